@@ -1,19 +1,19 @@
-//! # shardc-passes: what is done to a program
+//! # shardc-passes: the passes of the compiler
 //!
 //! Internal: this crate may change in any release. Front ends use the crate `shardc`.
 //!
-//! One pass per file; each is a plain function over a [`shardc_ir::Module`]. The folders are rooms; a room uses only those
-//! above it in this list:
+//! One pass per file; each is a plain function over a [`shardc_ir::Module`]. The folders are rooms (see `docs/ARCHITECTURE.md`).
+//! A room uses only rooms above it in this list:
 //!
-//! * [`report`], [`sharding`], [`analysis`]: what everybody asks;
-//! * [`transforms`]: rewrites that are not about sharding;
+//! * [`report`], [`sharding`], [`analysis`]: warnings, accessors of shardings, and analyses for all other rooms;
+//! * [`transforms`]: rewrites that do not concern sharding;
 //! * [`rules`]: the sharding rule of each operation;
-//! * [`propagate`]: a sharding for every value; [`manual`]: bodies that are written for one device;
-//! * [`annotations`], [`gspmd`]: what people and other compilers say about shardings;
-//! * [`cost`], `windows`, [`reshard`]: what moving data costs, and how it is moved;
-//! * [`plan`], [`localize`], [`collectives`]: how each operation is done by all devices;
-//! * [`driver`]: the order of passes; [`lint`]: what a program's annotations probably do not mean;
-//! * [`internal`]: what `shardc-shardy` and `shardc-graph` read besides passes.
+//! * [`propagate`]: sharding propagation; [`manual`]: manual computations (bodies that are written for one device);
+//! * [`annotations`], [`gspmd`]: readers of annotations, of the options and of GSPMD;
+//! * [`cost`], `windows`, [`reshard`]: the cost model, halo exchanges and resharding;
+//! * [`plan`], [`localize`], [`collectives`]: planning, SPMD lowering, and clean-up and verification of collectives;
+//! * [`driver`]: the pass pipeline; [`lint`]: annotations that are probably mistakes;
+//! * [`internal`]: functions for `shardc-shardy` and `shardc-graph`.
 
 pub mod analysis;
 pub mod annotations;

@@ -22,14 +22,20 @@ use crate::{
 };
 
 /// Additional features so that their tests run: S3 stores, tested with moto's local server.
+///
+/// All steps build the whole workspace with these features: cargo compiles a dependency again if another selection of packages
+/// enables other features of it.
 const FEATURES: [&str; 2] = ["--features", "shardc/s3"];
+
+/// Features for lints and documentation: those of tests, and the other object stores.
+const LINTED: [&str; 2] = ["--features", "shardc/s3,shardc-checkpoint/gcs,shardc-checkpoint/azure"];
 
 /// The program that runs tests in parallel.
 const NEXTEST: &str = "cargo-nextest";
 
 /// What to check, and how.
 #[derive(Args)]
-pub(crate) struct TestArgs {
+pub struct TestArgs {
     /// The steps to run; by default all but `quick`.
     steps: Vec<CheckStep>,
     /// Continue after a step that fails.
@@ -109,36 +115,30 @@ impl CheckStep {
     }
 
     fn run(self, workspace: &Workspace, python: Option<&Path>) -> Result<()> {
-        let cargo = || cargo_for_tests(workspace, python);
+        let cargo = || with_environment(cargo(), workspace, python);
         match self {
             CheckStep::Fmt => process::run(cargo().args(["fmt", "--all", "--check"])),
-            CheckStep::Clippy => {
-                let clippy = |what: &[&str]| {
-                    let args =
-                        ["clippy", "--all-targets"].iter().chain(what).chain(&["--", "-D", "warnings"]);
-                    process::run(cargo().args(args))
-                };
-                clippy(&[&["--workspace"], &FEATURES[..]].concat())?;
-                // No test enables the features of the other object stores.
-                clippy(&["--package", "shardc-checkpoint", "--features", "s3,gcs,azure"])
-            }
+            CheckStep::Clippy => process::run(
+                cargo()
+                    .args(["clippy", "--workspace", "--all-targets"])
+                    .args(LINTED)
+                    .args(["--", "-D", "warnings"]),
+            ),
             CheckStep::Typos => typos(workspace),
             CheckStep::Deny => deny(cargo),
             CheckStep::Quick => nextest(workspace, cargo, Some(selection::QUICK)),
             CheckStep::Test => tests(workspace, cargo),
-            CheckStep::Doc => process::run(cargo().env("RUSTDOCFLAGS", "-D warnings").args([
-                "doc",
-                "--workspace",
-                "--no-deps",
-            ])),
-            CheckStep::Examples => examples(workspace, cargo),
+            CheckStep::Doc => {
+                let args = ["doc", "--workspace", "--no-deps"];
+                process::run(cargo().env("RUSTDOCFLAGS", "-D warnings").args(args).args(LINTED))
+            }
+            CheckStep::Examples => examples(workspace, python, cargo),
         }
     }
 }
 
-/// cargo with the environment variables that tests read.
-fn cargo_for_tests(workspace: &Workspace, python: Option<&Path>) -> Command {
-    let mut command = cargo();
+/// A command with the environment variables that tests read.
+fn with_environment(mut command: Command, workspace: &Workspace, python: Option<&Path>) -> Command {
     command.current_dir(&workspace.root);
     if let Some(list) = required(|name| env::var_os(name), shared().is_some()) {
         command.env(skip::REQUIRE, list);
@@ -208,21 +208,24 @@ fn nextest(workspace: &Workspace, cargo: impl Fn() -> Command, filterset: Option
     process::run(run.args(filterset.map(|set| ["-E", set]).into_iter().flatten()))
 }
 
-fn examples(workspace: &Workspace, cargo: impl Fn() -> Command) -> Result<()> {
+fn examples(workspace: &Workspace, python: Option<&Path>, cargo: impl Fn() -> Command) -> Result<()> {
     let all = workspace.examples();
     if all.is_empty() {
         println!("there are no examples");
     }
+    process::run(cargo().args(["build", "--workspace", "--bins", "--examples"]).args(FEATURES))?;
     for example in all {
-        let kind = if example.is_example_target { "--example" } else { "--bin" };
-        let run = ["run", "--quiet", "--package", &example.package, kind, &example.name];
-        process::run(cargo().args(run).args(FEATURES).arg("--").args(&example.arguments))?;
+        let program = match example.is_example_target {
+            true => workspace.example(&example.name),
+            false => workspace.program(false, &example.name),
+        };
+        process::run(with_environment(Command::new(program), workspace, python).args(&example.arguments))?;
     }
     Ok(())
 }
 
 /// Runs the steps.
-pub(crate) fn run(workspace: &Workspace, args: &TestArgs) -> Result<()> {
+pub fn run(workspace: &Workspace, args: &TestArgs) -> Result<()> {
     if let Some(most) = args.slowest {
         return slowest::list(workspace, most);
     }
@@ -235,7 +238,8 @@ pub(crate) fn run(workspace: &Workspace, args: &TestArgs) -> Result<()> {
             println!("no crate has a file that differs from {base}");
             return Ok(());
         };
-        return nextest(workspace, || cargo_for_tests(workspace, python.as_deref()), Some(&filterset));
+        let cargo = || with_environment(cargo(), workspace, python.as_deref());
+        return nextest(workspace, cargo, Some(&filterset));
     }
     times.push(("setup", begun.elapsed(), true));
     let mut first_failure = None;

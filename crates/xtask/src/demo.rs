@@ -22,7 +22,7 @@ const PROGRAM: &str = "tests/programs/llama_tiny_fsdp_tp_train.mlir";
 
 /// The program of the demo, and its devices.
 #[derive(Args)]
-pub(crate) struct DemoArgs {
+pub struct DemoArgs {
     /// Also compile the program for a TPU v5e slice. Downloads the TPU compiler; needs no TPU.
     #[arg(long)]
     tpu: bool,
@@ -35,7 +35,7 @@ pub(crate) struct DemoArgs {
 }
 
 /// Builds shardc and demonstrates it.
-pub(crate) fn run(workspace: &Workspace, args: &DemoArgs) -> Result<()> {
+pub fn run(workspace: &Workspace, args: &DemoArgs) -> Result<()> {
     let others: &[PluginKind] = if args.tpu { &[PluginKind::Tpu] } else { &[] };
     process::step("setup", || setup::plugins(others))?;
     let shardc = process::step("build shardc", || build(workspace, false))?;
@@ -74,7 +74,7 @@ pub(crate) fn run(workspace: &Workspace, args: &DemoArgs) -> Result<()> {
 }
 
 /// Builds the command line and returns its path.
-pub(crate) fn build(workspace: &Workspace, release: bool) -> Result<PathBuf> {
+pub fn build(workspace: &Workspace, release: bool) -> Result<PathBuf> {
     let mut command = cargo();
     command.current_dir(&workspace.root).args(["build", "--package", "shardc-cli", "--bin", "shardc"]);
     if release {

@@ -10,7 +10,7 @@ use crate::{
 
 /// The number of kills, and the store.
 #[derive(Args)]
-pub(crate) struct KillsArgs {
+pub struct KillsArgs {
     /// The number of kills in each store.
     #[arg(long, default_value_t = 200)]
     times: u64,
@@ -21,7 +21,7 @@ pub(crate) struct KillsArgs {
 }
 
 /// Runs the test of killed runs.
-pub(crate) fn run(workspace: &Workspace, args: &KillsArgs) -> Result<()> {
+pub fn run(workspace: &Workspace, args: &KillsArgs) -> Result<()> {
     let mut test = cargo();
     test.current_dir(&workspace.root)
         .args(["test", "--package", "shardc-checkpoint", "--features", "s3,gcs,azure", "--test", "kills"])

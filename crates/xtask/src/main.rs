@@ -4,28 +4,13 @@
 
 #![allow(clippy::print_stdout, reason = "the output of this program is text for its user")]
 
-mod bench;
-mod check;
-mod conformance;
-mod demo;
-mod fuzz;
-mod kills;
-mod plugins;
-mod process;
-mod python;
-mod sanitize;
-mod selection;
-mod setup;
-mod slowest;
-mod sweep;
-mod workspace;
-
-use std::process::ExitCode;
+use std::{ffi::OsString, process::ExitCode};
 
 use clap::{Args, Parser, Subcommand};
 use shardc_runtime::plugin::PluginKind;
 
-use crate::workspace::Workspace;
+use xtask::workspace::{Workspace, cargo};
+use xtask::{check, demo, fuzz, kills, process, sanitize, setup, sweep};
 
 #[derive(Parser)]
 #[command(
@@ -61,10 +46,8 @@ enum Command {
     )]
     Test(check::TestArgs),
     /// Run shardc on the test files of Shardy and StableHLO, and on the corpus of real programs.
-    #[command(
-        after_help = "Examples:\n  cargo xtask conformance\n  cargo xtask conformance read\n  cargo xtask conformance shardy transforms/propagation -v"
-    )]
-    Conformance(conformance::ConformanceArgs),
+    #[command(disable_help_flag = true)]
+    Conformance(Forwarded),
     /// Partition random programs, or training steps with random settings, and compare runs on 8 virtual devices and on one.
     #[command(
         after_help = "Examples:\n  cargo xtask sweep --cases 2000 --seed 7\n  cargo xtask sweep --of settings --cases 1000\n  cargo xtask sweep --seed 7 --first 1234 --cases 1    # repeat a failed case"
@@ -86,10 +69,23 @@ enum Command {
     )]
     Sanitize(sanitize::SanitizeArgs),
     /// Compare the speed of shardc with MLIR and Shardy on the same file, or its partitions with XLA's.
-    #[command(
-        after_help = "Examples:\n  cargo xtask bench\n  cargo xtask bench --only propagate\n  cargo xtask bench big.mlir --runs 9 --python .venv/bin/python\n  cargo xtask bench --tpu --update\n  cargo xtask bench --only step mlp_dp_tp_train"
-    )]
-    Bench(bench::BenchArgs),
+    #[command(disable_help_flag = true)]
+    Bench(Forwarded),
+}
+
+/// The arguments of a command of `shardc-bench`, the crate of commands that link the compiler.
+#[derive(Args)]
+struct Forwarded {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<OsString>,
+}
+
+impl Forwarded {
+    /// Builds and runs `shardc-bench`.
+    fn run(&self, workspace: &Workspace, command: &str) -> anyhow::Result<()> {
+        let run = ["run", "--quiet", "--package", "shardc-bench", "--", command];
+        process::run(cargo().current_dir(&workspace.root).args(run).args(&self.arguments))
+    }
 }
 
 #[derive(Args)]
@@ -119,12 +115,12 @@ fn main() -> ExitCode {
         Command::Setup(args) => setup::run(&args.others()).map(|_| ()),
         Command::Demo(args) => demo::run(&workspace, &args),
         Command::Test(args) => check::run(&workspace, &args),
-        Command::Conformance(args) => conformance::run(&workspace, &args),
+        Command::Conformance(args) => args.run(&workspace, "conformance"),
         Command::Sweep(args) => sweep::run(&workspace, &args),
         Command::Fuzz(args) => fuzz::run(&workspace, &args),
         Command::Kills(args) => kills::run(&workspace, &args),
         Command::Sanitize(args) => sanitize::run(&workspace, &args),
-        Command::Bench(args) => bench::run(&workspace, &args),
+        Command::Bench(args) => args.run(&workspace, "bench"),
     });
     match done {
         Ok(()) => ExitCode::SUCCESS,

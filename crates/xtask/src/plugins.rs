@@ -7,7 +7,7 @@ use shardc_runtime::plugin::{Environment, InstallProgress, Libraries, PluginKind
 
 /// Installs the pinned plugin of a kind into shardc's cache, unless this machine has one. The GPU plugin is used only for compilation: no
 /// check runs on a GPU.
-pub(crate) fn ensure(kind: PluginKind) -> Result<()> {
+pub fn ensure(kind: PluginKind) -> Result<()> {
     let title = match kind {
         PluginKind::Cpu => "XLA's CPU plugin",
         PluginKind::Tpu => "the TPU compiler",

@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 
 /// Runs a command with inherited output.
-pub(crate) fn run(command: &mut Command) -> Result<()> {
+pub fn run(command: &mut Command) -> Result<()> {
     println!("$ {}", shown(command));
     let status = command.status().with_context(|| format!("starting {}", shown(command)))?;
     if !status.success() {
@@ -19,7 +19,7 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
 }
 
 /// Runs a command and returns its standard output; its standard error is inherited.
-pub(crate) fn output(command: &mut Command) -> Result<String> {
+pub fn output(command: &mut Command) -> Result<String> {
     let out =
         command.stderr(Stdio::inherit()).output().with_context(|| format!("starting {}", shown(command)))?;
     if !out.status.success() {
@@ -29,7 +29,7 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
 }
 
 /// The command as typed in a shell.
-pub(crate) fn shown(command: &Command) -> String {
+pub fn shown(command: &Command) -> String {
     let program = Path::new(command.get_program());
     // Cargo's own variable has its full path.
     let program = if program.ends_with("cargo") { Path::new("cargo") } else { program };
@@ -38,7 +38,7 @@ pub(crate) fn shown(command: &Command) -> String {
 }
 
 /// Prints the title, does the work, and prints its duration.
-pub(crate) fn step<T>(title: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+pub fn step<T>(title: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     println!("\n== {title}");
     let start = Instant::now();
     let result = work();
@@ -48,7 +48,7 @@ pub(crate) fn step<T>(title: &str, work: impl FnOnce() -> Result<T>) -> Result<T
 }
 
 /// `4.2 s`, `3 min 05 s`.
-pub(crate) fn seconds(time: Duration) -> String {
+pub fn seconds(time: Duration) -> String {
     let s = time.as_secs_f64();
     if s < 60.0 { format!("{s:.1} s") } else { format!("{} min {:02} s", s as u64 / 60, s as u64 % 60) }
 }

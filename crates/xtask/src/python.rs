@@ -20,7 +20,7 @@ const REQUIREMENTS: &str = include_str!("../python/requirements.txt");
 const JAX: &str = "0.10.2";
 
 /// The environment variable that names a Python for tests.
-pub(crate) const VARIABLE: &str = "SHARDC_PYTHON";
+pub const VARIABLE: &str = "SHARDC_PYTHON";
 
 /// The Python for tests: the one that `SHARDC_PYTHON` names, or a virtual environment that is created on first use.
 ///
@@ -28,7 +28,7 @@ pub(crate) const VARIABLE: &str = "SHARDC_PYTHON";
 ///
 /// # Errors
 /// It cannot be created in continuous integration (`CI` is set), where no test may be skipped.
-pub(crate) fn for_tests() -> Result<Option<PathBuf>> {
+pub fn for_tests() -> Result<Option<PathBuf>> {
     if let Some(named) = set(VARIABLE) {
         println!("Python for tests: {} ({VARIABLE})", PathBuf::from(&named).display());
         return Ok(Some(named.into()));
@@ -46,7 +46,7 @@ pub(crate) fn for_tests() -> Result<Option<PathBuf>> {
 }
 
 /// A Python with the pinned JAX: the named one, the active virtual environment's, or one that is created on first use.
-pub(crate) fn with_jax(named: Option<&Path>) -> Result<PathBuf> {
+pub fn with_jax(named: Option<&Path>) -> Result<PathBuf> {
     if let Some(python) = named {
         return match version_of(python, "jax") {
             Some(version) => {
@@ -66,7 +66,7 @@ pub(crate) fn with_jax(named: Option<&Path>) -> Result<PathBuf> {
 }
 
 /// A Python with any release of JAX: the named one, or that of [`with_jax`].
-pub(crate) fn with_any_jax(named: Option<&Path>) -> Result<PathBuf> {
+pub fn with_any_jax(named: Option<&Path>) -> Result<PathBuf> {
     match named {
         Some(python) if version_of(python, "jax").is_some() => Ok(python.to_owned()),
         Some(python) => bail!("{} has no jax: `{0} -m pip install jax`", python.display()),
@@ -75,7 +75,7 @@ pub(crate) fn with_any_jax(named: Option<&Path>) -> Result<PathBuf> {
 }
 
 /// The version of a package that this Python imports.
-pub(crate) fn version_of(python: &Path, package: &str) -> Option<String> {
+pub fn version_of(python: &Path, package: &str) -> Option<String> {
     let code = format!("import importlib.metadata as m; print(m.version('{package}'))");
     let out = Command::new(python).args(["-c", &code]).output().ok()?;
     let version = String::from_utf8(out.stdout).ok()?.trim().to_owned();

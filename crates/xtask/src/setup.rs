@@ -26,7 +26,7 @@ const PACKAGES: [&str; 7] = [
 const COMPILER: &str = "g++";
 
 /// Installs what is missing, and the plugins for `others`; returns the Python for tests, if there is one.
-pub(crate) fn run(others: &[PluginKind]) -> Result<Option<PathBuf>> {
+pub fn run(others: &[PluginKind]) -> Result<Option<PathBuf>> {
     process::step("setup", || {
         system_packages()?;
         plugins(others)?;
@@ -35,7 +35,7 @@ pub(crate) fn run(others: &[PluginKind]) -> Result<Option<PathBuf>> {
 }
 
 /// Installs missing plugins: the one that runs programs here, and those that compile for `others`.
-pub(crate) fn plugins(others: &[PluginKind]) -> Result<()> {
+pub fn plugins(others: &[PluginKind]) -> Result<()> {
     [PluginKind::Cpu].iter().chain(others).try_for_each(|&kind| plugins::ensure(kind))
 }
 

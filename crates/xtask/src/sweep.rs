@@ -12,7 +12,7 @@ use shardc_runtime::plugin::PluginKind;
 
 /// The random cases to run.
 #[derive(Args)]
-pub(crate) struct SweepArgs {
+pub struct SweepArgs {
     /// The kind of cases.
     #[arg(long, value_enum, default_value_t = Of::Programs)]
     of: Of,
@@ -38,7 +38,7 @@ enum Of {
 }
 
 /// Runs the test of random cases, optimized.
-pub(crate) fn run(workspace: &Workspace, args: &SweepArgs) -> Result<()> {
+pub fn run(workspace: &Workspace, args: &SweepArgs) -> Result<()> {
     let (test, trial, others): (_, _, &[PluginKind]) = match args.of {
         Of::Programs => ("random", "random programs", &[]),
         Of::Settings => ("settings", "values", &[]),

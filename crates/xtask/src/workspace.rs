@@ -9,28 +9,32 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 /// The checkout that this program was built from.
-pub(crate) struct Workspace {
+pub struct Workspace {
     /// The folder of the root `Cargo.toml`.
-    pub(crate) root: PathBuf,
+    pub root: PathBuf,
     /// Cargo's target folder.
-    pub(crate) target: PathBuf,
+    pub target: PathBuf,
     metadata: Value,
 }
 
 /// A program under `examples/`.
-pub(crate) struct Example {
-    pub(crate) package: String,
-    pub(crate) name: String,
+pub struct Example {
+    /// Its name.
+    pub name: String,
     /// Whether it is an example target of its package, not a separate program.
-    pub(crate) is_example_target: bool,
+    pub is_example_target: bool,
     /// The arguments for checking that it runs.
-    pub(crate) arguments: Vec<String>,
+    pub arguments: Vec<String>,
 }
 
-pub(crate) use shardc_filetest::program::cargo;
+pub use shardc_filetest::program::cargo;
 
 impl Workspace {
-    pub(crate) fn find() -> Result<Self> {
+    /// Finds it, with `cargo metadata`.
+    ///
+    /// # Errors
+    /// cargo cannot be run, or its output cannot be read.
+    pub fn find() -> Result<Self> {
         let out = cargo()
             .args(["metadata", "--no-deps", "--format-version", "1", "--offline"])
             .current_dir(env!("CARGO_MANIFEST_DIR"))
@@ -46,20 +50,25 @@ impl Workspace {
     }
 
     /// A built program: `target/PROFILE/NAME`.
-    pub(crate) fn program(&self, release: bool, name: &str) -> PathBuf {
+    pub fn program(&self, release: bool, name: &str) -> PathBuf {
         let profile = if release { "release" } else { "debug" };
         self.target.join(profile).join(format!("{name}{}", env::consts::EXE_SUFFIX))
     }
 
+    /// A built example target: `target/debug/examples/NAME`.
+    pub fn example(&self, name: &str) -> PathBuf {
+        self.target.join("debug/examples").join(format!("{name}{}", env::consts::EXE_SUFFIX))
+    }
+
     /// A folder for files that this program writes.
-    pub(crate) fn scratch(&self, name: &str) -> Result<PathBuf> {
+    pub fn scratch(&self, name: &str) -> Result<PathBuf> {
         let dir = self.target.join("xtask").join(name);
         std::fs::create_dir_all(&dir).with_context(|| format!("making {}", dir.display()))?;
         Ok(dir)
     }
 
     /// The programs under `examples/`, sorted by name.
-    pub(crate) fn examples(&self) -> Vec<Example> {
+    pub fn examples(&self) -> Vec<Example> {
         let folder = self.root.join("examples");
         let mut found = Vec::new();
         for package in self.packages() {
@@ -71,10 +80,9 @@ impl Workspace {
                 let is = |kind: &str| kinds.as_array().is_some_and(|all| all.iter().any(|k| k == kind));
                 if inside
                     && (is("bin") || is("example"))
-                    && let (Some(package), Some(name)) = (package["name"].as_str(), target["name"].as_str())
+                    && let Some(name) = target["name"].as_str()
                 {
                     found.push(Example {
-                        package: package.to_owned(),
                         name: name.to_owned(),
                         is_example_target: is("example"),
                         arguments: arguments(package_metadata, name),
@@ -87,7 +95,7 @@ impl Workspace {
     }
 
     /// The folder of each package relative to the root, and the package's name.
-    pub(crate) fn package_folders<'w>(&'w self) -> Vec<(&'w Path, &'w str)> {
+    pub fn package_folders<'w>(&'w self) -> Vec<(&'w Path, &'w str)> {
         let folder_and_name = |package: &'w Value| -> Option<(&'w Path, &'w str)> {
             let manifest = Path::new(package["manifest_path"].as_str()?);
             Some((manifest.parent()?.strip_prefix(&self.root).ok()?, package["name"].as_str()?))
@@ -107,7 +115,7 @@ fn arguments(check: &Value, name: &str) -> Vec<String> {
 }
 
 /// The first executable of this name on the `PATH`.
-pub(crate) fn which(name: &str) -> Option<PathBuf> {
+pub fn which(name: &str) -> Option<PathBuf> {
     env::split_paths(&env::var_os("PATH")?).map(|dir| dir.join(name)).find(|path| path.is_file())
 }
 

@@ -5,5 +5,5 @@ mod model;
 pub mod traffic;
 pub(crate) use self::model::*;
 
-/// So many more bytes a loop may keep on each device by default, where that takes collectives out of it.
+/// The default limit on the additional bytes that a device may keep across a loop to hoist collectives out of it.
 pub(crate) const LOOP_KEEP_BYTES: u64 = 64 << 20;

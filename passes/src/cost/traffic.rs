@@ -10,18 +10,18 @@ use crate::analysis::trip_count::trips;
 /// The collectives of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CollectiveSummary {
-    /// Name without dialect: `all_gather`.
+    /// The name without dialect: `all_gather`.
     pub kind: String,
-    /// How many stand in the program; one in a loop, or in a function that is called several times, counts once.
+    /// The number of operations; one in a loop, or in a function that is called several times, counts once.
     pub count: usize,
-    /// How many of them stand in loops.
+    /// The number of these operations that are in loops.
     pub in_loops: usize,
-    /// Bytes that one device sends over a ring when each runs once.
+    /// The bytes that one device sends over a ring if each runs once.
     pub bytes_sent: u64,
-    /// How often they run in one run of the program, a loop as often as its text says, or else a few times, and a function as
-    /// often as it is called.
+    /// The number of executions in one run of the program. A loop counts by its trip count, or a small default if that is unknown; a
+    /// function by its calls.
     pub runs: u64,
-    /// Bytes that one device sends over a ring in one run of the program.
+    /// The bytes that one device sends over a ring in one run of the program.
     pub bytes_in_run: u64,
 }
 
@@ -38,7 +38,7 @@ pub fn summarize(module: &Module) -> Vec<CollectiveSummary> {
     kinds.into_values().collect()
 }
 
-/// How often each function runs in one run of the program, a loop as often as its text says; once if nothing calls it.
+/// The number of executions of each function in one run of the program, by trip counts of loops; 1 if nothing calls it.
 #[must_use]
 pub fn runs(module: &Module) -> SecondaryMap<FuncId, u64> {
     let mut out: SecondaryMap<FuncId, u64> = SecondaryMap::new();
@@ -64,7 +64,7 @@ fn add_calls(module: &Module, region: RegionId, runs: u64, out: &mut SecondaryMa
     }
 }
 
-/// How often the regions of an operation run that runs so often.
+/// The number of executions of the regions of an operation that runs `runs` times.
 fn runs_inside(module: &Module, op: OpId, runs: u64) -> u64 {
     match module.ops[op].kind {
         OpKind::While => runs.saturating_mul(trips(module, op)),
@@ -72,7 +72,7 @@ fn runs_inside(module: &Module, op: OpId, runs: u64) -> u64 {
     }
 }
 
-/// Bytes that one device sends over a ring when a collective runs once; `None` for other operations.
+/// The bytes that one device sends over a ring if a collective runs once; `None` for other operations.
 #[must_use]
 pub fn bytes_sent(module: &Module, op: OpId) -> Option<u64> {
     let data = &module.ops[op];
@@ -87,7 +87,7 @@ pub fn bytes_sent(module: &Module, op: OpId) -> Option<u64> {
         OpKind::AllGather { .. } => result * share,
         OpKind::ReduceScatter { .. } | OpKind::AllToAll { .. } => operand * share,
         OpKind::AllReduce(_) => 2.0 * operand * share,
-        // At most all rows, if no two slices overlap; how many of them stay is known at run time alone.
+        // A ragged all-to-all sends at most all rows, if no slices overlap. The number of rows that stay is known only at run time.
         OpKind::CustomCall(_) => {
             data.operands.first().map_or(0.0, |&rows| bytes(&[rows])) * f64::from(k > 1.0)
         }
@@ -96,10 +96,10 @@ pub fn bytes_sent(module: &Module, op: OpId) -> Option<u64> {
     Some(sent as u64)
 }
 
-/// What is around an operation.
+/// The context of an operation.
 #[derive(Clone, Copy)]
 struct Around {
-    /// How often it runs.
+    /// The number of its executions.
     runs: u64,
     in_loop: bool,
 }

@@ -1,12 +1,12 @@
-//! Which function of a program is compiled, where a user names it.
+//! Selection of the entry function by name.
 
 use shardc_ir::suggest::unknown_name_hint;
 use shardc_ir::{Diagnostic, Module, OpKind, Visibility};
 
 use crate::analysis::symbols::drop_unused_funcs;
 
-/// Makes the function `name` the entry function: it is the only public one, and what it does not call is dropped. Its
-/// name may begin with `@`.
+/// Makes the function `name` the entry function: the only public one. Functions that it does not reach are removed. `name`
+/// may begin with `@`.
 ///
 /// # Errors
 /// SH0362 if there is no such function, or if it calls another function that is named `main`.

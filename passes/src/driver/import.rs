@@ -1,4 +1,4 @@
-//! What is said about a program besides its text: the mesh and the specs of options.
+//! Import passes: GSPMD annotations, the mesh and partition specs of the options, and inlining.
 
 use shardc_ir::limits::INLINE_BUDGET;
 use shardc_ir::{Diagnostic, MeshId, Module, OpKind, verify};
@@ -14,7 +14,7 @@ use crate::transforms::inline::{
     CallSites, callees_first, inline_calls, inline_calls_tracing, inline_except,
 };
 
-/// Reads GSPMD's annotations, onto the mesh of the options if there is one.
+/// Converts GSPMD annotations to axis-based shardings, on the mesh of the options if there is one.
 pub(super) fn import_gspmd(module: &mut Module, context: &mut PassContext) -> PassResult {
     context.handed.is_gspmd = gspmd::is_annotated(module);
     let mesh = context.import.mesh.as_ref().map(MeshSpec::to_mesh);
@@ -23,11 +23,11 @@ pub(super) fn import_gspmd(module: &mut Module, context: &mut PassContext) -> Pa
     Ok(warnings)
 }
 
-/// Gives the program the mesh and the shardings of the options.
+/// Applies the mesh and the partition specs of the options to the program.
 pub(super) fn annotate_by_options(module: &mut Module, context: &mut PassContext) -> PassResult {
     let import = &context.import;
     match &import.mesh {
-        // Its mesh is that of the options already.
+        // `import_gspmd` has used the mesh of the options already.
         _ if context.handed.is_gspmd => {}
         Some(mesh) if own_mesh(module).is_some() => replace_mesh(module, &mesh.to_mesh())?,
         Some(mesh) => {
@@ -46,17 +46,17 @@ pub(super) fn annotate_by_options(module: &mut Module, context: &mut PassContext
     if let Some(mesh) = own_mesh(module).filter(|_| !import.specs.is_empty()) {
         annotate_on(module, mesh, &import.specs)?;
     }
-    // The text of an annotation can say what does not hold for its value, or not on another mesh.
+    // An annotation may not fit its value, or not on the new mesh.
     verify(module)?;
     Ok(Vec::new())
 }
 
-/// The first mesh of a module that is more than the name of a device.
+/// The first mesh of a module that is not maximal (a single device).
 fn own_mesh(module: &Module) -> Option<MeshId> {
     module.mesh_names.values().copied().find(|&id| !module.meshes[id].is_maximal())
 }
 
-/// Puts what is called in place of calls.
+/// Inlines calls, except those of functions that are partitioned separately.
 pub(super) fn inline(module: &mut Module, context: &mut PassContext) -> PassResult {
     if context.in_pipeline {
         let order = callees_first(module)?;
@@ -79,7 +79,7 @@ pub(super) fn inline(module: &mut Module, context: &mut PassContext) -> PassResu
     } else {
         inline_calls(module)?;
     }
-    // What a function shards along an axis may be in a computation now where the axis is manual.
+    // An inlined body may use an axis that is manual in the enclosing manual computation.
     if module.ops.values().any(|op| matches!(op.kind, OpKind::ManualComputation(_))) {
         verify(module)?;
     }

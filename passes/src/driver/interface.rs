@@ -1,4 +1,4 @@
-//! How the program is fed: what goes in and comes out of a planned function, and what its memory is.
+//! The interface of a planned function: shardings, memory kinds and donations of its arguments and results.
 
 use shardc_ir::{
     AttrDict, Class, DType, Diagnostic, FuncId, Mesh, MeshId, Module, Shape, ShardingId, SpmdMode,
@@ -8,12 +8,12 @@ use shardc_ir::{
 use crate::report::byte_size::bytes_text;
 use crate::sharding::interface::{Interface, InterfaceTensor};
 
-/// The result that each parameter gives its memory to, where it does.
+/// The result to which each parameter is donated, if any.
 pub(super) fn aliases(module: &Module, func: FuncId) -> Vec<Option<usize>> {
     module.funcs[func].arg_attrs.iter().map(AttrDict::donated_to).collect()
 }
 
-/// Warnings of parameters that no longer give their memory to the result that the program says: a device then holds both.
+/// Warnings (SH0317) about donations of the program that no longer hold: a device then holds both the parameter and the result.
 pub(super) fn lost_aliases(
     module: &Module,
     func: FuncId,
@@ -32,23 +32,23 @@ pub(super) fn lost_aliases(
         let (why, hint) = if output.global.dtype != input.global.dtype {
             let (theirs, own) = (output.global.dtype, input.global.dtype);
             (
-                format!("of element type {theirs} where the parameter has {own}"),
-                "convert the one that is to have the other's element type, or do not donate the parameter",
+                format!("which has element type {theirs}, not {own}"),
+                "convert one of the two to the element type of the other, or do not donate the parameter",
             )
         } else if output.global.shape != input.global.shape {
             (
-                format!("{} where the parameter is {}", output.global, input.global),
+                format!("which is {}, not {}", output.global, input.global),
                 "donate the parameter to a result of its shape",
             )
         } else {
             (
-                format!("sharded {} where the parameter is {}", sharding(output), sharding(input)),
-                "shard the two alike",
+                format!("which is sharded {}, not {}", sharding(output), sharding(input)),
+                "give both the same sharding",
             )
         };
         let bytes = local.num_bytes().and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
         let message = format!(
-            "parameter {i} cannot give its memory to result {result}, {why}: {} more on each device",
+            "parameter {i} cannot be donated to result {result}, {why}: {} more on each device",
             bytes_text(bytes)
         );
         warnings.push(
@@ -61,7 +61,7 @@ pub(super) fn lost_aliases(
     warnings
 }
 
-/// The interface of a function that is planned on the mesh `planned`.
+/// The interface of a function that was planned on the mesh `planned`.
 pub(super) fn interface(
     module: &Module,
     func: FuncId,

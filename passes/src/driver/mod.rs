@@ -1,5 +1,5 @@
-//! The order of passes: the table of them all, what each asks of the module that it is given, and the whole of
-//! partitioning with its choice between strategies.
+//! The pass driver: the table of passes with their preconditions, the pipeline, and partitioning with its choice between
+//! propagation strategies.
 
 pub mod calls;
 pub mod context;

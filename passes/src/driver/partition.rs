@@ -1,4 +1,4 @@
-//! The whole of partitioning: each strategy is tried, and what costs less is kept.
+//! Partitioning: tries each propagation strategy and keeps the cheapest program.
 
 use shardc_ir::{Diagnostic, FuncId, Module};
 
@@ -13,36 +13,36 @@ use crate::report::warnings::{select, worth_telling};
 pub use crate::sharding::interface::{Interface, InterfaceTensor};
 use crate::sharding::signature::Signatures;
 
-/// What partitioning has to say, besides the program.
+/// The results of partitioning, besides the program.
 #[derive(Clone, Debug)]
 pub struct Partitioned {
-    /// Which annotations were let speak first.
+    /// Which annotations propagated first.
     pub strategy: Strategy,
-    /// How the program is fed.
+    /// Shardings, memory kinds and donations of arguments and results.
     pub interface: Interface,
-    /// What is right but not what the user would expect.
+    /// Warnings: the program is correct, but may not be what the user intended.
     pub warnings: Vec<Diagnostic>,
-    /// The bytes from which on a warning about cost is worth telling.
+    /// The threshold in bytes of warnings about cost.
     pub warn_bytes: u64,
-    /// What clean-up did to the collectives.
+    /// Statistics of the clean-up of collectives.
     pub cleaned: CleanReport,
-    /// What the calls have whose functions are to be partitioned for it.
+    /// The signatures of calls for which functions are still to be partitioned.
     pub(crate) signatures: Signatures,
 }
 
-/// How far a run came.
+/// The outcome of a run.
 #[derive(Clone, Debug)]
 pub enum Outcome {
-    /// To the end.
+    /// The run completed.
     Done(Box<Partitioned>),
-    /// The observer ended it; the module is as it was then.
+    /// The observer ended the run; the module is in its state at that time.
     Stopped,
 }
 
-/// Runs the first half of `pipeline`, on a verified module: what is said about the program becomes part of it.
+/// Runs the first half of `pipeline` on a verified module: annotations and options become shardings of the program.
 ///
 /// # Errors
-/// An annotation that does not fit, a recursive call, no entry function.
+/// An annotation does not fit, a call is recursive, or there is no entry function.
 pub fn import(
     pipeline: &Pipeline,
     module: &mut Module,
@@ -60,10 +60,10 @@ pub fn import(
     Ok(flow)
 }
 
-/// Runs the second half of `pipeline` on what [`import`] left: the module becomes the program that each device runs.
+/// Runs the second half of `pipeline` on the result of [`import`]: the module becomes the program that each device runs.
 ///
 /// # Errors
-/// What the passes say of the strategy that is tried first; what only another one cannot do is no error.
+/// Errors of the passes under the first strategy. A second strategy that fails is ignored.
 pub fn partition(
     pipeline: &Pipeline,
     module: &mut Module,
@@ -79,7 +79,7 @@ pub fn partition(
     Ok(outcome)
 }
 
-/// Partitions the entry function; the functions that are partitioned by themselves stay custom calls.
+/// Partitions the entry function. Calls of functions that are partitioned separately stay custom calls.
 pub(super) fn partition_alone(
     pipeline: &Pipeline,
     module: &mut Module,
@@ -93,11 +93,11 @@ pub(super) fn partition_alone(
         let first = run.attempt(Strategy::default(), module, context.clone(), observer)?;
         return run.finish(first.done(), module, observer);
     };
-    // Propagation begins alike whatever comes first, where no axis has size one: those it takes out of annotations, with
-    // their priorities.
+    // The start of propagation is equal for all strategies and is shared, unless an axis has size 1: propagation removes
+    // such axes from annotations, with their priorities.
     let has_trivial = module.meshes.values().any(|mesh| mesh.axes.values().any(|&n| n == 1));
     let mut other = module.clone();
-    // Of the annotations as they stand: constraints will have given arguments theirs by then.
+    // Computed before the first attempt: afterwards arguments have shardings from constraints, too.
     let priorities = Priorities::of(module, func, second);
     let mut context = context.clone();
     context.handed.shared.is_wanted = !has_trivial;
@@ -128,7 +128,7 @@ pub(super) fn partition_alone(
 /// Partitions a module that is propagated already, and has no calls.
 ///
 /// # Errors
-/// What the passes after propagation say.
+/// Errors of the passes after propagation.
 pub fn partition_propagated(
     module: &mut Module,
     context: &PassContext,
@@ -143,14 +143,14 @@ pub fn partition_propagated(
     }
 }
 
-/// Orders partitions of a program: less memory than a device lacks comes first, where that is known, then less cost.
+/// The sort key of partitions: first the bytes that a device lacks, if its memory is known, then the cost.
 fn price(module: &Module, func: FuncId, done: &Attempt) -> (u64, u64) {
     let clean = &done.context.clean;
     let lacks = clean.memory_bytes.map_or(0, |has| lacking(module, func, clean.machine, has));
     (lacks, cost(module, func, &done.context.handed.cleaned))
 }
 
-/// What an attempt leaves besides the program.
+/// The results of an attempt, besides the program.
 struct Attempt {
     strategy: Strategy,
     context: PassContext,
@@ -160,9 +160,9 @@ struct Attempt {
 
 /// How an attempt ended.
 enum Attempted {
-    /// With a partitioned program.
+    /// The program is partitioned.
     Done(Box<Attempt>),
-    /// Early, since it would have led to the same program as the one before.
+    /// It ended early, since it would have produced the same program as the previous attempt.
     Repeated,
     /// The observer ended it.
     Stopped,
@@ -181,12 +181,12 @@ impl Attempted {
 struct Run<'a> {
     pipeline: &'a Pipeline,
     func: FuncId,
-    /// How many passes have run.
+    /// The number of passes that have run.
     number: usize,
 }
 
 impl Run<'_> {
-    /// Partitions by one strategy.
+    /// Partitions under one strategy.
     fn attempt(
         &mut self,
         strategy: Strategy,
@@ -225,7 +225,7 @@ impl Run<'_> {
         Ok(Attempted::Done(Box::new(Attempt { strategy, context, warn_bytes, warnings })))
     }
 
-    /// Does what is left for the program that is kept.
+    /// Runs the last part of the pipeline on the program that is kept.
     fn finish(
         &mut self,
         attempt: Option<Attempt>,

@@ -11,37 +11,37 @@ use crate::propagate::DebugOptions;
 pub struct PassOption {
     /// Its name.
     pub name: &'static str,
-    /// The values that it may have; the first is the default.
+    /// The allowed values; the first is the default.
     pub values: &'static [&'static str],
 }
 
 impl PassOption {
-    /// An option that is false unless it is said to be true.
+    /// A boolean option that is false by default.
     #[must_use]
     pub const fn flag(name: &'static str) -> Self {
         PassOption { name, values: &["false", "true"] }
     }
 
-    /// An option that is true unless it is said to be false.
+    /// A boolean option that is true by default.
     #[must_use]
     pub const fn on(name: &'static str) -> Self {
         PassOption { name, values: &["true", "false"] }
     }
 }
 
-/// The values that a run of a pass was given. What is not given has its default.
+/// The option values given to a run of a pass. Other options have their defaults.
 #[derive(Clone, Debug, Default)]
 pub struct PassOptions(Vec<(PassOption, &'static str)>);
 
 impl PassOptions {
-    /// Reads options for a pass that knows `known`.
+    /// Parses the options of a pass that takes `known`.
     ///
     /// # Errors
-    /// A name that is not known, or a value that the option may not have; the text says what would do.
+    /// An unknown name, or a value that the option does not allow. The message lists those allowed.
     pub fn parse(text: &str, known: &[PassOption]) -> Result<Self, String> {
         let mut given = Vec::new();
         for word in text.split_whitespace() {
-            // A name alone switches a flag on, as in mlir-opt.
+            // A name alone sets a flag, as in mlir-opt.
             let (name, value) = word.split_once('=').unwrap_or((word, "true"));
             let Some(option) = known.iter().find(|option| option.name == name) else {
                 let names: Vec<&str> = known.iter().map(|option| option.name).collect();
@@ -66,21 +66,21 @@ impl PassOptions {
         Ok(PassOptions(given))
     }
 
-    /// The value of an option; the last one given counts.
+    /// The value of an option. The last one given wins.
     #[must_use]
     pub fn value(&self, option: PassOption) -> &'static str {
         let given = self.0.iter().rev().find(|(o, _)| o.name == option.name);
         given.map_or(option.values[0], |&(_, value)| value)
     }
 
-    /// Whether an option that is true or false is true.
+    /// Whether a boolean option is true.
     #[must_use]
     pub fn is_on(&self, option: PassOption) -> bool {
         self.value(option) == "true"
     }
 }
 
-/// As they are written: `name=value name=value`.
+/// The notation that [`PassOptions::parse`] reads: `name=value name=value`.
 impl fmt::Display for PassOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, (option, value)) in self.0.iter().enumerate() {
@@ -90,16 +90,16 @@ impl fmt::Display for PassOptions {
     }
 }
 
-/// Whether propagation writes where axes come from.
+/// Whether propagation writes the origin of each axis.
 pub const DEBUG_ORIGINS: PassOption = PassOption::flag("debug-sharding-origins");
 
-/// Whether propagation writes what carried axes.
+/// Whether propagation writes the edges (operations) that carried each axis.
 pub const DEBUG_EDGES: PassOption = PassOption::flag("debug-propagation-edge-sharding");
 
 /// The options of passes that write Shardy's debugging attributes.
 pub const DEBUG: &[PassOption] = &[DEBUG_ORIGINS, DEBUG_EDGES];
 
-/// Which of Shardy's debugging attributes the given options of [`DEBUG`] ask for.
+/// Returns which of Shardy's debugging attributes the options of [`DEBUG`] request.
 #[must_use]
 pub fn debug_options(options: &PassOptions) -> DebugOptions {
     DebugOptions { origins: options.is_on(DEBUG_ORIGINS), edges: options.is_on(DEBUG_EDGES) }
@@ -113,21 +113,21 @@ mod tests {
     const CHOICE: PassOption = PassOption { name: "choice", values: &["a", "b"] };
 
     #[test]
-    fn what_is_not_given_has_its_default() {
+    fn omitted_options_have_defaults() {
         let options = PassOptions::parse("", &[FLAG, CHOICE]).unwrap();
         assert!(!options.is_on(FLAG));
         assert_eq!(options.value(CHOICE), "a");
     }
 
     #[test]
-    fn the_last_one_counts() {
+    fn the_last_value_wins() {
         let options = PassOptions::parse(" flag choice=a  choice=b", &[FLAG, CHOICE]).unwrap();
         assert!(options.is_on(FLAG));
         assert_eq!(options.value(CHOICE), "b");
     }
 
     #[test]
-    fn wrong_names_and_values_are_told() {
+    fn unknown_names_and_values_are_reported() {
         assert_eq!(
             PassOptions::parse("flug=true", &[FLAG]).unwrap_err(),
             "it has no option flug; it takes flag"

@@ -1,24 +1,24 @@
-//! What a pass asks of the module that it is given.
+//! Preconditions of passes.
 //!
-//! Passes run in any order when they are named one by one. Each relies on what passes before it leave; what of that can be
-//! seen in the program is checked before it runs, so that the user hears which pass is missing.
+//! `opt` runs passes in any order. A pass relies on postconditions of earlier passes. Those that are visible in the program
+//! are checked before it runs, and the error names the missing pass.
 
 use shardc_ir::{Class, Diagnostic, Module, OpId, OpKind};
 
-/// What must hold of the program before a pass.
+/// A property of the program that a pass requires.
 #[derive(Clone, Copy, Debug)]
 pub struct Precondition {
-    /// What holds, as the end of "... needs".
+    /// The property, as the end of "the pass X needs ...".
     pub about: &'static str,
-    /// The pass that brings it about.
+    /// The pass that establishes it.
     pub after: &'static str,
-    /// The operations that show that it does not hold.
+    /// Whether an operation violates it.
     pub broken_by: fn(&OpKind) -> bool,
-    /// Whether it must hold of every function, not of the entry function alone.
+    /// Whether it must hold for every function, not only for the entry function.
     pub everywhere: bool,
 }
 
-/// Calls have given way to what they call.
+/// Calls are inlined.
 pub(crate) const NO_CALLS: Precondition = Precondition {
     about: "a program without calls",
     after: "inline",
@@ -26,7 +26,7 @@ pub(crate) const NO_CALLS: Precondition = Precondition {
     everywhere: false,
 };
 
-/// Collectives that the program asks for have become reshards.
+/// The program's own collectives between shardings are reshards.
 pub(crate) const NO_COLLECTIVES: Precondition = Precondition {
     about: "a program without collectives between shardings",
     after: "decompose",
@@ -34,7 +34,7 @@ pub(crate) const NO_COLLECTIVES: Precondition = Precondition {
     everywhere: false,
 };
 
-/// Every value has a sharding. No operation shows that it does not hold: what has none is whole.
+/// Every value has a sharding. No operation violates this: a value without a sharding is replicated.
 pub(crate) const PROPAGATED: Precondition = Precondition {
     about: "a propagated program",
     after: "propagate",
@@ -42,7 +42,7 @@ pub(crate) const PROPAGATED: Precondition = Precondition {
     everywhere: false,
 };
 
-/// It is decided how each operation is done.
+/// Planning is done: no sharding constraint, group or propagation barrier is left.
 pub(crate) const PLANNED: Precondition = Precondition {
     about: "a planned program",
     after: "plan",
@@ -55,7 +55,7 @@ pub(crate) const PLANNED: Precondition = Precondition {
     everywhere: false,
 };
 
-/// What moves between devices moves by collectives.
+/// Reshards are lowered to collectives.
 pub(crate) const NO_RESHARDS: Precondition = Precondition {
     about: "a program whose reshards are lowered",
     after: "lower-reshards",
@@ -64,10 +64,10 @@ pub(crate) const NO_RESHARDS: Precondition = Precondition {
 };
 
 impl Precondition {
-    /// Whether it holds for a module that the pass called `pass` is to work on.
+    /// Checks that the precondition of the pass `pass` holds for a module.
     ///
     /// # Errors
-    /// SH0391 at the first operation that shows that it does not.
+    /// SH0391 at the first operation that violates it.
     pub(crate) fn check(&self, module: &Module, pass: &str) -> Result<(), Diagnostic> {
         let entry = module.entry().and_then(|entry| module.funcs[entry].body);
         let broken = |op: &OpId| (self.broken_by)(&module.ops[*op].kind);
@@ -76,7 +76,7 @@ impl Precondition {
             return Ok(());
         };
         let data = &module.ops[op];
-        let message = format!("the pass {pass} needs {}, but {} stands in it", self.about, data.kind.title());
+        let message = format!("the pass {pass} needs {}, but it has {}", self.about, data.kind.title());
         let mut error = Diagnostic::invalid("SH0391", message)
             .at(data.span)
             .hint(format!("run the pass {} before {pass}", self.after));
@@ -85,15 +85,14 @@ impl Precondition {
     }
 }
 
-/// What a pass that relies on the planner says of a program that is not as the planner leaves it, where that shows only
-/// in what comes out. What cannot be done to a planned program either is told as it is.
+/// Replaces the errors of a pass that needs a planned program by SH0392, which names the missing passes. It is for programs
+/// whose lack of planning shows only in the result of the pass. Errors about unsupported programs are returned unchanged.
 pub(crate) fn not_planned(pass: &str, found: Vec<Diagnostic>) -> Vec<Diagnostic> {
     if found.iter().any(|error| error.class == Class::Unsupported) {
         return found;
     }
     let Some(first) = found.into_iter().next() else { return Vec::new() };
-    let message =
-        format!("the pass {pass} needs a program as plan and lower-reshards leave it: {}", first.message);
+    let message = format!("the pass {pass} needs the output of plan and lower-reshards: {}", first.message);
     let hint = format!("run the passes propagate, plan and lower-reshards before {pass}");
     vec![Diagnostic {
         user_loc: first.user_loc,

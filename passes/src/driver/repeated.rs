@@ -1,5 +1,5 @@
-//! Whether a strategy leads to what another one did: an attempt that propagates the same shardings ends there, since every
-//! later pass reads them and not what they came from.
+//! Detection of repeated strategies. If a second attempt propagates the same shardings as the first, it ends there: later
+//! passes read shardings only, so they would produce the same program.
 
 use shardc_ir::{EntityRef, FuncId, Module, PackedOption, ShardingId, ShardingTable};
 
@@ -16,9 +16,9 @@ impl Propagated {
         Propagated { shardings: module.shardings.clone(), results }
     }
 
-    /// Whether another module, which was the same before propagation but for priorities, has the same shardings.
+    /// Whether `module` has the same shardings. Before propagation it differed in priorities only.
     pub(crate) fn is_of(&self, module: &Module, func: FuncId) -> bool {
-        // The same sharding may have another handle there.
+        // Equal shardings may have different handles in the two modules.
         let mut known: Vec<Option<ShardingId>> = vec![None; self.shardings.len()];
         let mut is_same = |ours: Option<ShardingId>, theirs: Option<ShardingId>| match (ours, theirs) {
             (Some(ours), Some(theirs)) if known[ours.index()] == Some(theirs) => true,

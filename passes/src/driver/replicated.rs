@@ -1,11 +1,15 @@
-//! Programs in which nothing is done in parts though something is split.
+//! Warning about programs that have a sharded argument, but in which no operation works on shards.
 
 use shardc_ir::{Class, Diagnostic, Module, OpKind, RegionId, ValueId};
 
 use crate::analysis::regions::{has_program_regions, program_ops};
 
-/// A warning if an argument of a planned program is split, but all operations work on whole values, so that every device
-/// does all the work (`SH0913`).
+/// Returns a warning (`SH0913`) if an argument of a planned program is sharded, but every device does all the work. Conditions:
+///
+/// * an argument is sharded (an unreduced argument does not count);
+/// * all operands and results of all operations are replicated, apart from those of reshards and of control flow;
+/// * at least one operation computes something: constants, iotas, reshards and returns do not count;
+/// * the program has no manual computation.
 pub(crate) fn all_replicated(module: &Module, body: RegionId) -> Option<Diagnostic> {
     let split = |value: ValueId| {
         let sharding = module.shardings.sharding_of(value)?;
@@ -13,14 +17,14 @@ pub(crate) fn all_replicated(module: &Module, body: RegionId) -> Option<Diagnost
     };
     let args = &module.regions[body].args;
     let (arg, sharding) = args.iter().enumerate().find_map(|(i, &arg)| {
-        // Addends are no parts: who feeds them has not split the work.
+        // An unreduced argument is not sharded: its partial sums do not divide the work.
         Some((i, split(arg).filter(|sharding| !sharding.is_unsplit())?))
     })?;
     let mut works = false;
     for op in program_ops(module, body) {
         let data = &module.ops[op];
         match &data.kind {
-            // Its body is what each device does.
+            // Its body is written for one device.
             OpKind::ManualComputation(_) => return None,
             OpKind::Return | OpKind::Reshard(_) | OpKind::Constant(_) | OpKind::Iota { .. } => {}
             kind if has_program_regions(kind) => {}
@@ -35,12 +39,12 @@ pub(crate) fn all_replicated(module: &Module, body: RegionId) -> Option<Diagnost
     }
     let mesh = &module.meshes[sharding.mesh];
     let message = format!(
-        "everything is replicated: argument {arg} is split {}, but no operation works on parts, so that each of {} devices does all the work",
+        "everything is replicated: argument {arg} is sharded {}, but no operation works on shards, so each of {} devices does all the work",
         sharding.display(mesh),
         mesh.num_devices(),
     );
     let func = module.funcs.values().find(|func| func.body == Some(body))?;
     Some(Diagnostic::warning(Class::InvalidInput, "SH0913", message).at(func.arg_span(arg)).hint(
-        "split a dimension that the operations can work on in parts, or constrain a value inside the program (sdy.sharding_constraint)",
+        "shard a dimension along which operations can be partitioned, or constrain a value inside the program (sdy.sharding_constraint)",
     ))
 }

@@ -1,8 +1,8 @@
 //! Specialization of a program with symbolic dimensions to given sizes.
 //!
-//! Gives the parameters of the entry function static types, and refines the types in its body. A function with dimensions of
-//! unknown size is inlined at each of its calls first, so that two calls with different shapes are refined apart; so are
-//! functions on small tensors of integers, which compute sizes. Other functions stay.
+//! Gives the parameters of the entry function static types, and refines the types in its body. Two kinds of functions are
+//! inlined first: those with dimensions of unknown size, so that each call is refined separately, and those on small integer
+//! tensors, which compute sizes. Other functions stay.
 //!
 //! ```mlir
 //! // before, with b = 64
@@ -23,15 +23,15 @@ use crate::transforms::dce::dce;
 use crate::transforms::inline::{callees_first, inline_except};
 use crate::transforms::refine_shapes::{has_unknown_shapes, refine_shapes};
 
-/// The most elements of a tensor that is part of a shape computation.
+/// The maximum number of elements of a tensor that is part of a shape computation.
 const MAX_ELEMENTS: i64 = 64;
 
-/// Gives symbolic dimensions of the entry function these sizes, and refines all shapes that follow. A program whose entry
-/// function has static parameters is refined without any size; one without dimensions of unknown size is left as it is.
+/// Binds the symbolic dimensions of the entry function to these sizes, and refines all shapes that follow. A program whose
+/// entry function has static parameters needs no sizes. One without dimensions of unknown size is unchanged.
 ///
 /// # Errors
-/// A size is not given (SH0351), not known (SH0350) or contradicts another (SH0353); a condition of the program on its shapes does
-/// not hold (SH0352); calls are recursive.
+/// A size is missing (SH0351), names an unknown dimension (SH0350) or contradicts another (SH0353); a shape assertion of the
+/// program fails (SH0352); calls are recursive.
 pub fn specialize(module: &mut Module, sizes: &[DimSize]) -> Result<(), Vec<Diagnostic>> {
     let Some(entry) = module.entry() else { return Ok(()) };
     if !sizes.is_empty() {
@@ -62,7 +62,7 @@ pub fn specialize(module: &mut Module, sizes: &[DimSize]) -> Result<(), Vec<Diag
 pub fn is_needed(module: &Module) -> bool {
     let Some(entry) = module.entry() else { return false };
     let is_static = module.funcs[entry].params.iter().all(|&ty| is_static(module, ty));
-    // Errors about calls are those of `inline`.
+    // `inline` reports errors about calls.
     is_static && callees_first(module).is_ok_and(|order| dynamic_functions(module, &order)[entry])
 }
 
@@ -70,7 +70,7 @@ fn is_static(module: &Module, ty: TypeId) -> bool {
     module.types.shape_of(ty).is_none_or(|shape| !shape.contains(&DYNAMIC))
 }
 
-/// Whether each function, or one that it calls, has dimensions of unknown size.
+/// For each function, whether it or one of its callees has dimensions of unknown size.
 fn dynamic_functions(module: &Module, callees_first: &[FuncId]) -> SecondaryMap<FuncId, bool> {
     let mut dynamic: SecondaryMap<FuncId, bool> = SecondaryMap::new();
     for &func in callees_first {
@@ -100,8 +100,8 @@ fn computes_sizes(module: &Module, func: FuncId) -> bool {
     })
 }
 
-/// Gives parameters of the entry function without a name that of the function that they are passed on to: the entry of an export
-/// only checks shapes and calls the exported function.
+/// Names unnamed parameters of the entry function after the parameters of the callee that receives them: the entry function
+/// of a JAX export only checks shapes and calls the exported function.
 fn name_arguments(module: &mut Module, entry: FuncId) {
     let data = &module.funcs[entry];
     let Some(body) = data.body else { return };

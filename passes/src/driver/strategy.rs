@@ -1,13 +1,18 @@
-//! The choice of a propagation strategy: which annotations are seen first.
+//! Propagation strategies: which annotations propagate first.
 //!
-//! Where the parameters and the batch of a program are split along one axis (FSDP, ZeRO), both want the
-//! activations: the batch splits their batch dimension, the parameters their features. Factor propagation knows
-//! no cost and may let the parameters win, so that each layer gathers the activations of the whole batch rather
-//! than its own weights. So the compiler partitions such a program twice, once as propagation has it and once with
-//! the batch first, and keeps what costs less.
+//! Parameters and batch may be sharded along the same axis (FSDP, ZeRO). They then compete for activations: the batch
+//! shards the batch dimension, the parameters shard features. Propagation has no cost model. If the parameters win,
+//! each layer all-gathers the activations of the whole batch instead of its weights. So the driver partitions such a
+//! program twice: with all annotations in one round, and with the batch first. It keeps the second partition if a device
+//! lacks less memory for it, or equally much at a lower [`cost`]. An attempt that propagates the same shardings as the
+//! first ends early.
 //!
-//! What the batch is, programs do not say. In a training step it is what is not updated in place. Elsewhere, of the
-//! dimensions that compete for an axis, it is the one that reaches the most values from the fewest arguments.
+//! Heuristic for the batch, in a program that sets no priorities itself:
+//!
+//! * An axis shards both donated and other arguments (a training step): the batch is every argument that is not donated.
+//! * No donated argument is sharded, but others are: among the dimension classes that compete for an axis, the batch is
+//!   the one with the highest number of values per sharded argument.
+//! * Otherwise there is no second strategy.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,13 +23,13 @@ use crate::cost::memory::temporaries;
 use crate::cost::traffic::{CollectiveSummary, summarize};
 use crate::propagate::DimensionClasses;
 
-/// Which annotations propagation sees first.
+/// Which annotations propagate first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strategy {
-    /// All at once, or as the program's own priorities say.
+    /// All in one round, or in the order of the program's own priorities.
     #[default]
     AsAnnotated,
-    /// Annotations of the batch first, then those of parameters and the state of the optimizer.
+    /// The annotations of the batch first, then those of parameters and optimizer state.
     BatchFirst,
 }
 
@@ -39,8 +44,8 @@ impl Strategy {
     }
 }
 
-/// Returns the strategies that may differ for the entry function `func`: [`Strategy::BatchFirst`] only where arguments compete for
-/// an axis and the program sets no priorities itself.
+/// Returns the strategies to try for the entry function `func`. [`Strategy::BatchFirst`] is included only if arguments compete
+/// for an axis and the program sets no priorities itself.
 #[must_use]
 pub fn strategies(module: &Module, func: FuncId) -> Vec<Strategy> {
     let mut out = vec![Strategy::AsAnnotated];
@@ -50,24 +55,24 @@ pub fn strategies(module: &Module, func: FuncId) -> Vec<Strategy> {
     out
 }
 
-/// Returns the arguments whose annotations [`Strategy::BatchFirst`] sees first, by number; none where it makes no difference.
+/// Returns the indices of the arguments that [`Strategy::BatchFirst`] propagates first; empty if it makes no difference.
 fn batch(module: &Module, func: FuncId) -> BTreeSet<usize> {
     let Some(body) = module.funcs[func].body else { return BTreeSet::new() };
     let args = &module.regions[body].args;
     let mut axes = [BTreeSet::new(), BTreeSet::new()];
     for (i, &arg) in args.iter().enumerate() {
         let Some(sharding) = module.shardings.sharding_of(arg) else { continue };
-        // Who writes priorities has decided already, and a second set would fight the first.
+        // The program's own priorities decide; a second set would conflict with them.
         if sharding.dims.iter().any(|d| d.priority.is_some()) {
             return BTreeSet::new();
         }
         axes[usize::from(is_updated(module, func, i))].extend(sharding.split_axes().map(|a| a.axis));
     }
-    // FSDP in a training step: one axis splits arguments of both kinds.
+    // FSDP in a training step: one axis shards arguments of both kinds.
     if !axes[0].is_disjoint(&axes[1]) {
         return (0..args.len()).filter(|&i| !is_updated(module, func, i)).collect();
     }
-    // Where nothing that is split is updated in place, dimensions must tell.
+    // No sharded argument is donated: find the batch by dimension classes.
     if axes[1].is_empty() && !axes[0].is_empty() {
         batch_by_classes(module, func, args)
     } else {
@@ -78,14 +83,14 @@ fn batch(module: &Module, func: FuncId) -> BTreeSet<usize> {
 /// The claim of an axis on a class of dimensions.
 #[derive(Default)]
 struct Claim {
-    /// The arguments that it splits there.
+    /// The arguments that the axis shards along a dimension of the class.
     args: BTreeSet<usize>,
-    /// How many values have a dimension of the class.
+    /// The number of values with a dimension of the class.
     reach: usize,
 }
 
-/// Returns the arguments of the batch, by number, from the dimensions that compete for an axis within some value; none where
-/// the classes do not tell.
+/// Returns the indices of the batch arguments, by the dimension classes that compete for an axis in some value; empty if the
+/// classes are inconclusive.
 fn batch_by_classes(module: &Module, func: FuncId, args: &[ValueId]) -> BTreeSet<usize> {
     let Some(classes) = DimensionClasses::of_func(module, func) else { return BTreeSet::new() };
     let mut claims: BTreeMap<(u16, u32), Claim> = BTreeMap::new();
@@ -99,11 +104,11 @@ fn batch_by_classes(module: &Module, func: FuncId, args: &[ValueId]) -> BTreeSet
             }
         }
     }
-    // Two classes compete where a value has a dimension of each and one axis is asked for by both: only one can have it.
+    // Two classes compete if a value has a dimension of each and both claim one axis: an axis shards one dimension only.
     let mut compete: BTreeSet<(u16, u32)> = BTreeSet::new();
     for dims in classes.of_values() {
         for (d, &class) in dims.iter().enumerate() {
-            // A value counts once for a class, though attention scores have the sequence twice.
+            // A value counts once per class: attention scores have the sequence class twice.
             if dims[..d].contains(&class) {
                 continue;
             }
@@ -120,18 +125,18 @@ fn batch_by_classes(module: &Module, func: FuncId, args: &[ValueId]) -> BTreeSet
     let mut first: BTreeMap<u16, &Claim> = BTreeMap::new();
     for (key, claim) in claims.iter().filter(|(key, _)| compete.contains(key)) {
         let best = first.entry(key.0).or_insert(claim);
-        // The mean reach of an argument, without division. Features reach as far as the batch does, but by way of many weights.
+        // Compares the mean reach per argument, without division. Features reach as many values as the batch, but from many weights.
         if claim.reach * best.args.len() > best.reach * claim.args.len() {
             *best = claim;
         }
     }
     let first: BTreeSet<usize> = first.values().flat_map(|claim| claim.args.iter().copied()).collect();
-    // Where all of them are of the batch, the second strategy is the first.
+    // If all claiming arguments are batch arguments, the strategies are equal.
     let others = claims.values().flat_map(|claim| &claim.args).any(|i| !first.contains(i));
     if others { first } else { BTreeSet::new() }
 }
 
-/// Whether argument `i` is donated, as `jax.jit` marks what a training step updates in place.
+/// Whether argument `i` is donated, as `jax.jit` marks arguments that a training step updates in place.
 pub(crate) fn is_updated(module: &Module, func: FuncId, i: usize) -> bool {
     module.funcs[func].arg_attrs.get(i).is_some_and(|attrs| attrs.donation().is_some())
 }
@@ -145,7 +150,7 @@ pub fn prioritize(module: &mut Module, func: FuncId, strategy: Strategy) {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Priorities {
     args: Vec<(ValueId, TensorSharding)>,
-    /// By number.
+    /// Each with the index of its result.
     results: Vec<(usize, TensorSharding)>,
 }
 
@@ -154,7 +159,7 @@ impl Priorities {
         let mut out = Priorities::default();
         let (Strategy::BatchFirst, Some(body)) = (strategy, module.funcs[func].body) else { return out };
         let first = batch(module, func);
-        // An update and what it updates share memory, so they must be sharded alike: their annotations come in one round.
+        // A donated argument and its result share memory and need equal shardings, so both propagate in one round.
         let mut results = BTreeSet::new();
         for (i, &arg) in module.regions[body].args.iter().enumerate().filter(|(i, _)| !first.contains(i)) {
             results.extend(module.funcs[func].arg_attrs.get(i).and_then(AttrDict::donated_to));
@@ -179,7 +184,7 @@ impl Priorities {
     }
 }
 
-/// Returns the sharding with priority 1: propagation sees it in its second round. Dimensions without axes ask for nothing.
+/// Returns the sharding with priority 1, which propagates in the second round. Dimensions without axes keep their priority.
 fn later(module: &Module, id: ShardingId) -> TensorSharding {
     let mut sharding = module.shardings.get(id).clone();
     for dim in sharding.dims.iter_mut().filter(|d| !d.axes.is_empty()) {
@@ -188,9 +193,9 @@ fn later(module: &Module, id: ShardingId) -> TensorSharding {
     sharding
 }
 
-/// Returns what a partitioned program costs beside another partition of the same program: the bytes that a device sends,
-/// a constant for each collective, and what touching all its temporaries once takes. Collectives that clean-up combined
-/// count one by one: that starts are saved is no reason to send more.
+/// Returns the cost of a partitioned program, to compare it with another partition of the same program: the bytes that a
+/// device sends, a constant per collective, and one pass over all temporaries. Collectives that clean-up combined count
+/// separately, so that fewer launches never justify more bytes.
 #[must_use]
 pub fn cost(module: &Module, func: FuncId, cleaned: &CleanReport) -> u64 {
     let start = crate::cost::START as u64;

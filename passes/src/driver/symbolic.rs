@@ -21,21 +21,21 @@ const SHAPES: &str = "polymorphic shapes specifications: ";
 /// The text after that list.
 const AFTER_SHAPES: &str = ". Obtained dimension variables";
 
-/// A dimension of a parameter: the numbers of both.
+/// A dimension of a parameter: the indices of parameter and dimension.
 type Place = (usize, usize);
 
 /// The symbolic dimensions of an entry function.
 struct Symbols {
     /// The variables of the entry function.
     variables: BTreeSet<String>,
-    /// The dimensions of parameters that have no size, each with its size in terms of variables where that is known.
+    /// The dynamic dimensions of parameters, each with its size in terms of variables, if known.
     dims: BTreeMap<Place, Option<Expression>>,
 }
 
-/// Gives the parameters of a function static types, and parameters that carry the size of a variable their value.
+/// Gives the parameters of a function static types, and replaces parameters that carry the size of a variable by constants.
 ///
 /// # Errors
-/// A name means nothing (SH0350, SH0333), a dimension has no size (SH0351), or sizes contradict (SH0353).
+/// A name is unknown (SH0350, SH0333), a dimension has no size (SH0351), or sizes contradict each other (SH0353).
 pub(super) fn bind(module: &mut Module, func: FuncId, sizes: &[DimSize]) -> Result<(), Vec<Diagnostic>> {
     let symbols = Symbols::of(module, func);
     let (variables, given) = symbols.given(module, func, sizes)?;
@@ -59,8 +59,8 @@ pub(super) fn bind(module: &mut Module, func: FuncId, sizes: &[DimSize]) -> Resu
     Ok(())
 }
 
-/// Puts constants in the place of parameters that carry the size of a variable. The parameters stay, unused, so that the
-/// numbers of the others are those of the text.
+/// Replaces uses of parameters that carry the size of a variable by constants. The dead parameters stay, so that the indices
+/// of the others do not change.
 fn write_variables(module: &mut Module, func: FuncId, variables: &BTreeMap<String, i64>) {
     let data = &module.funcs[func];
     let Some(body) = data.body else { return };
@@ -104,7 +104,7 @@ impl Symbols {
                 }
             }
         }
-        // Variables of functions that it calls are determined by the calls.
+        // Calls determine the variables of callees.
         let names = data.arg_attrs.iter().filter_map(global_constant);
         let mut symbols = Symbols { variables: names.map(str::to_owned).collect(), dims };
         symbols.read_calls(module, func);
@@ -115,7 +115,7 @@ impl Symbols {
         symbols
     }
 
-    /// Reads the dimensions whose size the entry passes on as the size of a variable.
+    /// Finds the dimensions whose size the entry function passes to a callee as the size of a variable.
     fn read_calls(&mut self, module: &Module, func: FuncId) {
         let Some(body) = module.funcs[func].body else { return };
         for &op in &module.regions[body].ops {
@@ -134,7 +134,7 @@ impl Symbols {
         }
     }
 
-    /// Reads the shapes that the messages of shape assertions list: those of the parameters with symbolic dimensions, in order.
+    /// Reads the shapes in messages of shape assertions: they list the parameters with symbolic dimensions, in order.
     fn read_messages(&mut self, module: &Module, func: FuncId) {
         let data = &module.funcs[func];
         let Some(body) = data.body else { return };
@@ -170,7 +170,7 @@ impl Symbols {
         }
     }
 
-    /// Returns the sizes of variables and of dimensions that the user gives, and the variables that follow from the latter.
+    /// Returns the sizes of variables and of dimensions that the user gives. Variables are also solved from dimension sizes.
     #[expect(clippy::type_complexity, reason = "two maps that are used once")]
     fn given(
         &self,
@@ -204,7 +204,7 @@ impl Symbols {
         if !errors.is_empty() {
             return Err(errors);
         }
-        // A size of a dimension may determine a variable, and that another one.
+        // The size of a dimension may determine a variable, which may determine another one.
         for _ in 0..places.len() {
             for (place, &size) in &places {
                 let Some(Some(expression)) = self.dims.get(place) else { continue };
@@ -216,7 +216,7 @@ impl Symbols {
         Ok((variables, places))
     }
 
-    /// Returns the dimension of a parameter that a name such as `arg1.0` means.
+    /// Returns the dimension of a parameter that a name such as `arg1.0` denotes.
     fn place(
         &self,
         data: &Func,
@@ -259,7 +259,7 @@ impl Symbols {
         }
     }
 
-    /// Says how the first dimension without a size is given one by its place.
+    /// The hint that names the first dynamic dimension by argument and index.
     fn by_place(&self, data: &Func, module: &Module) -> String {
         match self.dims.keys().next() {
             Some(&(i, d)) => {
@@ -323,7 +323,7 @@ impl Symbols {
     }
 }
 
-/// Returns the dimension of a parameter whose size a value is.
+/// Returns the dimension of a parameter whose size equals `value`.
 fn dimension_of(module: &Module, value: ValueId) -> Option<Place> {
     let op = &module.ops[module.def_op(value)?];
     match op.kind {

@@ -9,7 +9,7 @@ use super::Localizer;
 use crate::analysis::reducer::{identity, is_identity};
 
 impl Localizer<'_> {
-    /// Returns `value` on the first of the devices along `axes`, and what adds nothing on the others.
+    /// Returns `value` on the first device along `axes`, and the identity of the reduction on the others.
     pub(super) fn kept_by_first(&mut self, value: ValueId, axes: &[AxisRef], by: ReductionKind) -> ValueId {
         if is_identity(self.rw.module, value, by) {
             return value;
@@ -24,8 +24,8 @@ impl Localizer<'_> {
         self.emit(OpKind::Select, &[is_first, value, nothing], ty)
     }
 
-    /// Returns the device's part of a value that each dimension is split by `axes`, last, in its place in what adds nothing, of
-    /// shape `target`.
+    /// Returns a tensor of shape `target` with the device's block in its place and the identity of the reduction elsewhere.
+    /// `axes` are the axes that split each dimension.
     pub(super) fn placed_as_addend(
         &mut self,
         value: ValueId,
@@ -34,8 +34,8 @@ impl Localizer<'_> {
         by: ReductionKind,
     ) -> ValueId {
         let Some(ty) = self.rw.module.tensor(value).cloned() else { return value };
-        // Blocks of equal size are put side by side, and what is beyond the end is cut off: an update that reaches beyond the
-        // end would be moved to before it.
+        // Uses a tensor of whole blocks, and trims it: `dynamic_update_slice` would clamp the start of a block that reaches
+        // beyond the end.
         let mesh = self.mesh.clone();
         let shape: SmallVec<[i64; 4]> =
             ty.shape.iter().zip(axes).map(|(&n, axes)| n * mesh.axes_size(axes)).collect();
@@ -53,7 +53,7 @@ impl Localizer<'_> {
         placed
     }
 
-    /// Returns elements that change nothing where they are combined with others, in the shape of `value` if in no other.
+    /// Returns a tensor of the reduction's identity, by default in the shape of `value`.
     fn nothing_like(&mut self, value: ValueId, by: ReductionKind, shape: Option<&[i64]>) -> Option<ValueId> {
         let ty = self.rw.module.tensor(value).cloned();
         let made = ty.as_ref().filter(|ty| ty.is_static()).and_then(|ty| Some((ty, identity(by, ty.dtype)?)));
@@ -63,12 +63,13 @@ impl Localizer<'_> {
         };
         Some(self.splat(&element, shape.unwrap_or(&ty.shape), ty.dtype))
     }
-    /// Notes that `value` has no addends.
+    /// Reports SH0411: `value` cannot be an unreduced value.
     pub(super) fn fail_as_addend(&mut self, value: ValueId) {
         let ty = self.rw.module.types.display(self.rw.module.values[value].ty).to_string();
-        let message =
-            format!("devices would have addends of {ty}, and nothing is known that adds nothing to such");
-        let hint = "annotate it without unreduced, or give it a constant shape and elements that are numbers";
+        let message = format!(
+            "a value of type {ty} cannot be unreduced because its reduction has no identity of that type"
+        );
+        let hint = "remove unreduced from its annotation, or use a static shape and a numeric element type";
         let mut error =
             Diagnostic::unsupported("SH0411", message).at(self.rw.module.ops[self.at].span).hint(hint);
         error.user_loc = self.rw.module.user_loc(self.at);

@@ -23,7 +23,7 @@ impl Localizer<'_> {
         let old = self.rw.module.ops[op].results[0];
         let target = self.rw.module.shape(old).to_vec();
         if target.contains(&0) && target.iter().all(|&n| n >= 0) {
-            // Back ends refuse to send nothing; any tensor without elements is as good.
+            // Back ends reject collectives on empty tensors. Any empty tensor is equal.
             let dtype = self.rw.module.stored(old).map_or(DType::F32, |t| t.dtype);
             let nothing = SmallVec::<[u8; 16]>::from_elem(0, dtype.bytes());
             let value = self.splat(&nothing, &target, dtype);
@@ -36,7 +36,7 @@ impl Localizer<'_> {
                 let mut value = sent;
                 for (dim, axes) in axes.iter().enumerate().filter(|(_, axes)| !axes.is_empty()) {
                     value = self.all_gather(&mesh, value, dim, axes);
-                    // Before the next dimension is gathered, which then sends no padding of this one.
+                    // Trimmed before the next dimension is gathered, so that no padding is sent there.
                     value = self.trim(value, dim, target[dim]);
                 }
                 value
@@ -53,8 +53,8 @@ impl Localizer<'_> {
                     let missing = target[to] * group - self.rw.module.shape(value)[to];
                     value = self.pad_to(value, to, target[to] * group);
                     if missing >= target[to] {
-                        // XLA takes pieces that are all padding for what they are filled with, and then the pieces of one
-                        // exchange may lie in memory in several orders, which its CPU back end refuses.
+                        // XLA folds a piece that is all padding to its fill. The pieces of one all-to-all may then have
+                        // different layouts, which its CPU back end rejects.
                         let ty = self.rw.module.values[value].ty;
                         value = self.emit(OpKind::OptimizationBarrier, &[value], ty);
                     }
@@ -84,7 +84,7 @@ impl Localizer<'_> {
                 let spec = self.on_channel(pairs);
                 self.collective(OpKind::CollectivePermute(spec), sent, &target)
             }
-            // The integers that stand for real numbers do not add up as these do.
+            // Stored integers of quantized elements cannot be added like the real numbers that they represent.
             MeshCollectiveKind::ShardedToUnreduced(_) | MeshCollectiveKind::ReplicatedToUnreduced(_)
                 if self.rw.module.is_quantized(operand) =>
             {
@@ -97,7 +97,7 @@ impl Localizer<'_> {
             }
             MeshCollectiveKind::ReplicatedToUnreduced(axes) => {
                 let by = self.rw.module.shardings.get(out).reduction;
-                // The largest of equal numbers is that number.
+                // An idempotent reduction of equal values is the value.
                 if is_idempotent(by) { sent } else { self.kept_by_first(sent, &axes, by) }
             }
             MeshCollectiveKind::Exchange => {
@@ -131,7 +131,7 @@ impl Localizer<'_> {
         self.replace(value);
     }
 
-    /// Quantized elements travel, and are padded, as the integers that are stored.
+    /// Quantized elements are sent and padded as their stored integers.
     fn as_stored(&mut self, value: ValueId) -> ValueId {
         let Some(stored) =
             self.rw.module.stored(value).filter(|_| self.rw.module.is_quantized(value)).cloned()
@@ -141,9 +141,10 @@ impl Localizer<'_> {
         let storage = self.rw.module.types.as_quantized(self.rw.module.values[value].ty);
         if storage.and_then(|tensor| tensor.element.storage?.dtype()) != Some(stored.dtype) {
             let ty = self.rw.module.types.display(self.rw.module.values[value].ty);
-            let message =
-                format!("devices would exchange parts of {ty}, whose elements have no type of their own");
-            let hint = "store elements of 2, 4, 8, 16 or 32 bits, or reshard real numbers";
+            let message = format!(
+                "devices cannot exchange shards of {ty} because no element type has its storage width"
+            );
+            let hint = "use a storage type of 2, 4, 8, 16 or 32 bits, or reshard dequantized values";
             self.fail(
                 Diagnostic::unsupported("SH0413", message).at(self.rw.module.ops[self.at].span).hint(hint),
             );
@@ -152,7 +153,7 @@ impl Localizer<'_> {
         self.emit(OpKind::BitcastConvert, &[value], ty)
     }
 
-    /// Stored integers become elements as those of `like`, if these are quantized.
+    /// Converts stored integers back to the quantized elements of `like`, if `like` is quantized.
     fn as_quantized_as(&mut self, value: ValueId, like: ValueId) -> ValueId {
         if !self.rw.module.is_quantized(like) {
             return value;
@@ -161,8 +162,7 @@ impl Localizer<'_> {
         self.emit(OpKind::BitcastConvert, &[value], ty)
     }
 
-    /// A collective's groups or pairs; in partition mode with a channel of its own, which says that ids are those of
-    /// partitions.
+    /// Returns a collective's groups or pairs. In partition mode they have a new channel, which makes ids partition ids.
     pub(super) fn on_channel(&mut self, groups: ReplicaGroups) -> Box<CollectiveSpec> {
         let channel = match self.mode {
             SpmdMode::Replica => None,
@@ -175,7 +175,7 @@ impl Localizer<'_> {
         Box::new(CollectiveSpec { groups, channel, ..CollectiveSpec::default() })
     }
 
-    /// Returns groups equal to these that other collectives have too: lists are as long as there are devices.
+    /// Shares equal groups between collectives: a list has as many entries as devices.
     fn shared(&mut self, groups: ReplicaGroups) -> ReplicaGroups {
         if groups.as_strided().is_some() {
             return groups;
@@ -187,14 +187,15 @@ impl Localizer<'_> {
         groups
     }
 
-    /// Returns the groups of an all-gather or reduction, where a channel alone would leave ids to be those of replicas.
+    /// Returns the groups of an all-gather or reduction. These also need `use_global_device_ids`: with a channel alone, ids
+    /// are replica ids.
     pub(super) fn groups(&mut self, groups: ReplicaGroups) -> Box<CollectiveSpec> {
         let mut spec = self.on_channel(groups);
         spec.use_global_device_ids = spec.channel.is_some();
         spec
     }
 
-    /// A collective without a region, on a value of one block.
+    /// Emits a collective without a region.
     pub(super) fn collective(&mut self, kind: OpKind, value: ValueId, shape: &[i64]) -> ValueId {
         self.sent(kind, value, shape, None)
     }
@@ -212,7 +213,7 @@ impl Localizer<'_> {
     ) -> ValueId {
         let dtype = self.rw.module.tensor(value).map_or(DType::F32, |t| t.dtype);
         let carrier = carrier(dtype);
-        // The sum of truth values is whether one of them is true, which back ends have as a reduction of its own.
+        // The sum of booleans is a logical or, which back ends support.
         let reduction = reduction.map(|by| match by {
             ReductionKind::Add if dtype == DType::I1 => ReductionKind::Or,
             by => by,
@@ -246,8 +247,8 @@ impl Localizer<'_> {
     /// Keeps the device's block of each dimension.
     fn all_slice(&mut self, mesh: &Mesh, operand: ValueId, axes: &[Vec<AxisRef>], target: &[i64]) -> ValueId {
         let mut value = operand;
-        // A `dynamic_slice` brings its start into bounds: of `x: 6` over 4 devices the last would start at 4 instead
-        // of 6, and have the third one's block as its own.
+        // Padded, since `dynamic_slice` clamps its start. With `x: 6` over 4 devices the last device would start at 4 instead of
+        // 6, and get the third device's block.
         for (dim, axes) in axes.iter().enumerate() {
             value = self.pad_to(value, dim, target[dim] * mesh.axes_size(axes));
         }
@@ -262,7 +263,7 @@ impl Localizer<'_> {
         self.emit(OpKind::DynamicSlice { sizes }, &operands, ty)
     }
 
-    /// `value` with dimension `dim` grown to `size` by elements that mean nothing.
+    /// Pads dimension `dim` of `value` to `size`. The values of the padding are irrelevant.
     fn pad_to(&mut self, value: ValueId, dim: usize, size: i64) -> ValueId {
         let Some(ty) = self.rw.module.tensor(value).cloned() else { return value };
         let missing = size - ty.shape[dim];
@@ -282,7 +283,7 @@ impl Localizer<'_> {
         self.emit(OpKind::Pad(Box::new(spec)), &[value, fill], ty)
     }
 
-    /// `value` with dimension `dim` cut to `size`.
+    /// Slices dimension `dim` of `value` to `size`.
     pub(super) fn trim(&mut self, value: ValueId, dim: usize, size: i64) -> ValueId {
         let Some(ty) = self.rw.module.tensor(value).cloned() else { return value };
         if ty.shape[dim] <= size {
@@ -298,7 +299,7 @@ impl Localizer<'_> {
     }
 }
 
-/// The type that elements are sent as. XLA's CPU back end loses all but the first of numbers of two bits in a byte.
+/// The element type of collectives. XLA's CPU back end loses all but the first of the two-bit numbers in a byte.
 fn carrier(dtype: DType) -> DType {
     match dtype {
         DType::I2 => DType::I8,
@@ -307,18 +308,17 @@ fn carrier(dtype: DType) -> DType {
     }
 }
 
-/// Who sends to whom so that every device gets its block under `to`, when each block is on as many devices
-/// before as after. A device keeps what it already has where it can. Every device is a source and a target
-/// once. What devices hold differs along the axes that are `manual` where the collective stands. The two shardings may be
-/// on meshes with the same axes and the devices in different orders.
+/// Returns the source-target pairs that give every device its block under `to`. Each block must be on as many devices before as
+/// after. Every device is a source and a target once, and keeps a block that it already has. Devices also hold different values
+/// along the `manual` axes around the collective. The two meshes have the same axes, but may order devices differently.
 fn permute_pairs(
     meshes: (&Mesh, &Mesh),
     from: &TensorSharding,
     to: &TensorSharding,
     manual: &[AxisRef],
 ) -> ReplicaGroups {
-    // A block has a number over the dimensions, the axes of pending sums and those that are manual: a pending sum is a different
-    // addend on each device along its axes.
+    // A block is numbered over dimensions, unreduced axes and manual axes: devices hold different partial sums along an
+    // unreduced axis.
     let parts = |sharding: &TensorSharding| -> Vec<AxisList> {
         let apart = sharding.unreduced.iter().chain(manual).map(|&axis| AxisList::from_iter([axis]));
         sharding.dims.iter().map(|dim| dim.axes.clone()).chain(apart).collect()
@@ -335,7 +335,7 @@ fn permute_pairs(
     let own: FxHashMap<i64, i64> = (0..meshes.0.num_devices())
         .map(|position| (meshes.0.device_at(position), has.at(position)))
         .collect();
-    // Devices that have a block and want another, as a list through `before` for each block; the last one sends first.
+    // For each block, the devices that hold it and want another: a list linked by `before`. The last one sends first.
     let devices = meshes.1.num_devices();
     let mut holders: FxHashMap<i64, usize> = FxHashMap::default();
     let mut before = vec![usize::MAX; devices];
@@ -357,14 +357,14 @@ fn permute_pairs(
     }))
 }
 
-/// Which block each position of a mesh has, as a number.
+/// The block number of each position of a mesh.
 struct Blocks {
-    /// Stride and size of each axis, with what one step along it adds to the number.
+    /// The stride and size of each axis, and the increment of the block number per step along it.
     digits: Vec<(i64, i64, i64)>,
 }
 
 impl Blocks {
-    /// Numbers blocks over `parts`, of which one counts to the size of the same place.
+    /// Numbers blocks over `parts`, each of which has the size at its index in `sizes`.
     fn new(mesh: &Mesh, parts: &[AxisList], sizes: &[i64]) -> Blocks {
         let (mut digits, mut below) = (Vec::new(), 1_i64);
         for (axes, &size) in parts.iter().zip(sizes) {

@@ -6,7 +6,7 @@ use shardc_ir::{AxisRef, BinaryOp, DType, Dense, OpKind, SpmdMode, ValueId};
 
 use super::Localizer;
 
-/// Coordinates that a region has computed so far, as `i32` scalars.
+/// The coordinates that a region has computed so far, as `i32` scalars.
 #[derive(Default)]
 pub(crate) struct Coords {
     position: Option<ValueId>,
@@ -22,7 +22,7 @@ impl Localizer<'_> {
         self.emit(OpKind::Binary(op), &[a, b], ty)
     }
 
-    /// An `i32` scalar constant, one for each value in a region.
+    /// Returns an `i32` scalar constant; equal constants of a region are shared.
     pub(crate) fn i32_scalar(&mut self, value: i64) -> ValueId {
         if let Some(&known) = self.coords.constants.get(&value) {
             return known;
@@ -47,7 +47,7 @@ impl Localizer<'_> {
         let mut position = self.emit(OpKind::Convert, &[id], i32);
         let ids = self.mesh.device_ids.clone();
         if let Some(ids) = ids.filter(|ids| ids.iter().enumerate().any(|(i, &id)| i as i64 != id)) {
-            // The inverse of the list: it has the device at each position, and the device knows its number.
+            // Inverts the list: it maps positions to device ids, and the device knows its id.
             let mut table = vec![0i32; ids.len()];
             for (position, &id) in ids.iter().enumerate() {
                 if let Some(entry) = usize::try_from(id).ok().and_then(|id| table.get_mut(id)) {
@@ -60,7 +60,7 @@ impl Localizer<'_> {
         position
     }
 
-    /// Emits the look-up of entry `index` of a table.
+    /// Emits a lookup of entry `index` of a table.
     fn lookup(&mut self, table: &[i32], index: ValueId) -> ValueId {
         let bytes = table.iter().flat_map(|p| p.to_le_bytes()).collect();
         let ty = self.tensor_type(&[table.len() as i64], DType::I32);
@@ -72,7 +72,7 @@ impl Localizer<'_> {
         self.emit(OpKind::Reshape, &[entry], scalar)
     }
 
-    /// Returns the entry of a table that is the device's by its index over `axes`.
+    /// Returns the table entry at the device's index over `axes`.
     pub(crate) fn entry(&mut self, axes: &[AxisRef], table: &[i32]) -> ValueId {
         let key = (axes.to_vec(), table.to_vec());
         if let Some(&known) = self.coords.entries.get(&key) {
@@ -98,7 +98,7 @@ impl Localizer<'_> {
         }
         let mesh = &self.mesh;
         let devices = mesh.num_devices() as i64;
-        // Axes that continue each other in the device order count as one.
+        // Axes that are adjacent in the device order are merged.
         let mut digits: Vec<(i64, i64)> = Vec::new();
         for &axis in axes {
             let (stride, size) = (mesh.stride(axis), mesh.axis_size(axis));
@@ -114,8 +114,7 @@ impl Localizer<'_> {
             if stride > 1 {
                 c = self.scalar(BinaryOp::Divide, c, stride);
             }
-            // The most major digit needs no remainder: nothing is above it. Over all axes in order, the index is the
-            // position itself and no arithmetic is left.
+            // The most major digit needs no remainder. Over all axes in order, the index is the position, without arithmetic.
             if stride * size != devices {
                 c = self.scalar(BinaryOp::Remainder, c, size);
             }
@@ -136,14 +135,13 @@ impl Localizer<'_> {
         value
     }
 
-    /// Where the device's block begins: its index over `axes` times the size of a block.
+    /// Returns the start of the device's block: its index over `axes` times the block size.
     pub(crate) fn offset(&mut self, axes: &[AxisRef], block: i64) -> ValueId {
         let index = self.linear_coordinate(axes);
         self.scalar(BinaryOp::Multiply, index, block)
     }
 
-    /// For each element of a tensor of this local shape, its index along dimension `dim` of the whole tensor
-    /// that `value`'s sharding splits; `i32`.
+    /// Returns the global `i32` index along `dim` of each element of a tensor of shape `local`, under the sharding of `value`.
     pub(crate) fn global_index(&mut self, value: ValueId, dim: usize, local: &[i64]) -> ValueId {
         let ty = self.tensor_type(local, DType::I32);
         let iota = self.emit(OpKind::Iota { dim: dim as u32 }, &[], ty);

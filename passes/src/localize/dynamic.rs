@@ -2,7 +2,7 @@
 //!
 //! Along such a dimension a window of `m` elements lies in one block, in several, or outside this device's block. Each device works on the
 //! *slab* of `min(m, block)` elements of its block that is closest to the window, and computes the distance of the slab from the window's
-//! start. An update in place so touches nothing else of the block.
+//! start. An in-place update so writes no other element of the block.
 
 use shardc_ir::{
     AxisRef, BinaryOp, CompareDirection, CompareType, DType, DTypeClass, DYNAMIC, OpId, OpKind, PadSpec,
@@ -12,23 +12,23 @@ use smallvec::SmallVec;
 
 use super::Localizer;
 
-/// A split dimension of which the window takes a part.
+/// A split dimension along which the window is smaller than the dimension.
 struct Slab {
     dim: usize,
-    /// Elements of the window.
+    /// The size of the window.
     window: i64,
-    /// Elements of the slab.
+    /// The size of the slab.
     size: i64,
-    /// The first of them in the block: a scalar.
+    /// The start of the slab in the block: a scalar.
     start: ValueId,
-    /// The slab's first element less the window's, both counted in the whole tensor: a scalar.
+    /// The start of the slab minus that of the window, in global indices: a scalar.
     ahead: ValueId,
 }
 
 impl Localizer<'_> {
-    /// Brings the starts of a `dynamic_slice` into bounds, along dimensions that are whole. The slice would do so by
-    /// itself; but XLA makes one slice of two and adds up their starts as they are, and the next slice may be the one that
-    /// cuts a device's block out of the result. Where the slice takes one element there is nothing to cut.
+    /// Clamps the starts of a `dynamic_slice` along unsplit dimensions. The slice clamps them itself, but XLA merges two slices
+    /// and adds their unclamped starts, and the second slice may cut the device's block out of the result. The result of a
+    /// one-element window is never cut.
     pub(super) fn keep_inside(&mut self, op: OpId) {
         let OpKind::DynamicSlice { sizes } = &self.rw.module.ops[op].kind else { return };
         let sizes = sizes.clone();
@@ -49,7 +49,7 @@ impl Localizer<'_> {
                 continue;
             }
             let Some(dtype) = self.rw.module.tensor(start).map(|t| t.dtype) else { continue };
-            // A start of few bits cannot be beyond the end.
+            // A start of a narrow type cannot exceed the bound.
             let bits = dtype.bits() - u32::from(dtype.class() == DTypeClass::Signed);
             if bits < 63 && last >> bits > 0 {
                 continue;
@@ -62,8 +62,8 @@ impl Localizer<'_> {
         }
     }
 
-    /// Each device puts what it has of the window where it belongs, and zeros elsewhere: the planner has made the
-    /// result a pending sum. False if no dimension asks for that.
+    /// Localizes a `dynamic_slice` whose result the planner made unreduced: each device places its part of the window, and has
+    /// zeros elsewhere. Returns false if no dimension needs this.
     pub(super) fn partial_slice(&mut self, op: OpId) -> bool {
         let OpKind::DynamicSlice { mut sizes } = self.rw.module.ops[op].kind.clone() else { return false };
         let slabs = self.slabs(op, 1, &sizes);
@@ -86,16 +86,16 @@ impl Localizer<'_> {
         let ty = self.tensor_type(&cut, dtype);
         let slab = self.emit(OpKind::DynamicSlice { sizes: cut.clone() }, &starts, ty);
 
-        // Zeros on both sides, from which the start that is brought into bounds takes what the slab lacks.
-        // The margin is as wide as the window: a slab that is further off asks for a start beyond it, and gets zeros
-        // alone. A narrower one would leave some of the slab in each window.
+        // The slab is padded with zeros on both sides, by the width of the window. A slab far from the window has its start
+        // clamped to the margin, and gives zeros only. With a narrower margin some of the slab would be in each window.
         let margin = |slab: &Slab| (slab.window, -1);
         let Some(value) = self.moved(slab, &slabs, margin, &sizes) else { return false };
         self.replace(value);
         true
     }
 
-    /// Each device writes what of the window falls into its block. False if no dimension asks for that.
+    /// Localizes a `dynamic_update_slice`: each device writes the part of the window in its block. Returns false if no dimension
+    /// needs this.
     pub(super) fn partial_update(&mut self, op: OpId) -> bool {
         let update = self.rw.module.ops[op].operands[1];
         let window = SizeList::from_slice(self.rw.module.shape(update));
@@ -120,8 +120,8 @@ impl Localizer<'_> {
         present.remove(1);
         let present = self.emit(OpKind::DynamicSlice { sizes: cut.clone() }, &present, ty);
 
-        // As wide as the slab: one that lies outside of the window then takes nothing of the update. What is in the
-        // margin does not count, since `inside` puts there what the block has.
+        // The margin is as wide as the slab: a slab outside of the window then reads no update. The values of the margin are
+        // irrelevant: the select by `inside` keeps the block there.
         let margin = |slab: &Slab| (slab.size, 1);
         let Some(mut value) = self.moved(update, &slabs, margin, &cut) else { return false };
         for slab in &slabs {
@@ -133,14 +133,13 @@ impl Localizer<'_> {
         true
     }
 
-    /// The split dimensions that a window takes whole.
+    /// The split dimensions that the window covers.
     fn whole_dims(&self, operand: ValueId, window: &[i64]) -> Vec<usize> {
         let Some(global) = self.global(operand) else { return Vec::new() };
         (0..window.len()).filter(|&d| self.is_split(operand, d) && window[d] == global.shape[d]).collect()
     }
 
-    /// The split dimensions of operand 0 of which the window takes a part; the starts of windows are operands from
-    /// `first` on.
+    /// The split dimensions of operand 0 that are larger than the window. The window starts are operands from `first` on.
     fn slabs(&mut self, op: OpId, first: usize, window: &[i64]) -> Vec<Slab> {
         let operand = self.rw.module.ops[op].operands[0];
         let Some(global) = self.global(operand).map(|t| t.shape.clone()) else { return Vec::new() };
@@ -152,10 +151,9 @@ impl Localizer<'_> {
             let (m, n, block) = (window[dim], global[dim], blocks[dim]);
             let size = m.min(block);
             let axes: Vec<AxisRef> = self.sharding(operand).map(|s| s.axes(dim).to_vec()).unwrap_or_default();
-            // Clamped by the whole size while it is still global, so that no window reaches the padding of the last
-            // block. Of `x: 8` over 4 devices, 3 elements from 3 on: device 1 has 2 and 3, so that its start is 0 and
-            // it is -1 ahead of the window; devices 0 and 3 are -3 and 3 ahead, where nothing of their slabs is in
-            // it.
+            // Clamped by the global size before it becomes local, so that no window reaches the padding of the last block.
+            // Example: `x: 8` over 4 devices, 3 elements from index 3. Device 1 has elements 2 and 3: its start is 0, and it is
+            // -1 ahead of the window. Devices 0 and 3 are -3 and 3 ahead, so their slabs are outside of the window.
             let start = self.start_within(self.rw.module.ops[op].operands[first + dim], n - m);
             let offset = self.offset(&axes, block);
             let scalar = self.tensor_type(&[], DType::I32);
@@ -169,13 +167,13 @@ impl Localizer<'_> {
         slabs
     }
 
-    /// A start as `i32`, brought to `0..=most` as StableHLO says.
+    /// Converts a start to `i32` and clamps it to `0..=most`, as StableHLO specifies.
     fn start_within(&mut self, start: ValueId, most: i64) -> ValueId {
         let dtype = self.rw.module.tensor(start).map_or(DType::I32, |t| t.dtype);
         let scalar = self.tensor_type(&[], DType::I32);
         let mut start = start;
         let mut wide = dtype;
-        // A narrow type need not hold the bound, and a wide one may hold more than `i32`.
+        // A narrow type may not hold the bound, and a wide one may exceed `i32`.
         if dtype.bits() < 32 {
             start = self.emit(OpKind::Convert, &[start], scalar);
             wide = DType::I32;
@@ -189,14 +187,14 @@ impl Localizer<'_> {
         start
     }
 
-    /// All starts are of one type; those of slabs are `i32`.
+    /// Converts all starts to one type; those of slabs are `i32`.
     fn alike(&mut self, starts: &mut [ValueId]) {
         let i32 = |pass: &Self, v: ValueId| pass.rw.module.tensor(v).is_some_and(|t| t.dtype == DType::I32);
         if starts.iter().all(|&v| i32(self, v)) {
             return;
         }
         let (scalar, wide) = (self.tensor_type(&[], DType::I32), self.tensor_type(&[], DType::I64));
-        // Other types may have a value that fits in no less than 64 bits.
+        // Values of other types may need 64 bits.
         let narrow = |pass: &Self, v: ValueId| {
             pass.rw.module.tensor(v).is_some_and(|t| {
                 t.dtype.bits() < 32 || (t.dtype.bits() == 32 && t.dtype.class() == DTypeClass::Signed)
@@ -210,7 +208,8 @@ impl Localizer<'_> {
         }
     }
 
-    /// `value` between margins of zeros, and of that what begins at `sign * ahead` from its first element.
+    /// Pads `value` with margins of zeros, and slices `sizes` elements at `sign * ahead` from its first element. `margin` gives
+    /// the width and the sign of each slab.
     fn moved(
         &mut self,
         value: ValueId,
@@ -244,7 +243,7 @@ impl Localizer<'_> {
         Some(self.emit(OpKind::DynamicSlice { sizes: SizeList::from_slice(sizes) }, &operands, cut))
     }
 
-    /// Which elements of the slab are in the window.
+    /// The mask of the elements of the slab that are in the window.
     fn inside(&mut self, slab: &Slab, shape: &[i64]) -> ValueId {
         let ty = self.tensor_type(shape, DType::I32);
         let index = self.emit(OpKind::Iota { dim: slab.dim as u32 }, &[], ty);

@@ -13,24 +13,23 @@ use shardc_ir::{
 use super::Localizer;
 use crate::windows::{Exchange, PerDevice, Piece, Span, Spread, Thin, Transfer};
 
-/// A place in a dimension.
+/// A position in a dimension.
 #[derive(Clone, Copy)]
 pub(super) enum At {
-    /// One place on all devices.
+    /// The same position on all devices.
     Same(i64),
-    /// An `i32` scalar.
+    /// The device's own position: an `i32` scalar.
     Own(ValueId),
 }
 
-/// One dimension and the axes that split it.
+/// A dimension and the axes that split it.
 pub(super) struct Line<'a> {
     pub(super) dim: usize,
     pub(super) axes: &'a [AxisRef],
 }
 
 impl Localizer<'_> {
-    /// The window of each device along one dimension, out of blocks that have been thinned. Takes what it is planned by out of
-    /// the transfer.
+    /// Returns the window of each device along one dimension, from thinned blocks. Moves `held` and `window` out of the transfer.
     pub(super) fn window(
         &mut self,
         transfer: &mut Transfer,
@@ -38,7 +37,7 @@ impl Localizer<'_> {
         fill: Option<ValueId>,
         line: &Line<'_>,
     ) -> Option<ValueId> {
-        // Tables of all devices, gone before those of who sends to whom are made.
+        // These have an entry per device. They are dropped before the tables of senders and receivers are created.
         let (held, window) = (take(&mut transfer.held), take(&mut transfer.window));
         let Some(exchange) = Exchange::new(&held, window, self.row_bytes(sources, line.dim)) else {
             self.too_far();
@@ -49,15 +48,15 @@ impl Localizer<'_> {
         Some(self.exchange(&exchange, sources, fill, line))
     }
 
-    /// What stands where a window holds no element; zero if nothing is said.
+    /// Returns the fill value of a window; the default is zero.
     fn fill_of(&mut self, source: ValueId, fill: Option<ValueId>) -> Option<ValueId> {
         let dtype = self.rw.module.tensor(source)?.dtype;
-        // Swept away again where nothing takes it.
+        // Dead-code elimination removes an unused zero.
         Some(fill.unwrap_or_else(|| self.splat(&vec![0; dtype.bytes()], &[], dtype)))
     }
 
-    /// Returns the bytes of what one index of dimension `dim` stands for in a device's block, as planning computes them, so that
-    /// both choose one exchange.
+    /// Returns the bytes per index of dimension `dim` in a device's block. Planning computes the same, so that both choose the
+    /// same exchange.
     fn row_bytes(&self, sources: &[ValueId], dim: usize) -> f64 {
         let Some(ty) = sources.first().and_then(|&v| self.rw.module.tensor(v)) else { return 0.0 };
         let others = ty.shape.iter().enumerate().filter(|&(d, _)| d != dim).map(|(_, &n)| n as f64);
@@ -85,14 +84,14 @@ impl Localizer<'_> {
         for (piece, slab) in exchange.pieces.iter().zip(slabs) {
             let moved = self.move_slab(slab, &piece.to(), exchange.size, fill, line);
             let Some(others) = window.or_else(|| {
-                // Around a moved slab there is the fill already.
+                // A moved slab is surrounded by the fill already.
                 let is_filled = !fills || piece.is_taken_whole();
                 (!is_filled).then(|| self.broadcast_scalar(fill, &template, dtype))
             }) else {
                 window = Some(moved);
                 continue;
             };
-            // One pass over the window for each piece, where it moves by a distance of its own on each device.
+            // One select over the window per piece: each device moves it by another distance.
             let mask = self.within(&piece.takes(), &template, line);
             let ty = self.tensor_type(&template, dtype);
             window = Some(self.emit(OpKind::Select, &[mask, moved, others], ty));
@@ -100,7 +99,7 @@ impl Localizer<'_> {
         window.unwrap_or(sources[0])
     }
 
-    /// Puts slabs together that lie side by side in each window: a concatenation, and one mask for what is out of bounds.
+    /// Joins slabs that are adjacent in each window: one concatenation, and one mask for positions out of bounds.
     #[allow(clippy::too_many_arguments)]
     fn join(
         &mut self,
@@ -149,7 +148,7 @@ impl Localizer<'_> {
         self.emit(OpKind::Select, &[mask, window, fill], ty)
     }
 
-    /// What each device receives in one round.
+    /// Returns the slab that each device receives in one round.
     fn slab(&mut self, piece: &Piece, sources: &[ValueId], fill: ValueId, line: &Line<'_>) -> ValueId {
         let mut slab: Option<ValueId> = None;
         for (i, cut) in piece.cuts.iter().enumerate() {
@@ -163,12 +162,11 @@ impl Localizer<'_> {
         }
         let slab = slab.unwrap_or(sources[0]);
         let shape = self.rw.module.shape(slab).to_vec();
-        // Back ends refuse to send nothing.
+        // Back ends reject collectives on empty tensors.
         if !piece.is_sent || shape.contains(&0) {
             return slab;
         }
-        // Pairs number the devices along one line, and each combination of the other coordinates is a line of its
-        // own.
+        // Pairs are indices along one line of devices. Each combination of the other coordinates is a separate line.
         let lines = self.mesh.replica_groups(line.axes);
         let mut pairs = Vec::with_capacity(2 * lines.len() * piece.num_pairs());
         for group in lines.iter() {
@@ -179,7 +177,7 @@ impl Localizer<'_> {
         self.collective(OpKind::CollectivePermute(spec), slab, &shape)
     }
 
-    /// The slab of tensor `i` on the devices that send it, and that of others elsewhere.
+    /// Selects `own`, the slab of tensor `i`, on the devices that send it, and `others` elsewhere.
     fn of_tensor(
         &mut self,
         piece: &Piece,
@@ -200,7 +198,7 @@ impl Localizer<'_> {
         self.emit(OpKind::Select, &[is_chosen, own, others], ty)
     }
 
-    /// A slab where it belongs in a window of `size` elements, which may be anything elsewhere: on each device from `to` on.
+    /// Places a slab at each device's position `to` in a window of `size` elements. The other elements are unspecified.
     pub(super) fn move_slab(
         &mut self,
         slab: ValueId,
@@ -216,10 +214,9 @@ impl Localizer<'_> {
         if let At::Same(to) = at {
             return self.pad(slab, fill, line.dim, [to, size - to - width, 0]);
         }
-        // A pad has one width on all devices. It is as wide as the device needs that puts its slab last, and the one
-        // that puts it first; the window is then a slice whose start differs. For a slab of 2 at -1 or at 3 of a
-        // window of 4: 3 before and 3 behind, cut at 4 or at 0. No start is out of bounds, where a `dynamic_slice`
-        // would move it without a word.
+        // A pad has the same width on all devices: enough for the devices with the first and the last position. The window is
+        // then a slice at the device's own start. Example: a slab of 2 at -1 or 3 of a window of 4 is padded by 3 on both
+        // sides, and sliced at 4 or 0. No start is out of bounds, so `dynamic_slice` does not clamp it.
         let low = most.max(0);
         let high = (size - least - width).max(0);
         let wide = self.pad(slab, fill, line.dim, [low, high, 0]);
@@ -228,15 +225,15 @@ impl Localizer<'_> {
         self.cut(wide, start, size, line.dim)
     }
 
-    /// Returns the elements of a block that count.
+    /// Returns every `thin.stride`th element of a block: those that are used.
     pub(super) fn thin(&mut self, value: ValueId, thin: &Thin, line: &Line<'_>) -> ValueId {
         let block = self.rw.module.shape(value)[line.dim];
         let reach = if thin.size == 0 { 0 } else { (thin.size - 1) * thin.stride + 1 };
         let most = thin.first.iter().flatten().max().copied().unwrap_or(0);
         let at = self.per_device(&thin.first, line.axes);
         let mut value = value;
-        // Without that a `dynamic_slice` would move the start of the device that is last back into the block, and
-        // every stride would begin at another element.
+        // Without this padding `dynamic_slice` would clamp the start on the device with the last position, and the stride would
+        // begin at another element.
         if most + reach > block {
             let Some(dtype) = self.rw.module.tensor(value).map(|t| t.dtype) else { return value };
             let zero = self.splat(&vec![0; dtype.bytes()], &[], dtype);
@@ -249,7 +246,7 @@ impl Localizer<'_> {
         self.slice(value, line.dim, 0, reach, thin.stride)
     }
 
-    /// A window with fill between its elements.
+    /// Returns a window with fill between its elements.
     pub(super) fn spread(
         &mut self,
         window: ValueId,
@@ -272,10 +269,10 @@ impl Localizer<'_> {
         self.cut(wide, start, spread.size, line.dim)
     }
 
-    /// True where a place of the window is in the device's span; of shape `shape`.
+    /// Returns a mask of shape `shape`: true at positions of the window in the device's span.
     pub(super) fn within(&mut self, spans: &[Span], shape: &[i64], line: &Line<'_>) -> ValueId {
         let size = shape[line.dim];
-        // A device that takes nothing does so by whichever bound there is.
+        // An empty span has `start > 0` or `end < size`, so the bounds that exist exclude all its positions.
         let below = spans.iter().any(|s| s.start > 0).then(|| spans.iter().map(|s| Some(s.start)).collect());
         let above = spans.iter().any(|s| s.end < size).then(|| spans.iter().map(|s| Some(s.end)).collect());
         match self.between(below, above, shape, line) {
@@ -284,7 +281,7 @@ impl Localizer<'_> {
         }
     }
 
-    /// True where a place along the line is at least `below` and less than `above`; `None` without bounds.
+    /// Returns a mask that is true at positions `below <= i < above` along the line; `None` without bounds.
     fn between(
         &mut self,
         below: Option<PerDevice>,
@@ -315,11 +312,10 @@ impl Localizer<'_> {
         mask.map(|mask| self.emit(OpKind::BroadcastInDim { dims }, &[mask], ty))
     }
 
-    /// The device's own of these numbers.
+    /// Returns the device's entry of `values`.
     pub(super) fn per_device(&mut self, values: &PerDevice, axes: &[AxisRef]) -> At {
-        // A device with `None` takes nothing of what is made with its number, which may then be any: `[-, 3, -, 7]`
-        // is `1 + 2 * index`. The first two known entries leave one progression to try, so that this is linear in the
-        // devices; the rest is a table in every device's program.
+        // The entry of a device with `None` is unused and may be any number: `[-, 3, -, 7]` is `1 + 2 * index`. The first two
+        // known entries determine the progression, so that the test is linear in devices. Otherwise the entries are a table.
         let mut known = values.iter().enumerate().filter_map(|(i, v)| Some((i as i64, (*v)?)));
         let Some((i, first)) = known.next() else { return At::Same(0) };
         let Some((j, second)) = known.next() else { return At::Same(first) };
@@ -338,7 +334,7 @@ impl Localizer<'_> {
         At::Own(self.entry(axes, &table))
     }
 
-    /// `value` from `at` on, `width` elements of it along `dim`.
+    /// Slices `width` elements of `value` along `dim`, from `at` on.
     pub(super) fn cut(&mut self, value: ValueId, at: At, width: i64, dim: usize) -> ValueId {
         let start = match at {
             At::Same(at) => return self.slice(value, dim, at, at + width, 1),
@@ -380,7 +376,7 @@ impl Localizer<'_> {
         self.emit(OpKind::Slice(Box::new(spec)), &[value], ty)
     }
 
-    /// `value` with `low`, `high` and `interior` padding along `dim`.
+    /// Pads `value` along `dim`; `padding` is low, high and interior.
     fn pad(&mut self, value: ValueId, fill: ValueId, dim: usize, padding: [i64; 3]) -> ValueId {
         let Some(ty) = self.rw.module.tensor(value).cloned() else { return value };
         if padding == [0, 0, 0] {

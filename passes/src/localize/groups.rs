@@ -5,8 +5,8 @@ use shardc_ir::{OpId, OpKind};
 use super::Localizer;
 
 impl Localizer<'_> {
-    /// The groups that the local shapes of a convolution leave: each has as many input features as the kernel, and as many
-    /// batches as the result. Runs before windows change shapes; they do so along other dimensions.
+    /// Computes group counts from local shapes: input features divided by those of the kernel, and input batches divided by
+    /// those of the result. Runs before windows change shapes, which they do along other dimensions only.
     pub(super) fn keep_own_groups(&mut self, op: OpId) {
         let data = &self.rw.module.ops[op];
         let (&[input, kernel, ..], &[result]) = (data.operands.as_slice(), data.results.as_slice()) else {
@@ -15,12 +15,11 @@ impl Localizer<'_> {
         let OpKind::Convolution(spec) = &data.kind else { return };
         let size = |value, dim: u32| self.rw.module.shape(value).get(dim as usize).copied().unwrap_or(0);
         let count = |whole: i64, one: i64, as_written: i64| {
-            // Where there is nothing in a group it does not matter how many there are.
+            // With empty groups the count is irrelevant.
             whole.checked_div(one).filter(|&n| n > 0).unwrap_or(as_written)
         };
-        // 16 features in 8 groups over 4 devices: 4 of the input, 2 of the kernel's, so that 2 groups are left. The
-        // count as written cannot be divided by the devices instead: the batch or a spatial dimension may be what is
-        // split.
+        // Example: 16 features in 8 groups over 4 devices. A device has 4 input features and 2 kernel features, so 2 groups are
+        // left. Dividing the count by the number of devices would be wrong if the batch or a spatial dimension is split.
         let features = count(
             size(input, spec.input.feature),
             size(kernel, spec.kernel.input_feature),

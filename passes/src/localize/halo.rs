@@ -12,7 +12,8 @@ use super::exchange::Line;
 use crate::windows::{Along, Fill, Transfer, is_windowed, scattered_from, transfers};
 
 impl Localizer<'_> {
-    /// Replaces operands of `op` that are needed in windows by their windows. Returns whether that was all that `op` does.
+    /// Replaces operands of `op` by windows where it needs elements of other blocks. Returns whether `op` needs no further
+    /// rewrite.
     pub(crate) fn halo(&mut self, op: OpId) -> bool {
         let kind = self.rw.module.ops[op].kind.clone();
         let &[result, ..] = self.rw.module.ops[op].results.as_slice() else { return false };
@@ -28,7 +29,7 @@ impl Localizer<'_> {
             return false;
         }
         if made.contains(&0) {
-            // Windows of several operands have results of one shape.
+            // The results of an operation on windows have one shape.
             let results = self.rw.module.ops[op].results.clone();
             let are_made = results.into_iter().all(|result| self.empty(result));
             if are_made {
@@ -65,8 +66,8 @@ impl Localizer<'_> {
         false
     }
 
-    /// Makes windows of operands: along all dimensions blocks are thinned before anything is sent, and windows spread after
-    /// all has come, so that what is sent along one dimension has no gaps of another. `None` if that failed.
+    /// Replaces operands by their windows. Blocks are thinned along all dimensions before any exchange, and windows are spread
+    /// after all exchanges, so that no exchange sends the gaps of another dimension. Returns `None` on failure.
     fn move_windows(&mut self, op: OpId, mut moved: Vec<(Transfer, &[AxisRef])>) -> Option<()> {
         let operand = |this: &Self, i: usize| this.rw.module.ops[op].operands.get(i).copied();
         let fill = |this: &Self, fill: Fill| match fill {
@@ -102,7 +103,7 @@ impl Localizer<'_> {
         Some(())
     }
 
-    /// Does a splice: by windows where its dimension is split, else as a concatenation of slices.
+    /// Localizes a splice: by windows if its dimension is split, else as a concatenation of slices.
     pub(super) fn splice(&mut self, op: OpId) {
         let OpKind::Splice(spec) = self.rw.module.ops[op].kind.clone() else { return };
         if self.halo(op) {
@@ -110,7 +111,7 @@ impl Localizer<'_> {
         }
         let operands = self.rw.module.ops[op].operands.clone();
         let dim = spec.dim as usize;
-        // Windows have left one operand, the result.
+        // If the dimension is split, windows have left a single operand.
         if !self.is_split(self.rw.module.ops[op].results[0], dim) {
             let mut parts = Vec::with_capacity(spec.pieces.len());
             for piece in &spec.pieces {
@@ -122,7 +123,7 @@ impl Localizer<'_> {
         self.rw.module.ops[op].kind = OpKind::Concatenate { dim: spec.dim };
     }
 
-    /// Returns what `op` needs windows along, and the axes that split it.
+    /// Returns the dimensions along which `op` needs windows, and the axes that split them.
     fn lines(
         &self,
         kind: &OpKind,
@@ -140,7 +141,7 @@ impl Localizer<'_> {
             .collect();
         let (OpKind::Convolution(spec), &[_, kernel, ..]) = (kind, operands) else { return lines };
         for (i, &dim) in spec.kernel.spatial.iter().enumerate() {
-            // One window that covers blocks which are not even is masked instead.
+            // An unevenly split kernel dimension is masked instead.
             if !self.is_padded(kernel, dim as usize) {
                 lines.extend(axes(kernel, dim as usize).map(|axes| (Along::Kernel(i), axes)));
             }
@@ -148,7 +149,7 @@ impl Localizer<'_> {
         lines
     }
 
-    /// Does a `select_and_scatter` on windows, and cuts the device's block out of its result.
+    /// Localizes a `select_and_scatter` on windows, and slices the device's block out of its result.
     fn keep_own(&mut self, op: OpId, shapes: &[&[i64]], lines: &[(Along, Vec<AxisRef>)]) {
         let kind = self.rw.module.ops[op].kind.clone();
         let (old, fresh) = self.detach_result(op, 0);
@@ -173,7 +174,7 @@ impl Localizer<'_> {
         true
     }
 
-    /// Changes the attributes of the operation to those on windows: offsets, padding and dilation are in the windows.
+    /// Removes offsets, padding and base dilation from the attributes of the operation: the windows contain them.
     fn on_windows(&mut self, op: OpId, lines: &[(Along, Vec<AxisRef>)]) {
         let result = self.rw.module.ops[op].results.first().copied();
         let made = result.map(|r| self.rw.module.shape(r).to_vec()).unwrap_or_default();
@@ -227,7 +228,7 @@ impl Localizer<'_> {
         }
     }
 
-    /// Whether the result of an operation that takes windows is its first operand.
+    /// Whether an operation on windows is the identity of its first operand.
     pub(super) fn does_nothing(&self, op: OpId) -> bool {
         let operand = self.rw.module.shape(self.rw.module.ops[op].operands[0]);
         match &self.rw.module.ops[op].kind {
@@ -244,11 +245,11 @@ impl Localizer<'_> {
         }
     }
 
-    /// Fails because windows reach too far (SH0412).
+    /// Reports SH0412: windows need the blocks of too many devices.
     pub(super) fn too_far(&mut self) {
         let data = &self.rw.module.ops[self.at];
         let message = format!("{} would need the blocks of too many devices", data.kind.name());
         let error = Diagnostic::unsupported("SH0412", message).at(data.span);
-        self.fail(error.hint("gather the dimension first"));
+        self.fail(error.hint("all-gather the dimension first"));
     }
 }

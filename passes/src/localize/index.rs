@@ -12,7 +12,7 @@ use super::Localizer;
 use crate::analysis::reducer::{collective_reduction, is_identity, reducer};
 use crate::plan::single_windows;
 
-/// The least and the greatest index.
+/// The minimum and the maximum index of a type.
 fn extremes(dtype: DType) -> (i64, i64) {
     match dtype {
         DType::I64 => (i64::MIN, i64::MAX),
@@ -22,19 +22,18 @@ fn extremes(dtype: DType) -> (i64, i64) {
 
 /// One component of an index.
 struct Component {
-    /// Which component.
+    /// Its number.
     at: usize,
-    /// Global size of the dimension.
+    /// The global size of the dimension that it indexes.
     size: i64,
-    /// Size of a block.
+    /// The size of a block of that dimension.
     block: i64,
-    /// The axes that split it, if any do.
+    /// The axes that split that dimension.
     axes: Vec<AxisRef>,
 }
 
 impl Localizer<'_> {
-    /// The components of an index into `operand` that are split, by `map` from components to dimensions; only
-    /// dimensions of which the slice takes one element.
+    /// The index components of split dimensions of `operand` whose slice has one element. `map` gives their dimensions.
     fn split_components(
         &self,
         operand: ValueId,
@@ -54,7 +53,7 @@ impl Localizer<'_> {
             .collect()
     }
 
-    /// Signed and wide enough to subtract offsets from.
+    /// Converts indices to a signed type that is wide enough to subtract offsets.
     fn widen_indices(&mut self, indices: ValueId) -> (ValueId, DType) {
         let Some(ty) = self.rw.module.tensor(indices).cloned() else { return (indices, DType::I32) };
         let wide = match (ty.dtype.class(), ty.dtype.bits()) {
@@ -72,7 +71,7 @@ impl Localizer<'_> {
         self.splat(&value.to_le_bytes()[..dtype.bytes()], shape, dtype)
     }
 
-    /// A tensor of the indices' shape that holds, for each component, one scalar.
+    /// Broadcasts one scalar per component to the shape of the indices.
     fn per_component(
         &mut self,
         scalars: &[ValueId],
@@ -92,7 +91,7 @@ impl Localizer<'_> {
         self.emit(OpKind::BroadcastInDim { dims }, &[row], ty)
     }
 
-    /// Scalars for each of `count` components: `of` for the split ones, `other` for the rest.
+    /// A scalar for each of `count` components: `of` for those in `split`, `other` for the rest.
     fn scalars(
         &mut self,
         count: usize,
@@ -109,7 +108,7 @@ impl Localizer<'_> {
             .collect()
     }
 
-    /// Indices of which those components are between zero and `last`, and the lower bounds.
+    /// Clamps `components` of the indices to `0..=last`. Returns the indices and the lower bounds.
     fn clamp_components(
         &mut self,
         indices: ValueId,
@@ -129,8 +128,8 @@ impl Localizer<'_> {
         (self.emit(OpKind::Clamp, &[low, indices, high], ty), low)
     }
 
-    /// Clamps the indices of a gather of one slice, which XLA turns into a `dynamic_slice`, as those of a `dynamic_slice` are
-    /// ([`Localizer::keep_inside`]).
+    /// Clamps the indices of a gather of one slice, which XLA turns into a `dynamic_slice`, for the reason in
+    /// [`Localizer::keep_inside`].
     fn keep_index_inside(&mut self, op: OpId, spec: &GatherSpec) {
         let &[operand, indices] = self.rw.module.ops[op].operands.as_slice() else { return };
         let vectors = self.rw.module.shape(indices).iter().enumerate();
@@ -211,8 +210,8 @@ impl Localizer<'_> {
         let vector_dim = spec.index_vector_dim as usize;
         let count = spec.start_index_map.len();
         let (_, most) = extremes(dtype);
-        // Clamped while still global, as the operation does: an index out of bounds means the first or last element, and must
-        // not become one of this device's block.
+        // Clamped as global indices, as the operation does: an index out of bounds denotes the first or last element of the
+        // dimension, not of this device's block.
         let (clamped, low) = self.clamp_components(indices, &spec, &split, dtype, |c| c.size - 1);
         let relative = self.relative(clamped, dtype, &split, count, vector_dim);
         self.rw.module.ops[op].operands[1] = relative;
@@ -234,8 +233,8 @@ impl Localizer<'_> {
         self.rw.keep();
         let Some(result) = self.rw.module.tensor(fresh).cloned() else { return };
         let Some(zero) = self.identity_scalar(ReductionKind::Add, result.dtype) else { return };
-        // Every device gathers something, inside of its block or not. What is not its own becomes zero, and the sum over
-        // the devices, which planning asked for, is the element.
+        // Every device gathers some element. Elements outside of its block are masked to zero, so that the sum over devices, which
+        // planning inserted, is the gathered element.
         let zeros = self.broadcast_scalar(zero, &result.shape, result.dtype);
         let batch_dims: DimList =
             (0..result.shape.len() as u32).filter(|d| !spec.offset_dims.contains(d)).collect();
@@ -246,7 +245,8 @@ impl Localizer<'_> {
         self.attach(old, masked);
     }
 
-    /// Whether all components of each index are true: the shape of the indices without their vector dimension.
+    /// Reduces a mask over the components of each index by `and`. The result has the shape of the indices without their vector
+    /// dimension.
     fn all_components(&mut self, mask: ValueId, shape: &[i64], vector_dim: usize, count: usize) -> ValueId {
         if vector_dim >= shape.len() {
             return mask;
@@ -280,7 +280,7 @@ impl Localizer<'_> {
         let input = self.rw.module.ops[op].operands[0];
         let split = self.split_components(input, &spec.scatter_dims_to_operand_dims, takes_one);
 
-        // Batch dimensions of the indices over which the devices hold different updates.
+        // Batch dimensions of the indices along which devices hold different updates.
         let rank = self.rw.module.rank(indices);
         let partial: Vec<usize> = (0..rank)
             .filter(|&d| {
@@ -298,9 +298,9 @@ impl Localizer<'_> {
         }
         if !split.is_empty() {
             let count = spec.scatter_dims_to_operand_dims.len();
-            // Not clamped, unlike a gather's: an update out of bounds is dropped. An index beyond the whole tensor, 7
-            // of `x: 7` over 4 devices, may be in the padding of the last block, where it does no harm; the least
-            // index less an offset wraps to a huge one, which is outside as well.
+            // Not clamped, unlike in a gather: an update out of bounds is dropped. An index beyond the tensor (7 in `x: 7` over 4
+            // devices) may write padding of the last block, which is harmless. The minimum index minus an offset wraps to a
+            // large index, which is out of bounds, too.
             let relative = self.relative(value, dtype, &split, count, vector_dim);
             self.same_tensor(relative, indices);
             value = relative;
@@ -324,9 +324,9 @@ impl Localizer<'_> {
         }
     }
 
-    /// XLA makes the scatter of one update a slice and an update of a slice. If the input is a slice too, it takes
-    /// one slice at the sum of the starts, before it brings the second into bounds; for an index outside the
-    /// device's block it then writes what it found elsewhere. A barrier keeps the two apart.
+    /// Inserts a barrier before the input of a scatter of one update. XLA rewrites such a scatter to a slice and an update of
+    /// the slice. If the input is also a slice, it merges both slices at the sum of the unclamped starts. For an index outside
+    /// the device's block it then writes elements from elsewhere.
     fn keep_single_update_apart(&mut self, op: OpId, inputs: usize, vector_dim: usize) {
         let indices = self.rw.module.shape(self.rw.module.ops[op].operands[inputs]);
         let updates: i64 =
@@ -341,8 +341,7 @@ impl Localizer<'_> {
         }
     }
 
-    /// The result is a pending reduction over the axes of `partial`: only the first device along them may
-    /// bring in the input.
+    /// Keeps the input on the first device along the axes of `partial` only: the result is unreduced along them.
     fn count_input_once(&mut self, op: OpId, partial: &[usize], indices: ValueId) {
         let Some(kind) = collective_reduction(self.rw.module, op) else { return };
         let input = self.rw.module.ops[op].operands[0];

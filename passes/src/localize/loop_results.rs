@@ -28,7 +28,7 @@ use shardc_ir::{Attr, Build, Module, OpId, OpKind, RegionId, Rewriter, UnaryOp, 
 use crate::analysis::elementwise::is_elementwise;
 use crate::analysis::regions::program_ops;
 
-/// Puts a barrier on each loop result that a later operation may be simplified to.
+/// Inserts a barrier on each loop result to which XLA may simplify a later operation.
 pub(super) fn shield_results(module: &mut Module, body: RegionId) {
     let uses = module.uses();
     let is_replacement = |v: &ValueId| may_replace_an_operation(module, &uses, *v);
@@ -54,7 +54,7 @@ pub(super) fn shield_results(module: &mut Module, body: RegionId) {
     });
 }
 
-/// Whether XLA may find that another operation is equal to `value`. In doubt the answer is yes.
+/// Whether XLA may simplify another operation to `value`; conservatively true.
 fn may_replace_an_operation(module: &Module, uses: &Uses, value: ValueId) -> bool {
     let ty = module.values[value].ty;
     let (mut seen, mut pending) = (HashSet::from([value]), vec![value]);
@@ -75,8 +75,8 @@ fn may_replace_an_operation(module: &Module, uses: &Uses, value: ValueId) -> boo
     false
 }
 
-/// Whether the operation may only move or convert the elements of one operand. The others are constants, or among `same`,
-/// the values that the same elements have reached.
+/// Whether the result of the operation may be the moved or converted elements of an operand. `same` are the values that these
+/// elements have reached. Other operands must be in `same` or constant.
 fn is_simple(module: &Module, op: OpId, same: &HashSet<ValueId>) -> bool {
     let data = &module.ops[op];
     let def = data.kind.def();
@@ -99,7 +99,7 @@ fn is_simple(module: &Module, op: OpId, same: &HashSet<ValueId>) -> bool {
     }
 }
 
-/// Whether XLA can compute `value`: no argument and no effect reaches it.
+/// Whether XLA can fold `value`: it depends on no argument and no effect.
 fn is_made_of_constants(module: &Module, value: ValueId) -> bool {
     let (mut seen, mut pending) = (HashSet::from([value]), vec![value]);
     while let Some(value) = pending.pop() {

@@ -11,15 +11,14 @@ use super::MARK;
 use super::loop_results::shield_results;
 use crate::analysis::regions::has_program_regions;
 
-/// Puts barriers between expressions of constants and the loops that read them, as operands or from outside; and behind
+/// Inserts barriers between constant expressions and the loops that read them, as operands or as captured values, and after
 /// loops (see [`shield_results`]).
 pub(crate) fn shield_loops(module: &mut Module, body: RegionId) {
     shield_results(module, body);
     shield_region(&mut Rewriter::new(module), body, &mut HashSet::new());
 }
 
-/// `computed` are the values so far that XLA could compute: made of constants, but not constants themselves, which
-/// keep their mark.
+/// `computed` are the values that XLA can fold so far: expressions of constants. Constants themselves keep their mark.
 fn shield_region(rw: &mut Rewriter<'_>, region: RegionId, computed: &mut HashSet<ValueId>) {
     rw.enter(region);
     while let Some(op) = rw.next_op() {
@@ -36,7 +35,7 @@ fn shield_region(rw: &mut Rewriter<'_>, region: RegionId, computed: &mut HashSet
     }
 }
 
-/// A needless barrier costs next to nothing, so that in doubt the answer is yes.
+/// Whether XLA may fold the operation; conservatively true, since a needless barrier costs almost nothing.
 fn is_computed(module: &Module, op: OpId, computed: &HashSet<ValueId>) -> bool {
     let constant = |&v: &ValueId| {
         computed.contains(&v)

@@ -9,8 +9,8 @@ use super::Localizer;
 use crate::manual::{device_groups, takes_global_ids};
 
 impl Localizer<'_> {
-    /// Localizes a collective of the program: its groups name devices, in the way of the mode. One of several values becomes one
-    /// for each, since back ends ask of such values that they be of one shape, or refuse them.
+    /// Localizes a collective of the program: its groups become device ids, in the form of the mode. A collective of several
+    /// values becomes one per value, since back ends require equal shapes or reject it.
     pub(super) fn collective_of_program(&mut self, op: OpId) {
         let mut groups = match device_groups(self.rw.module, op, &self.mesh, &self.scope) {
             Ok(groups) => groups,
@@ -49,8 +49,8 @@ impl Localizer<'_> {
         }
     }
 
-    /// Localizes `ragged_all_to_all`, whose groups and channel are in its configuration. A channel is written in partition mode
-    /// alone: XLA's TPU compiler aborts on one between replicas.
+    /// Localizes `ragged_all_to_all`, whose groups and channel are in its configuration. Only partition mode writes a channel:
+    /// XLA's TPU compiler aborts on a channel between replicas.
     pub(super) fn ragged_all_to_all(&mut self, op: OpId) {
         match device_groups(self.rw.module, op, &self.mesh, &self.scope) {
             Ok(groups) => {
@@ -61,8 +61,8 @@ impl Localizer<'_> {
         }
     }
 
-    /// Localizes `partition_id`. Partitions of the program are devices, which are replicas in that mode. Those that differ along
-    /// free axes are one to the program: it is told the number of the first of them.
+    /// Localizes `partition_id`. In replica mode it becomes `replica_id`. Devices that differ only along free axes are one
+    /// partition to the program, whose id is that of the first of them.
     pub(super) fn partition_id(&mut self, op: OpId) {
         if self.scope.is_full(&self.mesh) {
             if self.mode == SpmdMode::Replica {
@@ -85,17 +85,17 @@ impl Localizer<'_> {
         self.replace(value);
     }
 
-    /// Localizes `replica_id`: the program has one replica.
+    /// Localizes `replica_id`: it is zero, since the program has one replica.
     pub(super) fn replica_id(&mut self) {
         let zero = self.splat(&[0; 4], &[], DType::UI32);
         self.replace(zero);
     }
 }
 
-/// Puts the body of each manual computation of a localized function in its place.
+/// Inlines the manual computations of a localized function.
 ///
 /// # Errors
-/// A value has another local type inside than outside (internal).
+/// Internal: a value has different local types inside and outside.
 pub(super) fn inline_manual(module: &mut Module, body: RegionId) -> Result<(), Box<Diagnostic>> {
     let is_manual = |module: &Module, op: OpId| matches!(module.ops[op].kind, OpKind::ManualComputation(_));
     if !module.walk(body).into_iter().any(|op| is_manual(module, op)) {
@@ -136,6 +136,6 @@ fn inline_region(rw: &mut Rewriter<'_>, region: RegionId) -> Result<(), Box<Diag
 }
 
 fn disagree(module: &Module, op: OpId) -> Box<Diagnostic> {
-    let message = "the two sides of a manual computation disagree on what a device has";
+    let message = "a value has different local types inside and outside of a manual computation";
     Box::new(Diagnostic::internal("SH0491", message).at(module.ops[op].span))
 }

@@ -25,7 +25,7 @@ use super::Localizer;
 use crate::analysis::reducer::{collective_reduction, identity, is_idempotent, is_identity};
 
 impl Localizer<'_> {
-    /// Returns `value` with `fill` (a scalar) where its index along `dim` is beyond the global size.
+    /// Replaces elements of `value` whose index along `dim` is beyond the global size by the scalar `fill`.
     pub(crate) fn mask_tail(&mut self, value: ValueId, dim: usize, fill: ValueId) -> ValueId {
         let Some(size) = self.global(value).map(|t| t.shape[dim]) else { return value };
         let Some(ty) = self.rw.module.tensor(value).cloned() else { return value };
@@ -39,7 +39,7 @@ impl Localizer<'_> {
         self.emit(OpKind::Select, &[inside, value, fill], value_ty)
     }
 
-    /// Emits the identity of `kind` as a scalar; fails (SH0410) where there is none.
+    /// Emits the identity of `kind` as a scalar; reports SH0410 if there is none.
     pub(crate) fn identity_scalar(&mut self, kind: ReductionKind, dtype: DType) -> Option<ValueId> {
         match identity(kind, dtype) {
             Some(bytes) => Some(self.splat(&bytes, &[], dtype)),
@@ -48,7 +48,7 @@ impl Localizer<'_> {
                 self.fail(
                     Diagnostic::unsupported(
                         "SH0410",
-                        format!("{name} over {dtype} cannot be done in parts of uneven size"),
+                        format!("{name} over {dtype} cannot be partitioned unevenly: it has no identity"),
                     )
                     .at(self.rw.module.ops[self.at].span)
                     .hint("shard a dimension that the mesh axis divides, or compute in a wider type"),
@@ -62,7 +62,7 @@ impl Localizer<'_> {
         let OpKind::Reduce { dims } = self.rw.module.ops[op].kind.clone() else { return };
         let inputs = self.rw.module.ops[op].operands.len() / 2;
         self.count_init_once(op, &dims);
-        // Where it makes a difference how often the initial value counts, the tail must not count at all.
+        // The padding becomes the identity if the reduction is not idempotent, else the initial value.
         let counts = collective_reduction(self.rw.module, op).filter(|&kind| !is_idempotent(kind));
         for i in 0..inputs {
             for &dim in &dims {
@@ -81,8 +81,8 @@ impl Localizer<'_> {
         }
     }
 
-    /// XLA's back ends take the reduction of one element for that element, and leave out the initial value, which counts where
-    /// one device reduces several. Where one element is left to each device, it is combined with the initial value.
+    /// Combines the element with the initial value if each device reduces a single element. XLA's back ends replace such a
+    /// reduction by the element, and ignore the initial value.
     pub(super) fn keep_init(&mut self, op: OpId) {
         let data = &self.rw.module.ops[op];
         let (&[value, init], OpKind::Reduce { dims }) = (data.operands.as_slice(), &data.kind) else {
@@ -106,8 +106,8 @@ impl Localizer<'_> {
         data.regions.clear();
     }
 
-    /// The first device along the axes of a split reduction begins with the initial value, the others with the
-    /// identity, unless that makes no difference.
+    /// Keeps the initial value of a split reduction on the first device along its axes, and gives the others the identity. Does
+    /// nothing if the reduction is idempotent or the initial value is the identity.
     fn count_init_once(&mut self, op: OpId, dims: &[u32]) {
         let &[value, init] = self.rw.module.ops[op].operands.as_slice() else { return };
         let Some(kind) = collective_reduction(self.rw.module, op) else { return };
@@ -136,20 +136,20 @@ impl Localizer<'_> {
         self.emit(OpKind::Select, &[first, value, rest], value_ty)
     }
 
-    /// [`Localizer::mask_tail`], keeping the sharding and global type on the result, so that it can be masked again.
+    /// [`Localizer::mask_tail`], with the sharding and global type of `value` on the result, so that it can be masked again.
     pub(crate) fn mask_tail_of(&mut self, value: ValueId, dim: usize, fill: ValueId) -> ValueId {
         let masked = self.mask_tail(value, dim, fill);
         self.same_tensor(masked, value);
         masked
     }
 
-    /// Notes that `new` is sharded as `old` is, and has its global type.
+    /// Records the sharding and the global type of `old` for `new`.
     pub(crate) fn same_tensor(&mut self, new: ValueId, old: ValueId) {
         let global = self.global[EntityRef::index(old)];
         self.note_tensor(new, global, self.rw.module.shardings.of(old));
     }
 
-    /// Notes the global type and the sharding of a value that localizing has made.
+    /// Records the global type and the sharding of a value that this pass created.
     pub(super) fn note_tensor(&mut self, value: ValueId, global: TypeId, sharding: Option<ShardingId>) {
         let index = EntityRef::index(value);
         if self.global.len() <= index {
@@ -159,14 +159,14 @@ impl Localizer<'_> {
         self.rw.module.shardings.set(value, sharding);
     }
 
-    /// Masks the contracted dimensions of both operands of a product: padding may hold infinities, and zero times infinity is not
-    /// zero, so that masking one side is not enough.
+    /// Masks the contracting dimensions of both operands of a matmul or convolution. Masking one operand is not enough: padding
+    /// may contain infinities, and zero times infinity is not zero.
     pub(crate) fn mask_contraction(&mut self, op: OpId) {
         let contracted: [Vec<u32>; 2] = match &self.rw.module.ops[op].kind {
             OpKind::DotGeneral(spec) => [spec.lhs_contract.to_vec(), spec.rhs_contract.to_vec()],
             OpKind::RaggedDot(spec) => [spec.lhs_contract.to_vec(), spec.rhs_contract.to_vec()],
-            // Only spatial dimensions that one window covers are contracted in parts, and no features in groups that do not come
-            // out even.
+            // A spatial dimension is sharded as a contracting dimension only if one window covers it. Features of several groups
+            // are not sharded unevenly.
             OpKind::Convolution(spec) => {
                 let result = self.rw.module.ops[op].results[0];
                 let covered = |dims: &[u32], feature: u32| -> Vec<u32> {

@@ -56,14 +56,14 @@ use crate::plan::planned_mesh;
 use crate::rules::SHARDING_RULE_ATTR;
 use crate::transforms::legalize_backend::takes_mark;
 
-/// The attribute by which everything says in partition mode that it is partitioned already.
+/// The attribute that marks operations as already partitioned, in partition mode.
 pub(crate) const MARK: &str = shardc_ir::discardable::GSPMD_SHARDING;
 
-/// Localizes `func` and removes every other trace of shardings and meshes from the module.
+/// Localizes `func` and removes all shardings and meshes from the module.
 ///
 /// # Errors
-/// The module is not as the planner leaves it (internal), an element type has no identity that a mask needs (`SH0410`), or
-/// padding makes a tensor too large (`SH0414`).
+/// The module is not planned (internal), a mask needs the identity of an element type without one (`SH0410`), or padding makes
+/// a tensor too large (`SH0414`).
 pub fn localize(
     module: &mut Module,
     func: FuncId,
@@ -71,9 +71,8 @@ pub fn localize(
     planned: Option<MeshId>,
 ) -> Result<(), Vec<Diagnostic>> {
     let Some(body) = module.funcs[func].body else { return Ok(()) };
-    // All types at once and before any operation is rewritten: operations need the global sizes of their operands, whose
-    // values are local by then.
-    // Dense by value: values that are made from here on have larger numbers, by which they are known to be local.
+    // Recorded before any operation is rewritten: the rewrite of an operation needs the global sizes of its operands, which
+    // have local types by then. Indexed by value: a value beyond the end was created by this pass and is local.
     let global: Vec<TypeId> = module.values.values().map(|v| v.ty).collect();
     let mut values: Vec<ValueId> = Vec::new();
     let (ops, regions) = program_parts(module, body);
@@ -83,7 +82,7 @@ pub fn localize(
     for op in ops {
         let data = &module.ops[op];
         values.extend(&data.results);
-        // In a program that was read from text, what a collective makes stands nowhere else.
+        // A program that is read from text has the result sharding of a collective only in its kind.
         if let (OpKind::MeshCollective(collective), &[result]) = (&data.kind, data.results.as_slice()) {
             module.shardings.set(result, Some(collective.out));
         }
@@ -94,7 +93,7 @@ pub fn localize(
             module.values[value].ty = local.of(module, global[value.index()], sharding);
         }
     }
-    // A program without values is for the devices of its first mesh.
+    // A program without values uses the devices of its first mesh.
     let mesh = planned.or_else(|| planned_mesh(module, body)).or_else(|| module.meshes.keys().next());
     let mesh = mesh.map(|id| module.meshes[id].clone()).unwrap_or_default();
     on_one_mesh(module, &mesh, &values).map_err(|error| vec![*error])?;
@@ -129,7 +128,7 @@ pub fn localize(
     Ok(())
 }
 
-/// Checks that every sharding says axes of the mesh that was planned with: elsewhere their numbers mean others, or none.
+/// Checks that every sharding is on a mesh with the axes of the planned mesh: axis indices mean other axes elsewhere.
 fn on_one_mesh(module: &Module, mesh: &Mesh, values: &[ValueId]) -> Result<(), Box<Diagnostic>> {
     let other = values.iter().filter_map(|&v| module.shardings.sharding_of(v)).find(|sharding| {
         let own = &module.meshes[sharding.mesh];
@@ -143,7 +142,7 @@ fn on_one_mesh(module: &Module, mesh: &Mesh, values: &[ValueId]) -> Result<(), B
     Err(Box::new(Diagnostic::internal("SH0492", message)))
 }
 
-/// Local types, each computed once.
+/// A cache of local types.
 #[derive(Default)]
 struct LocalTypes(FxHashMap<(TypeId, ShardingId), TypeId>);
 
@@ -172,7 +171,7 @@ impl LocalTypes {
     }
 }
 
-/// The function's own types, and the aliases that still hold: a donated argument must be as large as its result.
+/// Updates the function type. A donation whose argument and result have different local types becomes one to any result.
 fn signature(module: &mut Module, func: FuncId, body: RegionId, local: &mut LocalTypes) {
     let global_results = module.funcs[func].results.clone();
     let results: Vec<TypeId> = global_results
@@ -197,8 +196,7 @@ fn signature(module: &mut Module, func: FuncId, body: RegionId, local: &mut Loca
     f.results = results;
 }
 
-/// Removes shardings and meshes; says how many devices there are, and in partition mode that everything is
-/// already partitioned.
+/// Removes shardings and meshes, sets the number of devices, and in partition mode marks everything as already partitioned.
 fn strip(module: &mut Module, mode: SpmdMode, devices: i64) {
     let (partitions, replicas) = match mode {
         SpmdMode::Replica => (1, devices),
@@ -207,8 +205,7 @@ fn strip(module: &mut Module, mode: SpmdMode, devices: i64) {
     module.set_process_counts(replicas, partitions);
     module.shardings.clear_values();
     module.mesh_names.clear();
-    // Where there is one partition XLA's partitioner does not run, and leaves marks behind that do not fit any more once XLA
-    // has taken values out of tuples.
+    // With one partition XLA's partitioner does not run and does not remove marks. They become invalid when XLA removes tuples.
     let is_marked = partitions > 1;
     for func in module.funcs.values_mut() {
         func.res_shardings.fill(None.into());
@@ -226,16 +223,16 @@ fn strip(module: &mut Module, mode: SpmdMode, devices: i64) {
     let is_quantized_product: FxHashSet<OpId> = ops.iter().copied().filter(is_product).collect();
     for op_id in ops {
         let op = &mut module.ops[op_id];
-        // How the source spelt an operation says nothing about the one that it has become; but the verifier asks less of
-        // the older form of a product of quantized elements.
+        // The spelling of the source does not apply to the rewritten operation. Quantized matmuls keep it: the verifier
+        // requires less of their older form.
         if !is_quantized_product.contains(&op_id) {
             op.attrs.remove(SPELLING_ATTR);
         }
-        // Its sizes are those of global shapes.
+        // The sizes in a sharding rule are global.
         op.attrs.remove(SHARDING_RULE_ATTR);
-        // An operation without results keeps its sharding here: the device that it runs on.
+        // The sharding attribute of an operation without results: the device that runs it.
         op.attrs.remove(SHARDING);
-        // Their meshes have no names any more.
+        // The names of meshes are removed above.
         if let Some(spec) = op.kind.collective_mut() {
             spec.mesh_axes = None;
         }
@@ -252,19 +249,19 @@ fn strip(module: &mut Module, mode: SpmdMode, devices: i64) {
 
 pub(crate) struct Localizer<'m> {
     rw: Rewriter<'m>,
-    /// The operation at hand.
+    /// The current operation.
     at: OpId,
-    /// What the region at hand has computed of where the device is.
+    /// The device coordinates that the current region has computed.
     coords: Coords,
-    /// Type of each value of the planned program before localizing.
+    /// The global type of each value of the planned program.
     global: Vec<TypeId>,
     /// The mesh that every tensor is on.
     mesh: Mesh,
-    /// The axes that are manual where the pass is.
+    /// The manual axes at the current operation.
     scope: Scope,
     mode: SpmdMode,
     next_channel: i64,
-    /// The groups and pairs of collectives so far that are no strides.
+    /// The non-strided groups and pairs of collectives so far, to share equal lists.
     listed_groups: FxHashSet<ReplicaGroups>,
     error: Option<Box<Diagnostic>>,
 }
@@ -272,7 +269,7 @@ pub(crate) struct Localizer<'m> {
 impl Localizer<'_> {
     fn region(&mut self, region: RegionId) {
         self.rw.enter(region);
-        // Each region computes its own coordinates: a loop is better off with that than with one more value from outside.
+        // Each region computes its own coordinates: for a loop this is cheaper than one more captured value.
         let around = std::mem::take(&mut self.coords);
         while let Some(op) = self.rw.next_op() {
             self.at = op;
@@ -298,7 +295,7 @@ impl Localizer<'_> {
         self.error.get_or_insert_with(|| Box::new(error));
     }
 
-    /// Returns the type that a value of the planned program had before localizing; `None` for values made since.
+    /// Returns the global type of a value of the planned program; `None` for a value that this pass created.
     fn global(&self, value: ValueId) -> Option<&TensorType> {
         self.rw.module.types.stored(*self.global.get(value.index())?)
     }
@@ -312,14 +309,14 @@ impl Localizer<'_> {
         self.sharding(value).is_some_and(|s| !s.axes(dim).is_empty())
     }
 
-    /// Whether the blocks of this dimension are larger, all together, than the dimension.
+    /// Whether the dimension does not divide evenly, so that its last blocks contain padding.
     fn is_padded(&self, value: ValueId, dim: usize) -> bool {
         let (Some(s), Some(ty)) = (self.sharding(value), self.global(value)) else { return false };
         let k = s.shards(&self.rw.module.meshes[s.mesh], dim);
         ty.shape[dim] % k != 0
     }
 
-    /// Inserts an operation that comes from the place of the one that is being localized.
+    /// Inserts an operation with the location of the current one.
     fn emit(&mut self, kind: OpKind, operands: &[ValueId], ty: TypeId) -> ValueId {
         self.rw.op1(kind, operands, ty)
     }
@@ -338,18 +335,18 @@ impl Localizer<'_> {
         self.splat(&(value as i32).to_le_bytes(), shape, DType::I32)
     }
 
-    /// Gives `op`, which stays, a new result `i`. Returns the old result, which is for the caller to define, and the new.
+    /// Gives `op` a new result `i`. Returns the old result, which the caller must define, and the new one.
     fn detach_result(&mut self, op: OpId, i: usize) -> (ValueId, ValueId) {
         (self.rw.module.renew_result(op, i), self.rw.module.ops[op].results[i])
     }
 
-    /// Makes `old` the result of the operation that made `value`.
+    /// Makes `old` the result of the producer of `value`.
     fn attach(&mut self, old: ValueId, value: ValueId) {
         self.rw.module.values[old].ty = self.rw.module.values[value].ty;
         self.rw.module.take_over(value, old);
     }
 
-    /// Lets the operation that made `value` make the one result of the operation at hand, which goes.
+    /// Makes the result of the current operation the result of the producer of `value`, and erases the current operation.
     fn replace(&mut self, value: ValueId) {
         self.attach(self.rw.module.ops[self.at].results[0], value);
         self.rw.erase();
@@ -405,8 +402,8 @@ impl Localizer<'_> {
             }
             OpKind::DotGeneral(_) | OpKind::RaggedDot(_) => self.mask_contraction(op),
             OpKind::Convolution(_) => {
-                // In this order: masking asks whether the whole operation has one group, and of 8 groups over 8
-                // devices one is left to each, whose features look contracted.
+                // Masking must see the global group count. With 8 groups over 8 devices the local count is 1, and features
+                // would look contracted.
                 self.mask_contraction(op);
                 self.keep_own_groups(op);
                 self.halo(op);
@@ -444,14 +441,14 @@ impl Localizer<'_> {
                         .span),
                 );
             }
-            // The planner gathers what others cannot do in parts (`plan/support.rs`, by the table's `Parts`); the rest of them
-            // is the same on local shapes.
+            // Other operations are unchanged on local shapes: the planner gathers operands that must be replicated
+            // (`plan/support.rs`, by the operation table's `Parts`).
             _ => {}
         }
     }
 
-    /// A box as large as a dimension starts at zero, wherever it is asked to. Said outright where the dimension is
-    /// split, since XLA may merge this slice with the one that cut the block, and asks for the start of both.
+    /// Sets the starts along split dimensions to zero: a window of the whole dimension always starts at zero. The start is
+    /// explicit because XLA may merge this slice with the one that cut the block, and would add both starts.
     fn start_at_zero(&mut self, op: OpId, first: usize, split: &[bool]) {
         for d in (0..split.len()).filter(|&d| split[d]) {
             let Some(&start) = self.rw.module.ops[op].operands.get(first + d) else { continue };
@@ -461,8 +458,8 @@ impl Localizer<'_> {
         }
     }
 
-    /// Counts from the device's offset. The sum is taken in `i32` and then converted, so that narrow floats
-    /// round as the global count does.
+    /// Localizes an iota: it starts at the device's offset. The sum is `i32` and then converted, so that narrow floats round
+    /// like the global iota.
     fn iota(&mut self, op: OpId, dim: usize) {
         let old = self.rw.module.ops[op].results[0];
         if !self.is_split(old, dim) {
@@ -485,7 +482,8 @@ impl Localizer<'_> {
         self.replace(value);
     }
 
-    /// Nothing is converted to quantized elements, so that the device counts over all blocks and takes its own.
+    /// Localizes a quantized iota: the device counts over all blocks and slices its own, since no conversion to quantized
+    /// elements exists.
     fn quantized_iota(&mut self, old: ValueId, dim: usize, local: QuantTensor) -> ValueId {
         let axes = self.sharding(old).map(|s| s.axes(dim).to_vec()).unwrap_or_default();
         let (block, sizes) = (local.shape[dim], SizeList::from_slice(&local.shape));

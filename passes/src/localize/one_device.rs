@@ -8,8 +8,7 @@ use shardc_ir::{DType, Diagnostic, OpId, ReductionKind};
 use super::Localizer;
 
 impl Localizer<'_> {
-    /// What `op` draws on the first of the devices along the axes over which its result is pending, zero on the others:
-    /// each of them would draw other numbers.
+    /// Keeps the random numbers of the first device along the unreduced axes of the result, and zeros on the others.
     pub(super) fn drawn_by_one(&mut self, op: OpId) {
         let axes =
             self.sharding(self.rw.module.ops[op].results[0]).map(|s| s.unreduced.clone()).unwrap_or_default();
@@ -18,10 +17,9 @@ impl Localizer<'_> {
         }
         let result = self.rw.module.ops[op].results[0];
         if let Some(ty) = self.rw.module.tensor(result).filter(|ty| !ty.is_static()) {
-            // The zeros of the others would be a constant of unknown size.
-            let message = format!("stablehlo.rng draws {ty}, which has a size that is not known");
-            let hint =
-                "give it a constant shape, or draw with rng_bit_generator, which is the same on every device";
+            // The zeros would be a constant of unknown size.
+            let message = format!("stablehlo.rng draws {ty}, which has a dynamic dimension");
+            let hint = "give it a static shape, or use rng_bit_generator, which is the same on every device";
             let mut error =
                 Diagnostic::unsupported("SH0315", message).at(self.rw.module.ops[op].span).hint(hint);
             error.user_loc = self.rw.module.user_loc(op);

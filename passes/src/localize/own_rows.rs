@@ -13,12 +13,12 @@ use crate::analysis::reducer::exact_zero;
 use crate::windows::{Span, held_of_slice, is_windowed};
 
 impl Localizer<'_> {
-    /// Cuts the operand of a slice along dimensions for which a device needs no neighbours, before windows of the others are
-    /// exchanged, which are then narrower. Returns whether that was all that the slice does.
+    /// Slices along dimensions that need no elements of other devices first. Halo exchanges along the other dimensions then send
+    /// less. Returns whether this replaced the whole slice.
     pub(super) fn own_rows(&mut self, op: OpId) -> bool {
         let OpKind::Slice(spec) = self.rw.module.ops[op].kind.clone() else { return false };
         let (operand, result) = (self.rw.module.ops[op].operands[0], self.rw.module.ops[op].results[0]);
-        // What is padded and selected has to be plain elements; slices of others are exchanged whole.
+        // Quantized elements cannot be padded and selected; their slices use halo exchanges only.
         if self.rw.module.is_quantized(operand) {
             return false;
         }
@@ -57,14 +57,14 @@ impl Localizer<'_> {
             }
         }
         if exchanged.is_empty() {
-            // Other dimensions are taken whole, whatever a device has of them.
+            // The slice covers the other dimensions, on local shapes too.
             self.replace(value);
             return true;
         }
         false
     }
 
-    /// Cuts the dimensions among `dims` that are not split.
+    /// Slices the unsplit dimensions among `dims`.
     fn cut_whole_dims(&mut self, operand: ValueId, spec: &SliceSpec, dims: &[usize]) -> ValueId {
         let Some(mut ty) = self.rw.module.tensor(operand).cloned() else { return operand };
         let rank = ty.rank();
@@ -86,7 +86,7 @@ impl Localizer<'_> {
         self.emit(OpKind::Slice(Box::new(cut)), &[operand], ty)
     }
 
-    /// What the device adds to a slice along one dimension of `size` elements in all.
+    /// Returns the device's partial sum of a slice along one dimension of global size `size`.
     fn addend(&mut self, block: ValueId, spec: &SliceSpec, size: i64, line: &Line<'_>) -> ValueId {
         let Some(dtype) = self.rw.module.tensor(block).map(|t| t.dtype) else { return block };
         let k = self.mesh.axes_size(line.axes);
@@ -106,7 +106,7 @@ impl Localizer<'_> {
         self.emit(OpKind::Select, &[mask, moved, zeros], ty)
     }
 
-    /// Whether the device is the one with this index over `axes`: a truth value.
+    /// Returns a boolean scalar: whether the device has this index over `axes`.
     fn is_at(&mut self, axes: &[AxisRef], index: usize) -> ValueId {
         let coordinate = self.linear_coordinate(axes);
         let index = self.i32_scalar(index as i64);
@@ -116,7 +116,7 @@ impl Localizer<'_> {
     }
 }
 
-/// The device that has all `rows`, if there is one.
+/// Returns the index of the device that has all `rows`, if there is one.
 fn only_owner(takes: &[Span], rows: i64) -> Option<usize> {
     takes.iter().position(|span| *span == (0..rows))
 }

@@ -11,7 +11,7 @@ use crate::reshard::{Exchange, Round};
 use crate::windows::PerDevice;
 
 impl Localizer<'_> {
-    /// The device's block under `to` of a value of global shape `shape`, of which it has the block under `from`.
+    /// Returns the device's block under `to` of a value of global shape `shape`. `block` is its block under `from`.
     pub(super) fn exchange_pieces(
         &mut self,
         mesh: &Mesh,
@@ -38,7 +38,7 @@ impl Localizer<'_> {
         result
     }
 
-    /// What each device receives in a round.
+    /// Returns the slab that each device receives in a round.
     fn piece(&mut self, mesh: &Mesh, axes: &[AxisRef], round: &Round, block: ValueId) -> ValueId {
         let mut slab = block;
         let mut starts = Vec::with_capacity(round.sizes.len());
@@ -65,7 +65,7 @@ impl Localizer<'_> {
         if round.pairs.is_empty() {
             return slab;
         }
-        // Each combination of the other coordinates exchanges among itself.
+        // Devices exchange only with devices of the same coordinates along other axes.
         let mut pairs = Vec::new();
         for group in mesh.replica_groups(axes).iter() {
             let group: Vec<i64> = group.iter().collect();
@@ -75,11 +75,11 @@ impl Localizer<'_> {
         self.collective(OpKind::CollectivePermute(spec), slab, &round.sizes)
     }
 
-    /// Writes a slab where it belongs, what sticks out cut off; who receives none keeps what it has.
+    /// Writes a slab to its place in `result`, without elements beyond the block. A device that receives none keeps its result.
     fn put(&mut self, exchange: &Exchange, round: &Round, result: ValueId, slab: ValueId) -> ValueId {
         let axes = &exchange.axes;
         let takes = round.takes();
-        // The part of the block that is written, and where in it the slab begins.
+        // The start of the written region in the block, and the start of the slab in that region.
         let (mut starts, mut inner) = (Vec::with_capacity(round.to.len()), Vec::new());
         for (d, to) in round.to.iter().enumerate() {
             let last = exchange.block[d] - round.sizes[d];
@@ -120,8 +120,7 @@ impl Localizer<'_> {
         self.emit(OpKind::DynamicUpdateSlice, &operands, ty)
     }
 
-    /// `kept`, which a slab is written over from `inner` on, as far as that does not stick out: written into margins around
-    /// it, which are cut off.
+    /// Writes a slab over `kept` from `inner` on. Elements beyond `kept` are written to margins, which are then sliced off.
     fn trimmed(
         &mut self,
         round: &Round,

@@ -4,10 +4,10 @@
 use rustc_hash::FxHashSet;
 use shardc_ir::{Diagnostic, Module, RegionId, Type, limits};
 
-/// Demands that what a device computes is not beyond [`limits::MAX_BYTES`].
+/// Checks that no local tensor exceeds [`limits::MAX_BYTES`].
 ///
 /// # Errors
-/// SH0414 for the first tensor that is.
+/// SH0414 for the first tensor that does.
 pub(super) fn check(module: &Module, body: RegionId) -> Result<(), Box<Diagnostic>> {
     let mut seen = FxHashSet::default();
     for op in module.walk(body) {
@@ -23,10 +23,10 @@ pub(super) fn check(module: &Module, body: RegionId) -> Result<(), Box<Diagnosti
             };
             let Some(fault) = fault else { continue };
             let message = format!(
-                "each device would need a {} here, which cannot be: {fault}",
+                "each device would need a {} here, which is too large: {fault}",
                 module.types.display(ty)
             );
-            let hint = "parts that do not divide evenly are padded on the way: split dimensions that the devices divide, or \
+            let hint = "dimensions that do not divide evenly are padded: shard dimensions that the devices divide evenly, or \
                  a smaller tensor";
             return Err(Box::new(
                 Diagnostic::unsupported("SH0414", message).at(module.ops[op].span).hint(hint),

@@ -10,8 +10,7 @@ use super::search::{Path, ReshardStep, Value, search};
 use crate::cost;
 use crate::sharding::axes::{Parts, size_of, to_axes};
 
-/// Returns the cheapest way between two states of refined parts, of which the second is pending over parts that the first is
-/// not.
+/// Returns the cheapest path between two states of refined parts. The second is unreduced over parts over which the first is not.
 pub(super) fn path(
     mesh: &Mesh,
     from: &State,
@@ -23,7 +22,7 @@ pub(super) fn path(
     let way = Way { mesh, template, value };
     let mut before = to.clone();
     before.pending.retain(|p| !new.contains(p));
-    // The last parts of each dimension along which it is split before and pending after.
+    // The minor parts of each dimension that become unreduced.
     let tails: Vec<Parts> = from
         .dims
         .iter()
@@ -55,7 +54,7 @@ struct Way<'a> {
 }
 
 impl Way<'_> {
-    /// Appends the steps after which the value in state `at` is pending over `new`, of which the dimensions lose `tails`.
+    /// Appends the steps that make the value in state `at` unreduced over `new`. `tails` are the parts that dimensions lose.
     fn to_pending(
         &self,
         mut path: Path,

@@ -19,11 +19,11 @@ use crate::report::byte_size::bytes_text;
 use crate::report::warnings::counted;
 
 /// Replaces each [`OpKind::Reshard`] and [`OpKind::ShardingConstraint`] under `body` by a sequence of
-/// [`OpKind::MeshCollective`]s; one that changes nothing vanishes. Returns warnings of values that are split before and
-/// after, and have to be whole on every device in between (`SH0318`).
+/// [`OpKind::MeshCollective`]s, or by its operand if the placement is equal. Returns warnings (`SH0318`) about values that are
+/// sharded before and after, but replicated in between.
 ///
 /// # Errors
-/// A reshard between meshes that have the devices in different orders, of which more than the order differs (`SH0402`).
+/// A reshard between meshes that differ in more than the order of devices (`SH0402`).
 pub fn lower_reshards(module: &mut Module, body: RegionId) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
     let meshes = module.meshes.clone();
     let mut planners: Vec<Planner<'_>> = meshes.values().map(Planner::new).collect();
@@ -39,7 +39,7 @@ struct Findings {
     warnings: Vec<Diagnostic>,
 }
 
-/// Lowers a region that runs `runs` times.
+/// Lowers the reshards of a region that runs `runs` times.
 fn lower_region(
     rw: &mut Rewriter<'_>,
     region: RegionId,
@@ -66,7 +66,7 @@ fn lower_region(
             let steps = if from.mesh == to.mesh {
                 planner.path(from, to, ty).map(|path| path.steps.clone())
             } else {
-                // The devices in another order: each block goes to the one that has its place.
+                // Another order of devices: each block is sent to the device at its position.
                 let same = from.same_placement(&TensorSharding { mesh: from.mesh, ..to.clone() });
                 same.then(|| {
                     vec![ReshardStep { kind: MeshCollectiveKind::CollectivePermute, out: to.clone() }]
@@ -85,13 +85,13 @@ fn lower_region(
                         Diagnostic::unsupported(
                             "SH0402",
                             format!(
-                                "no way from sharding {} to {}",
+                                "cannot reshard from {} to {}",
                                 from.display(&module.meshes[from.mesh]),
                                 to.display(mesh)
                             ),
                         )
                         .at(module.ops[op].span)
-                        .hint("annotate the two on one mesh, with as many dimensions as the value has"),
+                        .hint("annotate both on one mesh, with as many dimensions as the value has"),
                     );
                 }
             }
@@ -120,8 +120,8 @@ fn emit(rw: &mut Rewriter<'_>, operand: ValueId, steps: Vec<ReshardStep>) -> Val
     value
 }
 
-/// A warning if a value that is split before and after is whole on the way because a size does not divide evenly. Where
-/// sizes do, another way would have been there, and this one costs less.
+/// Returns a warning if a value that is sharded before and after is replicated in between because a size does not divide evenly.
+/// With sizes that divide evenly another path exists, and this one was cheaper.
 fn whole_between(
     module: &Module,
     op: OpId,
@@ -144,7 +144,7 @@ fn whole_between(
     }
     let bytes = ty.num_bytes().and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
     let message = format!(
-        "a value is whole on every device while its sharding changes from {} to {}: {ty}, {}",
+        "a value is replicated while its sharding changes from {} to {}: {ty}, {}",
         from.display(&module.meshes[from.mesh]),
         to.display(mesh),
         bytes_text(bytes)
@@ -152,7 +152,7 @@ fn whole_between(
     let mut warning = Diagnostic::warning(Class::Unsupported, "SH0318", message)
         .at(module.ops[op].span)
         .bytes(bytes)
-        .hint("blocks of the two do not line up; sizes that the axes divide evenly, or one sharding for both sides, avoid it");
+        .hint("the blocks of the two shardings are not aligned; use sizes that the axes divide evenly, or one sharding for both");
     warning.user_loc = module.user_loc(op);
     Some(warning)
 }

@@ -1,9 +1,8 @@
-//! Resharding: how to get from one sharding of a value to another.
+//! Resharding: lowers a change of sharding to collectives.
 //!
-//! `search` finds the cheapest sequence of collectives as a shortest path over shardings (the idea of
-//! "Memory-efficient array redistribution through portable collective communication", arXiv 2112.01075);
-//! [`lower_reshards`] replaces every [`OpKind::Reshard`](shardc_ir::OpKind::Reshard) of a planned module by the
-//! sequence, still on global shapes.
+//! `search` finds the cheapest sequence of collectives as a shortest path over shardings (after "Memory-efficient array
+//! redistribution through portable collective communication", arXiv 2112.01075). [`lower_reshards`] replaces every
+//! [`OpKind::Reshard`](shardc_ir::OpKind::Reshard) of a planned module by that sequence, still on global shapes.
 
 mod addends;
 mod exchange;

@@ -1,4 +1,4 @@
-//! The edges of the search graph: which collectives lead from one state to others, and their costs.
+//! The edges of the search graph: the collectives that lead from a state to others, and their costs.
 
 use indexmap::IndexSet;
 use shardc_ir::{AxisList, AxisMove, DimSharding, Mesh, MeshCollectiveKind, TensorSharding};
@@ -10,48 +10,48 @@ use super::shortest::Exchanges;
 use crate::cost;
 use crate::sharding::axes::{Part, Parts, size_of, to_axes};
 
-/// A node of the search: what splits each dimension, major first, and what the value is a pending sum over.
+/// A node of the search: the parts of axes that split each dimension, major first, and those over which the value is unreduced.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct State {
     pub(super) dims: SmallVec<[Parts; 4]>,
     pub(super) pending: Parts,
 }
 
-/// No more ways to slice than this are looked at from one state.
+/// The maximum number of slices that are tried from one state.
 const MAX_SLICES: usize = 1 << 8;
 
-/// No more cuts than this are tried for slices from one state: over many axes most lead to what is known already.
+/// The maximum number of cuts that are tried for the slices from one state: with many axes most lead to known states.
 const MAX_CUTS: usize = 1 << 11;
 
-/// What the search needs to know of one reshard: parts are refined, so that any two are equal or disjoint.
+/// The search for one reshard. Parts are refined, so that any two are equal or disjoint.
 pub(super) struct PathSearch<'a> {
     pub(super) mesh: &'a Mesh,
     pub(super) shape: &'a [i64],
     pub(super) element_bytes: f64,
     pub(super) target: State,
-    /// All parts that split something before or after.
+    /// All parts that split a dimension before or after.
     pub(super) parts: Parts,
     pub(super) exchanges: Exchanges,
-    /// Devices of the exchanges that were planned.
+    /// The total number of devices of planned exchanges.
     pub(super) planned: usize,
-    /// Moves that were looked at, and cuts that were tried for slices.
+    /// The number of moves that were tried, and of cuts that were tried for slices.
     pub(super) work: usize,
 }
 
-/// Exchanges that are planned for one path at most: each takes longer than a move.
+/// The maximum number of exchanges that are planned for one path: planning one takes longer than a move.
 const MAX_EXCHANGES: usize = 32;
 
-/// Once exchanges among so many devices are planned in all, no others are: each takes longer the more devices there are.
+/// The maximum total number of devices of planned exchanges: the time to plan one grows with its devices.
 const MAX_PLANNED: usize = 1 << 9;
 
-/// An edge of the search: a collective, by what it does to a state.
+/// An edge of the search: a collective, by its effect on a state.
 #[derive(Clone, Debug)]
 pub(super) enum Move {
     Gather {
         dim: usize,
         parts: Parts,
     },
-    /// What is cut off each dimension.
+    /// The parts that newly split each dimension.
     Slice(SmallVec<[Parts; 4]>),
     AllToAll {
         from: usize,
@@ -59,7 +59,7 @@ pub(super) enum Move {
         parts: Parts,
     },
     Permute,
-    /// The pieces of new blocks, from where they are.
+    /// A direct exchange of the pieces of new blocks.
     Exchange,
     AllReduce(Parts),
     ReduceScatter {
@@ -77,8 +77,8 @@ impl PathSearch<'_> {
         (0..self.shape.len()).map(|d| self.local(state, d) as f64).product::<f64>() * self.element_bytes
     }
 
-    /// Whether the blocks of `fewer` (a prefix of `more`) are made of whole blocks of `more`: 10 elements in 8 blocks of 2
-    /// are not 2 blocks of 5.
+    /// Whether each block of `fewer` (a prefix of `more`) consists of whole blocks of `more`. Counterexample: 10 elements in 8
+    /// blocks of 2 are not 2 blocks of 5.
     pub(super) fn aligned(&self, dim: usize, fewer: &[Part], more: &[Part]) -> bool {
         let n = self.shape[dim];
         fewer.is_empty() || block(n, fewer) == block(n, more) * (size_of(more) / size_of(fewer))
@@ -87,9 +87,9 @@ impl PathSearch<'_> {
     pub(super) fn moves(&mut self, state: &State) -> Vec<(Move, State)> {
         let mut out = Vec::new();
         let target = self.target.clone();
-        // The last dimension first: of ways that cost the same, that is the one whose parts other values share more often.
+        // The last dimension first: among paths of equal cost, other values share its parts more often.
         for (dim, parts) in state.dims.iter().enumerate().rev() {
-            // Only minor parts can be gathered or moved: without a major one the rest would be no contiguous block.
+            // Only minor parts can be gathered or moved: without a major part the rest is not a contiguous block.
             for count in 1..=parts.len() {
                 let (keep, moved) = parts.split_at(parts.len() - count);
                 if self.aligned(dim, keep, parts) {
@@ -102,7 +102,7 @@ impl PathSearch<'_> {
         }
         let first_scatter = out.len();
         for (dim, wanted) in target.dims.iter().enumerate() {
-            // Several parts at once: where blocks do not line up one by one, they may all together.
+            // Also several parts at once: blocks may be aligned only for all of them together.
             for first in 0..wanted.len() {
                 for end in first + 1..=wanted.len() {
                     self.add_reduce_scatter(state, dim, &wanted[first..end], &mut out);
@@ -119,9 +119,9 @@ impl PathSearch<'_> {
         self.work += self.add_slices(state, &mut out);
         let done: Parts = state.pending.iter().copied().filter(|p| !target.pending.contains(p)).collect();
         if !done.is_empty() {
-            // Those that no dimension of the target wants. The others reduce-scatter before, which sends less however small the value
-            // is, and takes no longer to start: a ring over all of them has more steps than one after the other. All at once only where
-            // blocks do not line up, or have to be padded.
+            // An all-reduce of the parts that no dimension of the target uses. The others are reduce-scattered first, which sends less
+            // for any size and starts no slower: a ring over all parts has more steps than one ring per part. All parts at once
+            // only if blocks are not aligned or need padding.
             let free: Parts =
                 done.iter().copied().filter(|p| !target.dims.iter().flatten().any(|t| t == p)).collect();
             for parts in [free, done] {
@@ -137,7 +137,7 @@ impl PathSearch<'_> {
         out
     }
 
-    /// Adds the reduce-scatter of dimension `dim` along `run`, if the value is a pending sum over all of that.
+    /// Adds the reduce-scatter of dimension `dim` along `run`, if the value is unreduced over all of `run`.
     fn add_reduce_scatter(&self, state: &State, dim: usize, run: &[Part], out: &mut Vec<(Move, State)>) {
         if !run.iter().all(|part| state.pending.contains(part)) {
             return;
@@ -150,10 +150,10 @@ impl PathSearch<'_> {
         }
     }
 
-    /// Adds slices of one or more dimensions at once, along parts that nothing uses: those of the target, or others of the
-    /// size that those have, which a permute then exchanges for them. Returns the number of cuts that were tried.
+    /// Adds slices of one or more dimensions at once, along unused parts: those of the target, or others of equal size, which
+    /// a permute then exchanges for them. Returns the number of cuts that were tried.
     fn add_slices(&self, state: &State, out: &mut Vec<(Move, State)>) -> usize {
-        // In order of insertion, so that equal costs are decided alike in each run.
+        // In insertion order, so that ties are deterministic.
         let mut reached: IndexSet<State> = IndexSet::from_iter([state.clone()]);
         let (mut next, mut tried) = (0, 0);
         while next < reached.len() && reached.len() < MAX_SLICES && tried < MAX_CUTS {
@@ -171,7 +171,7 @@ impl PathSearch<'_> {
                 }
             };
             for (dim, wanted) in self.target.dims.iter().enumerate() {
-                // Several parts at once: where blocks do not line up one by one, they may all together.
+                // Also several parts at once: blocks may be aligned only for all of them together.
                 for first in 0..wanted.len() {
                     for end in first + 1..=wanted.len() {
                         if wanted[first..end].iter().all(is_free) {
@@ -194,8 +194,8 @@ impl PathSearch<'_> {
         tried
     }
 
-    /// Adds the all-to-alls that take the last parts of dimension `from`, `moved`, to a dimension that the target splits by
-    /// them; to any other they would have to move once more.
+    /// Adds the all-to-alls that move the minor parts `moved` of dimension `from` to a dimension that the target splits by them.
+    /// In any other dimension they would have to move again.
     fn add_all_to_alls(&self, state: &State, from: usize, moved: &[Part], out: &mut Vec<(Move, State)>) {
         for to in 0..state.dims.len() {
             if to == from || !moved.iter().all(|p| self.target.dims[to].contains(p)) {
@@ -215,8 +215,8 @@ impl PathSearch<'_> {
         self.target.dims.iter().flatten().any(|wanted| wanted == part)
     }
 
-    /// Returns the state that one permute leads to, with blocks of this state's shape, in which each dimension begins with as
-    /// much of the target as it can hold; what else it needs is filled with other parts.
+    /// Returns the state after a permute with blocks of the same shape, in which each dimension begins with as many of the target's
+    /// parts as fit. Other parts fill the rest.
     fn permuted_to_target(&self, state: &State) -> Option<State> {
         let is_free = |part: &Part| !state.pending.contains(part);
         let mut rest: SmallVec<[i64; 4]> = state.dims.iter().map(|parts| size_of(parts)).collect();
@@ -235,7 +235,7 @@ impl PathSearch<'_> {
         let is_used = |after: &State, part: &Part| after.dims.iter().flatten().any(|used| used == part);
         let mut others: Parts =
             self.parts.iter().copied().filter(|part| is_free(part) && !is_used(&after, part)).collect();
-        // Those that another dimension wants come last, so that they are minor and an all-to-all can take them there.
+        // Parts that another dimension of the target uses come last: they are minor, so an all-to-all can move them there.
         others.sort_by_key(|part| self.is_wanted(part));
         for (parts, rest) in after.dims.iter_mut().zip(&mut rest) {
             others.retain(|part| {
@@ -250,16 +250,15 @@ impl PathSearch<'_> {
         rest.iter().all(|&n| n == 1).then_some(after)
     }
 
-    /// Adds permutes: towards the target; the parts of each dimension in the target's order; one part for an unused one of
-    /// the same size. All permutes between states of one shape would be factorially many.
+    /// Adds three kinds of permutes: towards the target; to the target's order of parts in each dimension; of one part for an
+    /// unused part of equal size. The number of all permutes is factorial.
     fn add_permutes(&self, state: &State, out: &mut Vec<(Move, State)>) {
         let target = &self.target;
         if let Some(after) = self.permuted_to_target(state).filter(|after| after != state) {
             out.push((Move::Permute, after));
         }
-        // Only minor parts can leave a dimension. After those that stay, in their order, come those that the target has
-        // nowhere, and last those that another dimension wants: an all-to-all takes these there before the rest is
-        // gathered, while blocks are small.
+        // Only minor parts can leave a dimension. The order is: parts that stay, parts that the target does not use, parts that
+        // another dimension uses. An all-to-all moves the last ones before the rest is gathered, while blocks are small.
         let mut ordered = state.clone();
         for (parts, wanted) in ordered.dims.iter_mut().zip(&target.dims) {
             parts.sort_by_key(|p| {
@@ -308,8 +307,8 @@ impl PathSearch<'_> {
         }
     }
 
-    /// Returns the bytes of all blocks along `parts` with their padding, as they are sent: one row over 8 devices is gathered as
-    /// 8 blocks of a row.
+    /// Returns the bytes of all blocks along `parts` with their padding, which is sent: one row over 8 devices is gathered as 8
+    /// blocks of one row.
     fn padded(&self, blocks: &State, parts: &[Part]) -> f64 {
         self.local_bytes(blocks) * size_of(parts) as f64
     }
@@ -317,14 +316,14 @@ impl PathSearch<'_> {
     /// Returns the bytes that a move reads and writes.
     pub(super) fn memory(&self, before: &State, mv: &Move, after: &State) -> f64 {
         let read = match mv {
-            // Two rows over 12 devices are read as 12.
+            // Two rows over 12 devices are padded to 12.
             Move::ReduceScatter { parts, .. } => self.local_bytes(before).max(self.padded(after, parts)),
             _ => self.local_bytes(before),
         };
         read + self.local_bytes(after)
     }
 
-    /// Returns what a direct exchange costs; `None` where there is none or too many were planned.
+    /// Returns the cost of a direct exchange; `None` if there is none, or if too many were planned.
     pub(super) fn exchanged(&mut self, before: &State, after: &State) -> Option<f64> {
         let key = (before.clone(), after.clone());
         if let Some(&known) = self.exchanges.get(&key) {

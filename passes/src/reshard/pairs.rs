@@ -8,7 +8,7 @@ use super::search::{Path, Value, search, state_of};
 use super::simulate::World;
 use crate::sharding::axes::{Parts, parts};
 
-/// Adds each way to split what is left of `rank` dimensions by any of the axes that are `left`, in any order.
+/// Adds every sharding of the remaining of `rank` dimensions by any of the axes in `left`, in any order.
 fn shardings(dims: &mut Vec<Vec<AxisRef>>, left: &[usize], rank: usize, out: &mut Vec<TensorSharding>) {
     if dims.len() == rank {
         out.push(TensorSharding::from_axes(MeshId::new(0), dims.iter().map(Vec::as_slice)));
@@ -25,7 +25,7 @@ fn shardings(dims: &mut Vec<Vec<AxisRef>>, left: &[usize], rank: usize, out: &mu
     }
 }
 
-/// What a path brings a device, in elements.
+/// The number of elements that a device receives on a path.
 fn received(mesh: &Mesh, from: &TensorSharding, path: &Path, value: Value<'_>) -> f64 {
     let size = |s: &TensorSharding| s.local_shape(mesh, value.shape).iter().product::<i64>() as f64;
     let share = |k: i64| (k - 1) as f64 / k as f64;
@@ -49,8 +49,8 @@ fn received(mesh: &Mesh, from: &TensorSharding, path: &Path, value: Value<'_>) -
     sum
 }
 
-/// Looks at every pair of shardings on the mesh; `simulates` carries each path out. Returns the ratios of what devices receive
-/// to what they lack, with the paths.
+/// Searches a path for every pair of shardings on the mesh, and executes it if `simulates`. Returns the ratios of received to
+/// lacking elements, with the paths.
 fn every_pair(mesh: &Mesh, shape: &[i64], simulates: bool) -> Vec<(f64, String)> {
     let mut all = Vec::new();
     let axes: Vec<usize> = (0..mesh.axes.len()).collect();
@@ -62,7 +62,7 @@ fn every_pair(mesh: &Mesh, shape: &[i64], simulates: bool) -> Vec<(f64, String)>
         for to in &all {
             let name = || format!("{shape:?} {} -> {}", from.display(mesh), to.display(mesh));
             let path = search(mesh, &state_of(mesh, from), &state_of(mesh, to), from, value);
-            let path = path.unwrap_or_else(|| panic!("no way: {}", name()));
+            let path = path.unwrap_or_else(|| panic!("no path: {}", name()));
             if simulates {
                 World::new(mesh, shape, from, value.element_bytes).check([from, to], &[], &path, &name());
             }
@@ -84,9 +84,9 @@ fn mesh(axes: &[i64]) -> Mesh {
     Mesh::new(["a", "b", "c"].into_iter().zip(axes.iter().copied()))
 }
 
-/// Small values, carried out.
+/// Small values; the paths are executed.
 #[test]
-fn every_pair_brings_every_block_where_it_belongs() {
+fn every_pair_delivers_every_block() {
     let cases: &[(&[i64], &[i64])] = &[
         (&[4, 2], &[24]),
         (&[4, 2], &[23]),
@@ -103,10 +103,10 @@ fn every_pair_brings_every_block_where_it_belongs() {
     }
 }
 
-/// Large values, of which only the bytes are looked at. A device may receive more than it lacks where a gather of what others
-/// have too starts less often than the pieces would.
+/// Large values; only bytes are compared. A device may receive more than it lacks if an all-gather has fewer launches than an
+/// exchange of pieces.
 #[test]
-fn every_pair_brings_hardly_more_than_what_lacks() {
+fn every_pair_sends_little_more_than_missing_bytes() {
     let cases: &[(&[i64], &[i64], f64)] = &[
         (&[8], &[383, 389, 379], 1.01),
         (&[4, 2], &[6144], 1.0),
@@ -128,9 +128,9 @@ fn every_pair_brings_hardly_more_than_what_lacks() {
     }
 }
 
-/// Uneven blocks on 24 devices: one device has the short pieces of all others, and these go in the rounds of the long ones.
+/// Uneven blocks on 24 devices: one device has the short pieces of all others, which are sent in the rounds of long pieces.
 #[test]
-fn short_pieces_take_no_rounds_of_their_own() {
+fn short_pieces_share_rounds_with_long_pieces() {
     type Split<'a> = [&'a [AxisRef]; 3];
     let mesh = mesh(&[6, 4]);
     let (a, b) = (AxisRef::whole(0), AxisRef::whole(1));
@@ -151,9 +151,9 @@ fn short_pieces_take_no_rounds_of_their_own() {
     }
 }
 
-/// The last of three gathers reads a little more than half of what it makes.
+/// The last of three all-gathers reads a little more than half the size of its result.
 #[test]
-fn uneven_dimensions_are_gathered_one_after_the_other() {
+fn uneven_dimensions_are_gathered_in_sequence() {
     let mesh = mesh(&[2, 2, 2]);
     let axes = [0, 1, 2].map(|axis| [AxisRef::whole(axis)]);
     let from = TensorSharding::from_axes(MeshId::new(0), axes.iter().map(|axis| &axis[..]));

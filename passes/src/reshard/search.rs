@@ -24,21 +24,21 @@ pub(crate) struct ReshardStep {
     pub(crate) out: TensorSharding,
 }
 
-/// A path and what it costs, in bytes that a device sends.
+/// A path and its cost, in bytes that a device sends.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Path {
     pub(crate) steps: Vec<ReshardStep>,
     pub(crate) cost: f64,
 }
 
-/// Memory that every path may use beyond source and target, in bytes: copies of small values cost less than another
-/// collective would.
+/// The memory in bytes that every path may use beyond source and target: copies of small values cost less than another
+/// collective.
 const SMALL: f64 = 64.0 * 1024.0;
 
-/// What the last gather reads and makes, of what it makes: half of that is read, with the padding of uneven blocks.
+/// The memory of the last all-gather in units of its result: its operand is half of the result, plus padding of uneven blocks.
 const GATHERED: f64 = 1.5 + 1.0 / 64.0;
 
-/// Finds paths and remembers them.
+/// Finds paths and caches them.
 #[derive(Debug)]
 pub(crate) struct Planner<'m> {
     mesh: &'m Mesh,
@@ -54,14 +54,14 @@ impl<'m> Planner<'m> {
         self.mesh
     }
 
-    /// Returns the cheapest path from one sharding to the other; `None` if one of them says nothing of some dimensions.
+    /// Returns the cheapest path from one sharding to the other; `None` if their ranks differ or there is no path.
     pub(crate) fn path(
         &mut self,
         from: &TensorSharding,
         to: &TensorSharding,
         ty: &TensorType,
     ) -> Option<&Path> {
-        // The sharding of a mesh of one device may say nothing of dimensions.
+        // A sharding on a mesh of one device may have no dimensions.
         if from.rank() != to.rank() {
             return None;
         }
@@ -70,7 +70,8 @@ impl<'m> Planner<'m> {
         if !self.known.contains_key(&key) {
             let is_pending = |s: &TensorSharding| !s.unreduced.is_empty();
             let path = if is_pending(from) && is_pending(to) && by[0] != by[1] {
-                // The largest of sums is no sum of the largest: the one is complete before the other begins.
+                // Different reductions do not commute: the maximum of sums is not a sum of maxima. The first is completed before the
+                // second begins.
                 let whole = to.completed();
                 let mut path = self.path(from, &whole, ty)?.clone();
                 let rest = self.path(&whole, to, ty)?;
@@ -87,7 +88,7 @@ impl<'m> Planner<'m> {
         self.known.get(&key)
     }
 
-    /// Returns the cost of [`Planner::path`], in bytes that a device sends; infinite where there is no path.
+    /// Returns the cost of [`Planner::path`], in bytes that a device sends; infinite if there is no path.
     pub(crate) fn cost(&mut self, from: &TensorSharding, to: &TensorSharding, ty: &TensorType) -> f64 {
         if from.same_placement(to) {
             return 0.0;
@@ -98,7 +99,7 @@ impl<'m> Planner<'m> {
 
 pub(super) fn state_of(mesh: &Mesh, sharding: &TensorSharding) -> State {
     let mut pending = parts(mesh, &sharding.unreduced);
-    // The order of what is pending has no meaning for a sum; sorted, equal states are one node and one key.
+    // The order of unreduced parts is irrelevant; sorted, equal states are one node and one key.
     pending.sort_unstable();
     State { dims: sharding.dims.iter().map(|d| parts(mesh, &d.axes)).collect(), pending }
 }
@@ -127,8 +128,8 @@ pub(super) fn search(
     }
     let mut search = path_search(mesh, [&from, &to], value);
     let (before, after) = (search.local_bytes(&from), search.local_bytes(&search.target));
-    // Source and target exist at once whatever the path, so that much memory there is. The second try is for values that only
-    // the whole leads to.
+    // Every path has source and target in memory at once, so this much is available. The second try, without a limit, is for
+    // targets that only the replicated value leads to.
     let any = before + after + SMALL;
     let within = Memory { any, gather: any.max(GATHERED * before.max(after) + SMALL) };
     let tries = [within, Memory { any: f64::INFINITY, gather: f64::INFINITY }];
@@ -154,8 +155,8 @@ fn path_search<'a>(mesh: &'a Mesh, [from, to]: [&State; 2], value: Value<'a>) ->
     }
 }
 
-/// Returns the path between shardings whose parts do not nest, such as the major half and the major third of an axis of 6: no
-/// collective over axes leads from one to the other. Either the pieces are exchanged, or the whole value is between.
+/// Returns the path between shardings whose parts do not nest, such as the major half and the major third of an axis of 6. No
+/// collective over axes leads from one to the other: either pieces are exchanged, or the value is replicated in between.
 fn unnested(
     mesh: &Mesh,
     from: &State,
@@ -164,7 +165,7 @@ fn unnested(
     value: Value<'_>,
 ) -> Option<Path> {
     let whole = State { dims: from.dims.iter().map(|_| Parts::new()).collect(), pending: Parts::new() };
-    // Nothing leads to or from a sharding whose own parts are no components of an axis at once, which is none.
+    // No path leads to or from a sharding whose own parts do not nest: it is not a valid sharding.
     if *from == whole
         || *to == whole
         || refined(mesh, from, from).is_none()
@@ -180,8 +181,8 @@ fn unnested(
         Some(path)
     };
     let exchanged = || {
-        // What is pending along what the devices that exchange differ by is not the same value on each of them: such sums are
-        // completed before.
+        // Devices that exchange must hold the same value. A sum that is unreduced along an axis by which these devices differ is
+        // completed first.
         let used: Parts = from.dims.iter().chain(&to.dims).flatten().copied().collect();
         let is_apart = |p: &Part| !used.iter().any(|q| hull(&used, q.axis).overlaps(*p));
         let kept = from.pending.iter().copied().filter(|p| to.pending.contains(p) && is_apart(p));
@@ -205,7 +206,7 @@ fn steps(search: &PathSearch<'_>, moves: Vec<(Move, State)>, template: &TensorSh
     let mut steps: Vec<ReshardStep> = Vec::new();
     for (mv, after) in moves {
         let step = search.step(&mv, &after, template);
-        // The search splits what it can to find more states; what remains next to each other is one collective again.
+        // The search uses the smallest steps to find more states. Adjacent steps are joined to one collective.
         match steps.last_mut().filter(|last| can_join(&last.kind, &step.kind)) {
             Some(last) => join(search.mesh, last, step),
             None => steps.push(step),
@@ -214,7 +215,7 @@ fn steps(search: &PathSearch<'_>, moves: Vec<(Move, State)>, template: &TensorSh
     steps
 }
 
-/// Whether two steps that follow each other are one collective: reduce-scatters of the same dimension, or slices.
+/// Whether two adjacent steps can be one collective: reduce-scatters of the same dimension, or slices.
 fn can_join(first: &MeshCollectiveKind, second: &MeshCollectiveKind) -> bool {
     match (first, second) {
         (MeshCollectiveKind::AllSlice(_), MeshCollectiveKind::AllSlice(_)) => true,
@@ -255,8 +256,8 @@ fn refined(mesh: &Mesh, from: &State, to: &State) -> Option<(State, State)> {
 }
 
 impl PathSearch<'_> {
-    /// Returns the moves by way of the whole value, which always exist: what is pending is completed, each dimension gathered,
-    /// and the whole cut anew. For where the search ends before it finds another path.
+    /// Returns the path through the replicated value, which always exists: all-reduce, all-gather each dimension, slice. It is
+    /// used if the search ends before it finds another path.
     fn through_whole_value(&self, from: &State) -> Option<(f64, Vec<(Move, State)>)> {
         let mut moves: Vec<(Move, State)> = Vec::new();
         let (mut at, mut cost) = (from.clone(), 0.0);
@@ -267,8 +268,7 @@ impl PathSearch<'_> {
         };
         let is_left = |part: &Part| self.target.pending.contains(part);
         let done: Parts = at.pending.iter().copied().filter(|part| !is_left(part)).collect();
-        // Sums are completed before the gathers: the all-reduce of what was gathered from 4 devices would send 4
-        // times as much.
+        // All-reduces come first: after an all-gather from 4 devices an all-reduce would send 4 times as much.
         if !done.is_empty() {
             let mut after = at.clone();
             after.pending.retain(|part| is_left(part));
@@ -290,7 +290,7 @@ impl PathSearch<'_> {
     }
 }
 
-/// Returns what a dimension lacks that is whole, or split as it should be.
+/// Returns the parts to slice by for a dimension that is either unsplit or already split like the target.
 fn missing((have, wanted): (&Parts, &Parts)) -> Parts {
     if have.is_empty() { wanted.clone() } else { Parts::new() }
 }
@@ -334,19 +334,19 @@ mod tests {
     }
 
     #[test]
-    fn a_pending_sum_whose_axis_is_wanted_reduce_scatters() {
+    fn an_unreduced_axis_of_the_target_is_reduce_scattered() {
         let steps = path(&[64, 64], &sharding(&[&[X], &[]], &[Y]), &sharding(&[&[X], &[Y]], &[]));
         assert_eq!(steps, ["reduce_scatter -> [{\"x\"}, {\"y\"}]"]);
     }
 
     #[test]
-    fn a_pending_sum_whose_axis_is_not_wanted_all_reduces() {
+    fn an_unreduced_axis_not_in_the_target_is_all_reduced() {
         let steps = path(&[64, 64], &sharding(&[&[X], &[]], &[Y]), &sharding(&[&[X], &[]], &[]));
         assert_eq!(steps, ["all_reduce -> [{\"x\"}, {}]"]);
     }
 
     #[test]
-    fn an_axis_that_changes_dimension_goes_by_all_to_all() {
+    fn an_axis_that_changes_dimension_is_an_all_to_all() {
         let steps = path(&[64, 64], &sharding(&[&[X], &[]], &[]), &sharding(&[&[], &[X]], &[]));
         assert_eq!(steps, ["all_to_all -> [{}, {\"x\"}]"]);
     }
@@ -358,11 +358,11 @@ mod tests {
     }
 
     #[test]
-    fn pieces_that_no_collective_brings_alone_are_exchanged() {
+    fn large_values_use_a_direct_exchange() {
         let half = AxisRef { axis: 1, sub: Some(SubAxis { pre: 1, size: 2 }) };
         let (from, to) = (sharding(&[&[], &[Y]], &[]), sharding(&[&[half], &[]], &[]));
         assert_eq!(path(&[4096, 4096], &from, &to), [r#"exchange -> [{"y":(1)2}, {}]"#]);
-        // Of a small value other collectives bring more and start less often.
+        // For a small value other collectives send more, but have fewer launches.
         let steps = path(&[128, 128], &from, &to);
         assert!(!steps.iter().any(|step| step.starts_with("exchange")), "{steps:?}");
         let (from, to) = (sharding(&[&[X], &[Y]], &[]), sharding(&[&[Y], &[X]], &[]));
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_cut_so_that_a_permute_puts_them_right() {
+    fn slices_are_followed_by_a_permute() {
         let half = AxisRef { axis: 1, sub: Some(SubAxis { pre: 1, size: 2 }) };
         let to = sharding(&[&[half], &[X]], &[]);
         let steps = path(&[4096, 4096], &sharding(&[&[], &[half]], &[]), &to);
@@ -380,16 +380,16 @@ mod tests {
     }
 
     #[test]
-    fn slices_join_and_gathers_take_what_they_need() {
+    fn slices_are_joined_and_gathers_are_partial() {
         let steps = path(&[64, 64], &sharding(&[&[], &[]], &[]), &sharding(&[&[X], &[Y]], &[]));
         assert_eq!(steps, ["all_slice -> [{\"x\"}, {\"y\"}]"]);
         let steps = path(&[64, 64], &sharding(&[&[X, Y], &[]], &[]), &sharding(&[&[X], &[]], &[]));
         assert_eq!(steps, ["all_gather -> [{\"x\"}, {}]"]);
     }
 
-    /// The way that is taken where the search ends too early. It need not be good, but it must arrive.
+    /// The path that is used if the search ends too early. It need not be cheap, but it must reach the target.
     #[test]
-    fn every_target_is_reached_by_the_whole() {
+    fn every_target_is_reached_through_the_replicated_value() {
         let mesh = Mesh::new([("x", 2), ("y", 4), ("z", 2)]);
         const Z: AxisRef = AxisRef { axis: 2, sub: None };
         let cases: &[(TensorSharding, TensorSharding, usize)] = &[
@@ -414,8 +414,8 @@ mod tests {
     }
 
     #[test]
-    fn blocks_that_do_not_line_up_go_by_the_whole_dimension() {
-        // 10 over 8 devices is blocks of 2; over 2 devices, blocks of 5: neither is made of the other.
+    fn unaligned_blocks_are_gathered_along_the_whole_dimension() {
+        // 10 elements are blocks of 2 over 8 devices, and blocks of 5 over 2 devices: neither consists of blocks of the other.
         let steps = path(&[10], &sharding(&[&[X, Y]], &[]), &sharding(&[&[X]], &[]));
         assert_eq!(steps, ["all_gather -> [{}]", "all_slice -> [{\"x\"}]"]);
         let steps = path(&[10], &sharding(&[&[]], &[]), &sharding(&[&[X, Y]], &[]));

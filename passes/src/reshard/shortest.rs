@@ -9,47 +9,47 @@ use super::moves::{Move, PathSearch, State};
 use crate::cost;
 use crate::sharding::axes::Parts;
 
-/// No more states than this are looked at; what was found by then stands.
+/// The maximum number of visited states. The best path until then is used.
 const MAX_STATES: usize = 512;
 
-/// No more than this is tried either, of moves and of the cuts that slices are made of: over many axes there are very many ways
-/// to slice a whole value.
+/// The maximum number of moves and of cuts for slices: with many axes a replicated value can be sliced in very many ways.
 const MAX_WORK: usize = 1 << 15;
 
 /// A state that was reached.
 struct Reached {
     cost: f64,
-    /// The state before, by its number, and the move from there.
+    /// The index of the previous state, and the move from there.
     by: Option<(usize, Move)>,
 }
 
-/// The memory that moves may take for what they read and write, in bytes.
+/// Limits on the bytes that a move reads and writes.
 #[derive(Clone, Copy)]
 pub(super) struct Memory {
     pub(super) any: f64,
-    /// The last of several gathers reads up to half of what it makes, so that it takes more than source and target together.
+    /// The limit of all-gathers: the operand of the last of several is up to half of its result, so that it needs more memory than
+    /// source and target together.
     pub(super) gather: f64,
 }
 
-/// The states that were reached, and which to look at next.
+/// The states that were reached, and the queue of states and exchanges to visit.
 struct Frontier {
     states: IndexMap<State, Reached>,
-    /// What the way through a state costs at least, as ordered bits, and what to look at: at the same cost a state comes before
+    /// The lower bound of the cost of a path through an entry, as ordered bits, and the entry. At equal bounds a state comes before
     /// an exchange.
     queue: BinaryHeap<Reverse<(u64, Next)>>,
-    /// Exchanges that have not been planned: from which state, by its number, and what this cost then, to which.
+    /// Exchanges that are not planned yet: the index of the source state, its cost at that time, and the state after.
     exchanges: Vec<(usize, f64, State)>,
-    /// What the cheapest way to the target that is known costs.
+    /// The cost of the cheapest known path to the target.
     best: f64,
 }
 
-/// What to look at next.
+/// An entry of the queue.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Next {
-    /// The moves from a state, by its number.
+    /// The index of a state whose moves are to be tried.
     State(usize),
-    /// An exchange, by its number: to plan one takes longer than a move the more devices there are, so it waits until no way
-    /// is left that may cost less.
+    /// The index of an exchange. Planning one takes longer than a move, and grows with devices, so it waits until no other path
+    /// has a lower bound.
     Exchange(usize),
 }
 
@@ -79,7 +79,7 @@ impl PathSearch<'_> {
             };
             let Some((state, reached)) = frontier.states.get_index(number) else { break };
             let (state, cost) = (state.clone(), reached.cost);
-            // Reached at less since it was put there.
+            // The state was reached at a lower cost since it was queued.
             if cost + self.left(&state) < f64::from_bits(bits) {
                 continue;
             }
@@ -113,11 +113,11 @@ impl PathSearch<'_> {
         Some((frontier.states[goal].cost, way))
     }
 
-    /// Plans an exchange that may be part of the cheapest way.
+    /// Plans an exchange that may be part of the cheapest path.
     fn plan_exchange(&mut self, frontier: &mut Frontier, number: usize) {
         let (from, cost, after) = frontier.exchanges[number].clone();
         let Some((state, reached)) = frontier.states.get_index(from) else { return };
-        // Reached at less since, the state has been looked at again.
+        // The state was reached at a lower cost since, and visited again.
         if reached.cost < cost {
             return;
         }
@@ -126,7 +126,7 @@ impl PathSearch<'_> {
         }
     }
 
-    /// Notes that a state is reached, if that is the cheapest way to it so far and may be part of the cheapest to the target.
+    /// Records that a state is reached, if this is its cheapest path so far and may be part of the cheapest path to the target.
     fn reach(&self, frontier: &mut Frontier, by: usize, mv: Move, after: State, cost: f64) {
         let least = cost + self.left(&after);
         if least >= frontier.best {
@@ -147,19 +147,19 @@ impl PathSearch<'_> {
         frontier.queue.push(Reverse((least.to_bits(), Next::State(number))));
     }
 
-    /// Returns what the way from a state to the target costs at least.
+    /// Returns a lower bound of the cost from a state to the target.
     fn left(&self, state: &State) -> f64 {
         if *state == self.target { 0.0 } else { self.left_between(state, &self.target) }
     }
 
-    /// Returns what any way from one state to the other costs at least: what some device lacks of its new block, and a start if
-    /// that is anything.
+    /// Returns a lower bound of the cost from one state to another: the bytes that some device lacks of its new block, plus a
+    /// launch if there are any.
     fn left_between(&self, from: &State, to: &State) -> f64 {
         let wanted = self.local_bytes(to);
         let (mut kept, mut is_apart) = (self.element_bytes, false);
         for (dim, (old, new)) in from.dims.iter().zip(&to.dims).enumerate() {
-            // Where the first parts that differ are different ones, some device has the first part of one and wants the last
-            // of the other.
+            // If the parts differ after their common prefix, some device holds the first block of the one and needs the last block of
+            // the other.
             let alike = old.iter().zip(new).take_while(|(a, b)| a == b).count();
             is_apart |= alike < old.len().min(new.len());
             kept *= self.local(from, dim).min(self.local(to, dim)) as f64;
@@ -169,8 +169,8 @@ impl PathSearch<'_> {
         if lacks > 0.0 || pending { lacks.max(0.0) + cost::START } else { 0.0 }
     }
 
-    /// Returns the states that an exchange may lead to: the target, and those that only gathers are missing to, which takes
-    /// fewer pieces.
+    /// Returns the states to which an exchange may lead: the target, and states from which all-gathers lead to the target. The
+    /// latter need fewer pieces.
     fn exchange_targets(&self, state: &State) -> Vec<State> {
         let target = &self.target;
         if state.pending != target.pending {
@@ -179,7 +179,7 @@ impl PathSearch<'_> {
         let is_free = |part: &&_| {
             !target.pending.contains(part) && !target.dims.iter().flatten().any(|used| used == *part)
         };
-        // Those that split the value already come first: they keep more where it is.
+        // Parts that already split the value come first: more elements stay on their device.
         let used: Parts = state.dims.iter().flatten().filter(is_free).copied().collect();
         let unused: Parts =
             self.parts.iter().filter(is_free).filter(|part| !used.contains(part)).copied().collect();
@@ -206,5 +206,5 @@ impl PathSearch<'_> {
     }
 }
 
-/// What exchanges cost that were looked at, in bytes that a device sends; `None` where there is none.
+/// The costs of planned exchanges, in bytes that a device sends; `None` if there is no exchange.
 pub(super) type Exchanges = HashMap<(State, State), Option<f64>>;

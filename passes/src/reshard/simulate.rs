@@ -13,7 +13,7 @@ use super::search::{Path, Planner, Value, search, state_of};
 use crate::cost;
 use crate::sharding::axes::{Parts, parts, refine, to_axes};
 
-/// Numbers that look random.
+/// A pseudo-random number generator.
 struct Numbers(u64);
 
 impl Numbers {
@@ -27,7 +27,7 @@ impl Numbers {
     }
 }
 
-/// What a device has: elements in row-major order; `None` for padding and what means nothing.
+/// A device's block: elements in row-major order; `None` for padding and undefined elements.
 #[derive(Clone, Debug, PartialEq)]
 struct Block {
     shape: Vec<usize>,
@@ -47,7 +47,7 @@ impl Block {
         inside.then(|| self.elements[flat]).flatten()
     }
 
-    /// From `start`, in the given shape; what is beyond the block is padding.
+    /// A slice of the given shape from `start`; elements beyond the block are padding.
     fn cut(&self, start: &[usize], shape: &[usize]) -> Block {
         Block::new(shape, |index| {
             let from: Vec<usize> = index.iter().zip(start).map(|(i, s)| i + s).collect();
@@ -55,7 +55,7 @@ impl Block {
         })
     }
 
-    /// In a block of this shape from `start` on, with zeros around it; what reaches beyond is cut off.
+    /// A block of this shape with this one at `start` and zeros elsewhere; elements beyond it are dropped.
     fn placed(&self, start: &[usize], shape: &[usize]) -> Block {
         Block::new(shape, |index| {
             let inner: Option<Vec<usize>> = index.iter().zip(start).map(|(i, s)| i.checked_sub(*s)).collect();
@@ -75,7 +75,7 @@ impl Block {
         })
     }
 
-    /// With another block written over it at `start`, as far as that does not stick out.
+    /// This block with `other` written at `start`; elements beyond it are dropped.
     fn with(&self, other: &Block, start: &[i64]) -> Block {
         Block::new(&self.shape, |index| {
             let inner = index.iter().zip(start).map(|(&i, s)| usize::try_from(i as i64 - s).ok());
@@ -109,11 +109,11 @@ fn addend(index: &[usize], coordinate: i64) -> u64 {
     flat.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// A value of which every device has its part.
+/// A value that is sharded over simulated devices.
 pub(super) struct World<'a> {
     mesh: &'a Mesh,
     shape: Vec<usize>,
-    /// Along what the value was a pending sum at first.
+    /// The axes along which the value is unreduced at first.
     pending: AxisList,
     element_bytes: f64,
 }
@@ -124,8 +124,8 @@ impl<'a> World<'a> {
         World { mesh, shape, pending: from.unreduced.clone(), element_bytes }
     }
 
-    /// Carries the path out, and checks that every device gets its block, once what became pending along `new` is summed: its
-    /// addends depend on the path.
+    /// Executes the path and checks the block of every device. Values that became unreduced along `new` are summed first: their
+    /// partial sums depend on the path.
     pub(super) fn check(&self, [from, to]: [&TensorSharding; 2], new: &[AxisRef], path: &Path, name: &str) {
         let mut got = self.carry_out(from, path);
         let still = to.unreduced.iter().copied().filter(|axis| !new.contains(axis));
@@ -151,7 +151,7 @@ impl<'a> World<'a> {
         sharding.local_shape(self.mesh, &global).iter().map(|&n| n as usize).collect()
     }
 
-    /// What the device at `position` has under `sharding`: addends that differ along what is still pending.
+    /// The expected block of the device at `position` under `sharding`: partial sums that differ along axes that are still unreduced.
     fn expected(&self, sharding: &TensorSharding, position: usize) -> Block {
         let shape = self.local_shape(sharding);
         let start: Vec<usize> = sharding
@@ -174,7 +174,7 @@ impl<'a> World<'a> {
         })
     }
 
-    /// The devices that differ from each along `axes` only, in order of their index over these.
+    /// The devices that differ from `position` along `axes` only, in order of their index over `axes`.
     fn group(&self, position: usize, axes: &[AxisRef]) -> Vec<usize> {
         let groups = self.mesh.replica_groups(axes);
         let own = groups.iter().find(|group| group.iter().any(|device| device == position as i64));
@@ -331,12 +331,12 @@ impl<'a> World<'a> {
     }
 }
 
-/// Numbers of parts that an axis can be cut into, besides one and its size.
+/// The sizes of proper parts of an axis: its divisors except 1 and itself.
 fn cuts(n: u32) -> Vec<u32> {
     (2..n).filter(|&cut| n.is_multiple_of(cut)).collect()
 }
 
-/// Some axes, and of some the major or the minor part.
+/// Some axes, or the major or minor part of them.
 fn random_pending(numbers: &mut Numbers, mesh: &Mesh) -> Vec<AxisRef> {
     let mut pending = Vec::new();
     for axis in mesh.all_axes() {
@@ -355,7 +355,7 @@ fn random_pending(numbers: &mut Numbers, mesh: &Mesh) -> Vec<AxisRef> {
     pending
 }
 
-/// Axes of the mesh and parts of them, in any order, on dimensions or pending.
+/// A sharding by axes of the mesh and parts of them, in any order; the value is unreduced along `pending`.
 fn random_sharding(numbers: &mut Numbers, mesh: &Mesh, rank: usize, pending: &[AxisRef]) -> TensorSharding {
     let mut parts: Vec<AxisRef> = Vec::new();
     for axis in mesh.all_axes() {
@@ -380,7 +380,7 @@ fn random_sharding(numbers: &mut Numbers, mesh: &Mesh, rank: usize, pending: &[A
     }
     let mut dims = vec![AxisList::new(); rank];
     for part in parts {
-        // What is pending splits nothing.
+        // Unreduced axes split no dimension.
         let is_pending = pending.iter().any(|p| p.axis == part.axis && (p.sub.is_none() || *p == part));
         if is_pending || numbers.below(4) == 0 {
             continue;
@@ -411,7 +411,7 @@ fn random_mesh(numbers: &mut Numbers) -> Mesh {
     Mesh::new(["x", "y", "z"].into_iter().zip(sizes.iter().copied()))
 }
 
-/// A mesh of so many axes that not all of their orders can be looked at.
+/// A mesh with so many axes that a search cannot try all of their orders.
 fn mesh_of_many_axes(numbers: &mut Numbers) -> Mesh {
     let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
     let count = 4 + numbers.below(7);
@@ -419,16 +419,16 @@ fn mesh_of_many_axes(numbers: &mut Numbers) -> Mesh {
     Mesh::new(names.into_iter().take(count).map(|name| (name, size(numbers))))
 }
 
-/// More devices than this are not simulated.
+/// The maximum number of devices that are simulated.
 const MOST_DEVICES: usize = 96;
 
-/// What is said of a number of the environment, by which many cases are run: `cargo xtask fuzz reshards`.
+/// The value of an environment variable that `cargo xtask fuzz reshards` sets.
 fn setting(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-/// How long the search for one path may take, in milliseconds: with optimisation, as `cargo xtask fuzz reshards` runs it. The
-/// worst, over nine axes, takes a tenth of that where nothing else runs. The test runs without optimisation, and times nothing.
+/// The time limit of the search for one path, in milliseconds, in optimized builds, as `cargo xtask fuzz reshards` runs it. The
+/// slowest, with nine axes, takes a tenth of it on an idle machine. Unoptimized builds have no limit.
 const LIMIT: Option<u128> = if cfg!(debug_assertions) { None } else { Some(500) };
 
 #[test]
@@ -454,14 +454,14 @@ fn paths_bring_every_block_where_it_belongs() {
         let pending = random_pending(&mut numbers, &mesh);
         let from = random_sharding(&mut numbers, &mesh, rank, &pending);
         let still: Vec<AxisRef> = pending.iter().copied().filter(|_| numbers.below(4) == 0).collect();
-        // What becomes pending has addends that depend on the path; their sum does not.
+        // The partial sums of newly unreduced axes depend on the path; their sum does not.
         let is_new = |axis: &AxisRef| case % 4 == 0 && pending.iter().all(|p| p.axis != axis.axis);
         let new: Vec<AxisRef> =
             mesh.all_axes().into_iter().filter(is_new).filter(|_| numbers.below(2) == 0).collect();
         let mut all: Vec<AxisRef> = still.iter().chain(&new).copied().collect();
         all.sort_unstable();
         let to = random_sharding(&mut numbers, &mesh, rank, &all);
-        // Elements that are large make bytes count, and exchanges pay.
+        // With large elements bytes dominate the cost, and exchanges are chosen.
         let element_bytes = numbers.of(&[4.0, 4096.0, 1048576.0]);
         let show = || {
             let (from, to) = (from.display(&mesh), to.display(&mesh));
@@ -473,7 +473,7 @@ fn paths_bring_every_block_where_it_belongs() {
         let value = Value { shape: &sizes, element_bytes };
         let find = |from: &TensorSharding, to: &TensorSharding| {
             let path = search(&mesh, &state_of(&mesh, from), &state_of(&mesh, to), from, value);
-            path.unwrap_or_else(|| panic!("no way: {}", show()))
+            path.unwrap_or_else(|| panic!("no path: {}", show()))
         };
         let timed = || {
             let start = Instant::now();
@@ -482,7 +482,7 @@ fn paths_bring_every_block_where_it_belongs() {
         let (path, mut time) = timed();
         if let Some(limit) = LIMIT {
             for _ in 0..3 {
-                // Other programs run too.
+                // Other programs may run on the machine.
                 time = if time > limit { timed().1 } else { time };
             }
             assert!(time <= limit, "{time} ms: {}", show());
@@ -498,7 +498,7 @@ fn paths_bring_every_block_where_it_belongs() {
         if to.unreduced.is_empty() {
             let whole = TensorSharding::replicated(MeshId::new(0), rank);
             let by_whole = find(&from, &whole).cost + find(&whole, &to).cost;
-            // Where the whole takes too much memory, more bytes and starts are better.
+            // If the replicated value needs too much memory, a path with more bytes and launches is chosen.
             let most = 2.0 * by_whole + 16.0 * cost::START;
             assert!(path.cost <= most, "{} > {by_whole}: {}", path.cost, show());
         }
@@ -515,10 +515,9 @@ fn local_bytes(mesh: &Mesh, sharding: &TensorSharding, ty: &TensorType) -> f64 {
     elements as f64 * f64::from(ty.dtype.bits()) / 8.0
 }
 
-/// The major half and the major third of an axis share no blocks, and each quarter of what is minor of both has sums of its
-/// own.
+/// The major half and the major third of an axis do not nest, and each of the four minor coordinates has its own partial sums.
 #[test]
-fn sums_along_a_part_of_an_axis_stay_apart_while_its_other_parts_change() {
+fn unreduced_sub_axes_are_kept_while_other_sub_axes_change() {
     let mesh = Mesh::new([("x", 24)]);
     let part = |pre, size| AxisRef { axis: 0, sub: Some(SubAxis { pre, size }) };
     let sharding = |dim: AxisRef, pending: &[AxisRef]| TensorSharding {
@@ -535,7 +534,7 @@ fn sums_along_a_part_of_an_axis_stay_apart_while_its_other_parts_change() {
 }
 
 #[test]
-fn there_is_a_way_between_sums_along_parts_that_do_not_nest() {
+fn unreduced_parts_that_do_not_nest_have_a_path() {
     let mesh = Mesh::new([("x", 12)]);
     let part = |pre, size| AxisRef { axis: 0, sub: Some(SubAxis { pre, size }) };
     let sharding = |dim: AxisRef, pending: AxisRef| TensorSharding {
@@ -549,17 +548,17 @@ fn there_is_a_way_between_sums_along_parts_that_do_not_nest() {
 }
 
 #[test]
-fn paths_need_no_more_than_what_is_there_before_and_after() {
+fn paths_need_at_most_source_and_target_memory() {
     let mut numbers = Numbers(11);
     for case in 0..1500 {
         let mesh = random_mesh(&mut numbers);
         let rank = 1 + numbers.below(3);
-        // 840 divides by all that the meshes can split.
+        // 840 is divisible by all shard counts of the meshes.
         let sizes: Vec<i64> = (0..rank).map(|_| 840 * (1 + numbers.below(2) as i64)).collect();
         let ty = TensorType::new(&sizes, DType::F64);
         let from = random_sharding(&mut numbers, &mesh, rank, &[]);
         let to = random_sharding(&mut numbers, &mesh, rank, &[]);
-        // Parts that do not nest share no blocks: there is no way but by the whole.
+        // Parts that do not nest have no common blocks: the only path is through the replicated value.
         let mut lists: Vec<Parts> =
             from.dims.iter().chain(&to.dims).map(|dim| parts(&mesh, &dim.axes)).collect();
         if refine(&mesh, &mut lists).is_none() {
@@ -567,13 +566,13 @@ fn paths_need_no_more_than_what_is_there_before_and_after() {
         }
         let show = || format!("case {case}: {ty} from {} to {}", from.display(&mesh), to.display(&mesh));
         let mut planner = Planner::new(&mesh);
-        let path = planner.path(&from, &to, &ty).cloned().unwrap_or_else(|| panic!("no way: {}", show()));
+        let path = planner.path(&from, &to, &ty).cloned().unwrap_or_else(|| panic!("no path: {}", show()));
         let whole = TensorSharding::replicated(MeshId::new(0), rank);
         let (gather, slice) = (planner.cost(&from, &whole, &ty), planner.cost(&whole, &to, &ty));
         assert!(path.cost <= gather + slice + 2.0 * cost::START, "{}: {path:?}", show());
         let (before, after) = (local_bytes(&mesh, &from, &ty), local_bytes(&mesh, &to, &ty));
         let gathered = path.steps.iter().filter(|s| matches!(s.kind, MeshCollectiveKind::AllGather(_)));
-        // Several dimensions are gathered one after the other.
+        // Several dimensions are all-gathered one after the other.
         let gathers = gathered.count();
         let bound = if gathers > 0 { (before + after).max(1.5 * after) } else { before + after };
         let mut at = from.clone();

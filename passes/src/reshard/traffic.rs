@@ -6,21 +6,21 @@ use super::Planner;
 use super::exchange::{Exchange, lacking};
 use crate::sharding::axes::{Parts, parts};
 
-/// What a change of a sharding costs a device.
+/// The cost of a reshard for a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// Bytes that its collectives bring to a device, over rings.
+    /// The bytes that a device receives by its collectives, over rings.
     pub received: u64,
-    /// Bytes of its new block that the device lacks which lacks most: nothing brings fewer. What is pending counts as if it were
-    /// not. 0 where there are too many devices to look at.
+    /// A lower bound of the received bytes: the most bytes of its new block that a device lacks. Unreduced values count as if they
+    /// were reduced. 0 if there are too many devices.
     pub lacking: u64,
-    /// How often collectives start.
+    /// The number of launches.
     pub starts: usize,
-    /// The collectives, by their names.
+    /// The names of the collectives.
     pub collectives: Vec<&'static str>,
 }
 
-/// Returns what the change of a value's sharding costs a device; `None` where there is no way.
+/// Returns the cost of a reshard for a device; `None` if there is no path.
 #[must_use]
 pub fn traffic(mesh: &Mesh, from: &TensorSharding, to: &TensorSharding, ty: &TensorType) -> Option<Traffic> {
     let element_bytes = f64::from(ty.dtype.bits()) / 8.0;
@@ -47,8 +47,7 @@ pub fn traffic(mesh: &Mesh, from: &TensorSharding, to: &TensorSharding, ty: &Ten
     Some(traffic)
 }
 
-/// Returns the bytes that one device sends on the cheapest path from one sharding to another, over rings; 0 where there is
-/// no path.
+/// Returns the bytes that one device sends on the cheapest path from one sharding to another, over rings; 0 if there is no path.
 pub(crate) fn path_bytes(
     mesh: &Mesh,
     planner: &mut Planner<'_>,
@@ -65,7 +64,7 @@ pub(crate) fn path_bytes(
     sum as u64
 }
 
-/// Returns the bytes that one device sends in a collective between two shardings. Blocks are sent with their padding.
+/// Returns the bytes that one device sends in a collective between two shardings, padding of blocks included.
 fn sent(mesh: &Mesh, kind: &MeshCollectiveKind, [from, to]: [&TensorSharding; 2], ty: &TensorType) -> f64 {
     let element_bytes = f64::from(ty.dtype.bits()) / 8.0;
     let local = |sharding: &TensorSharding| {
@@ -103,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_gather_sends_what_others_lack_and_a_slice_nothing() {
+    fn an_all_gather_sends_missing_bytes_and_a_slice_sends_none() {
         let mesh = Mesh::new([("x", 4)]);
         let axes: &[AxisRef] = &[AxisRef::whole(0)];
         let split = TensorSharding::from_axes(MeshId::new(0), [axes, &[]]);
@@ -114,7 +113,7 @@ mod tests {
         assert_eq!(path_bytes(&mesh, planner, &split, &whole, &ty), 192);
         assert_eq!(path_bytes(&mesh, planner, &whole, &split, &ty), 0);
         assert_eq!(path_bytes(&mesh, planner, &split, &other, &ty), 48);
-        // One row in 4 blocks of a row.
+        // One row is padded to 4 blocks of one row.
         let row = TensorType::new(&[1, 8], DType::F32);
         assert_eq!(path_bytes(&mesh, planner, &split, &whole, &row), 96);
     }

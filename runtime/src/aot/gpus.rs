@@ -4,7 +4,7 @@
 //! for all NVIDIA GPUs since Ampere are in [`Gpu::target_config`]; the others are in the table. Its numbers are from NVIDIA's data sheets
 //! and from the appendix on compute capabilities of the CUDA C++ Programming Guide.
 
-use super::target::Grid;
+use super::grid::Grid;
 
 /// A kind of GPU. The compiler uses clock rates and bandwidths to choose between kernels, not to predict times.
 #[derive(Clone, Copy, Debug, PartialEq)]

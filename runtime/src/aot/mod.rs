@@ -5,6 +5,7 @@
 
 mod child;
 mod gpus;
+mod grid;
 mod target;
 
 use std::path::{Path, PathBuf};

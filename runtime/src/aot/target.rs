@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::gpus::Gpu;
+use super::grid::Grid;
 use crate::error::{Result, RuntimeError};
 use crate::plugin::PluginKind;
 
@@ -13,25 +14,6 @@ use crate::plugin::PluginKind;
 pub struct Target {
     kind: PluginKind,
     topology: Option<String>,
-}
-
-/// Hosts with the same number of GPUs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Grid {
-    pub(crate) hosts: u32,
-    pub(crate) per_host: u32,
-}
-
-impl Grid {
-    /// Reads `8` or `2x8`.
-    fn parse(text: &str) -> Option<Grid> {
-        let (hosts, per_host) = text.split_once('x').unwrap_or(("1", text));
-        let number = |text: &str| text.parse::<u32>().ok().filter(|&n| n > 0);
-        let grid = Grid { hosts: number(hosts)?, per_host: number(per_host)? };
-        // XLA counts devices in signed 32-bit integers.
-        grid.hosts.checked_mul(grid.per_host).filter(|&n| i32::try_from(n).is_ok())?;
-        Some(grid)
-    }
 }
 
 impl Target {

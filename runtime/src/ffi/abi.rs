@@ -20,6 +20,53 @@ opaque! {
     TopologyDescription ExecuteContext LayoutsMemoryLayout LayoutsSerialized
 }
 
+/// Creates an error of the plugin from a code and a message, which is copied.
+pub(super) type MakeError = unsafe extern "C" fn(c_int, *const c_char, usize) -> *mut Error;
+/// Frees a value that was passed to the plugin.
+pub(super) type Deleter = unsafe extern "C" fn(*mut c_char);
+
+/// `PJRT_KeyValueGetCallback_Args`.
+#[repr(C)]
+pub(super) struct KeyValueGet {
+    pub(super) struct_size: usize,
+    pub(super) extension_start: *mut c_void,
+    pub(super) key: *const c_char,
+    pub(super) key_size: usize,
+    pub(super) timeout_in_ms: c_int,
+    pub(super) make_error: *const MakeError,
+    pub(super) user_arg: *mut c_void,
+    pub(super) value: *mut c_char,
+    pub(super) value_size: usize,
+    pub(super) deleter: Option<Deleter>,
+}
+
+/// `PJRT_KeyValueTryGetCallback_Args`.
+#[repr(C)]
+pub(super) struct KeyValueTryGet {
+    pub(super) struct_size: usize,
+    pub(super) extension_start: *mut c_void,
+    pub(super) key: *const c_char,
+    pub(super) key_size: usize,
+    pub(super) make_error: *const MakeError,
+    pub(super) user_arg: *mut c_void,
+    pub(super) value: *mut c_char,
+    pub(super) value_size: usize,
+    pub(super) deleter: Option<Deleter>,
+}
+
+/// `PJRT_KeyValuePutCallback_Args`.
+#[repr(C)]
+pub(super) struct KeyValuePut {
+    pub(super) struct_size: usize,
+    pub(super) extension_start: *mut c_void,
+    pub(super) key: *const c_char,
+    pub(super) key_size: usize,
+    pub(super) value: *const c_char,
+    pub(super) value_size: usize,
+    pub(super) make_error: *const MakeError,
+    pub(super) user_arg: *mut c_void,
+}
+
 /// A structure that the API passes by pointer, beginning with its own size.
 ///
 /// # Safety
@@ -202,12 +249,12 @@ calls! {
     10 "PJRT_Client_Create" ClientCreate {
         create_options: *const NamedValue,
         num_options: usize,
-        kv_get_callback: Option<unsafe extern "C" fn(*mut super::key_values::Get) -> *mut Error>,
+        kv_get_callback: Option<unsafe extern "C" fn(*mut KeyValueGet) -> *mut Error>,
         kv_get_user_arg: *mut c_void,
-        kv_put_callback: Option<unsafe extern "C" fn(*mut super::key_values::Put) -> *mut Error>,
+        kv_put_callback: Option<unsafe extern "C" fn(*mut KeyValuePut) -> *mut Error>,
         kv_put_user_arg: *mut c_void,
         client: *mut Client,
-        kv_try_get_callback: Option<unsafe extern "C" fn(*mut super::key_values::TryGet) -> *mut Error>,
+        kv_try_get_callback: Option<unsafe extern "C" fn(*mut KeyValueTryGet) -> *mut Error>,
         kv_try_get_user_arg: *mut c_void,
     }
     11 "PJRT_Client_Destroy" ClientDestroy { client: *mut Client, }

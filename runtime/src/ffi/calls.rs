@@ -65,7 +65,7 @@ impl LaunchContext {
         program: u64,
         first_device: u32,
     ) -> Result<LaunchContext> {
-        let number = job.exchange.begin(job, program)?;
+        let number = job.exchange.begin(&**job, program)?;
         let launch = Arc::new(Launch { job: job.clone(), number, first_device });
         let mut create = abi::ExecuteContextCreate::empty();
         // SAFETY: only the result is passed.
@@ -281,7 +281,7 @@ fn begin_collective(incoming: &mut Incoming<'_>) -> Result<()> {
     let future = non_null("XLA_FFI_Future_Create", create.future)?;
     let pending = Pending { table, future, results, is_done: false };
     let answer = Box::new(move |results| pending.finish(results));
-    launch.job.exchange.come(&launch.job, launch.number, text, device as usize, operands, answer);
+    launch.job.exchange.come(&*launch.job, launch.number, text, device as usize, operands, answer);
     incoming.set_future(future);
     Ok(())
 }

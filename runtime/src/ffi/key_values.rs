@@ -5,56 +5,9 @@ use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::abi;
+use super::abi::{self, KeyValueGet as Get, KeyValuePut as Put, KeyValueTryGet as TryGet, MakeError};
 use super::api::slice;
 use crate::processes::Job;
-
-/// Creates an error of the plugin from a code and a message, which is copied.
-type MakeError = unsafe extern "C" fn(c_int, *const c_char, usize) -> *mut abi::Error;
-/// Frees a value that was passed to the plugin.
-type Deleter = unsafe extern "C" fn(*mut c_char);
-
-/// `PJRT_KeyValueGetCallback_Args`.
-#[repr(C)]
-pub(super) struct Get {
-    struct_size: usize,
-    extension_start: *mut c_void,
-    key: *const c_char,
-    key_size: usize,
-    timeout_in_ms: c_int,
-    make_error: *const MakeError,
-    user_arg: *mut c_void,
-    value: *mut c_char,
-    value_size: usize,
-    deleter: Option<Deleter>,
-}
-
-/// `PJRT_KeyValueTryGetCallback_Args`.
-#[repr(C)]
-pub(super) struct TryGet {
-    struct_size: usize,
-    extension_start: *mut c_void,
-    key: *const c_char,
-    key_size: usize,
-    make_error: *const MakeError,
-    user_arg: *mut c_void,
-    value: *mut c_char,
-    value_size: usize,
-    deleter: Option<Deleter>,
-}
-
-/// `PJRT_KeyValuePutCallback_Args`.
-#[repr(C)]
-pub(super) struct Put {
-    struct_size: usize,
-    extension_start: *mut c_void,
-    key: *const c_char,
-    key_size: usize,
-    value: *const c_char,
-    value_size: usize,
-    make_error: *const MakeError,
-    user_arg: *mut c_void,
-}
 
 /// Codes of `absl::StatusCode`.
 const DEADLINE_EXCEEDED: c_int = 4;

@@ -11,8 +11,8 @@ use ureq::tls::{RootCerts, TlsConfig};
 
 use super::Environment;
 use super::digest;
-use super::install::InstallProgress;
 use super::pins::Wheel;
+use super::progress::InstallProgress;
 use crate::error::{Result, RuntimeError};
 
 /// The index, unless `PIP_INDEX_URL` names another.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::download::{BOUNDS, download};
 use super::find::cached;
 use super::pins::{Pin, Wheel};
+use super::progress::InstallProgress;
 use super::{Environment, FoundPlugin, PluginKind, cuda, digest};
 use crate::error::{Result, RuntimeError};
 use crate::scratch::Scratch;
@@ -13,38 +14,6 @@ use crate::scratch::Scratch;
 /// Estimate of the disk space for the wheels and the extracted files, as a multiple of the wheels' size. NVIDIA's plugin takes 2.5 times
 /// the size of its wheel. Later, the actual size of each file is compared with the free space.
 const UNPACKED: u64 = 3;
-
-/// Progress of an installation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum InstallProgress {
-    /// The plugin was already installed.
-    AlreadyInstalled,
-    /// The sizes, before the download.
-    Size {
-        /// Total bytes of all files.
-        download: u64,
-        /// Free bytes in the target's file system, if the system reports them.
-        free: Option<u64>,
-    },
-    /// Looking up the file on the index.
-    Looking {
-        /// The index page.
-        url: String,
-    },
-    /// Downloading the file; reported repeatedly.
-    Downloading {
-        /// The file.
-        file: String,
-        /// Bytes received so far.
-        received: u64,
-        /// Total bytes, if the server reports them.
-        total: Option<u64>,
-    },
-    /// Extracting the plugin from the file.
-    Unpacking,
-    /// Done.
-    Installed,
-}
 
 /// Installs the pinned plugin of a kind into shardc's cache, unless it is installed, with the libraries that it needs.
 ///

@@ -11,6 +11,7 @@ mod environment;
 mod find;
 mod install;
 mod pins;
+mod progress;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -21,7 +22,8 @@ use serde::{Deserialize, Serialize};
 
 pub use self::environment::Environment;
 pub use self::find::{FoundPlugin, PluginSource, find, list};
-pub use self::install::{InstallProgress, Libraries, install, install_with};
+pub use self::install::{Libraries, install, install_with};
+pub use self::progress::InstallProgress;
 use crate::error::{Result, RuntimeError};
 use crate::ffi::{self, Api};
 

@@ -13,7 +13,6 @@ use std::sync::{Arc, Mutex};
 
 use super::compute::{Meeting, Operands};
 use super::frame::{Frame, Kind};
-use super::job::Job;
 use super::mail::lock;
 use super::spec::Spec;
 use super::tellers::Tellers;
@@ -22,6 +21,27 @@ use crate::host::HostArray;
 
 /// The callback that gets a device's results, or an error.
 pub(crate) type Answer = Box<dyn FnOnce(Result<Vec<HostArray>>) + Send>;
+
+/// The processes of a job, as collectives see them.
+pub(crate) trait Members {
+    /// The number of processes.
+    fn count(&self) -> usize;
+
+    /// Returns an error if a process was lost.
+    fn check(&self) -> Result<()>;
+
+    /// Returns an error if a process was lost, or one of the `needed` ones has ended.
+    fn check_all(&self, needed: &mut dyn Iterator<Item = usize>) -> Result<()>;
+
+    /// Queues a message for a process.
+    fn send(&self, to: usize, frame: Frame) -> Result<()>;
+
+    /// Records that a process is lost, and ends everything that waits for a process.
+    fn lose(&self, process: usize, what: &str);
+
+    /// Notifies all other processes that this one's run failed, and ends everything in this process.
+    fn fail(&self, reason: &str);
+}
 
 /// Identifies a meeting: launch, channel, number of the device's earlier executions, group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -94,8 +114,8 @@ impl Exchange {
 
     /// Begins a launch of the program with this number, which is computed from its text, and notifies the others. Returns the launch's
     /// number.
-    pub(crate) fn begin(&self, job: &Job, program: u64) -> Result<u64> {
-        job.check_all(0..job.count())?;
+    pub(crate) fn begin(&self, job: &dyn Members, program: u64) -> Result<u64> {
+        job.check_all(&mut (0..job.count()))?;
         let launch = {
             let mut state = lock(&self.state);
             state.launches += 1;
@@ -122,7 +142,7 @@ impl Exchange {
     }
 
     /// Checks that another process launches the same program.
-    fn compare(&self, job: &Job, process: usize, launch: u64) {
+    fn compare(&self, job: &dyn Members, process: usize, launch: u64) {
         let differ = {
             let state = lock(&self.state);
             let of = |process: usize| state.programs.get(&(process, launch));
@@ -139,7 +159,7 @@ impl Exchange {
     /// Registers a device's arrival at the collective described by `text`. `answer` is called once, now or later, on any thread.
     pub(crate) fn come(
         &self,
-        job: &Job,
+        job: &dyn Members,
         launch: u64,
         text: &str,
         device: usize,
@@ -152,7 +172,7 @@ impl Exchange {
                 let mut state = lock(&self.state);
                 state.meetings.entry(key).or_default().answers.push((device, answer));
                 drop(state);
-                if let Err(error) = job.check_all(needed.into_iter()) {
+                if let Err(error) = job.check_all(&mut needed.into_iter()) {
                     self.dissolve(key, &error);
                     return;
                 }
@@ -199,7 +219,7 @@ impl Exchange {
     }
 
     /// Handles a message of another process.
-    pub(super) fn receive(&self, job: &Job, from: usize, key: &[u8], payload: Arc<Vec<u8>>) {
+    pub(super) fn receive(&self, job: &dyn Members, from: usize, key: &[u8], payload: Arc<Vec<u8>>) {
         match key.split_first() {
             Some((&LAUNCH, launch)) => {
                 if let (Ok(launch), Ok(program)) = (launch.try_into(), payload.as_slice().try_into()) {
@@ -220,7 +240,7 @@ impl Exchange {
     }
 
     /// Advances a meeting as far as possible: sends this process's part, delivers results.
-    fn advance(&self, job: &Job, key: Key) {
+    fn advance(&self, job: &dyn Members, key: Key) {
         let group = key.group as usize;
         let mut state = lock(&self.state);
         let Some(open) = state.meetings.get_mut(&key) else { return };
@@ -285,7 +305,7 @@ impl Exchange {
     }
 
     /// Ends all meetings with an error, because a process was lost.
-    pub(super) fn fail(&self, job: &Job) {
+    pub(super) fn fail(&self, job: &dyn Members) {
         let keys: Vec<Key> = lock(&self.state).meetings.keys().copied().collect();
         if let Err(error) = job.check() {
             keys.into_iter().for_each(|key| self.dissolve(key, &error));
@@ -293,13 +313,13 @@ impl Exchange {
     }
 
     /// Ends the meetings that wait for a process that has ended.
-    pub(super) fn process_ended(&self, job: &Job, process: usize) {
+    pub(super) fn process_ended(&self, job: &dyn Members, process: usize) {
         let waits = |(key, open): (&Key, &Open)| {
             let sources = open.spec.as_ref()?.sources(key.group as usize, self.process);
             (sources.contains(&process) && !open.arrived.contains_key(&process)).then_some(*key)
         };
         let keys: Vec<Key> = lock(&self.state).meetings.iter().filter_map(waits).collect();
-        if let Err(error) = job.check_all(std::iter::once(process)) {
+        if let Err(error) = job.check_all(&mut std::iter::once(process)) {
             keys.into_iter().for_each(|key| self.dissolve(key, &error));
         }
     }

@@ -13,7 +13,7 @@ const HEAD: usize = 13;
 
 /// The kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// The sender is alive.
     Heartbeat = 0,
     /// A value for the receiver that waits for the key.
@@ -47,7 +47,7 @@ impl Kind {
 
 /// A message.
 #[derive(Clone, Debug)]
-pub(super) struct Frame {
+pub(crate) struct Frame {
     pub(super) kind: Kind,
     pub(super) key: Vec<u8>,
     pub(super) payload: Arc<Vec<u8>>,

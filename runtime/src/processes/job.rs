@@ -8,11 +8,11 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::connect::connect_all;
-use super::exchange::Exchange;
+use super::exchange::{Exchange, Members};
 use super::frame::{Frame, Kind, MAX_KEY};
 use super::mail::{Mail, lock};
 use super::options::ProcessOptions;
-use super::peer::{self, Peer};
+use super::peer::{self, Listener, Peer};
 use super::store::{self, Store};
 use crate::error::{Result, RuntimeError};
 
@@ -82,18 +82,9 @@ impl Job {
         self.options.count
     }
 
-    pub(super) fn is_leaving(&self) -> bool {
-        self.leaving.load(Ordering::Relaxed)
-    }
-
     /// Returns an error if a process was lost.
     pub(crate) fn check(&self) -> Result<()> {
         self.mail.check()
-    }
-
-    /// Returns an error if a process was lost, or one of the needed ones has ended.
-    pub(super) fn check_all(&self, needed: impl Iterator<Item = usize>) -> Result<()> {
-        self.mail.check_all(needed)
     }
 
     /// Queues a message for a process.
@@ -115,30 +106,6 @@ impl Job {
 
     fn send_to_all(&self, frame: &Frame) -> Result<()> {
         (0..self.peers.len()).try_for_each(|to| self.send(to, frame.clone()))
-    }
-
-    /// Handles a message.
-    pub(super) fn receive(&self, from: usize, frame: Frame) {
-        match frame.kind {
-            Kind::Heartbeat | Kind::Goodbye => {}
-            Kind::Data => self.mail.deliver(from, frame.key, frame.payload),
-            Kind::Collective => self.exchange.receive(self, from, &frame.key, frame.payload),
-            Kind::Failed => {
-                self.lose(from, &format!("has failed: {}", String::from_utf8_lossy(&frame.payload)));
-            }
-            Kind::Put => self.put_here(frame.key, frame.payload),
-            Kind::Get => {
-                if let Some((waits, number)) = store::read_question(&frame.payload) {
-                    self.look_up_for((from, number), frame.key, waits);
-                }
-            }
-        }
-    }
-
-    /// Records that a process said goodbye.
-    pub(super) fn ended(&self, process: usize) {
-        self.mail.note_end(process, self.name(process));
-        self.exchange.process_ended(self, process);
     }
 
     /// Records that a process is lost, and ends everything that waits for a process.
@@ -266,5 +233,67 @@ impl Job {
         for peer in self.peers.iter().flatten() {
             let _ = peer.stream.shutdown(Shutdown::Write);
         }
+    }
+}
+
+impl Listener for Job {
+    fn options(&self) -> &ProcessOptions {
+        &self.options
+    }
+
+    fn is_leaving(&self) -> bool {
+        self.leaving.load(Ordering::Relaxed)
+    }
+
+    fn receive(&self, from: usize, frame: Frame) {
+        match frame.kind {
+            Kind::Heartbeat | Kind::Goodbye => {}
+            Kind::Data => self.mail.deliver(from, frame.key, frame.payload),
+            Kind::Collective => self.exchange.receive(self, from, &frame.key, frame.payload),
+            Kind::Failed => {
+                self.lose(from, &format!("has failed: {}", String::from_utf8_lossy(&frame.payload)));
+            }
+            Kind::Put => self.put_here(frame.key, frame.payload),
+            Kind::Get => {
+                if let Some((waits, number)) = store::read_question(&frame.payload) {
+                    self.look_up_for((from, number), frame.key, waits);
+                }
+            }
+        }
+    }
+
+    fn ended(&self, process: usize) {
+        self.mail.note_end(process, self.name(process));
+        self.exchange.process_ended(self, process);
+    }
+
+    fn lose(&self, process: usize, what: &str) {
+        Job::lose(self, process, what);
+    }
+}
+
+impl Members for Job {
+    fn count(&self) -> usize {
+        Job::count(self)
+    }
+
+    fn check(&self) -> Result<()> {
+        Job::check(self)
+    }
+
+    fn check_all(&self, needed: &mut dyn Iterator<Item = usize>) -> Result<()> {
+        self.mail.check_all(needed)
+    }
+
+    fn send(&self, to: usize, frame: Frame) -> Result<()> {
+        Job::send(self, to, frame)
+    }
+
+    fn lose(&self, process: usize, what: &str) {
+        Job::lose(self, process, what);
+    }
+
+    fn fail(&self, reason: &str) {
+        Job::fail(self, reason);
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 
 use super::frame::{Frame, Kind};
-use super::job::Job;
+use super::options::ProcessOptions;
 
 /// A connection to another process.
 pub(super) struct Peer {
@@ -21,42 +21,60 @@ pub(super) struct Peer {
     pub(super) name: String,
 }
 
+/// The receiver of the messages and events of connections.
+pub(super) trait Listener: Send + Sync + 'static {
+    /// The options of the listener.
+    fn options(&self) -> &ProcessOptions;
+
+    /// Whether this process is leaving, so that closed connections are expected.
+    fn is_leaving(&self) -> bool;
+
+    /// Handles a message.
+    fn receive(&self, from: usize, frame: Frame);
+
+    /// Records that a process said goodbye.
+    fn ended(&self, process: usize);
+
+    /// Records that a process is lost, and ends everything that waits for a process.
+    fn lose(&self, process: usize, what: &str);
+}
+
 /// Starts the threads of the connection to a process. `done` is dropped when the writing thread has ended.
-pub(super) fn start(
-    job: &Arc<Job>,
+pub(super) fn start<L: Listener>(
+    listener: &Arc<L>,
     process: usize,
     stream: &TcpStream,
     queue: Receiver<Frame>,
     done: Sender<()>,
 ) -> io::Result<()> {
     let (reading, writing) = (stream.try_clone()?, stream.try_clone()?);
-    reading.set_read_timeout(Some(job.options.patience))?;
+    reading.set_read_timeout(Some(listener.options().patience))?;
     writing.set_write_timeout(None)?;
     let thread = |name: &str| std::thread::Builder::new().name(format!("shardc-{name}-{process}"));
-    let reader = job.clone();
-    thread("hear").spawn(move || read(&reader, process, reading))?;
-    let writer = job.clone();
+    let reader = listener.clone();
+    thread("hear").spawn(move || read(&*reader, process, reading))?;
+    let writer = listener.clone();
     thread("tell").spawn(move || {
-        write(&writer, process, writing, &queue);
+        write(&*writer, process, writing, &queue);
         drop(done);
     })?;
     Ok(())
 }
 
-fn read(job: &Job, process: usize, stream: TcpStream) {
+fn read(listener: &dyn Listener, process: usize, stream: TcpStream) {
     let mut stream = BufReader::with_capacity(1 << 16, stream);
     loop {
-        match Frame::read(&mut stream, job.options.max_message) {
+        match Frame::read(&mut stream, listener.options().max_message) {
             Ok(frame) => {
                 if frame.kind == Kind::Goodbye {
-                    job.ended(process);
+                    listener.ended(process);
                     return;
                 }
-                job.receive(process, frame);
+                listener.receive(process, frame);
             }
-            Err(_) if job.is_leaving() => return,
+            Err(_) if listener.is_leaving() => return,
             Err(error) => {
-                job.lose(process, &why(&error, job));
+                listener.lose(process, &why(&error, listener));
                 let _ = stream.get_ref().shutdown(Shutdown::Both);
                 return;
             }
@@ -64,10 +82,10 @@ fn read(job: &Job, process: usize, stream: TcpStream) {
     }
 }
 
-fn why(error: &io::Error, job: &Job) -> String {
+fn why(error: &io::Error, listener: &dyn Listener) -> String {
     match error.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-            format!("has been silent for {:.1} s", job.options.patience.as_secs_f64())
+            format!("has been silent for {:.1} s", listener.options().patience.as_secs_f64())
         }
         io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => {
             "is gone: the connection was closed without a goodbye".to_owned()
@@ -76,17 +94,17 @@ fn why(error: &io::Error, job: &Job) -> String {
     }
 }
 
-fn write(job: &Job, process: usize, stream: TcpStream, queue: &Receiver<Frame>) {
+fn write(listener: &dyn Listener, process: usize, stream: TcpStream, queue: &Receiver<Frame>) {
     let mut stream = BufWriter::with_capacity(1 << 16, stream);
     loop {
-        let frame = match queue.recv_timeout(job.options.heartbeat()) {
+        let frame = match queue.recv_timeout(listener.options().heartbeat()) {
             Ok(frame) => frame,
             Err(RecvTimeoutError::Timeout) => Frame::new(Kind::Heartbeat, &[], Vec::new()),
             Err(RecvTimeoutError::Disconnected) => return,
         };
         if let Err(error) = frame.write(&mut stream) {
-            if !job.is_leaving() {
-                job.lose(process, &why(&error, job));
+            if !listener.is_leaving() {
+                listener.lose(process, &why(&error, listener));
             }
             return;
         }

@@ -19,7 +19,7 @@
 // EXPLAIN: 384 B {{ *}}#0 all_gather of tensor<4x8xf32> along x, for stablehlo.all_gather
 // IDS: error[SH0214]: stablehlo.all_gather has global device ids but no channel
 // IDS: = help: give it a channel_handle with a positive handle
-// DROPPED: error[SH0392]: the pass localize needs a program as plan and lower-reshards leave it
+// DROPPED: error[SH0392]: the pass localize needs the output of plan and lower-reshards
 // DROPPED-NOT: bug in shardc
 // DEVICES: error[SH0460]: the module does not say how many devices it is for
 // DEVICES-NOT: bug in shardc

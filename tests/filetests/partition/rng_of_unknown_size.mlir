@@ -1,8 +1,8 @@
 // One device draws for all, and the others add zeros: how many is not known.
 // RUN: not shardc partition %s -o %t.mlir 2>&1 | FileCheck %s
 
-// CHECK: error[SH0315]: stablehlo.rng draws tensor<?xf32>, which has a size that is not known
-// CHECK: help: give it a constant shape
+// CHECK: error[SH0315]: stablehlo.rng draws tensor<?xf32>, which has a dynamic dimension
+// CHECK: help: give it a static shape
 sdy.mesh @mesh = <["x"=2]>
 func.func @main(%a: tensor<f32>, %b: tensor<f32>, %shape: tensor<1xi64> {sdy.sharding = #sdy.sharding<@mesh, [{}]>}) -> tensor<?xf32> {
   %0 = stablehlo.rng %a, %b, %shape, distribution = NORMAL : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<?xf32>

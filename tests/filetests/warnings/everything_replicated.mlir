@@ -1,11 +1,11 @@
-// Arguments are split, but no operation works on parts: told besides the gather, and no error of --strict's.
+// Arguments are sharded, but no operation works on shards: reported in addition to the all-gather, and not an error with --strict.
 // RUN: shardc partition %s -o %t.mlir 2>&1 | FileCheck %s
 // RUN: shardc partition %s -o %t.mlir --strict --warn-bytes 1KiB 2>&1 | FileCheck %s --check-prefix=BELOW
 // RUN: shardc lint %s | FileCheck %s --check-prefix=BELOW
 
 sdy.mesh @mesh = <["x"=4]>
 
-// CHECK: warning[SH0913]: everything is replicated: argument 1 is split [{"x"}, {}], but no operation works on parts, so that each of 4 devices does all the work
+// CHECK: warning[SH0913]: everything is replicated: argument 1 is sharded [{"x"}, {}], but no operation works on shards, so each of 4 devices does all the work
 // CHECK-NEXT: everything_replicated.mlir:[[#@LINE+5]]:17
 // CHECK: warning[SH0310]
 // BELOW: warning[SH0913]

@@ -1,10 +1,11 @@
 //! `canonicalize`: MLIR's canonicalizer with the patterns of Shardy's operations.
 //!
-//! It does the following, in rounds until nothing changes; a round visits each operation once, in order:
-//! * collectives and reshards that cancel or repeat others are removed;
-//! * unused operands of manual computations are removed, and manual computations without effect are inlined;
-//! * constants are moved to the start of the body and merged;
-//! * dead operations are removed.
+//! Each `stablehlo.constant` is first moved to the front and deduplicated. Then rounds run until one changes nothing. A round visits
+//! each operation once, in program order, and removes dead operations without effects at its end. Its patterns:
+//!
+//! * a no-op collective is removed; pairs cancel, or are fused (all-reduce and all-slice to reduce-scatter);
+//! * a reshard of a reshard with one use reads the operand of the first; a repeated reshard reuses the earlier result;
+//! * a manual computation loses unused operands, and is inlined if its manual axes have size 1.
 
 mod collectives;
 mod constants;
@@ -21,11 +22,11 @@ use shardc_ir::{
 use shardc_passes::driver::pass_options::PassOption;
 use shardc_passes::internal::access::ShardingAccess;
 
-/// The patterns to apply.
+/// Which patterns are applied.
 pub(super) const PATTERNS: PassOption =
     PassOption { name: "enable-patterns", values: &["all", "sdy-reshard", "sdy-collective"] };
 
-/// The patterns to apply.
+/// Which patterns are applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Patterns {
     All,
@@ -34,7 +35,7 @@ pub(super) enum Patterns {
 }
 
 impl Patterns {
-    /// The patterns of a value of [`PATTERNS`].
+    /// Reads a value of [`PATTERNS`].
     pub(super) fn of(value: &str) -> Self {
         match value {
             "sdy-reshard" => Patterns::Reshards,
@@ -44,7 +45,7 @@ impl Patterns {
     }
 }
 
-/// Canonicalizes every function.
+/// Brings every function into canonical form.
 pub(super) fn canonicalize(module: &mut Module, patterns: Patterns) {
     for body in module.bodies().collect::<Vec<_>>() {
         constants::hoist(module, body);
@@ -52,7 +53,7 @@ pub(super) fn canonicalize(module: &mut Module, patterns: Patterns) {
     }
 }
 
-/// The state of a round, which visits each operation once.
+/// One round of patterns over a function body.
 struct Round<'m> {
     module: &'m mut Module,
     places: ShardingAccess,
@@ -63,14 +64,14 @@ struct Round<'m> {
     forward: ValueMap,
     insertions: Insertions,
     gone: SecondaryMap<OpId, bool>,
-    /// Operations that this round created or changed: their recorded users may be out of date.
+    /// Operations that this round created or changed: `uses` may be out of date for them.
     touched: SecondaryMap<OpId, bool>,
     /// The region of each reshard, and its index there.
     position: FxHashMap<OpId, (RegionId, usize)>,
     changed: bool,
 }
 
-/// Applies each pattern once; returns whether anything changed.
+/// Applies the patterns to each operation once; returns whether anything changed.
 fn round(module: &mut Module, body: RegionId, patterns: Patterns) -> bool {
     let ops = module.walk(body);
     let uses = module.uses();
@@ -103,7 +104,7 @@ fn round(module: &mut Module, body: RegionId, patterns: Patterns) -> bool {
             }
             OpKind::Reshard(_) if patterns != Patterns::Collectives => round.reshard(op, patterns),
             OpKind::ManualComputation(spec) if patterns == Patterns::All => round.manual(op, &spec),
-            // A manual computation without operands and results has no mesh that defines its axes, so it is not parsed.
+            // A manual computation without operands and results names no mesh, so the parser keeps it opaque.
             OpKind::Opaque(spec) if patterns == Patterns::All && &*spec.name == "sdy.manual_computation" => {
                 round.manual(op, &ManualSpec::default());
             }
@@ -142,7 +143,7 @@ impl Round<'_> {
         self.erase(op);
     }
 
-    /// Erases `op`, and decrements the use counts of its operands.
+    /// Erases `op`, and drops its uses of operands.
     fn erase(&mut self, op: OpId) {
         for v in self.module.ops[op].operands.clone() {
             let count = &mut self.count[v.index()];
@@ -152,7 +153,7 @@ impl Round<'_> {
         self.changed = true;
     }
 
-    /// Makes `value` the first operand of `op`.
+    /// Replaces the first operand of `op` by `value`.
     fn set_operand(&mut self, op: OpId, value: ValueId) {
         let before = self.module.ops[op].operands[0];
         self.count[before.index()] = self.uses_of(before).saturating_sub(1);

@@ -21,7 +21,7 @@ const PROFILE: &str = "checked";
 
 /// The fuzzers to run, and their inputs.
 #[derive(Args)]
-pub(crate) struct FuzzArgs {
+pub struct FuzzArgs {
     /// The fuzzers to run, one after the other.
     #[arg(required = true)]
     fuzzers: Vec<Fuzzer>,
@@ -97,7 +97,7 @@ impl Fuzzer {
 }
 
 /// Runs fuzzers. Findings are an error, and are written to files under `target/fuzz`.
-pub(crate) fn run(workspace: &Workspace, args: &FuzzArgs) -> Result<()> {
+pub fn run(workspace: &Workspace, args: &FuzzArgs) -> Result<()> {
     let mut chosen: Vec<Fuzzer> = Vec::new();
     for &fuzzer in &args.fuzzers {
         match fuzzer {

@@ -28,6 +28,7 @@ const FLOORS: &[&[&str]] = &[
     &["shardc"],
     &["shardc-cli", "shardc-filetest"],
     &["shardc-tests", "shardc-examples", "xtask"],
+    &["shardc-bench"],
 ];
 
 /// Known cycles of rooms, by crate. A resolved cycle must be removed from this list.

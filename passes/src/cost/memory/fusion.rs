@@ -12,51 +12,50 @@ use shardc_ir::{BinaryOp, EntityRef, OpId, OpKind, RegionId, ValueId};
 
 use super::liveness::Estimate;
 
-/// How many values are looked at, one after the other, to see what an operation could be computed from again, and in all.
+/// Limits on the values that are visited to find from which values an operation can be recomputed: in depth, and in total.
 const LOOKED_AT: u32 = 48;
 const LOOKED_AT_IN_ALL: u32 = 256;
 
-/// How many are looked at beyond one that is kept anyway.
+/// The limit on values that are visited beyond one that is kept anyway.
 const BEYOND_KEPT: u32 = 8;
 
-/// The part of a tensor that is taken for nothing beside it.
+/// Memory below this fraction (1/64) of a tensor is negligible beside it.
 const BESIDE: u64 = 64;
 
-/// The most that is told of how often a fused operation is computed: chains of them multiply.
+/// The maximum count of computations of a fused operation: counts multiply along chains.
 const MANY: u64 = 1 << 20;
 
-/// More than anything costs.
+/// An infinite cost.
 const NEVER: u64 = 1 << 62;
 
-/// What it takes to compute a value again.
+/// The state of a search for the cost of recomputing a value.
 struct Again {
     region: RegionId,
-    /// The number of the operation that reads the value last.
+    /// The number of the last operation that reads the value.
     until: u32,
-    /// How many values may yet be looked at from here, and in all.
+    /// The number of values that may still be visited: from here, and in total.
     left: u32,
     in_all: u32,
     seen: FxHashSet<ValueId>,
-    /// What is read for it.
+    /// The traffic of the values that the recomputation reads.
     read: u64,
-    /// Whether of this something is kept longer that must be in memory.
+    /// Whether it extends the live range of a value that must be in memory.
     is_from_memory: bool,
 }
 
 impl Estimate<'_> {
-    /// Decides for each operation of the region whether it is fused, and notes until when what it reads is kept. Readers come
-    /// before what they read: an operation that is fused into one that is fused itself keeps its operands until the end of the
-    /// whole chain.
+    /// Decides for each operation of the region whether it is fused, and records the ends of the live ranges of its operands. Users are
+    /// visited first: an operation that is fused into a fused user keeps its operands until the end of the whole chain.
     pub(super) fn fuse(&mut self, region: RegionId) {
         let ops = &self.module.regions[region].ops;
-        // What is fused in any case first, so that each decision knows until when values are kept for it.
+        // Operations that are always fused come first, so that later decisions know the live ranges that they cause.
         for &op in ops.iter().rev() {
             if self.program.is_always_fused(op) {
                 let until = self.last_read(op, region);
                 self.keep_operands(op, region, until);
             }
         }
-        // Twice: what is decided of an operation keeps values that one before it in this order could be computed again from.
+        // Two passes: the decision for an operation may keep values from which one that was visited earlier could be recomputed.
         let mut weights = vec![0; ops.len()];
         for _ in 0..2 {
             for (at, &op) in ops.iter().enumerate().rev() {
@@ -72,7 +71,7 @@ impl Estimate<'_> {
         }
     }
 
-    /// Whether operation `number` of the region is fused; what it reads is kept as long as it is read then.
+    /// Decides whether operation `number` of the region is fused, and if so extends the live ranges of its operands.
     fn decide(&mut self, op: OpId, region: RegionId, number: u32) -> bool {
         let until = self.last_read(op, region).max(number);
         let is_fused = self.program.joins_reader(op) || self.is_fused(op, region, number, until);
@@ -82,7 +81,7 @@ impl Estimate<'_> {
         is_fused
     }
 
-    /// Returns the number of the operation that is the last to read a result; 0 if none does.
+    /// Returns the number of the last operation that reads a result; 0 if none does.
     fn last_read(&self, op: OpId, region: RegionId) -> u32 {
         self.module.ops[op].results.iter().map(|&v| self.until(v, region)).max().unwrap_or(0)
     }
@@ -94,7 +93,7 @@ impl Estimate<'_> {
         }
     }
 
-    /// How often results are read, where what is fused into several readers reads once for each.
+    /// The number of reads of the results; a fused user reads once per use of its own results.
     fn readers_of(&self, op: OpId) -> u64 {
         self.module.ops[op].results.iter().map(|v| self.readers[v.index()]).sum()
     }
@@ -120,7 +119,7 @@ impl Estimate<'_> {
         };
         let cost = data.operands.iter().map(|&v| self.cost(v, 0, &mut again)).fold(0, u64::saturating_add);
         let kept = made.saturating_mul(u64::from(until - number));
-        // Numbers of a row, such as its maximum, are kept beside the rows.
+        // One number per row, such as its maximum, is small enough to keep beside the rows.
         let beside = if again.is_from_memory { kept / BESIDE } else { 0 };
         if cost >= kept.saturating_add(beside) {
             return false;
@@ -131,8 +130,8 @@ impl Estimate<'_> {
         readers.saturating_mul(again.read) <= stored
     }
 
-    /// Whether several products read a quotient, as those of an attention read its probabilities, and the compiler divides once for all of
-    /// them: libtpu does for a v5p, and divides in each product for a v5e.
+    /// Whether several matmuls read a quotient, such as attention probabilities, and the compiler divides only once: libtpu does so for a
+    /// v5p, but divides in each matmul for a v5e.
     fn is_quotient_kept(&self, op: OpId, region: RegionId) -> bool {
         if !self.program.machine.keeps_shared_quotients() || !self.program.is_multiplied_often(op) {
             return false;
@@ -147,8 +146,8 @@ impl Estimate<'_> {
         matches!(module.ops[divides].kind, OpKind::Binary(BinaryOp::Divide))
     }
 
-    /// Returns what it costs to have `value` when it is computed again from, in bytes times operations: how much longer it is
-    /// kept than `kept` and its own readers do. Elementwise values can be computed again themselves.
+    /// Returns the cost of keeping `value` for recomputation, in bytes times operations: the extension of its live range beyond `kept`
+    /// and its own users. Element-wise values can be recomputed themselves.
     fn cost(&self, value: ValueId, kept: u32, again: &mut Again) -> u64 {
         if !again.seen.insert(value) {
             return 0;
@@ -172,7 +171,7 @@ impl Estimate<'_> {
                 return operands.iter().map(|&v| self.cost(v, kept, again)).fold(0, u64::saturating_add);
             }
             if self.program.is_elementwise(def) && !self.program.is_hard(def) {
-                // A long way beyond one value leaves no less for its neighbours.
+                // The depth limit is restored afterwards, so that a deep search below one value does not limit its siblings.
                 let left = again.left;
                 again.left = if keeping == 0 { left.min(BEYOND_KEPT) } else { left / 2 };
                 let cost = operands.iter().map(|&v| self.cost(v, 0, again)).fold(0, u64::saturating_add);

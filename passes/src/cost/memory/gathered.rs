@@ -11,12 +11,12 @@ use shardc_ir::{AttrDict, FuncId, Module, OpId, OpKind, ValueId};
 use super::stacks::read_across;
 use crate::analysis::tiles::{LANES, SUBLANES};
 
-/// Which values of a function have memory in the heap, too.
+/// The values of a function that also have memory in the heap.
 #[derive(Default)]
 pub(super) struct Gathered {
-    /// What is gathered, and then copied to a result.
+    /// Values that are all-gathered, and then copied to a result.
     pub(super) results: FxHashSet<ValueId>,
-    /// Arguments whose memory such a result takes.
+    /// Arguments that are aliased to such a result.
     pub(super) arguments: FxHashSet<ValueId>,
 }
 
@@ -41,7 +41,7 @@ impl Gathered {
     }
 }
 
-/// Whether the parts that an operation gathers are whole tiles.
+/// Whether the shards of an all-gather are whole tiles.
 fn has_whole_tiles(module: &Module, gather: OpId) -> bool {
     let data = &module.ops[gather];
     let (OpKind::AllGather { dim, .. }, Some(&part)) = (&data.kind, data.operands.first()) else {

@@ -6,27 +6,27 @@ use shardc_ir::{FuncId, Module, OpId};
 use super::liveness::{Alive, Estimate};
 use super::machine::Machine;
 
-/// Temporaries of one type that operations of one kind made at one place of the source, where most memory is needed.
+/// Temporaries at the peak with the same type, kind of producer, and source line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InMemory {
-    /// Bytes of all of them on a device, padding included.
+    /// Their total bytes on a device, padding included.
     pub bytes: u64,
-    /// How many.
+    /// Their number.
     pub count: usize,
-    /// Their type on a device, such as `tensor<8x128xf32>`.
+    /// Their local type, such as `tensor<8x128xf32>`.
     pub ty: String,
-    /// The operation that made them, such as `stablehlo.dot_general`.
+    /// The kind of their producer, such as `stablehlo.dot_general`.
     pub made_by: String,
-    /// Where the front end's source makes them, if the program says so: `model.py:31:9`.
+    /// The location of their producer in the front end's source, if known: `model.py:31:9`.
     pub made_at: Option<String>,
-    /// The operation until which the first of them is kept, and where that is.
+    /// The kind of the last user of the first of them.
     pub kept_until: String,
-    /// Where that operation is in the front end's source.
+    /// The location of that user in the front end's source.
     pub kept_until_at: Option<String>,
 }
 
-/// Returns the temporaries that are alive when the function, its types being those of one device, needs most on a machine: the largest
-/// first. Arguments and results have memory besides.
+/// Returns the temporaries that are live at the peak of a function with local types on a machine, the largest first. Arguments and
+/// results are not listed.
 #[must_use]
 pub fn at_peak(module: &Module, func: FuncId, machine: Machine) -> Vec<InMemory> {
     let Some(body) = module.funcs[func].body else { return Vec::new() };
@@ -35,7 +35,7 @@ pub fn at_peak(module: &Module, func: FuncId, machine: Machine) -> Vec<InMemory>
     let mut groups: Vec<InMemory> = Vec::new();
     let mut known: FxHashMap<(String, String, Option<String>), usize> = FxHashMap::default();
     for Alive { bytes, value, made_by, kept_until } in peak.alive {
-        // What has no value is what a called function needs, and nothing is called here.
+        // A buffer without a value is a copy that the compiler inserts, or that of a called function. It is not listed.
         let Some(value) = value else { continue };
         let ty = module.types.display(module.values[value].ty);
         let made_at = module.user_loc(made_by);
@@ -49,7 +49,7 @@ pub fn at_peak(module: &Module, func: FuncId, machine: Machine) -> Vec<InMemory>
         group.bytes = group.bytes.saturating_add(bytes);
         group.count += 1;
     }
-    // Stable: of equal ones, what is made first comes first.
+    // Stable: ties are in the order of definition.
     groups.sort_by_key(|group| std::cmp::Reverse(group.bytes));
     groups
 }
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_alive_is_told_with_what_made_it_and_what_reads_it_last() {
+    fn live_values_are_listed_with_producer_and_last_user() {
         let text = "func.func @main(%x: tensor<16x16xf32>) -> tensor<16x16xf32> {
             %0 = stablehlo.cholesky %x, lower = true : tensor<16x16xf32>
             %1 = stablehlo.cholesky %0, lower = true : tensor<16x16xf32>
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_loop_needs_is_told_with_what_is_kept_across_it() {
+    fn values_in_a_loop_and_across_it_are_listed() {
         let text = "func.func @main(%x: tensor<16x16xf32>) -> tensor<16x16xf32> {
             %0 = stablehlo.cholesky %x, lower = true : tensor<16x16xf32>
             %n = stablehlo.constant dense<false> : tensor<i1>
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(
             all.iter().map(|it| it.0).sum::<u64>(),
             need.estimate.temporaries,
-            "nothing twice, nothing left out"
+            "each buffer is listed once"
         );
     }
 }

@@ -9,27 +9,27 @@ use super::program::{Program, is_from_nothing, is_product};
 use crate::analysis::regions::has_program_regions;
 use crate::analysis::tiles;
 
-/// What runs at some time: the number of an operation in a region, and within that operation one of a region of it, and
-/// so on. Empty where nothing is kept.
+/// A point of the execution: the index of an operation in a region, then of one in a nested region, and so on. Empty if no buffer is
+/// live.
 pub(crate) type Moment = SmallVec<[(RegionId, usize); 2]>;
 
-/// The moment at which most is alive.
+/// The moment with the most live bytes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Peak {
-    /// Bytes that are alive.
+    /// The live bytes.
     pub(super) bytes: u64,
     pub(super) at: Moment,
-    /// What is alive, regions within included.
+    /// The live buffers, those of nested regions included.
     pub(super) alive: Vec<Alive>,
 }
 
-/// A temporary that is alive at the peak.
+/// A temporary that is live at the peak.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Alive {
     pub(super) bytes: u64,
-    /// What it holds first; none of what a called function needs.
+    /// The first value in it; `None` for a copy that the compiler inserts, and for the memory of a called function.
     pub(super) value: Option<ValueId>,
-    /// What runs when it is there first, and what does when it is needed last.
+    /// The producer of its value, and the operation at the end of its live range.
     pub(super) made_by: OpId,
     pub(super) kept_until: OpId,
 }
@@ -39,13 +39,13 @@ pub(super) struct Alive {
 struct Buffer {
     bytes: u64,
     value: Option<ValueId>,
-    /// The first and the last step that needs it; from one.
+    /// The first and the last step of its live range, counted from one.
     first: u32,
     last: u32,
 }
 
-/// An operation that hands memory on, and the step of its region at which it runs; values that are `outside` of the region's heap have
-/// memory elsewhere.
+/// An operation that passes memory on, and the step of its region at which it runs. `outside` are the values with memory outside of the
+/// region's heap.
 struct At<'a> {
     op: OpId,
     region: RegionId,
@@ -53,44 +53,43 @@ struct At<'a> {
     outside: &'a FxHashSet<ValueId>,
 }
 
-/// How many operations that are fused into one are looked at to find what it could be written over.
+/// The limit on fused operations that are visited to find the operands of a fusion.
 const LOOKED_AT: usize = 40;
 
-/// How many operations may be between what is reduced to next to nothing and where that could run. Norms' gradients that are sent together
-/// stand thousands of operations behind their layers: the TPU compiler does not keep for them what they are made of. Nearer by it does
-/// at times: with 128 the estimate of a step of 4000 operations was 9 % too little.
+/// The distance, in operations, beyond which a reduction to almost nothing runs as soon as it can. Gradients of norms whose all-reduces are
+/// combined are thousands of operations after their layers, and the TPU compiler does not keep their operands. At shorter distances it
+/// sometimes does: with 128 the estimate of a step of 4000 operations was 9 % too low.
 const LAYERS_BEHIND: u32 = 512;
 
-/// The part of what a reduction reads that is next to nothing.
+/// A reduction is to almost nothing if its result is at most this fraction (1/1024) of its operand.
 const NEXT_TO_NOTHING: u64 = 1024;
 
-/// The most bytes of a value that others are said to be computed from nothing beside, as random bits are from a key.
+/// The maximum bytes of a negligible operand, such as the key of random bits.
 const LITTLE: u64 = 4096;
 
-/// How many operations may be between what frees more than it makes and where it could run: nearer by, the TPU compiler was seen to
-/// keep the order of the text.
+/// The distance, in operations, beyond which an operation that frees more than it allocates runs as soon as it can. At shorter distances
+/// the TPU compiler was seen to keep program order.
 pub(super) const FAR_BEHIND: u32 = 32;
 
-/// The part of what an operation makes that it must free beyond as much to run [early](FAR_BEHIND). The gradient of a table in f32, made of
-/// logits as large and of a few activations, was seen to wait: while it is made, both are there.
+/// To run [early](FAR_BEHIND), an operation must free more than 5/4 of the bytes that it allocates. The f32 gradient of a table, computed
+/// from logits of equal size and a few activations, was seen to wait: while it is computed, both are live.
 const FREED_BEYOND: u64 = 4;
 
 /// Liveness of one function.
 pub(super) struct Estimate<'m> {
     pub(super) module: &'m Module,
     pub(super) program: Program<'m>,
-    /// The temporaries of what an operation calls.
+    /// The bytes of temporaries of the function that an operation calls.
     of_call: &'m dyn Fn(OpId) -> u64,
-    /// Whether operations are fused into their readers, of the regions that were looked at.
+    /// Whether operations of the visited regions are fused into their users.
     pub(super) fused: Vec<bool>,
-    /// How often values are read, each reader of a fused one by itself.
+    /// The number of reads of each value; a fused user reads once per use of its own results.
     pub(super) readers: Vec<u64>,
-    /// The region that was looked at last of those that read a value, and the number of the operation there until which it
-    /// is kept; from one.
+    /// The last visited region that reads a value, and the number of the operation until which it is live there, from one.
     last: Vec<(RegionId, u32)>,
-    /// The same with the steps of a region in place of its operations.
+    /// The same, with steps instead of numbers of operations.
     step: Vec<(RegionId, u32)>,
-    /// From which number of an operation on an operation can run, of the region that is looked at.
+    /// The number of the operation after which an operation of the current region can run.
     ready: Vec<u32>,
 }
 
@@ -114,7 +113,7 @@ impl<'m> Estimate<'m> {
         }
     }
 
-    /// Returns when most temporaries of the function are alive, by its body. Its arguments and its results are none.
+    /// Returns the peak of temporaries of a function body. Arguments and results are not temporaries.
     pub(super) fn peak(&mut self, body: RegionId) -> Peak {
         let region = &self.module.regions[body];
         let returned = region.ops.last().map(|&last| &self.module.ops[last]);
@@ -125,10 +124,10 @@ impl<'m> Estimate<'m> {
         self.region(body, &outside)
     }
 
-    /// Returns when most temporaries of the region are alive; values that are `outside` are none: they have memory elsewhere.
+    /// Returns the peak of temporaries of a region. Values that are `outside` have memory elsewhere.
     fn region(&mut self, region: RegionId, outside: &FxHashSet<ValueId>) -> Peak {
         let ops = &self.module.regions[region].ops;
-        // Regions within first: they leave their own numbers behind.
+        // Nested regions first: they overwrite the tables by value.
         let mut inside: FxHashMap<OpId, Peak> = FxHashMap::default();
         for &op in ops {
             if let Some(peak) = self.inside(op) {
@@ -147,7 +146,7 @@ impl<'m> Estimate<'m> {
         let Peak { mut at, mut alive, .. } = inside.remove(&ops[number]).unwrap_or_default();
         at.insert(0, (region, number));
         let is_alive = |buffer: &&Buffer| buffer.first as usize <= step && step <= buffer.last as usize;
-        // What regions within have in memory stands for their own buffer, which is made at this step.
+        // The buffers of nested regions replace the single buffer of this step that stands for them.
         let is_within = |buffer: &Buffer| buffer.value.is_none() && !alive.is_empty();
         let here = buffers.iter().filter(is_alive).filter(|&buffer| !is_within(buffer)).map(|buffer| {
             let runs = |step: u32| ops[order[(step as usize).clamp(1, order.len()) - 1]];
@@ -163,7 +162,7 @@ impl<'m> Estimate<'m> {
         Peak { bytes, at, alive }
     }
 
-    /// Returns what the regions of an operation need: the most of them, since no two run at once. `None` without regions.
+    /// Returns the peak of the regions of an operation: their maximum, since only one runs at a time. `None` without regions.
     fn inside(&mut self, op: OpId) -> Option<Peak> {
         let data = &self.module.ops[op];
         if matches!(data.kind, OpKind::CustomCall(_)) {
@@ -186,8 +185,8 @@ impl<'m> Estimate<'m> {
         Some(most)
     }
 
-    /// Whether a TPU computes all that a loop changes with one operation, which writes over the state: large tensors of one shape, element
-    /// by element, as the rounds of random bits are.
+    /// Whether a TPU computes the whole body of a loop with one in-place operation: its large tensors have one shape, and are computed
+    /// element-wise, as in the rounds of random bits.
     fn is_one_operation(&self, op: OpId) -> bool {
         let module = self.module;
         let data = &module.ops[op];
@@ -208,7 +207,7 @@ impl<'m> Estimate<'m> {
         is_one && !shapes.is_empty() && shapes.iter().all(|&shape| shape == shapes[0])
     }
 
-    /// Calls `read` for each value that an operation and everything nested in it reads.
+    /// Calls `read` for each operand of an operation, and of the operations in its regions.
     fn read_by(&mut self, op: OpId, read: &mut dyn FnMut(&mut Self, ValueId)) {
         let module = self.module;
         for &operand in &module.ops[op].operands {
@@ -226,21 +225,23 @@ impl<'m> Estimate<'m> {
         self.last[value.index()] = (region, until);
     }
 
-    /// Returns the number of the operation of the region until which the value is kept; 0 if none reads it.
+    /// Returns the number of the operation of the region until which the value is live; 0 if none reads it.
     pub(super) fn until(&self, value: ValueId, region: RegionId) -> u32 {
         let (of, number) = self.last[value.index()];
         if of == region { number } else { 0 }
     }
 
-    /// Returns the numbers of the operations that are not fused in the order in which they run: that of the text, but some run as
-    /// soon as they can. Those make only results of the function, as an update of a parameter does that frees its gradient; or they
-    /// free more than they make, as the gradient of a parameter that JAX has at the end of the text, [far](FAR_BEHIND) behind the
-    /// activations that it is made of; or they reduce what is large to next to nothing, as the gradient of a norm's weights, behind which
-    /// the former would wait.
+    /// Returns the numbers of the operations that are not fused, in execution order. This is program order, except for operations that
+    /// run as soon as they can:
+    ///
+    /// * those that only produce results of the function, such as a parameter update, which frees its gradient;
+    /// * those that free more than they allocate, such as the gradient of a parameter, which JAX emits at the end of the program,
+    ///   [far](FAR_BEHIND) after the activations that it reads;
+    /// * reductions of large tensors to almost nothing, such as the gradient of a norm's weights, for which the former would wait.
     fn order(&mut self, region: RegionId, outside: &FxHashSet<ValueId>) -> Vec<usize> {
         let module = self.module;
         let mut order = Vec::new();
-        // From when on all that was looked at has read a value.
+        // For each value, the time after which all visited operations have read it.
         let mut read: FxHashMap<ValueId, u32> = FxHashMap::default();
         for (number, &op) in module.regions[region].ops.iter().enumerate() {
             let data = &module.ops[op];
@@ -272,12 +273,12 @@ impl<'m> Estimate<'m> {
             }
         }
         let ops = &module.regions[region].ops;
-        // Stable: of those that can run at once, the first of the text comes first.
+        // Stable: ties are in program order.
         order.sort_by_key(|&number| self.ready[ops[number].index()]);
         order
     }
 
-    /// Whether an operation reduces what it reads to next to nothing.
+    /// Whether an operation is a reduction to almost nothing ([`NEXT_TO_NOTHING`]).
     fn makes_little(&self, op: OpId, region: RegionId) -> bool {
         let data = &self.module.ops[op];
         let read = || self.leaves(op, region).into_iter().map(|v| self.program.weight(v)).max().unwrap_or(0);
@@ -287,8 +288,8 @@ impl<'m> Estimate<'m> {
             && made().saturating_mul(NEXT_TO_NOTHING) <= read()
     }
 
-    /// From when on an operation, the last in the text to read some values, frees [more](FREED_BEYOND) than it makes, if all that comes
-    /// before it in the text has read these by then.
+    /// Returns the time after which an operation frees [more](FREED_BEYOND) than it allocates: it is the last user of some values, and all
+    /// earlier users have run.
     fn frees_more(
         &self,
         op: OpId,
@@ -314,7 +315,7 @@ impl<'m> Estimate<'m> {
         Some(at)
     }
 
-    /// Notes at which step values are read last; what is fused reads when its readers do.
+    /// Records the step of the last read of each value. A fused operation reads when its users run.
     fn note_steps(&mut self, region: RegionId, order: &[usize]) {
         let module = self.module;
         let ops = &module.regions[region].ops;
@@ -419,8 +420,8 @@ impl<'m> Estimate<'m> {
         Buffer { bytes: self.program.size(value), value: Some(value), first, last }
     }
 
-    /// Adds the state of a loop: it takes the memory of what it begins with, where nothing else reads that. What the loop only
-    /// reads stays where it is.
+    /// Adds the loop-carried values: they take the memory of the initial values if those have no later user. Loop-invariant values stay in
+    /// place.
     fn loop_state(&self, at: &At<'_>, table: &mut Buffers) {
         let &At { op, region, step, outside } = at;
         let data = &self.module.ops[op];
@@ -446,8 +447,7 @@ impl<'m> Estimate<'m> {
         }
     }
 
-    /// Adds what is behind a barrier, which is what is before it: nothing is copied, and what has memory outside of the region has it
-    /// still.
+    /// Adds the results of a barrier: they share the memory of its operands, in the region's heap or outside of it.
     fn behind_barrier(&self, at: &At<'_>, table: &mut Buffers) {
         let &At { op, region, step, outside } = at;
         let data = &self.module.ops[op];
@@ -462,7 +462,7 @@ impl<'m> Estimate<'m> {
         }
     }
 
-    /// What a value was before it was given other shapes, which is the same memory.
+    /// Returns the value before reshapes, which has the same memory.
     fn before_reshapes(&self, mut value: ValueId, region: RegionId) -> ValueId {
         while let Some(def) = self.program.made_in(value, region)
             && matches!(self.module.ops[def].kind, OpKind::Reshape)
@@ -472,7 +472,7 @@ impl<'m> Estimate<'m> {
         value
     }
 
-    /// Whether results of an operation can be written over what it reads.
+    /// Whether an operation can write its results in place over an operand.
     fn writes_over(&self, op: OpId) -> bool {
         self.program.is_elementwise(op)
             || matches!(
@@ -485,8 +485,8 @@ impl<'m> Estimate<'m> {
             )
     }
 
-    /// Ends a buffer of about `bytes` that this step is the last to read one step earlier, since the result takes its memory; none of
-    /// a value that `is_kept`.
+    /// Ends the buffer of an operand of about `bytes` bytes one step earlier, if this step is its last read: the result takes its memory.
+    /// Values that satisfy `is_kept` are excluded.
     fn write_over(&self, at: &At<'_>, bytes: u64, is_kept: &dyn Fn(ValueId) -> bool, table: &mut Buffers) {
         for value in self.leaves(at.op, at.region).into_iter().filter(|&value| !is_kept(value)) {
             let Some(buffer) = table.of(value) else { continue };
@@ -498,7 +498,7 @@ impl<'m> Estimate<'m> {
         }
     }
 
-    /// The values of a region that a TPU makes together with what their rows are reduced to: one operation with two results.
+    /// The values of a region that a TPU computes together with a reduction of their rows, in one operation with two results.
     fn made_together(&self, region: RegionId) -> FxHashSet<ValueId> {
         let module = self.module;
         let elements = |v: ValueId| module.stored(v).and_then(|ty| ty.num_elements());
@@ -510,7 +510,7 @@ impl<'m> Estimate<'m> {
             read.retain(|&v| elements(v) == reduced);
             read.sort();
             read.dedup();
-            // Of a product and something else the product, which has this for its second result.
+            // If the reduction reads a matmul and other values, the matmul is the one that it is fused with.
             if read.len() > 1 {
                 read.retain(|&v| module.def_op(v).is_some_and(|def| is_product(&module.ops[def].kind)));
             }
@@ -521,9 +521,9 @@ impl<'m> Estimate<'m> {
         together
     }
 
-    /// What loops begin with that a TPU makes with one operation for all of them, and the step of the first: of one shape, computed from
-    /// little that is known from the start. So begin the random bits of all layers whose keys are known before the first layer; those of
-    /// layers that are computed again wait behind a barrier.
+    /// The producers of initial values of loops that a TPU computes with one operation for all loops, each with the step of the first. The
+    /// values have one shape, and are computed only from small values that are known from the start. These are the random bits of all
+    /// layers whose keys are known before the first layer; those of rematerialized layers wait for a barrier.
     fn begun_together(&self, region: RegionId, order: &[usize]) -> FxHashMap<OpId, u32> {
         let module = self.module;
         let mut begun = FxHashMap::default();
@@ -531,7 +531,7 @@ impl<'m> Estimate<'m> {
             return begun;
         }
         let ops = &module.regions[region].ops;
-        // What is computed from little alone.
+        // The values that are computed from small values only.
         let mut little: FxHashSet<ValueId> = FxHashSet::default();
         for &op in ops {
             let data = &module.ops[op];
@@ -568,10 +568,10 @@ impl<'m> Estimate<'m> {
         begun
     }
 
-    /// Whether an operation writes its result beside a value that is made together with another one. XLA shares the memory of an operand that
-    /// is an operation's only result (`HeapSimulator`). So the gradient of scores lies beside that of the weights of an attention, whose rows
-    /// are summed as it is made. From what no product makes, a v5e computes again what is read instead, and does not keep it, unless it must
-    /// be in memory itself, as the table of a lookup in logarithms of probabilities must.
+    /// Whether an operation does not write its result over `value`, one of two results of its producer. XLA shares the memory only of an
+    /// operand that is an operation's only result (`HeapSimulator`). So the gradient of scores does not overwrite that of attention
+    /// weights, which is computed with a sum of its rows. A v5e recomputes a value that no matmul produces instead of keeping it, unless
+    /// the result must be in memory, such as the table of a lookup in log-probabilities.
     fn is_written_beside(&self, op: OpId, value: ValueId) -> bool {
         let module = self.module;
         let is_of_product = || module.def_op(value).is_some_and(|def| is_product(&module.ops[def].kind));
@@ -582,7 +582,7 @@ impl<'m> Estimate<'m> {
                 || self.program.is_hard(op) && is_computed())
     }
 
-    /// The values in memory that an operation and those that are fused into it read.
+    /// The values in memory that an operation reads, directly or through operations that are fused into it.
     fn leaves(&self, op: OpId, region: RegionId) -> Vec<ValueId> {
         let (mut leaves, mut todo) = (Vec::new(), vec![op]);
         for _ in 0..LOOKED_AT {
@@ -597,8 +597,8 @@ impl<'m> Estimate<'m> {
         leaves
     }
 
-    /// Whether a result of the function is computed in another layout and copied: that of a product whose rows are no whole
-    /// tiles, while another of its dimensions is. Results lie row by row.
+    /// Whether a result of the function is computed in another layout and copied to the row-major one: the result of a matmul whose last
+    /// dimension is not a multiple of the lanes, while another dimension is.
     fn is_copied(&self, op: OpId, result: ValueId, region: RegionId) -> bool {
         const LANES: i64 = tiles::LANES as i64;
         let shape = self.module.shape(result);
@@ -618,7 +618,7 @@ impl<'m> Estimate<'m> {
     }
 }
 
-/// Whether an operation reduces the last dimension of what it reads.
+/// Whether an operation reduces the last dimension of its operand.
 fn reduces_rows(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let OpKind::Reduce { dims } = &data.kind else { return false };
@@ -630,12 +630,12 @@ fn reduces_rows(module: &Module, op: OpId) -> bool {
 struct Buffers {
     all: Vec<Buffer>,
     of: FxHashMap<ValueId, usize>,
-    /// Copies of what has memory elsewhere.
+    /// Copies of values with memory elsewhere.
     copies: FxHashMap<ValueId, usize>,
 }
 
 impl Buffers {
-    /// Adds the buffer that what it holds first is found in from now on.
+    /// Adds a buffer, and records it as the buffer of its value.
     fn add(&mut self, buffer: Buffer) {
         if let Some(value) = buffer.value {
             self.of.insert(value, self.all.len());
@@ -643,7 +643,7 @@ impl Buffers {
         self.all.push(buffer);
     }
 
-    /// Adds a buffer beside the one of its value.
+    /// Adds a buffer that is not recorded for a value.
     fn add_beside(&mut self, buffer: Buffer) {
         self.all.push(buffer);
     }
@@ -652,7 +652,7 @@ impl Buffers {
         self.of.get(&value).map(|&number| &mut self.all[number])
     }
 
-    /// Keeps the buffer of a value until a step at least; whether it has one.
+    /// Extends the live range of a value's buffer to a step. Returns whether it has a buffer.
     fn extend(&mut self, value: ValueId, last: u32) -> bool {
         let buffer = self.of(value);
         let found = buffer.is_some();
@@ -662,7 +662,7 @@ impl Buffers {
         found
     }
 
-    /// Adds a copy of a value, or keeps the one that there is.
+    /// Adds a copy of a value, or extends the live range of an existing copy.
     fn copy(&mut self, value: ValueId, buffer: Buffer) {
         if let Some(&number) = self.copies.get(&value) {
             let known = &mut self.all[number];
@@ -673,7 +673,7 @@ impl Buffers {
         self.all.push(buffer);
     }
 
-    /// Gives a second value the buffer of a first.
+    /// Makes `second` share the buffer of `first`.
     fn share(&mut self, first: ValueId, second: ValueId) {
         if let Some(&number) = self.of.get(&first) {
             self.of.insert(second, number);
@@ -681,11 +681,11 @@ impl Buffers {
     }
 }
 
-/// Returns the most bytes that are alive at one of so many steps, and the first such step; from one.
+/// Returns the maximum of live bytes over the steps, and the first step that has it, counted from one.
 fn most(buffers: &[Buffer], steps: usize) -> (u64, usize) {
     let (mut made, mut freed) = (vec![0u64; steps + 2], vec![0u64; steps + 2]);
     for buffer in buffers {
-        // Saturating: a hostile program may claim more than there are numbers for.
+        // Saturating: the sizes of a hostile program may overflow.
         let add = |bytes: &mut u64| *bytes = bytes.saturating_add(buffer.bytes);
         add(&mut made[buffer.first as usize]);
         add(&mut freed[(buffer.last.max(buffer.first) as usize).min(steps)]);
@@ -701,8 +701,8 @@ fn most(buffers: &[Buffer], steps: usize) -> (u64, usize) {
     (most, at)
 }
 
-/// The values of a nested region that have memory outside of it: its arguments, and what is written in their place. Branches
-/// write their results where the operation has them.
+/// The values of a nested region with memory outside of it: its arguments, and results that are written in place. Branches write their
+/// results to the memory of the operation's results.
 fn outside_of(module: &Module, region: RegionId, kind: &OpKind) -> FxHashSet<ValueId> {
     let region = &module.regions[region];
     let mut outside: FxHashSet<ValueId> = region.args.iter().copied().collect();

@@ -5,56 +5,56 @@ use smallvec::SmallVec;
 
 use crate::analysis::tiles::{LANES, SUBLANES, padded, pairs};
 
-/// Whose memory an estimate is about.
+/// The target of an estimate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Machine {
-    /// A machine that stores elements side by side, as CPUs do. Nothing is added to what is alive.
+    /// A machine with dense layouts, like CPUs. Its heap is the live bytes without fragmentation.
     Plain,
-    /// A GPU, which stores elements side by side, too. Its products read what is in memory, and write there.
+    /// A GPU: dense layouts. Matmuls are separate kernels that read and write memory.
     Gpu,
     /// A TPU v5e, which stores tensors in tiles of 8 by 128 elements of 32 bits.
     #[default]
     TpuV5e,
-    /// A TPU v5p. Its tiles are the same; its compiler keeps 16 bits rather than compute them again from 32.
+    /// A TPU v5p, with the same tiles. Its compiler keeps 16-bit values instead of recomputing them from 32-bit ones.
     TpuV5p,
 }
 
-/// How the dimensions of a convolution lie in memory: its features and its batch are the two that tiles cut.
+/// The tiled dimensions of a convolution: its features and its batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TiledDims {
     pub(super) feature: usize,
     pub(super) batch: usize,
 }
 
-/// The elements of a tile.
+/// The number of elements of a tile.
 const TILE: u64 = LANES * SUBLANES;
 
-/// The least that a buffer of a TPU takes.
+/// The minimum bytes of a buffer on a TPU.
 const SMALLEST: u64 = 512;
 
-/// The part of the fast memory beside the cores (VMEM, 128 MiB) that the compiler gives to temporaries: a program whose
-/// temporaries fit has none in the main memory.
+/// The part of the fast memory (VMEM, 128 MiB) that the compiler gives to temporaries: a program whose temporaries fit has none in the
+/// main memory.
 const FAST_MEMORY: u64 = 64 << 20;
 
-/// What a heap takes beside the buffers that the estimate has alive at one time, as a part of these. Most of the compiler's own
-/// assignments of the programs of docs/QUALITY.md take 0.3 to 8 % more than they have alive, tables of tuples included, and a few up to
-/// 17 %: lifetimes differ, so that no packing is perfect. The rest makes up for what the estimate fuses and the compiler keeps.
+/// Heap fragmentation, as the divisor (1/11) of live bytes. Most of the compiler's own assignments of the programs of docs/QUALITY.md
+/// take 0.3 to 8 % more than their live bytes, tuple index tables included, and a few up to 17 %: no packing of different live ranges is
+/// perfect. The rest compensates for values that the estimate fuses and the compiler keeps.
 ///
-/// The compiler places buffers in the order in which they are made, each in the smallest gap that holds it. That done with its own lifetimes gives
-/// its heaps within 4 %; done with those of the estimate it loses 0 to 31 %, and tells nothing of what is lost.
+/// The compiler places buffers in the order of their definition, each in the smallest gap that holds it. With its own live ranges this
+/// gives its heaps within 4 %. With those of the estimate it loses 0 to 31 %, so it does not predict the loss.
 const LOST: u64 = 11;
 
-/// The same for GPUs: 1.3 to 10 % of GPT-2 under four strategies, more of programs of less than a megabyte, where XLA gathers together
-/// what is gathered one after the other.
+/// The same (1/9) for GPUs: 1.3 to 10 % for GPT-2 under four strategies, more for programs of less than a megabyte, where XLA combines
+/// sequential all-gathers.
 const LOST_ON_GPUS: u64 = 9;
 
-/// What the table takes row by row from which on a TPU's compiler leaves it and its rows as they lie: of 2^18 to 2^20 rows of 2 to 64 numbers
-/// of 32 bits each lay along the lanes, 512 MiB at most, and of 2^21 and more, 1 GiB at least, none. What rows are only looked up in was
-/// seen to lie so from 256 MiB on, but not always.
+/// The size of a table, with rows along the lanes, from which on the TPU compiler keeps the default layout of the table and its rows.
+/// Measured: 2^18 to 2^20 rows of 2 to 64 32-bit numbers (at most 512 MiB) are along the lanes; 2^21 and more (at least 1 GiB) are not.
+/// Tables that are only looked up in were seen to keep it from 256 MiB on, but not always.
 const TOO_MUCH_IN_ROWS: u64 = 1 << 30;
 
 impl Machine {
-    /// Whether tensors lie in tiles.
+    /// Whether layouts are tiled.
     pub(super) fn is_tpu(self) -> bool {
         match self {
             Machine::TpuV5e | Machine::TpuV5p => true,
@@ -62,7 +62,7 @@ impl Machine {
         }
     }
 
-    /// Whether a product is an operation of its own, which reads its operands from memory and writes its result there.
+    /// Whether a matmul is a separate kernel, which reads its operands from memory and writes its result there.
     pub(super) fn multiplies_alone(self) -> bool {
         self == Machine::Gpu
     }
@@ -85,8 +85,8 @@ impl Machine {
         }
     }
 
-    /// Returns what it counts to read or write a tensor beside others. For v5e the compiler computes the probabilities of an
-    /// attention again from exponentials of twice their bytes, for v5p it does not: elements count there, and bytes here.
+    /// Returns the cost of reading or writing a tensor, relative to others. It counts elements for v5e, and bytes otherwise: the compiler
+    /// recomputes attention probabilities from exponentials of twice their bytes for a v5e, but not for a v5p.
     pub(super) fn traffic(self, ty: &TensorType) -> u64 {
         let elements = ty.num_elements().and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
         match self {
@@ -97,19 +97,19 @@ impl Machine {
         }
     }
 
-    /// Returns the bytes that an argument takes.
+    /// Returns the bytes of an argument.
     #[must_use]
     pub fn bytes_of_argument(self, ty: &TensorType) -> u64 {
         self.bytes(ty, ty.dtype.bits(), None)
     }
 
-    /// Returns the bytes of a tensor, `bits` for each element. The compiler is free to choose which dimensions tiles cut, and
-    /// takes those that waste least, except for `dims` of a convolution.
+    /// Returns the bytes of a tensor with `bits` per element. The compiler tiles the two dimensions with the least padding, or `dims` for
+    /// a convolution.
     pub(super) fn bytes(self, ty: &TensorType, bits: u32, dims: Option<TiledDims>) -> u64 {
         let shape = || ty.shape.iter().map(|&n| u64::try_from(n).unwrap_or(0));
         let elements = shape().fold(1, u64::saturating_mul);
         if !self.is_tpu() {
-            // Elements of fewer than 8 bits take a byte each, as on the host.
+            // Elements of less than 8 bits take a byte, as on the host.
             return elements.saturating_mul(u64::from(bits.div_ceil(8)));
         }
         if elements == 0 {
@@ -132,7 +132,7 @@ impl Machine {
         tiled.max(SMALLEST)
     }
 
-    /// Returns the bytes of a tensor of rows, each of which is moved at once: the last dimension lies along the lanes.
+    /// Returns the bytes of a tensor whose last dimension is along the lanes, so that a row is moved at once.
     pub(super) fn bytes_in_rows(self, ty: &TensorType, bits: u32) -> u64 {
         let sizes: SmallVec<[u64; 6]> = ty.shape.iter().map(|&n| u64::try_from(n).unwrap_or(0)).collect();
         let least = self.bytes(ty, bits, None);
@@ -143,16 +143,16 @@ impl Machine {
         }
     }
 
-    /// Whether each row of a table lies along the lanes where rows of it are looked up, or are added to it.
+    /// Whether the rows of a table are along the lanes if rows are looked up in it, or added to it.
     pub(super) fn puts_in_rows(self, table: &TensorType) -> bool {
         let bits = table.dtype.bits();
         let bytes = self.bytes_in_rows(table, bits);
         bytes < TOO_MUCH_IN_ROWS || bytes == self.bytes(table, bits, None)
     }
 
-    /// Returns the bytes of a tensor that lies such that parts along a dimension can be gathered, if it does not lie so anyway: tiles cut
-    /// that dimension in all layouts that waste least, and the part that it has is no whole number of them. It is outermost then, and
-    /// the others lie row by row.
+    /// Returns the bytes of a tensor in a layout in which shards along `dim` can be all-gathered; `None` if its default layout is one. It
+    /// is not if `dim` is tiled in all layouts with the least padding, and is not a multiple of the tile. `dim` is then outermost, and
+    /// the other dimensions are row-major.
     pub(super) fn bytes_gathered(self, ty: &TensorType, bits: u32, dim: usize) -> Option<u64> {
         let sizes: SmallVec<[u64; 6]> = ty.shape.iter().map(|&n| u64::try_from(n).unwrap_or(0)).collect();
         if !self.is_tpu() || sizes.len() < 3 || sizes.contains(&0) {
@@ -171,8 +171,8 @@ impl Machine {
         Some(in_bytes(padded(&sizes, lane, row), bits))
     }
 
-    /// Returns the bytes of a tensor that lies such that blocks at one place along a dimension can be read, if it does not lie so anyway:
-    /// that dimension is in tiles in all layouts that waste least.
+    /// Returns the bytes of a tensor in a layout in which blocks at one index of `dim` can be read; `None` if its default layout is one.
+    /// It is not if `dim` is tiled in all layouts with the least padding.
     pub(super) fn bytes_by_blocks(self, ty: &TensorType, dim: usize) -> Option<u64> {
         let sizes: SmallVec<[u64; 6]> = ty.shape.iter().map(|&n| u64::try_from(n).unwrap_or(0)).collect();
         if !self.is_tpu() || sizes.contains(&0) {
@@ -184,12 +184,12 @@ impl Machine {
         (bytes > self.bytes_of_argument(ty)).then_some(bytes)
     }
 
-    /// Whether temporaries of which `live` bytes are alive at one time stay in the fast memory.
+    /// Whether temporaries with a peak of `live` bytes fit in the fast memory.
     pub(super) fn has_fast_memory_for(self, live: u64) -> bool {
         self.is_tpu() && live <= FAST_MEMORY
     }
 
-    /// Returns the bytes that a heap takes for temporaries of which `live` are alive at one time.
+    /// Returns the heap size of temporaries with a peak of `live` bytes.
     pub(super) fn heap(self, live: u64) -> u64 {
         match self {
             Machine::Plain => live,
@@ -199,13 +199,13 @@ impl Machine {
     }
 }
 
-/// The elements of a vector with its padding: libtpu 0.0.51 stores vectors in tiles of 1024 elements, and shorter ones in one tile of
-/// the next power of two.
+/// The number of elements of a padded vector: libtpu 0.0.51 stores vectors in tiles of 1024 elements, and shorter ones in one tile of the
+/// next power of two.
 fn in_one_row(elements: u64) -> u64 {
     if elements < TILE { elements.next_power_of_two() } else { elements.next_multiple_of(TILE) }
 }
 
-/// The bytes of elements in tiles. A predicate takes a byte.
+/// The bytes of `elements` elements. A predicate takes a byte.
 fn in_bytes(elements: u64, bits: u32) -> u64 {
     if bits == 1 { elements } else { elements.saturating_mul(u64::from(bits)).div_ceil(8) }
 }
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn tiles_pad_the_two_dimensions_that_waste_least() {
+    fn the_two_dimensions_with_the_least_padding_are_tiled() {
         assert_eq!(tpu(&[4096, 4096], DType::BF16), 2 * 4096 * 4096);
         assert_eq!(tpu(&[2048, 64], DType::F32), 4 * 2048 * 64, "2048 along the lanes");
         assert_eq!(tpu(&[100, 60], DType::F32), 4 * 128 * 64);
@@ -229,7 +229,7 @@ mod tests {
         assert_eq!(tpu(&[2048, 2048], DType::I1), 2048 * 2048);
         assert_eq!(tpu(&[], DType::F32), 512);
         assert_eq!(tpu(&[200], DType::F32), 1024);
-        // As libtpu 0.0.51 allocates arguments.
+        // The sizes that libtpu 0.0.51 allocates for arguments.
         for (n, bytes) in [(100, 512), (257, 2048), (513, 4096), (1024, 4096), (1025, 8192), (3000, 12288)] {
             assert_eq!(tpu(&[n], DType::F32), bytes, "{n}");
         }
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn features_of_a_convolution_lie_along_the_lanes_where_that_is_less() {
+    fn features_of_a_convolution_are_along_the_lanes_if_smaller() {
         let dims = Some(TiledDims { feature: 3, batch: 0 });
         let of = |shape: &[i64]| Machine::TpuV5e.bytes(&TensorType::new(shape, DType::F32), 32, dims);
         assert_eq!(of(&[8, 112, 112, 64]), 4 * 8 * 112 * 112 * 128);
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_lie_along_the_lanes() {
+    fn rows_are_along_the_lanes() {
         let of = |machine: Machine, shape: &[i64]| {
             machine.bytes_in_rows(&TensorType::new(shape, DType::F32), DType::F32.bits())
         };
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_heap_loses_a_part_where_tiles_are_packed() {
+    fn heaps_have_fragmentation() {
         assert_eq!(Machine::TpuV5p.heap(11 << 30), 12 << 30);
         assert_eq!(Machine::Plain.heap(11 << 30), 11 << 30);
         assert_eq!(Machine::Gpu.heap(9 << 30), 10 << 30);

@@ -1,4 +1,4 @@
-//! How much memory a program needs on each device, in the terms of XLA's compilers.
+//! Estimate of the memory that a program needs on each device, in the terms of XLA's compilers.
 //!
 //! Arguments and results have memory all the time; results that are aliased to donated arguments have none of their own.
 //! Temporaries share a heap, whose size is the peak of live bytes plus some fragmentation ([`Machine`]).
@@ -6,30 +6,30 @@
 //! One walk over the program computes live ranges:
 //!
 //! * an operation that is fused into its users takes no memory, but keeps its operands live until they run (`fusion`);
-//! * what several read at different places is computed once, on a TPU, and so is what rows are looked up in (`program`);
-//! * operations run in the order of the text, but updates of what the caller gets back run as soon as they can, and so do others far
-//!   behind that free more than they make, or make next to nothing of what they read;
-//! * what loops over random bits begin with is made for all of them at once where their keys are known from the start, and each
-//!   loop writes over it (`liveness`);
-//! * rows that are added to zeros, and those to others, are gathered first and then added one after the other (`program`);
+//! * on a TPU, a value that users read at different positions, and a table with lookups, are computed once (`program`);
+//! * operations run in program order, with three exceptions that run as soon as they can (`liveness`): updates of results; far
+//!   later operations that free more than they allocate; reductions to almost nothing;
+//! * the initial values of loops over random bits are computed together if their keys are known from the start, and each loop
+//!   overwrites its own (`liveness`);
+//! * in a sum of scatters, all rows are gathered first and then added one after the other (`program`);
 //! * element-wise operations and partial updates write in place over an operand at its last use;
 //! * the result of a barrier is its operand, and is not copied;
 //! * a TPU does strided slices and interior padding, as in the levels of an `associative_scan`, in memory (`program`);
 //! * a loop has its loop-carried values once, and the temporaries of its body (`liveness`);
-//! * stacks of layers whose rows a TPU cannot multiply or gather as they lie are copied once (`stacks`), and so are those whose rows
-//!   loops only narrow (`narrowed`);
+//! * stacks of layers are copied once if a TPU cannot multiply or all-gather their rows in their layout (`stacks`), or if loops only
+//!   cast their rows to a narrower type (`narrowed`);
 //! * an all-gathered result is copied on a TPU, and so is the argument whose memory it takes (`gathered`);
-//! * what fits in the fast memory of a TPU has tuple index tables in the main memory instead (`tables`);
-//! * tensors lie in tiles on TPUs, which pads them, and what only products read is kept with 16 bits (`program`, `machine`);
-//! * a product is one operation with what computes on it element by element; from exponentials that are made with scores all else is
-//!   computed (`products`), but for a v5p a quotient that several products read is kept (`fusion`). Products of GPUs are operations of
-//!   their own, with which nothing is fused.
+//! * a program that fits in the fast memory of a TPU has tuple index tables in the main memory instead (`tables`);
+//! * TPU layouts are tiled and padded, and values that only matmuls read are kept with 16 bits (`program`, `machine`);
+//! * a matmul is one operation with its element-wise users. Attention recomputes everything from the exponentials that are fused
+//!   with scores (`products`), but for a v5p a quotient that several matmuls read is kept (`fusion`). GPU matmuls are separate
+//!   kernels without fusion.
 //!
-//! The call of a separately partitioned function needs the memory of the function beyond its arguments.
+//! A call of a separately partitioned function needs the temporaries of that function.
 //!
 //! [`at_peak`] lists the live values at the peak, by the source lines that produced them.
 //!
-//! docs/QUALITY.md has the table beside the TPU compiler.
+//! docs/QUALITY.md compares the estimate with the TPU compiler.
 
 mod fusion;
 mod gathered;
@@ -53,46 +53,46 @@ use self::liveness::{Estimate, Moment, Peak};
 pub use self::machine::Machine;
 use crate::report::byte_size::bytes_text;
 
-/// What a program of one device needs.
+/// The memory that a program needs on one device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Need {
-    /// What the estimate is made of.
+    /// The estimate, by kind of memory.
     pub(crate) estimate: MemoryEstimate,
-    /// When most is alive.
+    /// The moment of the peak.
     pub(crate) at: Moment,
 }
 
-/// What a device is estimated to need for a program, in bytes, in the terms of XLA's compilers. All but [`MemoryEstimate::host`] is
-/// memory of the device.
+/// The estimated memory of a program on one device, in bytes, in the terms of XLA's compilers. All but [`MemoryEstimate::host`] is
+/// device memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryEstimate {
     /// Arguments.
     pub arguments: u64,
-    /// Results, those that take the memory of arguments included.
+    /// Results, including those that are aliased to arguments.
     pub outputs: u64,
-    /// The part of the results that takes the memory of arguments.
+    /// Results that are aliased to arguments.
     pub aliases: u64,
-    /// The heap of all else.
+    /// The heap of temporaries.
     pub temporaries: u64,
-    /// All of it: arguments, results that do not take the memory of these, and the heap.
+    /// The sum of arguments, results that are not aliased, and the heap.
     pub peak: u64,
-    /// Memory of the host for arguments and results in its memory (`mhlo.memory_kind = "pinned_host"`), those of one device.
+    /// Host memory of one device's arguments and results (`mhlo.memory_kind = "pinned_host"`).
     pub host: u64,
 }
 
-/// Returns what the function needs on a machine, its types being those of one device.
+/// Returns the memory that a function with local types needs on a machine.
 pub(crate) fn need(module: &Module, func: FuncId, machine: Machine) -> Need {
     need_with_calls(module, func, machine, &|_| 0)
 }
 
-/// As [`need`], where `of_call` tells for an operation the bytes of temporaries of the function that it stands for, if any.
+/// [`need`] with calls: `of_call` returns the bytes of temporaries of the function that an operation calls, or 0.
 fn need_with_calls(module: &Module, func: FuncId, machine: Machine, of_call: &dyn Fn(OpId) -> u64) -> Need {
     let Some(body) = module.funcs[func].body else { return Need::default() };
     let Peak { bytes: live, at, .. } = Estimate::new(module, func, body, machine, of_call).peak(body);
     let size = |ty: TypeId| module.types.stored(ty).map_or(0, |ty| machine.bytes_of_argument(ty));
     let data = &module.funcs[func];
     let in_device_memory = |attrs: &[AttrDict], i: usize| attrs.get(i).is_none_or(|attrs| !is_on_host(attrs));
-    // Bytes on the device, and bytes on the host, which has no tiles.
+    // The bytes on the device, and on the host, whose layouts are not tiled.
     let sizes = |types: &[TypeId], attrs: &[AttrDict], is_counted: &dyn Fn(usize) -> bool| {
         let (mut device, mut host) = (0u64, 0u64);
         for (i, &ty) in types.iter().enumerate().filter(|&(i, _)| is_counted(i)) {
@@ -130,8 +130,8 @@ fn is_on_host(attrs: &AttrDict) -> bool {
     attrs.memory_kind().is_some_and(|kind| kind.ends_with("_host"))
 }
 
-/// Returns the numbers of the results that take the memory of arguments: those that arguments name, and of those that are left
-/// for each other donated argument one of its type in the same memory.
+/// Returns the indices of the results that are aliased to arguments: those that arguments name, and for each other donated argument
+/// one of the remaining results with its type and memory kind.
 fn aliased(module: &Module, func: FuncId) -> FxHashSet<usize> {
     let data = &module.funcs[func];
     let named = data.arg_attrs.iter().filter_map(AttrDict::donated_to);
@@ -150,25 +150,24 @@ fn aliased(module: &Module, func: FuncId) -> FxHashSet<usize> {
     aliased
 }
 
-/// Estimates what the function, its types being those of one device, needs on a machine.
+/// Estimates the memory that a function with local types needs on a machine.
 #[must_use]
 pub fn estimate(module: &Module, func: FuncId, machine: Machine) -> MemoryEstimate {
     need(module, func, machine).estimate
 }
 
-/// Returns how many bytes more than `limit` the function needs on each device; 0 if it fits, or if `limit` is 0, which
-/// stands for an unknown memory size.
+/// Returns by how many bytes a function exceeds `limit` on each device; 0 if it fits, or if `limit` is 0 (an unknown memory size).
 #[must_use]
 pub fn lacking(module: &Module, func: FuncId, machine: Machine, limit: u64) -> u64 {
     if limit == 0 { 0 } else { estimate(module, func, machine).peak.saturating_sub(limit) }
 }
 
-/// Returns a warning (SH0470) if each device needs more than `limit` bytes, at the operation where it needs most.
+/// Returns a warning (SH0470) if each device needs more than `limit` bytes, located at the operation of the peak.
 pub(crate) fn too_much(module: &Module, func: FuncId, machine: Machine, limit: u64) -> Option<Diagnostic> {
     too_much_with_calls(module, func, machine, limit, &|_| 0)
 }
 
-/// As [`too_much`], where `of_call` tells for an operation the bytes of temporaries of the function that it stands for, if any.
+/// [`too_much`] with calls: `of_call` returns the bytes of temporaries of the function that an operation calls, or 0.
 pub(crate) fn too_much_with_calls(
     module: &Module,
     func: FuncId,
@@ -188,7 +187,7 @@ pub(crate) fn too_much_with_calls(
         bytes_text(estimate.peak.saturating_sub(estimate.arguments)),
     );
     let mut warning = Diagnostic::warning(Class::InvalidInput, "SH0470", message)
-        .hint("split more of the program, take a larger mesh, or compute more again in the backward pass (`jax.checkpoint`); \
+        .hint("shard more of the program, use a larger mesh, or rematerialize more in the backward pass (`jax.checkpoint`); \
                `shardc partition --at-peak` shows what is in memory");
     if let Some(&(region, number)) = at.last() {
         let op = module.regions[region].ops[number];
@@ -198,14 +197,13 @@ pub(crate) fn too_much_with_calls(
     Some(warning)
 }
 
-/// Returns the most bytes of temporaries that are alive at one time while the function runs, without any padding; arguments
-/// and results are not counted.
+/// Returns the peak of live bytes of temporaries of a function, without padding. Arguments and results are not counted.
 pub(crate) fn temporaries(module: &Module, func: FuncId) -> u64 {
     temporaries_with_calls(module, func, Machine::Plain, &|_| 0)
 }
 
-/// Returns the most bytes of temporaries that are alive at one time while the function runs on a machine, where `of_call`
-/// tells for an operation the bytes of temporaries of the function that it stands for, if any.
+/// Returns the peak of live bytes of temporaries of a function on a machine. `of_call` returns the bytes of temporaries of the function
+/// that an operation calls, or 0.
 pub(crate) fn temporaries_with_calls(
     module: &Module,
     func: FuncId,

@@ -7,11 +7,11 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{DType, Module, OpKind, RegionId, ValueId};
 
-/// The type that rows are narrowed to, and the one that they have.
+/// The narrow type of the copy, and the type of the stack.
 pub(super) const TO: DType = DType::BF16;
 const FROM: DType = DType::F32;
 
-/// The arguments whose rows loops narrow, and do nothing else with; `is` tells which argument a value is.
+/// Returns the arguments whose rows loops only narrow. `is` maps values to the argument that they equal.
 pub(super) fn narrowed(
     module: &Module,
     body: RegionId,

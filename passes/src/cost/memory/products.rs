@@ -16,11 +16,11 @@ use shardc_ir::{EntityRef, Module, OpId, OpKind, ReductionKind, ValueId};
 use super::program::{Program, Reads, is_product};
 use crate::analysis::elementwise::is_elementwise;
 
-/// The most elements of a row that an operation of a TPU has whole: of scores with 8192 keys exponentials were made at once, and of
-/// 8320 and more, scores.
+/// The maximum number of elements of a row that one TPU operation holds. Measured: with 8192 keys exponentials were computed with the
+/// scores, with 8320 and more only scores.
 const WHOLE_ROW: i64 = 8192;
 
-/// Finds the products that are part of their readers, among these operations in the order of the text.
+/// Finds the matmuls that are part of their users, among the operations of `walk` in program order.
 pub(super) fn join(program: &mut Program<'_>, walk: &[OpId], reads: &[Reads]) {
     if program.machine.multiplies_alone() {
         return;
@@ -48,7 +48,7 @@ fn joins_reader(program: &Program<'_>, op: OpId, reads_of: &[Reads], reduced: &[
     }
 }
 
-/// Whether what a transpose makes is returned, or read last by what computes element by element.
+/// Whether the result of a transpose is dead or returned, or its last user is element-wise or another transpose.
 fn is_written_transposed(module: &Module, transpose: OpId, reads_of: &[Reads]) -> bool {
     let transposed = module.ops[transpose].results.first();
     let reader = transposed.and_then(|v| reads_of[v.index()].last);
@@ -58,14 +58,14 @@ fn is_written_transposed(module: &Module, transpose: OpId, reads_of: &[Reads]) -
     })
 }
 
-/// What reduces a value.
+/// The reductions of a value.
 #[derive(Clone, Copy, Default)]
 struct Reduced {
-    /// Whether it is reduced as it is, or converted.
+    /// Whether it is reduced directly, or after a conversion.
     as_it_is: bool,
-    /// Whether the largest of long rows is found of what is computed from it element by element.
+    /// Whether the maximum of long rows is taken of an element-wise function of it.
     has_long_rows: bool,
-    /// Whether rows of what is computed from it element by element are reduced.
+    /// Whether rows of an element-wise function of it are reduced.
     in_rows: bool,
 }
 
@@ -102,10 +102,10 @@ fn reduced(module: &Module, walk: &[OpId]) -> Vec<Reduced> {
     reduced
 }
 
-/// Puts products in memory so that no operation has two, and none is made for several.
+/// Puts matmuls in memory so that no fused operation contains two, and none is computed for several users.
 fn one_each(program: &mut Program<'_>, walk: &[OpId], reads: &[Reads], reduced: &[Reduced]) {
     let module = program.module;
-    // The product that an operation is made with, if it is part of what reads it.
+    // The matmul that an operation contains, if the operation is fused into its user.
     let mut product_of: Vec<Option<OpId>> = vec![None; module.ops.len()];
     for &op in walk {
         let data = &module.ops[op];
@@ -116,7 +116,7 @@ fn one_each(program: &mut Program<'_>, walk: &[OpId], reads: &[Reads], reduced: 
             let part = def.filter(|def| product_of[def.index()].is_some()).map(|def| (def, operand));
             parts.extend(part.filter(|part| !parts.contains(part)));
         }
-        // An operation is made with the last of them.
+        // An operation contains the last of them.
         parts.sort_unstable();
         let part = parts.pop();
         for (def, value) in parts {
@@ -158,12 +158,12 @@ mod tests {
     const OF_SQUARE: u64 = 4 * 512 * 512;
     const NARROW: &str = "tensor<512x128xf32>";
 
-    /// Decompositions one after the other, of which two are in memory at a time.
+    /// A chain of decompositions, two of which are live at a time.
     const CHAIN: &str = "%c1 = stablehlo.cholesky %x, lower = true : tensor<512x512xf32>
         %c2 = stablehlo.cholesky %c1, lower = true : tensor<512x512xf32>
         %c3 = stablehlo.cholesky %c2, lower = true : tensor<512x512xf32>";
 
-    /// What the forward and backward part of an attention of 16 queries take, in units of scores of 16 bits.
+    /// The memory of the forward and backward pass of an attention with 16 queries, in units of 16-bit scores.
     fn attention(keys: u64) -> u64 {
         let (scores, wide) = (format!("tensor<16x{keys}xbf16>"), format!("tensor<16x{keys}xf32>"));
         let (key, query) = (format!("tensor<{keys}x128xbf16>"), "tensor<16x128xbf16>");
@@ -216,17 +216,13 @@ mod tests {
     }
 
     #[test]
-    fn exponentials_are_made_with_scores_whose_rows_fit_in_one_operation() {
-        assert_eq!(attention(8192), 4, "exponentials of 32 bits, and the gradients of weights and of scores");
-        assert_eq!(
-            attention(8320),
-            2,
-            "scores in place of exponentials, over which their gradients are written"
-        );
+    fn exponentials_are_fused_with_scores_if_rows_fit() {
+        assert_eq!(attention(8192), 4, "32-bit exponentials, and the gradients of weights and scores");
+        assert_eq!(attention(8320), 2, "scores instead of exponentials, which their gradients overwrite");
     }
 
     #[test]
-    fn of_two_products_that_are_added_one_is_in_memory() {
+    fn one_of_two_added_matmuls_is_in_memory() {
         let (square, narrow) = (SQUARE, NARROW);
         let factor = format!("cholesky %x, lower = true : {square}");
         let of = "contracting_dims = [1] x [0]";
@@ -243,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_product_that_another_reads_transposed_is_made_at_once() {
+    fn a_matmul_with_a_transposed_use_in_a_matmul_is_computed_in_place() {
         let text = format!(
             "func.func @main(%x: {SQUARE}, %y: {NARROW}) -> tensor<128x512xf32> {{
             %p = stablehlo.cholesky %x, lower = true : {SQUARE}
@@ -254,11 +250,11 @@ mod tests {
             return %r : tensor<128x512xf32> }}"
         );
         let kept = OF_SQUARE / 4 / 2;
-        assert_eq!(on_a_tpu(&text), 2 * OF_SQUARE + kept, "it is there beside the chain, in 16 bits");
+        assert_eq!(on_a_tpu(&text), 2 * OF_SQUARE + kept, "it is live during the chain, in 16 bits");
     }
 
     #[test]
-    fn a_product_that_is_larger_than_what_it_is_made_of_waits_for_what_reads_it_transposed() {
+    fn a_matmul_larger_than_its_operands_waits_for_its_transposed_use() {
         let text = format!(
             "func.func @main(%x: {SQUARE}, %y: tensor<512x8xf32>) -> {SQUARE} {{
             %v = stablehlo.dot_general %y, %y, contracting_dims = [1] x [1] : (tensor<512x8xf32>, tensor<512x8xf32>) -> {SQUARE}
@@ -267,11 +263,11 @@ mod tests {
             %r = stablehlo.dot_general %t, %c3, contracting_dims = [1] x [0] : ({SQUARE}, {SQUARE}) -> {SQUARE}
             return %r : {SQUARE} }}"
         );
-        assert_eq!(on_a_tpu(&text), 2 * OF_SQUARE, "it is not there beside the chain");
+        assert_eq!(on_a_tpu(&text), 2 * OF_SQUARE, "it is not live during the chain");
     }
 
     #[test]
-    fn a_product_that_adds_nothing_is_a_multiplication() {
+    fn a_dot_without_contraction_is_element_wise() {
         let text = format!(
             "func.func @main(%x: {SQUARE}, %h: tensor<512xf32>, %y: {NARROW}) -> ({NARROW}, {SQUARE}) {{
             %w = stablehlo.cholesky %x, lower = true : {SQUARE}
@@ -280,11 +276,11 @@ mod tests {
             %c = stablehlo.cholesky %w, lower = true : {SQUARE}
             return %r, %c : {NARROW}, {SQUARE} }}"
         );
-        assert_eq!(on_a_tpu(&text), OF_SQUARE, "only what is multiplied is in memory");
+        assert_eq!(on_a_tpu(&text), OF_SQUARE, "only the operand is in memory");
     }
 
     #[test]
-    fn a_quotient_that_two_products_read_is_kept_on_a_v5p() {
+    fn a_quotient_with_two_matmul_users_is_kept_on_a_v5p() {
         let of = "contracting_dims = [1] x [0]";
         let (half, product) = ("tensor<512x512xbf16>", "tensor<512x128xbf16>");
         let text = format!(
@@ -298,7 +294,7 @@ mod tests {
             %c = stablehlo.cholesky %e, lower = true : {SQUARE}
             return %a, %b, %c : {product}, {product}, {SQUARE} }}"
         );
-        assert_eq!(on(Machine::TpuV5e, &text), OF_SQUARE, "divided in each product");
+        assert_eq!(on(Machine::TpuV5e, &text), OF_SQUARE, "divided in each matmul");
         assert_eq!(on(Machine::TpuV5p, &text), OF_SQUARE + OF_SQUARE / 2);
     }
 }

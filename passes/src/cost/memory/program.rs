@@ -10,36 +10,36 @@ use crate::analysis::elementwise::is_elementwise;
 use crate::analysis::gradient_orders::{has_its_own_order, orders_of_gradients};
 use crate::analysis::host_memory::moved_to_host;
 
-/// What holds for operations and values of a function, by their numbers.
+/// Properties of the operations and values of a function, by index.
 pub(super) struct Program<'m> {
     pub(super) module: &'m Module,
     pub(super) machine: Machine,
     /// The region that a value is defined in.
     home: Vec<Option<RegionId>>,
-    /// Whether an operation computes each element from one place of its operands, or selects one of a row.
+    /// Whether an operation computes each element from one position of its operands, or selects one element of a row.
     elementwise: Vec<bool>,
-    /// Whether an operation is fused into its readers wherever these are.
+    /// Whether an operation is fused into its users, wherever they are.
     always: Vec<bool>,
-    /// Whether a product becomes part of its one reader, which computes on its result element by element.
+    /// Whether a matmul becomes part of its only user.
     pub(super) joins_reader: Vec<bool>,
-    /// Whether a product is made together with what its rows are reduced to.
+    /// Whether a matmul is computed together with a reduction of its rows.
     pub(super) with_rows: Vec<bool>,
-    /// Whether a value must be in memory, since something reads it that fuses with nothing.
+    /// Whether a value must be in memory, because a user fuses no operands, or users read it at different positions.
     hard: Vec<bool>,
-    /// Whether all that reads a value of 32 bits are products, which round it to 16: those are what is kept.
+    /// Whether all users of a 32-bit value are matmuls, which round it to 16 bits: only the rounded value is kept.
     narrow: Vec<bool>,
-    /// How many products read a value, transposed or as it is.
+    /// The number of matmuls that read a value, directly or transposed.
     multiplied: Vec<u32>,
-    /// How tensors of a shape that a convolution reads or makes lie in memory, and those that are padded of such ones.
+    /// The tiled dimensions of tensors with the shape of a convolution's operand or result, or of such a tensor padded.
     convolved: FxHashMap<&'m Shape, TiledDims>,
-    /// What is looked up by rows, what is added to rows, and the tables that it is added to.
+    /// Rows that are looked up, rows that are added to tables, and the tables that result.
     in_rows: FxHashSet<ValueId>,
-    /// Gradients that are copied into the order of dimensions in which parameters lie, as soon as they are made.
+    /// Gradients that are copied to the layout of their parameters as soon as they are computed.
     relaid: FxHashSet<ValueId>,
-    /// Arguments of which loops read a copy, and the bytes of each copy.
+    /// Arguments that loops read from a copy, and the bytes of each copy.
     copied: FxHashMap<ValueId, u64>,
     gathered: Gathered,
-    /// What is added to a sum of scattered rows and is read by nothing else, and the first rows of that sum.
+    /// Scatters that are added up and have no other user, each with the first scatter of its sum.
     sums: FxHashMap<ValueId, ValueId>,
 }
 
@@ -94,7 +94,7 @@ impl<'m> Program<'m> {
             }
         }
         program.note_sums(&walk, &reads);
-        // Readers come after what they read, so that what holds for their results is known.
+        // In reverse order, so that the properties of users are known.
         let mut all_round = vec![true; values];
         for &op in walk.iter().rev() {
             program.look_at(op, &reads);
@@ -120,14 +120,14 @@ impl<'m> Program<'m> {
         self.machine.bytes(ty, bits, self.convolved.get(&ty.shape).copied())
     }
 
-    /// Returns the bytes that a value has besides its own as an operation makes it: that of a gradient which is copied.
+    /// Returns the bytes of the original of a gradient that is copied to the layout of its parameter; `None` for other values.
     pub(super) fn size_before_copy(&self, value: ValueId) -> Option<u64> {
         let ty = self.module.stored(value).filter(|_| self.relaid.contains(&value))?;
         Some(self.machine.bytes_in_rows(ty, ty.dtype.bits()))
     }
 
-    /// Returns the bytes of the copy of a table that an operation looks rows up in, or adds them to, where arguments of its shape lie
-    /// otherwise.
+    /// Returns the bytes of the copy of a table in which an operation looks up rows, or to which it adds rows; `None` if arguments of its
+    /// shape already have that layout.
     pub(super) fn copied_into_rows(&self, op: OpId) -> Option<u64> {
         let table = *self.module.ops[op].operands.first()?;
         let ty = self.module.stored(table).filter(|_| self.padded_rows_of(op).is_some())?;
@@ -135,16 +135,15 @@ impl<'m> Program<'m> {
         (bytes > self.size(table)).then_some(bytes)
     }
 
-    /// The rows that a lookup gives, or that are added to those of a table, where each of them lies along the lanes.
+    /// Returns the rows that are looked up, or added to a table, if they are along the lanes.
     fn padded_rows_of(&self, op: OpId) -> Option<ValueId> {
         let rows = rows_of(self.module, op).filter(|_| !moves_blocks(self.module, op))?;
         let table = self.module.stored(*self.module.ops[op].operands.first()?)?;
         self.machine.puts_in_rows(table).then_some(rows)
     }
 
-    /// The first of the tables that are added to each other, of which an operation makes one by adding rows to zeros. Each is added as soon as
-    /// it is made, but the rows of all of them are gathered before. The gradient of a table that rows are looked up in at several places is such
-    /// a sum.
+    /// Returns the first table of a sum of tables, if `op` produces one of them by a scatter to zeros. Each table is added as soon as it is
+    /// computed, but the rows of all of them are gathered before. The gradient of a table with several lookups is such a sum.
     pub(super) fn added_to(&self, op: OpId) -> Option<ValueId> {
         let data = &self.module.ops[op];
         let (&made, &zeros) = (data.results.first()?, data.operands.first()?);
@@ -157,7 +156,7 @@ impl<'m> Program<'m> {
         self.sums.get(&made).copied()
     }
 
-    /// Returns the bytes of the places of what an operation adds to a table, each as one number, if they have several: a TPU computes them first.
+    /// Returns the bytes of the linearized indices of a scatter whose indices have several components: a TPU computes them first.
     pub(super) fn flat_places(&self, op: OpId) -> Option<u64> {
         let data = &self.module.ops[op];
         let OpKind::Scatter(spec) = &data.kind else { return None };
@@ -172,23 +171,23 @@ impl<'m> Program<'m> {
         if self.is_rounded(value) { bytes / 2 } else { bytes }
     }
 
-    /// Whether a value of 32 bits is kept with 16.
+    /// Whether a 32-bit value is kept with 16 bits.
     fn is_rounded(&self, value: ValueId) -> bool {
         let is_wide = self.module.stored(value).is_some_and(|ty| ty.dtype == DType::F32);
         self.machine.is_tpu() && is_wide && self.narrow[value.index()]
     }
 
-    /// Returns what it counts to read or write a value beside others.
+    /// Returns the cost of reading or writing a value, relative to others ([`Machine::traffic`]).
     pub(super) fn traffic(&self, value: ValueId) -> u64 {
         self.module.stored(value).map_or(0, |ty| self.machine.traffic(ty))
     }
 
-    /// The operation of the region that makes a value, if one of them does.
+    /// Returns the producer of a value, if it is in the region.
     pub(super) fn made_in(&self, value: ValueId, region: RegionId) -> Option<OpId> {
         self.module.def_op(value).filter(|_| self.home[value.index()] == Some(region))
     }
 
-    /// Whether several products read a result of the operation.
+    /// Whether several matmuls read a result of the operation.
     pub(super) fn is_multiplied_often(&self, op: OpId) -> bool {
         self.module.ops[op].results.iter().any(|v| self.multiplied[v.index()] > 1)
     }
@@ -201,7 +200,7 @@ impl<'m> Program<'m> {
         self.always[op.index()]
     }
 
-    /// Whether the result of an operation is written while the one before it runs: a gather of a TPU starts as soon as it can.
+    /// Whether the result of an operation is written while the previous one runs: an all-gather on a TPU starts as soon as it can.
     pub(super) fn starts_early(&self, op: OpId) -> bool {
         self.machine.is_tpu() && matches!(self.module.ops[op].kind, OpKind::AllGather { .. })
     }
@@ -210,19 +209,19 @@ impl<'m> Program<'m> {
         self.joins_reader[op.index()]
     }
 
-    /// Whether nothing is computed again from what an operation makes: a product that is part of its reader is in memory for nobody
-    /// else, and what is made of one with its rows is kept.
+    /// Whether nothing is recomputed from the result of an operation: a matmul that is part of its user is not in memory, and the result
+    /// of one that is computed with a reduction of its rows is kept.
     pub(super) fn is_left_alone(&self, op: OpId) -> bool {
         self.joins_reader[op.index()] || self.with_rows[op.index()]
     }
 
-    /// Whether a value is made in the region that an operation is in.
+    /// Whether a value is defined in the region of an operation.
     pub(super) fn is_in_region_of(&self, value: ValueId, op: OpId) -> bool {
         let of_op = self.module.ops[op].results.first().map(|v| self.home[v.index()]);
         of_op == Some(self.home[value.index()])
     }
 
-    /// Has what an operation makes in memory, and not as part of what reads it.
+    /// Puts the result `made` of an operation in memory, so that it is not fused into its users.
     pub(super) fn put_in_memory(&mut self, op: OpId, made: ValueId) {
         self.always[op.index()] = false;
         self.hard[made.index()] = true;
@@ -233,22 +232,22 @@ impl<'m> Program<'m> {
         self.module.ops[op].results.iter().any(|v| self.hard[v.index()])
     }
 
-    /// The bytes of the copy of an argument that loops read in its place, if they do.
+    /// Returns the bytes of the copy of an argument that loops read, if there is one.
     pub(super) fn copied_for_loops(&self, value: ValueId) -> Option<u64> {
         self.copied.get(&value).copied()
     }
 
-    /// Whether a value is gathered where all devices have room for it, and then copied to a result of the function.
+    /// Whether a value is all-gathered in the heap, and then copied to a result of the function.
     pub(super) fn is_gathered(&self, value: ValueId) -> bool {
         self.gathered.results.contains(&value)
     }
 
-    /// Whether a value is an argument that is copied before all else, since what is gathered takes its memory.
+    /// Whether a value is an argument that is copied first, since an all-gathered result takes its memory.
     pub(super) fn is_copied_first(&self, value: ValueId) -> bool {
         self.gathered.arguments.contains(&value)
     }
 
-    /// How all values are read; what is given another shape is read by what reads that, and what is padded as often as the padded tensor.
+    /// Returns the reads of all values. A reshaped value is read by the users of the reshape; a padded value as often as the padded one.
     fn reads(&self, walk: &[OpId]) -> Vec<Reads> {
         let module = self.module;
         let mut reads = vec![Reads::default(); module.values.len()];
@@ -272,14 +271,14 @@ impl<'m> Program<'m> {
         reads
     }
 
-    /// Notes sums of scattered rows, in the order of the text.
+    /// Records sums of scatters, in program order.
     fn note_sums(&mut self, walk: &[OpId], reads: &[Reads]) {
         use shardc_ir::BinaryOp as B;
         let is_scattered = |v: ValueId| {
             let def = self.module.def_op(v).filter(|_| reads[v.index()].count == 1);
             def.is_some_and(|def| matches!(self.module.ops[def].kind, OpKind::Scatter(_)))
         };
-        // The first rows of each sum.
+        // The first scatter of each sum.
         let mut first: FxHashMap<ValueId, ValueId> = FxHashMap::default();
         for &op in walk {
             let data = &self.module.ops[op];
@@ -333,18 +332,18 @@ impl<'m> Program<'m> {
         }
     }
 
-    /// Notes what can be done with an operation, from what is known of its readers.
+    /// Decides whether an operation is always fused, from the properties of its users.
     fn look_at(&mut self, op: OpId, reads: &[Reads]) {
         let data = &self.module.ops[op];
         let is_read_once = data.results.iter().all(|v| reads[v.index()].count <= 1);
         let is_hard = data.results.is_empty() || self.is_hard(op);
         self.always[op.index()] = match &data.kind {
-            // Bitcasts on row-major layouts, and what is no tensor to speak of.
+            // Bitcasts on row-major layouts, constants and scalars.
             OpKind::Reshape | OpKind::Constant(_) | OpKind::ReplicaId | OpKind::PartitionId => true,
             OpKind::Transpose { .. } if self.machine.multiplies_alone() => true,
             _ if is_hard || self.is_strided(op) => false,
             kind if is_rearranged(kind) => true,
-            // Widening is done again by each reader. Narrowing is kept: the narrow value frees the wide one.
+            // Each user repeats a widening. The result of a narrowing is kept: it frees the wide value.
             OpKind::Convert => {
                 is_read_once
                     || matches!(data.operands.first().zip(data.results.first()), Some((&from, &to)) if self.weight(from) <= self.weight(to))
@@ -353,13 +352,13 @@ impl<'m> Program<'m> {
         };
     }
 
-    /// Notes what an operation asks of its operands.
+    /// Records the requirements of an operation on its operands.
     fn look_at_operands(&mut self, op: OpId, reads: &[Reads], all_round: &mut [bool]) {
         let data = &self.module.ops[op];
         let of_result = |table: &[bool]| data.results.first().is_some_and(|v| table[v.index()]);
         let multiplies_alone = is_product(&data.kind) && self.machine.multiplies_alone();
         let fuses_nothing = fuses_nothing(&data.kind) || multiplies_alone || self.is_strided(op);
-        // A product reads a transposed operand as it lies.
+        // A matmul reads a transposed operand in place.
         let is_reformed = matches!(data.kind, OpKind::Reshape)
             || self.machine.multiplies_alone() && matches!(data.kind, OpKind::Transpose { .. });
         let hands_on = is_reformed && of_result(&self.hard);
@@ -377,8 +376,8 @@ impl<'m> Program<'m> {
         if let OpKind::Gather(spec) = &data.kind
             && self.machine.is_tpu()
         {
-            // Rows that are looked up in a converted table are converted instead, but not what is taken of each row, as `take_along_axis` does
-            // of logits: these are in memory converted, beside those that others read.
+            // A lookup in a converted table converts the rows instead. Not so if it takes elements of each row, as `take_along_axis` does
+            // with logits: the converted logits are in memory, beside the original ones.
             let table = data.operands[0];
             let is_converted = spec.operand_batching_dims.is_empty()
                 && self.is_made_by(table, |kind| matches!(kind, OpKind::Convert));
@@ -394,7 +393,7 @@ impl<'m> Program<'m> {
             *times = times.saturating_add(multiplied);
             let is_made_there =
                 matches!(data.kind, OpKind::While) && self.is_made_by(operand, is_from_nothing);
-            // What is put elsewhere is not written for a barrier that hands it on to nobody, but only orders it.
+            // A moved value is not written for a barrier whose result is dead: the barrier only orders it.
             let is_ordered_alone = matches!(data.kind, OpKind::OptimizationBarrier)
                 && self.machine.is_tpu()
                 && data.results.get(at).is_some_and(|behind| reads[behind.index()].count == 0)
@@ -410,8 +409,7 @@ impl<'m> Program<'m> {
         }
     }
 
-    /// Whether an operation takes every other element, or puts something between elements, as `associative_scan` does: a TPU does both in
-    /// memory.
+    /// Whether an operation is a strided slice or interior padding, as in `associative_scan`: a TPU does both in memory.
     fn is_strided(&self, op: OpId) -> bool {
         let is_strided = match &self.module.ops[op].kind {
             OpKind::Pad(spec) => spec.interior.iter().any(|&n| n > 0),
@@ -425,7 +423,7 @@ impl<'m> Program<'m> {
         self.module.def_op(value).is_some_and(|def| is_such(&self.module.ops[def].kind))
     }
 
-    /// Whether an operation multiplies or divides by one number.
+    /// Whether an operation multiplies or divides by a scalar.
     fn is_scaling(&self, op: OpId) -> bool {
         use shardc_ir::BinaryOp as B;
         let data = &self.module.ops[op];
@@ -438,24 +436,24 @@ impl<'m> Program<'m> {
     }
 }
 
-/// How a value is read.
+/// The reads of a value.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Reads {
-    /// The number of operands that are this value, in all regions.
+    /// The number of its uses, in all regions.
     pub(super) count: u32,
-    /// What reads it last.
+    /// Its last user.
     pub(super) last: Option<OpId>,
-    /// Whether two that read it find its elements in other places.
+    /// Whether two users read its elements at different positions.
     are_apart: bool,
 }
 
-/// Whether an operation multiplies elements of two operands and adds none of these products: XLA makes an elementwise multiplication of it
+/// Whether an operation is a `dot_general` without contracting dimensions: XLA rewrites it to an element-wise multiplication
 /// (`AlgebraicSimplifier::HandleDot`).
 fn is_outer(kind: &OpKind) -> bool {
     matches!(kind, OpKind::DotGeneral(spec) if spec.lhs_contract.is_empty())
 }
 
-/// Whether an operation adds up products of elements of two operands.
+/// Whether an operation is a matmul or a convolution.
 pub(super) fn is_product(kind: &OpKind) -> bool {
     matches!(kind, OpKind::DotGeneral(_) | OpKind::Convolution(_)) && !is_outer(kind)
 }
@@ -464,12 +462,12 @@ fn is_default(precision: &[Precision]) -> bool {
     precision.iter().all(|p| *p == Precision::Default)
 }
 
-/// What makes a tensor from nothing or from one element.
+/// Whether an operation is a constant, an iota or a broadcast: it reads no tensor, or a smaller one.
 pub(super) fn is_from_nothing(kind: &OpKind) -> bool {
     matches!(kind, OpKind::Constant(_) | OpKind::Iota { .. } | OpKind::BroadcastInDim { .. })
 }
 
-/// What puts elements elsewhere, which each reader does again while it reads.
+/// Whether an operation only moves elements, which each user repeats when it reads.
 fn is_rearranged(kind: &OpKind) -> bool {
     is_from_nothing(kind)
         || matches!(
@@ -484,8 +482,8 @@ fn is_rearranged(kind: &OpKind) -> bool {
         )
 }
 
-/// Whether of two operations that read a value one takes its elements from other places than the other does. What is computed element by
-/// element is then written: each of them would compute it again.
+/// Whether two users of a value read its elements at different positions. An element-wise value is then written, since both users would
+/// recompute it.
 fn is_read_apart(module: &Module, one: OpId, other: OpId) -> bool {
     let is_moved = |op: OpId| {
         matches!(
@@ -502,7 +500,7 @@ fn is_read_apart(module: &Module, one: OpId, other: OpId) -> bool {
     (is_moved(one) || is_moved(other)) && !is_same
 }
 
-/// What hands rounded elements on as they are.
+/// Whether an operation passes rounded elements on unchanged.
 fn is_form(kind: &OpKind) -> bool {
     matches!(
         kind,
@@ -533,12 +531,12 @@ fn fuses_nothing(kind: &OpKind) -> bool {
         )
 }
 
-/// Gradients that are made in another order of dimensions than parameters lie in.
+/// The gradients that are computed in another layout than that of their parameters.
 fn relaid(module: &Module, body: RegionId) -> FxHashSet<ValueId> {
     orders_of_gradients(module, body).into_keys().filter(|&value| has_its_own_order(module, value)).collect()
 }
 
-/// The rows that a lookup gives, or that are added to those of a table.
+/// Returns the rows that an operation looks up, or adds to a table.
 fn rows_of(module: &Module, op: OpId) -> Option<ValueId> {
     let data = &module.ops[op];
     let (rows, dims) = match &data.kind {
@@ -552,7 +550,7 @@ fn rows_of(module: &Module, op: OpId) -> Option<ValueId> {
     dims.iter().any(|&dim| dim as usize == last).then_some(rows)
 }
 
-/// Whether what an operation looks up, or adds, is no row but a block of several dimensions: it lies in whatever order wastes least.
+/// Whether an operation looks up or adds blocks of several dimensions instead of rows: they have the layout with the least padding.
 pub(super) fn moves_blocks(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let (value, dims) = match &data.kind {
@@ -564,8 +562,8 @@ pub(super) fn moves_blocks(module: &Module, op: OpId) -> bool {
     dims.iter().filter(|&&dim| shape.get(dim as usize).is_some_and(|&n| n > 1)).count() > 1
 }
 
-/// Whether a scatter changes one element of each row: compilers select it by comparing places, as they do for the gradient
-/// of `take_along_axis`.
+/// Whether a scatter changes one element of each row, as the gradient of `take_along_axis` does: compilers rewrite it to a select by a
+/// comparison of indices.
 fn is_one_of_a_row(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let (OpKind::Scatter(spec), Some(&result)) = (&data.kind, data.results.first()) else { return false };

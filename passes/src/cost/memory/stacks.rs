@@ -22,7 +22,7 @@ use super::program::moves_blocks;
 use crate::analysis::carried::arguments_in_loops;
 use crate::analysis::tiles::{LANES, SUBLANES};
 
-/// Arguments of a function of which loops read a copy, and the bytes of each copy: in another layout, or narrower.
+/// Returns the arguments of a function that loops read from a copy, in another layout or type, and the bytes of each copy.
 pub(super) fn copied(module: &Module, body: RegionId, machine: Machine) -> FxHashMap<ValueId, u64> {
     let is = arguments_in_loops(module, body, |kind| matches!(kind, OpKind::OptimizationBarrier));
     let stacks = Stacks { module, machine, narrowed: narrowed(module, body, &is) };
@@ -90,7 +90,7 @@ struct Stacks<'m> {
 }
 
 impl Stacks<'_> {
-    /// The bits of an element in a copy of an argument.
+    /// The bits per element of a copy of an argument.
     fn bits(&self, arg: ValueId) -> u32 {
         if self.narrowed.contains(&arg) {
             return narrowed::TO.bits();
@@ -103,7 +103,7 @@ impl Stacks<'_> {
         self.module.stored(arg).map_or(0, |ty| self.machine.bytes(ty, self.bits(arg), None))
     }
 
-    /// The bytes of a copy of an argument whose rows are gathered along a dimension of theirs, if it does not lie so that they can.
+    /// The bytes of a copy of an argument whose rows are all-gathered along `dim`; `None` if its layout allows that without a copy.
     fn bytes_gathered(&self, arg: ValueId, row: ValueId, dim: usize) -> Option<u64> {
         let ty = self.module.stored(arg)?;
         let dim = (ty.shape.len() + dim).checked_sub(self.module.rank(row))?;
@@ -111,12 +111,13 @@ impl Stacks<'_> {
     }
 }
 
-/// Whether the last two dimensions of an argument are whole tiles: others lie as pads them least, with rows or columns along the lanes.
+/// Whether the last two dimensions of an argument are whole tiles. Other arguments have the layout with the least padding, with rows or
+/// columns along the lanes.
 fn lies_row_by_row(shape: &[i64]) -> bool {
     matches!(shape, [.., rows, last] if rows % SUBLANES as i64 == 0 && last % LANES as i64 == 0)
 }
 
-/// The operands of an operation that it does not multiply as they lie, if it is a product.
+/// The operands of a matmul that are multiplied in another layout; none for other operations.
 pub(super) fn read_across(module: &Module, op: OpId) -> impl Iterator<Item = ValueId> {
     let data = &module.ops[op];
     let sides = match &data.kind {
@@ -131,7 +132,7 @@ pub(super) fn read_across(module: &Module, op: OpId) -> impl Iterator<Item = Val
         .map(|(&operand, _)| operand)
 }
 
-/// Whether the last two of the dimensions of an operand are both rows or both columns of what is multiplied.
+/// Whether the last two dimensions of an operand are both rows or both columns of the matrix that is multiplied.
 fn is_cut_across(rank: usize, contracted: &[u32], batch: &[u32]) -> bool {
     let Some(last) = rank.checked_sub(1).filter(|&last| last > 1) else { return false };
     let is_in = |dims: &[u32], dim: usize| dims.iter().any(|&d| d as usize == dim);
@@ -145,7 +146,7 @@ fn hand_on(of: &mut FxHashMap<ValueId, ValueId>, operand: &ValueId, result: Valu
     }
 }
 
-/// The sizes of dimensions that have more than one.
+/// The sizes of dimensions other than 1.
 fn without_ones(shape: &[i64]) -> impl Iterator<Item = i64> {
     shape.iter().copied().filter(|&n| n != 1)
 }

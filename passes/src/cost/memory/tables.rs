@@ -1,20 +1,20 @@
 //! Tuple index tables, which are all that a program keeps in the main memory (HBM) if its temporaries fit in the fast one (VMEM).
 //!
 //! The TPU compiler's memory space assignment then prefetches arguments to the fast memory and evicts results from it, by asynchronous
-//! copies. Such a copy is a tuple, and so is what several results are computed in at once (a multi-output fusion). Each tuple has a table of
-//! the addresses of its elements in the main memory, aligned to 16 KiB, and no two tables share it. How many there are was counted in the
-//! compiler's buffer assignments of the training steps of docs/QUALITY.md:
+//! copies. Such a copy is a tuple, and so is the result of a multi-output fusion. Each tuple has a table of the addresses of its elements
+//! in the main memory, aligned to 16 KiB. Tables do not share memory. Their numbers were counted in the compiler's buffer assignments of
+//! the training steps of docs/QUALITY.md:
 //!
-//! * one for an argument, which is prefetched, and eight for one of more than 1 MiB, which is prefetched in four slices;
-//! * three quarters for a result that takes the memory of an argument: most are evicted, and any other result is written where it is;
-//! * three quarters for a result that is computed, several of them at once as a parameter and its state are; none for zeros;
-//! * one and a half for an all-gather or a collective-permute, which starts in one operation and ends in another, and is taken apart; half
-//!   of one for a gather of results, behind which is little to do meanwhile;
-//! * a quarter for a product, beside some of which something else is computed, and for an all-reduce, which is of many tensors at once;
-//! * two for a loop, which has its state as a tuple before and after.
+//! * 1 for an argument, which is prefetched; 8 for one of more than 1 MiB, which is prefetched in four slices;
+//! * 3/4 for a result that takes the memory of an argument: most are evicted. Any other result is written in place;
+//! * 3/4 for a computed result: several results, such as a parameter and its state, share a fusion; none for zeros;
+//! * 3/2 for an all-gather or a collective-permute, which is split into a start and a done operation; 1/2 for an all-gather of results,
+//!   which has little to overlap with;
+//! * 1/4 for a matmul, since some are multi-output fusions, and for an all-reduce, which combines many tensors;
+//! * 2 for a loop: its state is a tuple before and after.
 //!
-//! Numbers lie in the main memory too, each where a table would. Many are alive at one time where devices sum a norm of all gradients, whose
-//! parts wait for each other; and a loop keeps those that it carries, but for its counter: that of random bits has four.
+//! A scalar takes as much main memory as a table. Many are live at one time if devices sum the norm of all gradients, whose parts wait for
+//! each other. A loop keeps its loop-carried scalars except for its counter: a loop of random bits has four.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{AttrDict, FuncId, Module, OpId, OpKind, RegionId, TypeId, ValueId};
@@ -23,15 +23,15 @@ use super::is_on_host;
 use super::program::{is_from_nothing, is_product};
 use crate::analysis::elementwise::is_elementwise;
 
-/// What a table takes, aligned.
+/// The aligned bytes of a table.
 const TABLE: u64 = 16 << 10;
 
 /// Arguments of more bytes are prefetched in slices.
 const SLICED: i64 = 1 << 20;
 
-/// Returns the bytes of all tables of a function of whose results `aliased` take the memory of arguments.
+/// Returns the bytes of all tables of a function. `aliased` is the number of results that take the memory of arguments.
 pub(super) fn bytes(module: &Module, func: FuncId, body: RegionId, aliased: usize) -> u64 {
-    // Nothing of the host's memory is prefetched to the fast one.
+    // Host memory is not prefetched to the fast memory.
     let data = &module.funcs[func];
     let on_device = |attrs: &[AttrDict], i: usize| attrs.get(i).is_none_or(|attrs| !is_on_host(attrs));
     let returned = module.terminator(body).map_or(&[][..], |end| &module.ops[end].operands);
@@ -69,12 +69,12 @@ pub(super) fn bytes(module: &Module, func: FuncId, body: RegionId, aliased: usiz
     TABLE / 4 * quarters as u64
 }
 
-/// How many single numbers a loop carries.
+/// The number of scalars that a loop carries.
 fn carried_numbers(module: &Module, op: OpId) -> usize {
     module.ops[op].operands.iter().filter(|&&value| module.rank(value) == 0).count()
 }
 
-/// Returns the all-gathers of what is returned, or of updates of that.
+/// Returns the all-gathers of results, or of updates of results.
 fn gathers_of_results(module: &Module, returned: &[ValueId]) -> FxHashSet<OpId> {
     let mut todo: Vec<ValueId> = returned.to_vec();
     let mut seen: FxHashSet<OpId> = FxHashSet::default();
@@ -95,7 +95,7 @@ fn gathers_of_results(module: &Module, returned: &[ValueId]) -> FxHashSet<OpId> 
     gathers
 }
 
-/// Returns how many numbers, to which tensors are reduced, wait for others before devices sum what is computed of them.
+/// Returns the number of scalar reductions that wait for each other before an all-reduce of a scalar that is computed from them.
 fn waiting_numbers(module: &Module, all_reduce: OpId) -> usize {
     let is_number = |value: &ValueId| module.rank(*value) == 0;
     let mut seen: FxHashSet<OpId> = FxHashSet::default();
@@ -111,7 +111,7 @@ fn waiting_numbers(module: &Module, all_reduce: OpId) -> usize {
                 todo.extend(module.ops[op].operands.iter().copied().filter(is_number));
             }
         }
-        // One alone waits for nothing.
+        // A single one does not wait.
         waiting += if numbers > 1 { numbers } else { 0 };
     }
     waiting
@@ -121,7 +121,7 @@ fn waiting_numbers(module: &Module, all_reduce: OpId) -> usize {
 mod tests {
     use super::*;
 
-    /// The tables of a function with this body, of whose results `aliased` take the memory of arguments, in quarters.
+    /// The tables of a function with this body, in quarters. `aliased` results take the memory of arguments.
     fn quarters(types: &str, body: &str, aliased: usize) -> u64 {
         let module = shardc_stablehlo::parse(&format!("func.func @main{types} {{ {body} }}")).unwrap();
         let main = module.entry().unwrap();
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_results_and_products_have_tables() {
+    fn arguments_results_and_matmuls_have_tables() {
         let of = |aliased| {
             quarters(
                 "(%x: tensor<8x8xf32>, %y: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>)",
@@ -141,7 +141,7 @@ mod tests {
                 aliased,
             )
         };
-        assert_eq!(of(0), 8 + 3 + 2, "two arguments, the result that is computed, and two products");
+        assert_eq!(of(0), 8 + 3 + 2, "two arguments, the computed result, and two matmuls");
         assert_eq!(of(1), of(0) + 3);
         assert_eq!(of(2), of(1), "zeros are not evicted");
     }
@@ -168,17 +168,17 @@ mod tests {
             %2 = stablehlo.transpose %1, dims = [1, 0] : (tensor<4x4xf32>) -> tensor<4x4xf32>
             %3 = stablehlo.slice %2 [0:4, 0:4] : (tensor<4x4xf32>) -> tensor<4x4xf32>
             %4 = stablehlo.reshape %3 : (tensor<4x4xf32>) -> tensor<16xf32> return %4 : tensor<16xf32>";
-        assert_eq!(of(&format!("{gather} {part}")), alone + 2, "what is part of a gather");
+        assert_eq!(of(&format!("{gather} {part}")), alone + 2, "a part of an all-gather");
         let read = "%1 = stablehlo.reverse %0, dims = [0] : tensor<16xf32> return %1 : tensor<16xf32>";
         assert_eq!(
             of(&format!("{gather} {read}")),
             alone + 6,
-            "what is computed of it is no gather of a result"
+            "an all-gather with another use is not one of a result"
         );
     }
 
     #[test]
-    fn numbers_that_wait_for_each_other_take_what_tables_take() {
+    fn waiting_scalars_take_the_memory_of_tables() {
         let of = |summed: &str, reduced: &str| {
             quarters(
                 "(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<f32>",
@@ -198,7 +198,7 @@ mod tests {
             )
         };
         let tensor = of("x", "8xf32");
-        assert_eq!(of("0", "f32"), tensor, "one alone does not wait");
+        assert_eq!(of("0", "f32"), tensor, "a single scalar does not wait");
         assert_eq!(of("2", "f32"), tensor + 8);
     }
 
@@ -220,7 +220,7 @@ mod tests {
             }
             return %0 : tensor<8xf32>");
         assert_eq!(looped, alone + 8);
-        // The counter and two keys: these have a place each.
+        // The counter and two keys, which have a table each.
         let keys = of("%c = stablehlo.constant dense<0> : tensor<i32>
             %k = stablehlo.constant dense<0> : tensor<ui32>
             %0:4 = stablehlo.while(%i = %c, %a = %k, %b = %k, %y = %x) : tensor<i32>, tensor<ui32>, tensor<ui32>, tensor<8xf32>

@@ -1,12 +1,11 @@
-//! Tests of the memory estimate on small programs; each shows one rule.
+//! Tests of the memory estimate on small programs, one rule each.
 
 use std::fmt::Write as _;
 
 use super::*;
 use liveness::FAR_BEHIND;
 
-/// The temporaries of a function of one argument of 1024 bytes; nothing is fused into a decomposition, which is written
-/// `%0 = C %x`, nor is it fused into anything.
+/// The temporaries of a function with one argument of 1024 bytes. `%0 = C %x` stands for a decomposition, which is never fused.
 fn of(body: &str) -> u64 {
     let module = parsed("", body);
     temporaries(&module, module.entry().unwrap())
@@ -27,16 +26,16 @@ fn parsed(attributes: &str, body: &str) -> Module {
 }
 
 #[test]
-fn values_are_kept_until_they_are_last_read() {
+fn values_are_live_until_their_last_use() {
     let chain = "%0 = C %x\n%1 = C %0\n%2 = C %1\n%3 = C %2\n";
-    assert_eq!(of(&format!("{chain} return %3 : tensor<16x16xf32>")), 2048, "the result is none");
+    assert_eq!(of(&format!("{chain} return %3 : tensor<16x16xf32>")), 2048, "results are not temporaries");
     let kept =
         format!("{chain} %4 = stablehlo.add %3, %1 : tensor<16x16xf32>\n return %4 : tensor<16x16xf32>");
     assert_eq!(of(&kept), 3072);
 }
 
 #[test]
-fn what_is_fused_takes_no_memory_and_keeps_what_it_reads() {
+fn fused_operations_take_no_memory_and_keep_their_operands() {
     let text = "%0 = C %x
         %1 = stablehlo.cosine %0 : tensor<16x16xf32>
         %2 = C %x
@@ -52,7 +51,7 @@ fn on_a_tpu(text: &str) -> u64 {
 }
 
 #[test]
-fn what_is_read_at_different_places_is_computed_once() {
+fn values_read_at_different_positions_are_computed_once() {
     let of = |second: &str| {
         on_a_tpu(&format!(
             "func.func @main(%x: tensor<512x256xf32>) -> tensor<256x256xf32> {{
@@ -77,7 +76,7 @@ fn what_is_read_at_different_places_is_computed_once() {
 }
 
 #[test]
-fn a_table_that_rows_are_looked_up_in_is_in_memory() {
+fn a_table_with_lookups_is_in_memory() {
     let of = |table: &str| {
         on_a_tpu(&format!(
             "func.func @main(%x: tensor<512x256xf32>, %y: tensor<512x256xbf16>, %i: tensor<8x1xi32>) -> tensor<8x256xf32> {{
@@ -88,11 +87,11 @@ fn a_table_that_rows_are_looked_up_in_is_in_memory() {
     };
     assert_eq!(of("%0 = stablehlo.cosine %x : tensor<512x256xf32>"), 512 * 256 * 4);
     let converted = "%0 = stablehlo.convert %y : (tensor<512x256xbf16>) -> tensor<512x256xf32>";
-    assert_eq!(of(converted), 0, "what is found is converted");
+    assert_eq!(of(converted), 0, "the looked-up rows are converted");
 }
 
 #[test]
-fn what_is_taken_of_each_row_is_taken_of_the_converted_rows() {
+fn elements_of_rows_are_taken_from_the_converted_rows() {
     let text = "func.func @main(%y: tensor<512x256xbf16>, %i: tensor<512x1x1xi32>) -> tensor<512x1xf32> {
         %0 = stablehlo.convert %y : (tensor<512x256xbf16>) -> tensor<512x256xf32>
         %1 = \"stablehlo.gather\"(%0, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 2>, slice_sizes = array<i64: 1, 1>}> : (tensor<512x256xf32>, tensor<512x1x1xi32>) -> tensor<512x1xf32>
@@ -101,7 +100,7 @@ fn what_is_taken_of_each_row_is_taken_of_the_converted_rows() {
 }
 
 #[test]
-fn what_is_read_for_the_last_time_is_written_over() {
+fn results_are_written_in_place_at_the_last_use() {
     let text = "%0 = C %x
         %1 = stablehlo.cosine %0 : tensor<16x16xf32>
         %2 = C %1
@@ -111,7 +110,7 @@ fn what_is_read_for_the_last_time_is_written_over() {
 }
 
 #[test]
-fn a_tpu_v5p_writes_nothing_over_what_it_reduces_where_it_makes_it() {
+fn a_tpu_v5p_does_not_overwrite_values_computed_with_a_reduction() {
     let of = |reduced: &str, machine: Machine| {
         let text = format!(
             "func.func @main(%x: tensor<256x256xf32>) -> (tensor<256xf32>, tensor<256x256xf32>) {{
@@ -130,11 +129,11 @@ fn a_tpu_v5p_writes_nothing_over_what_it_reduces_where_it_makes_it() {
     assert_eq!(of("%0", Machine::TpuV5p), 2 * one);
     assert_eq!(of("%x", Machine::TpuV5p), one);
     assert_eq!(of("%0", Machine::TpuV5e), one);
-    assert_eq!(of("%0", Machine::Plain), one, "as an operation of its own");
+    assert_eq!(of("%0", Machine::Plain), one, "a separate operation");
 }
 
 #[test]
-fn a_table_is_not_written_over_the_product_that_its_rows_are_reduced_with() {
+fn a_table_does_not_overwrite_the_matmul_of_its_reduction() {
     let of = |last: &str| {
         let text = format!(
             "func.func @main(%x: tensor<256x256xf32>, %at: tensor<256x1xi32>) -> tensor<256x256xf32> {{
@@ -152,13 +151,13 @@ fn a_table_is_not_written_over_the_product_that_its_rows_are_reduced_with() {
     let one = 256 * 256 * 4;
     let looked_up = "%4 = \"stablehlo.gather\"(%3, %at) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 256>}> : (tensor<256x256xf32>, tensor<256x1xi32>) -> tensor<256x256xf32>";
     let (table, computed) = (of(looked_up), of("%4 = stablehlo.tanh %3 : tensor<256x256xf32>"));
-    assert!(table >= 2 * one, "the product, and the table: {table}");
-    assert!(computed < 2 * one, "computed from the product: {computed}");
+    assert!(table >= 2 * one, "the matmul and the table: {table}");
+    assert!(computed < 2 * one, "recomputed from the matmul: {computed}");
 }
 
 #[test]
-fn a_product_that_is_part_of_its_reader_is_not_kept_for_others() {
-    // Weights of an attention with a scale for each row, read again where other layers have come between.
+fn a_fused_matmul_is_not_kept_for_other_users() {
+    // Attention weights with a scale per row, which are read again after other layers.
     let kept = on_a_tpu(
         "func.func @main(%x: tensor<256x256xf32>, %y: tensor<256x256xf32>) -> tensor<256x256xf32> {
         %zero = stablehlo.constant dense<0.0> : tensor<f32>
@@ -180,11 +179,11 @@ fn a_product_that_is_part_of_its_reader_is_not_kept_for_others() {
         %11 = stablehlo.multiply %10, %3 : tensor<256x256xf32>
         return %11 : tensor<256x256xf32> }",
     );
-    assert!(kept >= 3 * 256 * 256 * 4, "the weights, beside what the layer reads and makes: {kept}");
+    assert!(kept >= 3 * 256 * 256 * 4, "the weights, and the operand and result of the layer: {kept}");
 }
 
 #[test]
-fn strides_are_taken_in_memory() {
+fn strided_slices_are_in_memory() {
     let of = |moved: &str, rows: u64| {
         on_a_tpu(&format!(
             "func.func @main(%x: tensor<256x256xf32>) -> tensor<{rows}x256xf32> {{
@@ -199,16 +198,16 @@ fn strides_are_taken_in_memory() {
         |padding: &str| of(&format!("pad %0, %zero, {padding} : (tensor<256x256xf32>, tensor<f32>)"), 512);
     let one = 256 * 256 * 4;
     let behind = pad("low = [0, 0], high = [256, 0], interior = [0, 0]");
-    assert!(behind < one, "what is read pads as it reads: {behind}");
+    assert!(behind < one, "padding is fused into the user: {behind}");
     let between = pad("low = [0, 0], high = [1, 0], interior = [1, 0]");
     assert!(between >= 3 * one, "the rows, and twice as many: {between}");
     let slice = |range: &str| of(&format!("slice %0 [{range}, 0:256] : (tensor<256x256xf32>)"), 128);
-    assert!(slice("0:128") < one, "what is read is cut as it is read");
+    assert!(slice("0:128") < one, "a slice is fused into its user");
     assert!(slice("0:256:2") >= one + one / 2, "the rows, and every other one");
 }
 
 #[test]
-fn a_product_of_a_gpu_is_an_operation_of_its_own() {
+fn a_matmul_on_a_gpu_is_a_separate_kernel() {
     let text = "func.func @main(%x: tensor<256x256xf32>) -> tensor<256x256xf32> {
         %0 = stablehlo.tanh %x : tensor<256x256xf32>
         %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<256x256xf32>) -> tensor<256x256xf32>
@@ -220,7 +219,7 @@ fn a_product_of_a_gpu_is_an_operation_of_its_own() {
     let of = |machine| temporaries_with_calls(&module, module.entry().unwrap(), machine, &|_| 0);
     let one = 256 * 256 * 4;
     assert_eq!(of(Machine::Plain), one, "all in one operation");
-    assert_eq!(of(Machine::Gpu), 2 * one, "what is multiplied, read as it lies, and the product");
+    assert_eq!(of(Machine::Gpu), 2 * one, "the operand, read in place, and the result");
 }
 
 #[test]
@@ -245,10 +244,10 @@ fn a_barrier_copies_nothing() {
         %1 = C %s
         %2 = stablehlo.add %1, %0 : tensor<16x16xf32>
         return %2 : tensor<16x16xf32>";
-    assert_eq!(of(row), 2048, "another shape is the same memory");
+    assert_eq!(of(row), 2048, "a reshape shares the memory");
 }
 
-/// The product of two matrices.
+/// The text of a matmul.
 fn dot(result: &str, a: &str, b: &str) -> String {
     format!(
         "{result} = stablehlo.dot_general {a}, {b}, contracting_dims = [1] x [0] : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>\n"
@@ -256,7 +255,7 @@ fn dot(result: &str, a: &str, b: &str) -> String {
 }
 
 #[test]
-fn what_can_be_computed_again_is_not_kept() {
+fn recomputable_values_are_not_kept() {
     let text = |kept: &str| {
         let (first, second, third) = (dot("%2", "%1", "%1"), dot("%5", "%4", "%1"), dot("%6", "%5", kept));
         format!(
@@ -289,8 +288,8 @@ fn an_update_runs_as_soon_as_it_can_and_frees_its_gradient() {
 }
 
 #[test]
-fn what_frees_more_than_it_makes_runs_before_the_end_of_the_text_alone() {
-    // A chain of matrices, and behind it all products of them, each of so many rows of 64 bytes, whose own products are added up.
+fn far_operations_that_free_more_than_they_allocate_run_early() {
+    // A chain of matrices, and after it matmuls of all of them, each with `rows` rows of 64 bytes; products of those are summed.
     let of = |matrices: usize, rows: usize| {
         let (part, square) = (format!("tensor<{rows}x16xf32>"), format!("tensor<{rows}x{rows}xf32>"));
         let mut text = String::from("%0 = C %x\n");
@@ -327,11 +326,11 @@ fn what_frees_more_than_it_makes_runs_before_the_end_of_the_text_alone() {
     let kept = of(far, 2);
     assert!(kept <= 4 * 1024 + 128 * far as u64, "{kept} bytes of {far} matrices");
     let kept = of(far, 15);
-    assert!(kept >= 1024 * far as u64, "{kept} bytes: hardly more is freed than is made");
+    assert!(kept >= 1024 * far as u64, "{kept} bytes: hardly more is freed than allocated");
 }
 
 #[test]
-fn a_loop_has_its_state_once() {
+fn loop_carried_values_are_counted_once() {
     let text = "%0 = C %x
         %n = stablehlo.constant dense<0> : tensor<i32>
         %r = stablehlo.while(%a = %0) : tensor<16x16xf32> cond {
@@ -347,7 +346,7 @@ fn a_loop_has_its_state_once() {
     assert_eq!(of(text), 1024, "the state");
 }
 
-/// The temporaries of a loop that takes a row of a stack of four and computes `%y` from it, by `body`, and `%none`.
+/// The temporaries of a loop that takes a row of a stack of four, and computes `%y` from it and `%none` by `body`.
 fn of_rows(machine: Machine, stack: &str, result: &str, body: &str) -> u64 {
     let (_, row) = stack.split_once('x').unwrap();
     let (sizes, _) = row.rsplit_once('x').unwrap();
@@ -372,8 +371,8 @@ fn of_rows(machine: Machine, stack: &str, result: &str, body: &str) -> u64 {
 }
 
 #[test]
-fn a_stack_whose_rows_are_cut_across_tiles_is_copied() {
-    // Rows of 8 by 128 features, by heads and sizes of them, which are columns of the product or rows of it.
+fn a_stack_in_another_layout_than_its_matmul_is_copied() {
+    // Rows of `[8, 8, 128]` (features, heads, size). If only features are contracted, heads and size are both columns.
     let of = |machine: Machine, contracted: &str, result: &str| {
         let body = format!(
             "%h = stablehlo.reshape %row : (tensor<1x8x8x128xf32>) -> tensor<8x8x128xf32>
@@ -389,8 +388,8 @@ fn a_stack_whose_rows_are_cut_across_tiles_is_copied() {
 }
 
 #[test]
-fn a_stack_whose_rows_are_gathered_by_less_than_tiles_is_copied() {
-    // Features in parts, by heads and sizes of them, which are padded from 4 by 64 to 4 by 128.
+fn a_stack_with_gathers_of_partial_tiles_is_copied() {
+    // Sharded features, heads and sizes. The latter are padded from 4 by 64 to 4 by 128.
     let of = |machine: Machine, part: u32, whole: u32| {
         let body = format!(
             "%y = \"stablehlo.all_gather\"(%row) <{{all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}}> : (tensor<1x{part}x4x64xf32>) -> tensor<1x{whole}x4x64xf32>"
@@ -405,7 +404,7 @@ fn a_stack_whose_rows_are_gathered_by_less_than_tiles_is_copied() {
 }
 
 #[test]
-fn a_stack_whose_rows_are_only_narrowed_is_copied_so() {
+fn a_stack_with_narrowed_rows_is_copied_to_the_narrow_type() {
     let of = |machine: Machine, last: &str| {
         let body = format!(
             "%h = stablehlo.reshape %row : (tensor<1x8x128xf32>) -> tensor<8x128xf32>
@@ -422,7 +421,7 @@ fn a_stack_whose_rows_are_only_narrowed_is_copied_so() {
 }
 
 #[test]
-fn what_a_tpu_gathers_as_a_result_is_copied_and_so_is_the_argument_below() {
+fn a_gathered_result_and_its_donated_argument_are_copied_on_a_tpu() {
     let of = |machine: Machine, whole: &str, part: &str, attributes: &str| {
         let text = format!(
             "func.func @main(%p: tensor<{whole}xf32> {attributes}, %part: tensor<{part}xf32>) -> tensor<{whole}xf32> {{
@@ -440,7 +439,7 @@ fn what_a_tpu_gathers_as_a_result_is_copied_and_so_is_the_argument_below() {
 }
 
 #[test]
-fn rows_of_a_gradient_are_padded_only_as_it_is_made() {
+fn rows_of_a_gradient_are_padded_only_before_its_copy() {
     let of = |width: i64, update: &str| {
         let text = format!(
             "func.func @main(%x: tensor<4096x{width}xf32> {{tf.aliasing_output = 0 : i32}}, %at: tensor<8x1xi32>, %added: tensor<8x{width}xf32>) -> tensor<4096x{width}xf32> {{
@@ -461,12 +460,12 @@ fn rows_of_a_gradient_are_padded_only_as_it_is_made() {
     let subtracted = |width| format!("%1 = stablehlo.subtract %x, %0 : tensor<4096x{width}xf32>");
     assert_eq!(of(256, &subtracted(256)), bytes(256), "whole tiles are not copied");
     assert_eq!(of(8, &subtracted(8)), bytes(128) + bytes(8));
-    // What is no gradient stays as it is made.
+    // A value that is not a gradient keeps its layout.
     assert_eq!(of(8, "%1 = stablehlo.reverse %0, dims = [0] : tensor<4096x8xf32>"), bytes(128));
 }
 
 #[test]
-fn an_argument_that_gives_its_memory_is_there_all_the_time() {
+fn a_donated_argument_is_live_all_the_time() {
     let body = "%0 = C %x
         %1 = C %0
         %2 = stablehlo.add %1, %x : tensor<16x16xf32>
@@ -478,14 +477,14 @@ fn an_argument_that_gives_its_memory_is_there_all_the_time() {
     }
     let module = parsed("", body);
     assert_eq!(estimate(&module, module.entry().unwrap(), Machine::Plain).peak, 4096);
-    // Memory of the host is no memory of the device.
+    // Host memory is not counted as device memory.
     let module = parsed("{mhlo.memory_kind = \"pinned_host\"}", body);
     let need = estimate(&module, module.entry().unwrap(), Machine::Plain);
     assert_eq!((need.arguments, need.host, need.peak), (0, 1024, 3072));
 }
 
 #[test]
-fn a_loop_needs_what_its_body_needs() {
+fn a_loop_needs_the_temporaries_of_its_body() {
     let text = "%0 = C %x
         %n = stablehlo.constant dense<false> : tensor<i1>
         %r = stablehlo.while(%a = %x) : tensor<16x16xf32> cond {
@@ -505,7 +504,7 @@ fn a_loop_needs_what_its_body_needs() {
 }
 
 #[test]
-fn what_only_products_read_is_rounded_on_a_tpu() {
+fn values_that_only_matmuls_read_are_rounded_on_a_tpu() {
     let text = |last: &str| format!("%0 = C %x\n{}{last}", dot("%1", "%0", "%0"));
     let of = |last: &str| {
         let module = parsed("", &text(last));
@@ -517,7 +516,7 @@ fn what_only_products_read_is_rounded_on_a_tpu() {
     assert_eq!(of(other), 4 * 16 * 128);
 }
 
-/// Adds eight rows to zeros of a table.
+/// The text of a scatter that adds eight rows to a table of zeros.
 fn scattered(result: &str, table: &str, places: &str, rows: &str, dims: &str) -> String {
     format!(
         "{result} = \"stablehlo.scatter\"(%z, %at, {rows}) <{{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [{dims}], scatter_dims_to_operand_dims = [{dims}], index_vector_dim = 1>}}> ({{
@@ -529,7 +528,7 @@ fn scattered(result: &str, table: &str, places: &str, rows: &str, dims: &str) ->
 }
 
 #[test]
-fn a_table_that_rows_would_pad_too_much_lies_as_it_is() {
+fn a_table_with_too_much_row_padding_keeps_its_layout() {
     let of = |rows: u64| {
         let table = format!("{rows}x2");
         on_a_tpu(&format!(
@@ -547,7 +546,7 @@ fn a_table_that_rows_would_pad_too_much_lies_as_it_is() {
 }
 
 #[test]
-fn rows_are_added_to_a_sum_as_soon_as_they_are_added_to_zeros() {
+fn sums_of_scatters_are_added_one_after_the_other() {
     let of = |count: usize| {
         let mut text = scattered("%s0", "16x4096x8", "8x2", "%added", "0, 1").replace("8x2xf32", "8x8xf32");
         let mut sum = "%s0".to_owned();
@@ -567,12 +566,12 @@ fn rows_are_added_to_a_sum_as_soon_as_they_are_added_to_zeros() {
         ))
     };
     let (table, places) = (4 * 16 * 4096 * 128, 8 * 4);
-    assert_eq!(of(2), 2 * table + 2 * places, "and places of two numbers as one");
+    assert_eq!(of(2), 2 * table + 2 * places, "and linearized indices");
     assert_eq!(of(5), 2 * table + 5 * places);
 }
 
 #[test]
-fn blocks_are_looked_up_in_a_copy_that_no_tile_cuts_along_them() {
+fn block_lookups_read_a_copy_without_tiles_along_the_index() {
     let text = "func.func @main(%x: tensor<256x84x84x4xui8>, %ats: tensor<64x1xi32>) -> tensor<64x84x84x4xui8> {
         %n = stablehlo.constant dense<0> : tensor<i32>
         %none = stablehlo.constant dense<0> : tensor<64x84x84x4xui8>
@@ -589,8 +588,8 @@ fn blocks_are_looked_up_in_a_copy_that_no_tile_cuts_along_them() {
 }
 
 #[test]
-fn loops_over_random_bits_begin_together_where_their_keys_are_known() {
-    // Each loop changes its state with one operation, which writes over it.
+fn initial_random_bits_of_loops_are_computed_together() {
+    // The body of each loop is one in-place operation.
     let of = |machine: Machine, second_key: &str| {
         let mut text = String::new();
         for (at, key) in ["%k", second_key].iter().enumerate() {
@@ -630,7 +629,7 @@ fn loops_over_random_bits_begin_together_where_their_keys_are_known() {
 }
 
 #[test]
-fn what_is_reduced_to_next_to_nothing_layers_behind_is_reduced_when_it_can_be() {
+fn far_reductions_to_almost_nothing_run_early() {
     let of = |between: u32| {
         let mut text = "%0 = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0] : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
             %z = stablehlo.constant dense<0.0> : tensor<f32>
@@ -655,6 +654,6 @@ fn what_is_reduced_to_next_to_nothing_layers_behind_is_reduced_when_it_can_be() 
         ))
     };
     let matrix = 4 * 2048 * 2048;
-    assert!(of(8) >= 2 * matrix, "the order of the text");
+    assert!(of(8) >= 2 * matrix, "program order");
     assert!(of(600) < 2 * matrix);
 }

@@ -1,4 +1,4 @@
-//! Which functions are partitioned by themselves.
+//! The choice of functions that are partitioned separately.
 
 use shardc_ir::limits::MAX_OPERATIONS;
 use shardc_ir::{
@@ -8,12 +8,12 @@ use shardc_ir::{
 
 use crate::rules::registry::{Callee, RuleRegistry};
 
-/// Returns the functions whose calls stay, if the entry function had more than `budget` operations with all calls inlined;
-/// `None` if it has not, or if nothing can stay. Each function of `order` stands after those that it calls.
+/// Returns the functions whose calls stay, if the entry function exceeds `budget` operations with all calls inlined. Returns
+/// `None` if it does not, or if no call can stay. `order` lists callees first.
 ///
-/// Of the functions that may stay, those are chosen that are called more than once and are large: the size from which on one
-/// stays is halved until what is left takes a quarter of the budget, since a program of which a part stays is none whose layers
-/// are planned together with their surroundings anyway.
+/// Heuristic: functions that may stay, are called more than once and are large stay. The size threshold is halved until the
+/// whole program takes at most a quarter of the budget. The rest of the budget would gain little: calls that stay already
+/// prevent planning layers together with the code around them.
 pub(in crate::driver) fn choose(
     module: &Module,
     order: &[FuncId],
@@ -40,11 +40,10 @@ pub(in crate::driver) fn choose(
     best.filter(|best| best.any && best.total <= MAX_OPERATIONS).map(|best| best.keep)
 }
 
-/// Returns the functions that are kept whole because `rules` ask for it: by their own name, or as the decomposition of a
-/// composite.
+/// Returns the functions that `rules` request to keep: by their own name, or as the decomposition of a composite.
 ///
 /// # Errors
-/// A function that is asked for cannot be partitioned by itself (SH0360).
+/// A requested function cannot be partitioned separately (SH0360).
 pub(in crate::driver) fn requested(
     module: &Module,
     order: &[FuncId],
@@ -76,7 +75,7 @@ pub(in crate::driver) fn requested(
         wanted.iter().filter(|&&(func, _)| facts.as_ref().is_none_or(|facts| !facts.may_stay[func]));
     let error = |&(func, op): &(FuncId, OpId)| {
         let title = module.ops[op].kind.title();
-        let message = format!("{title} cannot be kept whole: @{}", module.funcs[func].name);
+        let message = format!("{title} cannot be partitioned separately: @{}", module.funcs[func].name);
         let why = match facts {
             Some(_) => {
                 "has effects, manual computations, tensors of unknown sizes or values that are not tensors"
@@ -85,47 +84,45 @@ pub(in crate::driver) fn requested(
         };
         let mut error = Diagnostic::unsupported("SH0360", format!("{message} {why}"));
         error.user_loc = module.user_loc(op);
-        error
-            .at(module.ops[op].span)
-            .hint("leave it out of the rules and of what is kept: it is then inlined")
+        error.at(module.ops[op].span).hint("remove its rule, or do not keep it: it is then inlined")
     };
     let errors: Vec<Diagnostic> = refused.map(error).collect();
     if errors.is_empty() { Ok(keep) } else { Err(errors) }
 }
 
-/// What is known of each function before anything is inlined.
+/// Properties of each function before inlining.
 struct Facts {
     entry: FuncId,
-    /// Operations without calls.
+    /// The number of operations, calls excluded.
     own: SecondaryMap<FuncId, u64>,
-    /// What it calls, each call once.
+    /// The callee of each of its calls.
     calls: SecondaryMap<FuncId, Vec<FuncId>>,
-    /// Whether the entry function calls it, perhaps by way of others.
+    /// Whether the entry function calls it, directly or indirectly.
     reached: SecondaryMap<FuncId, bool>,
     /// Whether its calls may stay.
     may_stay: SecondaryMap<FuncId, bool>,
-    /// How many calls of it there are in functions that the entry function reaches.
+    /// The number of calls of it in functions that the entry function reaches.
     called: SecondaryMap<FuncId, u64>,
 }
 
-/// How large functions are if those from some size on stay.
+/// The sizes of functions if those above a threshold stay.
 struct Sizes {
     keep: SecondaryMap<FuncId, bool>,
     any: bool,
     of_entry: u64,
-    /// Of the entry function and all that stay, each once.
+    /// The total size of the entry function and of each function that stays.
     total: u64,
 }
 
 impl Facts {
-    /// Returns `None` if calls cannot stay in this program at all. Composites stay if `kept` has their decomposition.
+    /// Returns `None` if no call can stay in this program. Composites stay if `kept` contains their decomposition.
     fn of(
         module: &Module,
         order: &[FuncId],
         entry: FuncId,
         kept: &SecondaryMap<FuncId, bool>,
     ) -> Option<Facts> {
-        // Functions are partitioned for one mesh; with several, which of them a function is on is decided call by call.
+        // Functions are partitioned for one mesh. With several meshes, the mesh would depend on the call.
         let mut meshes = module.mesh_names.values();
         let (Some(&mesh), None) = (meshes.next(), meshes.next()) else { return None };
         if module.meshes[mesh].is_maximal() {
@@ -177,7 +174,7 @@ impl Facts {
                 facts.called[callee] += 1;
             }
         }
-        // What is called in a manual computation works on the parts of its devices.
+        // A function that is called in a manual computation works on local shards.
         for &func in order.iter().filter(|&&func| facts.reached[func]) {
             let stops = |op: OpId| match &module.ops[op].kind {
                 OpKind::ManualComputation(_) => true,
@@ -194,7 +191,7 @@ impl Facts {
         Some(facts)
     }
 
-    /// Returns what is left where the functions stay that have `least` operations and are called more than once.
+    /// Returns the sizes if functions stay that have at least `least` operations and are called more than once.
     fn sizes(&self, order: &[FuncId], least: u64) -> Sizes {
         let mut sizes: SecondaryMap<FuncId, u64> = SecondaryMap::new();
         let mut out = Sizes { keep: SecondaryMap::new(), any: false, of_entry: 0, total: 0 };
@@ -215,7 +212,7 @@ impl Facts {
     }
 }
 
-/// Whether a function takes and gives tensors of known sizes alone, none of them a pending sum.
+/// Whether all parameters and results of a function are non-empty tensors of known sizes, and none is unreduced.
 fn has_plain_signature(module: &Module, func: FuncId, body: RegionId) -> bool {
     let data = &module.funcs[func];
     let is_plain = |ty: TypeId| match module.types.get(ty) {
@@ -229,12 +226,12 @@ fn has_plain_signature(module: &Module, func: FuncId, body: RegionId) -> bool {
     let mut shardings = shardings.chain(declared.map(|id| module.shardings.get(id)));
     types().all(is_plain)
         && !data.results.is_empty()
-        // Factors of a rule have numbers of 16 bits.
+        // Factor indices have 16 bits.
         && types().map(dims).sum::<usize>() < usize::from(u16::MAX)
         && shardings.all(|sharding| sharding.unreduced.is_empty())
 }
 
-/// Whether an operation means the same in whatever function it stands.
+/// Whether the meaning of an operation is independent of the enclosing function.
 fn is_anywhere(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let by_kind = match &data.kind {
@@ -244,7 +241,7 @@ fn is_anywhere(module: &Module, op: OpId) -> bool {
             };
             !effect(spec) && spec.kept_callee().is_none()
         }
-        // Values that are sharded alike, wherever they are.
+        // A sharding group connects values of several functions.
         OpKind::ShardingGroup { .. } | OpKind::ManualComputation(_) | OpKind::Call { .. } => false,
         OpKind::ShardingConstraint(id) => module.shardings.get(*id).unreduced.is_empty(),
         OpKind::MeshCollective(_) => false,

@@ -1,4 +1,4 @@
-//! Programs of functions that are partitioned by themselves.
+//! Extraction of functions that are partitioned separately into modules of their own.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
@@ -15,11 +15,11 @@ use crate::transforms::batch_indices::batch_indices;
 use crate::transforms::decompose::decompose;
 use crate::transforms::inline::constrain;
 
-/// The property of a custom call that stands for a composite.
+/// The property of a custom call that replaces a composite.
 const COMPOSITE: &str = "shardc.composite";
 
-/// Takes the functions that `keep` names out of a module whose other calls are inlined, and makes their calls in the entry
-/// function custom calls. The functions stay in the module too; each of `order` stands after those that it calls.
+/// Copies the functions in `keep` out of a module whose other calls are inlined, and replaces their calls in the entry function
+/// by custom calls. The functions also stay in the module. `order` lists callees first.
 ///
 /// # Errors
 /// A rule of `rules` does not fit a call (SH0807).
@@ -43,7 +43,7 @@ pub(in crate::driver) fn extract(
     if errors.is_empty() { Ok(kept) } else { Err(errors) }
 }
 
-/// Returns a function as a program, prepared as the entry function is before propagation.
+/// Returns a function as a module, prepared for propagation like the entry function.
 fn function(from: &Module, func: FuncId, mut callees: StandIns<'_>) -> Option<KeptFunction> {
     let mut module = Module {
         attrs: from.attrs.clone(),
@@ -55,7 +55,7 @@ fn function(from: &Module, func: FuncId, mut callees: StandIns<'_>) -> Option<Ke
     let body = module.funcs[func].body?;
     let data = &mut module.funcs[func];
     let name = data.name.clone();
-    // What is said of it as a part of another program is not said of the program that it is now.
+    // Attributes such as donations describe it as part of the caller's program, and do not apply to an entry function.
     data.visibility = Visibility::Default;
     data.attrs = AttrDict::new();
     for attrs in data.arg_attrs.iter_mut().chain(&mut data.res_attrs) {
@@ -78,7 +78,7 @@ fn function(from: &Module, func: FuncId, mut callees: StandIns<'_>) -> Option<Ke
     })
 }
 
-/// Returns the rule of a call: dimensions of one class in the function are one factor.
+/// Returns the sharding rule of a call: dimensions of one class in the function are one factor.
 fn rule(module: &Module, func: FuncId, body: RegionId) -> ShardingRule {
     let classes = DimensionClasses::of_func(module, func);
     let mut rule = ShardingRule { custom: true, ..ShardingRule::default() };
@@ -88,7 +88,7 @@ fn rule(module: &Module, func: FuncId, body: RegionId) -> ShardingRule {
         let known = classes.as_ref().map_or(&[][..], |classes| classes.of(value));
         for (dim, &size) in module.shape(value).iter().enumerate() {
             let next = rule.factors.len() as FactorIndex;
-            // A factor stands in one dimension of a tensor; and in a chain of reshapes dimensions of several sizes are of one class.
+            // A factor is in one dimension of a tensor only. Keyed by size, too: a chain of reshapes gives several sizes one class.
             let known = known.get(dim).map(|&class| *factors.entry((class, size)).or_insert(next));
             let factor =
                 known.filter(|f| !mapping.dims.iter().any(|dim: &smallvec::SmallVec<_>| dim.contains(f)));
@@ -108,17 +108,17 @@ fn rule(module: &Module, func: FuncId, body: RegionId) -> ShardingRule {
     rule
 }
 
-/// Makes custom calls of the calls of kept functions.
+/// Replaces calls of kept functions by custom calls.
 struct StandIns<'a> {
     kept: &'a KeptFunctions,
-    /// What users say about calls; without a rule there, the function's own holds.
+    /// The user's rules for calls; the default is the function's own rule.
     rules: &'a RuleRegistry,
     errors: &'a mut Vec<Diagnostic>,
 }
 
 impl StandIns<'_> {
-    /// Makes the calls of kept functions under a region custom calls, which say by a rule how dimensions hang together. What the
-    /// program says about parameters and results becomes constraints, as where calls are inlined.
+    /// Replaces calls of kept functions under a region by custom calls with sharding rules. Annotations of parameters and
+    /// results become sharding constraints, as in the inliner.
     fn region(&mut self, rw: &mut Rewriter<'_>, region: RegionId) {
         rw.enter(region);
         while let Some(op) = rw.next_op() {
@@ -165,7 +165,7 @@ impl StandIns<'_> {
     }
 }
 
-/// What a composite is, as a property of the custom call that stands for it; [`restored`] reads it.
+/// Writes a composite as a property of the custom call that replaces it; [`restored`] reads it.
 fn written(spec: &CompositeSpec) -> AttrDict {
     let mut inner = AttrDict::new();
     inner.set("name", Attr::Str(spec.name.clone()));
@@ -180,7 +180,7 @@ fn written(spec: &CompositeSpec) -> AttrDict {
     props
 }
 
-/// The composite that a custom call stands for, with this decomposition.
+/// The composite that a custom call replaced, with this decomposition.
 pub(super) fn restored(call: &CustomCallSpec, decomposition: &str) -> Option<CompositeSpec> {
     let Some(Attr::Dict(inner)) = call.props.get(COMPOSITE) else { return None };
     let Some(Attr::Str(name)) = inner.get("name") else { return None };
@@ -195,7 +195,7 @@ pub(super) fn restored(call: &CustomCallSpec, decomposition: &str) -> Option<Com
     Some(CompositeSpec { name: name.clone(), attributes, decomposition: decomposition.into(), version })
 }
 
-/// Lets readers of a call see its results through what the program says about them.
+/// Inserts sharding constraints between the results of a call and their users.
 fn constrain_results(rw: &mut Rewriter<'_>, op: OpId, function: &KeptFunction) {
     for i in 0..rw.module.ops[op].results.len() {
         let result = rw.module.ops[op].results[i];

@@ -1,4 +1,4 @@
-//! From the signatures of calls to one program of several functions.
+//! Links functions that are partitioned separately: one function per signature, in the module of the caller.
 
 use indexmap::IndexSet;
 use shardc_ir::limits::MAX_OPERATIONS;
@@ -19,10 +19,10 @@ use crate::driver::strategy::bytes_sent;
 use crate::report::warnings::worth_telling;
 use crate::sharding::signature::{Signature, Signatures};
 
-/// Gives each call of a kept function in a planned body the target of its signature.
+/// Sets the target of each call of a kept function in a planned body to its signature.
 ///
 /// # Errors
-/// A call has a tensor without a sharding, or a pending sum: a mistake of shardc's.
+/// Internal: a call has a tensor without a sharding, or an unreduced value.
 pub(in crate::driver) fn sign_calls(
     module: &mut Module,
     body: RegionId,
@@ -52,17 +52,17 @@ pub(in crate::driver) fn sign_calls(
     Ok(signatures)
 }
 
-/// A function that was partitioned for one signature.
+/// A function that is partitioned for one signature.
 struct Local {
     module: Module,
-    /// For each signature in it its number among all.
+    /// The global index of each signature in it.
     calls: Vec<usize>,
 }
 
-/// Puts what the entry function of a partitioned program calls beside it, partitioned for the signatures of the calls.
+/// Partitions the callees of a partitioned entry function for the signatures of their calls, and adds them to its module.
 ///
 /// # Errors
-/// Why a function could not be partitioned.
+/// A function cannot be partitioned.
 pub(in crate::driver) fn link(
     pipeline: &Pipeline,
     module: &mut Module,
@@ -78,14 +78,14 @@ pub(in crate::driver) fn link(
     let of_entry = number(&mut wanted, &done.signatures);
     let mut locals: Vec<Local> = Vec::new();
     let mut operations = 0;
-    // Not recursive, since calls may be nested as deep as a program is long.
+    // Iterative: the call depth is limited only by the size of the program.
     while let Some(signature) = wanted.get_index(locals.len()).cloned() {
         let (module, more) = partition_for(pipeline, &signature, context)?;
         operations += module.bodies().map(|body| module.walk(body).len() as u64).sum::<u64>();
         if operations > MAX_OPERATIONS {
             return Err(vec![too_many(kept, &signature)]);
         }
-        // What is said of the whole program, and of its memory, is said of the whole.
+        // These warnings are about the whole program, not about one function.
         let of_program = ["SH0470", "SH0913"];
         done.warnings.extend(more.warnings.into_iter().filter(|warning| !of_program.contains(&warning.code)));
         add(&mut done.cleaned, &more.cleaned);
@@ -127,7 +127,7 @@ pub(in crate::driver) fn link(
     verify(module)
 }
 
-/// Returns a warning (SH0470) if each device needs more than `limit` bytes, with what the called functions need.
+/// Returns a warning (SH0470) if each device needs more than `limit` bytes, including the called functions.
 fn too_much(
     module: &Module,
     of_entry: &[usize],
@@ -141,7 +141,7 @@ fn too_much(
         OpKind::CustomCall(spec) => number_of(spec, calls).map_or(0, |number| bytes[number]),
         _ => 0,
     };
-    // Functions have numbers after those that they call.
+    // In the order of kept functions, which lists callees first.
     let mut order: Vec<usize> = (0..locals.len()).collect();
     order.sort_by_key(|&number| signatures[number].function);
     for number in order {
@@ -154,7 +154,7 @@ fn too_much(
     too_much_with_calls(module, module.entry()?, machine, limit, &|op| called(module, of_entry, &bytes, op))
 }
 
-/// Returns which function a call stands for, by its number among all that were partitioned for a signature.
+/// Returns the index of the partitioned function that a custom call refers to.
 fn number_of(spec: &CustomCallSpec, calls: &[usize]) -> Option<usize> {
     calls.get(spec.kept_callee()?.parse::<usize>().ok()?).copied()
 }
@@ -192,19 +192,15 @@ fn partition_for(
             .chain(&signature.results)
             .zip(tensors)
             .all(|(s, t)| s.same_placement(&t.sharding));
-    if is_as_asked {
-        Ok((module, *done))
-    } else {
-        Err(internal("takes or gives other blocks than its calls have"))
-    }
+    if is_as_asked { Ok((module, *done)) } else { Err(internal("has other local shapes than its calls")) }
 }
 
 fn too_many(kept: &KeptFunctions, signature: &Signature) -> Diagnostic {
     let name = &kept.get(signature.function).name;
     let message = format!(
-        "with @{name} for one more set of shardings the partitioned program has more than {MAX_OPERATIONS} operations"
+        "the partitioned program exceeds {MAX_OPERATIONS} operations when @{name} is partitioned for another set of shardings"
     );
-    Diagnostic::unsupported("SH0323", message).hint("call the functions with values that are sharded alike")
+    Diagnostic::unsupported("SH0323", message).hint("give the operands of its calls equal shardings")
 }
 
 fn last_channel(module: &Module, body: RegionId) -> i64 {
@@ -212,7 +208,7 @@ fn last_channel(module: &Module, body: RegionId) -> i64 {
     module.walk(body).into_iter().filter_map(channel).max().unwrap_or(0)
 }
 
-/// Makes custom calls calls and composites again, of the functions for their signatures.
+/// Replaces custom calls by calls and composites of the functions for their signatures.
 fn call_by_name(
     module: &mut Module,
     body: RegionId,
@@ -235,7 +231,7 @@ fn call_by_name(
                 );
                 let warning = Diagnostic::warning(Class::InvalidInput, "SH0361", message)
                     .at(data.span)
-                    .hint("give it a rule without the dimensions that it needs whole");
+                    .hint("give it a rule without the dimensions that must be replicated");
                 warnings.push(Diagnostic { user_loc: module.user_loc(op), ..warning });
                 OpKind::Call { callee }
             }
@@ -245,7 +241,7 @@ fn call_by_name(
     }
 }
 
-/// Whether a partitioned function, or one that it calls, has collectives.
+/// Whether a partitioned function, or one of its callees, has collectives.
 fn communicates(module: &Module, name: &str) -> bool {
     let mut seen: IndexSet<&str> = IndexSet::from_iter([name]);
     let mut next = 0;
@@ -264,7 +260,7 @@ fn communicates(module: &Module, name: &str) -> bool {
     false
 }
 
-/// Counts what clean-up did to a function. Which collectives it combined is not told: they are those of another module.
+/// Adds the clean-up counts of a function. Its combined collectives are omitted: their handles belong to another module.
 fn add(all: &mut CleanReport, one: &CleanReport) {
     all.merged += one.merged;
     all.dead += one.dead;

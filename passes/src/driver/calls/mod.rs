@@ -1,25 +1,24 @@
-//! Functions that are partitioned by themselves, rather than inlined.
+//! Functions that are partitioned separately instead of being inlined.
 //!
-//! Forty functions of which each calls the next twice are a million million operations once they are inlined, but forty
-//! bodies. Where inlining would make more than a budget ([`INLINE_BUDGET`](shardc_ir::limits::INLINE_BUDGET)), calls of
-//! functions that are called several times stay:
+//! Forty functions that each call the next one twice are 10^12 operations when inlined, but forty bodies. If inlining
+//! exceeds a budget ([`INLINE_BUDGET`](shardc_ir::limits::INLINE_BUDGET)), calls of functions with several calls stay:
 //!
-//! 1. `choose` finds those functions: as few as bring the program within the budget, and only such of which it does not matter
-//!    where they stand (no effects, no manual computations, tensors of known sizes in and out).
-//! 2. `extract` makes each of them a program of its own, and each call of it a custom call of the target
-//!    `shardc.call.NAME`. Its rule is what the function's body ties together: a dimension of an argument and one of a result
-//!    are one factor where shardings propagate between them. Every factor may be split, since the function is partitioned for
-//!    whatever it is given. So propagation, planning and localization know such a call as any other operation.
+//! 1. `choose` selects as few functions as bring the program within the budget. They must be independent of their call site:
+//!    no effects, no manual computations, only tensors of known sizes as parameters and results.
+//! 2. `extract` makes each function a module of its own, and each call of it a custom call with target `shardc.call.NAME`.
+//!    The sharding rule of the custom call follows from the body: dimensions of arguments and results are one factor if
+//!    shardings propagate between them. Every factor may be sharded, since the function is partitioned for any shardings.
+//!    Propagation, planning and localization treat the call like any other operation.
 //! 3. Once the caller is planned, each call has a signature: the shardings of its operands and results. `link` partitions the
-//!    function for each signature once, as an entry function whose arguments and results are annotated so, with the calls
-//!    in it in turn; puts the outcome beside the caller, and calls in the place of the custom calls.
+//!    function once per signature, as an entry function with these annotations, and then its own calls. It adds the
+//!    partitioned functions to the module of the caller and replaces the custom calls by calls.
 //!
-//! Functions and composites that a user wants to be kept whole (functions that rules name) stay in the same way, with the rule that the
-//! user gives. A composite is one again afterwards: its decomposition is the function for its signature. Where that has
-//! collectives, a back end that replaces the composite by a kernel would leave them out, so that it becomes a call (SH0361).
+//! Functions and composites that the user's rules name are kept in the same way, with the user's rule. A composite is
+//! restored afterwards; its decomposition is the function for its signature. If the decomposition has collectives, the
+//! composite becomes a call (SH0361), because a back end that replaces it by a kernel would drop them.
 //!
-//! Pending sums end at such a call, whose rule has no reduction. All devices come to it together, which the collective verifier
-//! checks as for a collective.
+//! Unreduced values are reduced before such a call, whose rule has no reduction factor. All devices must reach it together;
+//! the collective verifier checks this as for a collective.
 
 mod choose;
 mod extract;
@@ -34,12 +33,12 @@ pub(super) use choose::{choose, requested};
 pub(super) use extract::extract;
 pub(super) use link::{link, sign_calls};
 
-/// The functions of a program that are partitioned by themselves, each after those that it calls.
+/// The functions of a program that are partitioned separately, callees first.
 #[derive(Clone, Debug, Default)]
 pub struct KeptFunctions(Arc<Kept>);
 
 impl KeptFunctions {
-    /// Whether there are none: all calls are inlined.
+    /// Whether there are none, because all calls are inlined.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.functions.is_empty()
@@ -66,16 +65,16 @@ struct Kept {
     by_name: FxHashMap<Box<str>, usize>,
 }
 
-/// A function that is partitioned by itself.
+/// A function that is partitioned separately.
 #[derive(Clone, Debug)]
 struct KeptFunction {
     name: Box<str>,
-    /// Its only function is this one, with calls as in the caller.
+    /// A module that contains this function only. Its calls of kept functions are custom calls, as in the caller.
     module: Module,
-    /// Its rule as `sdy.sharding_rule`.
+    /// Its sharding rule, in the syntax of `sdy.sharding_rule`.
     rule: Box<str>,
-    /// What the program says about each parameter.
+    /// The annotation of each parameter.
     params: Vec<Option<TensorSharding>>,
-    /// What the program says about each result.
+    /// The annotation of each result.
     results: Vec<Option<TensorSharding>>,
 }

@@ -19,59 +19,60 @@ use self::world::{Cut, World};
 use crate::cost;
 use crate::sharding::axes::{Parts, parts};
 
-/// A number for each device of a world; `None` where any will do.
+/// A number for each device of a world; `None` if it is unused.
 type PerDevice = Vec<Option<i64>>;
 
 /// One round: the slab that each sender cuts from its block, and where a receiver puts it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Round {
-    /// Shape of the slab.
+    /// The shape of the slab.
     pub(crate) sizes: SizeList,
-    /// Where the slab begins in a sender's block, by dimension.
+    /// The start of the slab in each sender's block, by dimension.
     pub(crate) from: Vec<PerDevice>,
-    /// Where the slab begins in a receiver's block, by dimension; `None` for who receives nothing. It may stick out.
+    /// The start of the slab in each receiver's block, by dimension; `None` for devices that receive nothing. A slab may extend
+    /// beyond the block.
     pub(crate) to: Vec<PerDevice>,
-    /// How far slabs stick out before the block.
+    /// The maximum extent of slabs before the block.
     pub(crate) low: SizeList,
-    /// How far slabs stick out behind the block.
+    /// The maximum extent of slabs after the block.
     pub(crate) high: SizeList,
-    /// Senders and receivers; none where each device takes what it has already.
+    /// The pairs of sender and receiver; empty if each device copies from its own block.
     pub(crate) pairs: Vec<(usize, usize)>,
 }
 
 impl Round {
-    /// Whether slabs stick out of the new block.
+    /// Whether slabs extend beyond the new block.
     pub(crate) fn sticks_out(&self) -> bool {
         self.low.iter().chain(&self.high).any(|&n| n > 0)
     }
 
-    /// Returns whether each device takes the slab.
+    /// For each device, whether it receives the slab.
     pub(crate) fn takes(&self) -> Vec<bool> {
         self.to.first().map(|to| to.iter().map(Option::is_some).collect()).unwrap_or_default()
     }
 }
 
-/// How devices get their new blocks from those that have them.
+/// A plan by which devices get their new blocks from the devices that hold the pieces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Exchange {
-    /// The axes that the devices which exchange among themselves differ along. Devices are numbered by them.
+    /// The axes along which exchanging devices differ. Devices are numbered over them.
     pub(crate) axes: AxisList,
-    /// Shape of the new block.
+    /// The shape of the new block.
     pub(crate) block: SizeList,
-    /// What is put into the block one after the other: first what devices keep, if that is not sent.
+    /// The rounds, in order: first the elements that devices keep, unless these are sent.
     pub(crate) rounds: Vec<Round>,
 }
 
-/// Once boxes were put into so many rounds, each box counted once for each round, no other cuts are tried: what they bring is
-/// little, and among many devices each takes long.
+/// The limit on the sum of edges times rounds over all plans: beyond it no other cuts are tried. They gain little, and take long
+/// with many devices.
 const MAX_WORK: usize = 1 << 19;
 
-/// Sent bytes more than what devices lack, in which case other cuts are tried.
+/// Other cuts are tried only if sent bytes exceed lacking bytes by this factor.
 const CLOSE: f64 = 1.001;
 
 impl Exchange {
-    /// Plans the exchange of a value of this shape whose dimensions are split by `from` before and by `to` after. `None` if
-    /// that takes too many rounds or too long to find.
+    /// Plans the exchange of a value of this shape whose dimensions are split by `from` before and by `to` after. `None` if it
+    /// needs too many rounds, or too many devices are involved.
     pub(crate) fn new(
         mesh: &Mesh,
         from: &[Parts],
@@ -101,7 +102,7 @@ impl Exchange {
         best
     }
 
-    /// Returns the number of devices that exchange; 0 if they are too many.
+    /// Returns the number of devices that exchange; 0 if there are too many.
     pub(crate) fn devices(mesh: &Mesh, from: &[Parts], to: &[Parts], shape: &[i64]) -> usize {
         World::new(mesh, from, to, shape).map_or(0, |world| world.devices)
     }
@@ -118,7 +119,7 @@ impl Exchange {
         Exchange::new(mesh, &from, &to, shape, element_bytes)
     }
 
-    /// Plans with boxes that are cut further along each dimension, and counts the work.
+    /// Plans with boxes that are cut by `cuts`, and counts the work.
     fn cut(
         world: &World,
         cuts: &[Cut],
@@ -126,8 +127,8 @@ impl Exchange {
         element_bytes: f64,
         work: &mut usize,
     ) -> Option<Exchange> {
-        // Sending what one has to oneself is no worse where someone has nothing of its block, and the rounds then bring
-        // every device as much.
+        // A device may also send elements that it keeps to itself. If some device keeps nothing, this is not worse, and all devices
+        // then receive equally much in the rounds.
         let close = CLOSE * world.lacking() as f64;
         let ways = [true, false].into_iter().filter_map(|keeps| {
             let edges = edges(world, cuts, keeps)?;
@@ -185,12 +186,12 @@ impl Exchange {
             let width = edges.iter().map(|e| e.size[d]).max().unwrap_or(0);
             let ends = |e: &Edge| {
                 let start = e.start[d] - dim.old[e.sender] * dim.old_block;
-                // Where the slab may begin without leaving the sender's block.
+                // The range of starts for which the slab is inside the sender's block.
                 ((start + e.size[d] - width).max(0), start.min(dim.old_block - width))
             };
-            // How far elements are further on in the receiver's block than in the sender's.
+            // The offset of elements in the receiver's block relative to the sender's block.
             let shift = |e: &Edge| dim.old[e.sender] * dim.old_block - dim.new[e.receiver] * dim.new_block;
-            // One place in all blocks, if there is one: a slice whose start is known.
+            // The same start in all blocks, if possible, gives a slice with a static start.
             let latest = edges.iter().map(|e| ends(e).0).max().unwrap_or(0);
             let is_one = edges.iter().all(|e| latest <= ends(e).1);
             let (mut from, mut to) = (vec![None; world.devices], vec![None; world.devices]);
@@ -214,7 +215,7 @@ impl Exchange {
         self.rounds.push(round);
     }
 
-    /// Whether what the first round brings is the block.
+    /// Whether the only slab is the whole block.
     pub(crate) fn is_one_slab(&self) -> bool {
         self.rounds.len() == 1 && !self.rounds[0].sticks_out() && self.rounds[0].sizes == self.block
     }
@@ -230,11 +231,11 @@ impl Exchange {
         rounds.map(|round| volume(&round.sizes) as f64 * element_bytes).sum()
     }
 
-    /// Returns what the exchange costs, in bytes that a device sends.
+    /// Returns the cost of the exchange, in bytes that a device sends.
     pub(crate) fn cost(&self, element_bytes: f64) -> f64 {
         let starts = self.starts() as f64;
-        // Slabs are cut, and the edges of those that stick out cut off. That they are written into the block is part of receiving
-        // them, as it is in other collectives. One byte more, since of ways that cost the same those by axes are plainer.
+        // Slabs are copied once to cut them, and again to trim those that extend beyond the block. Writing them to the block is part of
+        // receiving, as in other collectives. One byte is added to prefer collectives over axes at equal cost.
         let copies = |round: &Round| if round.sticks_out() { 2 } else { 1 };
         let copied: i64 = self.rounds.iter().map(|round| volume(&round.sizes) * copies(round)).sum();
         self.sent(element_bytes)
@@ -244,7 +245,7 @@ impl Exchange {
     }
 }
 
-/// Returns what a device has of its new block, as what it sends to itself.
+/// Returns the part of its new block that a device already has, as an edge to itself.
 fn kept(world: &World, device: usize) -> Option<Edge> {
     let (mut start, mut size) = (SizeList::new(), SizeList::new());
     for dim in &world.dims {
@@ -255,10 +256,10 @@ fn kept(world: &World, device: usize) -> Option<Edge> {
     size.iter().all(|&n| n > 0).then(|| Edge::kept(device, start, size))
 }
 
-/// Returns finer cuts. Where several devices need the same box of few, its parts can be sent to all at the same time; and parts
-/// that are cut alike in all blocks go in the same rounds, however blocks before and after lie to each other.
+/// Returns finer cuts. If several devices need the same box, and few have it, its parts can be sent to all at the same time. Parts of
+/// equal size in all blocks share rounds, however old and new blocks overlap.
 fn finer(world: &World) -> Vec<Vec<Cut>> {
-    // Blocks of 4 and of 6 are both made of blocks of 2.
+    // Blocks of 4 and of 6 both consist of blocks of 2.
     let common: SizeList = world
         .dims
         .iter()
@@ -269,11 +270,11 @@ fn finer(world: &World) -> Vec<Vec<Cut>> {
         .collect();
     let cut = |parts: i64| {
         let mut most = common.clone();
-        // Along the largest dimension, whose parts are the least uneven.
+        // Along the largest dimension parts are the least uneven.
         if let Some(largest) = most.iter_mut().max_by_key(|n| **n) {
             *largest = (*largest + parts - 1) / parts;
         }
-        // Of uneven blocks some are a little larger, and not to be cut for that.
+        // Some uneven blocks are slightly larger, and must not be cut for that.
         for n in &mut most {
             *n += *n / ALIKE;
         }
@@ -293,7 +294,8 @@ fn gcd(a: i64, b: i64) -> i64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// Returns the most elements that a device lacks of its new block: no way brings fewer. `None` if there are too many devices.
+/// Returns the most elements that a device lacks of its new block, a lower bound of what it receives. `None` if there are too many
+/// devices.
 pub(crate) fn lacking(mesh: &Mesh, from: &[Parts], to: &[Parts], shape: &[i64]) -> Option<i64> {
     World::new(mesh, from, to, shape).map(|world| world.lacking())
 }

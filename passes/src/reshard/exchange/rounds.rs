@@ -11,32 +11,32 @@ use shardc_ir::SizeList;
 
 use super::world::{Cut, Dim, Interval, World};
 
-/// A box of elements that a receiver needs of a sender's block.
+/// A box of elements that a receiver needs from a sender's block.
 #[derive(Clone, Debug)]
 pub(super) struct Edge {
     pub(super) sender: usize,
     pub(super) receiver: usize,
-    /// Where the box begins in each dimension, in indices of the value.
+    /// The start of the box in each dimension, in global indices.
     pub(super) start: SizeList,
     pub(super) size: SizeList,
-    /// The block before that the box is in.
+    /// The old block that contains the box.
     block: usize,
 }
 
 impl Edge {
-    /// What a device has already.
+    /// Elements that a device already has.
     pub(super) fn kept(device: usize, start: SizeList, size: SizeList) -> Edge {
         Edge { sender: device, receiver: device, start, size, block: 0 }
     }
 }
 
-/// More boxes than this are not looked at.
+/// The maximum number of boxes.
 const MAX_EDGES: usize = 1 << 11;
 
-/// More rounds than this are worse than other ways.
+/// The maximum number of rounds: other paths are cheaper beyond it.
 pub(super) const MAX_ROUNDS: usize = 64;
 
-/// Widths that differ by less than this part of them count as one.
+/// Widths that differ by at most 1/16 are treated as equal.
 pub(super) const ALIKE: i64 = 16;
 
 /// No device.
@@ -46,9 +46,8 @@ pub(super) fn volume(size: &[i64]) -> i64 {
     size.iter().product()
 }
 
-/// Returns the boxes that each device needs, cut further along each dimension as `cuts` say. What a device has already it
-/// sends to itself where `keeps`, and is left out else. `None` if there are too many, or one device needs more than there are
-/// rounds.
+/// Returns the boxes that each device needs, cut further along each dimension by `cuts`. Boxes that a device already has are sent
+/// to itself if `keeps`, and else omitted. `None` if there are too many, or one device needs more than [`MAX_ROUNDS`].
 pub(super) fn edges(world: &World, cuts: &[Cut], keeps: bool) -> Option<Vec<Edge>> {
     let lists: Vec<Vec<_>> = world
         .dims
@@ -59,7 +58,7 @@ pub(super) fn edges(world: &World, cuts: &[Cut], keeps: bool) -> Option<Vec<Edge
     let lists_of = |receiver: usize| {
         world.dims.iter().zip(&lists).map(move |(dim, lists)| &lists[dim.new[receiver] as usize])
     };
-    // Counted first: a gather over a thousand devices would list very many boxes only to be told that there are too many.
+    // Counted first: an all-gather over a thousand devices would list very many boxes, only to fail.
     let mut boxes = 0;
     for receiver in 0..world.devices {
         let count: usize = lists_of(receiver).map(Vec::len).product();
@@ -104,8 +103,7 @@ pub(super) fn edges(world: &World, cuts: &[Cut], keeps: bool) -> Option<Vec<Edge
     Some(edges)
 }
 
-/// Lets those that hold a block share in sending what others need of it; who needs something of its own block sends it to
-/// itself.
+/// Distributes the boxes of each block over the devices that hold it. A device sends boxes of its own block to itself.
 fn choose_senders(world: &World, edges: &mut [Edge]) {
     let blocks = world.dims.iter().map(|dim| dim.old_count as usize).product();
     let mut holders: Vec<Vec<usize>> = vec![Vec::new(); blocks];
@@ -132,7 +130,7 @@ fn choose_senders(world: &World, edges: &mut [Edge]) {
     }
 }
 
-/// Returns the edges as large as others that are little larger: blocks of 193, 192 and 191 elements go in the same rounds.
+/// Rounds the sizes of edges up to slightly larger ones: blocks of 193, 192 and 191 elements then share rounds.
 fn alike(edges: &[Edge]) -> Vec<Edge> {
     let mut edges = edges.to_vec();
     for d in 0..edges.first().map_or(0, |edge| edge.size.len()) {
@@ -152,20 +150,20 @@ fn alike(edges: &[Edge]) -> Vec<Edge> {
     edges
 }
 
-/// Of more rounds than this in which a device is free no others are tried.
+/// The maximum number of rounds that are tried for each end of an edge.
 const MOST_TRIED: usize = 4;
 
-/// Edges that change places between two rounds.
+/// Edges that two rounds swap.
 struct Turn {
     a: usize,
     b: usize,
-    /// Of round `a`, which go to `b`.
+    /// The edges of round `a` that move to `b`.
     in_a: Vec<u32>,
-    /// Of round `b`, which go to `a`.
+    /// The edges of round `b` that move to `a`.
     in_b: Vec<u32>,
 }
 
-/// Rounds so far.
+/// The rounds so far.
 #[derive(Default)]
 struct Rounds {
     /// The edge that each device sends in each round.
@@ -175,19 +173,19 @@ struct Rounds {
     shapes: Vec<SizeList>,
 }
 
-/// Puts the edges into rounds; a round costs as much as `start` elements more than what is sent in it. Where `grows`, rounds of
-/// small edges become larger rather than more. Returns the edges of each; `None` if it takes too many.
+/// Assigns the edges to rounds and returns the edges of each; `None` if there are too many rounds. A round costs `start` elements more
+/// than its slab. If `grows`, rounds of small edges may grow to avoid another round.
 pub(super) fn rounds(edges: &[Edge], devices: usize, start: f64, grows: bool) -> Option<Vec<Vec<usize>>> {
     let edges = alike(edges);
     let mut order: Vec<usize> = (0..edges.len()).collect();
-    // The large ones first, so that rounds of small ones stay small.
+    // Large edges first, so that rounds of small edges stay small.
     order.sort_by_key(|&i| Reverse(volume(&edges[i].size)));
     let mut rounds = Rounds::default();
     for i in order {
         let edge = &edges[i];
         let round = match rounds.cheapest_free(edge) {
             Some((round, 0)) => round,
-            // Turning an alternating path frees a round on both sides.
+            // Flipping an alternating path frees a round for both ends.
             _ if rounds.swap_for(&edges, edge) => rounds.cheapest_free(edge)?.0,
             Some((round, more)) if (more as f64) < start + volume(&edge.size) as f64 => round,
             _ if grows && rounds.grow_for(&edges, edge, start) => rounds.cheapest_free(edge)?.0,
@@ -221,7 +219,7 @@ impl Rounds {
         edge.size.iter().zip(&self.shapes[round]).all(|(n, most)| n <= most)
     }
 
-    /// Returns the round in which both ends of the edge are free and that grows least with it, and by how much.
+    /// Returns the round that grows least by the edge, among those in which both of its ends are free, and its growth.
     fn cheapest_free(&self, edge: &Edge) -> Option<(usize, i64)> {
         let free = (0..self.shapes.len()).filter(|&round| {
             self.sends[round][edge.sender] == NOBODY && self.receives[round][edge.receiver] == NOBODY
@@ -234,8 +232,8 @@ impl Rounds {
         costs.min_by_key(|&(round, more)| (more, volume(&self.shapes[round])))
     }
 
-    /// Frees a round for the edge at no cost, if its sender is free in one and its receiver in another: along the path of
-    /// edges that alternate between the two, they change places.
+    /// Frees a round for the edge at no cost, if its sender is free in one and its receiver in another: flips the path of edges
+    /// that alternate between the two rounds.
     fn swap_for(&mut self, edges: &[Edge], edge: &Edge) -> bool {
         let rounds = || (0..self.shapes.len()).filter(|&round| self.fits(round, edge));
         let sender_free = rounds().find(|&round| self.sends[round][edge.sender] == NOBODY);
@@ -250,8 +248,8 @@ impl Rounds {
         true
     }
 
-    /// Frees a round for the edge like [`Rounds::swap_for`], where rounds grow by less than one more would cost. Among rounds of
-    /// the largest edges and some of small ones, each device is free in one of the small ones only, and all in the same.
+    /// Frees a round for the edge like [`Rounds::swap_for`], but lets rounds grow if that costs less than another round. It helps if
+    /// all devices are free in the same round of small edges only.
     fn grow_for(&mut self, edges: &[Edge], edge: &Edge, start: f64) -> bool {
         let of = |free: &dyn Fn(usize) -> bool| -> Vec<usize> {
             (0..self.shapes.len()).rev().filter(|&round| free(round)).take(MOST_TRIED).collect()
@@ -277,7 +275,7 @@ impl Rounds {
         true
     }
 
-    /// How many elements more a round of these edges too has.
+    /// Returns by how many elements a round grows if it takes these edges, too.
     fn growth<'e>(&self, round: usize, edges: impl Iterator<Item = &'e Edge>) -> f64 {
         let mut grown = self.shapes[round].clone();
         for edge in edges {
@@ -290,8 +288,8 @@ impl Rounds {
 
     /// Returns the edges of `a` and those of `b` on the path that begins at the receiver of `edge`.
     fn path(&self, edges: &[Edge], edge: &Edge, a: usize, b: usize) -> (Vec<u32>, Vec<u32>) {
-        // The receiver is busy in `a`; what it receives then goes to `b`, and so on. The path never comes to the sender of
-        // `edge`, which it would reach by an edge of `a`.
+        // The receiver is busy in `a`: its edge there moves to `b`, and so on. The path never reaches the sender of `edge`, which
+        // is free in `a`: it would arrive there by an edge of `a`.
         let (mut in_a, mut in_b) = (Vec::new(), Vec::new());
         let mut receiver = edge.receiver;
         loop {
@@ -310,7 +308,7 @@ impl Rounds {
         (in_a, in_b)
     }
 
-    /// Puts edges of one round each into the other.
+    /// Swaps edges between two rounds.
     fn turn(&mut self, edges: &[Edge], (a, in_a): (usize, &[u32]), (b, in_b): (usize, &[u32])) {
         for (list, round) in [(in_a, a), (in_b, b)] {
             for &e in list {

@@ -4,59 +4,59 @@ use shardc_ir::{AxisList, Mesh, SizeList};
 
 use crate::sharding::axes::{Part, Parts, hull, refine, size_of, to_axes};
 
-/// More devices than this do not exchange: what each does is in a table.
+/// The maximum number of devices that exchange: the tables of an exchange have an entry for each.
 const MAX_DEVICES: i64 = 1 << 15;
 
-/// Products of fewer elements are exact.
+/// The maximum number of elements: smaller integers are exact as `f64`.
 const MAX_ELEMENTS: f64 = (1u64 << 53) as f64;
 
-/// One dimension of the value, as far as blocks of it differ before and after.
+/// One dimension of the value, without the parts that split it equally before and after.
 #[derive(Debug)]
 pub(super) struct Dim {
-    /// Elements along the dimension.
+    /// The size of the dimension.
     pub(super) size: i64,
-    /// Elements of a block before, with what the last one is filled up with.
+    /// The size of an old block, padding of the last one included.
     pub(super) old_block: i64,
-    /// Elements of a block after.
+    /// The size of a new block, padding of the last one included.
     pub(super) new_block: i64,
-    /// The number of blocks before.
+    /// The number of old blocks.
     pub(super) old_count: i64,
-    /// The number of blocks after.
+    /// The number of new blocks.
     pub(super) new_count: i64,
-    /// The block of each device before.
+    /// The old block of each device.
     pub(super) old: Vec<i64>,
-    /// The block of each device after.
+    /// The new block of each device.
     pub(super) new: Vec<i64>,
 }
 
-/// Consecutive indices along one dimension that are in one block before and in one after.
+/// A range of indices along one dimension that is in one old and one new block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Interval {
     pub(super) start: i64,
     pub(super) end: i64,
-    /// The block before.
+    /// The old block.
     pub(super) old: i64,
 }
 
-/// How pieces of one dimension are cut further.
+/// How intervals of one dimension are cut further.
 #[derive(Clone, Debug)]
 pub(super) enum Cut {
-    /// Into parts of at most so many elements.
+    /// Into parts of at most this many elements.
     Most(i64),
-    /// At these offsets in every so many elements; sorted.
+    /// At these offsets, sorted, from each multiple of `every`.
     At { every: i64, offsets: Vec<i64> },
 }
 
 impl Cut {
-    /// No further.
+    /// No cut.
     pub(super) const NOT: Cut = Cut::Most(i64::MAX);
 }
 
-/// Of more borders than this along a dimension it is not looked at where they lie.
+/// The maximum number of block borders along a dimension for [`Dim::offsets`].
 const MOST_BORDERS: i64 = 64;
 
 impl Dim {
-    /// Returns what block `new` is made of, cut further as `cut` says.
+    /// Returns the intervals of block `new`, cut further by `cut`.
     pub(super) fn intervals(&self, new: i64, cut: &Cut) -> Vec<Interval> {
         let end = ((new + 1) * self.new_block).min(self.size);
         let mut start = new * self.new_block;
@@ -75,7 +75,7 @@ impl Dim {
             };
             let count = (stop - start - 1) / most + 1;
             for i in 0..count {
-                // Parts of about the same size.
+                // Parts of about equal size.
                 let at = |i: i64| start + (stop - start) * i / count;
                 out.push(Interval { start: at(i), end: at(i + 1), old });
             }
@@ -84,8 +84,8 @@ impl Dim {
         out
     }
 
-    /// Returns where borders of the other blocks are within some block before or, if `of_new`, after. Cut there, all blocks are
-    /// made of parts of the same sizes, which go in the same rounds. `None` where there are none or too many.
+    /// Returns cuts at the offsets of new block borders in old blocks; if `of_new`, of old borders in new blocks. All blocks then
+    /// consist of parts of the same sizes, which share rounds. `None` if there are none or too many.
     pub(super) fn offsets(&self, of_new: bool) -> Option<Cut> {
         let (every, step) =
             if of_new { (self.new_block, self.old_block) } else { (self.old_block, self.new_block) };
@@ -100,24 +100,24 @@ impl Dim {
         (!offsets.is_empty()).then_some(Cut::At { every, offsets })
     }
 
-    /// Returns the elements of block `new` that are in block `old`.
+    /// Returns the number of elements of block `new` that are in block `old`.
     pub(super) fn overlap(&self, old: i64, new: i64) -> i64 {
         let start = (old * self.old_block).max(new * self.new_block);
         let end = ((old + 1) * self.old_block).min((new + 1) * self.new_block).min(self.size);
         (end - start).max(0)
     }
 
-    /// Returns the elements of block `new`.
+    /// Returns the number of elements of block `new`, without padding.
     pub(super) fn length(&self, new: i64) -> i64 {
         (((new + 1) * self.new_block).min(self.size) - new * self.new_block).max(0)
     }
 }
 
-/// A part of the mesh that exchanges among itself: the axes over which blocks differ. Every combination of the other
-/// coordinates is a world of its own, so that what is pending or manual never mixes.
+/// A group of devices that exchange with each other: they differ along the axes over which blocks differ. Each combination of other
+/// coordinates is a separate world, so that values that differ along unreduced or manual axes never mix.
 #[derive(Debug)]
 pub(super) struct World {
-    /// The axes that tell the devices apart, in the order of the mesh.
+    /// The axes along which the devices differ, in mesh order.
     pub(super) axes: AxisList,
     /// The number of devices.
     pub(super) devices: usize,
@@ -125,8 +125,8 @@ pub(super) struct World {
 }
 
 impl World {
-    /// The world of a value of this shape whose dimensions are split by `from` before and by `to` after; `None` if it is too
-    /// large.
+    /// Returns the world of a value of this shape whose dimensions are split by `from` before and by `to` after; `None` if the value
+    /// or the number of devices is too large.
     pub(super) fn new(mesh: &Mesh, from: &[Parts], to: &[Parts], shape: &[i64]) -> Option<World> {
         if shape.iter().map(|&n| n as f64).product::<f64>() > MAX_ELEMENTS {
             return None;
@@ -137,8 +137,7 @@ impl World {
         let mut blocks: Vec<(Parts, Parts)> = Vec::with_capacity(from.len());
         for (d, size) in shape.iter_mut().enumerate() {
             let (mut old, mut new) = (lists[d].clone(), lists[from.len() + d].clone());
-            // What splits both alike first keeps apart what is made of whole blocks before and after: nothing crosses the
-            // border.
+            // A common major part that divides the dimension into whole old and new blocks is removed: no element crosses its borders.
             let is_even = |parts: &[Part]| *size % size_of(parts) == 0;
             let is_apart = is_even(&old) && is_even(&new);
             while let (Some(&a), Some(&b)) = (old.first(), new.first())
@@ -153,7 +152,7 @@ impl World {
         }
         let mut parts: Parts = blocks.iter().flat_map(|(old, new)| old.iter().chain(new)).copied().collect();
         if !nested {
-            // The major half and the major third of an axis of 12: its major 6 tell all devices apart.
+            // Example: the major half and the major third of an axis of 12 distinguish devices by its major part of 6.
             parts = parts.iter().map(|part| hull(&parts, part.axis)).collect();
         }
         parts.sort_unstable();
@@ -182,17 +181,17 @@ impl World {
         Some(World { axes: to_axes(mesh, &parts), devices, dims })
     }
 
-    /// Returns the number of the block that a device has before.
+    /// Returns the index of the old block of a device.
     pub(super) fn old_block(&self, device: usize) -> usize {
         self.block(self.dims.iter().map(|dim| dim.old[device]))
     }
 
-    /// Returns the number of the block before with these indices.
+    /// Returns the index of the old block with these indices per dimension.
     pub(super) fn block(&self, indices: impl Iterator<Item = i64>) -> usize {
         self.dims.iter().zip(indices).fold(0, |block, (dim, i)| block * dim.old_count as usize + i as usize)
     }
 
-    /// Returns the most elements that a device lacks of its block.
+    /// Returns the most elements that a device lacks of its new block.
     pub(super) fn lacking(&self) -> i64 {
         let lacks = |device: usize| {
             let wanted: i64 = self.dims.iter().map(|dim| dim.length(dim.new[device])).product();
@@ -204,7 +203,7 @@ impl World {
     }
 }
 
-/// Returns the coordinate along `part` of a device, which `parts` count from major to minor; one of them is or contains it.
+/// Returns the coordinate of a device along `part`. `parts` number devices from major to minor; one of them contains `part`.
 fn coordinate(parts: &[Part], device: usize, part: Part) -> i64 {
     let mut rest = device as i64;
     for own in parts.iter().rev() {

@@ -1,0 +1,249 @@
+//! `cargo xtask bench`: shardc beside its peers on the same file.
+//!
+//! Both run in turns on one machine, so that what disturbs one disturbs the other; ratios mean more than times.
+
+mod checkpoints;
+mod corpus;
+mod devices;
+mod generate;
+mod grad;
+mod graph;
+mod memory;
+mod page;
+mod partition;
+mod programs;
+mod propagate;
+mod reshard;
+mod scale;
+mod shardy;
+mod step;
+mod text;
+mod tpu;
+mod training;
+
+use std::{
+    collections::BTreeMap,
+    env,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, ensure};
+use clap::{Args, ValueEnum};
+
+use xtask::{python, workspace::Workspace};
+
+/// The comparisons to run, and their options.
+#[derive(Args)]
+pub(crate) struct BenchArgs {
+    /// Annotated programs.
+    files: Vec<PathBuf>,
+    /// Run only this comparison.
+    #[arg(long)]
+    only: Option<Comparison>,
+    /// Compile the partitions of shardc and of XLA for the same TPU slice, and compare bytes sent, memory and arithmetic. Files may
+    /// be names of programs of the corpus; by default those too large to run. With --only grad, compare gradients instead: those of
+    /// models, and training steps with their gradient replaced by shardc's.
+    #[arg(long)]
+    tpu: bool,
+    /// Write the table of --tpu, or of --only step, reshard, scale, devices, grad, memory or checkpoints, to docs/results, and its
+    /// summary to docs/QUALITY.md.
+    #[arg(long)]
+    update: bool,
+    /// The number of runs of each side.
+    #[arg(long, default_value_t = 5)]
+    runs: usize,
+    /// A Python with jax; by default that of the active virtual environment, or one that is created in `target/`.
+    #[arg(long)]
+    python: Option<PathBuf>,
+}
+
+impl BenchArgs {
+    /// Whether a program of this name is measured: where no files are named, if it is one of the usual ones.
+    fn wants(&self, name: &str, is_usual: impl FnOnce() -> bool) -> bool {
+        if self.files.is_empty() {
+            is_usual()
+        } else {
+            self.files.iter().any(|file| file.as_os_str() == name)
+        }
+    }
+}
+
+/// The comparisons.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Comparison {
+    /// Time to read, verify and print text, compared with MLIR.
+    Text,
+    /// Time of propagation, compared with Shardy; and its growth with the program and the mesh.
+    Propagate,
+    /// Time of propagation and partitioning, compared with Shardy's propagation.
+    Partition,
+    /// Training steps on virtual CPU devices, compared with XLA's own partition of the same program. Files may be names of
+    /// programs of the corpus. Takes minutes, and only runs if named.
+    Step,
+    /// Growth of the time and memory of commands with the program, up to a million operations. Takes minutes, and only runs if
+    /// named.
+    Scale,
+    /// Bytes of every reshard on small meshes, compared with the bytes that a device lacks, and with XLA. Only runs if named.
+    Reshard,
+    /// Time and peak memory of partitioning for 64 to 1,048,576 devices, without a comparison. Only runs if named.
+    Devices,
+    /// Costs of gradients by XLA's cost analysis, compared with JAX's gradients of the same functions; and the time to differentiate
+    /// a large model. Files may be names of functions. Only runs if named.
+    Grad,
+    /// The estimated memory of a device, compared with that of the TPU compiler for the same program. With --tpu the programs are
+    /// compiled again, which takes minutes. Files may be names of the programs. Only runs if named.
+    Memory,
+    /// Time to save and restore a state of 4 GiB on the local disk, compared with plain files (in the page cache, and not), a copy in
+    /// memory, and Orbax, for which --python or SHARDC_PYTHON names a Python with orbax-checkpoint. Needs 9 GB of disk and of memory,
+    /// and an idle machine. Only runs if named.
+    Checkpoints,
+    /// The graph builder: time to build a graph of 100,000 operations, and the overhead of a step over its program. Only runs if
+    /// named; times of a debug build are not meaningful.
+    Graph,
+}
+
+/// Seconds by stage.
+type Seconds = BTreeMap<String, f64>;
+
+/// Measures and prints.
+pub(crate) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
+    ensure!(args.runs > 0, "--runs must be at least 1");
+    let is_step = args.only == Some(Comparison::Step);
+    let is_scale = args.only == Some(Comparison::Scale);
+    let is_reshard = args.only == Some(Comparison::Reshard);
+    let is_devices = args.only == Some(Comparison::Devices);
+    let is_grad = args.only == Some(Comparison::Grad);
+    let is_memory = args.only == Some(Comparison::Memory);
+    let is_checkpoints = args.only == Some(Comparison::Checkpoints);
+    ensure!(
+        !args.tpu || is_grad || is_memory || args.only.is_none(),
+        "--tpu may be combined only with --only grad or memory"
+    );
+    ensure!(
+        !args.update
+            || args.tpu
+            || is_step
+            || is_scale
+            || is_reshard
+            || is_devices
+            || is_grad
+            || is_memory
+            || is_checkpoints,
+        "--update needs --tpu, or --only step, reshard, scale, devices, grad, memory or checkpoints"
+    );
+    if is_checkpoints {
+        return checkpoints::run(workspace, args);
+    }
+    if is_memory {
+        return memory::run(workspace, args);
+    }
+    if args.tpu && is_grad {
+        return grad::run_tpu(workspace, args);
+    }
+    if args.tpu {
+        return tpu::run(workspace, args);
+    }
+    if is_step {
+        return step::run(workspace, args);
+    }
+    if is_scale {
+        return scale::run(workspace, args);
+    }
+    if is_reshard {
+        return reshard::run(workspace, args);
+    }
+    if is_devices {
+        return devices::run(workspace, args);
+    }
+    if is_grad {
+        return grad::run(workspace, args);
+    }
+    if args.only == Some(Comparison::Graph) {
+        return graph::run(args);
+    }
+    let python = python::with_jax(args.python.as_deref())?;
+    let wanted = |comparison| args.only.is_none_or(|only| only == comparison);
+    if wanted(Comparison::Text) {
+        text::run(workspace, args, &python)?;
+    }
+    if wanted(Comparison::Propagate) {
+        propagate::run(workspace, args, &python)?;
+    }
+    if wanted(Comparison::Partition) {
+        partition::run(workspace, args, &python)?;
+    }
+    Ok(())
+}
+
+/// A training step that comes along.
+const BUNDLED: &str = "tests/programs/llama_tiny_fsdp_tp_train.mlir";
+
+/// The named programs; else the one in the checkout, and `large` where the corpus of real programs lies beside it.
+fn files(workspace: &Workspace, args: &BenchArgs, large: &[&str]) -> Vec<PathBuf> {
+    if !args.files.is_empty() {
+        return args.files.clone();
+    }
+    let mut files = vec![workspace.root.join(BUNDLED)];
+    files.extend(large.iter().map(|file| shared(workspace).join(file)).filter(|file| file.is_file()));
+    files
+}
+
+/// The folder of tools and real programs beside the checkout.
+fn shared(workspace: &Workspace) -> PathBuf {
+    env::var_os("SHARDC_SHARED").map_or_else(|| workspace.root.join("../shared"), PathBuf::from)
+}
+
+/// The member `name` of what a program printed as JSON; the whole where there is none.
+fn json_member(json: &str, name: &str) -> Result<serde_json::Value> {
+    let value: serde_json::Value =
+        serde_json::from_str(json).with_context(|| format!("reading the times in {}", json.trim()))?;
+    Ok(value.get(name).unwrap_or(&value).clone())
+}
+
+/// Reads the seconds of each stage from JSON.
+fn seconds(value: serde_json::Value) -> Result<Seconds> {
+    serde_json::from_value(value).context("reading the times")
+}
+
+fn announce(file: &Path, runs: usize, what: &str) {
+    println!("\n{}: {what} ({runs} alternating runs each)", file.display());
+}
+
+/// Prints the median of each stage of the runs, `order` first to last, and of the sums; returns the latter.
+fn print_stages(who: &str, runs: &[Seconds], order: &[&str]) -> f64 {
+    let mut stages: Vec<&String> = runs.first().map(|run| run.keys().collect()).unwrap_or_default();
+    stages.sort_by_key(|stage| order.iter().position(|s| s == stage));
+    for stage in stages {
+        println!("  {who:<7} {stage:<24} {:>10.2} ms", milliseconds(runs, stage));
+    }
+    let all = 1e3 * median(runs.iter().map(|run| run.values().sum::<f64>()));
+    println!("  {who:<7} {:<24} {all:>10.2} ms", "all");
+    all
+}
+
+fn milliseconds(runs: &[Seconds], stage: &str) -> f64 {
+    1e3 * median(runs.iter().filter_map(|run| run.get(stage).copied()))
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    let half = values.len() / 2;
+    match values.len() {
+        0 => f64::NAN,
+        n if n % 2 == 1 => values[half],
+        _ => f64::midpoint(values[half - 1], values[half]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_the_middle() {
+        assert!(median([].into_iter()).is_nan());
+        assert_eq!(median([3.0, 1.0, 2.0].into_iter()), 2.0);
+        assert_eq!(median([4.0, 1.0, 2.0, 3.0].into_iter()), 2.5);
+    }
+}

@@ -1,0 +1,25 @@
+//! Bytecode and portable artifacts of every program of the corpus, written by jaxlib for several versions, must read as the same module
+//! as their text.
+
+use anyhow::Result;
+
+use super::ConformanceArgs;
+use xtask::{
+    process, python,
+    workspace::{Workspace, cargo},
+};
+
+/// Runs the reader's tests on all programs and versions instead of the usual sample.
+pub(super) fn run(workspace: &Workspace, args: &ConformanceArgs) -> Result<()> {
+    let python = python::with_jax(args.python.as_deref())?;
+    process::step("read jaxlib's bytecode and portable artifacts of the corpus", || {
+        process::run(
+            cargo()
+                .current_dir(&workspace.root)
+                .args(["test", "--release", "--package", "shardc-stablehlo"])
+                .args(["--test", "bytecode", "--test", "vhlo", "--", "--nocapture"])
+                .env("SHARDC_ALL", "1")
+                .env("SHARDC_PYTHON", python),
+        )
+    })
+}

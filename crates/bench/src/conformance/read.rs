@@ -1,0 +1,139 @@
+//! Every program parses, verifies, and round-trips through its pretty and generic print; programs that the peers mark with
+//! `expected-error` are rejected. JAX's programs print byte for byte as they were.
+
+use std::{collections::BTreeSet, fs, path::Path};
+
+use anyhow::{Context, Result, bail};
+use shardc_filetest::files;
+use shardc_ir::{Diagnostic, Module};
+use shardc_stablehlo::{PrintForm, PrintOptions, parse, print, render};
+
+use super::{ConformanceArgs, exceptions::Exceptions};
+use xtask::{process, workspace::Workspace};
+
+/// The expected outcome of a program.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Expected {
+    Read,
+    /// Parses, and prints as it was.
+    ReadAndPrinted,
+    Rejected,
+}
+
+/// The outcomes of a folder's programs.
+#[derive(Default)]
+struct Tally {
+    read: usize,
+    printed: usize,
+    rejected: usize,
+    /// Differences that the list expects; the next field has the unexpected ones.
+    excepted: Vec<String>,
+    failed: Vec<String>,
+    /// Lines of the list whose programs were read; the next field has those whose programs differ.
+    covered: BTreeSet<usize>,
+    used: BTreeSet<usize>,
+}
+
+pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) -> Result<()> {
+    let exceptions = Exceptions::read(&workspace.root.join("tests/conformance/read.txt"))?;
+    let mut failures = 0;
+    for folder in ["corpus/jax", "corpus/torch_xla", "conformance/stablehlo", "conformance/shardy"] {
+        let tally = process::step(&format!("read {folder}"), || check(root, folder, &exceptions, args))?;
+        let Tally { read, printed, rejected, excepted, failed, covered, used } = tally;
+        println!(
+            "   read and printed back: {read} (as they were: {printed}); rejected as they must be: {rejected}"
+        );
+        println!("   exceptions: {}, unexpected: {}", excepted.len(), failed.len());
+        for line in excepted.iter().chain(&failed) {
+            println!("   {line}");
+        }
+        // Only a run without filters can detect stale lines.
+        let stale = covered.difference(&used).filter(|_| args.filters.is_empty());
+        for &line in stale.clone() {
+            println!("   {}: listed as an exception, but there is nothing wrong", exceptions.line(line).0);
+        }
+        failures += failed.len() + stale.count();
+    }
+    if failures > 0 {
+        bail!("{failures} programs are not as expected");
+    }
+    Ok(())
+}
+
+fn check(root: &Path, folder: &str, exceptions: &Exceptions, args: &ConformanceArgs) -> Result<Tally> {
+    let dir = root.join(folder);
+    let mut tally = Tally::default();
+    for file in files(&dir, "mlir").with_context(|| format!("reading {}", dir.display()))? {
+        let path = file.strip_prefix(root).unwrap_or(&file).display().to_string();
+        if !args.wants(&path) {
+            continue;
+        }
+        let text = fs::read_to_string(&file).with_context(|| format!("reading {}", file.display()))?;
+        let as_it_was = folder.starts_with("corpus");
+        // Without this option, the separator is a comment.
+        let split = text.contains("-split-input-file");
+        let programs = if split { text.split("// -----").collect() } else { vec![&*text] };
+        for (number, program) in programs.into_iter().enumerate() {
+            let expected = match program.contains("expected-error") {
+                true => Expected::Rejected,
+                false if as_it_was => Expected::ReadAndPrinted,
+                false => Expected::Read,
+            };
+            let name = format!("{path}#{number}");
+            let exception = exceptions.find(&path, &number.to_string());
+            tally.covered.extend(exception);
+            match (one(program, expected, &name), exception) {
+                (Ok(()), _) => match expected {
+                    Expected::Read => tally.read += 1,
+                    Expected::Rejected => tally.rejected += 1,
+                    Expected::ReadAndPrinted => {
+                        tally.read += 1;
+                        tally.printed += 1;
+                    }
+                },
+                (Err(_), Some(line)) => {
+                    tally.used.insert(line);
+                    tally.excepted.push(format!("{name}: {}", exceptions.line(line).1));
+                }
+                (Err(said), None) => {
+                    let first = said.lines().next().unwrap_or_default();
+                    tally.failed.push(format!("{name}: {}", if args.verbose { &said } else { first }));
+                }
+            }
+        }
+    }
+    Ok(tally)
+}
+
+/// Checks that a program has the expected outcome; the error describes the difference.
+fn one(program: &str, expected: Expected, name: &str) -> Result<(), String> {
+    let said = |errors: &[Diagnostic], text: &str| render(errors, name, text, false);
+    let module = match (accept(program), expected) {
+        (Err(_), Expected::Rejected) => return Ok(()),
+        (Ok(_), Expected::Rejected) => return Err("accepted, though it must be rejected".to_owned()),
+        (Err(errors), _) => return Err(said(&errors, program)),
+        (Ok(module), _) => module,
+    };
+    let pretty = PrintOptions { locations: program.contains("loc("), ..PrintOptions::default() };
+    let printed = print(&module, &pretty);
+    let generic = print(&module, &PrintOptions { form: PrintForm::Generic, ..pretty });
+    for (form, text) in [("print", &printed), ("generic print", &generic)] {
+        let again =
+            accept(text).map_err(|errors| format!("its {form} is rejected: {}", said(&errors, text)))?;
+        if print(&again, &pretty) != printed {
+            return Err(format!("its {form} is read as a different program"));
+        }
+    }
+    if expected == Expected::ReadAndPrinted && printed != program {
+        let differs = printed.lines().zip(program.lines()).find(|(ours, theirs)| ours != theirs);
+        let (ours, theirs) = differs.unwrap_or(("", "(one is longer)"));
+        return Err(format!("printed differently: `{}` instead of `{}`", ours.trim(), theirs.trim()));
+    }
+    Ok(())
+}
+
+fn accept(text: &str) -> Result<Module, Vec<Diagnostic>> {
+    let module = parse(text)?;
+    shardc_ir::verify(&module)?;
+    Ok(module)
+}

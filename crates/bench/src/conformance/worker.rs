@@ -1,0 +1,126 @@
+//! Worker processes that may crash. Each line has one job or one answer in JSON; each job has a time limit.
+
+use std::{
+    fs::{self, File},
+    io::{BufRead, BufReader, Write},
+    path::PathBuf,
+    process::{Child, ChildStdin, Command, Stdio},
+    sync::mpsc::{self, Receiver, RecvTimeoutError},
+    thread,
+    time::Duration,
+};
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use xtask::{
+    process,
+    workspace::{Workspace, cargo},
+};
+
+/// The program that partitions, runs and compares on request.
+pub(super) const WORKER: &str = "conformance-worker";
+
+/// Builds a program of the tests, such as [`WORKER`], and returns its path.
+pub(super) fn build(workspace: &Workspace, program: &str, release: bool) -> Result<PathBuf> {
+    let mut command = cargo();
+    command.current_dir(&workspace.root).args(["build", "--package", "shardc-tests", "--bin", program]);
+    if release {
+        command.arg("--release");
+    }
+    process::run(&mut command)?;
+    Ok(workspace.program(release, program))
+}
+
+/// Number of a crashed process's last lines of output that are shown.
+const LAST_LINES: usize = 12;
+
+/// The outcome of a job.
+pub(super) enum Reply {
+    Answer(Value),
+    /// The process crashed or was killed at the time limit. Has its last output.
+    Lost(String),
+}
+
+/// One process at a time, which is replaced after a crash.
+pub(super) struct Worker {
+    make: Box<dyn Fn() -> Command + Send>,
+    log: PathBuf,
+    limit: Duration,
+    running: Option<Running>,
+}
+
+struct Running {
+    child: Child,
+    jobs: ChildStdin,
+    answers: Receiver<String>,
+}
+
+impl Worker {
+    /// A worker started by `make`; the standard error of its processes goes to `log`.
+    pub(super) fn new(make: impl Fn() -> Command + Send + 'static, log: PathBuf, limit: Duration) -> Worker {
+        Worker { make: Box::new(make), log, limit, running: None }
+    }
+
+    /// Runs a job.
+    pub(super) fn ask(&mut self, job: &Value) -> Result<Reply> {
+        let mut running = match self.running.take() {
+            Some(running) => running,
+            None => self.start()?,
+        };
+        let told = writeln!(running.jobs, "{job}").and_then(|()| running.jobs.flush());
+        let answer = match told {
+            Ok(()) => running.answers.recv_timeout(self.limit),
+            Err(_) => Err(RecvTimeoutError::Disconnected),
+        };
+        let how = match answer {
+            Ok(line) => {
+                let answer = serde_json::from_str(&line).with_context(|| format!("a worker said: {line}"))?;
+                self.running = Some(running);
+                return Ok(Reply::Answer(answer));
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                running.child.kill().context("ending a worker")?;
+                running.child.wait().context("waiting for a worker")?;
+                format!("took more than {} s", self.limit.as_secs())
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                format!("the process ended: {}", running.child.wait().context("waiting for a worker")?)
+            }
+        };
+        let log = fs::read(&self.log).unwrap_or_default();
+        let log = String::from_utf8_lossy(&log);
+        let lines: Vec<&str> = log.lines().collect();
+        let last = &lines[lines.len().saturating_sub(LAST_LINES)..];
+        Ok(Reply::Lost(format!("{how}\n{}", last.join("\n")).trim_end().to_owned()))
+    }
+
+    fn start(&self) -> Result<Running> {
+        let log = File::create(&self.log).with_context(|| format!("writing {}", self.log.display()))?;
+        let mut command = (self.make)();
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
+        let mut child = command.spawn().with_context(|| format!("starting {command:?}"))?;
+        let jobs = child.stdin.take().context("a worker has no input")?;
+        let output = child.stdout.take().context("a worker has no output")?;
+        let (send, answers) = mpsc::channel();
+        // Ends with the process whose output it reads.
+        thread::spawn(move || {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                if send.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        Ok(Running { child, jobs, answers })
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        if let Some(Running { mut child, jobs, .. }) = self.running.take() {
+            // The process exits when there are no more jobs.
+            drop(jobs);
+            let _ = child.wait();
+        }
+    }
+}

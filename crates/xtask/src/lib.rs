@@ -1,0 +1,19 @@
+//! Developer commands of shardc (`cargo xtask`), and what the commands of `shardc-bench` share with them.
+//!
+//! This crate does not link the compiler, so that it builds in seconds before anything else is built.
+
+#![allow(clippy::print_stdout, reason = "the output of these commands is for people")]
+
+pub mod check;
+pub mod demo;
+pub mod fuzz;
+pub mod kills;
+pub mod plugins;
+pub mod process;
+pub mod python;
+pub mod sanitize;
+mod selection;
+pub mod setup;
+mod slowest;
+pub mod sweep;
+pub mod workspace;

@@ -1,12 +1,13 @@
 //! The edges of the search graph: which collectives lead from one state to others, and their costs.
 
+use std::collections::HashMap;
+
 use indexmap::IndexSet;
 use shardc_ir::{AxisList, AxisMove, DimSharding, Mesh, MeshCollectiveKind, TensorSharding};
 use smallvec::SmallVec;
 
 use super::ReshardStep;
 use super::exchange::Exchange;
-use super::shortest::Exchanges;
 use crate::cost;
 use crate::sharding::axes::{Part, Parts, size_of, to_axes};
 
@@ -37,6 +38,9 @@ pub(super) struct PathSearch<'a> {
     /// Moves that were looked at, and cuts that were tried for slices.
     pub(super) work: usize,
 }
+
+/// What exchanges cost that were looked at, in bytes that a device sends; `None` where there is none.
+pub(super) type Exchanges = HashMap<(State, State), Option<f64>>;
 
 /// Exchanges that are planned for one path at most: each takes longer than a move.
 const MAX_EXCHANGES: usize = 32;

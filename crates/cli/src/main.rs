@@ -4,6 +4,7 @@
 #![warn(clippy::print_stderr)]
 
 mod args;
+mod checkpoints;
 mod commands;
 mod failure;
 mod job;

@@ -2,9 +2,10 @@
 
 use smallvec::SmallVec;
 
+use super::broadcast::broadcast_in_dim;
 use super::{
-    Ctx, Fail, InferError, Res, Ty, bounds::one_bounded_at_most, bounds_fit, distinct_dims, dynamic, ensure,
-    infer, quant, shape_fits, size_fits, transfer, type_fits,
+    Ctx, Fail, InferError, Res, Ty, bounds::one_bounded_at_most, bounds_fit, dynamic, ensure, infer, quant,
+    shape_fits, size_fits, transfer, type_fits,
 };
 use crate::{
     DType, DTypeClass, DYNAMIC, Dense, DynamicOp, Module, OpId, OpKind, QuantTensor, TensorType, Type,
@@ -344,25 +345,5 @@ fn known_size(cx: &Ctx<'_>, result: &TensorType, dynamic: &str) -> Res<()> {
         "{} gives {result}, whose shape is not known (stablehlo.{dynamic} takes it as an operand)",
         cx.name()
     );
-    Ok(())
-}
-
-/// Checks that `result` is a broadcast of the operand along these dimensions.
-pub(super) fn broadcast_in_dim(cx: &Ctx<'_>, dims: &[u32], result: &TensorType) -> Res<()> {
-    let operand = cx.tensor(0)?;
-    ensure!(
-        dims.len() == operand.rank() && operand.dtype == result.dtype,
-        "{} of {operand} along dimensions {dims:?} gives {result}",
-        cx.name()
-    );
-    distinct_dims(cx.name(), "dimensions", dims, result.rank())?;
-    for (i, &d) in dims.iter().enumerate() {
-        let (n, m) = (operand.shape[i], result.shape[d as usize]);
-        ensure!(
-            n == 1 || size_fits(n, m),
-            "{} of {operand} to {result}: dimension {i} of size {n} does not fit dimension {d} of size {m}",
-            cx.name()
-        );
-    }
     Ok(())
 }

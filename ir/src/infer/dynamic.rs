@@ -67,7 +67,7 @@ pub(crate) fn reshape(cx: &Ctx<'_>, result: &TensorType) -> Res<()> {
 }
 
 pub(crate) fn broadcast_in_dim(cx: &Ctx<'_>, spec: &DynamicBroadcastSpec, result: &TensorType) -> Res<()> {
-    super::check::broadcast_in_dim(cx, &spec.dims, result)?;
+    super::broadcast::broadcast_in_dim(cx, &spec.dims, result)?;
     shape_operand(cx, 1, result)?;
     let operand = cx.tensor(0)?;
     if let Some(shape) = cx.constant(1) {

@@ -6,6 +6,7 @@
 //! any.
 
 mod bounds;
+mod broadcast;
 mod check;
 mod chlo;
 mod collective;

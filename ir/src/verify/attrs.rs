@@ -1,10 +1,9 @@
 //! I16: values of attributes that are kept as text.
 
+use super::codes::ATTRIBUTE;
 use super::scan::Scan;
 use super::{Report, custom_call, interpreter};
 use crate::{Attr, DType, DotSpec, OpId, OpKind};
-
-pub(super) const CODE: &str = "SH0216";
 
 pub(super) fn check(report: &mut Report<'_>, id: OpId) {
     let module = report.module;
@@ -16,7 +15,7 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
             if let Some(text) = &spec.algorithm
                 && let Some((message, hint)) = algorithm(spec, text)
             {
-                report.hinted(CODE, id, format!("{} {message}", op.kind.name()), hint);
+                report.hinted(ATTRIBUTE, id, format!("{} {message}", op.kind.name()), hint);
             }
         }
         _ => {}
@@ -28,7 +27,7 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
         && let Some(message) = accuracy(text)
     {
         report.hinted(
-            CODE,
+            ATTRIBUTE,
             id,
             format!("the result_accuracy of {} {message}", op.kind.name()),
             Some("tolerances go with mode TOLERANCE; DEFAULT and HIGHEST have none"),

@@ -1,7 +1,7 @@
 //! I16 for `custom_call`: layouts, aliases and configuration fit the call.
 
 use super::Report;
-use super::attrs::CODE;
+use super::codes::ATTRIBUTE;
 use super::scan::Scan;
 use crate::{Attr, AttrDict, CustomCallSpec, Module, OpId, Type, TypeId};
 
@@ -14,7 +14,7 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId, spec: &CustomCallSpec) {
         .and_then(|()| aliases(module, id, &spec.props))
         .and_then(|()| config(&spec.props));
     if let Err((message, hint)) = found {
-        report.hinted(CODE, id, format!("custom_call of @{} {message}", spec.target), hint);
+        report.hinted(ATTRIBUTE, id, format!("custom_call of @{} {message}", spec.target), hint);
     }
 }
 

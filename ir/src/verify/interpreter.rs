@@ -2,7 +2,7 @@
 //! programs exist, and inputs and results have their types.
 
 use super::Report;
-use super::attrs::CODE;
+use super::codes::ATTRIBUTE;
 use crate::{Attr, Func, Module, OpId, OpKind, Type};
 
 /// The operation's name.
@@ -21,7 +21,7 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
         None => Ok(()),
     });
     if let Err(message) = found {
-        report.hinted(CODE, id, format!("{RUN_PARALLEL} {message}"), None);
+        report.hinted(ATTRIBUTE, id, format!("{RUN_PARALLEL} {message}"), None);
     }
 }
 

@@ -38,6 +38,7 @@
 
 mod aliases;
 mod attrs;
+mod codes;
 mod custom_call;
 mod edges;
 mod funcs;

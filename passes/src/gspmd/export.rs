@@ -8,9 +8,9 @@ use shardc_ir::{
 use smallvec::SmallVec;
 
 use super::collect::SHARDING;
-use super::hlo::{Devices, HloSharding, Leaf, LeafKind, ShardGroup, Subgroup, Tiling};
+use super::digits::{Digit, list_digits, positions, row_major};
+use super::hlo::{Devices, HloSharding, Leaf, LeafKind, ShardGroup, Subgroup, Tiling, to_devices};
 use super::manual::{callers_first, inputs};
-use super::tiles::{Digit, list_digits, positions, row_major, to_devices};
 use crate::analysis::regions::has_program_regions;
 use crate::sharding::axes::{Part, Parts, parts};
 

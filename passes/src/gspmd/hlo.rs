@@ -8,7 +8,7 @@ use std::fmt;
 use shardc_ir::{AxisList, AxisRef, DimSharding, Mesh};
 use smallvec::SmallVec;
 
-use super::tiles::{self, Digit};
+use super::digits::{self, Digit};
 
 /// The sharding of a value, or of each value of a tuple.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -190,10 +190,10 @@ impl Devices {
         match self {
             Devices::List(list) => list.clone(),
             Devices::Iota { reshape, perm } => {
-                let strides = tiles::row_major(reshape);
+                let strides = digits::row_major(reshape);
                 let digits: Vec<Digit> =
                     perm.iter().map(|&d| Digit { size: reshape[d], stride: strides[d] }).collect();
-                tiles::positions(&digits)
+                digits::positions(&digits)
             }
         }
     }
@@ -208,6 +208,16 @@ impl Devices {
             Devices::List(list) => list.iter().enumerate().all(|(i, &d)| i as i64 == d),
         }
     }
+}
+
+/// Returns the order of devices that digits over `0..n` count, as an iota that is reshaped and transposed.
+pub(crate) fn to_devices(digits: &[Digit]) -> Devices {
+    let mut order: Vec<usize> = (0..digits.len()).collect();
+    order.sort_unstable_by_key(|&i| (std::cmp::Reverse(digits[i].stride), std::cmp::Reverse(digits[i].size)));
+    let reshape: Vec<i64> = order.iter().map(|&i| digits[i].size).collect();
+    let perm: Vec<usize> =
+        (0..digits.len()).map(|i| order.iter().position(|&o| o == i).unwrap_or(0)).collect();
+    if digits.is_empty() { Devices::iota(1) } else { Devices::transposed(&reshape, &perm) }
 }
 
 impl Tiling {
@@ -269,7 +279,7 @@ impl Tiling {
         }
         // By digits where they exist, so that an assignment of many devices is never written out.
         if let Devices::Iota { reshape, perm: transpose } = &self.devices
-            && let Some(mut digits) = tiles::iota_digits(&self.dims, reshape, transpose)
+            && let Some(mut digits) = digits::iota_digits(&self.dims, reshape, transpose)
         {
             let mut digits: Vec<Vec<Digit>> = perm.iter().map(|&d| std::mem::take(&mut digits[d])).collect();
             // From the last dimension backwards, until as many devices are gathered as one tile has: their digits are
@@ -285,14 +295,14 @@ impl Tiling {
             tail.sort_unstable_by_key(|d| std::cmp::Reverse(d.stride));
             digits.push(tail);
             let flat: Vec<Digit> = digits.into_iter().flatten().collect();
-            return tiles::to_devices(&flat);
+            return to_devices(&flat);
         }
         let list = self.devices.list();
-        let strides = tiles::row_major(&self.dims);
+        let strides = digits::row_major(&self.dims);
         let digits: Vec<Digit> =
             perm.iter().map(|&d| Digit { size: self.dims[d], stride: strides[d] }).collect();
         let mut out: Vec<i64> =
-            tiles::positions(&digits).into_iter().filter_map(|p| list.get(p as usize).copied()).collect();
+            digits::positions(&digits).into_iter().filter_map(|p| list.get(p as usize).copied()).collect();
         if let Some(size) = sorted.and_then(|n| usize::try_from(n).ok()).filter(|&n| n > 0) {
             out.chunks_mut(size).for_each(<[i64]>::sort_unstable);
         }

@@ -117,7 +117,7 @@ fn conflict(tilings: &[&Tiling]) -> TilingConflict {
 pub(crate) fn fit_mesh(mesh: &Mesh, tilings: &[&Tiling]) -> Result<Option<Vec<i64>>, usize> {
     let unfit = |order: &Order| {
         tilings.iter().position(|tiling| {
-            let on_mesh = |digits: super::tiles::Digits| {
+            let on_mesh = |digits: super::digits::Digits| {
                 digits.iter().flatten().all(|&digit| parts_of(mesh, digit).is_some())
             };
             tiling.devices.count() != mesh.num_devices() as i64 || !digits(tiling, order).is_some_and(on_mesh)

@@ -6,6 +6,7 @@
 
 mod calls;
 mod collect;
+mod digits;
 mod export;
 pub mod hlo;
 mod import;

@@ -8,83 +8,16 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{AxisRef, EntityRef, Mesh, Module, OpId, ShardingId, TensorSharding};
 use smallvec::SmallVec;
 
+use super::conflict::{Conflict, Reason, Winner};
 use super::factors::Direction;
 use super::graph::{Boundary, Graph, NONE, Node};
 use super::manual;
 use super::projection::Projection;
-use super::provenance::{AxisRole, Cause, Recorder, Round, Subject};
+use super::provenance::{Cause, Recorder, Round};
 use super::schedule::{LEVELS, OpClass, Profile};
+use super::subjects::{AxisRole, Subject};
 use crate::rules::sharding_rule::{ShardingRule, TensorMapping};
 use crate::sharding::sub_axes::{minus, overlaps};
-
-/// An axis that one tensor of an operation has along a factor and another lacks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Conflict {
-    /// The operation; `None` for a return from the function.
-    pub op: Option<OpId>,
-    /// The part of the axis that was lost.
-    pub axis: AxisRef,
-    /// The number of elements along the factor.
-    pub size: i64,
-    /// The tensor that has the axis, and its dimension.
-    pub has: (Subject, u32),
-    /// The tensor that lacks it, and its dimension.
-    pub lacks: (Subject, u32),
-    /// Why the tensor lacks it.
-    pub reason: Reason,
-    /// Additional bytes of the tensor on each device, compared to sharding along the axis.
-    pub bytes: u64,
-}
-
-/// Why a tensor did not get an axis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Reason {
-    /// The tensor uses the axis for this other dimension.
-    Taken {
-        /// That dimension.
-        dim: u32,
-        /// Why that dimension was first.
-        winner: Winner,
-    },
-    /// The dimension is sharded along another axis.
-    OtherAxis {
-        /// That axis.
-        axis: AxisRef,
-        /// Why that axis was first.
-        winner: Winner,
-    },
-    /// An annotation closed the dimension.
-    Closed,
-    /// An annotation says that the tensor is replicated along the axis.
-    Replicated,
-    /// The tensor is unreduced along the axis.
-    Pending,
-    /// The axis does not divide the rest of the dimension.
-    DoesNotDivide,
-    /// The rule of the operation blocks propagation along this factor.
-    Blocked,
-    /// A propagation barrier blocks this direction.
-    Barrier,
-    /// The tensors are on different meshes.
-    OtherMesh,
-    /// Tensors of the operation want different axes, and this one got none of them.
-    NoAgreement,
-}
-
-/// Why one axis took precedence over another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Winner {
-    /// The tensor's own annotation has it.
-    Annotated,
-    /// User priorities: the first number is lower.
-    UserPriority(u32, u32),
-    /// It was propagated by operations of a class that is scheduled earlier.
-    OpPriority,
-    /// In this operation it came from a larger tensor, or from an earlier one of the same size.
-    LargerTensor,
-    /// It arrived first.
-    First,
-}
 
 /// A disagreement between two tensors under one rule. Tensors are named by index, so that the result is shared by all operations with that
 /// rule and those shardings.

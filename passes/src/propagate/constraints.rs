@@ -10,7 +10,7 @@ use shardc_ir::{
 };
 
 use super::flow::owns_results;
-use super::provenance::AnnotationSource;
+use super::subjects::AnnotationSource;
 use crate::sharding::access::ShardingAccess;
 
 /// The source of data flow.

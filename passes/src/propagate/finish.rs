@@ -8,7 +8,7 @@ use shardc_ir::{
 
 use super::flow::{Parents, while_args};
 use super::graph::{Graph, NONE, aliased_pairs};
-use super::provenance::Subject;
+use super::subjects::Subject;
 use crate::report::byte_size::bytes_text;
 use crate::sharding::manual;
 use crate::sharding::sub_axes::{gcd, part, pre};

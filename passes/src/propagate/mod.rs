@@ -9,6 +9,7 @@
 //! operands; afterwards every value that can have a sharding has one, closed. [`propagate_module`] is the algorithm alone, on all
 //! functions of a module.
 
+mod conflict;
 mod conflicts;
 mod constants;
 mod constraints;
@@ -26,15 +27,17 @@ mod priority;
 pub(crate) mod projection;
 mod provenance;
 mod schedule;
+mod subjects;
 
 pub(crate) use crate::sharding::sub_axes::overlaps;
-pub use conflicts::{Conflict, Reason, Winner};
+pub use conflict::{Conflict, Reason, Winner};
 pub use debug::DebugOptions;
 pub use dimension_classes::DimensionClasses;
 pub use factors::PropagationStrategy;
 pub use finish::whole_axes;
 pub use groups::check as check_groups;
-pub use provenance::{AnnotationSource, Arrival, AxisRole, Cause, Chain, Provenance, Round, Subject};
+pub use provenance::{Arrival, Cause, Chain, Provenance, Round};
+pub use subjects::{AnnotationSource, AxisRole, Subject};
 
 use shardc_ir::{Diagnostic, FuncId, Interrupt, Module, OpId, RegionId, ValueId};
 

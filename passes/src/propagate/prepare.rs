@@ -9,7 +9,8 @@ use shardc_ir::{
 use super::flow::Parents;
 use super::graph::{Graph, NONE};
 use super::groups;
-use super::provenance::{AnnotationSource, Recorder, Subject};
+use super::provenance::Recorder;
+use super::subjects::{AnnotationSource, Subject};
 
 /// Checks that every sharding fits its tensor and its mesh (SH0802). Returns which kinds of operations the function has.
 pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<Kinds, Vec<Diagnostic>> {

@@ -1,12 +1,13 @@
 //! The edges of the search graph: the collectives that lead from a state to others, and their costs.
 
+use std::collections::HashMap;
+
 use indexmap::IndexSet;
 use shardc_ir::{AxisList, AxisMove, DimSharding, Mesh, MeshCollectiveKind, TensorSharding};
 use smallvec::SmallVec;
 
 use super::ReshardStep;
 use super::exchange::Exchange;
-use super::shortest::Exchanges;
 use crate::cost;
 use crate::sharding::axes::{Part, Parts, size_of, to_axes};
 
@@ -37,6 +38,9 @@ pub(super) struct PathSearch<'a> {
     /// The number of moves that were tried, and of cuts that were tried for slices.
     pub(super) work: usize,
 }
+
+/// The costs of planned exchanges, in bytes that a device sends; `None` if there is no exchange.
+pub(super) type Exchanges = HashMap<(State, State), Option<f64>>;
 
 /// The maximum number of exchanges that are planned for one path: planning one takes longer than a move.
 const MAX_EXCHANGES: usize = 32;

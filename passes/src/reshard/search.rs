@@ -13,8 +13,8 @@ use shardc_ir::{Mesh, MeshCollectiveKind, ReductionKind, TensorSharding, TensorT
 use smallvec::SmallVec;
 
 use super::addends;
-use super::moves::{Move, PathSearch, State};
-use super::shortest::{Exchanges, Memory};
+use super::moves::{Exchanges, Move, PathSearch, State};
+use super::shortest::Memory;
 use crate::sharding::axes::{Part, Parts, hull, parts, refine, to_axes};
 
 /// One collective of a path, and the sharding after it.

@@ -1,7 +1,7 @@
 //! A* search over states for the cheapest sequence of collectives to the target.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::BinaryHeap;
 
 use indexmap::IndexMap;
 
@@ -205,6 +205,3 @@ impl PathSearch<'_> {
         found
     }
 }
-
-/// The costs of planned exchanges, in bytes that a device sends; `None` if there is no exchange.
-pub(super) type Exchanges = HashMap<(State, State), Option<f64>>;

@@ -1,8 +1,9 @@
 //! Sharding rules as users write them in a file or an option.
 
 use std::str::FromStr;
+use std::sync::Arc;
 
-use super::registry::{CallRule, CustomCall, RuleError};
+use super::registry::{CallRule, Callee, CustomCall, RuleError, RuleRegistry};
 use super::sharding_rule::ShardingRule;
 use super::text::{RuleParseError, parse_rule};
 
@@ -60,6 +61,14 @@ impl Notation {
             }
         }
         Err(first.unwrap_or_else(|| RuleError::Other("is empty".to_owned())))
+    }
+}
+
+impl RuleRegistry {
+    /// Sets the rule that a user wrote for this name, in the first of the notations that fits. A function or composite is then not
+    /// inlined.
+    pub fn write(&mut self, callee: Callee, name: &str, notations: Vec<Notation>) {
+        self.set_written(callee, name, Arc::new(move |call| Notation::first_rule(&notations, call)));
     }
 }
 

@@ -15,10 +15,9 @@ use shardc_ir::{Attr, Class, CustomCallSpec, Diagnostic, Module, OpId, OpKind, s
 use super::SHARDING_RULE_ATTR;
 use super::builder::{operand_shape, pointwise, result_shape};
 use super::letters::{self, LettersFault, Side, TensorRef};
-use super::notation::Notation;
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
-type Rule = dyn Fn(&CustomCall<'_>) -> Result<CallRule, RuleError> + Send + Sync;
+pub(super) type Rule = dyn Fn(&CustomCall<'_>) -> Result<CallRule, RuleError> + Send + Sync;
 
 /// A front end's knowledge of one of its calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -196,11 +195,10 @@ impl RuleRegistry {
         self.rules.insert((Callee::CustomCall, target.into()), Arc::new(rule));
     }
 
-    /// Sets the rule that a user wrote for this name, in the first of the notations that fits. A function or composite is then not
-    /// inlined.
-    pub fn write(&mut self, callee: Callee, name: &str, notations: Vec<Notation>) {
+    /// Sets the rule that a user wrote for this name. A function or composite is then not inlined.
+    pub(super) fn set_written(&mut self, callee: Callee, name: &str, rule: Arc<Rule>) {
         let key: (Callee, Box<str>) = (callee, name.into());
-        self.rules.insert(key.clone(), Arc::new(move |call| Notation::first_rule(&notations, call)));
+        self.rules.insert(key.clone(), rule);
         if callee != Callee::CustomCall {
             self.kept.insert(key.clone());
         }

@@ -10,10 +10,8 @@ use shardc::checkpoint::{
 };
 use shardc::statedict::{StateDict, Tensor, is_state_dict, open, open_torch, torch};
 
-use super::checkpoint::failure as checkpoint_failure;
-use super::checkpoint::place::{open as open_checkpoint, split, store};
-use super::checkpoint::reshard::matches;
 use crate::args::statedict::ConvertArgs;
+use crate::checkpoints::{failure as checkpoint_failure, matches, open as open_checkpoint, split, store};
 use crate::failure::usage;
 use crate::state_dict::{Destination, Wrapping, failure, write};
 use crate::ui::Ui;

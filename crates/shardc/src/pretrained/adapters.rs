@@ -4,8 +4,6 @@
 //! `[rank, outputs..]`, with the layers of a stack in front. Layers of a stack share one rank and one scale: lower ranks are padded with
 //! zeros, which training keeps, and `lora_B` of a layer with another scale is multiplied by the ratio of both.
 
-use std::path::Path;
-
 use indexmap::{IndexMap, IndexSet};
 use shardc_ir::Diagnostic;
 use shardc_nn::{Init, Kind, Lora, Variable};
@@ -14,38 +12,12 @@ use shardc_statedict::{StateDict, Tensor, safetensors};
 
 use super::Family;
 use super::assemble::Assembled;
+use super::files::AdapterFiles;
 use super::names::{How, module_names};
 use super::parsed::{Parsed, Role};
 use crate::Error;
 
-pub use super::written::write_adapters;
-
-/// Files of adapters.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AdapterFiles {
-    /// The bytes of `adapter_model.safetensors`.
-    pub weights: Vec<u8>,
-    /// The text of `adapter_config.json`.
-    pub config: String,
-}
-
 impl AdapterFiles {
-    /// Reads `adapter_model.safetensors` and `adapter_config.json` of a folder.
-    ///
-    /// # Errors
-    /// A file cannot be read (SH0725).
-    pub fn open(folder: &Path) -> Result<AdapterFiles, Error> {
-        let failed = |name: &str, error: std::io::Error| {
-            let text = format!("{} cannot be read: {error}", folder.join(name).display());
-            Error::from(Diagnostic::invalid("SH0725", text))
-        };
-        let (weights, config) = ("adapter_model.safetensors", "adapter_config.json");
-        Ok(AdapterFiles {
-            weights: std::fs::read(folder.join(weights)).map_err(|error| failed(weights, error))?,
-            config: std::fs::read_to_string(folder.join(config)).map_err(|error| failed(config, error))?,
-        })
-    }
-
     /// The adapters of these files, in the names of our model of the family: what
     /// [`Scope::with_lora`](crate::nn::Scope::with_lora) is given for a model that computes what the adapted model computes in PEFT.
     ///

@@ -15,6 +15,7 @@
 
 mod adapters;
 mod assemble;
+mod files;
 mod names;
 mod parsed;
 mod save;
@@ -28,9 +29,11 @@ use shardc_nn::{Init, Kind, Variable};
 use shardc_runtime::HostArray;
 use shardc_statedict::{StateDict, safetensors};
 
-pub use self::adapters::{AdapterFiles, read_adapters, write_adapters};
+pub use self::adapters::read_adapters;
 use self::assemble::Assembled;
+pub use self::files::AdapterFiles;
 pub use self::save::{save_model, write_model};
+pub use self::written::write_adapters;
 use crate::Error;
 pub use crate::lora::AdapterConfig;
 use crate::train::{State, Step};

@@ -5,7 +5,7 @@ use shardc_ir::Diagnostic;
 use shardc_nn::{Bias, Lora, Patterns, Targets};
 use shardc_statedict::StateDict;
 
-use super::adapters::AdapterFiles;
+use super::files::AdapterFiles;
 use super::names::{modules, prefix};
 use super::{Family, parse};
 use crate::Error;

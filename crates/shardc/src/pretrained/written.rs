@@ -6,7 +6,8 @@ use shardc_runtime::HostArray;
 use shardc_statedict::{StateDict, Tensor};
 
 use super::Family;
-use super::adapters::{AdapterFiles, Factor, bytes};
+use super::adapters::{Factor, bytes};
+use super::files::AdapterFiles;
 use super::names::{How, is_only, module_names, places};
 use super::parsed::{PREFIX, Role};
 use crate::Error;

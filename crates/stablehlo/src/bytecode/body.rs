@@ -6,7 +6,7 @@ use shardc_ir::Diagnostic;
 use smallvec::SmallVec;
 
 use super::attr::{AttrRef, BAttr, TypeRef};
-use super::container::{File, PROPERTIES};
+use super::file::{File, PROPERTIES};
 use super::ir::{BlockRecord, Ir, NamedAttr, OpRecord, OpRef, RegionRecord, RegionRef};
 use super::properties;
 use super::reader::{ByteCursor, section};

@@ -7,6 +7,7 @@ use shardc_ir::Diagnostic;
 
 use super::attr::{BAttr, BType, Store};
 use super::dialect::{DialectCursor, reader_of};
+use super::file::{File, OpName, PROPERTIES};
 use super::ir::Ir;
 use super::reader::{ByteCursor, section};
 use super::{MAGIC, body, vhlo};
@@ -24,9 +25,6 @@ const DIALECT_VERSIONS: u64 = 1;
 /// From this version on, the number of operation names is encoded.
 const OP_COUNT: u64 = 4;
 
-/// From this version on, inherent attributes are separate from the others.
-pub(super) const PROPERTIES: u64 = 5;
-
 /// The most table entries for which memory is reserved before they are read.
 const RESERVED: usize = 1 << 16;
 
@@ -34,28 +32,6 @@ const RESERVED: usize = 1 << 16;
 #[derive(Clone, Copy, Debug)]
 struct DialectEntry<'b> {
     name: &'b str,
-}
-
-/// An operation name that the file lists.
-#[derive(Clone, Debug)]
-pub(super) struct OpName {
-    /// Full name, with dialect.
-    pub(super) name: String,
-    /// Whether the operation is registered in the writer, which is encoded from version 5 on.
-    pub(super) registered: Option<bool>,
-}
-
-/// The decoded sections, except the operations.
-#[derive(Debug)]
-pub(super) struct File<'b> {
-    /// The version of the format.
-    pub(super) version: u64,
-    /// Attributes and types.
-    pub(super) store: Store<'b>,
-    /// Names of operations.
-    pub(super) ops: Vec<OpName>,
-    /// The encoded inherent attributes, one cursor per entry.
-    pub(super) properties: Vec<ByteCursor<'b>>,
 }
 
 type Sections<'b> = [Option<ByteCursor<'b>>; section::COUNT];

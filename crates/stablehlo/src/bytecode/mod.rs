@@ -4,7 +4,7 @@
 //! * [`container`]: the sections of a file: strings, dialects, attributes and types, properties, resources.
 //! * [`attr`]: decoded attributes and types; [`dialect`]: the table of dialects with their own encoding: [`builtin`],
 //!   [`stablehlo`], [`chlo`], [`quant`], [`sdy`], [`vhlo`].
-//! * [`ir`]: operations as records, decoded by [`body`]; [`properties`]: the encoding of inherent attributes.
+//! * [`ir`]: operations as records, decoded by [`body`] from the sections in [`file`]; [`properties`]: the encoding of inherent attributes.
 //! * [`vhlo`]: the conversion of portable artifacts to StableHLO, record by record.
 //! * [`text`]: attributes and types as text in MLIR's generic form; [`element_type`]s of constants; [`locs`].
 //! * [`plan`]: which operations become the module, and which are kept as [`generic`] text.
@@ -18,6 +18,7 @@ mod chlo;
 mod container;
 mod dialect;
 mod element_type;
+mod file;
 mod generic;
 mod ir;
 mod locs;

@@ -363,3 +363,9 @@ impl<'a> Parser<'a> {
         entries.iter().map(|named| Ok((named.name.as_ref().into(), self.carried(named)?))).collect()
     }
 }
+
+/// Removes an entry from a dictionary and returns it.
+pub(super) fn take<'a>(attrs: &mut NamedList<'a>, name: &str) -> Option<Named<'a>> {
+    let at = attrs.iter().position(|named| named.name == name)?;
+    Some(attrs.remove(at))
+}

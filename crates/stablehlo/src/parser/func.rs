@@ -7,7 +7,7 @@ use shardc_ir::{
 
 use super::Parser;
 use super::attrs::NamedList;
-use super::module::take;
+use super::attrs::take;
 use super::region::{ArgDecl, plural};
 use super::types::TypeList;
 use crate::codes;

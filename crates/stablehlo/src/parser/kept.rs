@@ -3,8 +3,7 @@
 use shardc_ir::{Enclosing, Kept, KeptKind, Module, Span};
 
 use super::Parser;
-use super::attrs::NamedList;
-use super::module::take;
+use super::attrs::{NamedList, take};
 use crate::lexer::{Cursor, Res, is_ident, is_ident_start};
 
 /// Dialects of MLIR, and VHLO. shardc keeps their operations as text, because it does not parse their syntax.

@@ -4,7 +4,7 @@ use shardc_ir::suggest::nearest;
 use shardc_ir::{Diagnostic, KeptKind, Module, Span};
 
 use super::Parser;
-use super::attrs::{Named, NamedList, given_twice};
+use super::attrs::{NamedList, given_twice, take};
 use super::kept::{KeptPlace, is_upstream};
 use super::region::ResultNames;
 use crate::codes;
@@ -262,10 +262,4 @@ impl<'a> Parser<'a> {
         self.functional_type()?;
         Ok(attrs)
     }
-}
-
-/// Removes an entry from a dictionary and returns it.
-pub(super) fn take<'a>(attrs: &mut NamedList<'a>, name: &str) -> Option<Named<'a>> {
-    let at = attrs.iter().position(|named| named.name == name)?;
-    Some(attrs.remove(at))
 }

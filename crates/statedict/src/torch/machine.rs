@@ -3,13 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use shardc_ir::DType;
-
 use super::container::Container;
 use super::globals::{Dialect, Global};
+use super::nodes::{Id, Node, Nodes, Storage};
 use super::{opcodes as op, rebuild};
 use crate::error::{ErrorKind, Result, StateDictError};
-use crate::tensor::Tensor;
 
 /// The maximum number of objects of a pickle: far more than any model has.
 const MOST_OBJECTS: usize = 4 << 20;
@@ -19,50 +17,6 @@ const PROTOCOL: u8 = 2;
 const NEWEST_PROTOCOL: u8 = 5;
 /// The maximum size of an integer in bytes.
 const INTEGER: usize = 8;
-
-/// The index of an object.
-pub(crate) type Id = u32;
-
-/// An object during unpickling. Objects refer to each other by index, so that cycles, which a pickle can create, are harmless.
-#[derive(Clone, Debug)]
-pub(crate) enum Node {
-    None,
-    Bool(bool),
-    Int(i64),
-    Float(f64),
-    Str(Arc<str>),
-    List(Vec<Id>),
-    Tuple(Vec<Id>),
-    Dict(Vec<(Id, Id)>),
-    Global(Global),
-    Storage(Storage),
-    Tensor(Tensor),
-    /// An object of a metadata class, with its arguments or attributes.
-    Object(&'static str, Id),
-}
-
-/// A storage of the container.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Storage {
-    /// `None` if the tensor specifies it.
-    pub(crate) dtype: Option<DType>,
-    /// Its start in the file, and its length, in bytes.
-    pub(crate) start: u64,
-    pub(crate) len: u64,
-}
-
-/// The objects created so far.
-pub(crate) struct Nodes(Vec<Node>);
-
-impl Nodes {
-    pub(crate) fn get(&self, id: Id) -> &Node {
-        self.0.get(id as usize).unwrap_or(&Node::None)
-    }
-
-    fn count(&self) -> usize {
-        self.0.len()
-    }
-}
 
 /// Runs the pickle of a container; returns its objects and the index of the root.
 pub(crate) fn run(container: &Container, dialect: Dialect) -> Result<(Nodes, Id)> {

@@ -8,6 +8,7 @@
 mod container;
 mod globals;
 mod machine;
+mod nodes;
 pub(crate) mod opcodes;
 mod pickle;
 mod rebuild;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use shardc_ir::DType;
 
-use super::machine::{Id, Node, Nodes};
+use super::nodes::{Id, Node, Nodes};
 use crate::error::{ErrorKind, Result, StateDictError};
 use crate::file::DataFile;
 use crate::tensor::Tensor;

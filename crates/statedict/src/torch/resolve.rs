@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::globals::Global;
-use super::machine::{Id, Node, Nodes};
+use super::nodes::{Id, Node, Nodes};
 use super::value::Value;
 use crate::error::{ErrorKind, Result, StateDictError};
 

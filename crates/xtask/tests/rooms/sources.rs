@@ -29,6 +29,8 @@ pub(crate) struct Crate {
     root: String,
     /// The modules directly below the root.
     rooms: BTreeSet<String>,
+    /// Paths of all modules from the root.
+    modules: BTreeSet<Vec<String>>,
     /// Names that the root re-exports: the room, or `None` for another crate.
     exports: BTreeMap<String, Option<String>>,
     /// Names that the root defines itself.
@@ -46,6 +48,7 @@ impl Crate {
         let mut found = Crate {
             root: root.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             rooms: BTreeSet::new(),
+            modules: BTreeSet::new(),
             exports: BTreeMap::new(),
             own: BTreeSet::new(),
             globs: Vec::new(),
@@ -84,6 +87,24 @@ impl Crate {
             }
         }
         edges
+    }
+
+    /// The edges between the children of each module, by the module's path, with the first use of each edge. A use belongs to the level at
+    /// which the two paths diverge. A path through a re-export names no module and is not an edge.
+    pub(crate) fn levels(&self) -> BTreeMap<String, BTreeMap<(&str, &str), &Use>> {
+        let mut levels: BTreeMap<String, BTreeMap<(&str, &str), &Use>> = BTreeMap::new();
+        for used in &self.uses {
+            let (module, path) = (&used.module, &used.path);
+            let common = module.iter().zip(path).take_while(|(a, b)| a == b).count();
+            if common > 0
+                && let (Some(from), Some(to)) = (module.get(common), path.get(common))
+                && self.modules.contains(&path[..=common])
+            {
+                let level = levels.entry(module[..common].join("::")).or_default();
+                level.entry((from, to)).or_insert(used);
+            }
+        }
+        levels
     }
 
     /// The room of a path from the root; `None` for a path outside of the crate.
@@ -209,6 +230,7 @@ impl Scan<'_, '_> {
         if parent.is_empty() {
             self.found.rooms.insert(name.to_owned());
         }
+        self.found.modules.insert(path.clone());
         match body {
             TokenTree::Group(group) => self.module_body(&path, group.stream()),
             _ => self.children.push(path),

@@ -8,7 +8,7 @@ use shardc_ir::{Attr, AttrDict, AxisRef, Mesh, MeshId, Module, OpId, OpKind, Val
 
 use super::{Log, Subject};
 use crate::propagate::flow::owns_results;
-use crate::propagate::provenance::AnnotationSource;
+use crate::propagate::subjects::AnnotationSource;
 
 const EDGES: &str = "sdy.propagation_edges";
 const RESULT_EDGES: &str = "sdy.result_propagation_edges";

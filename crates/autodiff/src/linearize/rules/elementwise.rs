@@ -4,10 +4,11 @@ use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LOG2_E, PI};
 
 use shardc_ir::reducer::is_identity;
 use shardc_ir::{
-    BinaryOp, Build, CompareDirection, CompareType, DType, Diagnostic, Module, OpKind, ReductionKind,
-    TensorBuild, UnaryOp, ValueId,
+    BinaryOp, Build, CompareDirection, DType, Diagnostic, Module, OpKind, ReductionKind, TensorBuild,
+    UnaryOp, ValueId,
 };
 
+use super::compare::compare;
 use super::{extreme, log_add_exp, on_tape, sum, unsupported, written_out};
 use crate::emit::Arithmetic;
 use crate::linearize::numbers::number;
@@ -256,18 +257,6 @@ fn complex_abs(at: &mut At<'_, '_>, tangent: ValueId) -> ValueId {
     let mut tape = at.tape();
     let product = tape.mul(tangent, direction);
     tape.op1(OpKind::Unary(UnaryOp::Real), &[product], ty)
-}
-
-/// Compares two tensors of one shape.
-pub(crate) fn compare(
-    e: &mut impl TensorBuild,
-    direction: CompareDirection,
-    a: ValueId,
-    b: ValueId,
-) -> ValueId {
-    let shape = e.module().shape(a).to_vec();
-    let how = e.dtype(a).and_then(CompareType::of_integers);
-    e.tensor(OpKind::Compare(direction, how), &[a, b], &shape, DType::I1)
 }
 
 /// Binary operations: the sum of the contributions of both operands.

@@ -15,7 +15,7 @@
 
 use shardc_ir::{BinaryOp, CompareDirection, OpKind, TensorBuild, UnaryOp, ValueId};
 
-use super::elementwise::compare;
+use super::compare::compare;
 use super::log_add_exp::is_same;
 use super::sum;
 use crate::emit::Arithmetic;

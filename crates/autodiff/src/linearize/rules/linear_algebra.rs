@@ -5,7 +5,7 @@ use shardc_ir::{
     Transposition, TriangularSpec, UnaryOp, ValueId,
 };
 
-use super::elementwise::compare;
+use super::compare::compare;
 use super::{on_tape, unsupported};
 use crate::emit::{Arithmetic, Emit};
 use crate::linearize::At;

@@ -3,7 +3,7 @@
 
 use shardc_ir::{BinaryOp, CompareDirection, Module, OpKind, TensorBuild, UnaryOp, ValueId};
 
-use super::elementwise::compare;
+use super::compare::compare;
 use super::sum;
 use crate::emit::Arithmetic;
 use crate::linearize::At;

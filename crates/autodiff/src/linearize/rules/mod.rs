@@ -6,6 +6,7 @@
 mod annotations;
 mod bits;
 pub(crate) mod collectives;
+mod compare;
 mod custom;
 mod elementwise;
 mod expanded;
@@ -23,7 +24,7 @@ mod shape;
 mod sorting;
 mod windows;
 
-pub(crate) use self::elementwise::compare;
+pub(crate) use self::compare::compare;
 
 use shardc_ir::reducer::reduction_of;
 use shardc_ir::{BatchNormKind, BinaryOp, Build, Diagnostic, OpKind, ReductionKind, TensorBuild, ValueId};

@@ -1,7 +1,6 @@
 //! `shardc checkpoint`
 
-pub(super) mod place;
-pub(super) mod reshard;
+mod reshard;
 mod show;
 mod source;
 
@@ -11,11 +10,10 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use shardc::checkpoint::{Checkpoint, CheckpointError, Damage, Difference, diff, items, steps};
 
-use self::place::{options, store};
 use self::source::Opened;
 use super::{consolidate, convert};
 use crate::args::checkpoint::{CheckpointArgs, CheckpointCommand, DiffArgs, PlaceArgs, VerifyCheckpointArgs};
-use crate::failure::Failure;
+use crate::checkpoints::{failure, line, options, store, try_open};
 use crate::ui::Ui;
 use crate::ui::table::{Table, bytes};
 
@@ -29,25 +27,6 @@ pub(crate) fn run(args: &CheckpointArgs, ui: &Ui) -> Result<ExitCode> {
         CheckpointCommand::Consolidate(args) => consolidate::run(args, ui),
         CheckpointCommand::Convert(args) => convert::run(args, ui),
     }
-}
-
-/// Converts an error, with its code and hint.
-pub(super) fn failure(error: CheckpointError) -> anyhow::Error {
-    let notes = match &error {
-        CheckpointError::Damaged(damages) => damages.iter().map(line).collect(),
-        _ => Vec::new(),
-    };
-    let message = match &error {
-        CheckpointError::Damaged(_) => "the checkpoint is damaged".to_owned(),
-        error => error.to_string(),
-    };
-    let (code, hint) = (error.code().to_owned(), error.hint().map(str::to_owned));
-    Failure::Runtime { code, message, notes, hint }.into()
-}
-
-/// One damage as a line of text.
-fn line(damage: &Damage) -> String {
-    format!("{} {}", damage.object, damage.what)
 }
 
 fn list(args: &PlaceArgs, ui: &Ui) -> Result<ExitCode> {
@@ -137,7 +116,7 @@ fn verify(args: &VerifyCheckpointArgs, ui: &Ui) -> Result<ExitCode> {
         let place = &args.place.place;
         check(
             place.place.clone(),
-            place::try_open(
+            try_open(
                 &place.place,
                 &options(&place.store.options)?,
                 args.place.step,

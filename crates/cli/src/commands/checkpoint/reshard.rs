@@ -8,10 +8,9 @@ use shardc::checkpoint::{Alone, Entry, Sharding, reshard};
 use shardc_ir::suggest::unknown_name_hint;
 use shardc_passes::annotations::spec::{MeshSpec, SpecError};
 
-use super::failure;
-use super::place::{options, split, store};
 use super::source::Opened;
 use crate::args::checkpoint::ReshardArgs;
+use crate::checkpoints::{failure, matches, options, split, store};
 use crate::failure::usage;
 use crate::ui::Ui;
 use crate::ui::table::bytes;
@@ -97,36 +96,4 @@ fn with_blocks(entry: &Entry, mesh: Option<&Mesh>, specs: &[(&str, Vec<Vec<Strin
     let shards: Vec<usize> = spec.iter().map(|axes| axes.iter().map(size).product()).collect();
     let sharding = Some(Sharding { mesh: mesh.clone(), spec });
     Ok(Entry { sharding, ..Entry::split(&entry.name, entry.dtype, &entry.shape, &shards) })
-}
-
-/// Whether a name matches a pattern, in which `*` matches any text.
-pub(in crate::commands) fn matches(pattern: &str, name: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
-    let parts: Vec<&str> = parts.collect();
-    let Some((last, middle)) = parts.split_last() else { return rest.is_empty() };
-    for part in middle {
-        match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
-            None => return false,
-        }
-    }
-    rest.ends_with(last)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn stars_match_any_text() {
-        for (pattern, name) in
-            [("a", "a"), ("*", ""), ("a*", "abc"), ("*c", "abc"), ("a*b*c", "axxbyc"), ("a**", "a")]
-        {
-            assert!(matches(pattern, name), "{pattern} {name}");
-        }
-        for (pattern, name) in [("a", "ab"), ("a*c", "ab"), ("a*b*c", "acb"), ("ab*b", "ab")] {
-            assert!(!matches(pattern, name), "{pattern} {name}");
-        }
-    }
 }

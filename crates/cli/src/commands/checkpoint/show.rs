@@ -6,9 +6,9 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use shardc::checkpoint::{Entry, Sharding};
 
-use super::place::options;
 use super::source::{self, Opened};
 use crate::args::checkpoint::StepPlaceArgs;
+use crate::checkpoints::options;
 use crate::ui::Ui;
 use crate::ui::table::{Table, bytes};
 

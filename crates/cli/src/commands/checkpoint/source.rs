@@ -7,7 +7,7 @@ use serde_json::json;
 use shardc::checkpoint::{Checkpoint, CheckpointError, Entry, Region, Source};
 use shardc::statedict::{StateDict, StateDictError, is_state_dict, open};
 
-use super::place;
+use crate::checkpoints;
 use crate::state_dict::failure;
 use crate::ui::Ui;
 
@@ -35,7 +35,7 @@ impl Opened {
             let dict = open(place.as_ref()).map_err(failure)?;
             return Ok(Opened::Dict(Dict { place: place.to_owned(), dict }));
         }
-        Ok(Opened::Checkpoint(Box::new(place::open(place, options, step, item)?)))
+        Ok(Opened::Checkpoint(Box::new(checkpoints::open(place, options, step, item)?)))
     }
 
     pub(super) fn source(&self) -> &dyn Source {

@@ -16,7 +16,7 @@ use super::files;
 use super::misfit::Misfit;
 use super::names::{Map, path, results};
 use crate::args::{RunArgs, StateArgs};
-use crate::commands::checkpoint::place::{open as open_checkpoint, options};
+use crate::checkpoints::{open as open_checkpoint, options};
 use crate::source::Source as Text;
 use crate::state_dict;
 

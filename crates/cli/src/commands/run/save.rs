@@ -15,8 +15,7 @@ use shardc::statedict::{StateDict, Tensor};
 
 use super::{gathered, names};
 use crate::args::StateArgs;
-use crate::commands::checkpoint::failure;
-use crate::commands::checkpoint::place::{options, split, store};
+use crate::checkpoints::{failure, options, split, store};
 use crate::failure::Failure;
 use crate::state_dict::{self, Destination, Wrapping};
 use crate::ui::Ui;

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use rustc_hash::FxHashMap;
 use shardc_ir::Diagnostic;
 
-use crate::bytecode::attr::{AttrRef, BAttr, BType, Piece, Store, TypeRef};
+use crate::bytecode::attr::{AttrRef, BAttr, BType, Piece, Store};
 use crate::bytecode::ir::OpRecord;
 use crate::codes;
 use crate::lexer::Res;
@@ -14,30 +14,19 @@ use crate::lexer::Res;
 use super::attrs::{DEFAULT_ACCURACY, MESH_AXES, NO_TOLERANCE};
 use super::join;
 use super::table::{self, Absent, Form, Prop, Row};
-
-/// The error message of a failed conversion: one sentence.
-pub(super) type Problem = String;
-
-/// The longest list of dimension numbers or sizes that may be given as a splat.
-const MAX_SPLAT: usize = 1 << 10;
-
-/// The limit on the size of new attributes: bytes per byte of the file, plus a constant.
-const MAX_GROWTH: usize = 64;
-const MIN_LIMIT: usize = 16 << 20;
+use super::values::{Budget, Problem, bool, channel, dense, int_list, is_listed, is_text, missing};
 
 /// Converts the operations of a file.
 pub(crate) struct Converter {
     /// Attributes converted so far.
     done: FxHashMap<(AttrRef, Form), AttrRef>,
-    /// The bytes that new attributes may still take.
-    left: usize,
+    budget: Budget,
 }
 
 impl Converter {
     /// Creates a converter for a file of `size` bytes.
     pub(crate) fn new(size: usize) -> Self {
-        let left = size.saturating_mul(MAX_GROWTH).saturating_add(MIN_LIMIT);
-        Converter { done: FxHashMap::default(), left }
+        Converter { done: FxHashMap::default(), budget: Budget::new(size) }
     }
 
     /// Converts the name and attributes of a `vhlo` operation. Operands, results and regions stay the same. Types are
@@ -56,26 +45,11 @@ impl Converter {
         Ok(())
     }
 
-    /// Adds a derived attribute.
-    pub(super) fn add<'b>(&mut self, store: &mut Store<'b>, attr: BAttr<'b>) -> Result<AttrRef, Problem> {
-        let size = match &attr {
-            BAttr::DenseArray { bytes, .. } => bytes.len(),
-            BAttr::Array(items) => items.len() * size_of::<AttrRef>(),
-            BAttr::Pieces(pieces) => pieces.iter().map(piece_size).sum(),
-            _ => 0,
-        };
-        self.left = self.left.saturating_sub(size + size_of::<BAttr<'_>>());
-        if self.left == 0 {
-            return Err("the attributes take too much memory for the size of the file".to_owned());
-        }
-        Ok(store.add_attr(attr))
-    }
-
     fn op<'b>(&mut self, store: &mut Store<'b>, op: &mut OpRecord<'b>, row: &Row) -> Result<(), Problem> {
         if row.props.is_empty() {
             return Ok(());
         }
-        join::join(self, store, op, &row.target)?;
+        join::join(&mut self.budget, store, op, &row.target)?;
         for prop in &row.props {
             if prop.1 != Form::Part {
                 self.prop(store, op, prop)?;
@@ -152,7 +126,7 @@ impl Converter {
                 let mut symbols = Vec::with_capacity(names.len());
                 for name in names {
                     let symbol = symbol(store, name).ok_or_else(|| wrong("an array of strings"))?;
-                    symbols.push(self.add(store, symbol)?);
+                    symbols.push(self.budget.add(store, symbol)?);
                 }
                 BAttr::Array(symbols)
             }
@@ -161,39 +135,8 @@ impl Converter {
                 None => return Ok(at),
             },
         };
-        self.add(store, made)
+        self.budget.add(store, made)
     }
-}
-
-fn piece_size(piece: &Piece<'_>) -> usize {
-    let text = if let Piece::Text(text) = piece { text.len() } else { 0 };
-    size_of::<Piece<'_>>() + text
-}
-
-/// The error for a missing attribute that VHLO always writes.
-pub(super) fn missing(name: &str) -> Problem {
-    format!("the attribute `{name}` is missing")
-}
-
-/// The text of a channel handle.
-pub(super) fn channel(handle: i64, kind: i64) -> String {
-    format!("#stablehlo.channel_handle<handle = {handle}, type = {kind}>")
-}
-
-/// The value of a boolean attribute.
-pub(super) fn bool(store: &Store<'_>, at: AttrRef) -> Option<bool> {
-    match store.attr(at) {
-        attr if is_text(attr, "true") => Some(true),
-        attr if is_text(attr, "false") => Some(false),
-        BAttr::Int { ty, .. } if matches!(store.ty(*ty), BType::Int { width: 1, .. }) => {
-            store.int(at).map(|value| value != 0)
-        }
-        _ => None,
-    }
-}
-
-fn is_text(attr: &BAttr<'_>, wanted: &str) -> bool {
-    matches!(attr, BAttr::Pieces(pieces) if matches!(&pieces[..], [Piece::Text(text)] if text == wanted))
 }
 
 fn symbol<'b>(store: &Store<'b>, at: AttrRef) -> Option<BAttr<'b>> {
@@ -217,30 +160,6 @@ fn mesh_axes<'b>(store: &mut Store<'b>, at: AttrRef) -> Option<BAttr<'b>> {
         *mesh = Piece::Attr(named);
     }
     Some(BAttr::Pieces(pieces))
-}
-
-/// The element type, number of elements and bytes of a tensor.
-fn dense<'s>(store: &'s Store<'_>, at: AttrRef) -> Option<(TypeRef, usize, &'s [u8])> {
-    let BAttr::Dense { ty, bytes } = store.attr(at) else { return None };
-    let BType::Tensor { shape, element, .. } = store.ty(*ty) else { return None };
-    let count =
-        shape.iter().try_fold(1usize, |count, &size| count.checked_mul(usize::try_from(size).ok()?))?;
-    Some((*element, count, bytes))
-}
-
-/// Whether a tensor with `count` elements is in proportion to the size of its bytes.
-fn is_listed(count: usize, bytes: &[u8]) -> bool {
-    count <= MAX_SPLAT.max(bytes.len().saturating_mul(8))
-}
-
-/// The numbers of a tensor of `i64`.
-pub(super) fn int_list(store: &Store<'_>, at: AttrRef, name: &str) -> Result<Vec<i64>, Problem> {
-    let list = || {
-        let (element, count, bytes) = dense(store, at)?;
-        let wide = matches!(store.ty(element), BType::Int { width: 64, .. });
-        if wide && is_listed(count, bytes) { store.ints(at) } else { None }
-    };
-    list().ok_or_else(|| format!("the attribute `{name}` must be a short tensor of 64-bit integers"))
 }
 
 /// The elements of a tensor of `i1`, one byte each.

@@ -7,16 +7,16 @@ use crate::bytecode::ir::OpRecord;
 use crate::bytecode::stablehlo::dot_algorithm;
 use crate::syntax::values::{ConvNumbers, push_conv, push_members};
 
-use super::convert::{self, Converter, Problem};
+use super::values::{self, Budget, Problem};
 
 /// Removes the separate attributes from the operation and adds the structured ones.
 pub(super) fn join<'b>(
-    converter: &mut Converter,
+    budget: &mut Budget,
     store: &mut Store<'b>,
     op: &mut OpRecord<'b>,
     target: &str,
 ) -> Result<(), Problem> {
-    let parts = &mut Parts { converter, store, op };
+    let parts = &mut Parts { budget, store, op };
     match target {
         "stablehlo.dot_general" => {
             let dims = parts.members(
@@ -63,7 +63,7 @@ pub(super) fn join<'b>(
         }
         "stablehlo.send" | "stablehlo.recv" => {
             let (handle, kind) = (parts.int("channel_id")?, parts.int("channel_type")?);
-            parts.add("channel_handle", BAttr::text(convert::channel(handle, kind)))?;
+            parts.add("channel_handle", BAttr::text(values::channel(handle, kind)))?;
         }
         _ => {}
     }
@@ -82,20 +82,20 @@ const CONV: [[&str; 3]; 3] = [
 ];
 
 struct Parts<'s, 'b> {
-    converter: &'s mut Converter,
+    budget: &'s mut Budget,
     store: &'s mut Store<'b>,
     op: &'s mut OpRecord<'b>,
 }
 
 impl<'b> Parts<'_, 'b> {
     fn add(&mut self, name: &'static str, attr: BAttr<'b>) -> Result<(), Problem> {
-        let at = self.converter.add(self.store, attr)?;
+        let at = self.budget.add(self.store, attr)?;
         self.op.props.push((name.into(), at));
         Ok(())
     }
 
     fn take(&mut self, name: &str) -> Result<AttrRef, Problem> {
-        self.op.take_attr(name).ok_or_else(|| convert::missing(name))
+        self.op.take_attr(name).ok_or_else(|| values::missing(name))
     }
 
     fn int(&mut self, name: &str) -> Result<i64, Problem> {
@@ -113,9 +113,9 @@ impl<'b> Parts<'_, 'b> {
     /// Takes dimension numbers. Older versions of the operation may lack them.
     fn dims(&mut self, name: &str) -> Result<Vec<u32>, Problem> {
         let list = match self.op.take_attr(name) {
-            Some(at) => convert::int_list(self.store, at, name)?,
+            Some(at) => values::int_list(self.store, at, name)?,
             None if name.contains("batching_dims") => Vec::new(),
-            None => return Err(convert::missing(name)),
+            None => return Err(values::missing(name)),
         };
         let dims: Result<Vec<u32>, _> = list.into_iter().map(u32::try_from).collect();
         dims.map_err(|_| format!("the attribute `{name}` must be a list of dimension numbers"))
@@ -182,7 +182,7 @@ impl<'b> Parts<'_, 'b> {
         let types = [ty(types[0])?, ty(types[1])?, ty(types[2])?];
         let counts = [count(counts[0])?, count(counts[1])?, count(counts[2])?];
         let imprecise =
-            imprecise.1.and_then(|at| convert::bool(store, at)).ok_or_else(|| wrong(imprecise.0))?;
+            imprecise.1.and_then(|at| values::bool(store, at)).ok_or_else(|| wrong(imprecise.0))?;
         Ok(Some(dot_algorithm(types, counts, imprecise)))
     }
 }

@@ -14,6 +14,7 @@ mod convert;
 mod join;
 mod table;
 mod types;
+mod values;
 mod version;
 
 use shardc_ir::Diagnostic;

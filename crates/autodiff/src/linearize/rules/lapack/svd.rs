@@ -74,7 +74,7 @@ pub(super) fn rule(at: &mut At<'_, '_>) -> Result<Rule, Box<Diagnostic>> {
             let eye = identity_like(&mut e, by_row);
             let (half, zero, one) = (e.number(0.5, by_row), e.number(0.0, by_row), e.number(1.0, by_row));
             let is_zero =
-                super::super::elementwise::compare(&mut e, shardc_ir::CompareDirection::EQ, by_row, zero);
+                super::super::compare::compare(&mut e, shardc_ir::CompareDirection::EQ, by_row, zero);
             let divisor = e.alike_to(shardc_ir::OpKind::Select, &[is_zero, one, by_row], by_row);
             let halves = e.mul(eye, half);
             e.div(halves, divisor)

@@ -1,13 +1,31 @@
 //! Checkpoints at places that the command line names.
 
 use anyhow::Result;
-use shardc::checkpoint::{Checkpoint, CheckpointError, Store, steps};
+use shardc::checkpoint::{Checkpoint, CheckpointError, Damage, Store, steps};
 
-use super::failure;
-use crate::failure::usage;
+use crate::failure::{Failure, usage};
+
+/// Converts an error, with its code and hint.
+pub(crate) fn failure(error: CheckpointError) -> anyhow::Error {
+    let notes = match &error {
+        CheckpointError::Damaged(damages) => damages.iter().map(line).collect(),
+        _ => Vec::new(),
+    };
+    let message = match &error {
+        CheckpointError::Damaged(_) => "the checkpoint is damaged".to_owned(),
+        error => error.to_string(),
+    };
+    let (code, hint) = (error.code().to_owned(), error.hint().map(str::to_owned));
+    Failure::Runtime { code, message, notes, hint }.into()
+}
+
+/// One damage as a line of text.
+pub(crate) fn line(damage: &Damage) -> String {
+    format!("{} {}", damage.object, damage.what)
+}
 
 /// Parses options of a store: `KEY=VALUE`.
-pub(in crate::commands) fn options(given: &[String]) -> Result<Vec<(String, String)>> {
+pub(crate) fn options(given: &[String]) -> Result<Vec<(String, String)>> {
     let pair = |text: &String| match text.split_once('=') {
         Some((key, value)) => Ok((key.to_owned(), value.to_owned())),
         None => Err(usage(format!("--store-option: {text} is not KEY=VALUE"))),
@@ -16,12 +34,12 @@ pub(in crate::commands) fn options(given: &[String]) -> Result<Vec<(String, Stri
 }
 
 /// Opens the store with this place as its root.
-pub(in crate::commands) fn store(place: &str, options: &[(String, String)]) -> Result<Store> {
+pub(crate) fn store(place: &str, options: &[(String, String)]) -> Result<Store> {
     Store::open(place, options).map_err(|error| usage(error.to_string()))
 }
 
 /// Opens the checkpoint at a place; in a folder of steps, the requested or the last step.
-pub(in crate::commands) fn open(
+pub(crate) fn open(
     place: &str,
     options: &[(String, String)],
     step: Option<u64>,
@@ -31,7 +49,7 @@ pub(in crate::commands) fn open(
 }
 
 /// Like [`open`], with an error of the checkpoint itself as the inner result.
-pub(in crate::commands) fn try_open(
+pub(crate) fn try_open(
     place: &str,
     options: &[(String, String)],
     step: Option<u64>,
@@ -57,7 +75,7 @@ pub(in crate::commands) fn try_open(
 }
 
 /// The folder and the name of a new checkpoint.
-pub(in crate::commands) fn split(to: &str) -> Result<(&str, &str)> {
+pub(crate) fn split(to: &str) -> Result<(&str, &str)> {
     let to = to.trim_end_matches('/');
     let (folder, name) = match to.rsplit_once('/') {
         None => (".", to),
@@ -71,6 +89,21 @@ pub(in crate::commands) fn split(to: &str) -> Result<(&str, &str)> {
     Ok((folder, name))
 }
 
+/// Whether a name matches a pattern, in which `*` matches any text.
+pub(crate) fn matches(pattern: &str, name: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
+    let parts: Vec<&str> = parts.collect();
+    let Some((last, middle)) = parts.split_last() else { return rest.is_empty() };
+    for part in middle {
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
 #[cfg(test)]
 mod tests {
     #[test]
@@ -82,5 +115,17 @@ mod tests {
         assert_eq!(split("s3://bucket/x"), Some(("s3://bucket", "x")));
         assert_eq!(split("s3://bucket"), None);
         assert_eq!(split("/"), None);
+    }
+
+    #[test]
+    fn stars_match_any_text() {
+        for (pattern, name) in
+            [("a", "a"), ("*", ""), ("a*", "abc"), ("*c", "abc"), ("a*b*c", "axxbyc"), ("a**", "a")]
+        {
+            assert!(super::matches(pattern, name), "{pattern} {name}");
+        }
+        for (pattern, name) in [("a", "ab"), ("a*c", "ab"), ("a*b*c", "acb"), ("ab*b", "ab")] {
+            assert!(!super::matches(pattern, name), "{pattern} {name}");
+        }
     }
 }

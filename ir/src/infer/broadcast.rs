@@ -1,0 +1,24 @@
+//! Checks of broadcasts.
+
+use super::{Ctx, Res, distinct_dims, ensure, size_fits};
+use crate::TensorType;
+
+/// Checks that `result` is a broadcast of the operand along these dimensions.
+pub(super) fn broadcast_in_dim(cx: &Ctx<'_>, dims: &[u32], result: &TensorType) -> Res<()> {
+    let operand = cx.tensor(0)?;
+    ensure!(
+        dims.len() == operand.rank() && operand.dtype == result.dtype,
+        "{} of {operand} along dimensions {dims:?} gives {result}",
+        cx.name()
+    );
+    distinct_dims(cx.name(), "dimensions", dims, result.rank())?;
+    for (i, &d) in dims.iter().enumerate() {
+        let (n, m) = (operand.shape[i], result.shape[d as usize]);
+        ensure!(
+            n == 1 || size_fits(n, m),
+            "{} of {operand} to {result}: dimension {i} of size {n} does not fit dimension {d} of size {m}",
+            cx.name()
+        );
+    }
+    Ok(())
+}

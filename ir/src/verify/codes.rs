@@ -1,0 +1,3 @@
+//! Codes that several checks report.
+
+pub(super) const ATTRIBUTE: &str = "SH0216";

@@ -1,17 +1,20 @@
-//! The text of `mhlo.sharding`, in every form that XLA's parser of HLO takes.
+//! Parser of `mhlo.sharding` text, in every form that XLA's HLO parser accepts.
 //!
 //! ```text
 //! {replicated}  {manual}  {unknown}  {unreduced}  {maximal device=3}
-//! {devices=[2,4]0,2,4,6,1,3,5,7}                         tiles, and the device of each
-//! {devices=[2,4]<=[8]}  {devices=[4,2]<=[2,4]T(1,0)}     tiles, and the devices as an iota, reshaped and transposed
+//! {devices=[2,4]0,2,4,6,1,3,5,7}                         tile dimensions, and an explicit list of devices
+//! {devices=[2,4]<=[8]}  {devices=[4,2]<=[2,4]T(1,0)}     tile dimensions, and a reshaped and transposed iota
 //! {... last_tile_dim_replicate}  {... last_tile_dims={manual, replicated}}
 //! {... shard_as 1}  {... shard_like 1}  {... metadata={...}}
 //! {mesh['x'=2,'y'=4], [{'x'}, {'y':(1)2, ?}], unreduced={'y':(2)2}}
-//! {{...}, {...}}                                         one for each value of a tuple
+//! {{...}, {...}}                                         a tuple: one sharding per element
 //! ```
 //!
-//! Stricter than XLA in one respect: devices have to be a permutation of `0..n`, with `n` the number of tiles.
-//! Metadata is skipped.
+//! Metadata is skipped. The parser is stricter than XLA's:
+//!
+//! * The devices must be a permutation of `0..n`, where `n` is the product of the tile dimensions.
+//! * Sum is the only supported reduction of unreduced values.
+//! * A mesh has at most [`MAX_DEVICES`] devices.
 
 use std::str::FromStr;
 
@@ -45,7 +48,7 @@ impl FromStr for HloSharding {
     }
 }
 
-/// One sharding; its brace was read.
+/// Parses one sharding after its opening brace.
 fn leaf(c: &mut Cursor<'_>) -> Result<Leaf, TextError> {
     if c.peek_word("mesh") || c.peek_word("maximal_mesh") {
         return Ok(Leaf { kind: LeafKind::Named(Box::new(named(c)?)), group: None });
@@ -151,7 +154,7 @@ fn tile_assignment(c: &mut Cursor<'_>) -> Result<(Vec<i64>, Devices), TextError>
     Ok((dims, Devices::List(list)))
 }
 
-/// Positive numbers whose product is a number of devices.
+/// Parses positive sizes whose product is at most [`MAX_DEVICES`].
 fn sizes(c: &mut Cursor<'_>, what: &str) -> Result<Vec<i64>, TextError> {
     let at = c.at();
     let list = c.ints(what)?;
@@ -212,7 +215,7 @@ fn tiling(
     devices: Devices,
     subgroups: SmallVec<[Subgroup; 2]>,
 ) -> Result<LeafKind, TextError> {
-    // `sizes` has bounded both products by `MAX_DEVICES`.
+    // `sizes` bounds both products by `MAX_DEVICES`.
     let (tiles, count): (i64, i64) = (dims.iter().product(), devices.count());
     if tiles != count {
         let message = format!("there are {tiles} tiles for {count} devices");
@@ -225,7 +228,7 @@ fn tiling(
     Ok(Tiling { dims, devices, subgroups }.canonical())
 }
 
-/// `mesh['x'=2], device_ids=(...), [...], ...}`; the brace is read.
+/// `mesh['x'=2], device_ids=(...), [...], ...}`, after the opening brace.
 fn named(c: &mut Cursor<'_>) -> Result<Named, TextError> {
     if c.eat_word("maximal_mesh") {
         c.expect("[")?;
@@ -385,7 +388,7 @@ pub(super) fn axis_list(c: &mut Cursor<'_>, axes: &[(Box<str>, i64)]) -> Result<
     Ok(list)
 }
 
-/// `'x'` or `'x':(1)2`; an axis may also be given by its number.
+/// `'x'` or `'x':(1)2`. The name may also be the index of an axis.
 fn axis(c: &mut Cursor<'_>, axes: &[(Box<str>, i64)]) -> Result<AxisRef, TextError> {
     let at = c.at();
     let fail = |message: String| TextError { at, message, unsupported: false };

@@ -1,24 +1,28 @@
 //! Tile assignments as mixed-radix numbers.
 //!
-//! The devices of a mesh stand at *positions* `0..n`, row-major over its axes. Along one dimension of a tile
-//! assignment the position moves by *digits*: `size` steps of `stride` each, and where a dimension is made of
-//! several axes, each is one digit. A tile assignment fits a mesh if each of its dimensions is made of digits, and
-//! the digits of all dimensions together count the positions: sorted by stride, each stride is the next one's
-//! stride times its size.
+//! The devices of a mesh have *positions* `0..n`, row-major over its axes. Along one dimension of a tile assignment,
+//! the
+//! position changes by *digits*: `size` steps of `stride` each. A dimension that several axes shard has one digit per
+//! axis. A tile assignment fits a mesh if:
+//!
+//! * each of its dimensions is a sequence of digits, and
+//! * the digits of all dimensions enumerate the positions: sorted by stride, each stride is the next smaller stride
+//!   times its size.
 
 use shardc_ir::{AxisList, Mesh};
 
 use super::hlo::{Devices, Subgroup, Tiling};
 use crate::sharding::axes::{Part, Parts, to_axes};
 
-/// A digit of a mixed-radix number: `size` positions that are `stride` apart.
+/// A digit of a mixed-radix number: `size` positions with the given `stride`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Digit {
     pub(crate) stride: i64,
     pub(crate) size: i64,
 }
 
-/// The digits of each dimension, major to minor; none of size one, and no two that are one.
+/// The digits of each dimension, major to minor. No digit has size 1, and adjacent digits that continue each other
+/// are merged.
 pub(crate) type Digits = Vec<Vec<Digit>>;
 
 /// Returns the strides of a row-major array.
@@ -30,7 +34,7 @@ pub(crate) fn row_major(shape: &[i64]) -> Vec<i64> {
     strides
 }
 
-/// Returns every position that digits count, in order, the last digit fastest.
+/// Returns every position that the digits enumerate; the last digit varies fastest.
 pub(crate) fn positions(digits: &[Digit]) -> Vec<i64> {
     let mut out = vec![0];
     for digit in digits.iter().filter(|digit| digit.size != 1) {
@@ -43,7 +47,7 @@ pub(crate) fn positions(digits: &[Digit]) -> Vec<i64> {
     out
 }
 
-/// Appends a digit, to the last one if it continues it.
+/// Appends a digit, or merges it into the last digit if it continues that one.
 fn push(digits: &mut Vec<Digit>, digit: Digit) {
     if digit.size == 1 {
         return;
@@ -56,12 +60,13 @@ fn push(digits: &mut Vec<Digit>, digit: Digit) {
     }
 }
 
-/// Returns the digits of an iota of shape `reshape`, transposed by `perm` and then cut into `dims`. `None` where a cut
-/// falls inside of a digit. Takes time in the number of dimensions, not of devices.
+/// Returns the digits of an iota of shape `reshape` that is transposed by `perm` and reshaped to `dims`. Returns
+/// `None` if
+/// a dimension boundary splits a digit unevenly. Runs in time linear in the number of dimensions, not of devices.
 pub(crate) fn iota_digits(dims: &[i64], reshape: &[i64], perm: &[usize]) -> Option<Digits> {
     let strides = row_major(reshape);
-    // A stack from major to minor: on top what is left of the digit that is being cut.
-    // `[8]<=[2,4]T(1,0)` is 0,4,1,5,2,6,3,7: a digit of 2 with stride 4 runs fastest, and above it one of 4 with
+    // A stack from major to minor; the top is the rest of the digit that is being split.
+    // `[8]<=[2,4]T(1,0)` is 0,4,1,5,2,6,3,7: the minor digit has size 2 and stride 4, the major digit size 4 and
     // stride 1.
     let mut rest: Vec<Digit> = perm
         .iter()
@@ -79,7 +84,7 @@ pub(crate) fn iota_digits(dims: &[i64], reshape: &[i64], perm: &[usize]) -> Opti
             if left % digit.size == 0 {
                 minor_first.push(digit);
                 left /= digit.size;
-            // The dimension ends inside of a digit, and takes its minor part; the major part goes back for the next
+            // The dimension ends inside a digit. It takes the minor part; the major part is left for the next
             // dimension.
             } else if digit.size % left == 0 {
                 minor_first.push(Digit { size: left, stride: digit.stride });
@@ -96,7 +101,7 @@ pub(crate) fn iota_digits(dims: &[i64], reshape: &[i64], perm: &[usize]) -> Opti
     rest.iter().all(|digit| digit.size == 1).then_some(out)
 }
 
-/// Returns the digits of positions listed one by one. The order within the last `subgroups` dimensions does not matter.
+/// Returns the digits of an explicit list of positions. The order within the last `subgroups` dimensions is ignored.
 pub(crate) fn list_digits(dims: &[i64], mut list: Vec<i64>, subgroups: usize) -> Option<Digits> {
     let sizes: Vec<usize> = dims.iter().map(|&n| usize::try_from(n).ok()).collect::<Option<_>>()?;
     if sizes.iter().product::<usize>() != list.len() {
@@ -105,25 +110,26 @@ pub(crate) fn list_digits(dims: &[i64], mut list: Vec<i64>, subgroups: usize) ->
     if subgroups > 0
         && let Some(&size) = sizes.last().filter(|&&n| n > 0)
     {
-        // Devices that hold one tile are a set. Text written by hand lists them in any order.
+        // Devices that hold the same tile are a set. Hand-written text lists them in any order.
         list.chunks_mut(size).for_each(<[i64]>::sort_unstable);
     }
     let strides = row_major(dims);
     let mut order: Vec<Vec<usize>> = sizes.iter().map(|&n| (0..n).collect()).collect();
-    // Coordinates of other subgroups have no order either: that of their first devices gives digits, if any does.
+    // The other subgroups are unordered too: they are sorted by their first devices, which gives digits if any order
+    // does.
     for dim in dims.len().saturating_sub(subgroups)..dims.len().saturating_sub(1) {
         order[dim].sort_unstable_by_key(|&i| list.get(i * strides[dim] as usize).copied());
     }
     let first: usize =
         order.iter().zip(&strides).map(|(o, &s)| o.first().map_or(0, |i| i * s as usize)).sum();
-    // Digits count from 0, so that the first device of all is at position 0.
+    // Digits start at 0, so the first device must have position 0.
     if list.get(first) != Some(&0) {
         return None;
     }
     let mut out = Digits::with_capacity(dims.len());
     for (dim, &size) in sizes.iter().enumerate() {
-        // Each dimension is read along a line through position 0 alone. That the whole list follows is checked at the end,
-        // which is linear; looking for digits everywhere would not be.
+        // Read each dimension only along the line through position 0. The check of the whole list at the end keeps
+        // this linear.
         let along = |i: usize| -> Option<i64> {
             let start = order[dim].first()? * strides[dim] as usize;
             list.get(first - start + order[dim].get(i)? * strides[dim] as usize).copied()
@@ -136,9 +142,9 @@ pub(crate) fn list_digits(dims: &[i64], mut list: Vec<i64>, subgroups: usize) ->
             while done * next < size && along(done * next)? == stride * next as i64 {
                 next += 1;
             }
-            // The run ends where a digit ends; the dimension has to be a whole number of them.
-            // A run that reaches the end is all that is left of the dimension; if that is no whole number of steps,
-            // the check below refuses it.
+            // A run ends where a digit ends, and the dimension must be a whole number of runs. A run that reaches the
+            // end is the
+            // rest of the dimension; if that is not a whole number of steps, the check below rejects it.
             let run = if done * next >= size { size / done } else { next };
             if size % (done * run) != 0 || stride <= 0 {
                 return None;
@@ -152,7 +158,7 @@ pub(crate) fn list_digits(dims: &[i64], mut list: Vec<i64>, subgroups: usize) ->
         }
         out.push(digits);
     }
-    // The digits are right if they give the whole list.
+    // The digits are correct if they enumerate the whole list.
     let flat: Vec<Digit> = out.iter().flatten().copied().collect();
     let mut places = vec![0usize];
     for dim in (0..dims.len()).filter(|&dim| dims[dim] != 1) {
@@ -169,7 +175,7 @@ pub(crate) fn list_digits(dims: &[i64], mut list: Vec<i64>, subgroups: usize) ->
     same.then_some(out)
 }
 
-/// Returns the order of devices that digits over `0..n` count, as an iota that is reshaped and transposed.
+/// Returns the device order that digits over `0..n` enumerate, as a reshaped and transposed iota.
 pub(crate) fn to_devices(digits: &[Digit]) -> Devices {
     let mut order: Vec<usize> = (0..digits.len()).collect();
     order.sort_unstable_by_key(|&i| (std::cmp::Reverse(digits[i].stride), std::cmp::Reverse(digits[i].size)));
@@ -179,15 +185,15 @@ pub(crate) fn to_devices(digits: &[Digit]) -> Devices {
     if digits.is_empty() { Devices::iota(1) } else { Devices::transposed(&reshape, &perm) }
 }
 
-/// The position of each device of a mesh. `None` stands for positions that are device numbers.
+/// The position of each device of a mesh. `None` means that each position equals the device number.
 #[derive(Clone, Debug)]
 pub(crate) struct Order(Option<Vec<i64>>);
 
 impl Order {
-    /// Positions and devices are the same.
+    /// The position of each device is its number.
     pub(crate) const IOTA: Order = Order(None);
 
-    /// Inverts the list of the device at each position; `None` if it is no permutation.
+    /// Inverts a list that gives the device at each position. Returns `None` if the list is not a permutation.
     pub(crate) fn of(devices: &[i64]) -> Option<Order> {
         let mut positions = vec![-1; devices.len()];
         for (position, &device) in devices.iter().enumerate() {
@@ -201,8 +207,9 @@ impl Order {
     }
 }
 
-/// Returns the digits of a tile assignment on devices in this order. Within a subgroup, the order of digits has no meaning:
-/// they are from major to minor.
+/// Returns the digits of a tile assignment for this device order. The order of digits within a subgroup has no
+/// meaning,
+/// so they are sorted from major to minor.
 pub(crate) fn digits(tiling: &Tiling, order: &Order) -> Option<Digits> {
     let mut out = match (&tiling.devices, &order.0) {
         (Devices::Iota { reshape, perm }, None) => iota_digits(&tiling.dims, reshape, perm)?,
@@ -228,8 +235,9 @@ pub(crate) fn digits(tiling: &Tiling, order: &Order) -> Option<Digits> {
     Some(out)
 }
 
-/// Returns the axes of a mesh that a digit is made of, major to minor. `None` where it begins or ends inside of an axis at
-/// a place that does not divide it.
+/// Returns the (sub-)axes of a mesh that form a digit, major to minor. Returns `None` if the digit starts or ends
+/// inside an
+/// axis at a boundary that does not divide it.
 pub(crate) fn parts_of(mesh: &Mesh, digit: Digit) -> Option<Parts> {
     let (mut high, low) = (digit.stride.checked_mul(digit.size)?, digit.stride);
     let mut parts = Parts::new();
@@ -240,8 +248,9 @@ pub(crate) fn parts_of(mesh: &Mesh, digit: Digit) -> Option<Parts> {
             continue;
         }
         let (from, to) = (low.max(stride), high.min(end));
-        // An axis of 6 cannot be cut at 4, and a digit that goes on beyond the axis must have had its upper part
-        // taken by the axis before.
+        // An axis of 6 cannot be split at 4. If a digit extends beyond this axis, the preceding axis must have
+        // covered its
+        // upper part.
         if end % to != 0 || to % from != 0 || from % stride != 0 || high != to {
             return None;
         }
@@ -255,7 +264,7 @@ pub(crate) fn parts_of(mesh: &Mesh, digit: Digit) -> Option<Parts> {
     (high == low).then_some(parts)
 }
 
-/// Returns the axes that a list of digits is made of.
+/// Returns the axes that a list of digits consists of.
 pub(crate) fn axes_of(mesh: &Mesh, digits: &[Digit]) -> Option<AxisList> {
     let mut parts = Parts::new();
     for &digit in digits {

@@ -1,4 +1,4 @@
-//! Custom calls that stand for shardings.
+//! Import of custom calls that carry shardings.
 
 use shardc_ir::{
     AttrDict, Build, Diagnostic, FuncId, OpId, OpKind, PackedOption, PropagationDirection, TensorSharding,
@@ -22,7 +22,7 @@ impl Import<'_> {
         }
     }
 
-    /// The one sharding of a call, and the dimensions that it leaves open.
+    /// Returns the sharding of a call with one value, and its open dimensions.
     fn of_call(&mut self, op: OpId, text: &str) -> Result<(Leaf, Vec<i64>), Box<Diagnostic>> {
         let span = self.rw.module.ops[op].span;
         let leaf = match self.texts.get(text).map(|found| &found.sharding) {
@@ -114,8 +114,9 @@ impl Import<'_> {
             let message = format!("@{target} has no mhlo.sharding");
             return Err(Box::new(Diagnostic::invalid("SH0347", message).at(span)));
         };
-        // The call has one sharding, of the side that it names: on the way in the local one, with its manual
-        // subgroups; on the way out the whole one. The other side's is found from the value.
+        // The call gives the sharding of one side: the local one, with its manual subgroups, on entry; the global one
+        // on exit.
+        // The sharding of the other side comes from the value.
         let enters = target == "SPMDFullToShardShape";
         let (leaf, open) = self.of_call(op, text)?;
         let value = if enters { operand } else { result };
@@ -145,7 +146,7 @@ impl Import<'_> {
         Ok(())
     }
 
-    /// Calls of Shardy's that pass through XLA.
+    /// Imports Shardy's custom calls from a round trip through XLA.
     pub(super) fn shardy_call(
         &mut self,
         op: OpId,
@@ -208,7 +209,7 @@ impl Import<'_> {
             "xla.sdy.PropagationBarrier" => {
                 self.unary(op, target)?;
                 let text = attr(sdy_text::DIRECTION)?;
-                // Shardy writes the number of its enumeration; older texts have the word.
+                // Shardy writes the index of the enumerator; older texts have its name.
                 let numbered = |number| PropagationDirection::ALL.get(usize::try_from(number).ok()?).copied();
                 let direction = match sdy_text::integer(text) {
                     Ok(number) => numbered(number),
@@ -229,7 +230,7 @@ impl Import<'_> {
         Ok(())
     }
 
-    /// The sharding of a value that a function returns; other users see it as a wish.
+    /// Sets the sharding of a function result. Other users get an open constraint.
     fn func_result(
         &mut self,
         op: OpId,
@@ -239,7 +240,7 @@ impl Import<'_> {
     ) {
         let count = self.rw.module.funcs[func].results.len();
         let id = self.rw.module.shardings.intern(sharding.clone());
-        // The table is from before the rewriting, which leaves operands as they are.
+        // The table of uses predates the rewriting, which does not change operands.
         let mut elsewhere = false;
         for &(user, i) in self.uses.of(result) {
             if self.terminator == Some(user) {
@@ -252,8 +253,9 @@ impl Import<'_> {
                 elsewhere = true;
             }
         }
-        // As a wish, since Shardy's call is about the function's result alone: a closed constraint would bind the
-        // readers inside too.
+        // The constraint is open because Shardy's call applies only to the function's result: a closed one would also
+        // bind the
+        // users inside.
         if elsewhere {
             let mut open = sharding;
             for dim in &mut open.dims {

@@ -1,10 +1,8 @@
 //! Names of a program's arguments and results, and their resolution.
 //!
 //! An argument is `arg0`, `%arg0` or `0`; a result is `res0`, `result0` or `out0`. Both may also have a name from the
-//! front
-//! end: `params['w']`. A name is resolved first as a position, then as a front-end name, and last as the SSA name of
-//! an
-//! argument in the program's text: `x` or `%x`.
+//! front end: `params['w']`. A name is resolved first as a position, then as a front-end name, and last as the SSA
+//! name of an argument in the program's text: `x` or `%x`.
 
 use std::fmt;
 
@@ -101,8 +99,7 @@ impl Names {
     }
 
     /// Resolves `text` to arguments: the one with this name, else all whose names continue it with a character that
-    /// is neither
-    /// a letter nor a digit. For example, `params` matches `params['w']` and `params.b`.
+    /// is neither a letter nor a digit. For example, `params` matches `params['w']` and `params.b`.
     ///
     /// # Errors
     /// No argument matches, or `text` names a result (SH0333). The error suggests similar names.
@@ -159,8 +156,7 @@ impl Names {
     }
 
     /// Resolves `pattern`, in which `*` matches any text. Returns the matching arguments. Returns the matching
-    /// results if
-    /// there are no such arguments or the pattern begins like a result (`res*`).
+    /// results if there are no such arguments or the pattern begins like a result (`res*`).
     ///
     /// # Errors
     /// Fails as [`Names::find`] does.
@@ -279,8 +275,7 @@ fn glob(pattern: &str, text: &str) -> bool {
         }
     }
     // `rest` is what the leftmost matches of all preceding parts leave. No match leaves a longer rest, so no
-    // backtracking is
-    // needed, and `a*a` does not match `a`.
+    // backtracking is needed, and `a*a` does not match `a`.
     rest.ends_with(last)
 }
 

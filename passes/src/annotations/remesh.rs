@@ -1,12 +1,10 @@
 //! Replacement of a program's mesh: the same axes with other sizes, in another order, or among more axes.
 //!
 //! Shardings name axes, not sizes, so they remain valid. Only the body of a manual computation depends on the sizes
-//! of its
-//! mesh, and prevents the replacement.
+//! of its mesh, and prevents the replacement.
 //!
 //! **Invariant.** The axes of the module's mesh keep their numbers. If the new mesh has them in another order, the
-//! device
-//! order of the result expresses this.
+//! device order of the result expresses this.
 
 use shardc_ir::discardable::NUM_PARTITIONS;
 use shardc_ir::suggest::nearest;
@@ -27,8 +25,7 @@ pub(crate) enum Match {
 }
 
 /// Replaces the mesh of a module by `mesh`, which must have its axes, matched by name. Additional axes shard nothing
-/// until
-/// propagation uses them. Does nothing if the module already has this mesh.
+/// until propagation uses them. Does nothing if the module already has this mesh.
 ///
 /// # Errors
 /// * The module has no mesh or several (`SH0339`).

@@ -115,8 +115,7 @@ impl Import<'_> {
             return Err(Box::new(Diagnostic::invalid("SH0347", message).at(span)));
         };
         // The call gives the sharding of one side: the local one, with its manual subgroups, on entry; the global one
-        // on exit.
-        // The sharding of the other side comes from the value.
+        // on exit. The sharding of the other side comes from the value.
         let enters = target == "SPMDFullToShardShape";
         let (leaf, open) = self.of_call(op, text)?;
         let value = if enters { operand } else { result };
@@ -254,8 +253,7 @@ impl Import<'_> {
             }
         }
         // The constraint is open because Shardy's call applies only to the function's result: a closed one would also
-        // bind the
-        // users inside.
+        // bind the users inside.
         if elsewhere {
             let mut open = sharding;
             for dim in &mut open.dims {

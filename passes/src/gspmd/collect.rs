@@ -173,8 +173,7 @@ fn leaves(sharding: &HloSharding) -> &[Leaf] {
 /// * else the coarsest mesh that all tiles fit.
 ///
 /// If that is not the given mesh, also returns how the given mesh will replace it. With `round_trip`, the shardings
-/// are
-/// Shardy's and name their meshes.
+/// are Shardy's and name their meshes.
 pub(super) fn home(
     module: &mut Module,
     texts: &Texts,

@@ -103,8 +103,7 @@ fn unused(mesh: &Mesh, mut used: Vec<Part>) -> Parts {
 /// A program that has no mesh but a device count (a partitioned program) is unchanged.
 ///
 /// GSPMD cannot represent priorities, explicitly replicated axes, propagation barriers, and open dimensions except
-/// those
-/// of constraints; these are dropped.
+/// those of constraints; these are dropped.
 ///
 /// # Errors
 /// The shardings are on meshes with different numbers of devices (`SH0348`), or calls of one function have different
@@ -367,8 +366,8 @@ impl Export<'_> {
 }
 
 /// Whether XLA's form of the loop carries the same values. XLA also carries values captured from outside, and
-/// captures
-/// carried values that do not change. The sharding of the loop's tuple would then have the wrong number of elements.
+/// captures carried values that do not change. The sharding of the loop's tuple would then have the wrong number of
+/// elements.
 fn keeps_its_values(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let Some(&body) = data.regions.get(1) else { return true };

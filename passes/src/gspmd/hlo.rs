@@ -149,8 +149,8 @@ impl Devices {
     /// `reshape` transposed by `perm`, in its shortest form.
     #[must_use]
     pub fn transposed(reshape: &[i64], perm: &[usize]) -> Self {
-        // XLA's canonical form: drop dimensions of size 1, and merge dimensions that stay adjacent.
-        // `[1,4,2]T(0,1,2)` is `[8]`, and `[2,2,2]T(2,0,1)` is `[4,2]T(1,0)`: 0 and 1 stay adjacent.
+        // XLA's canonical form: drop dimensions of size 1, and merge dimensions that stay adjacent. `[1,4,2]T(0,1,2)`
+        // is `[8]`, and `[2,2,2]T(2,0,1)` is `[4,2]T(1,0)`: 0 and 1 stay adjacent.
         let kept: Vec<usize> =
             perm.iter().copied().filter(|&d| reshape.get(d).is_some_and(|&n| n != 1)).collect();
         let mut runs: Vec<(usize, i64)> = Vec::new();

@@ -24,12 +24,11 @@ use super::to_axes::{MeshPlacement, Placed};
 use crate::annotations::remesh;
 
 /// Imports every annotation of a program. Afterwards no `mhlo.sharding`, no `xla.sdy.*` attribute and no sharding
-/// custom
-/// call is left, and calls in manual computations are inlined. A program without such annotations is unchanged.
+/// custom call is left, and calls in manual computations are inlined. A program without such annotations is
+/// unchanged.
 ///
 /// `mesh` is the mesh to import onto; if it is `None`, a mesh is inferred. If the tiles do not fit `mesh`, it
-/// replaces the
-/// inferred mesh axis by axis ([`remesh`]).
+/// replaces the inferred mesh axis by axis ([`remesh`]).
 ///
 /// Returns warnings.
 ///
@@ -102,8 +101,7 @@ pub(super) struct Crossing {
     /// Whether the call converts global values to local ones.
     pub(super) enters: bool,
     /// Axes that are manual on the inner side, including those of the outer side. `None` if the call gives only the
-    /// added
-    /// axes.
+    /// added axes.
     pub(super) inner: Option<AxisList>,
     /// Axes that are manual on the outer side; `None` in the same case.
     pub(super) outer: Option<AxisList>,

@@ -1,13 +1,11 @@
 //! Inference of the mesh for all tile assignments of a program.
 //!
 //! Each assignment gives strides at which its digits ([`super::tiles`]) end. If the strides of all assignments,
-//! sorted,
-//! divide one another, they split the positions into axes. Only these splits are made, so the mesh has as few axes as
-//! possible.
+//! sorted, divide one another, they split the positions into axes. Only these splits are made, so the mesh has as few
+//! axes as possible.
 //!
 //! The devices are in numeric order if that fits, otherwise in the order of one of the assignments. (If any mesh
-//! fits, one
-//! fits whose devices are in the order of an assignment that distinguishes all of them.)
+//! fits, one fits whose devices are in the order of an assignment that distinguishes all of them.)
 
 use shardc_ir::Mesh;
 
@@ -89,8 +87,7 @@ fn fit(tilings: &[&Tiling]) -> Option<InferredMesh> {
 }
 
 /// Returns the assignments whose device order is tried: all, up to a total of [`MAX_STEPS`] elements. Each trial
-/// visits
-/// every element of every assignment, so trying all is quadratic.
+/// visits every element of every assignment, so trying all is quadratic.
 fn candidates<'t>(tilings: &'t [&'t Tiling]) -> impl Iterator<Item = &'t Tiling> {
     let devices = tilings.first().map_or(1, |t| usize::try_from(t.devices.count()).unwrap_or(usize::MAX));
     let each = devices.saturating_mul(tilings.len()).max(1);
@@ -101,8 +98,7 @@ fn candidates<'t>(tilings: &'t [&'t Tiling]) -> impl Iterator<Item = &'t Tiling>
 fn conflict(tilings: &[&Tiling]) -> TilingConflict {
     let fits = |n: usize| fit(&tilings[..n]).is_some();
     // Bisection works because adding assignments never resolves a conflict. One assignment alone always has a mesh:
-    // some
-    // order of its devices makes it an iota.
+    // some order of its devices makes it an iota.
     let (mut low, mut high) = (1, tilings.len());
     while high - low > 1 {
         let middle = usize::midpoint(low, high);
@@ -114,8 +110,7 @@ fn conflict(tilings: &[&Tiling]) -> TilingConflict {
 }
 
 /// Whether all assignments fit a given mesh, and with which device order. This is the order of the mesh if it has
-/// one;
-/// otherwise numeric order, or the order of one of the assignments.
+/// one; otherwise numeric order, or the order of one of the assignments.
 ///
 /// # Errors
 /// The index of an assignment that does not fit.

@@ -1,10 +1,8 @@
 //! Import and export of GSPMD sharding annotations.
 //!
 //! XLA's GSPMD partitioner describes a sharding by a tile assignment: the number of tiles per dimension, and the
-//! device
-//! of each tile (`mhlo.sharding = "{devices=[4,2]<=[8]}"`, [`hlo::HloSharding`]). [`import_gspmd`] infers the mesh
-//! and
-//! converts every annotation to an axis-based sharding, as if the program had been annotated for Shardy.
+//! device of each tile (`mhlo.sharding = "{devices=[4,2]<=[8]}"`, [`hlo::HloSharding`]). [`import_gspmd`] infers the
+//! mesh and converts every annotation to an axis-based sharding, as if the program had been annotated for Shardy.
 //! [`export_gspmd`] is the inverse.
 
 mod calls;

@@ -1,9 +1,8 @@
 //! Tile assignments as mixed-radix numbers.
 //!
 //! The devices of a mesh have *positions* `0..n`, row-major over its axes. Along one dimension of a tile assignment,
-//! the
-//! position changes by *digits*: `size` steps of `stride` each. A dimension that several axes shard has one digit per
-//! axis. A tile assignment fits a mesh if:
+//! the position changes by *digits*: `size` steps of `stride` each. A dimension that several axes shard has one digit
+//! per axis. A tile assignment fits a mesh if:
 //!
 //! * each of its dimensions is a sequence of digits, and
 //! * the digits of all dimensions enumerate the positions: sorted by stride, each stride is the next smaller stride
@@ -61,13 +60,12 @@ fn push(digits: &mut Vec<Digit>, digit: Digit) {
 }
 
 /// Returns the digits of an iota of shape `reshape` that is transposed by `perm` and reshaped to `dims`. Returns
-/// `None` if
-/// a dimension boundary splits a digit unevenly. Runs in time linear in the number of dimensions, not of devices.
+/// `None` if a dimension boundary splits a digit unevenly. Runs in time linear in the number of dimensions, not of
+/// devices.
 pub(crate) fn iota_digits(dims: &[i64], reshape: &[i64], perm: &[usize]) -> Option<Digits> {
     let strides = row_major(reshape);
-    // A stack from major to minor; the top is the rest of the digit that is being split.
-    // `[8]<=[2,4]T(1,0)` is 0,4,1,5,2,6,3,7: the minor digit has size 2 and stride 4, the major digit size 4 and
-    // stride 1.
+    // A stack from major to minor; the top is the rest of the digit that is being split. `[8]<=[2,4]T(1,0)` is
+    // 0,4,1,5,2,6,3,7: the minor digit has size 2 and stride 4, the major digit size 4 and stride 1.
     let mut rest: Vec<Digit> = perm
         .iter()
         .map(|&d| Some(Digit { size: *reshape.get(d)?, stride: *strides.get(d)? }))
@@ -143,8 +141,7 @@ pub(crate) fn list_digits(dims: &[i64], mut list: Vec<i64>, subgroups: usize) ->
                 next += 1;
             }
             // A run ends where a digit ends, and the dimension must be a whole number of runs. A run that reaches the
-            // end is the
-            // rest of the dimension; if that is not a whole number of steps, the check below rejects it.
+            // end is the rest of the dimension; if that is not a whole number of steps, the check below rejects it.
             let run = if done * next >= size { size / done } else { next };
             if size % (done * run) != 0 || stride <= 0 {
                 return None;
@@ -208,8 +205,7 @@ impl Order {
 }
 
 /// Returns the digits of a tile assignment for this device order. The order of digits within a subgroup has no
-/// meaning,
-/// so they are sorted from major to minor.
+/// meaning, so they are sorted from major to minor.
 pub(crate) fn digits(tiling: &Tiling, order: &Order) -> Option<Digits> {
     let mut out = match (&tiling.devices, &order.0) {
         (Devices::Iota { reshape, perm }, None) => iota_digits(&tiling.dims, reshape, perm)?,
@@ -236,8 +232,7 @@ pub(crate) fn digits(tiling: &Tiling, order: &Order) -> Option<Digits> {
 }
 
 /// Returns the (sub-)axes of a mesh that form a digit, major to minor. Returns `None` if the digit starts or ends
-/// inside an
-/// axis at a boundary that does not divide it.
+/// inside an axis at a boundary that does not divide it.
 pub(crate) fn parts_of(mesh: &Mesh, digit: Digit) -> Option<Parts> {
     let (mut high, low) = (digit.stride.checked_mul(digit.size)?, digit.stride);
     let mut parts = Parts::new();
@@ -249,8 +244,7 @@ pub(crate) fn parts_of(mesh: &Mesh, digit: Digit) -> Option<Parts> {
         }
         let (from, to) = (low.max(stride), high.min(end));
         // An axis of 6 cannot be split at 4. If a digit extends beyond this axis, the preceding axis must have
-        // covered its
-        // upper part.
+        // covered its upper part.
         if end % to != 0 || to % from != 0 || from % stride != 0 || high != to {
             return None;
         }

@@ -6,10 +6,8 @@ use super::Scope;
 use crate::sharding::axes::{parts, size_of, to_axes};
 
 /// Removes from `sharding` the free axes that do not evenly divide each manual coordinate's block of a value of this
-/// shape.
-/// Otherwise the two sides disagree on the blocks. For example, take 12 rows over 2 manual and 4 free devices. One
-/// side has
-/// blocks of two rows at 0, 2, 4, ..., the other at 0, 2, 4, 6, 6, 8, ...
+/// shape. Otherwise the two sides disagree on the blocks. For example, take 12 rows over 2 manual and 4 free devices.
+/// One side has blocks of two rows at 0, 2, 4, ..., the other at 0, 2, 4, 6, 6, 8, ...
 pub(crate) fn boundary_that_divides(
     mesh: &Mesh,
     body: &Scope,

@@ -31,8 +31,7 @@ impl ManualCoordinates {
     }
 
     /// Returns the coordinates of the body of a nested computation. Those of one outer coordinate are contiguous,
-    /// since inner
-    /// axes are minor.
+    /// since inner axes are minor.
     pub(super) fn enter(&self, spec: &ManualSpec) -> ManualCoordinates {
         ManualCoordinates::new(self.mesh.clone(), self.scope.enter(&self.mesh, spec))
     }

@@ -1,8 +1,7 @@
 //! A manual computation on a mesh whose device order differs from that of the mesh used by planning.
 //!
 //! The body refers to devices of its own mesh. Its replica groups are renumbered, and `partition_id` returns the
-//! number of
-//! the device at the same position of that mesh.
+//! number of the device at the same position of that mesh.
 
 use shardc_ir::{
     Build, Channel, DType, Dense, Diagnostic, Mesh, MeshId, Module, OpId, OpKind, Rewriter, TensorSharding,

@@ -1,8 +1,7 @@
 //! Replica groups of the program's own collectives.
 //!
 //! The program has many partitions and one replica, as `jax.shard_map` writes it. The partitions are the devices of
-//! the
-//! mesh, and its collectives name them. The resulting groups list devices in the order of participation.
+//! the mesh, and its collectives name them. The resulting groups list devices in the order of participation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,8 +17,7 @@ use super::Scope;
 ///
 /// # Errors
 /// The groups name devices outside the mesh, omit some devices, or distinguish devices that differ only along free
-/// axes
-/// (`SH0312`).
+/// axes (`SH0312`).
 pub(crate) fn device_groups(
     module: &Module,
     op: OpId,
@@ -120,8 +118,7 @@ pub(super) fn named_devices(kind: &OpKind, spec: &CollectiveSpec, mesh: &Mesh) -
 }
 
 /// Whether each group lies within one free coordinate, and the groups are the same at every free coordinate.
-/// Otherwise a
-/// value that is replicated along a free axis could differ between its devices.
+/// Otherwise a value that is replicated along a free axis could differ between its devices.
 fn free_coordinates_are_alike(mesh: &Mesh, scope: &Scope, groups: &ReplicaGroups) -> bool {
     let free = scope.free_axes(mesh);
     if free.is_empty() {

@@ -2,21 +2,18 @@
 //!
 //! A manual computation over axes `A` runs its body once per coordinate along `A`, on that coordinate's blocks of the
 //! operands. Along the other axes of the mesh, the free axes, the body is partitioned like any other program. A
-//! `Scope` gives
-//! the axes that are manual at some place, including those of all enclosing computations.
+//! `Scope` gives the axes that are manual at some place, including those of all enclosing computations.
 //!
 //! Planning must respect the following:
 //!
 //! * A collective of the program must not distinguish devices that differ along a free axis (`groups`), and a permute
-//!   of
-//!   blocks stays within a manual coordinate.
+//!   of blocks stays within a manual coordinate.
 //! * At the boundary, free axes must evenly divide each manual coordinate's block, else both sides disagree on the
 //!   blocks (`boundary`).
 //! * Devices that differ along free axes are one device to the program: `partition_id` gives the first of them.
 //!
 //! `unroll` expands a manual computation for one device, as the reference of `shardc verify`. It shares only the
-//! meaning of
-//! groups with partitioning.
+//! meaning of groups with partitioning.
 
 mod boundary;
 mod coordinates;
@@ -32,8 +29,7 @@ pub(crate) use groups::{device_groups, takes_global_ids};
 pub use unroll::unroll_manual;
 
 /// Returns the mesh of a manual computation, from its shardings, which all name the same devices. Returns `None` if
-/// it has
-/// no operands and results.
+/// it has no operands and results.
 pub(crate) fn mesh_of(module: &Module, spec: &ManualSpec) -> Option<MeshId> {
     let meshes =
         || spec.in_shardings.iter().chain(&spec.out_shardings).map(|&id| module.shardings.get(id).mesh);
@@ -74,8 +70,7 @@ impl Scope {
 }
 
 /// Whether this is a collective or returns the device's number. Only these operations have a special meaning in a
-/// manual
-/// computation.
+/// manual computation.
 pub(crate) fn is_manual_op(kind: &OpKind) -> bool {
     matches!(kind.def().effect, Effect::Collective | Effect::DeviceNumber)
 }

@@ -68,8 +68,7 @@ impl Unroll<'_, '_> {
     }
 
     /// Emits a region's operations. `maps` gives the replacement of each value at each coordinate. Returns the values
-    /// that each
-    /// coordinate returns.
+    /// that each coordinate returns.
     fn region(&mut self, region: RegionId, maps: &mut [ValueMap]) -> Res<Vec<Vec<ValueId>>> {
         let mut returned = vec![Vec::new(); maps.len()];
         for op in self.rw.module.regions[region].ops.clone() {
@@ -162,8 +161,7 @@ impl Unroll<'_, '_> {
     }
 
     /// Whether the body uses an unreduced argument only as an operand of collectives with the same reduction. Their
-    /// results are
-    /// independent of how the value is distributed over the partial values.
+    /// results are independent of how the value is distributed over the partial values.
     fn is_only_completed(&self, body: RegionId, arg: ValueId, kind: ReductionKind) -> bool {
         let module = &*self.rw.module;
         let is_idempotent = matches!(kind, ReductionKind::Max | ReductionKind::Min);
@@ -200,8 +198,7 @@ impl Unroll<'_, '_> {
     }
 
     /// Assembles a value from the blocks of the coordinates. Coordinates with the same block have equal values by the
-    /// program's
-    /// contract, so the first is used.
+    /// program's contract, so the first is used.
     fn assemble(
         &mut self,
         coordinates: &ManualCoordinates,
@@ -362,8 +359,7 @@ impl Unroll<'_, '_> {
     }
 
     /// Unrolls a loop that contains collectives. All coordinates run until the last one is done; those that are done
-    /// keep their
-    /// values, like the lanes of a GPU warp.
+    /// keep their values, like the lanes of a GPU warp.
     fn while_loop(&mut self, op: OpId, maps: &mut [ValueMap]) -> Res<()> {
         let data = self.rw.module.ops[op].clone();
         let &[cond, body] = data.regions.as_slice() else { return Err(self.refuse("a loop without a body")) };
@@ -442,8 +438,7 @@ impl Unroll<'_, '_> {
     }
 
     /// Unrolls branches that contain collectives: all branches are computed, and each coordinate selects the results
-    /// of its own.
-    /// The reference may compute more than the program.
+    /// of its own. The reference may compute more than the program.
     fn branches(&mut self, op: OpId, maps: &mut [ValueMap]) -> Res<()> {
         let data = self.rw.module.ops[op].clone();
         let mut given = Vec::with_capacity(data.regions.len());

@@ -2,10 +2,8 @@
 //!
 //! GSPMD does not mark device-local operations: they are mixed with the others, between `@SPMDFullToShardShape` and
 //! `@SPMDShardToFullShape`. Data flow finds them: every operation that depends on a local value is local, up to the
-//! calls
-//! that convert back. Operations that share a local value belong to one manual computation. Their other operands
-//! enter
-//! replicated; constants and device ids are computed inside.
+//! calls that convert back. Operations that share a local value belong to one manual computation. Their other
+//! operands enter replicated; constants and device ids are computed inside.
 
 mod build;
 mod find;
@@ -133,8 +131,7 @@ impl Sets {
     fn root(&mut self, mut set: usize) -> usize {
         while self.0[set] != set {
             // Path halving. The smaller number becomes the root: parts are numbered in program order, so the result
-            // does not
-            // depend on the order of joins.
+            // does not depend on the order of joins.
             self.0[set] = self.0[self.0[set]];
             set = self.0[set];
         }

@@ -10,8 +10,7 @@ use super::{Former, ManualPart, Res, ScheduleNode, inputs};
 
 impl Former<'_, '_> {
     /// Orders operations and parts topologically, otherwise in program order. This is Kahn's algorithm with a heap of
-    /// positions
-    /// as the ready list, so an order that is already valid is kept.
+    /// positions as the ready list, so an order that is already valid is kept.
     pub(super) fn schedule(&mut self, ops: &[OpId]) -> Res<(Vec<ScheduleNode>, BTreeMap<usize, ManualPart>)> {
         let parts = std::mem::take(&mut self.parts);
         let position: FxHashMap<OpId, usize> = ops.iter().enumerate().map(|(i, &op)| (op, i)).collect();

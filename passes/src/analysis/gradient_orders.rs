@@ -6,8 +6,8 @@ use shardc_ir::{DTypeClass, Module, OpKind, RegionId, ValueId};
 use super::elementwise::is_elementwise;
 use super::tiles::{Order, order_of_argument};
 
-/// The maximum bytes of a sum that a TPU's compiler may give another layout. Larger ones were observed in the layout of
-/// their parameters: GPT-2 takes the same memory with and without pinned layouts.
+/// The maximum bytes of a sum that a TPU's compiler may give another layout. Larger ones were observed in the layout
+/// of their parameters: GPT-2 takes the same memory with and without pinned layouts.
 const SMALL: i64 = 1 << 20;
 
 /// Returns the gradients that may get a layout of their own, with the layout of parameters of their shape. The

@@ -1,4 +1,4 @@
-//! C5: what the program takes and gives is what its interface says.
+//! C5: the parameters and results of the program match its interface.
 
 use shardc_ir::{AxisRef, Diagnostic, FuncId, Module, Span, Type, TypeId};
 
@@ -41,13 +41,13 @@ pub(super) fn check(
     }
 }
 
-/// What is wrong with a parameter or result of type `ty`.
+/// Returns the error in a parameter or result of type `ty`.
 fn fault(module: &Module, interface: &Interface, tensor: &InterfaceTensor, ty: TypeId) -> Option<String> {
     let InterfaceTensor { global, local_shape, sharding, .. } = tensor;
     if tensor.is_token != matches!(module.types.get(ty), Type::Token) {
         return Some(format!("it is {}", module.types.display(ty)));
     }
-    // For a quantized tensor the interface has the integers that are stored.
+    // For a quantized tensor, the interface describes the stored integers.
     let local = module.types.stored(ty)?;
     if local.dtype != global.dtype || local.shape != *local_shape {
         return Some(format!("a device has {local}, which the interface does not say of {global}"));
@@ -69,7 +69,7 @@ fn fault(module: &Module, interface: &Interface, tensor: &InterfaceTensor, ty: T
         if shards == 1 && whole == block {
             continue;
         }
-        // Also where sizes are unknown, which nothing splits.
+        // Dynamic dimensions cannot be sharded, so this rejects them too.
         let padding = block.saturating_mul(shards).saturating_sub(whole);
         if whole < 0 || padding < 0 || padding >= shards {
             return Some(format!("dimension {dim} of {global} in {shards} blocks of {block}"));
@@ -87,7 +87,7 @@ mod tests {
     use crate::driver::partition::partition_propagated;
     use crate::propagate::{PropagateOptions, propagate};
 
-    /// Ten rows on four devices, and a result of eight that takes the memory of one of the parameters.
+    /// Ten rows on four devices, and a result of eight rows that reuses the memory of a parameter.
     const PROGRAM: &str = r#"
         sdy.mesh @mesh = <["x"=4]>
         func.func @main(%a: tensor<10xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>},

@@ -1,23 +1,23 @@
-//! The collective verifier: what must hold before a partitioned program is handed to anyone.
+//! The collective verifier: the conditions that a partitioned program must satisfy.
 //!
-//! Back ends believe what they are told about devices: a wrong group aborts the process or hangs it. What is checked
-//! here is therefore checked for every program, last of all; that a check fails is always a mistake of shardc's.
+//! Back ends do not check what a program says about devices: a wrong group aborts or hangs the process. Therefore
+//! every program is verified, after all other passes. A violation is always a bug in shardc.
 //!
-//! Checks of the planned program, on global shapes (`pending`):
+//! Condition on the planned program, with global shapes (`pending`):
 //!
-//! * **C1** (SH0464) Pending sums are made by an operation over split dimensions, pass only through operations that a
-//!   sum passes through, and are completed once.
+//! * **C1** (SH0464) Unreduced values. An unreduced value is produced by an operation with sharded dimensions, passes
+//!   only through linear operations, and is reduced once.
 //!
-//! Checks of the localized program:
+//! Conditions on the localized program:
 //!
-//! * **C2** (SH0460) Devices. The groups of a collective partition the devices, the pairs of a permute send and receive
-//!   once; ids are those of the mode (a collective has a channel of its own between partitions, and none between
-//!   replicas).
-//! * **C3** (SH0461) Shapes. The result of a collective has the shape that its operand and groups make.
-//! * **C4** (SH0462) Convergence. The devices of a group come to a collective equally often, whatever way control takes
-//!   (`convergence`).
-//! * **C5** (SH0463) Interface. `local shape x shards - padding = global shape` for each parameter and result, where
-//!   the padding is less than one element per device and block; donated memory is as large as what it is for.
+//! * **C2** (SH0460) Devices. The groups of a collective partition the devices; the pairs of a permute send and
+//!   receive at most once. Ids match the mode: between partitions, each collective has its own channel; between
+//!   replicas, it has none.
+//! * **C3** (SH0461) Shapes. The result shape of a collective follows from its operand and groups.
+//! * **C4** (SH0462) Convergence. The devices of a group execute a collective equally often on every control-flow
+//!   path (`convergence`).
+//! * **C5** (SH0463) Interface. `local shape x shards - padding = global shape` for each parameter and result, with
+//!   less padding than shards. Donated memory has the size of the result that reuses it.
 
 mod agreement;
 mod convergence;
@@ -42,10 +42,10 @@ use super::devices;
 use crate::sharding::interface::Interface;
 use crate::sharding::signature::Signatures;
 
-/// Checks a localized program. Without its interface, parameters are taken to be alike on all devices.
+/// Checks a localized program. Without an interface, parameters are assumed to be equal on all devices.
 ///
 /// # Errors
-/// Every violation of C2 to C5 that was found, in program order within each.
+/// Every violation of C2 to C5, in program order within each.
 pub fn verify_collectives(
     module: &Module,
     func: FuncId,
@@ -54,8 +54,8 @@ pub fn verify_collectives(
     verify_with_calls(module, func, interface, &Signatures::default())
 }
 
-/// Checks a localized program in which calls stand for functions that are partitioned by themselves, each for its signature:
-/// all devices must come to such a call together, and agree on its results as far as these are not split.
+/// Checks a localized program with calls of functions that are partitioned separately, by their signatures. All
+/// devices must execute such a call together. Its results are equal on devices with the same blocks.
 ///
 /// # Errors
 /// As [`verify_collectives`].
@@ -80,18 +80,18 @@ pub(crate) fn verify_with_calls(
     if let Some(interface) = interface {
         interface::check(module, func, interface, devices, &mut errors);
     }
-    // Convergence of wrong groups means nothing.
+    // Convergence is undefined for invalid groups.
     if errors.is_empty() {
         convergence::check(module, func, interface, signatures, devices, &mut errors);
     }
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
-/// Functions beside the entry function stay as the program has them, so that what is wrong with a collective there is
-/// no mistake of shardc's.
+/// Checks the collectives of functions other than the entry function. These functions are not partitioned, so an
+/// invalid collective is an error in the program, not in shardc.
 ///
 /// # Errors
-/// SH0304 for each collective that the partitioned program cannot have.
+/// SH0304 for each collective that is invalid in the partitioned program.
 fn left_alone(module: &Module, entry: FuncId, mode: SpmdMode) -> Result<(), Vec<Diagnostic>> {
     let mut errors = Vec::new();
     let name = &module.funcs[entry].name;
@@ -111,7 +111,7 @@ fn left_alone(module: &Module, entry: FuncId, mode: SpmdMode) -> Result<(), Vec<
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
-/// C2 and C3.
+/// Checks C2 and C3.
 fn each_collective(module: &Module, body: RegionId, mode: SpmdMode, errors: &mut Vec<Diagnostic>) {
     let mut channels: BTreeMap<i64, OpId> = BTreeMap::new();
     for op in module.walk(body) {
@@ -152,8 +152,8 @@ fn each_collective(module: &Module, body: RegionId, mode: SpmdMode, errors: &mut
     }
 }
 
-/// What is wrong with the size that an all-gather or reduce-scatter gives. In a program that a user wrote a group may stand
-/// for more devices than it lists; here it lists all of them.
+/// Returns the error in the size of an all-gather or reduce-scatter. In a user's program, a group may represent more
+/// devices than it lists; here it lists all of them.
 fn exchanged_size(module: &Module, op: OpId) -> Option<String> {
     let data = &module.ops[op];
     let (dim, spec, gathers) = match &data.kind {
@@ -172,7 +172,7 @@ fn exchanged_size(module: &Module, op: OpId) -> Option<String> {
     })
 }
 
-/// An error at an operation.
+/// Returns an internal error at an operation.
 fn broken(module: &Module, op: OpId, code: &'static str, message: String) -> Diagnostic {
     let mut error = Diagnostic::internal(code, message).at(module.ops[op].span);
     error.user_loc = module.user_loc(op);

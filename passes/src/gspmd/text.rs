@@ -7,7 +7,7 @@ use std::fmt;
 pub struct TextError {
     /// The byte offset at which parsing failed.
     pub at: usize,
-    /// What is wrong there.
+    /// The error at that position.
     pub message: String,
     /// Whether the text is valid, but has a meaning that shardc does not support.
     pub unsupported: bool,

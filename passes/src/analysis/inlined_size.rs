@@ -57,9 +57,9 @@ fn too_many(module: &Module, func: FuncId, size: u64) -> Diagnostic {
     let name = &module.funcs[func].name;
     let size = if size == u64::MAX { "2^64 or more".to_owned() } else { size.to_string() };
     let message = format!(
-        "with its calls inlined @{name} has {size} operations; shardc inlines as long as all functions together have at most {MAX_OPERATIONS}"
+        "@{name} has {size} operations after inlining; all functions together may have at most {MAX_OPERATIONS}"
     );
     Diagnostic::unsupported("SH0323", message)
         .at(module.funcs[func].span)
-        .hint("write repetition as stablehlo.while, or let fewer functions call the same one twice")
+        .hint("write repetition as stablehlo.while, or inline fewer calls of the same function")
 }

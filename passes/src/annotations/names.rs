@@ -227,7 +227,7 @@ impl Names {
         if known.is_empty() {
             return diagnostic;
         }
-        let by_position = format!("by position they are {}", known.join(" and "));
+        let by_position = format!("their positional names are {}", known.join(" and "));
         // Numbers alone make arguments hard to tell apart.
         if self.values.is_empty() && !self.args.is_empty() && self.args.iter().all(Option::is_none) {
             return diagnostic.hint(format!("{by_position}; {EXPORT_NAMES}"));
@@ -258,7 +258,7 @@ fn ambiguous(text: &str, several: &[Named]) -> Diagnostic {
     let more = more.map(|n| format!(" and {n} more")).unwrap_or_default();
     let short: Vec<String> = several.iter().take(OFFERED).map(|named| named.short()).collect();
     let message = format!("'{text}' is the name of {}{more}", whose.join(", "));
-    Diagnostic::invalid("SH0333", message).hint(format!("say which by its position: {}", short.join(", ")))
+    Diagnostic::invalid("SH0333", message).hint(format!("refer to it by position: {}", short.join(", ")))
 }
 
 /// Whether `text` matches `pattern`, in which `*` matches any text.
@@ -321,14 +321,14 @@ mod tests {
             ("*loss*", "res0"),
             ("arg7", "the entry function has no argument 7; it has 4 arguments, counted from 0"),
             ("res2", "the entry function has no result 2; it has 2 results, counted from 0"),
-            ("step", "'step' is the name of argument 3, result 1; say which by its position: arg3, res1"),
+            ("step", "'step' is the name of argument 3, result 1; refer to it by position: arg3, res1"),
             (
                 "param['w']",
                 "no argument or result is named 'param['w']'; did you mean 'params['w']', 'params['b']'?",
             ),
             (
                 "gradients",
-                "no argument or result is named 'gradients'; by position they are arg0 to arg3 and res0 to res1",
+                "no argument or result is named 'gradients'; their positional names are arg0 to arg3 and res0 to res1",
             ),
         ];
         for (text, expected) in cases {
@@ -352,7 +352,7 @@ mod tests {
         let names = Names { args: vec![None, None], ..Names::default() };
         let hint = names.find("params['w']").unwrap_err().hint.unwrap_or_default();
         assert!(
-            hint.starts_with("by position they are arg0 to arg1; ") && hint.contains("debug_info=True"),
+            hint.starts_with("their positional names are arg0 to arg1; ") && hint.contains("debug_info=True"),
             "{hint}"
         );
     }

@@ -63,11 +63,11 @@ fn the_mesh(module: &Module) -> Result<MeshId, Diagnostic> {
     let mut meshes = module.mesh_names.iter().filter(|(_, id)| !module.meshes[**id].is_maximal());
     match (meshes.next(), meshes.next()) {
         (Some((_, &id)), None) => Ok(id),
-        (None, _) => Err(Diagnostic::invalid("SH0339", "the module has no mesh that another could replace")),
+        (None, _) => Err(Diagnostic::invalid("SH0339", "the module has no mesh to replace")),
         (Some((one, _)), Some((other, _))) => {
             let message = format!("the module has several meshes, @{one} and @{other}");
             Err(Diagnostic::unsupported("SH0339", message)
-                .hint("leave out `Compiler::mesh`: one mesh cannot take the place of several"))
+                .hint("leave out `Compiler::mesh`: one mesh cannot replace several"))
         }
     }
 }
@@ -93,21 +93,21 @@ fn renumbered(module: &Module, id: MeshId, mesh: &Mesh, by: Match) -> Result<Mes
                     ),
                     match nearest(name, mesh.axes.keys().map(|axis| &**axis)) {
                         Some(meant) => format!(
-                            "did you write '{meant}' for '{name}'? add {name}=1 to split nothing along it"
+                            "rename '{meant}' to '{name}' if it is a misspelling, or add {name}=1 to shard nothing along it"
                         ),
-                        None => format!("add {name}=1 to split nothing along it"),
+                        None => format!("add {name}=1 to shard nothing along it"),
                     },
                 ),
                 Match::Place => {
                     let sizes: Vec<String> = old.axes.values().map(i64::to_string).collect();
                     (
                         format!(
-                            "the mesh {} has too few axes: the program's tiles are those of {}",
+                            "the mesh {} has too few axes: the program's tiles need a mesh of {}",
                             known(),
                             sizes.join("x")
                         ),
                         format!(
-                            "axes are matched in order: give one in place of the {size}, with size 1 to split nothing along it"
+                            "axes are matched in order: add one for the axis of size {size}, or one of size 1 to shard nothing along it"
                         ),
                     )
                 }
@@ -153,12 +153,12 @@ fn written_for_devices(module: &Module, id: MeshId) -> Result<(), Vec<Diagnostic
                     let axes: Vec<&str> =
                         spec.manual_axes.iter().map(|&a| module.meshes[id].axis_name(a)).collect();
                     let message = format!(
-                        "a manual computation along {} is written for the devices of @{}",
+                        "the body of a manual computation along {} depends on the devices of @{}",
                         axes.join(", "),
                         module.mesh_name(id)
                     );
                     let mut error = Diagnostic::unsupported("SH0338", message).at(module.ops[op].span).hint(
-                    "leave out `Compiler::mesh`, or have the front end write the program for the other mesh",
+                    "leave out `Compiler::mesh`, or have the front end generate the program for the new mesh",
                 );
                     error.user_loc = module.user_loc(op);
                     error
@@ -185,14 +185,12 @@ fn parts_fit(module: &Module, id: MeshId, new: &Mesh) -> Vec<Diagnostic> {
             if was != is && !seen.contains(&axis) {
                 seen.push(axis);
                 let message = format!(
-                    "the program splits by {}:({}){}, a part of an axis of size {was}; it would be one of size {is}",
+                    "the program shards by {}:({}){}, a sub-axis of an axis of size {was}; the new mesh has size {is}",
                     old.axis_name(axis),
                     sub.pre,
                     sub.size
                 );
-                errors.push(
-                    Diagnostic::invalid("SH0337", message).hint("leave the size of this axis as it is"),
-                );
+                errors.push(Diagnostic::invalid("SH0337", message).hint("keep the size of this axis"));
             }
         }
     }

@@ -114,7 +114,7 @@ impl FromStr for MeshSpec {
                 return error(item, format!("mesh axis '{}' is not of the form name=size", item.text));
             };
             if !is_axis_name(name.text) {
-                return error(name, format!("'{}' is no name for a mesh axis", name.text));
+                return error(name, format!("'{}' is not a valid name of a mesh axis", name.text));
             }
             // Check the text itself: a number beyond `i64` does not parse, but is too large rather than not a number.
             let is_number = !size.text.is_empty() && size.text.bytes().all(|b| b.is_ascii_digit());
@@ -151,7 +151,7 @@ fn device_ids(list: Item<'_>, devices: i64) -> Result<Vec<i64>, SpecError> {
         match item.text.parse::<i64>() {
             Ok(id) if id >= 0 && !ids.contains(&id) => ids.push(id),
             Ok(id) if id >= 0 => return error(item, format!("device id {id} is given twice")),
-            _ => return error(item, format!("'{}' is no device id", item.text)),
+            _ => return error(item, format!("'{}' is not a device id", item.text)),
         }
     }
     if ids.len() as i64 != devices {
@@ -253,7 +253,7 @@ impl FromStr for PartitionSpec {
             match item.text {
                 "..." => spec.rest = true,
                 "-" => spec.dims.push((Vec::new(), false)),
-                "" => return error(item, "a dimension is empty; write '-' for one that is not split"),
+                "" => return error(item, "a dimension is empty; write '-' for one that is not sharded"),
                 _ => spec.dims.push(dim(item)?),
             }
         }
@@ -279,7 +279,7 @@ fn dim(item: Item<'_>) -> Result<(Vec<AxisName>, bool), SpecError> {
             None => (item, None),
         };
         if !is_axis_name(name.text) {
-            return error(item, format!("'{}' is no mesh axis", item.text));
+            return error(item, format!("'{}' is not a mesh axis", item.text));
         }
         axes.push(AxisName { name: name.text.to_owned(), sub, span: item.span() });
     }
@@ -290,7 +290,7 @@ fn sub_axis(item: Item<'_>) -> Result<SubAxis, SpecError> {
     let parts = item.text.strip_prefix('(').and_then(|t| t.split_once(')'));
     match parts.and_then(|(pre, size)| Some((pre.parse().ok()?, size.parse().ok()?))) {
         Some((pre, size)) => Ok(SubAxis { pre, size }),
-        None => error(item, format!("'{}' is no part of an axis; write (pre)size", item.text)),
+        None => error(item, format!("'{}' is not a sub-axis; write (pre)size", item.text)),
     }
 }
 
@@ -355,7 +355,7 @@ impl FromStr for Annotation {
 pub fn annotate(module: &mut Module, mesh: &MeshSpec, specs: &[Annotation]) -> Result<(), Vec<Diagnostic>> {
     if let Some((name, _)) = module.mesh_names.iter().find(|(_, id)| !module.meshes[**id].is_maximal()) {
         return Err(vec![
-            Diagnostic::invalid("SH0331", format!("the module has a mesh already: @{name}")).hint(
+            Diagnostic::invalid("SH0331", format!("the module already has a mesh: @{name}")).hint(
                 "leave out `Compiler::mesh` and `Compiler::spec`, or remove the annotations from the module",
             ),
         ]);
@@ -407,17 +407,17 @@ fn apply(
         Named::Result(i) => (module.funcs[func].results[i], module.funcs[func].res_span(i)),
     };
     let Some(tensor) = module.types.stored(ty) else {
-        let message = format!("{target} is no tensor but {}", module.types.display(ty));
+        let message = format!("{target} is not a tensor but {}", module.types.display(ty));
         return Err(annotation.about_name(Diagnostic::invalid("SH0334", message)).at(place));
     };
     let rank = tensor.rank();
     if spec.dims.len() > rank || (!spec.rest && spec.dims.len() < rank) {
         let message = format!(
-            "{target} has type {tensor}, of rank {rank}, but its specification has {} dimensions",
+            "{target} has type {tensor}, of rank {rank}, but its partition spec has {} dimensions",
             spec.dims.len()
         );
         let error = Diagnostic::invalid("SH0334", message)
-            .hint("write one item per dimension, '-' for one not split");
+            .hint("write one item per dimension, '-' for one that is not sharded");
         let whole = Span::new(0, annotation.text.len() - annotation.name - 1);
         return Err(annotation.about(error, whole).at(place));
     }
@@ -430,8 +430,8 @@ fn apply(
                 .map_err(|error| annotation.about(error, name.span).at(place))?;
             if used.iter().any(|&other| crate::propagate::overlaps(axis, other)) {
                 let message = format!("axis '{}' is used twice for {target}", name.name);
-                let error =
-                    Diagnostic::invalid("SH0336", message).hint("an axis splits one dimension of a tensor");
+                let error = Diagnostic::invalid("SH0336", message)
+                    .hint("an axis shards at most one dimension of a tensor");
                 return Err(annotation.about(error, name.span).at(place));
             }
             used.push(axis);
@@ -466,7 +466,8 @@ fn resolve(mesh: &Mesh, name: &AxisName) -> Result<AxisRef, Diagnostic> {
     let Some(sub) = name.sub else { return Ok(AxisRef::whole(index)) };
     let parts = i64::from(sub.pre).saturating_mul(i64::from(sub.size));
     if parts == 0 || size % parts != 0 {
-        let message = format!("{}:({}){} is no part of an axis of size {size}", name.name, sub.pre, sub.size);
+        let message =
+            format!("{}:({}){} is not a sub-axis of an axis of size {size}", name.name, sub.pre, sub.size);
         return Err(Diagnostic::invalid("SH0335", message));
     }
     let whole = sub.pre == 1 && i64::from(sub.size) == size;
@@ -576,7 +577,7 @@ mod tests {
             ("a=2@0", &[], "the mesh has 2 devices but 1 device ids are given\n"),
             ("a=2@1,1", &[], "device id 1 is given twice\n"),
             ("a=2", &["w"], "'w' is not of the form ARG=SPEC, such as arg0=data,-\n"),
-            ("a=2", &["w=a,"], "a dimension is empty; write '-' for one that is not split\n"),
+            ("a=2", &["w=a,"], "a dimension is empty; write '-' for one that is not sharded\n"),
             ("a=2", &["w=...,a"], "'...' must be last\n"),
             (
                 "a=2",
@@ -591,15 +592,15 @@ mod tests {
             (
                 "a=2",
                 &["w=a"],
-                "error[SH0334]: argument 0 has type tensor<8x6xf32>, of rank 2, but its specification has 1 dimensions; \
-                 write one item per dimension, '-' for one not split\n",
+                "error[SH0334]: argument 0 has type tensor<8x6xf32>, of rank 2, but its partition spec has 1 dimensions; \
+                 write one item per dimension, '-' for one that is not sharded\n",
             ),
             ("a=2", &["w=b,-"], "error[SH0335]: the mesh has no axis 'b'; its axes are a\n"),
-            ("a=4", &["w=a:(2)3,-"], "error[SH0335]: a:(2)3 is no part of an axis of size 4\n"),
+            ("a=4", &["w=a:(2)3,-"], "error[SH0335]: a:(2)3 is not a sub-axis of an axis of size 4\n"),
             (
                 "a=2",
                 &["w=a,a"],
-                "error[SH0336]: axis 'a' is used twice for argument 0; an axis splits one dimension of a tensor\n",
+                "error[SH0336]: axis 'a' is used twice for argument 0; an axis shards at most one dimension of a tensor\n",
             ),
         ];
         for (mesh, specs, expected) in cases {
@@ -642,6 +643,6 @@ mod tests {
         annotate(&mut module, &mesh, &[]).unwrap();
         assert_eq!(module.meshes.values().next().unwrap().device_ids, Some(vec![1, 0]));
         let errors = annotate(&mut module, &mesh, &[]).unwrap_err();
-        assert_eq!(errors[0].message, "the module has a mesh already: @mesh");
+        assert_eq!(errors[0].message, "the module already has a mesh: @mesh");
     }
 }

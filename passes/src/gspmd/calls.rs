@@ -17,7 +17,8 @@ impl Import<'_> {
         match (data.operands.as_slice(), data.results.as_slice()) {
             (&[operand], &[result]) => Ok((operand, result)),
             _ => Err(Box::new(
-                Diagnostic::invalid("SH0347", format!("@{what} takes one value and gives one")).at(data.span),
+                Diagnostic::invalid("SH0347", format!("@{what} must have one operand and one result"))
+                    .at(data.span),
             )),
         }
     }
@@ -54,7 +55,7 @@ impl Import<'_> {
         let (operand, result) = self.unary(op, "Sharding")?;
         let span = self.rw.module.ops[op].span;
         if self.rw.module.values[operand].ty != self.rw.module.values[result].ty {
-            let message = "@Sharding changes no type";
+            let message = "@Sharding must not change the type";
             return Err(Box::new(Diagnostic::invalid("SH0347", message).at(span)));
         }
         let rank = self.rw.module.stored(operand).map(shardc_ir::TensorType::rank);
@@ -124,11 +125,11 @@ impl Import<'_> {
         let Some(placed) = self.place(text, &leaf, rank, &open, span, &what) else { return Ok(()) };
         let crossing = if enters {
             if placed.manual.is_empty() {
-                let message = format!("@{target} with the sharding {} makes nothing local", short(text));
+                let message = format!("@{target} has the sharding {}, which has no manual axes", short(text));
                 return Err(Box::new(
                     Diagnostic::invalid("SH0347", message)
                         .at(span)
-                        .hint("its sharding is {manual} or has manual subgroups"),
+                        .hint("its sharding must be {manual} or have manual subgroups"),
                 ));
             }
             Crossing { enters, inner: Some(placed.manual), outer: None, added: None, shardings: Vec::new() }
@@ -195,7 +196,7 @@ impl Import<'_> {
                 let text = attr(sdy_text::GROUP_ID)?;
                 let id = sdy_text::integer(text).map_err(failed(sdy_text::GROUP_ID, text))?;
                 if self.rw.module.ops[op].results.iter().any(|&r| !self.uses.of(r).is_empty()) {
-                    let message = format!("the result of @{target} is used");
+                    let message = format!("the result of @{target} must be unused");
                     return Err(Box::new(Diagnostic::invalid("SH0347", message).at(span)));
                 }
                 let operand = self.rw.module.ops[op].operands.first().copied();
@@ -215,7 +216,7 @@ impl Import<'_> {
                     Err(_) => PropagationDirection::parse(text),
                 };
                 let Some(direction) = direction else {
-                    let message = format!("@{target} allows the direction {text}, of which there is none");
+                    let message = format!("@{target} has the unknown direction {text}");
                     return Err(Box::new(
                         Diagnostic::invalid("SH0347", message)
                             .at(span)

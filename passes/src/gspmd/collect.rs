@@ -103,7 +103,8 @@ impl Reader {
             None => {}
             Some(Attr::Str(text)) => self.text(text, span, place),
             Some(_) => self.errors.push(
-                Diagnostic::invalid("SH0340", format!("the {SHARDING} of {} is no string", place())).at(span),
+                Diagnostic::invalid("SH0340", format!("the {SHARDING} of {} is not a string", place()))
+                    .at(span),
             ),
         }
     }
@@ -264,9 +265,10 @@ fn conflict(a: WrittenAt, b: WrittenAt) -> Diagnostic {
         return Diagnostic::internal("SH0342", "no mesh fits the shardings of the program");
     };
     let message = format!("no mesh fits both the sharding {text_b} of {place_b} and {text_a} of {place_a}");
-    Diagnostic::invalid("SH0342", message).at(span_b).note(span_a, format!("{text_a} stands here")).hint(
-        "the devices of both have to be one array, of which each dimension splits one dimension of a value",
-    )
+    Diagnostic::invalid("SH0342", message)
+        .at(span_b)
+        .note(span_a, format!("{text_a} is here"))
+        .hint("both must shard dimensions of values by dimensions of one array of devices")
 }
 
 fn unfit(mesh: &Mesh, place: WrittenAt) -> Diagnostic {

@@ -196,9 +196,7 @@ impl Export<'_> {
                 let known = contexts.entry(callee.clone()).or_insert_with(|| context.clone());
                 // A function is exported once, with the manual axes that enclose its calls.
                 if known != context {
-                    let message = format!(
-                        "@{callee} is called where other axes are manual than around another call of it"
-                    );
+                    let message = format!("calls of @{callee} have different manual axes");
                     let hint = "inline the calls first (`--passes inline,export-gspmd`), or call a copy of the function";
                     let mut error = Diagnostic::unsupported("SH0345", message).at(data.span).hint(hint);
                     error.user_loc = self.rw.module.user_loc(op);

@@ -44,7 +44,7 @@ pub fn import_gspmd(module: &mut Module, mesh: Option<&Mesh>) -> Result<Vec<Diag
     }
     let mut warnings = Vec::new();
     if matches!(module.attrs.get("mhlo.use_auto_spmd_partitioning"), Some(Attr::Bool(true))) {
-        let message = "the program asks for XLA's automatic sharding; only its annotations are read";
+        let message = "the program requests XLA's automatic sharding, which is not supported; only its annotations are used";
         warnings.push(Diagnostic::warning(Class::Unsupported, "SH0349", message));
     }
     if let Some(text) = sdy_text::frontend(&module.attrs, sdy_text::MESHES).map(str::to_owned) {
@@ -307,7 +307,7 @@ impl Import<'_> {
             HloSharding::Single(leaf) => leaf,
             HloSharding::Tuple(mut leaves) if leaves.len() == 1 => leaves.remove(0),
             HloSharding::Tuple(_) => {
-                self.misfit(&text, span, what, "it is that of a tuple");
+                self.misfit(&text, span, what, "it is for a tuple");
                 return None;
             }
         };
@@ -317,7 +317,7 @@ impl Import<'_> {
             self.errors.push(
                 Diagnostic::unsupported("SH0345", message)
                     .at(span)
-                    .hint("give the entry function whole values; what is local lies between @SPMDFullToShardShape and @SPMDShardToFullShape"),
+                    .hint("give the entry function global values; local values may only be between @SPMDFullToShardShape and @SPMDShardToFullShape"),
             );
             return None;
         }
@@ -339,11 +339,11 @@ impl Import<'_> {
             HloSharding::Tuple(leaves) => leaves,
         };
         if leaves.iter().any(|leaf| matches!(leaf.kind, LeafKind::Tiled(_) | LeafKind::Unreduced)) {
-            let message = format!("the sharding {} of {}, which is no tensor", short(text), what());
+            let message = format!("the sharding {} of {}, which is not a tensor", short(text), what());
             self.errors.push(
                 Diagnostic::unsupported("SH0344", message)
                     .at(span)
-                    .hint("give each tensor of a tuple its sharding where it is made"),
+                    .hint("annotate each tensor of a tuple at its producer"),
             );
         }
     }
@@ -432,7 +432,8 @@ impl Import<'_> {
                 return;
             }
             HloSharding::Tuple(leaves) => {
-                let why = format!("it is of {} values, the operation has {}", leaves.len(), results.len());
+                let why =
+                    format!("it is for {} values, but the operation has {}", leaves.len(), results.len());
                 self.misfit(text, span, &|| name.clone(), &why);
                 return;
             }

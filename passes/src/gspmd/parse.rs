@@ -87,12 +87,12 @@ fn leaf(c: &mut Cursor<'_>) -> Result<Leaf, TextError> {
             device = Some(c.int("the number of a device")?);
         } else if c.eat_word("last_tile_dim_replicate") {
             if subgroups.is_some() {
-                return Err(c.error("the last dimensions are described twice"));
+                return Err(c.error("the last tile dimensions are given twice"));
             }
             subgroups = Some(SmallVec::from_slice(&[Subgroup::Replicated]));
         } else if c.eat_word("last_tile_dims") {
             if subgroups.is_some() {
-                return Err(c.error("the last dimensions are described twice"));
+                return Err(c.error("the last tile dimensions are given twice"));
             }
             c.expect("=")?;
             c.expect("{")?;
@@ -114,7 +114,7 @@ fn leaf(c: &mut Cursor<'_>) -> Result<Leaf, TextError> {
             c.expect("=")?;
             c.skip_braces()?;
         } else if c.peek("unreduced_") || c.peek_word("reduction_op") {
-            return Err(unsupported(c, "only sums can be pending"));
+            return Err(unsupported(c, "an unreduced value can only be a sum"));
         } else {
             return Err(c.expected("a kind of sharding, `devices=`, or `}`"));
         }
@@ -128,7 +128,7 @@ fn leaf(c: &mut Cursor<'_>) -> Result<Leaf, TextError> {
             tiling(at, dims, devices, subgroups.take().unwrap_or_default())?
         }
         (None, false, None, None) => return Err(error("expected a kind of sharding or `devices=`")),
-        _ => return Err(error("this sharding is of two kinds at once")),
+        _ => return Err(error("a sharding cannot be of two kinds")),
     };
     if subgroups.is_some_and(|s| !s.is_empty()) {
         return Err(error("only tiles (`devices=`) have last dimensions"));
@@ -196,12 +196,12 @@ fn iota(c: &mut Cursor<'_>) -> Result<Devices, TextError> {
         let list = c.ints("a dimension")?;
         c.expect(")")?;
         if list.len() != reshape.len() {
-            let message = format!("the transposition is of {} dimensions, not {}", list.len(), reshape.len());
+            let message = format!("the transposition has {} dimensions, not {}", list.len(), reshape.len());
             return Err(TextError { at, message, unsupported: false });
         }
         if permutation(at, &list).is_err() {
             let message =
-                format!("the dimensions of a transposition are 0 to {}, once each", reshape.len() - 1);
+                format!("a transposition must list each dimension from 0 to {} once", reshape.len() - 1);
             return Err(TextError { at, message, unsupported: false });
         }
         perm = list.iter().filter_map(|&d| usize::try_from(d).ok()).collect();
@@ -222,7 +222,8 @@ fn tiling(
         return Err(TextError { at, message, unsupported: false });
     }
     if subgroups.len() > dims.len() {
-        let message = format!("{} dimensions are described, but there are {}", subgroups.len(), dims.len());
+        let message =
+            format!("{} last tile dimensions are given, but there are only {}", subgroups.len(), dims.len());
         return Err(TextError { at, message, unsupported: false });
     }
     Ok(Tiling { dims, devices, subgroups }.canonical())
@@ -281,7 +282,7 @@ fn named(c: &mut Cursor<'_>) -> Result<Named, TextError> {
         } else if c.eat_word("unreduced") {
             c.expect("=")?;
             if !c.peek("{") && !c.eat_word("sum") {
-                return Err(unsupported(c, "only sums can be pending"));
+                return Err(unsupported(c, "an unreduced value can only be a sum"));
             }
             unreduced = axis_list(c, &axes)?;
         } else if c.eat_word("manual") {
@@ -365,7 +366,7 @@ pub(super) fn dim_sharding(c: &mut Cursor<'_>, axes: &[(Box<str>, i64)]) -> Resu
     let mut dim = DimSharding::default();
     c.list("}", |c| {
         if dim.open {
-            return Err(c.error("`?` has to be last"));
+            return Err(c.error("`?` must be last"));
         }
         if c.eat("?") {
             dim.open = true;
@@ -417,10 +418,10 @@ fn axis(c: &mut Cursor<'_>, axes: &[(Box<str>, i64)]) -> Result<AxisRef, TextErr
         (Ok(p @ 1..), Ok(s @ 1..)) if pre.checked_mul(size).is_some_and(|n| full % n == 0) => {
             let sub = if s == 1 || size == full { None } else { Some(SubAxis { pre: p, size: s }) };
             if s == 1 && full != 1 {
-                return Err(fail(format!("'{name}':({pre})1 is no part of an axis")));
+                return Err(fail(format!("'{name}':({pre})1 is not a sub-axis")));
             }
             Ok(AxisRef { sub, ..whole })
         }
-        _ => Err(fail(format!("'{name}':({pre}){size} is no part of an axis of size {full}"))),
+        _ => Err(fail(format!("'{name}':({pre}){size} is not a sub-axis of an axis of size {full}"))),
     }
 }

@@ -95,7 +95,7 @@ pub(super) fn meshes(module: &mut Module, text: &str) -> Result<(), TextError> {
         }
         match module.mesh_names.get(name) {
             Some(&id) if module.meshes[id] != mesh => {
-                return Err(c.error(format!("the module has another mesh @{name}")));
+                return Err(c.error(format!("the module already has a different mesh @{name}")));
             }
             Some(_) => {}
             None => {
@@ -191,9 +191,8 @@ fn one(module: &mut Module, c: &mut Cursor<'_>) -> Result<TensorSharding, TextEr
         let mut dim = dim_sharding(c, &axes)?;
         if c.eat("p") {
             let priority = c.int("a priority")?;
-            let too_large = |_| {
-                c.error(format!("priority {priority} is too large: at most {} can be asked for", u32::MAX))
-            };
+            let too_large =
+                |_| c.error(format!("priority {priority} is too large: the maximum is {}", u32::MAX));
             dim.priority = Some(u32::try_from(priority).map_err(too_large)?);
         }
         dims.push(dim);
@@ -207,7 +206,10 @@ fn one(module: &mut Module, c: &mut Cursor<'_>) -> Result<TensorSharding, TextEr
         } else if c.eat_word("unreduced") {
             c.expect("=")?;
             if !c.peek("{") && !c.eat_word("sum") {
-                return Err(TextError { unsupported: true, ..c.error("only sums can be pending") });
+                return Err(TextError {
+                    unsupported: true,
+                    ..c.error("an unreduced value can only be a sum")
+                });
             }
             sharding.unreduced = axis_list(c, &axes)?;
         } else {

@@ -114,16 +114,16 @@ fn texts_that_are_wrong() {
         ),
         (
             "{devices=[4]<=[2,2]T(0,0)}",
-            "! at character 22: the dimensions of a transposition are 0 to 1, once each",
+            "! at character 22: a transposition must list each dimension from 0 to 1 once",
         ),
-        ("{devices=[4]<=[2,2]T(0)}", "! at character 22: the transposition is of 1 dimensions, not 2"),
+        ("{devices=[4]<=[2,2]T(0)}", "! at character 22: the transposition has 1 dimensions, not 2"),
         (
             "{devices=[4]<=[4] last_tile_dims={big}}",
             "! at character 35: expected `manual`, `replicated` or `unreduced`, found `big`",
         ),
         (
             "{devices=[4]<=[4] last_tile_dims={manual,manual}}",
-            "! at character 9: 2 dimensions are described, but there are 1",
+            "! at character 9: 2 last tile dimensions are given, but there are only 1",
         ),
         (
             "{replicated last_tile_dim_replicate}",
@@ -137,8 +137,11 @@ fn texts_that_are_wrong() {
         ("{mesh['x'=2,'x'=2], replicated}", "! at character 18: the mesh has two axes 'x'"),
         ("{mesh['x'=2], [{'z'}]}", "! at character 17: the mesh has no axis 'z', its axes are 'x'"),
         ("{mesh['x'=2], [{'x'}, {'x'}]}", "! at character 30: axis 'x' is used twice"),
-        ("{mesh['x'=4], [{'x':(3)2}]}", "! at character 17: 'x':(3)2 is no part of an axis of size 4"),
-        ("{mesh['x'=2], [{}], unreduced=max{'x'}}", "! at character 31: only sums can be pending"),
+        ("{mesh['x'=4], [{'x':(3)2}]}", "! at character 17: 'x':(3)2 is not a sub-axis of an axis of size 4"),
+        (
+            "{mesh['x'=2], [{}], unreduced=max{'x'}}",
+            "! at character 31: an unreduced value can only be a sum",
+        ),
     ];
     for (text, expected) in cases {
         assert_eq!(read(text), expected, "{text}");

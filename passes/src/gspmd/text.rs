@@ -183,7 +183,7 @@ impl<'a> Cursor<'a> {
                 self.pos = start + length + quote.len();
                 Ok(self.text.get(start..start + length).unwrap_or(""))
             }
-            None => Err(self.error("this string has no end")),
+            None => Err(self.error("this string is not terminated")),
         }
     }
 

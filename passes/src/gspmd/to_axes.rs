@@ -86,7 +86,7 @@ impl MeshPlacement {
         open: &dyn Fn(usize) -> bool,
     ) -> Result<Placed, String> {
         if tiling.rank() != rank {
-            return Err(format!("it splits {} dimensions, the value has {rank}", tiling.rank()));
+            return Err(format!("it has {} dimensions, but the value has {rank}", tiling.rank()));
         }
         let unfit = || "its tiles do not fit the mesh".to_owned();
         let digits = digits(tiling, &self.order).ok_or_else(unfit)?;
@@ -134,7 +134,7 @@ impl MeshPlacement {
             }
             NamedValue::Dims { dims, replicated, unreduced, manual } => {
                 if dims.len() != rank {
-                    return Err(format!("it splits {} dimensions, the value has {rank}", dims.len()));
+                    return Err(format!("it has {} dimensions, but the value has {rank}", dims.len()));
                 }
                 let dims = dims
                     .iter()

@@ -56,8 +56,7 @@ pub(crate) fn renamed(
 }
 
 fn third_order(module: &Module, op: OpId) -> Box<Diagnostic> {
-    let message =
-        "a manual computation on a mesh with other devices, or in another order, than the one around it";
+    let message = "a manual computation is on a mesh with other devices, or another device order, than the enclosing one";
     let mut error = Diagnostic::unsupported("SH0302", message)
         .at(module.ops[op].span)
         .hint("write both on one mesh, or on meshes over the same devices in the same order");
@@ -80,8 +79,12 @@ fn rename_groups(module: &mut Module, op: OpId, old: &Mesh, stand_in: &[i64]) ->
         new.unwrap_or_else(|| *unknown.get_or_insert(device))
     });
     if let Some(device) = unknown {
-        let message = format!("{} names device {device}, of {}", data.kind.name(), old.num_devices());
-        let hint = "replica groups hold numbers of devices of the mesh";
+        let message = format!(
+            "{} names device {device}, but the mesh has {} devices",
+            data.kind.name(),
+            old.num_devices()
+        );
+        let hint = "replica groups must contain device numbers of the mesh";
         return Err(Box::new(Diagnostic::unsupported("SH0312", message).at(data.span).hint(hint)));
     }
     if let Some(spec) = module.ops[op].kind.collective_mut() {

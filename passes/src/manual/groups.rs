@@ -57,25 +57,26 @@ pub(crate) fn device_groups(
         match usize::try_from(device).ok().and_then(|d| met.get_mut(d)) {
             Some(count) => *count += 1,
             None => {
-                let message = format!("{name} names device {device}, of {}", mesh.num_devices());
-                return Err(refused(message, "replica groups hold numbers of devices of the mesh"));
+                let message =
+                    format!("{name} names device {device}, but the mesh has {} devices", mesh.num_devices());
+                return Err(refused(message, "replica groups must contain device numbers of the mesh"));
             }
         }
     }
     let all_meet = !matches!(data.kind, OpKind::CollectivePermute(_) | OpKind::CollectiveBroadcast(_));
     if let Some(device) = met.iter().position(|&count| count != 1).filter(|_| all_meet) {
         let message = format!("device {device} is in {} groups of {name}", met[device]);
-        return Err(refused(message, "each device of the mesh is in one replica group"));
+        return Err(refused(message, "each device of the mesh must be in exactly one replica group"));
     }
     if !free_coordinates_are_alike(mesh, scope, &groups) {
         let free: Vec<&str> = scope.free_axes(mesh).iter().map(|&a| mesh.axis_name(a)).collect();
         let message = format!(
-            "{name} tells devices apart that differ along {}, which is not manual here",
+            "{name} distinguishes devices that differ along {}, which is not manual here",
             free.join(", ")
         );
         return Err(refused(
             message,
-            "name the axis in manual_axes too, or let the groups be the same for each of its coordinates",
+            "add the axis to manual_axes, or use the same groups at each of its coordinates",
         ));
     }
     Ok(groups)

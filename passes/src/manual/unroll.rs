@@ -129,7 +129,9 @@ impl Unroll<'_, '_> {
             let is_manual = |axis: &&AxisRef| coordinates.scope.axes.iter().any(|m| m.axis == axis.axis);
             let pending: Vec<AxisRef> = sharding.unreduced.iter().filter(is_manual).copied().collect();
             if !pending.is_empty() && !self.is_only_completed(body, arg, sharding.reduction) {
-                return Err(self.refuse("a pending sum that enters a manual computation along its axes"));
+                return Err(
+                    self.refuse("an unreduced value that enters a manual computation along its manual axes")
+                );
             }
             for (coordinate, map) in inner_maps.iter_mut().enumerate() {
                 let whole = maps[coordinate / inner].get(operand);
@@ -181,7 +183,7 @@ impl Unroll<'_, '_> {
             return Ok(whole);
         }
         let Some(part) = self.rw.module.types.as_tensor(ty).cloned() else {
-            return Err(self.refuse("a manual computation over something else than tensors"));
+            return Err(self.refuse("a manual computation on values that are not tensors"));
         };
         let start: SizeList = block.iter().zip(&part.shape).map(|(i, n)| i * n).collect();
         Ok(self.slice(whole, &start, &part))
@@ -313,7 +315,7 @@ impl Unroll<'_, '_> {
                 let region = self.rw.module.ops[op].regions.first();
                 let reduction = region.and_then(|&r| reduction_of(self.rw.module, r, 1));
                 let Some(reduction) = reduction else {
-                    return Err(self.refuse("a collective that combines by more than one operation"));
+                    return Err(self.refuse("a collective whose reducer has more than one operation"));
                 };
                 let sum = self.combine(values, reduction)?;
                 for member in 0..values.len() {
@@ -353,7 +355,7 @@ impl Unroll<'_, '_> {
             OpKind::CollectiveBroadcast(_) => {
                 (0..values.len()).for_each(|member| take(member, values[0]));
             }
-            _ => return Err(self.refuse("an operation by which devices meet")),
+            _ => return Err(self.refuse("this kind of collective")),
         }
         Ok(())
     }
@@ -482,7 +484,7 @@ impl Unroll<'_, '_> {
             .module
             .tensor(value)
             .cloned()
-            .ok_or_else(|| self.refuse("something else than a tensor where lanes meet"))
+            .ok_or_else(|| self.refuse("a collective, branch or loop on a value that is not a tensor"))
     }
 
     fn emit(&mut self, kind: OpKind, operands: &[ValueId], ty: TypeId) -> ValueId {

@@ -75,7 +75,7 @@ pub(super) fn check(
     };
     for (op, a, b) in divergences {
         let message = format!(
-            "{} is for devices {a} and {b} together, but what decides whether they come to it can differ between them",
+            "{} needs devices {a} and {b} together, but the condition on which they execute it may differ between them",
             module.ops[op].kind.name()
         );
         errors.push(broken(module, op, "SH0462", message));
@@ -174,10 +174,10 @@ fn enumerated(module: &Module, body: RegionId, devices: usize) -> Result<Enumera
         None => Ok(Enumerated::new(devices)),
         Some(op) => {
             let message = format!(
-                "whether all of {devices} devices come to the same of {count} collectives follows from each device's number"
+                "whether {devices} devices execute the same {count} collectives depends on their device numbers, which are too many to check"
             );
             let mut error = Diagnostic::unsupported("SH0327", message).at(module.ops[op].span).hint(
-                "decide by coordinates along axes of the mesh, or by a value that is the same on all devices (an all_reduce makes one)",
+                "make the condition depend on coordinates along mesh axes, or on a value that is equal on all devices (the result of an all_reduce, for example)",
             );
             error.user_loc = module.user_loc(op);
             Err(error)

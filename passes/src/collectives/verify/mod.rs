@@ -66,10 +66,11 @@ pub(crate) fn verify_with_calls(
     signatures: &Signatures,
 ) -> Result<(), Vec<Diagnostic>> {
     let Some((mode, devices)) = devices(module) else {
-        let message = "the module does not say how many devices it is for";
+        let message = "the module does not give its number of devices";
         return Err(vec![
-            Diagnostic::invalid("SH0460", message)
-                .hint("partition it first: mhlo.num_replicas and mhlo.num_partitions, one of them 1"),
+            Diagnostic::invalid("SH0460", message).hint(
+                "partition it first: it needs mhlo.num_replicas and mhlo.num_partitions, one of them 1",
+            ),
         ]);
     };
     left_alone(module, func, mode)?;
@@ -100,9 +101,9 @@ fn left_alone(module: &Module, entry: FuncId, mode: SpmdMode) -> Result<(), Vec<
         let mut faults = Vec::new();
         each_collective(module, body, mode, &mut faults);
         errors.extend(faults.into_iter().map(|fault| {
-            let message = format!("{}, in @{}, which stays as it is", fault.message, func.name);
+            let message = format!("{}, in @{}, which is not partitioned", fault.message, func.name);
             let hint =
-                format!("only @{name} and what it calls is partitioned: call the function, or take it out");
+                format!("only @{name} and its callees are partitioned: call the function, or remove it");
             let mut error = Diagnostic::unsupported("SH0304", message).at(fault.span).hint(hint);
             error.user_loc = fault.user_loc;
             error
@@ -128,7 +129,7 @@ fn each_collective(module: &Module, body: RegionId, mode: SpmdMode, errors: &mut
         match (mode, spec.channel) {
             (SpmdMode::Replica, None) if !spec.use_global_device_ids => {}
             (SpmdMode::Replica, _) => {
-                let message = format!("{name} has a channel or global ids, where devices are replicas");
+                let message = format!("{name} has a channel or global ids, but devices are replicas");
                 errors.push(broken(module, op, "SH0460", message));
             }
             (SpmdMode::Partition, Some(channel))
@@ -140,7 +141,7 @@ fn each_collective(module: &Module, body: RegionId, mode: SpmdMode, errors: &mut
                 }
             }
             (SpmdMode::Partition, _) => {
-                let message = format!("the ids of {name} are not those of partitions");
+                let message = format!("the ids of {name} are not partition ids");
                 errors.push(broken(module, op, "SH0460", message));
             }
         }
@@ -167,7 +168,10 @@ fn exchanged_size(module: &Module, op: OpId) -> Option<String> {
         let (part, whole) = if gathers { (from, to) } else { (to, from) };
         let fits = part < 0 || whole < 0 || part.checked_mul(devices) == Some(whole);
         (!fits).then(|| {
-            format!("{} among {devices} devices makes {to} of {from} in dimension {dim}", data.kind.name())
+            format!(
+                "{} over {devices} devices gives size {to} for {from} in dimension {dim}",
+                data.kind.name()
+            )
         })
     })
 }

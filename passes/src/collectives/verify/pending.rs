@@ -58,19 +58,19 @@ fn fault(module: &Module, op: OpId) -> Option<String> {
             let returned = ends.filter_map(|&r| Some(module.ops[module.terminator(r)?].operands.as_slice()));
             return args.chain(returned).chain([data.results.as_slice()]).find_map(|values| {
                 differs(module, &data.operands, values)
-                    .map(|i| format!("value {i} of {name} is pending in one place and not in another"))
+                    .map(|i| format!("value {i} of {name} is unreduced in one place but not in another"))
             });
         }
         OpKind::Case | OpKind::If => {
             let ends = data.regions.iter().filter_map(|&r| module.terminator(r));
             return ends.map(|end| module.ops[end].operands.as_slice()).find_map(|values| {
                 differs(module, &data.results, values)
-                    .map(|i| format!("result {i} of {name} is pending in one branch and not in another"))
+                    .map(|i| format!("result {i} of {name} is unreduced in one branch but not in another"))
             });
         }
         OpKind::OptimizationBarrier => {
             return differs(module, &data.operands, &data.results)
-                .map(|i| format!("value {i} of {name} is pending on one side and not on the other"));
+                .map(|i| format!("value {i} of {name} is unreduced on one side but not on the other"));
         }
         OpKind::Return | OpKind::ManualComputation(_) => return None,
         _ => {}
@@ -90,18 +90,20 @@ fn fault(module: &Module, op: OpId) -> Option<String> {
         match (takes, pending(module, operand)) {
             (Passes::Alike { .. }, Some(s)) => {
                 if !takes.takes(i) {
-                    return Some(format!("{name} takes operand {i}, a pending sum, for the whole"));
+                    return Some(format!("{name} uses operand {i}, an unreduced value, as a complete one"));
                 }
                 if !same(s) {
-                    return Some(format!("operands {first} and {i} of {name} are not pending alike"));
+                    return Some(format!(
+                        "operands {first} and {i} of {name} are unreduced along different axes or by different reductions"
+                    ));
                 }
             }
             (Passes::Alike { .. }, None) if takes.takes(i) && !neutral() => {
-                return Some(format!("operand {i} of {name} is whole, operand {first} pending"));
+                return Some(format!("operand {i} of {name} is complete, but operand {first} is unreduced"));
             }
             // A matmul is linear in each operand, but not in both: `(a + b)(c + d)` has cross terms.
             (Passes::Either, Some(_)) if i != first => {
-                return Some(format!("operands {first} and {i} of {name} are both pending sums"));
+                return Some(format!("operands {first} and {i} of {name} are both unreduced"));
             }
             (Passes::Alike { .. } | Passes::Either, _) => {}
         }
@@ -141,13 +143,13 @@ fn made(module: &Module, op: OpId) -> Option<String> {
         if let Some(&axis) = sharding.unreduced.iter().find(|&&axis| !splits(axis)) {
             let axis = module.meshes[sharding.mesh].axis_text(axis);
             return Some(format!(
-                "result {i} of {} is pending along \"{axis}\", which splits none of its operands",
+                "result {i} of {} is unreduced along \"{axis}\", which shards none of its operands",
                 data.kind.title()
             ));
         }
         if sharding.split_axes().any(|split| sharding.unreduced.contains(&split)) {
             return Some(format!(
-                "result {i} of {} is split along an axis that it is pending along",
+                "result {i} of {} is sharded along an axis along which it is unreduced",
                 data.kind.title()
             ));
         }
@@ -168,7 +170,7 @@ fn lost(module: &Module, op: OpId, from: &TensorSharding) -> Option<String> {
         if let Some(&axis) = from.unreduced.iter().find(|&&axis| !is_made_of(mesh, axis, &to.unreduced)) {
             let axis = mesh.axis_text(axis);
             return Some(format!(
-                "result {i} of {} is whole along \"{axis}\", an operand is a pending sum",
+                "result {i} of {} is complete along \"{axis}\", but an operand is unreduced along it",
                 data.kind.title()
             ));
         }
@@ -208,7 +210,7 @@ fn completion(module: &Module, op: OpId, kind: &MeshCollectiveKind) -> Option<St
     }
     if by != from.reduction {
         return Some(format!(
-            "{} completes with another operation than the one that is pending",
+            "{} reduces with another operation than that of the unreduced value",
             kind.name()
         ));
     }
@@ -216,7 +218,7 @@ fn completion(module: &Module, op: OpId, kind: &MeshCollectiveKind) -> Option<St
     let sizes = |axes: &[AxisRef]| mesh.axes_size(axes);
     if sizes(&from.unreduced) != sizes(&completed) * sizes(&to.unreduced) {
         return Some(format!(
-            "{} completes sums over {} devices and leaves {}, of {} that are pending",
+            "{} reduces over {} devices and leaves {}, but the value is unreduced over {}",
             kind.name(),
             sizes(&completed),
             sizes(&to.unreduced),

@@ -27,11 +27,11 @@ pub(crate) fn written_partings(module: &Module, body: RegionId) -> Vec<Diagnosti
         };
         for (op, a, b) in divergences {
             let message = format!(
-                "devices {a} and {b} meet in this {}, but what decides whether they come to it can differ between them: devices would wait for each other forever",
+                "devices {a} and {b} take part in this {}, but the condition on which they execute it may differ between them: the program may hang",
                 module.ops[op].kind.name()
             );
             let mut error = Diagnostic::invalid("SH0326", message).at(module.ops[op].span).hint(
-                "decide by a value that is the same on all devices of the group (an all_reduce makes one), or take the collective out of the condition",
+                "make the condition depend on a value that is equal on all devices of the group (the result of an all_reduce, for example), or move the collective out of the condition",
             );
             error.user_loc = module.user_loc(op);
             if !errors.contains(&error) {

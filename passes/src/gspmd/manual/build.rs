@@ -39,11 +39,11 @@ impl Former<'_, '_> {
             return Ok((value, TensorSharding::replicated(self.import.home.mesh, module.rank(value))));
         }
         let message = format!(
-            "it is not said how {} is split into {}",
+            "no sharding says how {} is split into {}",
             module.types.display(module.values[value].ty),
             module.types.display(module.values[local].ty)
         );
-        Err(self.error(op, message, "constrain the value before it enters: custom_call @Sharding"))
+        Err(self.error(op, message, "constrain the value by custom_call @Sharding before it enters"))
     }
 
     /// Checks the sharding of an entry or exit against the global and local types, and interns it.
@@ -64,10 +64,10 @@ impl Former<'_, '_> {
                 let first = dim.axes.iter().take_while(|axis| is_manual(axis)).count();
                 if dim.axes[first..].iter().any(is_manual) {
                     let message = format!(
-                        "in {} an axis that is not manual comes before one that is",
+                        "in {} an axis that is not manual precedes a manual one",
                         sharding.display(mesh)
                     );
-                    return Err(self.error(op, message, "split each dimension along manual axes first"));
+                    return Err(self.error(op, message, "shard each dimension along manual axes first"));
                 }
                 let parts = mesh.axes_size(&dim.axes[..first]);
                 if *n != shardc_ir::DYNAMIC {
@@ -76,7 +76,7 @@ impl Former<'_, '_> {
             }
             if expected.shape != local.shape {
                 let message = format!(
-                    "{whole} split as {} is {expected} on each device, not {local}",
+                    "{whole} sharded as {} is {expected} on each device, not {local}",
                     sharding.display(mesh)
                 );
                 return Err(Box::new(Diagnostic::invalid("SH0346", message).at(module.ops[op].span)));
@@ -131,8 +131,8 @@ impl Former<'_, '_> {
             let text = self.import.rw.module.meshes[home].axis_text(*axis);
             return Err(self.error(
                 anchor,
-                format!("only a part of an axis is manual: {text}"),
-                "give no mesh: it is inferred from the shardings",
+                format!("a sub-axis cannot be manual: {text}"),
+                "leave out the mesh: it is then inferred from the shardings",
             ));
         }
         let mut spec =

@@ -51,7 +51,7 @@ impl Former<'_, '_> {
                 return Err(self.error(
                     op,
                     "a value that is local to each device leaves its region",
-                    "what is local can be told from the rest only where both borders are in one region; inline the calls first: shardc opt --passes inline,import-gspmd",
+                    "@SPMDFullToShardShape and @SPMDShardToFullShape must be in one region; inline the calls first: shardc opt --passes inline,import-gspmd",
                 ));
             }
             let crossing = self.import.crossings.get(&op);
@@ -102,8 +102,8 @@ impl Former<'_, '_> {
                 if part.axes.as_ref().is_some_and(|known| !same_axes(known, &axes)) {
                     return Err(self.error(
                         op,
-                        "a value that is local along some axes meets one that is local along others",
-                        "all that enters one part of the program has the same manual subgroups",
+                        "values that are local along different axes are used together",
+                        "all values that enter one device-local part of the program must have the same manual subgroups",
                     ));
                 }
                 part.axes = Some(axes);

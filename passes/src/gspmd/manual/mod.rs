@@ -79,7 +79,7 @@ pub(super) fn form_all(import: &mut Import<'_>, order: &[FuncId]) {
                 if let OpKind::Call { callee } = &data.kind {
                     let known = contexts.entry(callee.clone()).or_insert_with(|| inside.clone());
                     if *known != inside {
-                        let message = format!("@{callee} is called for one device and for several");
+                        let message = format!("calls of @{callee} have different manual axes");
                         import.errors.push(
                             Diagnostic::unsupported("SH0345", message)
                                 .at(data.span)

@@ -81,8 +81,8 @@ impl Former<'_, '_> {
     fn cycle(&self, op: OpId) -> Box<Diagnostic> {
         self.error(
             op,
-            "a part of the program that is local to devices needs a whole value that is made of its own results",
-            "keep local values apart: what enters after that whole value should use nothing that entered before",
+            "a device-local part of the program depends on a global value that is computed from its own results",
+            "separate the local values: those that enter after the global value must not be used with those that entered before it",
         )
     }
 }

@@ -434,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn what_wraps_is_not_folded() {
+    fn wrapping_arithmetic_is_not_folded() {
         let body = "%i = stablehlo.iota dim = 0 : tensor<2xi8>
           %n = stablehlo.constant dense<127> : tensor<2xi8>
           %r = stablehlo.add %i, %n : tensor<2xi8>";

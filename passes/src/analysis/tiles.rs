@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arguments_lie_row_by_row_unless_that_is_padded_more() {
+    fn arguments_are_row_major_unless_padding_is_larger() {
         let of = |shape: &[i64]| order_of_argument(shape).map(SmallVec::into_vec);
         assert_eq!(of(&[4096, 256]), Some(vec![1, 0]));
         assert_eq!(of(&[400_028, 16]), Some(vec![0, 1]), "columns along the lanes");

@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_without_names_is_told_how_to_get_them() {
+    fn a_program_without_names_gets_a_hint() {
         let names = Names { args: vec![None, None], ..Names::default() };
         let hint = names.find("params['w']").unwrap_err().hint.unwrap_or_default();
         assert!(

@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_go_together() {
+    fn conflicting_assignments() {
         let cases: &[(&[&str], &str)] = &[
             (&["{devices=[8]<=[8]}", "{devices=[4]<=[4]}"], "0 against 1"),
             (&["{devices=[6,1]<=[6]}", "{devices=[2,3]<=[6]}", "{devices=[3,2]<=[6]}"], "1 against 2"),

@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn groups_must_not_tell_free_coordinates_apart() {
+    fn groups_must_not_distinguish_free_coordinates() {
         let mesh = Mesh::new([("m", 2), ("f", 2)]);
         let scope = Scope { axes: [AxisRef::whole(0)].into_iter().collect() };
         let alike = |groups: &[Vec<i64>]| free_coordinates_are_alike(&mesh, &scope, &groups.iter().collect());

@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_block_holds_is_filled() {
+    fn elements_outside_all_blocks_are_filled() {
         let exchange = check(&[Held::blocks(0, 0, 4, 0)], &moving(4, 0, 1, 1)).unwrap();
         assert!(exchange.pieces.is_empty() && exchange.fills_before);
     }
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn any_windows_hold_what_is_needed() {
+    fn random_windows_hold_the_needed_elements() {
         let mut numbers = Numbers(1);
         let mut done = 0;
         for _ in 0..20_000 {
@@ -475,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn what_each_device_has_whole_is_not_sent() {
+    fn replicated_tensors_are_not_sent() {
         let (views, window) = spliced(&[(8, true), (8, false)], &[(0, 0..8), (1, 0..8)], 4);
         // Device 2 has the first half of the second tensor, and device 3 the rest.
         assert_eq!(widths(&check(&views, &window).unwrap()), [2, 2]);
@@ -488,7 +488,7 @@ mod tests {
     }
 
     #[test]
-    fn any_splices_hold_what_is_needed() {
+    fn random_splices_hold_the_needed_elements() {
         let mut numbers = Numbers(2);
         let mut done = 0;
         for _ in 0..20_000 {

@@ -3,9 +3,9 @@
 //!
 //! If such a dimension is sharded, the window of a device's result block crosses the boundaries of the operands'
 //! blocks: the *halo*. [`transfers`] computes each device's window. [`Exchange`] determines which device sends which
-//! part of its block to which other device. Planning asks for the [price](Exchange::price), which takes time and
-//! memory in the number of runs of devices with equal behaviour, and gathers instead if that costs less or an
-//! exchange takes too many rounds. Localization emits the exchange.
+//! part of its block to which other device. Planning asks for the [price](Exchange::price), whose computation takes
+//! time and memory in the number of runs of devices with equal behaviour. Planning gathers instead if that costs less
+//! or an exchange takes too many rounds. Localization emits the exchange.
 //!
 //! All numbers are known at compile time: sizes, and offsets for each of the `k` devices along the dimension.
 

@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn edges_that_were_met_are_told_how_often() {
+    fn edges_are_counted_by_sender() {
         let mut met = Met::default();
         let mut of = |edges: Edges| -> Vec<(u32, u32, u32)> {
             met.meet(&edges).into_iter().map(|(times, part)| (times, part.sender, part.count)).collect()

@@ -712,7 +712,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn too_many_devices_are_not_looked_at_one_by_one() {
+    fn too_many_devices_are_not_enumerated() {
         let program = r#"
           func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
             %s = "stablehlo.collective_permute"(%x) <{source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>}>

@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_axes_that_overlap_are_no_mixed_radix() {
+    fn overlapping_sub_axes_are_not_a_mixed_radix() {
         let mesh = Mesh::new([("x", 6)]);
         let part = |pre, size| AxisRef { axis: 0, sub: Some(shardc_ir::SubAxis { pre, size }) };
         let mut cuts = Cuts::default();

@@ -1,9 +1,10 @@
-//! What a loop adds up.
+//! Loop-carried accumulators.
 
 use shardc_ir::{BinaryOp, Module, OpId, OpKind, RegionId, ValueId};
 
-/// Returns the additions and subtractions that a loop body makes to carried value `i`, in order, each with the number of the operand
-/// that is added or subtracted; `None` if it does anything else with that. `only_reader` tells which operation alone reads a value, once.
+/// Returns the additions and subtractions that a loop body applies to carried value `i`, in order, each with the
+/// index of the operand that is added or subtracted. Returns `None` if the body does anything else with the value.
+/// `only_reader` returns the single user of a value.
 pub(crate) fn additions(
     module: &Module,
     body: RegionId,
@@ -14,7 +15,7 @@ pub(crate) fn additions(
     let mut value = *module.regions[body].args.get(i)?;
     let mut additions = Vec::new();
     loop {
-        // Who else reads a value on the way sees a part of the sum, which may then not be completed later.
+        // Another user would see the partial sum, so the reduction could not be deferred.
         let reader = only_reader(value)?;
         let data = &module.ops[reader];
         if reader == end {

@@ -1,11 +1,12 @@
-//! Arguments where loops carry them.
+//! Loop-carried arguments.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{Module, OpKind, RegionId, ValueId};
 
-/// Which argument of `body` a value is: itself, what a loop begins with and carries, or what an operation `hands_on`, result for operand.
+/// Maps values to the argument of `body` that they carry. A value carries an argument if it is that argument, a
+/// loop-carried value that starts as one, or the result of an operation that `hands_on` its operands.
 ///
-/// What a loop carries counts as the argument even where its trips give it another value, as they do to an accumulator.
+/// A loop-carried value counts as the argument even if the body updates it, like an accumulator.
 #[must_use]
 pub fn arguments_in_loops(
     module: &Module,
@@ -53,7 +54,7 @@ mod tests {
             let of = arguments_in_loops(&module, body, hands_on);
             of.values().filter(|&&arg| arg == weight).count()
         };
-        // The argument, and it in both regions; and behind the barrier.
+        // The argument, its copies in both regions, and the one after the barrier.
         assert_eq!(count(|_| false), 3);
         assert_eq!(count(|kind| matches!(kind, OpKind::OptimizationBarrier)), 4);
     }

@@ -1,12 +1,11 @@
-//! Constant folding of single integers that are computed from the number of a device, once for each device.
+//! Per-device constant folding of scalar integers that are computed from a device's number.
 
 use shardc_ir::{BinaryOp, DType, DTypeClass, Dense, Module, OpId, OpKind, UnaryOp, ValueId};
 
-/// One integer for each device.
+/// One integer per device.
 pub(crate) type PerDevice = std::rc::Rc<[i64]>;
 
-/// Returns what the result of `op` is on each device, where its operands are constants or `known`, and at least one of them
-/// is `known`.
+/// Returns the result of `op` on each device, if all operands are constants or `known`, and at least one is `known`.
 pub(crate) fn evaluate(
     module: &Module,
     op: OpId,
@@ -31,7 +30,7 @@ pub(crate) fn evaluate(
         (0..devices).map(|d| f(d).map(|n| wrap(n, ty.dtype))).collect::<Option<Vec<i64>>>().map(Into::into)
     };
     match &data.kind {
-        // Not its lowest bit, as where integers become narrower: 2 is true.
+        // Conversion to a boolean tests for nonzero; narrowing would keep only the lowest bit, so 2 would be false.
         OpKind::Convert if ty.dtype == DType::I1 => {
             let from = operand(0)?;
             each(&|d| Some(i64::from(from[d] != 0)))
@@ -44,7 +43,7 @@ pub(crate) fn evaluate(
             let from = operand(0)?;
             each(&|d| Some(1 - from[d]))
         }
-        // On truth values, arithmetic is not that of `i64`: `add` is "or" there, and `multiply` "and".
+        // Boolean arithmetic is not that of `i64`: `add` is "or", and `multiply` is "and".
         OpKind::Binary(binary)
             if ty.dtype != DType::I1 || matches!(binary, BinaryOp::And | BinaryOp::Or | BinaryOp::Xor) =>
         {
@@ -59,7 +58,7 @@ pub(crate) fn evaluate(
             let (pred, yes, no) = (operand(0)?, operand(1)?, operand(2)?);
             each(&|d| Some(if pred[d] != 0 { yes[d] } else { no[d] }))
         }
-        // A table with an entry for each device; indices are clamped as `dynamic_slice` does.
+        // A table with an entry per device. Indices are clamped, as by `dynamic_slice`.
         OpKind::DynamicSlice { .. } if data.operands.len() == 2 => {
             let table = elements(module, data.operands[0])?;
             let last = table.len().checked_sub(1)? as i64;
@@ -71,11 +70,11 @@ pub(crate) fn evaluate(
 }
 
 fn is_integer(dtype: DType) -> bool {
-    // Not all unsigned integers of 64 bits fit `i64`, in which everything is computed.
+    // 64-bit unsigned integers may not fit `i64`, in which everything is computed.
     dtype == DType::I1 || dtype.is_integer() && dtype != DType::UI64
 }
 
-/// Returns the element of a constant of one element, or of equal elements.
+/// Returns the element of a constant with one element, or with equal elements.
 pub(crate) fn constant(module: &Module, value: ValueId) -> Option<i64> {
     let ty = module.tensor(value)?;
     if !is_integer(ty.dtype) {
@@ -90,7 +89,7 @@ pub(crate) fn constant(module: &Module, value: ValueId) -> Option<i64> {
     }
 }
 
-/// Returns the elements of a constant of one dimension.
+/// Returns the elements of a constant of rank 1.
 fn elements(module: &Module, value: ValueId) -> Option<Vec<i64>> {
     let ty = module.tensor(value)?;
     if !is_integer(ty.dtype) || ty.rank() != 1 {

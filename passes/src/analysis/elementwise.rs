@@ -1,9 +1,9 @@
-//! Operations whose every result element depends on one place of their operands.
+//! Element-wise operations.
 
 use shardc_ir::{Access, Module, OpId};
 
-/// Whether each result element depends on the operand elements at the same place only. Constraints count too:
-/// they leave every element where it is.
+/// Whether each result element depends only on the operand elements at the same index. This includes sharding
+/// constraints.
 pub(crate) fn is_elementwise(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     match data.kind.def().access {

@@ -1,4 +1,4 @@
-//! In which order of dimensions gradients lie on a TPU, and the parameters that they update.
+//! Layouts of gradients on a TPU, and of the parameters that they update.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{DTypeClass, Module, OpKind, RegionId, ValueId};
@@ -6,13 +6,13 @@ use shardc_ir::{DTypeClass, Module, OpKind, RegionId, ValueId};
 use super::elementwise::is_elementwise;
 use super::tiles::{Order, order_of_argument};
 
-/// The most bytes of a sum that a TPU's compiler makes in another order. Larger ones it was seen to make as parameters lie: GPT-2 takes
-/// the same memory with them pinned and without.
+/// The maximum bytes of a sum that a TPU's compiler may give another layout. Larger ones were observed in the layout
+/// of their parameters: GPT-2 takes the same memory with and without pinned layouts.
 const SMALL: i64 = 1 << 20;
 
-/// Returns the gradients that could be in an order of their own, and the order in which parameters of their shapes lie. What results of
-/// a function depend on element by element, gathered or not, is one of them if the operation that makes it has its own order, or if
-/// devices sum it and it is small.
+/// Returns the gradients that may get a layout of their own, with the layout of parameters of their shape. The
+/// candidates are the values on which results depend element-wise, possibly through all-gathers. A candidate
+/// qualifies if its producer has its own layout, or if it is a small cross-device sum.
 pub(crate) fn orders_of_gradients(module: &Module, body: RegionId) -> FxHashMap<ValueId, Order> {
     let results = module.terminator(body).map(|end| &module.ops[end].operands);
     let mut todo: Vec<ValueId> = results.into_iter().flatten().copied().collect();
@@ -42,13 +42,13 @@ pub(crate) fn orders_of_gradients(module: &Module, body: RegionId) -> FxHashMap<
     orders
 }
 
-/// Whether elements are numbers of at most 32 bits. What is wider, and complex numbers, XLA writes as pairs for a TPU, and it cannot do so
-/// with a call that keeps an order.
+/// Whether elements have at most 32 bits and are not complex. XLA splits all others into pairs on a TPU, and cannot
+/// do so for a call that pins a layout.
 fn is_one_word(module: &Module, value: ValueId) -> bool {
     module.stored(value).is_some_and(|ty| ty.dtype.bits() <= 32 && ty.dtype.class() != DTypeClass::Complex)
 }
 
-/// Whether a value is what devices summed, or a part of that.
+/// Whether a value is the result of an all-reduce or reduce-scatter, or a part of one.
 fn is_part_of_a_sum(module: &Module, mut value: ValueId) -> bool {
     while let Some(op) = module.def_op(value) {
         let data = &module.ops[op];
@@ -65,12 +65,12 @@ fn is_part_of_a_sum(module: &Module, mut value: ValueId) -> bool {
     false
 }
 
-/// Whether a value is made in another order than parameters of its shape lie in.
+/// Whether a value's producer gives it another layout than parameters of its shape have.
 pub(crate) fn has_its_own_order(module: &Module, value: ValueId) -> bool {
     let Some(op) = module.def_op(value) else { return false };
     let (data, shape) = (&module.ops[op], module.shape(value));
     match data.kind {
-        // Rows that are added to lie row by row.
+        // A scatter with added rows is row-major.
         OpKind::Scatter(_) if data.results.len() == 1 => {
             order_of_argument(shape).is_some_and(|order| order.is_sorted())
         }

@@ -1,9 +1,9 @@
-//! Values that move between the memory of the device and that of the host.
+//! Values that move between device and host memory.
 
 use shardc_ir::{Attr, Module, OpId, OpKind, ValueId};
 
-/// Returns the operand of an operation that moves it to the memory of the host: JAX writes `jax.device_put` inside of a program as
-/// the call `annotate_device_placement`.
+/// Returns the operand of an operation that moves it to host memory. JAX lowers `jax.device_put` inside a program to
+/// the custom call `annotate_device_placement`.
 pub(crate) fn moved_to_host(module: &Module, op: OpId) -> Option<ValueId> {
     let data = &module.ops[op];
     let OpKind::CustomCall(call) = &data.kind else { return None };

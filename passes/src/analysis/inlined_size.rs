@@ -1,20 +1,20 @@
-//! The number of operations that a program has once its calls are inlined, counted before anything is copied.
+//! The number of operations of a program after inlining, computed without copying anything.
 //!
-//! Two calls in each of forty functions, of which each calls the next, stand for a million million operations.
+//! For example, forty functions that each call the next one twice expand to about 2^40 operations.
 
 use shardc_ir::limits::MAX_OPERATIONS;
 use shardc_ir::{Diagnostic, FuncId, Module, OpKind, SecondaryMap};
 
-/// Counts, for each function of `order`, the operations of its body with calls and composites replaced by the bodies of
-/// what they name, and demands that all together are not too many. No entry of `order` may stand before one that it calls.
+/// Counts the operations of each function of `order` after inlining its calls and composites, and checks that the
+/// total is not too large. `order` must list callees first.
 ///
 /// # Errors
-/// SH0323 at the function with which it becomes too much.
+/// SH0323 at the function that exceeds the limit.
 pub fn check_size(module: &Module, order: &[FuncId]) -> Result<(), Vec<Diagnostic>> {
     check_size_except(module, order, &SecondaryMap::new())
 }
 
-/// As [`check_size`], where calls of the functions that `keep` names stay.
+/// Like [`check_size`], but calls of the functions in `keep` are not inlined.
 pub(crate) fn check_size_except(
     module: &Module,
     order: &[FuncId],
@@ -30,7 +30,7 @@ pub(crate) fn check_size_except(
             let callee = match &module.ops[op].kind {
                 OpKind::Call { callee } => callee,
                 OpKind::Composite(spec) => &spec.decomposition,
-                // Inlining leaves no return of what it inlines.
+                // Inlining drops the callee's return.
                 OpKind::Return => continue,
                 _ => {
                     size = size.saturating_add(1);
@@ -40,12 +40,12 @@ pub(crate) fn check_size_except(
             calls += 1;
             let callee = module.func_names.get(callee).filter(|&&callee| !keep[callee]);
             let inlined = callee.map_or(1, |&callee| sizes[callee]);
-            // One at least: a function without operations still costs the visit of its call.
+            // Count at least one: visiting the call of an empty function has a cost too.
             size = size.saturating_add(inlined.max(1));
         }
         sizes[func] = size;
         all = all.saturating_add(size);
-        // A program that is this large without calls is not refused.
+        // A program without calls is not rejected for its size.
         if calls > 0 && all > MAX_OPERATIONS {
             return Err(vec![too_many(module, func, size)]);
         }
@@ -57,9 +57,9 @@ fn too_many(module: &Module, func: FuncId, size: u64) -> Diagnostic {
     let name = &module.funcs[func].name;
     let size = if size == u64::MAX { "2^64 or more".to_owned() } else { size.to_string() };
     let message = format!(
-        "with its calls inlined @{name} has {size} operations; shardc inlines as long as all functions together have at most {MAX_OPERATIONS}"
+        "@{name} has {size} operations after inlining; all functions together may have at most {MAX_OPERATIONS}"
     );
     Diagnostic::unsupported("SH0323", message)
         .at(module.funcs[func].span)
-        .hint("write repetition as stablehlo.while, or let fewer functions call the same one twice")
+        .hint("write repetition as stablehlo.while, or inline fewer calls of the same function")
 }

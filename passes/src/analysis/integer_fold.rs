@@ -1,33 +1,34 @@
-//! Constant folding of integers that vary along one dimension at most: counts, and what is computed from them.
+//! Constant folding of integer tensors that vary along at most one dimension, such as counts and values computed from
+//! them.
 //!
-//! Indices count the batch in many disguises: `iota`, `iota / n` in another shape, `i < 0 ? i + n : i` of one, columns of a
-//! concatenation. Folding the numbers themselves sees through all of these, and a table for one dimension is short where the
-//! tensor need not be.
+//! Batch indices take many forms: `iota`, a reshaped `iota / n`, `i < 0 ? i + n : i` of an `iota`, columns of a
+//! concatenation. Folding their values handles all of these. A table for one dimension is short even if the tensor is
+//! large.
 
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{BinaryOp, DType, DTypeClass, Dense, Module, OpKind, UnaryOp, ValueDef, ValueId};
 
-/// The longest table that is kept, and the most elements that are looked at one by one.
+/// The maximum length of a table, and the maximum number of elements that are inspected individually.
 const MAX_ELEMENTS: usize = 1 << 16;
 
-/// The longest chain of operations that is followed.
+/// The maximum length of a chain of operations.
 const MAX_DEPTH: usize = 64;
 
-/// How many elements are computed in all: a bound on the work and on the memory.
+/// The maximum number of elements computed in total, which bounds time and memory.
 const BUDGET: usize = 1 << 22;
 
-/// An integer tensor whose elements depend on one index alone, or on none.
+/// An integer tensor whose elements depend on at most one index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Folded {
-    /// The dimension that the elements vary along; `None` if all are equal.
+    /// The dimension along which the elements vary; `None` if all are equal.
     pub(crate) dim: Option<usize>,
-    /// The elements along that dimension, or the one that all are.
+    /// The elements along that dimension, or the common value.
     pub(crate) values: Rc<[i64]>,
 }
 
-/// An element of a dimension to look at alone.
+/// Restricts a tensor to one index of a dimension.
 pub(crate) type At = Option<(usize, i64)>;
 
 impl Folded {
@@ -35,7 +36,7 @@ impl Folded {
         Folded { dim: None, values: [value].into() }
     }
 
-    /// Elements along a dimension: no dimension is kept where all are equal.
+    /// Elements along a dimension. If all are equal, the dimension is dropped.
     fn along(dim: usize, values: Vec<i64>) -> Option<Folded> {
         let (&first, rest) = values.split_first()?;
         if rest.iter().all(|&n| n == first) {
@@ -48,7 +49,7 @@ impl Folded {
         self.values.get(if self.dim.is_some() { index } else { 0 }).copied()
     }
 
-    /// The elements where the index along a dimension is given.
+    /// Restricts the elements to one index of a dimension.
     fn fixed(self, at: At) -> Option<Folded> {
         match at {
             Some((dim, i)) if self.dim == Some(dim) => {
@@ -58,7 +59,7 @@ impl Folded {
         }
     }
 
-    /// The same elements as a tensor whose dimensions are `to` of this one's, if that has the dimension along which they vary.
+    /// Maps the varying dimension by `to`. Returns `None` if that returns `None`.
     fn moved(self, to: impl Fn(usize) -> Option<usize>) -> Option<Folded> {
         match self.dim {
             None => Some(self),
@@ -67,7 +68,7 @@ impl Folded {
     }
 }
 
-/// The numbers `start`, `start + step`, ...: `len` of them, one at least.
+/// The arithmetic progression `start`, `start + step`, ... of `len` numbers, at least one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Progression {
     pub(crate) start: i64,
@@ -76,7 +77,7 @@ pub(crate) struct Progression {
 }
 
 impl Progression {
-    /// Returns the progression that numbers are; of a single one the step is 1.
+    /// Returns the numbers as a progression, if they are one. A single number has step 1.
     fn of(numbers: &[i64]) -> Option<Progression> {
         let (&start, len) = (numbers.first()?, i64::try_from(numbers.len()).ok()?);
         let step = numbers.get(1).map_or(Some(1), |second| second.checked_sub(start))?;
@@ -90,7 +91,7 @@ impl Progression {
     }
 }
 
-/// Folds values of a module that does not change meanwhile; keeps what it found.
+/// Folds values of a module, which must not change meanwhile. Results are memoized.
 pub(crate) struct IntegerFold<'m> {
     module: &'m Module,
     known: FxHashMap<(ValueId, At), Option<Folded>>,
@@ -102,21 +103,21 @@ impl<'m> IntegerFold<'m> {
         IntegerFold { module, known: FxHashMap::default(), budget: BUDGET }
     }
 
-    /// Returns the elements of `value`, or those of them where one index is given; `None` where they are not known, or vary
-    /// along several dimensions.
+    /// Returns the elements of `value`, restricted to `at`. Returns `None` if they are unknown or vary along several
+    /// dimensions.
     pub(crate) fn fold(&mut self, value: ValueId, at: At) -> Option<Folded> {
         self.value(value, at, MAX_DEPTH)
     }
 
-    /// Returns the number that all elements of `value` are, or those of them where one index is given; `None` where they are not
-    /// known, or differ.
+    /// Returns the common value of all elements of `value`, restricted to `at`. Returns `None` if they are unknown or
+    /// differ.
     pub(crate) fn number(&mut self, value: ValueId, at: At) -> Option<i64> {
         let folded = self.fold(value, at)?;
         if folded.dim.is_none() { folded.at(0) } else { None }
     }
 
-    /// Returns the elements of `value`, or those of them where one index is given, as `len` numbers at equal distances; `None`
-    /// where they are not known, or no such numbers.
+    /// Returns the elements of `value`, restricted to `at`, as a progression of `len` numbers. Returns `None` if they
+    /// are unknown or not one.
     pub(crate) fn progression(&mut self, value: ValueId, at: At, len: i64) -> Option<Progression> {
         let folded = self.fold(value, at)?;
         Progression::of(&folded.values).filter(|numbers| numbers.len == len)
@@ -136,7 +137,7 @@ impl<'m> IntegerFold<'m> {
         found
     }
 
-    /// Takes elements off the budget; whether it lasts.
+    /// Subtracts from the budget. Returns whether it suffices.
     fn spend(&mut self, elements: usize) -> bool {
         let left = self.budget.checked_sub(elements);
         self.budget = left.unwrap_or(0);
@@ -187,7 +188,7 @@ impl<'m> IntegerFold<'m> {
             OpKind::Reshape => {
                 let from = module.shape(operand(0)?);
                 if let Some(places) = same_but_ones(from, shape) {
-                    // Places are those of the dimensions of the result; ones may have none.
+                    // `places` has an entry per dimension of the result; those of size 1 may be `None`.
                     let inner = at.and_then(|(dim, i)| Some(((*places.get(dim)?)?, i)));
                     let folded = self.value(operand(0)?, inner, depth)?;
                     return folded.moved(|d| places.iter().position(|&p| p == Some(d)));
@@ -216,7 +217,7 @@ impl<'m> IntegerFold<'m> {
             }
             OpKind::Convert | OpKind::OptimizationBarrier | OpKind::ShardingConstraint(_) => {
                 let is_integer = |v: ValueId| module.tensor(v).is_some_and(|ty| !is_other(ty.dtype));
-                // The first of several results of a barrier is its first operand.
+                // The first result of a barrier is its first operand.
                 if is_integer(operand(0)?) { self.value(operand(0)?, at, depth) } else { None }
             }
             OpKind::Unary(unary) => {
@@ -234,7 +235,7 @@ impl<'m> IntegerFold<'m> {
             }
             OpKind::Select => {
                 let which = self.value(operand(0)?, at, depth)?;
-                // What is never chosen need not be known.
+                // The branch that is never selected need not be known.
                 if which.dim.is_none() {
                     let chosen = if which.at(0)? != 0 { 1 } else { 2 };
                     return self.value(operand(chosen)?, at, depth);
@@ -254,12 +255,12 @@ impl<'m> IntegerFold<'m> {
     }
 }
 
-/// Whether elements are neither integers nor truth values.
+/// Whether elements are neither integers nor booleans.
 fn is_other(dtype: DType) -> bool {
     matches!(dtype.class(), DTypeClass::Float | DTypeClass::Complex)
 }
 
-/// Whether a number is one of this type: arithmetic that wraps is not folded.
+/// Whether a number fits this type. Arithmetic that wraps is not folded.
 fn fits(n: i64, dtype: DType) -> bool {
     let bits = dtype.bits();
     match dtype.class() {
@@ -270,7 +271,7 @@ fn fits(n: i64, dtype: DType) -> bool {
     }
 }
 
-/// Returns the integer, or the truth value, with these bytes.
+/// Returns the integer or boolean with these bytes.
 fn integer(bytes: &[u8], dtype: DType) -> Option<i64> {
     let is_negative = match dtype.class() {
         DTypeClass::Signed => bytes.last().is_some_and(|&b| b >= 0x80),
@@ -280,11 +281,11 @@ fn integer(bytes: &[u8], dtype: DType) -> Option<i64> {
     let mut word = if is_negative { [0xff; 8] } else { [0; 8] };
     word.get_mut(..bytes.len())?.copy_from_slice(bytes);
     let n = i64::from_le_bytes(word);
-    // Small types stand in the low bits of a byte, and 64 unsigned ones may be too large.
+    // Types below 8 bits are in the low bits of a byte, and 64-bit unsigned integers may be too large.
     fits(n, dtype).then_some(n)
 }
 
-/// Applies an operation to each element; `None` where operands vary along different dimensions.
+/// Applies an operation to each element. Returns `None` if operands vary along different dimensions.
 fn elementwise(operands: &[Folded], apply: impl Fn(&[i64]) -> Option<i64>) -> Option<Folded> {
     let mut varying = operands.iter().filter(|f| f.dim.is_some());
     let first = varying.next();
@@ -314,13 +315,14 @@ fn apply_unary(op: UnaryOp, n: i64, is_bool: bool) -> Option<i64> {
     }
 }
 
-/// Division rounds towards zero, and a remainder has the sign of the dividend (StableHLO specification, `divide`, `remainder`).
+/// Division rounds towards zero, and a remainder has the sign of the dividend (StableHLO specification, `divide`,
+/// `remainder`).
 fn apply_binary(op: BinaryOp, a: i64, b: i64, dtype: DType) -> Option<i64> {
     let wraps = matches!(op, BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply);
     if wraps && dtype == DType::I1 { None } else { op.on_integers(a, b) }
 }
 
-/// For each dimension of `to` the one of `from` that it is, if the shapes differ in dimensions of one element alone.
+/// Maps each dimension of `to` to its dimension of `from`, if the shapes differ only in dimensions of size 1.
 fn same_but_ones(from: &[i64], to: &[i64]) -> Option<Vec<Option<usize>>> {
     let mut left = from.iter().enumerate().filter(|&(_, &n)| n != 1).peekable();
     let mut places = Vec::with_capacity(to.len());
@@ -338,13 +340,13 @@ fn same_but_ones(from: &[i64], to: &[i64]) -> Option<Vec<Option<usize>>> {
     left.peek().is_none().then_some(places)
 }
 
-/// How many elements a tensor of this shape has, if that is few enough.
+/// The number of elements of this shape, if it is at most [`MAX_ELEMENTS`].
 fn elements(shape: &[i64]) -> Option<usize> {
     let product = |n: usize, &m: &i64| n.checked_mul(usize::try_from(m).ok()?);
     shape.iter().try_fold(1, product).filter(|&n| n <= MAX_ELEMENTS)
 }
 
-/// Returns elements in another shape.
+/// Returns the elements in another shape.
 fn reshaped(folded: &Folded, from: &[i64], to: &[i64], elements: usize) -> Option<Folded> {
     let dim = folded.dim?;
     let stride: i64 = from.get(dim + 1..)?.iter().product();
@@ -354,10 +356,11 @@ fn reshaped(folded: &Folded, from: &[i64], to: &[i64], elements: usize) -> Optio
     along_one(to, &all?)
 }
 
-/// Returns elements in row-major order as ones that vary along one dimension, if they do.
+/// Returns row-major elements as a table along one dimension, if they vary along only one.
 fn along_one(shape: &[i64], all: &[i64]) -> Option<Folded> {
     let first = *all.first()?;
-    // The minor dimension in which a neighbour differs decides: if the elements vary along one, it is that.
+    // Find the dimension from the first element that differs: if the elements vary along one dimension, it is this
+    // one.
     let Some(other) = all.iter().position(|&n| n != first) else { return Some(Folded::all(first)) };
     let mut stride = 1;
     for dim in (0..shape.len()).rev() {
@@ -377,7 +380,7 @@ fn along_one(shape: &[i64], all: &[i64]) -> Option<Folded> {
 mod tests {
     use super::*;
 
-    /// The elements that the function of this text returns.
+    /// The folded elements of the value that this function returns.
     fn folded(body: &str, ty: &str, at: At) -> Option<(Option<usize>, Vec<i64>)> {
         let text = format!("func.func @main(%x: {ty}) -> {ty} {{\n{body}\nreturn %r : {ty}\n}}");
         let module = shardc_stablehlo::parse(&text).unwrap();
@@ -431,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn what_wraps_is_not_folded() {
+    fn wrapping_arithmetic_is_not_folded() {
         let body = "%i = stablehlo.iota dim = 0 : tensor<2xi8>
           %n = stablehlo.constant dense<127> : tensor<2xi8>
           %r = stablehlo.add %i, %n : tensor<2xi8>";

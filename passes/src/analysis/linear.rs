@@ -1,26 +1,28 @@
-//! Linearity: on which operands an operation may be done addend by addend.
+//! Linearity: the operands in which an operation can be applied to partial sums.
 //!
-//! An operation `f` may be done on the addends of a pending sum where `f(a + b) = f(a) + f(b)`, in all the operands that
-//! are pending together. The same is asked for other reductions: rounding keeps the order of numbers, so the largest of
-//! rounded numbers is the rounded largest.
+//! An operation `f` can be applied to the partial sums of an unreduced value if `f(a + b) = f(a) + f(b)`, in all
+//! operands that are unreduced together. The same holds for other reductions. For example, rounding is monotonic, so
+//! the maximum of rounded numbers is the rounded maximum.
 
 use shardc_ir::{BinaryOp, DType, DTypeClass, Linear, Module, OpId, OpKind, ReductionKind, ValueId};
 
 use super::reducer::reduction_of;
 
-/// Which operands of an operation may be pending, so that its result on the sums is the sum of its results on the addends.
+/// The operands that may be unreduced, such that the operation on the sums equals the sum of the operation's results
+/// on the partial sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Passes {
-    /// Those from one to before another, all of them alike; one that changes nothing may be whole. The rest is whole.
+    /// All operands `from..to` together; an identity of the reduction among them may be complete. The others are
+    /// complete.
     Alike {
-        /// The first.
+        /// The first operand.
         from: usize,
-        /// One past the last.
+        /// One past the last operand.
         to: usize,
-        /// One between them that is whole.
+        /// An operand between them that must be complete.
         except: Option<usize>,
     },
-    /// Any one, with the others whole.
+    /// Any one operand, with the others complete.
     Either,
 }
 
@@ -29,7 +31,7 @@ impl Passes {
     pub(crate) const NONE: Passes = Passes::Alike { from: 0, to: 0, except: None };
     const ALL: Passes = Passes::Alike { from: 0, to: usize::MAX, except: None };
 
-    /// Whether operand `i` may be pending.
+    /// Whether operand `i` may be unreduced.
     pub(crate) fn takes(self, i: usize) -> bool {
         match self {
             Passes::Alike { from, to, except } => from <= i && i < to && except != Some(i),
@@ -38,7 +40,7 @@ impl Passes {
     }
 }
 
-/// Returns which operands of `op` may be pending reductions of this kind.
+/// Returns the operands of `op` that may be unreduced with this reduction.
 pub(crate) fn passes(module: &Module, op: OpId, kind: ReductionKind) -> Passes {
     let data = &module.ops[op];
     let if_sum = |passes: Passes| if kind == ReductionKind::Add { passes } else { Passes::NONE };
@@ -58,7 +60,7 @@ pub(crate) fn passes(module: &Module, op: OpId, kind: ReductionKind) -> Passes {
         Linear::EitherSums => if_sum(Passes::Either),
         Linear::Itself => all_if(matches!(data.kind, OpKind::Binary(op) if op == kind.op())),
         Linear::Depends => match &data.kind {
-            // Each division of integers drops a remainder.
+            // Each integer division drops a remainder.
             OpKind::Binary(BinaryOp::Divide) => {
                 let is_integer = |dtype: DType| dtype.is_integer();
                 let drops = element_types(module, op).is_none_or(|(from, _)| is_integer(from));
@@ -69,11 +71,11 @@ pub(crate) fn passes(module: &Module, op: OpId, kind: ReductionKind) -> Passes {
             }
             OpKind::ReducePrecision { .. } => all_if(kind == ReductionKind::Add || is_order(kind)),
             OpKind::Reduce { .. } | OpKind::ReduceWindow(_) => all_if(region_does(0) == Some(kind)),
-            // What is scattered is added to what is there: both may be pending, the places are not.
+            // Updates are added to the operand: both may be unreduced, the indices may not.
             OpKind::Scatter(_) if region_does(0) == Some(kind) => {
                 Passes::Alike { from: 0, to: usize::MAX, except: Some(data.results.len()) }
             }
-            // The places are chosen by the first operand; what goes there is summed.
+            // The first operand selects the positions; the values scattered there are summed.
             OpKind::SelectAndScatter(_) if region_does(1) == Some(kind) => {
                 Passes::Alike { from: 1, to: usize::MAX, except: None }
             }
@@ -82,8 +84,8 @@ pub(crate) fn passes(module: &Module, op: OpId, kind: ReductionKind) -> Passes {
     }
 }
 
-/// Whether the operation's result on the sum that its operand `i` is, pending reductions of this kind, could be had addend by
-/// addend, with the other operands whole or, where they count together, as pending.
+/// Whether the operation can be applied to operand `i` before this reduction. The other operands are complete or, if
+/// the operation is linear in both together, unreduced too.
 pub fn is_linear_in(module: &Module, op: OpId, i: usize, kind: ReductionKind) -> bool {
     let is_pending = |v: &ValueId| module.shardings.sharding_of(*v).is_some_and(|s| !s.unreduced.is_empty());
     match passes(module, op, kind) {
@@ -102,8 +104,8 @@ fn element_types(module: &Module, op: OpId) -> Option<(DType, DType)> {
     Some((module.tensor(*data.operands.first()?)?.dtype, module.tensor(*data.results.first()?)?.dtype))
 }
 
-/// Whether numbers may be converted before they are combined. Rounding a sum or its addends makes no difference in kind;
-/// cutting off fractions does, and so does widening integers, whose sums wrap around.
+/// Whether numbers may be converted before they are reduced. Rounding a sum or its partial sums is equivalent up to
+/// precision. Truncating fractions is not, and neither is widening integers, whose sums wrap around.
 fn converts(from: DType, to: DType, kind: ReductionKind) -> bool {
     let is_real = |dtype: DType| matches!(dtype.class(), DTypeClass::Float);
     let is_wrapping = |dtype: DType| matches!(dtype.class(), DTypeClass::Signed | DTypeClass::Unsigned);
@@ -123,7 +125,7 @@ fn converts(from: DType, to: DType, kind: ReductionKind) -> bool {
     }
 }
 
-/// Whether an operation only moves, or leaves out, elements of its one operand: cut from a sum or from its addends, a part is the same.
+/// Whether an operation only moves or drops elements of its one operand, so that it commutes with every reduction.
 pub(crate) fn is_part(kind: &OpKind) -> bool {
     matches!(kind, OpKind::Transpose { .. } | OpKind::Reshape | OpKind::Slice { .. })
 }

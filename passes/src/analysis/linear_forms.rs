@@ -1,7 +1,8 @@
-//! Light linear operations that a partial sum passes through, so that it is completed after them.
+//! Light linear operations through which the reduction of a partial sum can be deferred.
 //!
-//! The gradient of a weight is transposed, scaled by one over the number of micro-batches, cast to a wider type or reshaped
-//! before it is added to others. Each of these gives the same when it is applied to the addends of every device.
+//! The gradient of a weight is transposed, scaled by one over the number of micro-batches, cast to a wider type or
+//! reshaped before it is accumulated. Each of these operations can be applied to the partial sums of the devices
+//! instead.
 
 use shardc_ir::{
     BinaryOp, Module, OpId, OpKind, ReductionKind, ShardingId, TensorSharding, TensorType, ValueId, Work,
@@ -10,34 +11,35 @@ use shardc_ir::{
 use super::linear::{Passes, passes};
 use super::reducer::is_identity;
 
-/// How many operations a partial sum passes through at most.
+/// The maximum number of operations between a reduction and its deferred place.
 const MAX_FORMS: usize = 8;
 
-/// A completed sum, and the operations that its only user chain applies to it.
+/// A reduced value, and the chain of operations that are its only users.
 pub(crate) struct Chain {
-    /// The operations in order, each with the operand that the sum comes in by.
+    /// The operations in order, each with the index of the operand that is the sum.
     pub(crate) forms: Vec<(OpId, usize)>,
-    /// The completed sum: a reshard of `source`.
+    /// The reduced value: a reshard of `source`.
     pub(crate) completed: ValueId,
-    /// The partial sum.
+    /// The unreduced value.
     pub(crate) source: ValueId,
-    /// How the partial sum is sharded.
+    /// The sharding of the unreduced value.
     pub(crate) pending: TensorSharding,
 }
 
-/// Returns the partial sum that `value` is the reshard of, and its sharding.
+/// Returns the unreduced value of which `value` is the reshard, and its sharding.
 pub(crate) fn pending_source(module: &Module, value: ValueId) -> Option<(ValueId, ShardingId)> {
     let op = &module.ops[module.def_op(value)?];
     let source = *op.operands.first()?;
     let pending = module.shardings.of(source)?;
     let TensorSharding { unreduced, reduction, .. } = module.shardings.get(pending);
-    // A sum of largest values is not the largest of the sums.
+    // The maximum of sums is not the sum of maxima, so only sums qualify.
     let is_pending =
         matches!(op.kind, OpKind::Reshard(_)) && !unreduced.is_empty() && *reduction == ReductionKind::Add;
     is_pending.then_some((source, pending))
 }
 
-/// Returns the completed sum that `value` is a form of, where nothing else uses it or a value between, as `is_used_once` says.
+/// Returns the reduced value from which `value` is computed by linear operations, if no value on the way has another
+/// user (`is_used_once`).
 pub(crate) fn chain(
     module: &Module,
     value: ValueId,
@@ -65,7 +67,7 @@ fn search(
     if forms.len() == MAX_FORMS || module.ops[op].kind.def().work != Work::Light {
         return None;
     }
-    // A sum comes in by one operand; a scale may be the other one.
+    // One operand is the sum; another one may be a scale.
     for (i, &operand) in module.ops[op].operands.iter().enumerate() {
         if is_linear(module, op, i) {
             forms.push((op, i));
@@ -79,7 +81,8 @@ fn search(
     None
 }
 
-/// Whether an operation of one result is linear in operand `i` alone, and loses nothing that the complete sum would keep.
+/// Whether an operation with one result is linear in operand `i` alone, and loses no precision compared to the
+/// reduced sum.
 fn is_linear(module: &Module, op: OpId, i: usize) -> bool {
     let data = &module.ops[op];
     let &[result] = data.results.as_slice() else { return false };
@@ -97,17 +100,18 @@ fn is_linear(module: &Module, op: OpId, i: usize) -> bool {
     }
     let bits = |v: ValueId| module.tensor(v).map(|ty| ty.dtype.bits());
     match data.kind {
-        // Rounding the addends, not the sum, would lose more.
+        // Rounding the partial sums instead of the sum would lose more precision.
         OpKind::Convert => bits(operand).zip(bits(result)).is_some_and(|(from, to)| from <= to),
         OpKind::ReducePrecision { .. } => false,
         _ => true,
     }
 }
 
-/// Returns how the addends lie in the result of `op`, which takes them as operand `i`; `None` if it cannot take them.
+/// Returns the sharding of the partial sums in the result of `op`, whose operand `i` is the unreduced value. Returns
+/// `None` if `op` cannot be applied to them.
 ///
-/// Where the sum was completed in place (an all-reduce), every form lies as before. Where it was completed by parts (a
-/// reduce-scatter), the operation must not depend on where the parts are.
+/// If the reduction does not move the value (an all-reduce), the result keeps its placement. If the reduction also
+/// shards it (a reduce-scatter), the operation must be independent of the placement.
 pub(crate) fn formed(
     module: &Module,
     op: OpId,
@@ -141,7 +145,8 @@ pub(crate) fn formed(
     }
 }
 
-/// Whether the other operand of a scaling has to be made anew for addends that lie so: it is split as the completed sum was.
+/// Returns the other operand of a scaling if it must be computed again for this sharding of the partial sums: it has
+/// the sharding of the reduced sum.
 pub(crate) fn needs_new_scale(
     module: &Module,
     op: OpId,
@@ -155,7 +160,7 @@ pub(crate) fn needs_new_scale(
     (!lies.same_placement(&formed.completed())).then_some(other)
 }
 
-/// Returns the bytes of one element of a constant whose elements are all equal. Broadcasts are looked through.
+/// Returns the bytes of one element of a splat constant, through broadcasts and reshapes.
 pub(crate) fn uniform(module: &Module, value: ValueId) -> Option<Vec<u8>> {
     let mut value = value;
     for _ in 0..MAX_FORMS {
@@ -169,7 +174,7 @@ pub(crate) fn uniform(module: &Module, value: ValueId) -> Option<Vec<u8>> {
     None
 }
 
-/// The bytes of a tensor on all devices together.
+/// The bytes of the global tensor.
 pub(crate) fn bytes(module: &Module, value: ValueId) -> Option<i64> {
     module.stored(value).and_then(TensorType::num_bytes)
 }

@@ -1,4 +1,4 @@
-//! What passes ask of a program: nothing here changes it.
+//! Analyses of programs. They do not change the program.
 
 pub(crate) mod accumulated;
 pub(crate) mod call_graph;

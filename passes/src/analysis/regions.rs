@@ -1,9 +1,9 @@
-//! Which regions hold values of the program, and which hold only the scalar arithmetic of a reducer.
+//! Regions that hold values of the program, as opposed to the scalar arithmetic of a reducer.
 
 use shardc_ir::{Module, OpId, OpKind, RegionId};
 
-/// Whether the regions of this operation hold tensors of the program, so that shardings reach into them.
-/// The regions of the others combine or compare single elements.
+/// Whether the regions of this operation hold tensors of the program, which have shardings. Other regions combine or
+/// compare single elements.
 #[must_use]
 pub fn has_program_regions(kind: &OpKind) -> bool {
     kind.def().region_kind.is_program()
@@ -21,7 +21,7 @@ pub fn program_regions(module: &Module, region: RegionId) -> Vec<RegionId> {
     program_parts(module, region).1
 }
 
-/// What [`program_ops`] and [`program_regions`] return, found at once.
+/// Returns the results of [`program_ops`] and [`program_regions`] in one walk.
 #[must_use]
 pub fn program_parts(module: &Module, region: RegionId) -> (Vec<OpId>, Vec<RegionId>) {
     module.walk_with_regions(region, has_program_regions)

@@ -1,12 +1,12 @@
-//! Symbols of a module: who refers to them, and fresh ones that collide with none.
+//! Uses of a module's symbols, and fresh symbol names.
 //!
-//! New names are those that MLIR's symbol tables would give, so that what is printed can be compared.
+//! Fresh names are those that MLIR's symbol tables would generate, so that printed modules can be compared.
 
 use std::collections::HashSet;
 
 use shardc_ir::{Attr, AttrDict, FuncId, Module, OpKind, RegionId};
 
-/// Makes names that nothing in a module has yet.
+/// Generates names that are unused in a module.
 ///
 /// One counter serves all names, as in MLIR: `f_0`, then `g_1`.
 #[derive(Debug, Default)]
@@ -36,7 +36,7 @@ fn is_taken(module: &Module, name: &str) -> bool {
         || module.kept_symbol(name).is_some()
 }
 
-/// Drops functions that no public function, nor `entry`, nor anything kept as text names, directly or through others.
+/// Removes functions that are unreachable from public functions, `entry` and operations kept as text.
 pub fn drop_unused_funcs(module: &mut Module, entry: Option<FuncId>) {
     let mut used: HashSet<FuncId> = HashSet::new();
     let mut named = SymbolUses::default();
@@ -46,8 +46,8 @@ pub fn drop_unused_funcs(module: &mut Module, entry: Option<FuncId>) {
     let mut open: Vec<FuncId> = module.funcs.keys().collect();
     open.retain(|&id| module.funcs[id].visibility.is_public() || Some(id) == entry);
     loop {
-        // Drained, so that each name is looked up once for each function that says it, and not at every turn. The
-        // order of a hash set does not matter: the result is a set.
+        // Draining the set looks up each name once per function that uses it. Its order does not matter: the result
+        // is a set.
         open.extend(named.0.drain().filter_map(|name| module.func_names.get(&*name).copied()));
         let Some(func) = open.pop() else { break };
         if used.insert(func) {
@@ -62,7 +62,7 @@ pub fn drop_unused_funcs(module: &mut Module, entry: Option<FuncId>) {
     }
 }
 
-/// Symbols that something refers to.
+/// Symbols that are referenced.
 #[derive(Debug, Default)]
 struct SymbolUses(HashSet<String>);
 
@@ -106,7 +106,8 @@ impl SymbolUses {
 
     fn text(&mut self, text: &str) {
         let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '.' | '-');
-        // Text that is kept is not parsed, so anything that may be a symbol counts as a use: a function too many is kept.
+        // Kept text is not parsed, so anything that may be a symbol counts as a use. At worst an unused function is
+        // kept.
         for part in text.split('@').skip(1) {
             let part = part.strip_prefix('"').unwrap_or(part);
             let end = part.find(|c| !is_name(c)).unwrap_or(part.len());

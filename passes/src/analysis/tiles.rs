@@ -1,19 +1,20 @@
-//! The tiles in which a TPU stores tensors: 8 rows of 128 elements of 32 bits, cut along two dimensions of a tensor.
+//! TPU tiles: 8 x 128 elements of 32 bits, over two dimensions of a tensor.
 
 use smallvec::SmallVec;
 
-/// Elements along the fastest dimension of a tile.
+/// Elements along the minor dimension of a tile.
 pub(crate) const LANES: u64 = 128;
 
 /// Rows of a tile.
 pub(crate) const SUBLANES: u64 = 8;
 
-/// The dimensions of a tensor, from the one along the lanes to the outermost.
+/// The dimensions of a tensor from minor (along the lanes) to major.
 pub(crate) type Order = SmallVec<[usize; 4]>;
 
-/// Returns the order of dimensions of an argument of a TPU's program, as its client lays the argument out: row by row, where no other
-/// pair of dimensions in tiles is padded less. Of the pairs that are padded least it takes the last dimension that it can along the
-/// lanes, then the last one along the rows; the others are row by row. `None` of a vector, and of what has no elements.
+/// Returns the layout in which a TPU client passes an argument: row-major, unless tiles over another pair of
+/// dimensions need less padding. Among the pairs with the least padding, it takes the last possible dimension along
+/// the lanes, then the last one along the rows; the others are row-major. Returns `None` for vectors and empty
+/// tensors.
 #[must_use]
 pub(crate) fn order_of_argument(shape: &[i64]) -> Option<Order> {
     let sizes: SmallVec<[u64; 6]> = shape.iter().map(|&n| u64::try_from(n).unwrap_or(0)).collect();
@@ -29,12 +30,12 @@ pub(crate) fn order_of_argument(shape: &[i64]) -> Option<Order> {
     Some([lane, row].into_iter().chain(others).collect())
 }
 
-/// The pairs of dimensions that tiles can cut: that of the lanes, and that of the rows.
+/// The pairs of dimensions over which tiles can lie: the one along the lanes, and the one along the rows.
 pub(crate) fn pairs(rank: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..rank).flat_map(move |lane| (0..rank).map(move |row| (lane, row))).filter(|(lane, row)| lane != row)
 }
 
-/// The elements of a tensor of these sizes, none of them zero, in tiles that cut two of its dimensions.
+/// The number of elements, including padding, of a non-empty tensor with tiles over two of its dimensions.
 pub(crate) fn padded(sizes: &[u64], lane: usize, row: usize) -> u64 {
     let elements = sizes.iter().fold(1, |all: u64, &n| all.saturating_mul(n));
     let (lane, row) = (sizes[lane], sizes[row]);
@@ -42,7 +43,7 @@ pub(crate) fn padded(sizes: &[u64], lane: usize, row: usize) -> u64 {
     (elements / lane / row).saturating_mul(tiled)
 }
 
-/// Rows as tiles hold them: those of a tensor with fewer than eight are smaller.
+/// The padded number of rows. Tensors with fewer than eight rows have smaller tiles.
 fn rows(n: u64) -> u64 {
     if n < SUBLANES { n.next_power_of_two() } else { n.next_multiple_of(SUBLANES) }
 }
@@ -52,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arguments_lie_row_by_row_unless_that_is_padded_more() {
+    fn arguments_are_row_major_unless_padding_is_larger() {
         let of = |shape: &[i64]| order_of_argument(shape).map(SmallVec::into_vec);
         assert_eq!(of(&[4096, 256]), Some(vec![1, 0]));
         assert_eq!(of(&[400_028, 16]), Some(vec![0, 1]), "columns along the lanes");

@@ -1,4 +1,4 @@
-//! Trip counts of loops, where the text says so: [`shardc_ir::trip_count`] for passes.
+//! Static trip counts of loops: [`shardc_ir::trip_count`] for passes.
 
 pub(crate) use shardc_ir::trip_count::{known_trips, run_counts, runs, trips};
 
@@ -53,7 +53,7 @@ mod tests {
         assert_eq!(count("EQ, %i, %ten", "add %i, %by", 10), None);
     }
 
-    /// Start, stop and step are carried and converted, and the condition computes how often the loop runs.
+    /// Start, stop and step are carried and converted, and the condition computes the trip count.
     #[test]
     fn loops_whose_condition_computes_the_trip_count_are_counted() {
         let trips = |condition: &str| {

@@ -1,5 +1,5 @@
-//! What people say of a program from outside: meshes and specs on the command line or in the API, names of arguments
-//! and results, another mesh for the one that the program has.
+//! User input about a program: meshes and partition specs from the command line or the API, names of arguments and
+//! results, and a mesh that replaces the program's own.
 
 pub mod dims;
 pub mod names;

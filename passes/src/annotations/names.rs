@@ -1,8 +1,8 @@
-//! What a program calls its arguments and results, and which of them a name means.
+//! Names of a program's arguments and results, and their resolution.
 //!
-//! An argument is `arg0`, `%arg0` or `0`; a result is `res0`, `result0` or `out0`. Both may have a name of the front
-//! end's too: `params['w']`. Positions come first, so that a name that looks like one means nothing else; last comes what
-//! the text of the program calls an argument, `x` or `%x`.
+//! An argument is `arg0`, `%arg0` or `0`; a result is `res0`, `result0` or `out0`. Both may also have a name from the
+//! front end: `params['w']`. A name is resolved first as a position, then as a front-end name, and last as the SSA
+//! name of an argument in the program's text: `x` or `%x`.
 
 use std::fmt;
 
@@ -11,10 +11,10 @@ use shardc_ir::{Diagnostic, Func, Module};
 
 use crate::sharding::interface::Interface;
 
-/// Most names that are offered where one is not known.
+/// The maximum number of suggestions for an unknown name.
 const OFFERED: usize = 3;
 
-/// What a name means.
+/// An argument or result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Named {
     /// Argument `n`.
@@ -24,7 +24,7 @@ pub enum Named {
 }
 
 impl Named {
-    /// What text means by its form alone: `arg0`, `%arg0`, `0`, `res0`, `result0`, `out0`.
+    /// Resolves a positional name: `arg0`, `%arg0`, `0`, `res0`, `result0`, `out0`.
     #[must_use]
     pub fn position(text: &str) -> Option<Named> {
         let number = |prefix: &str| text.strip_prefix(prefix)?.parse::<usize>().ok();
@@ -32,7 +32,7 @@ impl Named {
         argument.or_else(|| ["result", "res", "out"].into_iter().find_map(number).map(Named::Result))
     }
 
-    /// The shortest name by position: `arg0`, `res0`.
+    /// The shortest positional name: `arg0`, `res0`.
     #[must_use]
     pub fn short(self) -> String {
         match self {
@@ -55,7 +55,7 @@ impl fmt::Display for Named {
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     args: Vec<Option<String>>,
-    /// What the text calls the arguments, without `%`; empty if that is not known.
+    /// SSA names of the arguments in the program's text, without `%`. Empty if unknown.
     values: Vec<Box<str>>,
     results: Vec<Option<String>>,
 }
@@ -71,7 +71,7 @@ impl Names {
         }
     }
 
-    /// Returns the names of a partitioned program's arguments and results; the text's own are not known.
+    /// Returns the names of a partitioned program's arguments and results. SSA names are not known.
     #[must_use]
     pub fn of_interface(interface: &Interface) -> Names {
         Names {
@@ -81,10 +81,10 @@ impl Names {
         }
     }
 
-    /// The one argument or result that `text` means.
+    /// Resolves `text` to one argument or result.
     ///
     /// # Errors
-    /// Nothing has the name, or several have (SH0333); names that are like it are offered.
+    /// No argument or result has the name, or several have it (SH0333). The error suggests similar names.
     pub fn find(&self, text: &str) -> Result<Named, Diagnostic> {
         if let Some(position) = Named::position(text) {
             return self.check(position);
@@ -98,11 +98,11 @@ impl Names {
         }
     }
 
-    /// The arguments that `text` means: the one of this name, else all whose names begin with it, and go on with what is
-    /// neither letter nor digit: `params` means `params['w']` and `params.b`.
+    /// Resolves `text` to arguments: the one with this name, else all whose names continue it with a character that
+    /// is neither a letter nor a digit. For example, `params` matches `params['w']` and `params.b`.
     ///
     /// # Errors
-    /// Nothing has such a name, or a result has (SH0333); names that are like it are offered.
+    /// No argument matches, or `text` names a result (SH0333). The error suggests similar names.
     pub fn find_arguments(&self, text: &str) -> Result<Vec<usize>, Diagnostic> {
         let error = match self.find(text) {
             Ok(Named::Argument(i)) => return Ok(vec![i]),
@@ -125,7 +125,7 @@ impl Names {
         if !found.is_empty() {
             return Ok(found);
         }
-        // A prefix that several names share may be misspelt, too.
+        // Also suggest prefixes that several names share.
         let stems = self.args.iter().flatten().flat_map(|name| {
             let ends = name.char_indices().filter(|(_, c)| matches!(c, '[' | '.' | '/'));
             ends.filter_map(|(end, _)| name.get(..end))
@@ -136,13 +136,13 @@ impl Names {
         })
     }
 
-    /// The argument that the text calls so: no two have the same name there.
+    /// Resolves an SSA name, which is unique in the program's text.
     fn value(&self, text: &str) -> Option<Named> {
         let name = text.strip_prefix('%').unwrap_or(text);
         self.values.iter().position(|value| **value == *name).map(Named::Argument)
     }
 
-    /// The argument that `text` means, for what results are not.
+    /// Resolves `text` to an argument; results are not considered.
     ///
     /// # Errors
     /// Fails as [`Names::find`] does.
@@ -155,13 +155,13 @@ impl Names {
         }
     }
 
-    /// All that `pattern` means, in which `*` stands for any text: arguments; results if there are no such arguments
-    /// or the pattern begins as results do (`res*`).
+    /// Resolves `pattern`, in which `*` matches any text. Returns the matching arguments. Returns the matching
+    /// results if there are no such arguments or the pattern begins like a result (`res*`).
     ///
     /// # Errors
     /// Fails as [`Names::find`] does.
     pub fn matching(&self, pattern: &str) -> Result<Vec<Named>, Diagnostic> {
-        // A name may have a `*` in it; then it means itself.
+        // A name that contains `*` matches itself.
         if !pattern.contains('*') || self.all().any(|(_, name)| name == Some(pattern)) {
             return self.find(pattern).map(|named| vec![named]);
         }
@@ -227,15 +227,15 @@ impl Names {
         if known.is_empty() {
             return diagnostic;
         }
-        let by_position = format!("by position they are {}", known.join(" and "));
-        // By number alone, arguments are hard to tell apart.
+        let by_position = format!("their positional names are {}", known.join(" and "));
+        // Numbers alone make arguments hard to tell apart.
         if self.values.is_empty() && !self.args.is_empty() && self.args.iter().all(Option::is_none) {
             return diagnostic.hint(format!("{by_position}; {EXPORT_NAMES}"));
         }
         diagnostic.hint(by_position)
     }
 
-    /// The names that are most like `text`, quoted.
+    /// Returns the names most similar to `text`, quoted.
     fn close_to(&self, text: &str) -> Vec<String> {
         let limit = text.chars().count() / 2 + 1;
         let names = self.all().filter_map(|(_, name)| name);
@@ -258,10 +258,10 @@ fn ambiguous(text: &str, several: &[Named]) -> Diagnostic {
     let more = more.map(|n| format!(" and {n} more")).unwrap_or_default();
     let short: Vec<String> = several.iter().take(OFFERED).map(|named| named.short()).collect();
     let message = format!("'{text}' is the name of {}{more}", whose.join(", "));
-    Diagnostic::invalid("SH0333", message).hint(format!("say which by its position: {}", short.join(", ")))
+    Diagnostic::invalid("SH0333", message).hint(format!("refer to it by position: {}", short.join(", ")))
 }
 
-/// Whether `text` matches `pattern`, in which `*` stands for any text.
+/// Whether `text` matches `pattern`, in which `*` matches any text.
 fn glob(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or("");
@@ -274,7 +274,7 @@ fn glob(pattern: &str, text: &str) -> bool {
             None => return false,
         }
     }
-    // `rest` is what the leftmost matches of all other parts leave, the longest that any match leaves: so no
+    // `rest` is what the leftmost matches of all preceding parts leave. No match leaves a longer rest, so no
     // backtracking is needed, and `a*a` does not match `a`.
     rest.ends_with(last)
 }
@@ -321,14 +321,14 @@ mod tests {
             ("*loss*", "res0"),
             ("arg7", "the entry function has no argument 7; it has 4 arguments, counted from 0"),
             ("res2", "the entry function has no result 2; it has 2 results, counted from 0"),
-            ("step", "'step' is the name of argument 3, result 1; say which by its position: arg3, res1"),
+            ("step", "'step' is the name of argument 3, result 1; refer to it by position: arg3, res1"),
             (
                 "param['w']",
                 "no argument or result is named 'param['w']'; did you mean 'params['w']', 'params['b']'?",
             ),
             (
                 "gradients",
-                "no argument or result is named 'gradients'; by position they are arg0 to arg3 and res0 to res1",
+                "no argument or result is named 'gradients'; their positional names are arg0 to arg3 and res0 to res1",
             ),
         ];
         for (text, expected) in cases {
@@ -348,11 +348,11 @@ mod tests {
     }
 
     #[test]
-    fn a_program_without_names_is_told_how_to_get_them() {
+    fn a_program_without_names_gets_a_hint() {
         let names = Names { args: vec![None, None], ..Names::default() };
         let hint = names.find("params['w']").unwrap_err().hint.unwrap_or_default();
         assert!(
-            hint.starts_with("by position they are arg0 to arg1; ") && hint.contains("debug_info=True"),
+            hint.starts_with("their positional names are arg0 to arg1; ") && hint.contains("debug_info=True"),
             "{hint}"
         );
     }

@@ -1,10 +1,10 @@
-//! Another mesh for a program that has one: the same axes with other sizes, in another order, among more axes.
+//! Replacement of a program's mesh: the same axes with other sizes, in another order, or among more axes.
 //!
-//! Shardings name axes, not sizes, so that they stay as they are; only what is written for the sizes of one mesh, the
-//! body of a manual computation, does not fit another.
+//! Shardings name axes, not sizes, so they remain valid. Only the body of a manual computation depends on the sizes
+//! of its mesh, and prevents the replacement.
 //!
-//! **Invariant.** The axes of the module's mesh keep their numbers. Where the new mesh has them in another order, the
-//! order of the devices says so.
+//! **Invariant.** The axes of the module's mesh keep their numbers. If the new mesh has them in another order, the
+//! device order of the result expresses this.
 
 use shardc_ir::discardable::NUM_PARTITIONS;
 use shardc_ir::suggest::nearest;
@@ -12,24 +12,25 @@ use shardc_ir::{Attr, AxisRef, Diagnostic, EntityRef, Mesh, MeshId, Module, OpKi
 
 use crate::manual::mesh_of;
 
-/// What JAX writes on a mesh, its sizes among it.
+/// The attribute in which JAX describes a mesh, including its sizes.
 const MESH_ATTR: &str = "stablehlo.mesh";
 
-/// How the axes of the module's mesh are found in the new one.
+/// How axes of the module's mesh are matched with those of the new one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Match {
     /// By name.
     Name,
-    /// By place: the names of the module's mesh were made up, and it takes over those of the new one.
+    /// By position: the module's mesh has generated names, and takes the names of the new one.
     Place,
 }
 
-/// Replaces the mesh of a module by `mesh`, which has to have its axes, by name; further ones split nothing unless
-/// propagation is told so. Nothing happens where the module has the mesh already.
+/// Replaces the mesh of a module by `mesh`, which must have its axes, matched by name. Additional axes shard nothing
+/// until propagation uses them. Does nothing if the module already has this mesh.
 ///
 /// # Errors
-/// The module has no mesh or several (`SH0339`), the new mesh lacks an axis or has part of one that the program names
-/// (`SH0337`), or a manual computation is written for the sizes of the old one (`SH0338`).
+/// * The module has no mesh or several (`SH0339`).
+/// * The new mesh lacks an axis or sub-axis that the program names (`SH0337`).
+/// * The body of a manual computation depends on the old sizes (`SH0338`).
 pub fn replace_mesh(module: &mut Module, mesh: &Mesh) -> Result<(), Vec<Diagnostic>> {
     replace(module, mesh, Match::Name)
 }
@@ -41,8 +42,7 @@ pub(crate) fn replace(module: &mut Module, mesh: &Mesh, by: Match) -> Result<(),
     if old.axes.iter().eq(&new.axes) && old.device_ids == new.device_ids {
         return Ok(());
     }
-    // Other names alone are no reason to refuse a manual computation: sizes and devices are what its body is written
-    // for.
+    // Renaming axes alone does not affect manual computations, whose bodies depend on sizes and devices.
     if old.axes.values().ne(new.axes.values()) || old.device_ids != new.device_ids {
         written_for_devices(module, id)?;
     }
@@ -58,21 +58,21 @@ pub(crate) fn replace(module: &mut Module, mesh: &Mesh, by: Match) -> Result<(),
     Ok(())
 }
 
-/// The one mesh of a module that is more than the name of a device.
+/// Returns the only mesh of a module that is not maximal.
 fn the_mesh(module: &Module) -> Result<MeshId, Diagnostic> {
     let mut meshes = module.mesh_names.iter().filter(|(_, id)| !module.meshes[**id].is_maximal());
     match (meshes.next(), meshes.next()) {
         (Some((_, &id)), None) => Ok(id),
-        (None, _) => Err(Diagnostic::invalid("SH0339", "the module has no mesh that another could replace")),
+        (None, _) => Err(Diagnostic::invalid("SH0339", "the module has no mesh to replace")),
         (Some((one, _)), Some((other, _))) => {
             let message = format!("the module has several meshes, @{one} and @{other}");
             Err(Diagnostic::unsupported("SH0339", message)
-                .hint("leave out `Compiler::mesh`: one mesh cannot take the place of several"))
+                .hint("leave out `Compiler::mesh`: one mesh cannot replace several"))
         }
     }
 }
 
-/// `mesh` with the axes of the module's mesh first, in their order.
+/// Returns `mesh` with the axes of the module's mesh first, in their order.
 fn renumbered(module: &Module, id: MeshId, mesh: &Mesh, by: Match) -> Result<Mesh, Diagnostic> {
     let old = &module.meshes[id];
     let known =
@@ -93,21 +93,21 @@ fn renumbered(module: &Module, id: MeshId, mesh: &Mesh, by: Match) -> Result<Mes
                     ),
                     match nearest(name, mesh.axes.keys().map(|axis| &**axis)) {
                         Some(meant) => format!(
-                            "did you write '{meant}' for '{name}'? add {name}=1 to split nothing along it"
+                            "rename '{meant}' to '{name}' if it is a misspelling, or add {name}=1 to shard nothing along it"
                         ),
-                        None => format!("add {name}=1 to split nothing along it"),
+                        None => format!("add {name}=1 to shard nothing along it"),
                     },
                 ),
                 Match::Place => {
                     let sizes: Vec<String> = old.axes.values().map(i64::to_string).collect();
                     (
                         format!(
-                            "the mesh {} has too few axes: the program's tiles are those of {}",
+                            "the mesh {} has too few axes: the program's tiles need a mesh of {}",
                             known(),
                             sizes.join("x")
                         ),
                         format!(
-                            "axes are matched in order: give one in place of the {size}, with size 1 to split nothing along it"
+                            "axes are matched in order: add one for the axis of size {size}, or one of size 1 to shard nothing along it"
                         ),
                     )
                 }
@@ -124,26 +124,26 @@ fn renumbered(module: &Module, id: MeshId, mesh: &Mesh, by: Match) -> Result<Mes
     let axes = order.iter().filter_map(|&place| mesh.axes.get_index(place));
     let mut new = Mesh::new(axes.map(|(name, &size)| (&**name, size)));
     new.attrs = old.attrs.clone();
-    // It would say the sizes of the mesh that is gone.
+    // It describes the sizes of the old mesh.
     new.attrs.remove(MESH_ATTR);
     if order.is_sorted() {
         new.device_ids.clone_from(&mesh.device_ids);
     } else {
         let axes: Vec<AxisRef> = order.iter().map(|&place| AxisRef::whole(place)).collect();
-        // Positions of the new order, each with the device that the given mesh has there.
+        // For each position in the new order, the device of the given mesh there.
         let mut devices = vec![0; mesh.num_devices()];
         for position in 0..devices.len() {
             if let Ok(to) = usize::try_from(mesh.linear_coordinate(position, &axes)) {
                 devices[to] = mesh.device_at(position);
             }
         }
-        // A list in order is not written.
+        // Device ids in numeric order are omitted.
         new.device_ids = (!devices.iter().copied().eq(0..devices.len() as i64)).then_some(devices);
     }
     Ok(new)
 }
 
-/// Manual computations over a mesh are written for its sizes and the order of its devices.
+/// Reports manual computations over a mesh: their bodies depend on its sizes and device order.
 fn written_for_devices(module: &Module, id: MeshId) -> Result<(), Vec<Diagnostic>> {
     let ops = module.bodies().flat_map(|body| module.walk(body));
     let errors: Vec<Diagnostic> = ops
@@ -153,12 +153,12 @@ fn written_for_devices(module: &Module, id: MeshId) -> Result<(), Vec<Diagnostic
                     let axes: Vec<&str> =
                         spec.manual_axes.iter().map(|&a| module.meshes[id].axis_name(a)).collect();
                     let message = format!(
-                        "a manual computation along {} is written for the devices of @{}",
+                        "the body of a manual computation along {} depends on the devices of @{}",
                         axes.join(", "),
                         module.mesh_name(id)
                     );
                     let mut error = Diagnostic::unsupported("SH0338", message).at(module.ops[op].span).hint(
-                    "leave out `Compiler::mesh`, or have the front end write the program for the other mesh",
+                    "leave out `Compiler::mesh`, or have the front end generate the program for the new mesh",
                 );
                     error.user_loc = module.user_loc(op);
                     error
@@ -170,7 +170,7 @@ fn written_for_devices(module: &Module, id: MeshId) -> Result<(), Vec<Diagnostic
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
-/// Errors for the parts of axes that some sharding names and `new` does not have.
+/// Reports sub-axes that some sharding names and `new` does not have.
 fn parts_fit(module: &Module, id: MeshId, new: &Mesh) -> Vec<Diagnostic> {
     let old = &module.meshes[id];
     let mut seen: Vec<AxisRef> = Vec::new();
@@ -185,14 +185,12 @@ fn parts_fit(module: &Module, id: MeshId, new: &Mesh) -> Vec<Diagnostic> {
             if was != is && !seen.contains(&axis) {
                 seen.push(axis);
                 let message = format!(
-                    "the program splits by {}:({}){}, a part of an axis of size {was}; it would be one of size {is}",
+                    "the program shards by {}:({}){}, a sub-axis of an axis of size {was}; the new mesh has size {is}",
                     old.axis_name(axis),
                     sub.pre,
                     sub.size
                 );
-                errors.push(
-                    Diagnostic::invalid("SH0337", message).hint("leave the size of this axis as it is"),
-                );
+                errors.push(Diagnostic::invalid("SH0337", message).hint("keep the size of this axis"));
             }
         }
     }

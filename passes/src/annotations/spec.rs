@@ -1,8 +1,12 @@
-//! Annotations from the command line: a mesh, and how arguments and results are split over it.
+//! Annotations from the command line: a mesh, and the sharding of arguments and results over it.
 //!
-//! A mesh is `data=4,model=2`, axes major to minor; `data=2,model=2@3,2,1,0` also gives the device ids in mesh
-//! order. A specification is one item per dimension: `-` for not split, an axis, or axes joined by `+` major to
-//! minor; `?` leaves a dimension to propagation, and a last `...` stands for as many `-` as are missing.
+//! A mesh is `data=4,model=2`, axes major to minor. `data=2,model=2@3,2,1,0` also gives the device ids in mesh order.
+//! A partition spec has one item per dimension:
+//!
+//! * `-`: not sharded
+//! * an axis, or axes joined by `+`, major to minor
+//! * `?`: open to propagation
+//! * a final `...`: `-` for all remaining dimensions
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,38 +20,38 @@ use shardc_ir::{
 
 use crate::annotations::names::{Named, Names};
 
-/// A mesh as text gives it.
+/// A mesh as parsed from text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MeshSpec {
     /// Names and sizes of the axes, major to minor.
     pub axes: Vec<(String, i64)>,
-    /// Device id at each position, where given.
+    /// The device id at each position, if given.
     pub device_ids: Option<Vec<i64>>,
 }
 
-/// Why a mesh, a selector or a specification cannot be read.
+/// Why a mesh, a selector or a partition spec cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct SpecError {
     message: String,
-    /// The part of the text that is wrong.
+    /// The invalid part of the text.
     span: Span,
 }
 
 impl SpecError {
-    /// The error about a text that is called `origin`.
+    /// Returns the error as a diagnostic that quotes `text`, named `origin`.
     #[must_use]
     pub fn to_diagnostic(&self, origin: &'static str, text: &str) -> Diagnostic {
         Diagnostic::invalid("SH0306", self.message.as_str()).quoting(origin, text, self.span)
     }
 
-    /// Moves the place of the error, where what was read begins at `offset`.
+    /// Shifts the error's span by the offset of the parsed text in a longer one.
     fn behind(self, offset: usize) -> SpecError {
         SpecError { span: behind(self.span, offset), ..self }
     }
 }
 
-/// A span of a text that begins at `offset` of another.
+/// Shifts a span by the offset of its text in a longer one.
 fn behind(span: Span, offset: usize) -> Span {
     if span.is_some() { Span::new(span.start as usize + offset, span.end as usize + offset) } else { span }
 }
@@ -56,7 +60,7 @@ fn error<T>(item: Item<'_>, message: impl Into<String>) -> Result<T, SpecError> 
     Err(SpecError { message: message.into(), span: item.span() })
 }
 
-/// A part of a text, and where it begins.
+/// A part of a text, and its offset.
 #[derive(Clone, Copy)]
 struct Item<'a> {
     text: &'a str,
@@ -68,7 +72,7 @@ impl<'a> Item<'a> {
         Item { text, start: 0 }
     }
 
-    /// One character at least, so that there is something to point at.
+    /// The span of the item, at least one character long so that a diagnostic can point at it.
     fn span(self) -> Span {
         Span::new(self.start, self.start + self.text.len().max(1))
     }
@@ -78,7 +82,7 @@ impl<'a> Item<'a> {
         Item { text: self.text.trim(), start }
     }
 
-    /// What is between separators, without the blanks around it.
+    /// Returns the items between separators, trimmed.
     fn split(self, separator: char) -> impl Iterator<Item = Item<'a>> {
         let mut start = self.start;
         self.text.split(separator).map(move |text| {
@@ -110,9 +114,9 @@ impl FromStr for MeshSpec {
                 return error(item, format!("mesh axis '{}' is not of the form name=size", item.text));
             };
             if !is_axis_name(name.text) {
-                return error(name, format!("'{}' is no name for a mesh axis", name.text));
+                return error(name, format!("'{}' is not a valid name of a mesh axis", name.text));
             }
-            // Asked of the text, since a number beyond `i64` does not parse, and is too large rather than no number.
+            // Check the text itself: a number beyond `i64` does not parse, but is too large rather than not a number.
             let is_number = !size.text.is_empty() && size.text.bytes().all(|b| b.is_ascii_digit());
             let n = match size.text.parse::<i64>() {
                 Ok(n) if (1..=MAX_DEVICES).contains(&n) => n,
@@ -147,7 +151,7 @@ fn device_ids(list: Item<'_>, devices: i64) -> Result<Vec<i64>, SpecError> {
         match item.text.parse::<i64>() {
             Ok(id) if id >= 0 && !ids.contains(&id) => ids.push(id),
             Ok(id) if id >= 0 => return error(item, format!("device id {id} is given twice")),
-            _ => return error(item, format!("'{}' is no device id", item.text)),
+            _ => return error(item, format!("'{}' is not a device id", item.text)),
         }
     }
     if ids.len() as i64 != devices {
@@ -170,7 +174,7 @@ impl From<&Mesh> for MeshSpec {
     }
 }
 
-/// As it is parsed: `data=4,model=2`, and `@` and the ids of devices where they are not in order.
+/// Prints the form that is parsed: `data=4,model=2`, followed by `@` and the device ids if they are not in order.
 impl fmt::Display for MeshSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, (name, size)) in self.axes.iter().enumerate() {
@@ -184,7 +188,7 @@ impl fmt::Display for MeshSpec {
 }
 
 impl MeshSpec {
-    /// The mesh itself.
+    /// Converts to a mesh of the IR.
     #[must_use]
     pub fn to_mesh(&self) -> Mesh {
         let mut mesh = Mesh::new(self.axes.iter().map(|(name, size)| (name.as_str(), *size)));
@@ -193,12 +197,12 @@ impl MeshSpec {
     }
 }
 
-/// Which arguments or results a specification is for.
+/// The arguments or results that a partition spec applies to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ArgSelector {
-    /// The one at a position.
+    /// The argument or result at a position.
     Position(Named),
-    /// Every argument or result with a name, or that a pattern matches ([`Names::matching`]).
+    /// Every argument or result whose name matches a name or pattern ([`Names::matching`]).
     Pattern(String),
 }
 
@@ -214,23 +218,23 @@ impl FromStr for ArgSelector {
     }
 }
 
-/// An axis or a part of one, by name.
+/// A named axis or sub-axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AxisName {
     /// Name of the axis.
     pub name: String,
-    /// The part (`name:(pre)size`), if not the whole.
+    /// The sub-axis (`name:(pre)size`), if not the full axis.
     pub sub: Option<SubAxis>,
-    /// Where it stands in the specification.
+    /// Its place in the partition spec.
     pub span: Span,
 }
 
-/// How the dimensions of a tensor are split.
+/// How the dimensions of a tensor are sharded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PartitionSpec {
-    /// For each dimension its axes, major to minor, and whether propagation may add some.
+    /// For each dimension its axes, major to minor, and whether it is open.
     pub dims: Vec<(Vec<AxisName>, bool)>,
-    /// Whether dimensions that are not listed are not split; otherwise every dimension is listed.
+    /// Whether dimensions that are not listed are unsharded. Otherwise every dimension must be listed.
     pub rest: bool,
 }
 
@@ -249,7 +253,7 @@ impl FromStr for PartitionSpec {
             match item.text {
                 "..." => spec.rest = true,
                 "-" => spec.dims.push((Vec::new(), false)),
-                "" => return error(item, "a dimension is empty; write '-' for one that is not split"),
+                "" => return error(item, "a dimension is empty; write '-' for one that is not sharded"),
                 _ => spec.dims.push(dim(item)?),
             }
         }
@@ -257,9 +261,9 @@ impl FromStr for PartitionSpec {
     }
 }
 
-/// `(a+b)`, `a+b` or `a`, each axis with an optional part; `?` among them leaves the dimension open.
+/// Parses `(a+b)`, `a+b` or `a`, each axis with an optional sub-axis. `?` among them makes the dimension open.
 fn dim(item: Item<'_>) -> Result<(Vec<AxisName>, bool), SpecError> {
-    // A part has parentheses of its own, so only a pair around everything is taken off.
+    // A sub-axis has its own parentheses, so only remove a pair that encloses the whole item.
     let inner = match item.text.strip_prefix('(').and_then(|t| t.strip_suffix(')')) {
         Some(text) => Item { text, start: item.start + 1 },
         None => item,
@@ -275,7 +279,7 @@ fn dim(item: Item<'_>) -> Result<(Vec<AxisName>, bool), SpecError> {
             None => (item, None),
         };
         if !is_axis_name(name.text) {
-            return error(item, format!("'{}' is no mesh axis", item.text));
+            return error(item, format!("'{}' is not a mesh axis", item.text));
         }
         axes.push(AxisName { name: name.text.to_owned(), sub, span: item.span() });
     }
@@ -286,26 +290,26 @@ fn sub_axis(item: Item<'_>) -> Result<SubAxis, SpecError> {
     let parts = item.text.strip_prefix('(').and_then(|t| t.split_once(')'));
     match parts.and_then(|(pre, size)| Some((pre.parse().ok()?, size.parse().ok()?))) {
         Some((pre, size)) => Ok(SubAxis { pre, size }),
-        None => error(item, format!("'{}' is no part of an axis; write (pre)size", item.text)),
+        None => error(item, format!("'{}' is not a sub-axis; write (pre)size", item.text)),
     }
 }
 
-/// How some arguments or results are split, and the text that says so.
+/// The sharding of some arguments or results, and its source text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Annotation {
     selector: ArgSelector,
     spec: PartitionSpec,
-    /// `ARG=SPEC`, as it was given.
+    /// `ARG=SPEC`, as given.
     text: String,
     /// Length of `ARG`.
     name: usize,
 }
 
 impl Annotation {
-    /// Reads an argument or result and its specification.
+    /// Parses an argument or result and its partition spec.
     ///
     /// # Errors
-    /// One of the texts is not of its form; the error points into `ARG=SPEC`.
+    /// One of the texts is invalid; the error points into `ARG=SPEC`.
     pub fn new(target: &str, spec: &str) -> Result<Annotation, SpecError> {
         let offset = target.len() + 1;
         Ok(Annotation {
@@ -316,18 +320,18 @@ impl Annotation {
         })
     }
 
-    /// An error about the argument's name.
+    /// Attaches the argument's name to an error.
     fn about_name(&self, error: Diagnostic) -> Diagnostic {
         error.quoting("spec", self.text.as_str(), Span::new(0, self.name))
     }
 
-    /// An error about a part of the specification.
+    /// Attaches a part of the partition spec to an error.
     fn about(&self, error: Diagnostic, span: Span) -> Diagnostic {
         error.quoting("spec", self.text.as_str(), behind(span, self.name + 1))
     }
 }
 
-/// `ARG=SPEC`; a name may have equals signs of its own.
+/// `ARG=SPEC`; the name may contain equals signs.
 impl FromStr for Annotation {
     type Err = SpecError;
 
@@ -342,16 +346,16 @@ impl FromStr for Annotation {
     }
 }
 
-/// Gives a module without a mesh this mesh, and arguments and results of its entry function shardings on it.
-/// Where two specifications are for one argument, the later counts.
+/// Adds a mesh to a module that has none, and shardings on it to arguments and results of its entry function. If two
+/// specs apply to one argument, the later one wins.
 ///
 /// # Errors
-/// The module has a mesh already, or a specification names an unknown argument or axis, uses an axis twice or
-/// has the wrong number of dimensions. All errors are listed.
+/// The module already has a mesh, or a spec names an unknown argument or axis, uses an axis twice or has the wrong
+/// number of dimensions. All errors are returned.
 pub fn annotate(module: &mut Module, mesh: &MeshSpec, specs: &[Annotation]) -> Result<(), Vec<Diagnostic>> {
     if let Some((name, _)) = module.mesh_names.iter().find(|(_, id)| !module.meshes[**id].is_maximal()) {
         return Err(vec![
-            Diagnostic::invalid("SH0331", format!("the module has a mesh already: @{name}")).hint(
+            Diagnostic::invalid("SH0331", format!("the module already has a mesh: @{name}")).hint(
                 "leave out `Compiler::mesh` and `Compiler::spec`, or remove the annotations from the module",
             ),
         ]);
@@ -360,8 +364,7 @@ pub fn annotate(module: &mut Module, mesh: &MeshSpec, specs: &[Annotation]) -> R
     annotate_on(module, mesh, specs)
 }
 
-/// Gives arguments and results of the entry function shardings on a mesh of the module, in place of those that they
-/// have.
+/// Sets shardings of arguments and results of the entry function on a mesh of the module, replacing existing ones.
 ///
 /// # Errors
 /// Fails as [`annotate`] does.
@@ -404,17 +407,17 @@ fn apply(
         Named::Result(i) => (module.funcs[func].results[i], module.funcs[func].res_span(i)),
     };
     let Some(tensor) = module.types.stored(ty) else {
-        let message = format!("{target} is no tensor but {}", module.types.display(ty));
+        let message = format!("{target} is not a tensor but {}", module.types.display(ty));
         return Err(annotation.about_name(Diagnostic::invalid("SH0334", message)).at(place));
     };
     let rank = tensor.rank();
     if spec.dims.len() > rank || (!spec.rest && spec.dims.len() < rank) {
         let message = format!(
-            "{target} has type {tensor}, of rank {rank}, but its specification has {} dimensions",
+            "{target} has type {tensor}, of rank {rank}, but its partition spec has {} dimensions",
             spec.dims.len()
         );
         let error = Diagnostic::invalid("SH0334", message)
-            .hint("write one item per dimension, '-' for one not split");
+            .hint("write one item per dimension, '-' for one that is not sharded");
         let whole = Span::new(0, annotation.text.len() - annotation.name - 1);
         return Err(annotation.about(error, whole).at(place));
     }
@@ -427,8 +430,8 @@ fn apply(
                 .map_err(|error| annotation.about(error, name.span).at(place))?;
             if used.iter().any(|&other| crate::propagate::overlaps(axis, other)) {
                 let message = format!("axis '{}' is used twice for {target}", name.name);
-                let error =
-                    Diagnostic::invalid("SH0336", message).hint("an axis splits one dimension of a tensor");
+                let error = Diagnostic::invalid("SH0336", message)
+                    .hint("an axis shards at most one dimension of a tensor");
                 return Err(annotation.about(error, name.span).at(place));
             }
             used.push(axis);
@@ -453,7 +456,7 @@ fn apply(
     Ok(())
 }
 
-/// The axis with this name, or the part of it.
+/// Returns the axis or sub-axis with this name.
 fn resolve(mesh: &Mesh, name: &AxisName) -> Result<AxisRef, Diagnostic> {
     let Some((index, _, &size)) = mesh.axes.get_full(name.name.as_str()) else {
         let known: Vec<&str> = mesh.axes.keys().map(|n| &**n).collect();
@@ -463,7 +466,8 @@ fn resolve(mesh: &Mesh, name: &AxisName) -> Result<AxisRef, Diagnostic> {
     let Some(sub) = name.sub else { return Ok(AxisRef::whole(index)) };
     let parts = i64::from(sub.pre).saturating_mul(i64::from(sub.size));
     if parts == 0 || size % parts != 0 {
-        let message = format!("{}:({}){} is no part of an axis of size {size}", name.name, sub.pre, sub.size);
+        let message =
+            format!("{}:({}){} is not a sub-axis of an axis of size {size}", name.name, sub.pre, sub.size);
         return Err(Diagnostic::invalid("SH0335", message));
     }
     let whole = sub.pre == 1 && i64::from(sub.size) == size;
@@ -509,7 +513,7 @@ mod tests {
         module
     }
 
-    /// The shardings that `specs` give on `mesh`, or the errors.
+    /// The shardings that `specs` produce on `mesh`, or the errors.
     fn run(mesh: &str, specs: &[&str]) -> String {
         let mut module = module();
         let parsed: Result<Vec<_>, _> = specs.iter().map(|s| s.parse::<Annotation>()).collect();
@@ -573,7 +577,7 @@ mod tests {
             ("a=2@0", &[], "the mesh has 2 devices but 1 device ids are given\n"),
             ("a=2@1,1", &[], "device id 1 is given twice\n"),
             ("a=2", &["w"], "'w' is not of the form ARG=SPEC, such as arg0=data,-\n"),
-            ("a=2", &["w=a,"], "a dimension is empty; write '-' for one that is not split\n"),
+            ("a=2", &["w=a,"], "a dimension is empty; write '-' for one that is not sharded\n"),
             ("a=2", &["w=...,a"], "'...' must be last\n"),
             (
                 "a=2",
@@ -588,15 +592,15 @@ mod tests {
             (
                 "a=2",
                 &["w=a"],
-                "error[SH0334]: argument 0 has type tensor<8x6xf32>, of rank 2, but its specification has 1 dimensions; \
-                 write one item per dimension, '-' for one not split\n",
+                "error[SH0334]: argument 0 has type tensor<8x6xf32>, of rank 2, but its partition spec has 1 dimensions; \
+                 write one item per dimension, '-' for one that is not sharded\n",
             ),
             ("a=2", &["w=b,-"], "error[SH0335]: the mesh has no axis 'b'; its axes are a\n"),
-            ("a=4", &["w=a:(2)3,-"], "error[SH0335]: a:(2)3 is no part of an axis of size 4\n"),
+            ("a=4", &["w=a:(2)3,-"], "error[SH0335]: a:(2)3 is not a sub-axis of an axis of size 4\n"),
             (
                 "a=2",
                 &["w=a,a"],
-                "error[SH0336]: axis 'a' is used twice for argument 0; an axis splits one dimension of a tensor\n",
+                "error[SH0336]: axis 'a' is used twice for argument 0; an axis shards at most one dimension of a tensor\n",
             ),
         ];
         for (mesh, specs, expected) in cases {
@@ -639,6 +643,6 @@ mod tests {
         annotate(&mut module, &mesh, &[]).unwrap();
         assert_eq!(module.meshes.values().next().unwrap().device_ids, Some(vec![1, 0]));
         let errors = annotate(&mut module, &mesh, &[]).unwrap_err();
-        assert_eq!(errors[0].message, "the module has a mesh already: @mesh");
+        assert_eq!(errors[0].message, "the module already has a mesh: @mesh");
     }
 }

@@ -1,14 +1,14 @@
-//! The collectives of the program that each device runs.
+//! The collectives of a partitioned program.
 //!
-//! * [`clean`]: fewer of them;
-//! * [`verify`]: what must hold of them before a program is handed on.
+//! * [`clean`]: passes that make them fewer and cheaper
+//! * [`verify`]: the collective verifier
 
 pub mod clean;
 pub mod verify;
 
 use shardc_ir::{Module, SpmdMode};
 
-/// What the devices of a localized module are, and how many; `None` for a module that does not say.
+/// Returns the kind and number of devices of a localized module. Returns `None` if the module does not give them.
 fn devices(module: &Module) -> Option<(SpmdMode, usize)> {
     let (mode, count) = match (module.num_replicas()?, module.num_partitions()?) {
         (replicas, 1) => (SpmdMode::Replica, replicas),

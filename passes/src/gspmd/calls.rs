@@ -1,4 +1,4 @@
-//! Custom calls that stand for shardings.
+//! Import of custom calls that carry shardings.
 
 use shardc_ir::{
     AttrDict, Build, Diagnostic, FuncId, OpId, OpKind, PackedOption, PropagationDirection, TensorSharding,
@@ -17,12 +17,13 @@ impl Import<'_> {
         match (data.operands.as_slice(), data.results.as_slice()) {
             (&[operand], &[result]) => Ok((operand, result)),
             _ => Err(Box::new(
-                Diagnostic::invalid("SH0347", format!("@{what} takes one value and gives one")).at(data.span),
+                Diagnostic::invalid("SH0347", format!("@{what} must have one operand and one result"))
+                    .at(data.span),
             )),
         }
     }
 
-    /// The one sharding of a call, and the dimensions that it leaves open.
+    /// Returns the sharding of a call with one value, and its open dimensions.
     fn of_call(&mut self, op: OpId, text: &str) -> Result<(Leaf, Vec<i64>), Box<Diagnostic>> {
         let span = self.rw.module.ops[op].span;
         let leaf = match self.texts.get(text).map(|found| &found.sharding) {
@@ -54,7 +55,7 @@ impl Import<'_> {
         let (operand, result) = self.unary(op, "Sharding")?;
         let span = self.rw.module.ops[op].span;
         if self.rw.module.values[operand].ty != self.rw.module.values[result].ty {
-            let message = "@Sharding changes no type";
+            let message = "@Sharding must not change the type";
             return Err(Box::new(Diagnostic::invalid("SH0347", message).at(span)));
         }
         let rank = self.rw.module.stored(operand).map(shardc_ir::TensorType::rank);
@@ -114,8 +115,8 @@ impl Import<'_> {
             let message = format!("@{target} has no mhlo.sharding");
             return Err(Box::new(Diagnostic::invalid("SH0347", message).at(span)));
         };
-        // The call has one sharding, of the side that it names: on the way in the local one, with its manual
-        // subgroups; on the way out the whole one. The other side's is found from the value.
+        // The call gives the sharding of one side: the local one, with its manual subgroups, on entry; the global one
+        // on exit. The sharding of the other side comes from the value.
         let enters = target == "SPMDFullToShardShape";
         let (leaf, open) = self.of_call(op, text)?;
         let value = if enters { operand } else { result };
@@ -124,11 +125,11 @@ impl Import<'_> {
         let Some(placed) = self.place(text, &leaf, rank, &open, span, &what) else { return Ok(()) };
         let crossing = if enters {
             if placed.manual.is_empty() {
-                let message = format!("@{target} with the sharding {} makes nothing local", short(text));
+                let message = format!("@{target} has the sharding {}, which has no manual axes", short(text));
                 return Err(Box::new(
                     Diagnostic::invalid("SH0347", message)
                         .at(span)
-                        .hint("its sharding is {manual} or has manual subgroups"),
+                        .hint("its sharding must be {manual} or have manual subgroups"),
                 ));
             }
             Crossing { enters, inner: Some(placed.manual), outer: None, added: None, shardings: Vec::new() }
@@ -145,7 +146,7 @@ impl Import<'_> {
         Ok(())
     }
 
-    /// Calls of Shardy's that pass through XLA.
+    /// Imports Shardy's custom calls from a round trip through XLA.
     pub(super) fn shardy_call(
         &mut self,
         op: OpId,
@@ -195,7 +196,7 @@ impl Import<'_> {
                 let text = attr(sdy_text::GROUP_ID)?;
                 let id = sdy_text::integer(text).map_err(failed(sdy_text::GROUP_ID, text))?;
                 if self.rw.module.ops[op].results.iter().any(|&r| !self.uses.of(r).is_empty()) {
-                    let message = format!("the result of @{target} is used");
+                    let message = format!("the result of @{target} must be unused");
                     return Err(Box::new(Diagnostic::invalid("SH0347", message).at(span)));
                 }
                 let operand = self.rw.module.ops[op].operands.first().copied();
@@ -208,14 +209,14 @@ impl Import<'_> {
             "xla.sdy.PropagationBarrier" => {
                 self.unary(op, target)?;
                 let text = attr(sdy_text::DIRECTION)?;
-                // Shardy writes the number of its enumeration; older texts have the word.
+                // Shardy writes the index of the enumerator; older texts have its name.
                 let numbered = |number| PropagationDirection::ALL.get(usize::try_from(number).ok()?).copied();
                 let direction = match sdy_text::integer(text) {
                     Ok(number) => numbered(number),
                     Err(_) => PropagationDirection::parse(text),
                 };
                 let Some(direction) = direction else {
-                    let message = format!("@{target} allows the direction {text}, of which there is none");
+                    let message = format!("@{target} has the unknown direction {text}");
                     return Err(Box::new(
                         Diagnostic::invalid("SH0347", message)
                             .at(span)
@@ -229,7 +230,7 @@ impl Import<'_> {
         Ok(())
     }
 
-    /// The sharding of a value that a function returns; other users see it as a wish.
+    /// Sets the sharding of a function result. Other users get an open constraint.
     fn func_result(
         &mut self,
         op: OpId,
@@ -239,7 +240,7 @@ impl Import<'_> {
     ) {
         let count = self.rw.module.funcs[func].results.len();
         let id = self.rw.module.shardings.intern(sharding.clone());
-        // The table is from before the rewriting, which leaves operands as they are.
+        // The table of uses predates the rewriting, which does not change operands.
         let mut elsewhere = false;
         for &(user, i) in self.uses.of(result) {
             if self.terminator == Some(user) {
@@ -252,8 +253,8 @@ impl Import<'_> {
                 elsewhere = true;
             }
         }
-        // As a wish, since Shardy's call is about the function's result alone: a closed constraint would bind the
-        // readers inside too.
+        // The constraint is open because Shardy's call applies only to the function's result: a closed one would also
+        // bind the users inside.
         if elsewhere {
             let mut open = sharding;
             for dim in &mut open.dims {

@@ -1,4 +1,4 @@
-//! Every `mhlo.sharding` of a program, read once, and the mesh that they stand on.
+//! Collection of all `mhlo.sharding` texts of a program, and the choice of their mesh.
 
 use indexmap::IndexMap;
 use rustc_hash::FxHashSet;
@@ -10,14 +10,14 @@ use super::sdy_text;
 use super::to_axes::{add_mesh, free_name};
 use crate::annotations::remesh::Match;
 
-/// The attribute that is read.
+/// The attribute that holds GSPMD's sharding.
 pub(super) const SHARDING: &str = shardc_ir::discardable::GSPMD_SHARDING;
-/// The shardings of all parameters of the entry function, on the module.
+/// Module attribute: the shardings of all parameters of the entry function.
 pub(super) const PARAMETERS: &str = "mhlo.spmd_parameters_shardings";
-/// The sharding of the results of the entry function, on the module.
+/// Module attribute: the sharding of the results of the entry function.
 pub(super) const OUTPUT: &str = "mhlo.spmd_output_sharding";
 
-/// A sharding and the first place where it stands.
+/// A sharding and the first place where it occurs.
 #[derive(Debug)]
 pub(super) struct FoundText {
     pub(super) sharding: HloSharding,
@@ -26,13 +26,13 @@ pub(super) struct FoundText {
 }
 
 impl FoundText {
-    /// A sharding that stands nowhere by itself.
+    /// A sharding that no attribute contains by itself.
     pub(super) fn new(sharding: HloSharding) -> Self {
         FoundText { sharding, span: Span::NONE, place: "the module".to_owned() }
     }
 }
 
-/// Every text that stands in the program.
+/// Every sharding text of the program.
 pub(super) type Texts = IndexMap<Box<str>, FoundText>;
 
 /// The text of a string attribute.
@@ -43,13 +43,13 @@ pub(super) fn string<'a>(attrs: &'a AttrDict, name: &str) -> Option<&'a str> {
     }
 }
 
-/// Custom calls that stand for shardings.
+/// Whether a custom call carries a sharding.
 pub(super) fn is_call(target: &str) -> bool {
     matches!(target, "Sharding" | "SPMDFullToShardShape" | "SPMDShardToFullShape")
         || target.starts_with("xla.sdy.")
 }
 
-/// Whether a program has annotations of GSPMD, or Shardy's as they pass through XLA.
+/// Whether a program has GSPMD annotations, or Shardy's in the form of a round trip through XLA.
 #[must_use]
 pub fn is_annotated(module: &Module) -> bool {
     let annotated = |attrs: &AttrDict| attrs.get(SHARDING).is_some() || sdy_text::has_any(attrs);
@@ -65,7 +65,7 @@ pub fn is_annotated(module: &Module) -> bool {
         })
 }
 
-/// Reads every text.
+/// Parses every sharding text.
 pub(super) fn collect(module: &Module) -> Result<Texts, Vec<Diagnostic>> {
     let mut reader = Reader { texts: Texts::new(), errors: Vec::new(), wrong: FxHashSet::default() };
     reader.module_attr(module, PARAMETERS);
@@ -103,7 +103,8 @@ impl Reader {
             None => {}
             Some(Attr::Str(text)) => self.text(text, span, place),
             Some(_) => self.errors.push(
-                Diagnostic::invalid("SH0340", format!("the {SHARDING} of {} is no string", place())).at(span),
+                Diagnostic::invalid("SH0340", format!("the {SHARDING} of {} is not a string", place()))
+                    .at(span),
             ),
         }
     }
@@ -115,8 +116,8 @@ impl Reader {
     }
 
     fn text(&mut self, text: &str, span: Span, place: &dyn Fn() -> String) {
-        // A program of a thousand layers has the same few texts: each is parsed once, and a wrong one is reported at
-        // its first place.
+        // Deep models repeat the same few texts. Parse each once, and report an invalid one only at its first
+        // occurrence.
         if self.texts.contains_key(text) || self.wrong.contains(text) {
             return;
         }
@@ -137,7 +138,7 @@ impl Reader {
     }
 }
 
-/// The strings of a string attribute or an array of such.
+/// The strings of an attribute that is a string or an array of strings.
 pub(super) fn strings(attr: Option<&Attr>) -> Vec<&str> {
     match attr {
         Some(Attr::Str(text)) => vec![text],
@@ -148,7 +149,7 @@ pub(super) fn strings(attr: Option<&Attr>) -> Vec<&str> {
     }
 }
 
-/// A text in quotes, its middle left out where it is long.
+/// Quotes a text; a long text loses its middle.
 pub(super) fn short(text: &str) -> String {
     let chars: Vec<char> = text.chars().collect();
     if chars.len() <= 160 {
@@ -166,8 +167,14 @@ fn leaves(sharding: &HloSharding) -> &[Leaf] {
     }
 }
 
-/// The mesh of the program: the one that is given, or that the program has, if its tiles fit it; else the coarsest
-/// that they all fit. With `round_trip` the shardings are Shardy's, and name their meshes. Where the one that is given is not it, it is to take its place afterwards: so that is said too.
+/// Chooses the mesh of the program:
+///
+/// * the program's own mesh, if it has one;
+/// * else the `given` mesh, if the tiles and the number of devices fit it;
+/// * else the coarsest mesh that all tiles fit.
+///
+/// If that is not the given mesh, also returns how the given mesh will replace it. With `round_trip`, the shardings
+/// are Shardy's and name their meshes.
 pub(super) fn home(
     module: &mut Module,
     texts: &Texts,
@@ -197,11 +204,10 @@ pub(super) fn home(
     let existing = module.mesh_names.values().copied().find(|&id| !module.meshes[id].is_maximal());
     let named = named.first().map(|named| named.mesh());
     let own = existing.map(|id| module.meshes[id].clone()).or(named);
-    // What says how many devices there are where no tiles do.
+    // The number of devices of a program without tiles.
     let count = partitions.or_else(|| devices_of_groups(module));
     let instead = match (given, &own) {
-        // The program's own mesh is imported onto and replaced afterwards, by name: its axes are what the shardings
-        // name.
+        // Import onto the program's own mesh, whose axes the shardings name, and replace it by name afterwards.
         (Some(_), Some(_)) => Some(Match::Name),
         (Some(mesh), None) if fit_mesh(mesh, &list).is_err() => Some(Match::Place),
         (Some(mesh), None) if list.is_empty() && count.is_some_and(|n| n != mesh.num_devices() as i64) => {
@@ -229,7 +235,7 @@ pub(super) fn home(
             axes.sizes = vec![1];
         }
         if round_trip {
-            // Shardings that name a mesh do not mean one that is only derived from a number of devices.
+            // Shardings that name a mesh must not match one that is derived only from a number of devices.
             module.add_mesh(&free_name(module, "inferred_mesh"), axes.mesh())
         } else {
             add_mesh(module, axes.mesh())
@@ -259,9 +265,10 @@ fn conflict(a: WrittenAt, b: WrittenAt) -> Diagnostic {
         return Diagnostic::internal("SH0342", "no mesh fits the shardings of the program");
     };
     let message = format!("no mesh fits both the sharding {text_b} of {place_b} and {text_a} of {place_a}");
-    Diagnostic::invalid("SH0342", message).at(span_b).note(span_a, format!("{text_a} stands here")).hint(
-        "the devices of both have to be one array, of which each dimension splits one dimension of a value",
-    )
+    Diagnostic::invalid("SH0342", message)
+        .at(span_b)
+        .note(span_a, format!("{text_a} is here"))
+        .hint("both must shard dimensions of values by dimensions of one array of devices")
 }
 
 fn unfit(mesh: &Mesh, place: WrittenAt) -> Diagnostic {
@@ -273,15 +280,15 @@ fn unfit(mesh: &Mesh, place: WrittenAt) -> Diagnostic {
         .hint("leave out the mesh: it is then inferred from the shardings")
 }
 
-/// The number of devices that collectives of a program name.
+/// The number of devices that the replica groups of a program mention.
 fn devices_of_groups(module: &Module) -> Option<i64> {
     let ops = module.bodies().flat_map(|body| module.walk(body));
     let groups = ops.filter_map(|op| module.ops[op].kind.collective()).map(|spec| &spec.groups);
-    // Groups in strides list every device.
+    // Strided groups list every device.
     let last = |groups: &ReplicaGroups| match groups.as_strided() {
         Some(strided) => Some(strided.num_devices() as i64 - 1),
         None => groups.ids().max(),
     };
-    // The largest number says how many there are, since groups list every device (I14).
+    // Groups list every device (I14), so the largest id determines the count.
     groups.filter_map(last).max().filter(|&id| id < MAX_DEVICES).map(|id| id + 1)
 }

@@ -1,13 +1,14 @@
 //! Digits of mixed-radix numbers, of which [tile assignments](super::tiles) consist.
 
-/// A digit of a mixed-radix number: `size` positions that are `stride` apart.
+/// A digit of a mixed-radix number: `size` positions with the given `stride`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Digit {
     pub(crate) stride: i64,
     pub(crate) size: i64,
 }
 
-/// The digits of each dimension, major to minor; none of size one, and no two that are one.
+/// The digits of each dimension, major to minor. No digit has size 1, and adjacent digits that continue each other
+/// are merged.
 pub(crate) type Digits = Vec<Vec<Digit>>;
 
 /// Returns the strides of a row-major array.
@@ -19,7 +20,7 @@ pub(crate) fn row_major(shape: &[i64]) -> Vec<i64> {
     strides
 }
 
-/// Returns every position that digits count, in order, the last digit fastest.
+/// Returns every position that the digits enumerate; the last digit varies fastest.
 pub(crate) fn positions(digits: &[Digit]) -> Vec<i64> {
     let mut out = vec![0];
     for digit in digits.iter().filter(|digit| digit.size != 1) {
@@ -32,7 +33,7 @@ pub(crate) fn positions(digits: &[Digit]) -> Vec<i64> {
     out
 }
 
-/// Appends a digit, to the last one if it continues it.
+/// Appends a digit, or merges it into the last digit if it continues that one.
 pub(crate) fn push(digits: &mut Vec<Digit>, digit: Digit) {
     if digit.size == 1 {
         return;
@@ -45,13 +46,13 @@ pub(crate) fn push(digits: &mut Vec<Digit>, digit: Digit) {
     }
 }
 
-/// Returns the digits of an iota of shape `reshape`, transposed by `perm` and then cut into `dims`. `None` where a cut
-/// falls inside of a digit. Takes time in the number of dimensions, not of devices.
+/// Returns the digits of an iota of shape `reshape` that is transposed by `perm` and reshaped to `dims`. Returns
+/// `None` if a dimension boundary splits a digit unevenly. Runs in time linear in the number of dimensions, not of
+/// devices.
 pub(crate) fn iota_digits(dims: &[i64], reshape: &[i64], perm: &[usize]) -> Option<Digits> {
     let strides = row_major(reshape);
-    // A stack from major to minor: on top what is left of the digit that is being cut.
-    // `[8]<=[2,4]T(1,0)` is 0,4,1,5,2,6,3,7: a digit of 2 with stride 4 runs fastest, and above it one of 4 with
-    // stride 1.
+    // A stack from major to minor; the top is the rest of the digit that is being split. `[8]<=[2,4]T(1,0)` is
+    // 0,4,1,5,2,6,3,7: the minor digit has size 2 and stride 4, the major digit size 4 and stride 1.
     let mut rest: Vec<Digit> = perm
         .iter()
         .map(|&d| Some(Digit { size: *reshape.get(d)?, stride: *strides.get(d)? }))
@@ -68,7 +69,7 @@ pub(crate) fn iota_digits(dims: &[i64], reshape: &[i64], perm: &[usize]) -> Opti
             if left % digit.size == 0 {
                 minor_first.push(digit);
                 left /= digit.size;
-            // The dimension ends inside of a digit, and takes its minor part; the major part goes back for the next
+            // The dimension ends inside a digit. It takes the minor part; the major part is left for the next
             // dimension.
             } else if digit.size % left == 0 {
                 minor_first.push(Digit { size: left, stride: digit.stride });
@@ -85,7 +86,7 @@ pub(crate) fn iota_digits(dims: &[i64], reshape: &[i64], perm: &[usize]) -> Opti
     rest.iter().all(|digit| digit.size == 1).then_some(out)
 }
 
-/// Returns the digits of positions listed one by one. The order within the last `subgroups` dimensions does not matter.
+/// Returns the digits of an explicit list of positions. The order within the last `subgroups` dimensions is ignored.
 pub(crate) fn list_digits(dims: &[i64], mut list: Vec<i64>, subgroups: usize) -> Option<Digits> {
     let sizes: Vec<usize> = dims.iter().map(|&n| usize::try_from(n).ok()).collect::<Option<_>>()?;
     if sizes.iter().product::<usize>() != list.len() {
@@ -94,25 +95,26 @@ pub(crate) fn list_digits(dims: &[i64], mut list: Vec<i64>, subgroups: usize) ->
     if subgroups > 0
         && let Some(&size) = sizes.last().filter(|&&n| n > 0)
     {
-        // Devices that hold one tile are a set. Text written by hand lists them in any order.
+        // Devices that hold the same tile are a set. Hand-written text lists them in any order.
         list.chunks_mut(size).for_each(<[i64]>::sort_unstable);
     }
     let strides = row_major(dims);
     let mut order: Vec<Vec<usize>> = sizes.iter().map(|&n| (0..n).collect()).collect();
-    // Coordinates of other subgroups have no order either: that of their first devices gives digits, if any does.
+    // The other subgroups are unordered too: they are sorted by their first devices, which gives digits if any order
+    // does.
     for dim in dims.len().saturating_sub(subgroups)..dims.len().saturating_sub(1) {
         order[dim].sort_unstable_by_key(|&i| list.get(i * strides[dim] as usize).copied());
     }
     let first: usize =
         order.iter().zip(&strides).map(|(o, &s)| o.first().map_or(0, |i| i * s as usize)).sum();
-    // Digits count from 0, so that the first device of all is at position 0.
+    // Digits start at 0, so the first device must have position 0.
     if list.get(first) != Some(&0) {
         return None;
     }
     let mut out = Digits::with_capacity(dims.len());
     for (dim, &size) in sizes.iter().enumerate() {
-        // Each dimension is read along a line through position 0 alone. That the whole list follows is checked at the end,
-        // which is linear; looking for digits everywhere would not be.
+        // Read each dimension only along the line through position 0. The check of the whole list at the end keeps
+        // this linear.
         let along = |i: usize| -> Option<i64> {
             let start = order[dim].first()? * strides[dim] as usize;
             list.get(first - start + order[dim].get(i)? * strides[dim] as usize).copied()
@@ -125,9 +127,8 @@ pub(crate) fn list_digits(dims: &[i64], mut list: Vec<i64>, subgroups: usize) ->
             while done * next < size && along(done * next)? == stride * next as i64 {
                 next += 1;
             }
-            // The run ends where a digit ends; the dimension has to be a whole number of them.
-            // A run that reaches the end is all that is left of the dimension; if that is no whole number of steps,
-            // the check below refuses it.
+            // A run ends where a digit ends, and the dimension must be a whole number of runs. A run that reaches the
+            // end is the rest of the dimension; if that is not a whole number of steps, the check below rejects it.
             let run = if done * next >= size { size / done } else { next };
             if size % (done * run) != 0 || stride <= 0 {
                 return None;
@@ -141,7 +142,7 @@ pub(crate) fn list_digits(dims: &[i64], mut list: Vec<i64>, subgroups: usize) ->
         }
         out.push(digits);
     }
-    // The digits are right if they give the whole list.
+    // The digits are correct if they enumerate the whole list.
     let flat: Vec<Digit> = out.iter().flatten().copied().collect();
     let mut places = vec![0usize];
     for dim in (0..dims.len()).filter(|&dim| dims[dim] != 1) {

@@ -1,4 +1,4 @@
-//! Writes shardings by axes as annotations of GSPMD.
+//! Export of axis-based shardings as GSPMD annotations.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
@@ -14,8 +14,8 @@ use super::manual::{callers_first, inputs};
 use crate::analysis::regions::has_program_regions;
 use crate::sharding::axes::{Part, Parts, parts};
 
-/// The sharding of XLA that places a value as `sharding` does. `manual` are the axes along which the value is local
-/// to the device.
+/// Converts `sharding` to the equivalent XLA sharding. `manual` are the axes along which the value is local to the
+/// device.
 #[must_use]
 pub fn to_hlo(mesh: &Mesh, sharding: &TensorSharding, manual: &[AxisRef]) -> HloSharding {
     if mesh.is_maximal() {
@@ -26,7 +26,7 @@ pub fn to_hlo(mesh: &Mesh, sharding: &TensorSharding, manual: &[AxisRef]) -> Hlo
         return if manual.is_empty() { LeafKind::Replicated } else { LeafKind::Manual }.into();
     }
     let open = sharding.dims.iter().all(|d| d.open && d.axes.is_empty());
-    // A scalar has no dimension to be open, and would be `unknown` without having been left open by anybody.
+    // A scalar has no dimensions, so all of them would count as open although nobody left them open.
     if open && !sharding.dims.is_empty() && sharding.unreduced.is_empty() && manual.is_empty() {
         return LeafKind::Unknown.into();
     }
@@ -62,8 +62,7 @@ pub fn to_hlo(mesh: &Mesh, sharding: &TensorSharding, manual: &[AxisRef]) -> Hlo
                 .into_iter()
                 .filter_map(|p| ids.get(usize::try_from(p).ok()?).copied())
                 .collect();
-            // As an iota where the order of the mesh's devices is regular: 4096 devices would be written out one by
-            // one otherwise.
+            // Use an iota if the mesh's device order is regular. Otherwise 4096 devices would be listed explicitly.
             match list_digits(&[list.len() as i64], list.clone(), 0).as_deref() {
                 Some([digits]) => to_devices(digits),
                 _ => Devices::List(list),
@@ -73,7 +72,7 @@ pub fn to_hlo(mesh: &Mesh, sharding: &TensorSharding, manual: &[AxisRef]) -> Hlo
     Tiling { dims, devices, subgroups }.canonical().into()
 }
 
-/// What is left of the axes of a mesh, major to minor.
+/// Returns the parts of a mesh's axes that are not in `used`, major to minor.
 fn unused(mesh: &Mesh, mut used: Vec<Part>) -> Parts {
     used.sort_unstable();
     let mut out = Parts::new();
@@ -93,17 +92,22 @@ fn unused(mesh: &Mesh, mut used: Vec<Part>) -> Parts {
     out
 }
 
-/// Writes every sharding of a program as `mhlo.sharding`, constraints and reshards as `@Sharding`, manual
-/// computations as `@SPMDFullToShardShape` and `@SPMDShardToFullShape`. Afterwards the program has no mesh.
+/// Writes every sharding of a program as GSPMD annotations, and removes the meshes:
 ///
-/// A program without a mesh that says for how many devices it is, as one that is partitioned does, stays as it is.
+/// | shardc | GSPMD |
+/// |---|---|
+/// | shardings of values | `mhlo.sharding` |
+/// | constraints and reshards | `@Sharding` |
+/// | manual computations | `@SPMDFullToShardShape`, `@SPMDShardToFullShape` |
 ///
-/// What GSPMD cannot say is lost: priorities, explicitly replicated axes, propagation barriers, and openness save
-/// that of constraints.
+/// A program that has no mesh but a device count (a partitioned program) is unchanged.
+///
+/// GSPMD cannot represent priorities, explicitly replicated axes, propagation barriers, and open dimensions except
+/// those of constraints; these are dropped.
 ///
 /// # Errors
-/// The shardings are on several meshes of different devices (`SH0348`), or a function is called where different axes are manual
-/// (`SH0345`).
+/// The shardings are on meshes with different numbers of devices (`SH0348`), or calls of one function have different
+/// manual axes (`SH0345`).
 pub fn export_gspmd(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
     let says_how_many = module.num_partitions().or(module.num_replicas()).is_some();
     if module.mesh_names.is_empty() && says_how_many {
@@ -133,7 +137,7 @@ pub fn export_gspmd(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
 
 struct Export<'m> {
     rw: Rewriter<'m>,
-    /// Calls that what is written for a function does not fit.
+    /// Calls whose manual axes differ from those with which their callee is exported.
     errors: Vec<Diagnostic>,
 }
 
@@ -173,11 +177,11 @@ impl Export<'_> {
         while let Some((region, context)) = regions.pop() {
             self.region(region, &context, &mut regions, contexts);
         }
-        // What is read in regions of other kinds is replaced too.
+        // Users in other kinds of regions are updated too.
         self.rw.rewrite_under(body);
     }
 
-    /// Writes a region; program regions in it are added to `regions`, with the axes that are manual around them.
+    /// Exports a region. Appends its nested program regions to `regions`, with their enclosing manual axes.
     fn region(
         &mut self,
         region: RegionId,
@@ -190,11 +194,9 @@ impl Export<'_> {
             let data = &self.rw.module.ops[op];
             if let OpKind::Call { callee } = &data.kind {
                 let known = contexts.entry(callee.clone()).or_insert_with(|| context.clone());
-                // A function is written once, with the axes that are manual around its calls.
+                // A function is exported once, with the manual axes that enclose its calls.
                 if known != context {
-                    let message = format!(
-                        "@{callee} is called where other axes are manual than around another call of it"
-                    );
+                    let message = format!("calls of @{callee} have different manual axes");
                     let hint = "inline the calls first (`--passes inline,export-gspmd`), or call a copy of the function";
                     let mut error = Diagnostic::unsupported("SH0345", message).at(data.span).hint(hint);
                     error.user_loc = self.rw.module.user_loc(op);
@@ -205,8 +207,8 @@ impl Export<'_> {
                 let mut inside = context.clone();
                 inside.extend(spec.manual_axes.iter().copied());
                 let body = data.regions.first().copied();
-                // The body is gone through where it stood and then spliced, so that values of its arguments are
-                // replaced before it moves.
+                // Export the body in place and splice it afterwards, so that uses of its arguments are replaced
+                // before it moves.
                 self.enter(op, context, &inside);
                 let mut returned = SmallVec::new();
                 if let Some(body) = body {
@@ -217,7 +219,7 @@ impl Export<'_> {
                 self.rw.erase();
                 continue;
             }
-            // What combines single elements is not sharded.
+            // Regions that combine single elements (reducers) have no shardings.
             if has_program_regions(&data.kind) {
                 regions.extend(data.regions.iter().map(|&r| (r, context.clone())));
             }
@@ -243,7 +245,7 @@ impl Export<'_> {
                     if let Some(def) = self.rw.module.def_op(new)
                         && let OpKind::CustomCall(call) = &mut self.rw.module.ops[def].kind
                     {
-                        // Nothing uses it, but it says something.
+                        // The call has no users, but must not be removed.
                         call.props.set("has_side_effect", Attr::Bool(true));
                     }
                 }
@@ -262,7 +264,7 @@ impl Export<'_> {
         let results = data.results.clone();
         let fixed = !matches!(data.kind, OpKind::While) || keeps_its_values(self.rw.module, op);
         let said = |&r: &ValueId| self.rw.module.shardings.of(r).is_some();
-        // Constants are the same everywhere.
+        // Constants are equal on all devices.
         let local =
             self.all_manual(manual) && !results.is_empty() && !matches!(data.kind, OpKind::Constant(_));
         if fixed && (results.iter().any(said) || local) {
@@ -275,7 +277,7 @@ impl Export<'_> {
         }
     }
 
-    /// Whether these are all axes there are.
+    /// Whether these are all axes of the mesh.
     fn all_manual(&self, manual: &[AxisRef]) -> bool {
         let mut meshes = self.rw.module.mesh_names.values().map(|&id| &self.rw.module.meshes[id]);
         !manual.is_empty() && meshes.all(|mesh| mesh.is_maximal() || mesh.axes.len() == manual.len())
@@ -317,7 +319,7 @@ impl Export<'_> {
         }
     }
 
-    /// The operands of a manual computation as its body sees them.
+    /// Converts the operands of a manual computation to the values that its body reads.
     fn enter(&mut self, op: OpId, context: &[AxisRef], inside: &[AxisRef]) {
         let (shardings, _, manual) = self.spec(op);
         let operands = self.rw.module.ops[op].operands.clone();
@@ -340,7 +342,7 @@ impl Export<'_> {
         }
     }
 
-    /// The results of a manual computation as the program around it sees them.
+    /// Converts the results of a manual computation to the values that the enclosing program reads.
     fn leave(&mut self, op: OpId, context: &[AxisRef], inside: &[AxisRef], returned: &[ValueId]) {
         let (_, shardings, manual) = self.spec(op);
         let results = self.rw.module.ops[op].results.clone();
@@ -361,8 +363,9 @@ impl Export<'_> {
     }
 }
 
-/// Whether a loop has the same values for XLA. What it reads from outside XLA carries along, and what it carries
-/// along unchanged XLA reads from outside; the shardings of its tuple are then too many or too few.
+/// Whether XLA's form of the loop carries the same values. XLA also carries values captured from outside, and
+/// captures carried values that do not change. The sharding of the loop's tuple would then have the wrong number of
+/// elements.
 fn keeps_its_values(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let Some(&body) = data.regions.get(1) else { return true };
@@ -385,7 +388,7 @@ fn open_dims(sharding: &TensorSharding) -> Vec<usize> {
     sharding.dims.iter().enumerate().filter(|(_, d)| d.open).map(|(i, _)| i).collect()
 }
 
-/// A sharding without these axes, as the inside of a manual computation sees it.
+/// Removes these axes from a sharding, as in the body of a manual computation.
 pub(super) fn without(sharding: &TensorSharding, axes: &[AxisRef]) -> TensorSharding {
     let keep = |list: &AxisList| -> AxisList {
         list.iter().copied().filter(|a| !axes.iter().any(|other| other.axis == a.axis)).collect()

@@ -1,7 +1,7 @@
-//! XLA's sharding of one value or tuple, as data, and its text.
+//! XLA's `HloSharding` of a value or tuple, and its text.
 //!
-//! [`HloSharding`] is what stands in `mhlo.sharding`. Its `Display` is the form that XLA prints; `parse.rs`
-//! reads every form that XLA reads.
+//! [`HloSharding`] is the content of `mhlo.sharding`. Its `Display` prints the form that XLA prints; `parse.rs` reads
+//! every form that XLA reads.
 
 use std::fmt;
 
@@ -22,32 +22,32 @@ pub enum HloSharding {
 /// The sharding of one value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Leaf {
-    /// What each device holds.
+    /// How the value is distributed.
     pub kind: LeafKind,
-    /// The values that are to be sharded alike.
+    /// The group of values that must have the same sharding.
     pub group: Option<ShardGroup>,
 }
 
-/// What each device holds of a value.
+/// How a value is distributed over the devices.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum LeafKind {
-    /// All of it.
+    /// Every device has the whole value.
     Replicated,
-    /// What the program says: the value is local to the device.
+    /// The value is local to each device (a manual region).
     Manual,
-    /// Whatever propagation finds.
+    /// Propagation chooses the sharding.
     Unknown,
-    /// A term of a sum over all devices.
+    /// Each device has a partial sum.
     Unreduced,
-    /// All of it on one device, nothing on others.
+    /// One device has the whole value, the others have nothing.
     Maximal(i64),
-    /// A tile.
+    /// Each device has a tile.
     Tiled(Tiling),
-    /// What the axes of a mesh give.
+    /// The axes of a named mesh shard the value.
     Named(Box<Named>),
 }
 
-/// The values that share a sharding.
+/// A group of values with one sharding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ShardGroup {
     /// `shard_as n`.
@@ -56,19 +56,19 @@ pub enum ShardGroup {
     Like(i64),
 }
 
-/// What the devices do that hold the same tile.
+/// The meaning of a tile dimension that shards no dimension of the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Subgroup {
-    /// What the program says.
+    /// The devices are manual.
     Manual,
-    /// Each holds a term of a sum.
+    /// Each device has a partial sum.
     Unreduced,
-    /// Each holds the whole tile.
+    /// Each device has the whole tile.
     Replicated,
 }
 
 impl Subgroup {
-    /// XLA's word.
+    /// The keyword in XLA's text.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -79,14 +79,14 @@ impl Subgroup {
     }
 }
 
-/// Tiles and the devices that hold them.
+/// A tile assignment.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Tiling {
-    /// Number of tiles per dimension of the value, then of devices per subgroup.
+    /// The number of tiles of each dimension of the value, then the number of devices of each subgroup.
     pub dims: Vec<i64>,
-    /// The device at each place of an array of shape `dims`, row-major.
+    /// The device at each position of an array of shape `dims`, row-major.
     pub devices: Devices,
-    /// What the last dimensions are, which are none of the value's.
+    /// The kinds of the last dimensions, which are not dimensions of the value.
     pub subgroups: SmallVec<[Subgroup; 2]>,
 }
 
@@ -95,46 +95,46 @@ pub struct Tiling {
 pub enum Devices {
     /// `0..n` as an array of shape `reshape`, transposed by `perm`, row-major.
     Iota {
-        /// Shape before transposition.
+        /// The shape before the transposition.
         reshape: SmallVec<[i64; 4]>,
-        /// Dimension before transposition of each dimension after it.
+        /// For each dimension after the transposition, the dimension before it.
         perm: SmallVec<[usize; 4]>,
     },
-    /// The devices one by one: a permutation of `0..n`.
+    /// An explicit list of devices: a permutation of `0..n`.
     List(Vec<i64>),
 }
 
-/// A sharding by the axes of a mesh.
+/// A sharding by axes of a mesh (XLA: `NamedSharding`).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Named {
-    /// Names and sizes of the axes, major to minor; empty for one device.
+    /// Names and sizes of the axes, major to minor. Empty for a mesh of one device.
     pub axes: Vec<(Box<str>, i64)>,
-    /// The devices in the order of the mesh, where it is not `0..n`.
+    /// The devices in mesh order, unless they are `0..n`.
     pub devices: Option<Devices>,
-    /// What is split.
+    /// How the axes shard the value.
     pub value: NamedValue,
 }
 
-/// What the axes of a mesh do to a value.
+/// How the axes of a mesh shard a value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum NamedValue {
-    /// Nothing, on every device.
+    /// Every device has the whole value.
     Replicated,
-    /// All axes are the program's.
+    /// All axes are manual.
     Manual,
-    /// All axes hold terms of a sum.
+    /// The value is unreduced along all axes.
     Unreduced,
-    /// The value is on the one device of the mesh.
+    /// The one device of the mesh has the value.
     Maximal,
-    /// Some split dimensions.
+    /// Some axes shard dimensions.
     Dims {
-        /// Per dimension of the value.
+        /// The sharding of each dimension of the value.
         dims: Vec<DimSharding>,
-        /// Axes that must not split it.
+        /// Explicitly replicated axes.
         replicated: AxisList,
-        /// Axes that hold terms of a sum.
+        /// Axes along which the value is unreduced.
         unreduced: AxisList,
-        /// Axes that are the program's.
+        /// Manual axes.
         manual: AxisList,
     },
 }
@@ -146,11 +146,11 @@ impl Devices {
         Devices::Iota { reshape: SmallVec::from_slice(&[n]), perm: SmallVec::from_slice(&[0]) }
     }
 
-    /// The order of `reshape` transposed by `perm`, in the shortest form that says it.
+    /// `reshape` transposed by `perm`, in its shortest form.
     #[must_use]
     pub fn transposed(reshape: &[i64], perm: &[usize]) -> Self {
-        // XLA's canonical form: dimensions of size one are dropped, and dimensions that stay neighbours are merged.
-        // `[1,4,2]T(0,1,2)` is `[8]`, and `[2,2,2]T(2,0,1)` is `[4,2]T(1,0)`: 0 and 1 stay neighbours.
+        // XLA's canonical form: drop dimensions of size 1, and merge dimensions that stay adjacent. `[1,4,2]T(0,1,2)`
+        // is `[8]`, and `[2,2,2]T(2,0,1)` is `[4,2]T(1,0)`: 0 and 1 stay adjacent.
         let kept: Vec<usize> =
             perm.iter().copied().filter(|&d| reshape.get(d).is_some_and(|&n| n != 1)).collect();
         let mut runs: Vec<(usize, i64)> = Vec::new();
@@ -184,7 +184,7 @@ impl Devices {
         }
     }
 
-    /// The devices one by one.
+    /// The devices as an explicit list.
     #[must_use]
     pub fn list(&self) -> Vec<i64> {
         match self {
@@ -210,7 +210,7 @@ impl Devices {
     }
 }
 
-/// Returns the order of devices that digits over `0..n` count, as an iota that is reshaped and transposed.
+/// Returns the device order that digits over `0..n` enumerate, as a reshaped and transposed iota.
 pub(crate) fn to_devices(digits: &[Digit]) -> Devices {
     let mut order: Vec<usize> = (0..digits.len()).collect();
     order.sort_unstable_by_key(|&i| (std::cmp::Reverse(digits[i].stride), std::cmp::Reverse(digits[i].size)));
@@ -227,9 +227,12 @@ impl Tiling {
         self.dims.len() - self.subgroups.len()
     }
 
-    /// The sharding in the form that XLA keeps: subgroups of one kind are one, in the order manual, unreduced,
-    /// replicated; those of one device vanish; devices that hold the same tile are in ascending order; what has no
-    /// tiles left is replicated, manual or unreduced.
+    /// XLA's canonical form of the sharding:
+    ///
+    /// * Subgroups of one kind are merged, in the order manual, unreduced, replicated. Subgroups of one device are
+    ///   dropped.
+    /// * Devices that hold the same tile are in ascending order.
+    /// * A sharding with one tile is replicated, manual or unreduced.
     #[must_use]
     pub fn canonical(self) -> LeafKind {
         let rank = self.rank();
@@ -242,7 +245,7 @@ impl Tiling {
             };
         }
         let mut order: Vec<usize> = (0..self.subgroups.len()).filter(|&i| self.dims[rank + i] != 1).collect();
-        // Stable: subgroups of one kind are merged in the order in which they are written.
+        // The sort is stable: subgroups of one kind are merged in the order in which they are written.
         order.sort_by_key(|&i| self.subgroups[i]);
         let mut subgroups: SmallVec<[Subgroup; 2]> = SmallVec::new();
         let mut dims: Vec<i64> = self.dims[..rank].to_vec();
@@ -257,33 +260,32 @@ impl Tiling {
             }
         }
         let perm: Vec<usize> = (0..rank).chain(order.iter().map(|i| rank + i)).collect();
-        // Only replicated ones are sorted: devices that hold the same tile are a set, so that two orders of them are
-        // one sharding.
+        // Sort only replicated devices: those of one tile are a set, so their order does not distinguish shardings.
         let sorted = subgroups.last() == Some(&Subgroup::Replicated);
         let devices = self.reordered(&perm, sorted.then(|| dims.last().copied().unwrap_or(1)));
         let out = Tiling { dims, devices, subgroups };
         let rank = out.rank();
         match out.subgroups.as_slice() {
-            // XLA leaves `unreduced` as it is here.
+            // XLA does not simplify `unreduced` here.
             [Subgroup::Manual] if out.dims[..rank].iter().all(|&n| n == 1) => LeafKind::Manual,
             [Subgroup::Replicated] if out.dims[..rank].iter().all(|&n| n == 1) => LeafKind::Replicated,
             _ => LeafKind::Tiled(out),
         }
     }
 
-    /// The devices after a transposition of `dims`; each run of `sorted` of them in ascending order.
+    /// Returns the devices after a transposition of `dims`, with each run of `sorted` devices in ascending order.
     fn reordered(&self, perm: &[usize], sorted: Option<i64>) -> Devices {
         let identity = perm.iter().enumerate().all(|(i, &p)| i == p);
         if identity && sorted.is_none() {
             return self.devices.clone();
         }
-        // By digits where they exist, so that an assignment of many devices is never written out.
+        // Use digits where they exist, so that a large assignment is never listed explicitly.
         if let Devices::Iota { reshape, perm: transpose } = &self.devices
             && let Some(mut digits) = digits::iota_digits(&self.dims, reshape, transpose)
         {
             let mut digits: Vec<Vec<Digit>> = perm.iter().map(|&d| std::mem::take(&mut digits[d])).collect();
-            // From the last dimension backwards, until as many devices are gathered as one tile has: their digits are
-            // sorted together.
+            // Collect digits from the last dimension backwards until they cover the devices of one tile; sort those
+            // together.
             let mut rest = sorted.unwrap_or(1);
             let mut tail = Vec::new();
             while rest > 1
@@ -311,7 +313,7 @@ impl Tiling {
 }
 
 impl Named {
-    /// The mesh that the text names.
+    /// The mesh that the text describes.
     #[must_use]
     pub fn mesh(&self) -> Mesh {
         let mut mesh = Mesh::new(self.axes.iter().map(|(name, size)| (&**name, *size)));
@@ -349,7 +351,7 @@ impl fmt::Display for HloSharding {
                 for (i, leaf) in leaves.iter().enumerate() {
                     if i > 0 {
                         f.write_str(", ")?;
-                        // A mark for the reader of long tuples.
+                        // XLA marks every fifth element with its index.
                         if i % 5 == 0 {
                             write!(f, "/*index={i}*/")?;
                         }

@@ -1,9 +1,11 @@
-//! Reads GSPMD's annotations into shardings by axes.
+//! Import of GSPMD annotations as axis-based shardings.
 //!
-//! First every text is read and the mesh is found ([`super::collect`], [`super::infer`]). Then annotations of
-//! arguments, results and operations become shardings, and `@Sharding` calls become constraints. What lies between
-//! `@SPMDFullToShardShape` and `@SPMDShardToFullShape` becomes the body of a manual computation ([`super::manual`]).
-//! Shardy's own annotations in the form in which they pass through XLA (`xla.sdy.*`) are read on the way.
+//! 1. All sharding texts are parsed and the mesh is inferred ([`super::collect`], [`super::infer`]).
+//! 2. Annotations of arguments, results and operations become shardings; `@Sharding` calls become constraints.
+//! 3. Operations between `@SPMDFullToShardShape` and `@SPMDShardToFullShape` become the body of a manual computation
+//!    ([`super::manual`]).
+//!
+//! Shardy's annotations in the form that survives a round trip through XLA (`xla.sdy.*`) are imported too.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
@@ -21,33 +23,35 @@ use super::text::TextError;
 use super::to_axes::{MeshPlacement, Placed};
 use crate::annotations::remesh;
 
-/// Imports every annotation of a program. Afterwards no `mhlo.sharding`, no `xla.sdy.*` attribute and no custom call
-/// that stands for a sharding is left, and calls in manual computations are inlined. A program without such annotations
-/// stays as it is.
+/// Imports every annotation of a program. Afterwards no `mhlo.sharding`, no `xla.sdy.*` attribute and no sharding
+/// custom call is left, and calls in manual computations are inlined. A program without such annotations is
+/// unchanged.
 ///
-/// `mesh` is the mesh to import onto; without, one is inferred. Where the tiles do not fit it, it takes the place of the
-/// inferred one, axis by axis ([`remesh`]).
+/// `mesh` is the mesh to import onto; if it is `None`, a mesh is inferred. If the tiles do not fit `mesh`, it
+/// replaces the inferred mesh axis by axis ([`remesh`]).
 ///
-/// Gives warnings.
+/// Returns warnings.
 ///
 /// # Errors
-/// A text cannot be read (`SH0340`, `SH0341`), no mesh fits (`SH0342`, `SH0343`), a sharding does not fit its value
-/// (`SH0344`), a part of the program that is local to devices cannot be told from the rest (`SH0345`, `SH0346`), or
-/// `mesh` cannot take the place of another ([`remesh::replace_mesh`]).
+/// * A text cannot be parsed (`SH0340`, `SH0341`).
+/// * No mesh fits (`SH0342`, `SH0343`).
+/// * A sharding does not fit its value (`SH0344`).
+/// * The device-local part of the program cannot be separated from the rest (`SH0345`, `SH0346`).
+/// * `mesh` cannot replace the inferred mesh ([`remesh::replace_mesh`]).
 pub fn import_gspmd(module: &mut Module, mesh: Option<&Mesh>) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
     if !is_annotated(module) {
         return Ok(Vec::new());
     }
     let mut warnings = Vec::new();
     if matches!(module.attrs.get("mhlo.use_auto_spmd_partitioning"), Some(Attr::Bool(true))) {
-        let message = "the program asks for XLA's automatic sharding; only its annotations are read";
+        let message = "the program requests XLA's automatic sharding, which is not supported; only its annotations are used";
         warnings.push(Diagnostic::warning(Class::Unsupported, "SH0349", message));
     }
     if let Some(text) = sdy_text::frontend(&module.attrs, sdy_text::MESHES).map(str::to_owned) {
         sdy_text::meshes(module, &text)
             .map_err(|e| vec![sdy_error(sdy_text::MESHES, &text, &e, Span::NONE)])?;
     }
-    // Where Shardy's shardings pass through XLA, XLA's are only their shadow.
+    // In a program that Shardy exported to XLA, XLA's shardings only duplicate Shardy's.
     let round_trip = sdy_text::add_meshes(module);
     let mut texts = collect(module)?;
     if round_trip {
@@ -91,19 +95,19 @@ pub fn import_gspmd(module: &mut Module, mesh: Option<&Mesh>) -> Result<Vec<Diag
     Ok(warnings)
 }
 
-/// A call that goes between the values of the whole program and those of one device.
+/// A call that converts between global values and the values of one device.
 #[derive(Clone, Debug)]
 pub(super) struct Crossing {
-    /// Into the devices, or out of them.
+    /// Whether the call converts global values to local ones.
     pub(super) enters: bool,
-    /// Axes that are manual on the inner side, the outer ones included; `None` where the call says only which are
-    /// added.
+    /// Axes that are manual on the inner side, including those of the outer side. `None` if the call gives only the
+    /// added axes.
     pub(super) inner: Option<AxisList>,
-    /// Axes that are manual on the outer side; `None` as above.
+    /// Axes that are manual on the outer side; `None` in the same case.
     pub(super) outer: Option<AxisList>,
-    /// Axes that the call makes manual, where it says so.
+    /// Axes that the call makes manual, if it gives them.
     pub(super) added: Option<AxisList>,
-    /// The sharding of each value on the outer side, where the call says it.
+    /// The sharding of each value on the outer side, if the call gives it.
     pub(super) shardings: Vec<TensorSharding>,
 }
 
@@ -112,17 +116,17 @@ pub(super) struct Import<'m> {
     pub(super) rw: Rewriter<'m>,
     pub(super) home: MeshPlacement,
     pub(super) texts: Texts,
-    /// What stands for values that are gone.
+    /// Replacements of removed values.
     pub(super) replaced: ValueMap,
-    /// Calls between the program and one device.
+    /// Calls between global values and those of one device.
     pub(super) crossings: FxHashMap<OpId, Crossing>,
-    /// Operations that say themselves along which axes they are local.
+    /// Operations whose annotation marks them as local, and along which axes.
     pub(super) marked: FxHashMap<OpId, AxisList>,
-    /// Operations that are in a manual computation by now.
+    /// Operations that have already been moved into a manual computation.
     pub(super) formed: FxHashSet<OpId>,
-    /// The return of the function that is being read.
+    /// The terminator of the function that is being imported.
     pub(super) terminator: Option<OpId>,
-    /// Uses as they were.
+    /// The uses before the import.
     pub(super) uses: Uses,
     pub(super) errors: Vec<Diagnostic>,
 }
@@ -137,10 +141,10 @@ pub(super) fn sdy_error(name: &str, text: &str, error: &TextError, span: Span) -
 }
 
 impl Import<'_> {
-    /// Shardings of parameters and results that the module gives for its entry function.
+    /// Imports the shardings of parameters and results that the module's attributes give for the entry function.
     fn module_attrs(&mut self) {
-        // The attributes of the module become ones of the function, so that there is one way to read them; an
-        // attribute that stands on an argument itself counts more.
+        // Move the module's attributes to the function, so that there is one way to read them. An attribute of an
+        // argument itself takes precedence.
         let entry = self.rw.module.entry();
         let mut move_to = |name: &str, arguments: bool| {
             let Some(attr) = self.rw.module.attrs.remove(name) else { return };
@@ -150,7 +154,7 @@ impl Import<'_> {
             list.resize(count, AttrDict::new());
             let mut texts: Vec<String> = Vec::new();
             for text in strings(Some(&attr)) {
-                // One text may hold the shardings of all, as a tuple.
+                // One text may be a tuple of the shardings of all values.
                 match self.texts.get(text).map(|found| &found.sharding) {
                     Some(HloSharding::Tuple(leaves)) => texts.extend(leaves.iter().map(Leaf::to_string)),
                     _ => texts.push(text.to_owned()),
@@ -212,7 +216,7 @@ impl Import<'_> {
         let name = self.rw.module.funcs[id].name.clone();
         let is_entry = self.rw.module.entry() == Some(id);
         let Some(body) = self.rw.module.funcs[id].body else {
-            // A declaration says nothing of how it is called.
+            // Annotations on a declaration do not affect its calls.
             let data = &mut self.rw.module.funcs[id];
             for attrs in data.arg_attrs.iter_mut().chain(&mut data.res_attrs) {
                 attrs.remove(SHARDING);
@@ -229,7 +233,7 @@ impl Import<'_> {
             });
             let what = || format!("argument {i} of @{name}");
             if let Some((sharding, group)) = self.of_value(&mut attrs, arg, span, is_entry, &what) {
-                // What Shardy says counts.
+                // Shardy's sharding takes precedence.
                 if let Some(sharding) = sharding.filter(|_| self.rw.module.shardings.of(arg).is_none()) {
                     let sharding = self.rw.module.shardings.intern(sharding);
                     self.rw.module.shardings.set(arg, Some(sharding));
@@ -272,7 +276,7 @@ impl Import<'_> {
         }
     }
 
-    /// The annotation of an argument or result of a function; it is removed.
+    /// Takes the annotation of an argument or result of a function.
     fn of_value(
         &mut self,
         attrs: &mut AttrDict,
@@ -303,7 +307,7 @@ impl Import<'_> {
             HloSharding::Single(leaf) => leaf,
             HloSharding::Tuple(mut leaves) if leaves.len() == 1 => leaves.remove(0),
             HloSharding::Tuple(_) => {
-                self.misfit(&text, span, what, "it is that of a tuple");
+                self.misfit(&text, span, what, "it is for a tuple");
                 return None;
             }
         };
@@ -313,7 +317,7 @@ impl Import<'_> {
             self.errors.push(
                 Diagnostic::unsupported("SH0345", message)
                     .at(span)
-                    .hint("give the entry function whole values; what is local lies between @SPMDFullToShardShape and @SPMDShardToFullShape"),
+                    .hint("give the entry function global values; local values may only be between @SPMDFullToShardShape and @SPMDShardToFullShape"),
             );
             return None;
         }
@@ -321,7 +325,8 @@ impl Import<'_> {
         Some(((!local).then_some(placed.sharding), leaf.group))
     }
 
-    /// A sharding of a value that is no tensor. There is nothing to place, but what splits must not be lost.
+    /// Rejects a sharding of a value that is not a tensor if it shards anything: it has no place, and must not be
+    /// lost.
     pub(super) fn of_no_tensor(
         &mut self,
         text: &str,
@@ -334,11 +339,11 @@ impl Import<'_> {
             HloSharding::Tuple(leaves) => leaves,
         };
         if leaves.iter().any(|leaf| matches!(leaf.kind, LeafKind::Tiled(_) | LeafKind::Unreduced)) {
-            let message = format!("the sharding {} of {}, which is no tensor", short(text), what());
+            let message = format!("the sharding {} of {}, which is not a tensor", short(text), what());
             self.errors.push(
                 Diagnostic::unsupported("SH0344", message)
                     .at(span)
-                    .hint("give each tensor of a tuple its sharding where it is made"),
+                    .hint("annotate each tensor of a tuple at its producer"),
             );
         }
     }
@@ -374,7 +379,7 @@ impl Import<'_> {
         op
     }
 
-    /// Reads the annotations of the operation at hand.
+    /// Imports the annotations of the current operation.
     fn op(&mut self, op: OpId, func: FuncId) {
         let data = &mut self.rw.module.ops[op];
         let old = data.attrs.remove(SHARDING);
@@ -382,8 +387,7 @@ impl Import<'_> {
         if old.is_none() && !sdy && !matches!(&data.kind, OpKind::CustomCall(call) if is_call(&call.target)) {
             return;
         }
-        // The attributes with Shardy's texts are kept for the readers below, while the operation already goes without
-        // them.
+        // Keep Shardy's attributes for the readers below; remove them from the operation now.
         let frontend = std::mem::take(&mut data.attrs);
         data.attrs = frontend.clone();
         sdy_text::drop_all(&mut data.attrs);
@@ -398,7 +402,7 @@ impl Import<'_> {
             OpKind::CustomCall(call) if is_call(&call.target) => call.target.clone(),
             OpKind::Unary(UnaryOp::Copy) => "Sharding".into(),
             _ => {
-                // What is inserted for the results, sharding groups, reads them, and so has to come behind.
+                // The inserted sharding groups read the results, so they come after the operation.
                 self.rw.keep();
                 self.annotated(op, text.as_deref());
                 return;
@@ -414,7 +418,7 @@ impl Import<'_> {
         }
     }
 
-    /// The sharding of each result of an operation.
+    /// Imports the sharding of each result of an operation.
     fn annotated(&mut self, op: OpId, text: Option<&str>) {
         let Some(text) = text else { return };
         let Some(sharding) = self.texts.get(text).map(|found| found.sharding.clone()) else { return };
@@ -428,7 +432,8 @@ impl Import<'_> {
                 return;
             }
             HloSharding::Tuple(leaves) => {
-                let why = format!("it is of {} values, the operation has {}", leaves.len(), results.len());
+                let why =
+                    format!("it is for {} values, but the operation has {}", leaves.len(), results.len());
                 self.misfit(text, span, &|| name.clone(), &why);
                 return;
             }
@@ -455,20 +460,21 @@ impl Import<'_> {
         }
     }
 
-    /// `value` stands for `result` of the operation at hand, which goes.
+    /// Erases the current operation and replaces its `result` by `value`.
     pub(super) fn replace(&mut self, result: ValueId, value: ValueId) {
-        // What stands for the value itself is known: it comes before.
+        // The replacement of `value` itself is already known, because its producer comes first.
         let value = self.replaced.get(value);
         self.replaced.insert(result, value);
         self.rw.erase();
     }
 
-    /// Whether every axis is manual, so that nothing is left to shard.
+    /// Whether every axis is manual, so that no axis can shard the value.
     pub(super) fn is_local(&self, placed: &Placed) -> bool {
         let mesh = &self.rw.module.meshes[placed.sharding.mesh];
         !placed.manual.is_empty()
             && placed.manual.len() == mesh.axes.len()
-            // As many axes as the mesh has, each of them whole: so all, since a sharding names an axis once.
+            // The mesh has as many axes and each is complete. A sharding names an axis only once, so these are all
+            // axes.
             && placed.manual.iter().all(|axis| axis.sub.is_none())
     }
 }

@@ -1,18 +1,18 @@
-//! The mesh on which all tile assignments of a program stand.
+//! Inference of the mesh for all tile assignments of a program.
 //!
-//! Every assignment gives the strides at which its digits ([`super::tiles`]) end. Where all strides of all
-//! assignments divide one another in order, they are the places at which the positions are cut into axes. Only
-//! what some assignment tells apart is cut, so that the mesh has as few axes as it can.
+//! Each assignment gives strides at which its digits ([`super::tiles`]) end. If the strides of all assignments,
+//! sorted, divide one another, they split the positions into axes. Only these splits are made, so the mesh has as few
+//! axes as possible.
 //!
-//! Devices are in the order of their numbers if that fits; otherwise in the order of one of the assignments. (If
-//! some mesh fits at all, then also with its devices in the order of an assignment that tells them apart.)
+//! The devices are in numeric order if that fits, otherwise in the order of one of the assignments. (If any mesh
+//! fits, one fits whose devices are in the order of an assignment that distinguishes all of them.)
 
 use shardc_ir::Mesh;
 
 use super::hlo::Tiling;
 use super::tiles::{Order, digits, parts_of};
 
-/// How many places of tile assignments are looked at, at most, to find an order of devices.
+/// The search for a device order visits at most this many elements of tile assignments.
 const MAX_STEPS: usize = 1 << 28;
 
 /// The axes of a mesh, and the order of its devices.
@@ -20,12 +20,12 @@ const MAX_STEPS: usize = 1 << 28;
 pub(crate) struct InferredMesh {
     /// Sizes, major to minor.
     pub(crate) sizes: Vec<i64>,
-    /// The device at each position, where that is not its number.
+    /// The device at each position, if it is not the position itself.
     pub(crate) devices: Option<Vec<i64>>,
 }
 
 impl InferredMesh {
-    /// The mesh with axes called `axis_0`, ...
+    /// The mesh with axes named `axis_0`, ...
     pub(crate) fn mesh(&self) -> Mesh {
         let names: Vec<String> = (0..self.sizes.len()).map(|i| format!("axis_{i}")).collect();
         let mut mesh = Mesh::new(names.iter().map(String::as_str).zip(self.sizes.iter().copied()));
@@ -34,11 +34,11 @@ impl InferredMesh {
     }
 }
 
-/// Two assignments, by number, that no one mesh fits.
+/// The indices of two assignments that no single mesh fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TilingConflict(pub(crate) usize, pub(crate) usize);
 
-/// Returns the strides at which positions are cut into axes, in ascending order: from 1 to the number of devices.
+/// Returns the strides that split positions into axes, in ascending order: from 1 to the number of devices.
 fn cuts(tilings: &[&Tiling], order: &Order) -> Option<Vec<i64>> {
     let mut cuts = vec![1];
     for tiling in tilings {
@@ -50,14 +50,14 @@ fn cuts(tilings: &[&Tiling], order: &Order) -> Option<Vec<i64>> {
     }
     cuts.sort_unstable();
     cuts.dedup();
-    // A mesh is a mixed-radix number system: each stride is a multiple of the one below it, or there is none.
+    // A mesh is a mixed-radix number system: each stride must be a multiple of the next smaller one.
     cuts.windows(2).all(|pair| pair[1] % pair[0] == 0).then_some(cuts)
 }
 
-/// Returns the coarsest mesh that all of the assignments fit.
+/// Returns the coarsest mesh that fits all assignments.
 ///
 /// # Errors
-/// Two of them that do not go together, or one that does not go with all the others.
+/// Two assignments that conflict, or one that conflicts with the rest.
 pub(crate) fn infer(tilings: &[&Tiling]) -> Result<InferredMesh, TilingConflict> {
     let Some(first) = tilings.first() else { return Ok(InferredMesh { sizes: Vec::new(), devices: None }) };
     let count = first.devices.count();
@@ -75,7 +75,7 @@ fn fit(tilings: &[&Tiling]) -> Option<InferredMesh> {
         sizes: cuts.windows(2).rev().map(|pair| pair[1] / pair[0]).collect(),
         devices,
     };
-    // The usual case, in which positions are device numbers and no list of devices is ever written out.
+    // The usual case: positions are device numbers, and no device list is materialized.
     if let Some(cuts) = cuts(tilings, &Order::IOTA) {
         return Some(axes(cuts, None));
     }
@@ -86,19 +86,19 @@ fn fit(tilings: &[&Tiling]) -> Option<InferredMesh> {
     })
 }
 
-/// Returns the assignments whose order of devices is tried: all of them, unless they are so many and so large that it
-/// would take too long. Trying one looks at each place of all of them, so trying all is quadratic.
+/// Returns the assignments whose device order is tried: all, up to a total of [`MAX_STEPS`] elements. Each trial
+/// visits every element of every assignment, so trying all is quadratic.
 fn candidates<'t>(tilings: &'t [&'t Tiling]) -> impl Iterator<Item = &'t Tiling> {
     let devices = tilings.first().map_or(1, |t| usize::try_from(t.devices.count()).unwrap_or(usize::MAX));
     let each = devices.saturating_mul(tilings.len()).max(1);
     tilings.iter().copied().take((MAX_STEPS / each).max(1))
 }
 
-/// Returns the first assignment that does not go with those before it, and one of those that it does not go with.
+/// Returns the first assignment that conflicts with the preceding ones, and one of those that it conflicts with.
 fn conflict(tilings: &[&Tiling]) -> TilingConflict {
     let fits = |n: usize| fit(&tilings[..n]).is_some();
-    // By bisection: with more assignments it does not begin to fit again.
-    // One assignment always has a mesh: some order of its devices makes it an iota.
+    // Bisection works because adding assignments never resolves a conflict. One assignment alone always has a mesh:
+    // some order of its devices makes it an iota.
     let (mut low, mut high) = (1, tilings.len());
     while high - low > 1 {
         let middle = usize::midpoint(low, high);
@@ -109,11 +109,11 @@ fn conflict(tilings: &[&Tiling]) -> TilingConflict {
     TilingConflict(partner.unwrap_or(0), last)
 }
 
-/// Whether all assignments fit a mesh that is given, and with which order of its devices: that of the mesh if it says
-/// one, otherwise their numbers or the order of one of the assignments.
+/// Whether all assignments fit a given mesh, and with which device order. This is the order of the mesh if it has
+/// one; otherwise numeric order, or the order of one of the assignments.
 ///
 /// # Errors
-/// The number of an assignment that does not fit.
+/// The index of an assignment that does not fit.
 pub(crate) fn fit_mesh(mesh: &Mesh, tilings: &[&Tiling]) -> Result<Option<Vec<i64>>, usize> {
     let unfit = |order: &Order| {
         tilings.iter().position(|tiling| {
@@ -188,7 +188,7 @@ mod tests {
         let cases: &[(&[&str], &str)] = &[
             (&["{devices=[4,2]7,6,5,4,3,2,1,0}"], "[4, 2] on [7, 6, 5, 4, 3, 2, 1, 0]"),
             (&["{devices=[2,3]<=[2,3]T(1,0)}"], "[2, 3] on [0, 3, 1, 4, 2, 5]"),
-            // The first says nothing of the order within its groups, the second does.
+            // The first does not fix the order within its groups, the second does.
             (
                 &["{devices=[2,2]<=[4] last_tile_dim_replicate}", "{devices=[2,2]0,1,3,2}"],
                 "[2, 2] on [0, 1, 3, 2]",
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_go_together() {
+    fn conflicting_assignments() {
         let cases: &[(&[&str], &str)] = &[
             (&["{devices=[8]<=[8]}", "{devices=[4]<=[4]}"], "0 against 1"),
             (&["{devices=[6,1]<=[6]}", "{devices=[2,3]<=[6]}", "{devices=[3,2]<=[6]}"], "1 against 2"),

@@ -1,8 +1,9 @@
-//! GSPMD's annotations: read into shardings by axes, and written back.
+//! Import and export of GSPMD sharding annotations.
 //!
-//! XLA's older partitioner describes a sharding by tiles and the device that holds each
-//! (`mhlo.sharding = "{devices=[4,2]<=[8]}"`, [`hlo::HloSharding`]). [`import_gspmd`] finds the mesh behind the
-//! tiles and turns every annotation into one by axes; afterwards a program is as if it had been annotated for Shardy.
+//! XLA's GSPMD partitioner describes a sharding by a tile assignment: the number of tiles per dimension, and the
+//! device of each tile (`mhlo.sharding = "{devices=[4,2]<=[8]}"`, [`hlo::HloSharding`]). [`import_gspmd`] infers the
+//! mesh and converts every annotation to an axis-based sharding, as if the program had been annotated for Shardy.
+//! [`export_gspmd`] is the inverse.
 
 mod calls;
 mod collect;

@@ -1,17 +1,20 @@
-//! The text of `mhlo.sharding`, in every form that XLA's parser of HLO takes.
+//! Parser of `mhlo.sharding` text, in every form that XLA's HLO parser accepts.
 //!
 //! ```text
 //! {replicated}  {manual}  {unknown}  {unreduced}  {maximal device=3}
-//! {devices=[2,4]0,2,4,6,1,3,5,7}                         tiles, and the device of each
-//! {devices=[2,4]<=[8]}  {devices=[4,2]<=[2,4]T(1,0)}     tiles, and the devices as an iota, reshaped and transposed
+//! {devices=[2,4]0,2,4,6,1,3,5,7}                         tile dimensions, and an explicit list of devices
+//! {devices=[2,4]<=[8]}  {devices=[4,2]<=[2,4]T(1,0)}     tile dimensions, and a reshaped and transposed iota
 //! {... last_tile_dim_replicate}  {... last_tile_dims={manual, replicated}}
 //! {... shard_as 1}  {... shard_like 1}  {... metadata={...}}
 //! {mesh['x'=2,'y'=4], [{'x'}, {'y':(1)2, ?}], unreduced={'y':(2)2}}
-//! {{...}, {...}}                                         one for each value of a tuple
+//! {{...}, {...}}                                         a tuple: one sharding per element
 //! ```
 //!
-//! Stricter than XLA in one respect: devices have to be a permutation of `0..n`, with `n` the number of tiles.
-//! Metadata is skipped.
+//! Metadata is skipped. The parser is stricter than XLA's:
+//!
+//! * The devices must be a permutation of `0..n`, where `n` is the product of the tile dimensions.
+//! * Sum is the only supported reduction of unreduced values.
+//! * A mesh has at most [`MAX_DEVICES`] devices.
 
 use std::str::FromStr;
 
@@ -45,7 +48,7 @@ impl FromStr for HloSharding {
     }
 }
 
-/// One sharding; its brace was read.
+/// Parses one sharding after its opening brace.
 fn leaf(c: &mut Cursor<'_>) -> Result<Leaf, TextError> {
     if c.peek_word("mesh") || c.peek_word("maximal_mesh") {
         return Ok(Leaf { kind: LeafKind::Named(Box::new(named(c)?)), group: None });
@@ -84,12 +87,12 @@ fn leaf(c: &mut Cursor<'_>) -> Result<Leaf, TextError> {
             device = Some(c.int("the number of a device")?);
         } else if c.eat_word("last_tile_dim_replicate") {
             if subgroups.is_some() {
-                return Err(c.error("the last dimensions are described twice"));
+                return Err(c.error("the last tile dimensions are given twice"));
             }
             subgroups = Some(SmallVec::from_slice(&[Subgroup::Replicated]));
         } else if c.eat_word("last_tile_dims") {
             if subgroups.is_some() {
-                return Err(c.error("the last dimensions are described twice"));
+                return Err(c.error("the last tile dimensions are given twice"));
             }
             c.expect("=")?;
             c.expect("{")?;
@@ -111,7 +114,7 @@ fn leaf(c: &mut Cursor<'_>) -> Result<Leaf, TextError> {
             c.expect("=")?;
             c.skip_braces()?;
         } else if c.peek("unreduced_") || c.peek_word("reduction_op") {
-            return Err(unsupported(c, "only sums can be pending"));
+            return Err(unsupported(c, "an unreduced value can only be a sum"));
         } else {
             return Err(c.expected("a kind of sharding, `devices=`, or `}`"));
         }
@@ -125,7 +128,7 @@ fn leaf(c: &mut Cursor<'_>) -> Result<Leaf, TextError> {
             tiling(at, dims, devices, subgroups.take().unwrap_or_default())?
         }
         (None, false, None, None) => return Err(error("expected a kind of sharding or `devices=`")),
-        _ => return Err(error("this sharding is of two kinds at once")),
+        _ => return Err(error("a sharding cannot be of two kinds")),
     };
     if subgroups.is_some_and(|s| !s.is_empty()) {
         return Err(error("only tiles (`devices=`) have last dimensions"));
@@ -151,7 +154,7 @@ fn tile_assignment(c: &mut Cursor<'_>) -> Result<(Vec<i64>, Devices), TextError>
     Ok((dims, Devices::List(list)))
 }
 
-/// Positive numbers whose product is a number of devices.
+/// Parses positive sizes whose product is at most [`MAX_DEVICES`].
 fn sizes(c: &mut Cursor<'_>, what: &str) -> Result<Vec<i64>, TextError> {
     let at = c.at();
     let list = c.ints(what)?;
@@ -193,12 +196,12 @@ fn iota(c: &mut Cursor<'_>) -> Result<Devices, TextError> {
         let list = c.ints("a dimension")?;
         c.expect(")")?;
         if list.len() != reshape.len() {
-            let message = format!("the transposition is of {} dimensions, not {}", list.len(), reshape.len());
+            let message = format!("the transposition has {} dimensions, not {}", list.len(), reshape.len());
             return Err(TextError { at, message, unsupported: false });
         }
         if permutation(at, &list).is_err() {
             let message =
-                format!("the dimensions of a transposition are 0 to {}, once each", reshape.len() - 1);
+                format!("a transposition must list each dimension from 0 to {} once", reshape.len() - 1);
             return Err(TextError { at, message, unsupported: false });
         }
         perm = list.iter().filter_map(|&d| usize::try_from(d).ok()).collect();
@@ -212,20 +215,21 @@ fn tiling(
     devices: Devices,
     subgroups: SmallVec<[Subgroup; 2]>,
 ) -> Result<LeafKind, TextError> {
-    // `sizes` has bounded both products by `MAX_DEVICES`.
+    // `sizes` bounds both products by `MAX_DEVICES`.
     let (tiles, count): (i64, i64) = (dims.iter().product(), devices.count());
     if tiles != count {
         let message = format!("there are {tiles} tiles for {count} devices");
         return Err(TextError { at, message, unsupported: false });
     }
     if subgroups.len() > dims.len() {
-        let message = format!("{} dimensions are described, but there are {}", subgroups.len(), dims.len());
+        let message =
+            format!("{} last tile dimensions are given, but there are only {}", subgroups.len(), dims.len());
         return Err(TextError { at, message, unsupported: false });
     }
     Ok(Tiling { dims, devices, subgroups }.canonical())
 }
 
-/// `mesh['x'=2], device_ids=(...), [...], ...}`; the brace is read.
+/// `mesh['x'=2], device_ids=(...), [...], ...}`, after the opening brace.
 fn named(c: &mut Cursor<'_>) -> Result<Named, TextError> {
     if c.eat_word("maximal_mesh") {
         c.expect("[")?;
@@ -278,7 +282,7 @@ fn named(c: &mut Cursor<'_>) -> Result<Named, TextError> {
         } else if c.eat_word("unreduced") {
             c.expect("=")?;
             if !c.peek("{") && !c.eat_word("sum") {
-                return Err(unsupported(c, "only sums can be pending"));
+                return Err(unsupported(c, "an unreduced value can only be a sum"));
             }
             unreduced = axis_list(c, &axes)?;
         } else if c.eat_word("manual") {
@@ -362,7 +366,7 @@ pub(super) fn dim_sharding(c: &mut Cursor<'_>, axes: &[(Box<str>, i64)]) -> Resu
     let mut dim = DimSharding::default();
     c.list("}", |c| {
         if dim.open {
-            return Err(c.error("`?` has to be last"));
+            return Err(c.error("`?` must be last"));
         }
         if c.eat("?") {
             dim.open = true;
@@ -385,7 +389,7 @@ pub(super) fn axis_list(c: &mut Cursor<'_>, axes: &[(Box<str>, i64)]) -> Result<
     Ok(list)
 }
 
-/// `'x'` or `'x':(1)2`; an axis may also be given by its number.
+/// `'x'` or `'x':(1)2`. The name may also be the index of an axis.
 fn axis(c: &mut Cursor<'_>, axes: &[(Box<str>, i64)]) -> Result<AxisRef, TextError> {
     let at = c.at();
     let fail = |message: String| TextError { at, message, unsupported: false };
@@ -414,10 +418,10 @@ fn axis(c: &mut Cursor<'_>, axes: &[(Box<str>, i64)]) -> Result<AxisRef, TextErr
         (Ok(p @ 1..), Ok(s @ 1..)) if pre.checked_mul(size).is_some_and(|n| full % n == 0) => {
             let sub = if s == 1 || size == full { None } else { Some(SubAxis { pre: p, size: s }) };
             if s == 1 && full != 1 {
-                return Err(fail(format!("'{name}':({pre})1 is no part of an axis")));
+                return Err(fail(format!("'{name}':({pre})1 is not a sub-axis")));
             }
             Ok(AxisRef { sub, ..whole })
         }
-        _ => Err(fail(format!("'{name}':({pre}){size} is no part of an axis of size {full}"))),
+        _ => Err(fail(format!("'{name}':({pre}){size} is not a sub-axis of an axis of size {full}"))),
     }
 }

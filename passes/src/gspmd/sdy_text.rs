@@ -1,4 +1,4 @@
-//! Shardy's attributes as text, as they stand in frontend attributes (`xla.sdy.sharding = "#sdy.sharding<...>"`).
+//! Shardy's attributes as text in frontend attributes (`xla.sdy.sharding = "#sdy.sharding<...>"`).
 
 use shardc_ir::discardable::FRONTEND_ATTRIBUTES as FRONTEND;
 use shardc_ir::{Attr, AttrDict, AxisList, AxisRef, Mesh, MeshId, Module, TensorSharding};
@@ -7,7 +7,7 @@ use super::parse::{axis_list, dim_sharding, mesh_axes, mesh_axis};
 use super::text::{Cursor, TextError};
 use super::to_axes::add_mesh;
 
-/// Names of frontend attributes.
+/// Names of Shardy's frontend attributes.
 pub(super) const SHARDING: &str = "xla.sdy.sharding";
 pub(super) const MESHES: &str = "xla.sdy.meshes";
 pub(super) const RULE: &str = "xla.sdy.sharding_rule";
@@ -32,7 +32,7 @@ pub(super) fn has_any(attrs: &AttrDict) -> bool {
     attrs.frontend().is_some_and(|dict| dict.iter().any(|(name, _)| name.starts_with("xla.sdy.")))
 }
 
-/// Removes Shardy's frontend attributes, and the dictionary if nothing else is in it.
+/// Removes Shardy's frontend attributes, and the dictionary if it is then empty.
 pub(super) fn drop_all(attrs: &mut AttrDict) {
     let Some(dict) = attrs.frontend() else { return };
     let rest: AttrDict = dict
@@ -50,7 +50,7 @@ pub(super) fn drop_all(attrs: &mut AttrDict) {
     }
 }
 
-/// Adds the meshes that shardings write out where they stand. Whether there is any mesh or sharding of Shardy's.
+/// Adds the meshes that shardings define inline. Returns whether the program has any mesh or sharding of Shardy's.
 pub(super) fn add_meshes(module: &mut Module) -> bool {
     let mut found = frontend(&module.attrs, MESHES).is_some();
     let of_funcs = module.funcs.values().flat_map(|func| func.arg_attrs.iter().chain(&func.res_attrs));
@@ -66,9 +66,9 @@ pub(super) fn add_meshes(module: &mut Module) -> bool {
             }
         }
     }
-    // Collected first, since reading a text adds meshes to the module that the loop above borrows.
+    // Collected first, because parsing a text adds meshes to the module that the loop above borrows.
     for text in texts {
-        // What is wrong with it is said where it is read.
+        // An error is reported when the sharding itself is imported.
         let _ = per_value(module, &text);
     }
     found
@@ -95,7 +95,7 @@ pub(super) fn meshes(module: &mut Module, text: &str) -> Result<(), TextError> {
         }
         match module.mesh_names.get(name) {
             Some(&id) if module.meshes[id] != mesh => {
-                return Err(c.error(format!("the module has another mesh @{name}")));
+                return Err(c.error(format!("the module already has a different mesh @{name}")));
             }
             Some(_) => {}
             None => {
@@ -107,7 +107,7 @@ pub(super) fn meshes(module: &mut Module, text: &str) -> Result<(), TextError> {
     cursor.expect_end()
 }
 
-/// `<["a"=8], device_ids=[1, 0]>`, or `<"a"=8>` as it was once.
+/// `<["a"=8], device_ids=[1, 0]>`, or `<"a"=8>` in the older syntax.
 fn mesh(c: &mut Cursor<'_>) -> Result<Mesh, TextError> {
     c.expect("<")?;
     let axes = if c.peek("[") {
@@ -191,9 +191,8 @@ fn one(module: &mut Module, c: &mut Cursor<'_>) -> Result<TensorSharding, TextEr
         let mut dim = dim_sharding(c, &axes)?;
         if c.eat("p") {
             let priority = c.int("a priority")?;
-            let too_large = |_| {
-                c.error(format!("priority {priority} is too large: at most {} can be asked for", u32::MAX))
-            };
+            let too_large =
+                |_| c.error(format!("priority {priority} is too large: the maximum is {}", u32::MAX));
             dim.priority = Some(u32::try_from(priority).map_err(too_large)?);
         }
         dims.push(dim);
@@ -207,7 +206,10 @@ fn one(module: &mut Module, c: &mut Cursor<'_>) -> Result<TensorSharding, TextEr
         } else if c.eat_word("unreduced") {
             c.expect("=")?;
             if !c.peek("{") && !c.eat_word("sum") {
-                return Err(TextError { unsupported: true, ..c.error("only sums can be pending") });
+                return Err(TextError {
+                    unsupported: true,
+                    ..c.error("an unreduced value can only be a sum")
+                });
             }
             sharding.unreduced = axis_list(c, &axes)?;
         } else {
@@ -226,7 +228,7 @@ fn axes_of(mesh: &Mesh) -> Vec<(Box<str>, i64)> {
 pub(super) fn manual_axes(module: &Module, mesh: MeshId, text: &str) -> Result<AxisList, TextError> {
     let mut cursor = Cursor::new(text);
     let c = &mut cursor;
-    // `#sdy<manual_axes{"a"}>` is how MLIR prints the attribute in its pretty form; both end with one `>`.
+    // MLIR's pretty form is `#sdy<manual_axes{"a"}>`; both forms end with one `>`.
     let wrapped = c.eat("#sdy<manual_axes") || c.eat("#sdy.manual_axes<");
     let axes: Vec<AxisRef> = axis_list(c, &axes_of(&module.meshes[mesh]))?.to_vec();
     if wrapped {
@@ -247,9 +249,9 @@ pub(super) fn integer(text: &str) -> Result<i64, TextError> {
     Ok(value)
 }
 
-/// `unspecified_dims=[0,1]`, perhaps with other words around.
+/// `unspecified_dims=[0,1]`, possibly among other text.
 pub(super) fn unspecified_dims(text: &str) -> Result<Vec<i64>, TextError> {
-    // `backend_config` is free text of the front end: words that are not known say nothing.
+    // `backend_config` is free text of the front end; unknown words are ignored.
     let Some((_, rest)) = text.split_once("unspecified_dims") else { return Ok(Vec::new()) };
     let mut cursor = Cursor::new(rest);
     cursor.expect("=")?;

@@ -1,4 +1,4 @@
-//! Texts that are read and written, and shardings that survive the way through XLA's form.
+//! Parsing and printing of GSPMD shardings, and round trips of shardings through XLA's form.
 
 use proptest::prelude::*;
 use shardc_ir::{AxisList, AxisRef, DimSharding, Mesh, MeshId, Module, SubAxis, TensorSharding};
@@ -56,7 +56,7 @@ fn texts_in_the_form_that_xla_prints() {
         ("{device=3 maximal}", "{maximal device=3}"),
         ("{mesh[\"x\"=2] [{\"x\"}], metadata={op_name=\"a\"}}", "{mesh['x'=2], [{'x'}]}"),
         ("{mesh['x'=2,'y'=2], device_ids=(0,1,2,3), [{'1'}]}", "{mesh['x'=2,'y'=2], [{'y'}]}"),
-        // Groups of one device vanish, those of one kind are one, their order is given.
+        // Groups of one device are dropped, groups of one kind are merged, and their order is canonical.
         ("{devices=[2,4,1]<=[8] last_tile_dim_replicate}", "{devices=[2,4]<=[8]}"),
         ("{devices=[1,8]<=[8] last_tile_dim_replicate}", "{replicated}"),
         ("{devices=[1,1,8]<=[8] last_tile_dims={manual}}", "{manual}"),
@@ -68,7 +68,7 @@ fn texts_in_the_form_that_xla_prints() {
             "{devices=[2,2,2]<=[8] last_tile_dims={replicated, manual}}",
             "{devices=[2,2,2]<=[2,2,2]T(0,2,1) last_tile_dims={manual, replicated}}",
         ),
-        // Devices that hold the same are in ascending order.
+        // Devices that hold the same tile are in ascending order.
         (
             "{devices=[2,4]7,6,5,4,3,2,1,0 last_tile_dim_replicate}",
             "{devices=[2,4]4,5,6,7,0,1,2,3 last_tile_dim_replicate}",
@@ -114,16 +114,16 @@ fn texts_that_are_wrong() {
         ),
         (
             "{devices=[4]<=[2,2]T(0,0)}",
-            "! at character 22: the dimensions of a transposition are 0 to 1, once each",
+            "! at character 22: a transposition must list each dimension from 0 to 1 once",
         ),
-        ("{devices=[4]<=[2,2]T(0)}", "! at character 22: the transposition is of 1 dimensions, not 2"),
+        ("{devices=[4]<=[2,2]T(0)}", "! at character 22: the transposition has 1 dimensions, not 2"),
         (
             "{devices=[4]<=[4] last_tile_dims={big}}",
             "! at character 35: expected `manual`, `replicated` or `unreduced`, found `big`",
         ),
         (
             "{devices=[4]<=[4] last_tile_dims={manual,manual}}",
-            "! at character 9: 2 dimensions are described, but there are 1",
+            "! at character 9: 2 last tile dimensions are given, but there are only 1",
         ),
         (
             "{replicated last_tile_dim_replicate}",
@@ -137,15 +137,18 @@ fn texts_that_are_wrong() {
         ("{mesh['x'=2,'x'=2], replicated}", "! at character 18: the mesh has two axes 'x'"),
         ("{mesh['x'=2], [{'z'}]}", "! at character 17: the mesh has no axis 'z', its axes are 'x'"),
         ("{mesh['x'=2], [{'x'}, {'x'}]}", "! at character 30: axis 'x' is used twice"),
-        ("{mesh['x'=4], [{'x':(3)2}]}", "! at character 17: 'x':(3)2 is no part of an axis of size 4"),
-        ("{mesh['x'=2], [{}], unreduced=max{'x'}}", "! at character 31: only sums can be pending"),
+        ("{mesh['x'=4], [{'x':(3)2}]}", "! at character 17: 'x':(3)2 is not a sub-axis of an axis of size 4"),
+        (
+            "{mesh['x'=2], [{}], unreduced=max{'x'}}",
+            "! at character 31: an unreduced value can only be a sum",
+        ),
     ];
     for (text, expected) in cases {
         assert_eq!(read(text), expected, "{text}");
     }
 }
 
-/// A mesh, perhaps with its devices in another order, and a sharding of some dimensions on it.
+/// A mesh, possibly with permuted devices, and a sharding of some dimensions on it.
 fn sharding_on_mesh() -> impl Strategy<Value = (Mesh, TensorSharding)> {
     let mesh =
         (proptest::collection::vec(1i64..=4, 1..=3), any::<Option<u64>>()).prop_map(|(sizes, seed)| {
@@ -169,7 +172,7 @@ fn sharding_on_mesh() -> impl Strategy<Value = (Mesh, TensorSharding)> {
             let mut parts: Vec<AxisRef> = Vec::new();
             for (axis, &size) in mesh.axes.values().enumerate() {
                 let part = |pre, size| AxisRef { axis: axis as u16, sub: Some(SubAxis { pre, size }) };
-                // An axis of four is used whole or in two parts, the minor one first.
+                // An axis of size 4 is used as a whole or as two sub-axes, the minor one first.
                 match choices[axis].1 && size == 4 {
                     true => parts.extend([part(2, 2), part(1, 2)]),
                     false if size > 1 => parts.push(AxisRef::whole(axis)),
@@ -190,7 +193,8 @@ fn sharding_on_mesh() -> impl Strategy<Value = (Mesh, TensorSharding)> {
     )
 }
 
-/// For each device, the index of its block along each dimension, and the first device that holds the same term.
+/// For each device, the index of its block along each dimension, and the first device that holds the same partial
+/// sum.
 fn blocks(mesh: &Mesh, sharding: &TensorSharding) -> Vec<(Vec<i64>, i64)> {
     let holds = |position: usize| -> (Vec<i64>, i64) {
         let block = sharding.dims.iter().map(|d| mesh.linear_coordinate(position, &d.axes)).collect();
@@ -237,7 +241,7 @@ proptest! {
             let blocks: Vec<Vec<i64>> = wanted.iter().map(|(block, _)| block.clone()).collect();
             prop_assert_eq!(tiles, blocks, "{}", &text);
         }
-        // On its own mesh, and on the mesh that is inferred from it alone.
+        // On its own mesh, and on the mesh inferred from it alone.
         let mut meshes = vec![mesh.clone()];
         if let LeafKind::Tiled(tiling) = &leaf.kind {
             let axes = infer(&[tiling]).map_err(|e| TestCaseError::fail(format!("{text}: {e:?}")))?;

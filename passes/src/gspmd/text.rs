@@ -1,15 +1,15 @@
-//! A reader of the small texts that stand in attributes: tokens, and what went wrong where.
+//! A tokenizer of attribute texts, with error positions.
 
 use std::fmt;
 
-/// Why a text cannot be read, and where.
+/// Why a text cannot be parsed, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextError {
-    /// Byte of the text at which reading ended.
+    /// The byte offset at which parsing failed.
     pub at: usize,
-    /// What is wrong there.
+    /// The error at that position.
     pub message: String,
-    /// Whether the text is right, but means something that shardc does not know.
+    /// Whether the text is valid, but has a meaning that shardc does not support.
     pub unsupported: bool,
 }
 
@@ -21,7 +21,7 @@ impl fmt::Display for TextError {
 
 impl std::error::Error for TextError {}
 
-/// A place in a text.
+/// A position in a text.
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor<'a> {
     text: &'a str,
@@ -34,13 +34,13 @@ impl<'a> Cursor<'a> {
         Cursor { text, pos: 0 }
     }
 
-    /// Where the next token begins.
+    /// The position of the next token.
     pub fn at(&mut self) -> usize {
         self.skip_space();
         self.pos
     }
 
-    /// An error at the next token.
+    /// Returns an error at the next token.
     pub fn error(&mut self, message: impl Into<String>) -> TextError {
         TextError { at: self.at(), message: message.into(), unsupported: false }
     }
@@ -69,7 +69,7 @@ impl<'a> Cursor<'a> {
         loop {
             match bytes.get(self.pos) {
                 Some(b) if b.is_ascii_whitespace() => self.pos += 1,
-                // XLA prints `/*index=5*/` into long tuples.
+                // XLA prints `/*index=5*/` in long tuples.
                 Some(b'/') if bytes.get(self.pos + 1) == Some(&b'*') => {
                     let end = self.text.get(self.pos + 2..).and_then(|rest| rest.find("*/"));
                     match end {
@@ -87,14 +87,14 @@ impl<'a> Cursor<'a> {
         self.rest().starts_with(token)
     }
 
-    /// Whether the next word is `word` as a whole.
+    /// Whether the next word is exactly `word`.
     pub fn peek_word(&mut self, word: &str) -> bool {
         self.rest()
             .strip_prefix(word)
             .is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
     }
 
-    /// Takes `token` if it is next.
+    /// Consumes `token` if it is next.
     pub fn eat(&mut self, token: &str) -> bool {
         let found = self.peek(token);
         if found {
@@ -103,7 +103,7 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// Takes the whole word `word` if it is next.
+    /// Consumes `word` if the next word is exactly that.
     pub fn eat_word(&mut self, word: &str) -> bool {
         let found = self.peek_word(word);
         if found {
@@ -112,7 +112,7 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// Takes `token`, or says that it is missing.
+    /// Consumes `token`, or fails if it is not next.
     pub fn expect(&mut self, token: &str) -> Result<(), TextError> {
         if self.eat(token) { Ok(()) } else { Err(self.expected(&format!("`{token}`"))) }
     }
@@ -122,12 +122,12 @@ impl<'a> Cursor<'a> {
         self.rest().is_empty()
     }
 
-    /// Demands that nothing is left.
+    /// Fails if anything but white space is left.
     pub fn expect_end(&mut self) -> Result<(), TextError> {
         if self.at_end() { Ok(()) } else { Err(self.expected("the end")) }
     }
 
-    /// An integer that is not negative.
+    /// Parses a non-negative integer.
     pub fn int(&mut self, what: &str) -> Result<i64, TextError> {
         let rest = self.rest();
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
@@ -143,7 +143,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Integers separated by commas.
+    /// Parses integers separated by commas.
     pub fn ints(&mut self, what: &str) -> Result<Vec<i64>, TextError> {
         let mut out = vec![self.int(what)?];
         while self.eat(",") {
@@ -152,7 +152,7 @@ impl<'a> Cursor<'a> {
         Ok(out)
     }
 
-    /// Items separated by commas, up to `close`, which is read too.
+    /// Parses items separated by commas up to `close`, which is consumed.
     pub fn list(
         &mut self,
         close: &str,
@@ -174,7 +174,7 @@ impl<'a> Cursor<'a> {
 
     /// `"x"`, `'x'` or `\22x\22`.
     pub fn string(&mut self, what: &str) -> Result<&'a str, TextError> {
-        // A text that went through another printer of MLIR has its quotes escaped, once as `\22`, once as `\"`.
+        // Some MLIR printers escape the quotes of nested texts, as `\22` or `\"`.
         let quote = ["\"", "'", "\\22", "\\\""].into_iter().find(|quote| self.peek(quote));
         let Some(quote) = quote else { return Err(self.expected(what)) };
         let start = self.pos + quote.len();
@@ -183,11 +183,11 @@ impl<'a> Cursor<'a> {
                 self.pos = start + length + quote.len();
                 Ok(self.text.get(start..start + length).unwrap_or(""))
             }
-            None => Err(self.error("this string has no end")),
+            None => Err(self.error("this string is not terminated")),
         }
     }
 
-    /// A name without quotes, with dots and dashes in it.
+    /// Parses an unquoted name, which may contain dots and dashes.
     pub fn name(&mut self) -> Option<&'a str> {
         let rest = self.rest();
         let end = rest
@@ -198,7 +198,7 @@ impl<'a> Cursor<'a> {
         Some(name)
     }
 
-    /// Skips a `{...}` with strings and braces inside.
+    /// Skips a `{...}` that may contain strings and nested braces.
     pub fn skip_braces(&mut self) -> Result<(), TextError> {
         let open = self.at();
         self.expect("{")?;

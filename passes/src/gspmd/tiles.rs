@@ -1,10 +1,12 @@
 //! Tile assignments as mixed-radix numbers.
 //!
-//! The devices of a mesh stand at *positions* `0..n`, row-major over its axes. Along one dimension of a tile
-//! assignment the position moves by *digits*: `size` steps of `stride` each, and where a dimension is made of
-//! several axes, each is one digit. A tile assignment fits a mesh if each of its dimensions is made of digits, and
-//! the digits of all dimensions together count the positions: sorted by stride, each stride is the next one's
-//! stride times its size.
+//! The devices of a mesh have *positions* `0..n`, row-major over its axes. Along one dimension of a tile assignment,
+//! the position changes by *digits*: `size` steps of `stride` each. A dimension that several axes shard has one digit
+//! per axis. A tile assignment fits a mesh if:
+//!
+//! * each of its dimensions is a sequence of digits, and
+//! * the digits of all dimensions enumerate the positions: sorted by stride, each stride is the next smaller stride
+//!   times its size.
 
 use shardc_ir::{AxisList, Mesh};
 
@@ -12,15 +14,15 @@ use super::digits::{Digit, Digits, iota_digits, list_digits, push, row_major};
 use super::hlo::{Devices, Subgroup, Tiling};
 use crate::sharding::axes::{Part, Parts, to_axes};
 
-/// The position of each device of a mesh. `None` stands for positions that are device numbers.
+/// The position of each device of a mesh. `None` means that each position equals the device number.
 #[derive(Clone, Debug)]
 pub(crate) struct Order(Option<Vec<i64>>);
 
 impl Order {
-    /// Positions and devices are the same.
+    /// The position of each device is its number.
     pub(crate) const IOTA: Order = Order(None);
 
-    /// Inverts the list of the device at each position; `None` if it is no permutation.
+    /// Inverts a list that gives the device at each position. Returns `None` if the list is not a permutation.
     pub(crate) fn of(devices: &[i64]) -> Option<Order> {
         let mut positions = vec![-1; devices.len()];
         for (position, &device) in devices.iter().enumerate() {
@@ -34,8 +36,8 @@ impl Order {
     }
 }
 
-/// Returns the digits of a tile assignment on devices in this order. Within a subgroup, the order of digits has no meaning:
-/// they are from major to minor.
+/// Returns the digits of a tile assignment for this device order. The order of digits within a subgroup has no
+/// meaning, so they are sorted from major to minor.
 pub(crate) fn digits(tiling: &Tiling, order: &Order) -> Option<Digits> {
     let mut out = match (&tiling.devices, &order.0) {
         (Devices::Iota { reshape, perm }, None) => iota_digits(&tiling.dims, reshape, perm)?,
@@ -61,8 +63,8 @@ pub(crate) fn digits(tiling: &Tiling, order: &Order) -> Option<Digits> {
     Some(out)
 }
 
-/// Returns the axes of a mesh that a digit is made of, major to minor. `None` where it begins or ends inside of an axis at
-/// a place that does not divide it.
+/// Returns the (sub-)axes of a mesh that form a digit, major to minor. Returns `None` if the digit starts or ends
+/// inside an axis at a boundary that does not divide it.
 pub(crate) fn parts_of(mesh: &Mesh, digit: Digit) -> Option<Parts> {
     let (mut high, low) = (digit.stride.checked_mul(digit.size)?, digit.stride);
     let mut parts = Parts::new();
@@ -73,8 +75,8 @@ pub(crate) fn parts_of(mesh: &Mesh, digit: Digit) -> Option<Parts> {
             continue;
         }
         let (from, to) = (low.max(stride), high.min(end));
-        // An axis of 6 cannot be cut at 4, and a digit that goes on beyond the axis must have had its upper part
-        // taken by the axis before.
+        // An axis of 6 cannot be split at 4. If a digit extends beyond this axis, the preceding axis must have
+        // covered its upper part.
         if end % to != 0 || to % from != 0 || from % stride != 0 || high != to {
             return None;
         }
@@ -88,7 +90,7 @@ pub(crate) fn parts_of(mesh: &Mesh, digit: Digit) -> Option<Parts> {
     (high == low).then_some(parts)
 }
 
-/// Returns the axes that a list of digits is made of.
+/// Returns the axes that a list of digits consists of.
 pub(crate) fn axes_of(mesh: &Mesh, digits: &[Digit]) -> Option<AxisList> {
     let mut parts = Parts::new();
     for &digit in digits {

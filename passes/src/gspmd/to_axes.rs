@@ -1,4 +1,4 @@
-//! Translates a sharding of XLA (`HloSharding`) to one by mesh axes.
+//! Conversion of XLA's `HloSharding` to an axis-based sharding.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{AxisList, DimSharding, Mesh, MeshId, Module, TensorSharding};
@@ -6,19 +6,19 @@ use shardc_ir::{AxisList, DimSharding, Mesh, MeshId, Module, TensorSharding};
 use super::hlo::{Leaf, LeafKind, Named, NamedValue, Subgroup, Tiling};
 use super::tiles::{Order, axes_of, digits, subgroup_axes};
 
-/// The meshes that shardings are placed on.
+/// The meshes that imported shardings refer to.
 #[derive(Debug)]
 pub(super) struct MeshPlacement {
-    /// The mesh of tiles, and of all that names no mesh.
+    /// The mesh of tile assignments, and of every sharding that names no mesh.
     pub(super) mesh: MeshId,
     order: Order,
     maximal: FxHashMap<i64, MeshId>,
 }
 
-/// A sharding by axes, and the axes along which the program itself says what each device does.
+/// An axis-based sharding, and the manual axes.
 #[derive(Clone, Debug)]
 pub(super) struct Placed {
-    /// What it splits, manual axes left out.
+    /// The sharding without the manual axes.
     pub(super) sharding: TensorSharding,
     /// Axes along which the value is local to the device.
     pub(super) manual: AxisList,
@@ -27,17 +27,18 @@ pub(super) struct Placed {
 impl MeshPlacement {
     pub(super) fn new(module: &Module, mesh: MeshId) -> MeshPlacement {
         let order = match &module.meshes[mesh].device_ids {
-            // `home` took these devices from an assignment or compared them with all, so that they are a permutation.
+            // `home` took these devices from an assignment or compared them with the assignments, so they are a
+            // permutation.
             Some(devices) => Order::of(devices).unwrap_or(Order::IOTA),
             None => Order::IOTA,
         };
         MeshPlacement { mesh, order, maximal: FxHashMap::default() }
     }
 
-    /// Returns the sharding of a value of this rank. `open` says which dimensions propagation may split further.
+    /// Converts the sharding of a value of this rank. `open` gives the dimensions that propagation may shard further.
     ///
     /// # Errors
-    /// The sharding is of another rank, or its mesh has no such tiles.
+    /// The sharding has another rank, or its tiles do not fit its mesh.
     pub(super) fn place(
         &mut self,
         module: &mut Module,
@@ -57,7 +58,7 @@ impl MeshPlacement {
             LeafKind::Unknown => placed(bare(self.mesh, &|_| true)),
             LeafKind::Manual => Placed { sharding: bare(self.mesh, open), manual: all() },
             LeafKind::Unreduced => placed(TensorSharding { unreduced: all(), ..bare(self.mesh, open) }),
-            // A mesh of one named device splits nothing: it has no entry per dimension.
+            // A maximal mesh shards nothing, so its sharding has no dimensions.
             LeafKind::Maximal(device) => {
                 placed(TensorSharding::replicated(self.maximal_mesh(module, *device), 0))
             }
@@ -85,7 +86,7 @@ impl MeshPlacement {
         open: &dyn Fn(usize) -> bool,
     ) -> Result<Placed, String> {
         if tiling.rank() != rank {
-            return Err(format!("it splits {} dimensions, the value has {rank}", tiling.rank()));
+            return Err(format!("it has {} dimensions, but the value has {rank}", tiling.rank()));
         }
         let unfit = || "its tiles do not fit the mesh".to_owned();
         let digits = digits(tiling, &self.order).ok_or_else(unfit)?;
@@ -133,7 +134,7 @@ impl MeshPlacement {
             }
             NamedValue::Dims { dims, replicated, unreduced, manual } => {
                 if dims.len() != rank {
-                    return Err(format!("it splits {} dimensions, the value has {rank}", dims.len()));
+                    return Err(format!("it has {} dimensions, but the value has {rank}", dims.len()));
                 }
                 let dims = dims
                     .iter()

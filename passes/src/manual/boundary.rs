@@ -1,13 +1,13 @@
-//! Where the two sides of a manual computation meet.
+//! Shardings at the boundary of a manual computation.
 
 use shardc_ir::{Mesh, TensorSharding};
 
 use super::Scope;
 use crate::sharding::axes::{parts, size_of, to_axes};
 
-/// `sharding` of a value of this shape at the boundary, less the free axes that do not divide evenly what each manual
-/// coordinate has. Only then do the two sides agree on the blocks: of 12 rows over 2 manual and 4 free devices, the
-/// devices of one side have rows in twos from 0, 2, 4, ..., those of the other from 0, 2, 4, 6, 6, 8, ...
+/// Removes from `sharding` the free axes that do not evenly divide each manual coordinate's block of a value of this
+/// shape. Otherwise the two sides disagree on the blocks. For example, take 12 rows over 2 manual and 4 free devices.
+/// One side has blocks of two rows at 0, 2, 4, ..., the other at 0, 2, 4, 6, 6, 8, ...
 pub(crate) fn boundary_that_divides(
     mesh: &Mesh,
     body: &Scope,
@@ -26,7 +26,7 @@ pub(crate) fn boundary_that_divides(
     out
 }
 
-/// A sharding at the boundary as the body sees it: without its manual axes.
+/// Returns a sharding at the boundary as the body sees it: without its manual axes.
 pub(crate) fn inside(body: &Scope, sharding: &TensorSharding) -> TensorSharding {
     let mut out = sharding.closed();
     for dim in &mut out.dims {

@@ -7,12 +7,13 @@ use shardc_ir::{AxisRef, ManualSpec, Mesh, ReplicaGroups, TensorSharding};
 use super::Scope;
 use super::groups::positions;
 
-/// The coordinates along the manual axes, numbered row-major. Free axes have none: along them the body is one program.
+/// The coordinates along the manual axes, numbered row-major. Free axes are not included: along them the body is one
+/// program.
 #[derive(Clone, Debug)]
 pub(super) struct ManualCoordinates {
     pub(super) mesh: Mesh,
     pub(super) scope: Scope,
-    /// A position in the mesh for each coordinate: that with the first free coordinate.
+    /// The position in the mesh that represents each coordinate: the one with the first free coordinate.
     representatives: Vec<usize>,
 }
 
@@ -29,8 +30,8 @@ impl ManualCoordinates {
         ManualCoordinates { mesh, scope, representatives }
     }
 
-    /// Returns the coordinates of the body of a computation that is nested in these; those of one outer coordinate follow
-    /// each other, since inner axes are minor.
+    /// Returns the coordinates of the body of a nested computation. Those of one outer coordinate are contiguous,
+    /// since inner axes are minor.
     pub(super) fn enter(&self, spec: &ManualSpec) -> ManualCoordinates {
         ManualCoordinates::new(self.mesh.clone(), self.scope.enter(&self.mesh, spec))
     }
@@ -39,12 +40,13 @@ impl ManualCoordinates {
         self.representatives.len()
     }
 
-    /// Returns the number of the device that stands for a coordinate.
+    /// Returns the number of the device that represents a coordinate.
     pub(super) fn device(&self, coordinate: usize) -> i64 {
         self.mesh.device_at(self.representatives[coordinate])
     }
 
-    /// Returns which block of each dimension a coordinate has at a boundary, by the axes in it that are manual inside.
+    /// Returns the block index of a coordinate in each dimension at a boundary, along the manual axes of the
+    /// sharding.
     pub(super) fn block(&self, coordinate: usize, sharding: &TensorSharding) -> Vec<i64> {
         sharding.dims.iter().map(|dim| self.index_along(coordinate, &dim.axes)).collect()
     }
@@ -56,8 +58,8 @@ impl ManualCoordinates {
         self.mesh.linear_coordinate(self.representatives[coordinate], &manual)
     }
 
-    /// Returns the coordinates of each group of devices. Groups repeat for each free coordinate; only that which stands for
-    /// all of them is taken.
+    /// Returns the coordinates of each group of devices. Groups repeat for each free coordinate; only those of the
+    /// representatives are returned.
     pub(super) fn groups(&self, groups: &ReplicaGroups) -> Vec<Vec<usize>> {
         let positions = positions(&self.mesh);
         let by_position: BTreeMap<usize, usize> = self

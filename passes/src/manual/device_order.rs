@@ -1,7 +1,7 @@
-//! A manual computation on a mesh whose devices are in another order than those of the mesh that planning works on.
+//! A manual computation on a mesh whose device order differs from that of the mesh used by planning.
 //!
-//! Such a computation names devices. They play each other's parts: its groups are written anew, and `partition_id` gives the
-//! number of the device that is played.
+//! The body refers to devices of its own mesh. Its replica groups are renumbered, and `partition_id` returns the
+//! number of the device at the same position of that mesh.
 
 use shardc_ir::{
     Build, Channel, DType, Dense, Diagnostic, Mesh, MeshId, Module, OpId, OpKind, Rewriter, TensorSharding,
@@ -11,12 +11,12 @@ use super::groups::{named_devices, positions, takes_global_ids};
 use super::mesh_of;
 use crate::analysis::regions::{program_ops, program_regions};
 
-/// Lets the body of the manual computation `op` run in the order of `to`: the device at a position of `to` does what the
-/// one at that position of `from` would have done. Collectives name the new ones, and a device that asks for its number is
-/// told that of the one whose part it plays. Afterwards the axes of both meshes mean the same.
+/// Renumbers the body of the manual computation `op` from the device order of `from` to that of `to`. The device at a
+/// position of `to` does the work of the device at that position of `from`: collectives name the new devices, and
+/// `partition_id` returns the number of the old one. Afterwards the axes of both meshes are equivalent.
 ///
 /// # Errors
-/// A computation inside is on a mesh in a third order (`SH0302`), or a collective names devices that are not there
+/// A nested computation is on a mesh in a third order (`SH0302`), or a collective names devices that do not exist
 /// (`SH0312`).
 pub(crate) fn renamed(
     module: &mut Module,
@@ -26,7 +26,7 @@ pub(crate) fn renamed(
 ) -> Result<(), Box<Diagnostic>> {
     let &[body] = module.ops[op].regions.as_slice() else { return Ok(()) };
     let (old, new) = (module.meshes[from].clone(), module.meshes[to].clone());
-    // By number of the old device, that of the new one; and back.
+    // The new device for each old device, and the inverse.
     let at_old = positions(&old);
     let at_new = positions(&new);
     let stand_in: Vec<i64> = at_old.iter().map(|&position| new.device_at(position)).collect();
@@ -56,8 +56,7 @@ pub(crate) fn renamed(
 }
 
 fn third_order(module: &Module, op: OpId) -> Box<Diagnostic> {
-    let message =
-        "a manual computation on a mesh with other devices, or in another order, than the one around it";
+    let message = "a manual computation is on a mesh with other devices, or another device order, than the enclosing one";
     let mut error = Diagnostic::unsupported("SH0302", message)
         .at(module.ops[op].span)
         .hint("write both on one mesh, or on meshes over the same devices in the same order");
@@ -65,11 +64,11 @@ fn third_order(module: &Module, op: OpId) -> Box<Diagnostic> {
     Box::new(error)
 }
 
-/// Writes the groups of a collective as lists of the new devices.
+/// Rewrites the groups of a collective as lists of the new devices.
 fn rename_groups(module: &mut Module, op: OpId, old: &Mesh, stand_in: &[i64]) -> Result<(), Box<Diagnostic>> {
     let data = &module.ops[op];
     let Some(spec) = data.kind.collective() else { return Ok(()) };
-    // What they mean is not known here, and planning refuses them.
+    // The meaning of these groups is unknown here; planning rejects them.
     if spec.mesh_axes.is_some() && spec.groups.is_empty() {
         return Ok(());
     }
@@ -80,8 +79,12 @@ fn rename_groups(module: &mut Module, op: OpId, old: &Mesh, stand_in: &[i64]) ->
         new.unwrap_or_else(|| *unknown.get_or_insert(device))
     });
     if let Some(device) = unknown {
-        let message = format!("{} names device {device}, of {}", data.kind.name(), old.num_devices());
-        let hint = "replica groups hold numbers of devices of the mesh";
+        let message = format!(
+            "{} names device {device}, but the mesh has {} devices",
+            data.kind.name(),
+            old.num_devices()
+        );
+        let hint = "replica groups must contain device numbers of the mesh";
         return Err(Box::new(Diagnostic::unsupported("SH0312", message).at(data.span).hint(hint)));
     }
     if let Some(spec) = module.ops[op].kind.collective_mut() {
@@ -95,7 +98,7 @@ fn rename_groups(module: &mut Module, op: OpId, old: &Mesh, stand_in: &[i64]) ->
     Ok(())
 }
 
-/// Puts the number of the device whose part is played in the place of the own one.
+/// Replaces the device's number by that of the device whose work it does.
 fn part_played(rw: &mut Rewriter<'_>, op: OpId, mesh: MeshId, played: &[i64]) {
     let result = rw.module.ops[op].results[0];
     let own_ty = rw.module.values[result].ty;

@@ -1,8 +1,7 @@
-//! The replica groups of collectives that the program itself has: which devices take part together.
+//! Replica groups of the program's own collectives.
 //!
-//! The program is one of many partitions and one replica, as `jax.shard_map` writes it: the partitions are the devices of
-//! the mesh, and what its collectives name. What comes out names devices, each group in the order in which they take
-//! part.
+//! The program has many partitions and one replica, as `jax.shard_map` writes it. The partitions are the devices of
+//! the mesh, and its collectives name them. The resulting groups list devices in the order of participation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,12 +12,12 @@ use shardc_ir::{
 
 use super::Scope;
 
-/// Returns the groups (pairs of source and target, for a permute) of the collective `op` in the body of a manual
+/// Returns the groups (for a permute, the source-target pairs) of the collective `op` in the body of a manual
 /// computation.
 ///
 /// # Errors
-/// The groups are not ones of devices of the mesh, leave some of them out, or mix devices that the scope does not tell
-/// apart (`SH0312`).
+/// The groups name devices outside the mesh, omit some devices, or distinguish devices that differ only along free
+/// axes (`SH0312`).
 pub(crate) fn device_groups(
     module: &Module,
     op: OpId,
@@ -58,58 +57,60 @@ pub(crate) fn device_groups(
         match usize::try_from(device).ok().and_then(|d| met.get_mut(d)) {
             Some(count) => *count += 1,
             None => {
-                let message = format!("{name} names device {device}, of {}", mesh.num_devices());
-                return Err(refused(message, "replica groups hold numbers of devices of the mesh"));
+                let message =
+                    format!("{name} names device {device}, but the mesh has {} devices", mesh.num_devices());
+                return Err(refused(message, "replica groups must contain device numbers of the mesh"));
             }
         }
     }
     let all_meet = !matches!(data.kind, OpKind::CollectivePermute(_) | OpKind::CollectiveBroadcast(_));
     if let Some(device) = met.iter().position(|&count| count != 1).filter(|_| all_meet) {
         let message = format!("device {device} is in {} groups of {name}", met[device]);
-        return Err(refused(message, "each device of the mesh is in one replica group"));
+        return Err(refused(message, "each device of the mesh must be in exactly one replica group"));
     }
     if !free_coordinates_are_alike(mesh, scope, &groups) {
         let free: Vec<&str> = scope.free_axes(mesh).iter().map(|&a| mesh.axis_name(a)).collect();
         let message = format!(
-            "{name} tells devices apart that differ along {}, which is not manual here",
+            "{name} distinguishes devices that differ along {}, which is not manual here",
             free.join(", ")
         );
         return Err(refused(
             message,
-            "name the axis in manual_axes too, or let the groups be the same for each of its coordinates",
+            "add the axis to manual_axes, or use the same groups at each of its coordinates",
         ));
     }
     Ok(groups)
 }
 
-/// Whether `use_global_device_ids` says what the groups of such a collective name; the others have no such flag.
+/// Whether the meaning of a collective's groups depends on `use_global_device_ids`. Other collectives have no such
+/// flag.
 pub(crate) fn takes_global_ids(kind: &OpKind) -> bool {
     matches!(kind, OpKind::AllReduce(_) | OpKind::AllGather { .. } | OpKind::ReduceScatter { .. })
 }
 
-/// Returns the groups of device numbers, with what the attributes leave out filled in: StableHLO reads them in one of four
-/// ways (`cross_replica`, `cross_partition`, `cross_replica_and_partition`, `flattened_ids`), by channel and
+/// Returns the groups of device numbers, including implicit ones. StableHLO interprets groups in one of four modes
+/// (`cross_replica`, `cross_partition`, `cross_replica_and_partition`, `flattened_ids`), by channel and
 /// `use_global_device_ids`.
 pub(super) fn named_devices(kind: &OpKind, spec: &CollectiveSpec, mesh: &Mesh) -> ReplicaGroups {
     let devices = mesh.num_devices();
     let is_permute = matches!(kind, OpKind::CollectivePermute(_));
     let names_partitions =
         spec.crosses_partitions() && (spec.use_global_device_ids || !takes_global_ids(kind));
-    // There is one replica, so that other numbers can only be meant for partitions.
+    // There is one replica, so ids above 0 must be partitions.
     if (names_partitions && !spec.groups.is_empty()) || spec.groups.ids().any(|id| id > 0) {
         if spec.groups.as_strided().is_some() {
             return spec.groups.clone();
         }
-        // -1 fills groups up to one length.
+        // -1 pads groups to a common length.
         let real = |group: Group<'_>| group.iter().filter(|&id| id >= 0).collect::<Vec<i64>>();
         return spec.groups.iter().map(real).filter(|group| !group.is_empty()).collect();
     }
     if is_permute {
-        // What the replica sends to itself stays in each partition.
+        // A replica's send to itself stays in each partition.
         let pairs = if spec.groups.is_empty() { 0 } else { devices as i64 };
         return ReplicaGroups::pairs((0..pairs).map(|device| (device, device)));
     }
-    // The replicas of a group meet in all partitions together, or in each by itself.
+    // The replicas of a group communicate across all partitions, or within each partition.
     if spec.crosses_partitions() {
         ReplicaGroups::all(devices)
     } else {
@@ -117,8 +118,8 @@ pub(super) fn named_devices(kind: &OpKind, spec: &CollectiveSpec, mesh: &Mesh) -
     }
 }
 
-/// Whether groups lie within one free coordinate each, and are the same at every free coordinate.
-/// Otherwise a value that is whole along a free axis would not be the same on all of its devices.
+/// Whether each group lies within one free coordinate, and the groups are the same at every free coordinate.
+/// Otherwise a value that is replicated along a free axis could differ between its devices.
 fn free_coordinates_are_alike(mesh: &Mesh, scope: &Scope, groups: &ReplicaGroups) -> bool {
     let free = scope.free_axes(mesh);
     if free.is_empty() {
@@ -142,8 +143,8 @@ fn free_coordinates_are_alike(mesh: &Mesh, scope: &Scope, groups: &ReplicaGroups
     same && (by_free.is_empty() || by_free.len() as i64 == mesh.axes_size(&free))
 }
 
-/// Whether groups differ along none of the free axes. Each device then has the same part in its group whatever its free
-/// coordinates are.
+/// Whether groups differ along none of the free axes. Each device then has the same rank in its group at every free
+/// coordinate.
 fn stays_within(mesh: &Mesh, free: &[AxisRef], groups: &StridedGroups) -> bool {
     let digit = |&axis: &AxisRef| -> Option<Digit> {
         let (stride, size) = (mesh.stride(axis), mesh.axis_size(axis));
@@ -174,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn groups_must_not_tell_free_coordinates_apart() {
+    fn groups_must_not_distinguish_free_coordinates() {
         let mesh = Mesh::new([("m", 2), ("f", 2)]);
         let scope = Scope { axes: [AxisRef::whole(0)].into_iter().collect() };
         let alike = |groups: &[Vec<i64>]| free_coordinates_are_alike(&mesh, &scope, &groups.iter().collect());

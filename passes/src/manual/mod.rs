@@ -1,16 +1,19 @@
-//! What stands inside of `sdy.manual_computation`: programs in which the user has placed the collectives.
+//! Bodies of `sdy.manual_computation`: programs with explicit collectives of the user.
 //!
-//! A manual computation over axes `A` runs its body once for each coordinate along `A`, on what that coordinate has of
-//! the operands. The other axes of the mesh stay free: to them the body is a program like any other. A `Scope` says
-//! which axes are manual at some place, those of all computations around it together.
+//! A manual computation over axes `A` runs its body once per coordinate along `A`, on that coordinate's blocks of the
+//! operands. Along the other axes of the mesh, the free axes, the body is partitioned like any other program. A
+//! `Scope` gives the axes that are manual at some place, including those of all enclosing computations.
 //!
-//! Planning needs to know where it is only for what devices do together: a collective of the program may not tell devices
-//! apart that differ along a free axis (`groups`), and a permute of blocks stays within a manual coordinate. At the boundary the
-//! free axes must divide what each manual coordinate has, else the two sides would disagree on the blocks (`boundary`). Devices
-//! that differ along free axes are one to the program: `partition_id` gives the number of the first of them.
+//! Planning must respect the following:
 //!
-//! `unroll` writes such a computation out for one device, as the reference of `shardc verify`. It shares with partitioning only
-//! what the groups mean.
+//! * A collective of the program must not distinguish devices that differ along a free axis (`groups`), and a permute
+//!   of blocks stays within a manual coordinate.
+//! * At the boundary, free axes must evenly divide each manual coordinate's block, else both sides disagree on the
+//!   blocks (`boundary`).
+//! * Devices that differ along free axes are one device to the program: `partition_id` gives the first of them.
+//!
+//! `unroll` expands a manual computation for one device, as the reference of `shardc verify`. It shares only the
+//! meaning of groups with partitioning.
 
 mod boundary;
 mod coordinates;
@@ -25,18 +28,18 @@ pub(crate) use device_order::renamed;
 pub(crate) use groups::{device_groups, takes_global_ids};
 pub use unroll::unroll_manual;
 
-/// Returns the mesh of a manual computation: that of its shardings, which all name the same devices. `None` where it takes and
-/// returns nothing.
+/// Returns the mesh of a manual computation, from its shardings, which all name the same devices. Returns `None` if
+/// it has no operands and results.
 pub(crate) fn mesh_of(module: &Module, spec: &ManualSpec) -> Option<MeshId> {
     let meshes =
         || spec.in_shardings.iter().chain(&spec.out_shardings).map(|&id| module.shardings.get(id).mesh);
     meshes().find(|&id| !module.meshes[id].axes.is_empty()).or_else(|| meshes().next())
 }
 
-/// The axes that are manual at some place. Axes of size one are left out.
+/// The axes that are manual at some place, without axes of size 1.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Scope {
-    /// In the order in which the computations name them, outer ones first.
+    /// In the order in which computations name them, outermost first.
     pub(crate) axes: AxisList,
 }
 
@@ -45,7 +48,7 @@ impl Scope {
     pub(crate) fn enter(&self, mesh: &Mesh, spec: &ManualSpec) -> Scope {
         let mut axes = self.axes.clone();
         for axis in &spec.manual_axes {
-            // Without a value that goes in or out there is no mesh that its axes would be of.
+            // A computation without operands and results has no mesh to which its axes could belong.
             let is_known = usize::from(axis.axis) < mesh.axes.len();
             let axis = AxisRef::whole(usize::from(axis.axis));
             if is_known && !mesh.is_trivial(axis) && !axes.contains(&axis) {
@@ -55,19 +58,19 @@ impl Scope {
         Scope { axes }
     }
 
-    /// Returns the axes that are not manual; axes of size one are left out.
+    /// Returns the axes that are not manual, without axes of size 1.
     pub(crate) fn free_axes(&self, mesh: &Mesh) -> AxisList {
         mesh.all_axes().into_iter().filter(|a| !mesh.is_trivial(*a) && !self.axes.contains(a)).collect()
     }
 
-    /// Whether the program says what each device does.
+    /// Whether every axis is manual.
     pub(crate) fn is_full(&self, mesh: &Mesh) -> bool {
         self.free_axes(mesh).is_empty()
     }
 }
 
-/// Whether devices meet in this operation, or tell themselves apart by it; nothing else has a meaning only in a manual
-/// computation.
+/// Whether this is a collective or returns the device's number. Only these operations have a special meaning in a
+/// manual computation.
 pub(crate) fn is_manual_op(kind: &OpKind) -> bool {
     matches!(kind.def().effect, Effect::Collective | Effect::DeviceNumber)
 }

@@ -1,9 +1,9 @@
-//! What a manual computation means, as a program for one device.
+//! Expansion of manual computations into a program for one device: the reference semantics for `shardc verify`.
 //!
-//! The body is written out once for each manual coordinate, on that coordinate's slices of the operands; a
-//! collective becomes arithmetic between the values of its coordinates, and the results are put together again. Nothing here
-//! is shared with the way in which partitioning does it: this is the reference that partitioned programs are compared with.
-//! It grows with the number of coordinates, so it is for tests only.
+//! The body is cloned once per manual coordinate, on that coordinate's slices of the operands. Collectives become
+//! arithmetic between the values of the coordinates, and the results are reassembled. The code shares nothing with
+//! partitioning, so that it is an independent reference. Its output grows with the number of coordinates, so it is
+//! only for tests.
 
 use std::collections::BTreeMap;
 
@@ -17,11 +17,11 @@ use super::coordinates::ManualCoordinates;
 use super::{Scope, device_groups, is_manual_op, mesh_of};
 use crate::analysis::reducer::reduction_of;
 
-/// Writes out every manual computation of `func`, a function without calls. Shardings elsewhere stay as they are.
+/// Expands every manual computation of `func`, a function without calls. Shardings elsewhere do not change.
 ///
 /// # Errors
-/// A collective that cannot be done between the coordinates of its computation (`SH0312`), or a body whose control flow or
-/// boundary is over something else than tensors (`SH0314`).
+/// A collective that the computation's coordinates cannot express (`SH0312`), or a body whose control flow or
+/// boundary has values that are not tensors (`SH0314`).
 pub fn unroll_manual(module: &mut Module, func: FuncId) -> Result<(), Vec<Diagnostic>> {
     let Some(body) = module.funcs[func].body else { return Ok(()) };
     outside(&mut Rewriter::new(module), body).map_err(|error| vec![*error])
@@ -29,12 +29,12 @@ pub fn unroll_manual(module: &mut Module, func: FuncId) -> Result<(), Vec<Diagno
 
 type Res<T> = Result<T, Box<Diagnostic>>;
 
-/// Unrolls the manual computations in a region outside of any.
+/// Unrolls the manual computations in a region that is not inside one.
 fn outside(rw: &mut Rewriter<'_>, region: RegionId) -> Res<()> {
     rw.enter(region);
     while let Some(op) = rw.next_op() {
         if let OpKind::ManualComputation(spec) = &rw.module.ops[op].kind {
-            // Without a mesh it takes and returns nothing.
+            // Without a mesh it has no operands and results.
             let Some(mesh) = mesh_of(rw.module, spec) else {
                 rw.erase();
                 continue;
@@ -53,11 +53,11 @@ fn outside(rw: &mut Rewriter<'_>, region: RegionId) -> Res<()> {
     Ok(())
 }
 
-/// Writes where the rewriter stands, for all coordinates.
+/// Emits operations for all coordinates at the rewriter's insertion point.
 struct Unroll<'a, 'm> {
     rw: &'a mut Rewriter<'m>,
     coordinates: &'a ManualCoordinates,
-    /// The operation that is being written out.
+    /// The operation that is being unrolled.
     at: OpId,
 }
 
@@ -67,8 +67,8 @@ impl Unroll<'_, '_> {
         self.rw.at_origin_of(op);
     }
 
-    /// Writes a region's operations, where `maps` says what stands for each value at each coordinate. Returns what each
-    /// coordinate returns.
+    /// Emits a region's operations. `maps` gives the replacement of each value at each coordinate. Returns the values
+    /// that each coordinate returns.
     fn region(&mut self, region: RegionId, maps: &mut [ValueMap]) -> Res<Vec<Vec<ValueId>>> {
         let mut returned = vec![Vec::new(); maps.len()];
         for op in self.rw.module.regions[region].ops.clone() {
@@ -83,7 +83,7 @@ impl Unroll<'_, '_> {
                 OpKind::While if self.has_collectives(op) => self.while_loop(op, maps)?,
                 OpKind::Case | OpKind::If if self.has_collectives(op) => self.branches(op, maps)?,
                 kind if is_manual_op(kind) => self.collective(op, maps)?,
-                // One is enough for all coordinates.
+                // All coordinates share one.
                 OpKind::Constant(_) | OpKind::Iota { .. } => {
                     let result = self.rw.module.ops[op].results[0];
                     let Some((first, rest)) = maps.split_first_mut() else { continue };
@@ -104,7 +104,7 @@ impl Unroll<'_, '_> {
         Ok(returned)
     }
 
-    /// Whether coordinates cannot do this operation each by itself, since it has a collective inside.
+    /// Whether the operation contains collectives, so that coordinates cannot execute it independently.
     fn has_collectives(&self, op: OpId) -> bool {
         let inner = self.rw.module.ops[op].regions.iter().flat_map(|&r| self.rw.module.walk(r));
         inner
@@ -112,7 +112,7 @@ impl Unroll<'_, '_> {
             .any(|k| is_manual_op(k) || matches!(k, OpKind::ManualComputation(_)))
     }
 
-    /// Unrolls a manual computation, which may be nested in another one.
+    /// Unrolls a manual computation, possibly nested in another one.
     fn manual(&mut self, op: OpId, maps: &mut [ValueMap]) -> Res<()> {
         let (OpKind::ManualComputation(spec), &[body]) =
             (&self.rw.module.ops[op].kind, self.rw.module.ops[op].regions.as_slice())
@@ -129,13 +129,16 @@ impl Unroll<'_, '_> {
             let is_manual = |axis: &&AxisRef| coordinates.scope.axes.iter().any(|m| m.axis == axis.axis);
             let pending: Vec<AxisRef> = sharding.unreduced.iter().filter(is_manual).copied().collect();
             if !pending.is_empty() && !self.is_only_completed(body, arg, sharding.reduction) {
-                return Err(self.refuse("a pending sum that enters a manual computation along its axes"));
+                return Err(
+                    self.refuse("an unreduced value that enters a manual computation along its manual axes")
+                );
             }
             for (coordinate, map) in inner_maps.iter_mut().enumerate() {
                 let whole = maps[coordinate / inner].get(operand);
                 let block = coordinates.block(coordinate, &sharding);
                 let mut part = self.block(whole, self.rw.module.values[arg].ty, &block)?;
-                // Maximum and minimum are idempotent: every coordinate has the value. In a sum all but the first have zeros.
+                // Maximum and minimum are idempotent: every coordinate gets the value. For a sum, all but the first
+                // get zeros.
                 if sharding.reduction == ReductionKind::Add
                     && coordinates.index_along(coordinate, &pending) > 0
                 {
@@ -159,8 +162,8 @@ impl Unroll<'_, '_> {
         Ok(())
     }
 
-    /// Whether the body uses an unreduced argument only as the operand of collectives with the same reduction. Their results do
-    /// not depend on what each device contributes.
+    /// Whether the body uses an unreduced argument only as an operand of collectives with the same reduction. Their
+    /// results are independent of how the value is distributed over the partial values.
     fn is_only_completed(&self, body: RegionId, arg: ValueId, kind: ReductionKind) -> bool {
         let module = &*self.rw.module;
         let is_idempotent = matches!(kind, ReductionKind::Max | ReductionKind::Min);
@@ -174,13 +177,13 @@ impl Unroll<'_, '_> {
         (is_idempotent || kind == ReductionKind::Add) && readers.all(completes)
     }
 
-    /// Returns the block of `whole` with this index in each dimension, as large as `ty`.
+    /// Returns the block of `whole` with type `ty` at this index in each dimension.
     fn block(&mut self, whole: ValueId, ty: TypeId, block: &[i64]) -> Res<ValueId> {
         if self.rw.module.values[whole].ty == ty {
             return Ok(whole);
         }
         let Some(part) = self.rw.module.types.as_tensor(ty).cloned() else {
-            return Err(self.refuse("a manual computation over something else than tensors"));
+            return Err(self.refuse("a manual computation on values that are not tensors"));
         };
         let start: SizeList = block.iter().zip(&part.shape).map(|(i, n)| i * n).collect();
         Ok(self.slice(whole, &start, &part))
@@ -196,8 +199,8 @@ impl Unroll<'_, '_> {
         self.emit(OpKind::Slice(Box::new(spec)), &[whole], ty)
     }
 
-    /// Returns the whole of what coordinates have blocks of. Those that have one block have equal values, of which the first
-    /// is taken: that they are equal is the program's promise.
+    /// Assembles a value from the blocks of the coordinates. Coordinates with the same block have equal values by the
+    /// program's contract, so the first is used.
     fn assemble(
         &mut self,
         coordinates: &ManualCoordinates,
@@ -247,7 +250,7 @@ impl Unroll<'_, '_> {
         Ok(sum)
     }
 
-    /// Unrolls a collective, or the number of the device.
+    /// Unrolls a collective, or an operation that returns the device's number.
     fn collective(&mut self, op: OpId, maps: &mut [ValueMap]) -> Res<()> {
         let kind = self.rw.module.ops[op].kind.clone();
         let result_ty = self.rw.module.values[self.rw.module.ops[op].results[0]].ty;
@@ -281,7 +284,8 @@ impl Unroll<'_, '_> {
                 self.exchange(op, &kind, &values, &part, |member, value| taken[group[member]] = Some(value))?;
             }
             for (map, value) in maps.iter_mut().zip(taken) {
-                // A target that no pair names gets zeros, as `collective_permute` and `collective_broadcast` say.
+                // A device that is no pair's target gets zeros, by the definition of `collective_permute` and
+                // `collective_broadcast`.
                 let value = match value {
                     Some(value) => value,
                     None => {
@@ -295,7 +299,8 @@ impl Unroll<'_, '_> {
         Ok(())
     }
 
-    /// Computes what the members of one group (or pair) get from `values`, their operands; `take` is given each.
+    /// Computes the results of the members of one group (or pair) from their operands `values`, and passes each to
+    /// `take`.
     fn exchange(
         &mut self,
         op: OpId,
@@ -306,11 +311,11 @@ impl Unroll<'_, '_> {
     ) -> Res<()> {
         match kind {
             OpKind::AllReduce(_) | OpKind::ReduceScatter { .. } => {
-                // The region combines two elements, however many operands there are.
+                // The region combines two elements, regardless of the number of operands.
                 let region = self.rw.module.ops[op].regions.first();
                 let reduction = region.and_then(|&r| reduction_of(self.rw.module, r, 1));
                 let Some(reduction) = reduction else {
-                    return Err(self.refuse("a collective that combines by more than one operation"));
+                    return Err(self.refuse("a collective whose reducer has more than one operation"));
                 };
                 let sum = self.combine(values, reduction)?;
                 for member in 0..values.len() {
@@ -350,13 +355,13 @@ impl Unroll<'_, '_> {
             OpKind::CollectiveBroadcast(_) => {
                 (0..values.len()).for_each(|member| take(member, values[0]));
             }
-            _ => return Err(self.refuse("an operation by which devices meet")),
+            _ => return Err(self.refuse("this kind of collective")),
         }
         Ok(())
     }
 
-    /// Unrolls a loop with collectives inside: all coordinates run until the last is done, and those that are done keep what
-    /// they have, as lanes of a GPU's warp do.
+    /// Unrolls a loop that contains collectives. All coordinates run until the last one is done; those that are done
+    /// keep their values, like the lanes of a GPU warp.
     fn while_loop(&mut self, op: OpId, maps: &mut [ValueMap]) -> Res<()> {
         let data = self.rw.module.ops[op].clone();
         let &[cond, body] = data.regions.as_slice() else { return Err(self.refuse("a loop without a body")) };
@@ -400,7 +405,7 @@ impl Unroll<'_, '_> {
         Ok(())
     }
 
-    /// Returns whether each coordinate makes another trip, by the condition `cond` on the arguments of `region`.
+    /// Returns for each coordinate whether it makes another trip: the condition `cond` on the arguments of `region`.
     fn predicates(
         &mut self,
         cond: RegionId,
@@ -418,7 +423,7 @@ impl Unroll<'_, '_> {
             .ok_or_else(|| self.refuse("a loop without a condition"))
     }
 
-    /// Returns `maps` in which the `n` arguments of `old` are, at each coordinate, its share of the arguments of `new`.
+    /// Returns `maps` with the `n` arguments of `old` mapped, at each coordinate, to its arguments of `new`.
     fn with_args(&self, old: RegionId, new: RegionId, maps: &[ValueMap], n: usize) -> Vec<ValueMap> {
         let mut maps = maps.to_vec();
         for (coordinate, map) in maps.iter_mut().enumerate() {
@@ -434,8 +439,8 @@ impl Unroll<'_, '_> {
         self.rw.insert(ret);
     }
 
-    /// Unrolls branches with collectives inside: all are computed, and each coordinate selects what its own returns. Nothing is
-    /// lost by that: the reference may compute more than the program.
+    /// Unrolls branches that contain collectives: all branches are computed, and each coordinate selects the results
+    /// of its own. The reference may compute more than the program.
     fn branches(&mut self, op: OpId, maps: &mut [ValueMap]) -> Res<()> {
         let data = self.rw.module.ops[op].clone();
         let mut given = Vec::with_capacity(data.regions.len());
@@ -479,7 +484,7 @@ impl Unroll<'_, '_> {
             .module
             .tensor(value)
             .cloned()
-            .ok_or_else(|| self.refuse("something else than a tensor where lanes meet"))
+            .ok_or_else(|| self.refuse("a collective, branch or loop on a value that is not a tensor"))
     }
 
     fn emit(&mut self, kind: OpKind, operands: &[ValueId], ty: TypeId) -> ValueId {
@@ -492,7 +497,7 @@ impl Unroll<'_, '_> {
     }
 }
 
-/// Groups values by all of their block index but its last component, in the order of that component.
+/// Groups values by their block index without its last component, ordered by that component.
 fn grouped(values: BTreeMap<Vec<i64>, ValueId>) -> BTreeMap<Vec<i64>, Vec<ValueId>> {
     let mut groups = BTreeMap::<Vec<i64>, Vec<ValueId>>::new();
     for (mut place, value) in values {

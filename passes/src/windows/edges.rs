@@ -1,15 +1,15 @@
-//! What devices need of others' blocks, in runs of devices that need alike.
+//! Edges of an exchange, in runs of devices with equal needs.
 //!
-//! Most devices along a dimension do what their neighbours do, one place further on: a shift along 65,536 devices is a run of
-//! devices that keep what they have, one of devices that send their last element, and the ends. So an exchange is priced in
-//! the time of its runs, and only what is carried out lists devices.
+//! Most devices along a dimension do the same as their neighbours, shifted by one. For example, a shift along 65,536
+//! devices has one run of devices that keep elements, one of devices that send their last element, and the ends.
+//! Pricing takes time in the number of runs; only the emission of an exchange lists devices.
 
 use smallvec::SmallVec;
 
 use super::exchange::{Held, Span, Window};
 use super::rounds::MAX_ROUNDS;
 
-/// Edges that differ by one place: for each `i` below `count`, what device `receiver + i` needs of the block of device
+/// A run of edges. For each `i` below `count`, device `receiver + i` needs elements of the block of device
 /// `sender + i`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Edges {
@@ -18,33 +18,33 @@ pub(super) struct Edges {
     pub(super) count: u32,
     /// The index of the view.
     pub(super) view: u32,
-    /// How many elements each needs.
+    /// The number of elements of each edge.
     pub(super) length: i64,
-    /// Where in the first sender's block they begin.
+    /// The offset of the elements in the first sender's block.
     pub(super) from: i64,
-    /// How much further on they begin in the block of each sender after it.
+    /// The increase of that offset from one sender to the next.
     pub(super) step: i64,
-    /// Where in each receiver's window they belong.
+    /// The offset of the elements in each receiver's window.
     pub(super) to: i64,
 }
 
 impl Edges {
-    /// Whether each device needs this of its own block.
+    /// Whether each device needs elements of its own block.
     pub(super) fn is_own(&self) -> bool {
         self.sender == self.receiver
     }
 
-    /// How far the senders lie behind the receivers.
+    /// The sender's number minus the receiver's.
     pub(super) fn distance(&self) -> i64 {
         i64::from(self.sender) - i64::from(self.receiver)
     }
 
-    /// Where in the last sender's block the elements begin.
+    /// The offset of the elements in the last sender's block.
     pub(super) fn last_from(&self) -> i64 {
         self.from + self.step * i64::from(self.count.saturating_sub(1))
     }
 
-    /// The edges from number `first` on, `count` of them.
+    /// Returns `count` edges of the run from index `first`.
     pub(super) fn part(&self, first: u32, count: u32) -> Edges {
         Edges {
             sender: self.sender + first,
@@ -55,18 +55,18 @@ impl Edges {
         }
     }
 
-    /// One after the other.
+    /// Returns the edges one by one.
     pub(super) fn each(self) -> impl Iterator<Item = Edges> {
         (0..self.count).map(move |i| self.part(i, 1))
     }
 
-    /// Takes the edge that comes next, if `edge` is that.
+    /// Appends `edge` if it continues the run. Returns whether it does.
     pub(super) fn takes(&mut self, edge: &Edges) -> bool {
         let is_next = self.sender + self.count == edge.sender
             && self.receiver + self.count == edge.receiver
             && (self.view, self.length, self.to) == (edge.view, edge.length, edge.to);
         let step = edge.from - self.last_from();
-        // What senders have whole they cut one step further on; any other step joins two devices that merely differ.
+        // Devices slice a replicated dimension at increasing offsets. Any other step would join unrelated edges.
         let may_begin = self.count == 1 && self.is_own();
         if !is_next || step != self.step && !may_begin {
             return false;
@@ -77,12 +77,12 @@ impl Edges {
     }
 }
 
-/// Returns what each device needs of which block of a view, by first receiver; `None` if one needs more blocks than there are
-/// rounds, since it receives one slab in each. Takes `O(k log k)` steps for `k` devices, and `O(k)` where windows move as blocks
-/// do.
+/// Returns the edges of a view in runs, ordered by first receiver. Returns `None` if a device needs more blocks than
+/// there are rounds, since it receives one slab per round. Takes `O(k log k)` steps for `k` devices, and `O(k)` if
+/// windows move as blocks do.
 pub(super) fn edges(view: usize, held: &Held, window: &Window) -> Option<Vec<Edges>> {
     let mut all: Vec<Edges> = Vec::new();
-    // The runs that the device before is the last receiver of, by their numbers.
+    // The indices of runs whose last receiver is the preceding device.
     let mut open: SmallVec<[usize; 4]> = SmallVec::new();
     let mut first = 0;
     for (receiver, need) in window.needs.iter().enumerate() {
@@ -128,9 +128,9 @@ pub(super) fn edges(view: usize, held: &Held, window: &Window) -> Option<Vec<Edg
     Some(all)
 }
 
-/// Returns the first device whose span ends behind the beginning of `need`; most often the one that the device before begins with,
-/// `known`, or the next. The ends of spans never decrease, though spans may be empty where there are fewer elements than
-/// devices.
+/// Returns the first device whose span ends after the start of `need`. This is usually `known`, the first sender of
+/// the preceding receiver, or the next device. The ends of spans never decrease; spans may be empty if there are
+/// fewer elements than devices.
 fn first_sender(spans: &[Span], need: &Span, known: usize) -> usize {
     let is_first = |&at: &usize| {
         let is_behind = |at: usize| spans.get(at).is_none_or(|span| span.end > need.start);
@@ -140,14 +140,14 @@ fn first_sender(spans: &[Span], need: &Span, known: usize) -> usize {
     near.unwrap_or_else(|| spans.partition_point(|span| span.end <= need.start))
 }
 
-/// Calls `each` with the edges of one view, by receiver and then sender; `runs` are by first receiver. `None` as soon as a call
-/// returns that.
+/// Calls `each` with the edges of one view, by receiver and then sender. `runs` are ordered by first receiver. Stops
+/// with `None` if a call returns `None`.
 pub(super) fn in_order<'a>(
     runs: impl Iterator<Item = &'a Edges>,
     mut each: impl FnMut(&Edges) -> Option<()>,
 ) -> Option<()> {
     let mut runs = runs.peekable();
-    // What is left of the runs that have an edge to the next receiver, by sender: all move on by one.
+    // The rest of the runs that have an edge to the next receiver, by sender. All advance together.
     let mut active: SmallVec<[Edges; 4]> = SmallVec::new();
     while let Some(receiver) = active.first().or(runs.peek().copied()).map(|run| run.receiver) {
         let known = active.len();
@@ -200,7 +200,7 @@ mod tests {
         assert!(seen.windows(2).all(|pair| pair[0] < pair[1]), "{seen:?}");
     }
 
-    /// Compares the runs with what each pair of devices has in common.
+    /// Compares the runs with the overlap of each pair of devices.
     #[test]
     fn runs_list_what_any_two_devices_share() {
         let listed = |held: &Held, window: &Window| {

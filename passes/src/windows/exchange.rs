@@ -1,15 +1,17 @@
-//! Halo exchange: who sends what to whom, so that each device along a dimension has a window of it.
+//! Halo exchange: which device sends what to which other device, so that each device has a window of a sharded
+//! dimension.
 //!
-//! What a device needs of another's block is an *edge*. Edges in which no device sends or receives twice make a
-//! *round*: one collective-permute of slabs of one width. Edges of a device to itself are one more round, which sends
-//! nothing.
+//! * An *edge* is what a device needs of another device's block.
+//! * A *round* is a set of edges in which no device sends or receives twice: one collective-permute of slabs of one
+//!   width. Edges from a device to itself form another round, without communication.
+//! * A *view* places a tensor in the index space of the window. A tensor may have several: a roll has two views of
+//!   its operand, one on each side of the wrap-around. From a replicated view, each device takes its own elements.
 //!
-//! A tensor may be held in several *views*: a roll sees its operand twice, once before and once after the border. And what
-//! each device has whole it takes from itself. Edges of different views, and of different tensors, share a round where that
-//! sends less: each sender cuts its slab from the tensor that its receiver wants.
+//! Edges of different views and tensors share a round if that sends less. Each sender then cuts its slab from the
+//! tensor that its receiver needs.
 //!
-//! A device that takes no part in a round receives zeros, and slabs are as wide as the widest edge, so what a round
-//! brings is right only where the receiver [takes](Piece::takes) it. Elements that no block holds are the fill.
+//! A device that does not take part in a round receives zeros, and slabs are as wide as the widest edge. Therefore a
+//! slab is valid only where the receiver [takes](Piece::takes) it. Elements outside all blocks are the fill value.
 
 use std::ops::Range;
 
@@ -18,26 +20,26 @@ use super::piece::Piece;
 use super::rounds::{Round, Slab, rounds};
 use crate::cost;
 
-/// Consecutive global indices along one dimension, the end excluded.
+/// A half-open range of global indices along one dimension.
 pub(crate) type Span = Range<i64>;
 
-/// A view of a dimension of one tensor as the devices hold it.
+/// A view of a dimension of one tensor, as the devices hold it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Held {
     /// The index of the tensor among those of the exchange.
     pub(crate) source: usize,
     /// Size of each device's block.
     pub(crate) block: i64,
-    /// The index that the first element of each block has in this view.
+    /// The index of each block's first element in this view.
     pub(crate) origins: Vec<i64>,
-    /// What the blocks hold that counts; beginnings and ends never decrease, unless all devices hold all.
+    /// The valid elements of the blocks. Starts and ends never decrease, unless the view is replicated.
     pub(crate) spans: Vec<Span>,
-    /// Whether each device holds all.
+    /// Whether the dimension is replicated.
     pub(crate) is_whole: bool,
 }
 
 impl Held {
-    /// The blocks of a dimension of `size` of tensor `source` split `k` ways, of which the first element has index `first`.
+    /// A dimension of `size` of tensor `source`, sharded `k` ways. Its first element has index `first`.
     pub(crate) fn blocks(source: usize, size: i64, k: i64, first: i64) -> Held {
         let block = ceil_div(size, k);
         let at = |i: i64| first + (i * block).min(size);
@@ -50,7 +52,7 @@ impl Held {
         }
     }
 
-    /// A dimension of `size` of tensor `source` that each of `k` devices has whole; its first element has index `first`.
+    /// A dimension of `size` of tensor `source`, replicated on `k` devices. Its first element has index `first`.
     pub(crate) fn whole(source: usize, size: i64, k: i64, first: i64) -> Held {
         let all = |of: i64| (0..k).map(move |_| of);
         Held {
@@ -62,7 +64,7 @@ impl Held {
         }
     }
 
-    /// The view of which only `seen` counts.
+    /// Restricts the view to the elements in `seen`.
     pub(crate) fn only(mut self, seen: &Span) -> Held {
         for span in &mut self.spans {
             *span = span.start.clamp(seen.start, seen.end)..span.end.clamp(seen.start, seen.end);
@@ -76,45 +78,45 @@ impl Held {
 pub(crate) struct Window {
     /// Size of the window.
     pub(crate) size: i64,
-    /// The index of its first element, for each device.
+    /// The index of its first element on each device.
     pub(crate) origins: Vec<i64>,
-    /// The indices that must be right, for each device; within the window. Elsewhere it may hold anything.
+    /// The indices within the window that each device needs. Other elements may be anything.
     pub(crate) needs: Vec<Span>,
 }
 
-/// How the devices get their windows: rounds, and what fills the places that hold no element.
+/// An exchange: its rounds, and the filling of positions without an element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Exchange {
     /// Size of the window.
     pub(crate) size: i64,
-    /// The rounds. Of a [joined](Exchange::is_joined) exchange, in the order of the window.
+    /// The rounds. If the exchange is [joined](Exchange::is_joined), they are in the order of the window.
     pub(crate) pieces: Vec<Piece>,
-    /// Whether each slab begins at one place in all blocks, and at another in all windows, clear of the other slabs.
+    /// Whether all slabs are disjoint and have constant offsets: one in all blocks and one in all windows.
     pub(crate) is_joined: bool,
-    /// Whether some device needs elements before the first one that there is.
+    /// Whether some device needs elements before the first one.
     pub(crate) fills_before: bool,
-    /// Whether some device needs elements after the last one that there is.
+    /// Whether some device needs elements after the last one.
     pub(crate) fills_after: bool,
-    /// The elements that there are.
+    /// The range of existing elements.
     pub(crate) extent: Span,
-    /// The index of the window's first element, for each device.
+    /// The index of the window's first element on each device.
     pub(crate) origins: Vec<i64>,
 }
 
-/// What an exchange takes.
+/// The price of an exchange.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct ExchangePrice {
-    /// The bytes that a device sends.
+    /// The bytes sent per device.
     pub(crate) sent: f64,
-    /// What the exchange costs, in bytes that a device sends.
+    /// The cost, in bytes sent per device.
     pub(crate) cost: f64,
 }
 
-/// The edges of an exchange in rounds.
+/// The rounds of an exchange.
 struct Rounds {
-    /// What devices take from themselves, of each view that they do.
+    /// Edges from a device to itself, one round per view.
     own: Vec<Round>,
-    /// What is sent.
+    /// Edges between devices.
     sent: Vec<Round>,
 }
 
@@ -135,7 +137,8 @@ impl Rounds {
 }
 
 impl Exchange {
-    /// Returns what [`Exchange::new`] would take, without the tables of all devices; `None` where there is no such exchange.
+    /// Returns the price of [`Exchange::new`] without building its tables per device. Returns `None` if there is no
+    /// such exchange.
     pub(crate) fn price(views: &[Held], window: &Window, row_bytes: f64) -> Option<ExchangePrice> {
         let Rounds { own, sent } = Rounds::new(views, window, row_bytes)?;
         let mut price = ExchangePrice::default();
@@ -144,14 +147,13 @@ impl Exchange {
             price.sent += bytes;
             price.cost += cost::permute(bytes);
         }
-        // Each piece is put into the window by a pass over all of it.
+        // Each piece is inserted by a pass over the entire window.
         price.cost += cost::local_copy(window.size as f64 * row_bytes * (own.len() + sent.len()) as f64);
         Some(price)
     }
 
-    /// Plans how to get `window` from views whose spans together are consecutive. `row_bytes` is the size of what one index
-    /// stands for on a device. Returns `None` where a device would need more than [`MAX_ROUNDS`](super::rounds::MAX_ROUNDS)
-    /// rounds.
+    /// Plans the exchange that produces `window` from views with contiguous spans. `row_bytes` is the local size of
+    /// one index. Returns `None` if a device would need more than [`MAX_ROUNDS`](super::rounds::MAX_ROUNDS) rounds.
     pub(crate) fn new(views: &[Held], window: Window, row_bytes: f64) -> Option<Exchange> {
         let Rounds { own, sent } = Rounds::new(views, &window, row_bytes)?;
         let devices = window.origins.len();
@@ -164,7 +166,7 @@ impl Exchange {
             pieces.sort_by_key(Piece::place);
         }
         let spans = || views.iter().flat_map(|h| &h.spans).filter(|s| !s.is_empty());
-        // Views follow one another (those of a `concatenate`), so that what lies between the ends is all held by someone.
+        // The views of a `concatenate` are contiguous, so some device holds each element between the two ends.
         let extent = spans().map(|s| s.start).min().unwrap_or(0)..spans().map(|s| s.end).max().unwrap_or(0);
         let needs = || window.needs.iter().filter(|n| !n.is_empty());
         Some(Exchange {
@@ -179,8 +181,8 @@ impl Exchange {
     }
 }
 
-/// Whether the slabs lie side by side in every window, at places that are the same for all devices, so that the window is
-/// a concatenation.
+/// Whether the slabs are disjoint in every window, at offsets that are equal on all devices. The window is then a
+/// concatenation.
 fn is_joined(pieces: &[Piece], size: i64) -> bool {
     let mut spans = Vec::with_capacity(pieces.len());
     for piece in pieces {
@@ -210,10 +212,10 @@ mod tests {
         BTreeSet::from([index])
     }
 
-    /// The windows that devices end up with, each element being its indices, one in each view.
+    /// The resulting windows of the devices. Each element is the set of its indices, one per view.
     fn carried_out(exchange: &Exchange, sources: &[Held]) -> Vec<Vec<BTreeSet<i64>>> {
         let k = exchange.origins.len();
-        // Of a tensor that is seen twice, an element is what it is in the view that holds it.
+        // If a tensor has two views, an element belongs to the view that holds it.
         let tensors = sources.iter().map(|held| held.source + 1).max().unwrap_or(0);
         let mut blocks: Vec<Vec<Vec<BTreeSet<i64>>>> = vec![Vec::new(); tensors];
         for held in sources {
@@ -334,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_block_holds_is_filled() {
+    fn elements_outside_all_blocks_are_filled() {
         let exchange = check(&[Held::blocks(0, 0, 4, 0)], &moving(4, 0, 1, 1)).unwrap();
         assert!(exchange.pieces.is_empty() && exchange.fills_before);
     }
@@ -345,7 +347,7 @@ mod tests {
         assert_eq!(Exchange::new(&[Held::blocks(0, 64, 64, 0)], everything, 4.0), None);
     }
 
-    /// Numbers that look random.
+    /// Pseudorandom numbers.
     struct Numbers(u64);
 
     impl Numbers {
@@ -356,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn any_windows_hold_what_is_needed() {
+    fn random_windows_hold_the_needed_elements() {
         let mut numbers = Numbers(1);
         let mut done = 0;
         for _ in 0..20_000 {
@@ -367,7 +369,7 @@ mod tests {
                     let source = source as usize;
                     let size = numbers.below(20);
                     let held = match numbers.below(3) {
-                        // Blocks that hold as many elements as they like.
+                        // Blocks with arbitrary numbers of elements.
                         0 => {
                             let mut ends: Vec<i64> = (0..k - 1).map(|_| numbers.below(size + 1)).collect();
                             ends.push(size);
@@ -411,7 +413,7 @@ mod tests {
         assert!(done > 15_000, "{done}");
     }
 
-    /// Ranges of tensors side by side, and the window of each device that has a block of that.
+    /// Ranges of tensors side by side, and the window of each device that has a block of their concatenation.
     fn spliced(sizes: &[(i64, bool)], pieces: &[(usize, Span)], k: i64) -> (Vec<Held>, Window) {
         let mut end = 0;
         let mut views = Vec::new();
@@ -445,7 +447,7 @@ mod tests {
             for by in 1..k * block {
                 let exchange = roll(k * block, k, by);
                 let (blocks, rest) = (by / block, by % block);
-                // What is left of the block at hand is not sent.
+                // The rest of the device's own block is not sent.
                 let wanted: Vec<i64> = [(blocks, block - rest), ((blocks + 1) % k, rest)]
                     .into_iter()
                     .filter(|&(distance, width)| distance != 0 && width != 0)
@@ -473,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn what_each_device_has_whole_is_not_sent() {
+    fn replicated_tensors_are_not_sent() {
         let (views, window) = spliced(&[(8, true), (8, false)], &[(0, 0..8), (1, 0..8)], 4);
         // Device 2 has the first half of the second tensor, and device 3 the rest.
         assert_eq!(widths(&check(&views, &window).unwrap()), [2, 2]);
@@ -486,7 +488,7 @@ mod tests {
     }
 
     #[test]
-    fn any_splices_hold_what_is_needed() {
+    fn random_splices_hold_the_needed_elements() {
         let mut numbers = Numbers(2);
         let mut done = 0;
         for _ in 0..20_000 {

@@ -1,14 +1,13 @@
-//! Operations whose results along a dimension come from a *window* of their operands there: `slice`, `pad`,
-//! `concatenate`, `splice`, `reverse`, `reduce_window`, `select_and_scatter`, `convolution`.
+//! Windowed operations: a result's block along a dimension depends on a *window* of the operands there. These are
+//! `slice`, `pad`, `concatenate`, `splice`, `reverse`, `reduce_window`, `select_and_scatter` and `convolution`.
 //!
-//! Where such a dimension is split, the window of a device's block of the result crosses the borders of the operands'
-//! blocks: the *halo*. [`transfers`] says what the window of each device is; [`Exchange`] says who sends which part of its block
-//! to whom so that each device has its window. Planning asks what that [costs](Exchange::price), in time and memory of runs of
-//! devices that do alike; localizing carries it out.
-//! Planning gathers instead where that costs less or an exchange takes too many rounds.
+//! If such a dimension is sharded, the window of a device's result block crosses the boundaries of the operands'
+//! blocks: the *halo*. [`transfers`] computes each device's window. [`Exchange`] determines which device sends which
+//! part of its block to which other device. Planning asks for the [price](Exchange::price), whose computation takes
+//! time and memory in the number of runs of devices with equal behaviour. Planning gathers instead if that costs less
+//! or an exchange takes too many rounds. Localization emits the exchange.
 //!
-//! Everything here is arithmetic of numbers that are known at compile time: sizes, and for each of the `k` devices along
-//! the dimension where something begins.
+//! All numbers are known at compile time: sizes, and offsets for each of the `k` devices along the dimension.
 
 mod edges;
 mod exchange;
@@ -22,5 +21,5 @@ pub(crate) use transfer::{
     Along, Fill, Spread, Thin, Transfer, held_of_slice, is_windowed, scattered_from, takes_whole, transfers,
 };
 
-/// A number for each device along a dimension; `None` where any will do.
+/// A number for each device along a dimension; `None` if any number will do.
 pub(crate) type PerDevice = Vec<Option<i64>>;

@@ -1,4 +1,4 @@
-//! The slabs that are sent in one round, or kept.
+//! The slabs of one round.
 
 use smallvec::SmallVec;
 
@@ -7,20 +7,20 @@ use super::edges::Edges;
 use super::exchange::{Held, Span};
 use super::rounds::{Round, Slab};
 
-/// One round: the slab that each sender cuts from its blocks and each receiver takes into its window. What each device does is
-/// told in runs of devices, and listed where it is asked for.
+/// One round: the slab that each sender cuts from its block and each receiver takes into its window. Stored as runs
+/// of devices, and listed per device on demand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
-    /// Size of the slab.
+    /// The size of the slab.
     pub(crate) width: i64,
-    /// Where slabs are cut from, one entry for each tensor; each sender cuts from one of them.
+    /// Where slabs are cut, one entry per tensor. Each sender cuts from one tensor.
     pub(crate) cuts: SmallVec<[Cut; 1]>,
-    /// Whether slabs are sent; else each device takes from its own block.
+    /// Whether slabs are sent. Otherwise each device cuts from its own block.
     pub(crate) is_sent: bool,
     devices: usize,
-    /// Where slabs begin in all blocks, if that is one place.
+    /// The offset of slabs in all blocks, if it is the same.
     first: Option<i64>,
-    /// The edges, and the number of the cut that each run is of.
+    /// The runs of edges, each with the index of its cut.
     edges: Vec<(Edges, usize)>,
 }
 
@@ -29,26 +29,26 @@ pub(crate) struct Piece {
 pub(crate) struct Cut {
     /// The index of the tensor among those of the exchange.
     pub(crate) source: usize,
-    /// Size of what is cut: less than the slab, the rest of which is any, where blocks of the tensor are smaller.
+    /// The size of the cut. If the tensor's block is smaller than the slab, the rest of the slab is undefined.
     pub(crate) width: i64,
-    /// The last place in a block where a slab may begin.
+    /// The last offset in a block at which a slab may begin.
     last: i64,
 }
 
-/// What one device sends to another.
+/// The transfer from one device to another.
 struct Sent {
     sender: usize,
     receiver: usize,
     cut: usize,
-    /// Where in the sender's block the slab begins.
+    /// The offset of the slab in the sender's block.
     from: i64,
-    /// Where in the receiver's window the slab begins.
+    /// The offset of the slab in the receiver's window.
     to: i64,
     takes: Span,
 }
 
 impl Piece {
-    /// The round that carries these edges, of which each of the `devices` sends and receives one at most.
+    /// Creates the round with these edges. Each of the `devices` sends and receives at most one of them.
     pub(super) fn new(views: &[Held], round: Round, devices: usize, is_sent: bool) -> Piece {
         let slab = Slab::of(views, &round);
         let width = slab.width();
@@ -69,8 +69,8 @@ impl Piece {
     fn each(&self) -> impl Iterator<Item = Sent> {
         self.edges.iter().flat_map(move |&(run, cut)| {
             run.each().map(move |e| {
-                // A slab that would leave the block begins earlier: `dynamic_slice` would clamp its start there without a word,
-                // and the elements would come one by one too late.
+                // Move a slab that would leave the block to an earlier offset. Otherwise `dynamic_slice` would clamp
+                // its start silently, and the elements would be misplaced.
                 let from = self.first.unwrap_or(e.from.min(self.cuts[cut].last));
                 Sent {
                     sender: e.sender as usize,
@@ -84,7 +84,7 @@ impl Piece {
         })
     }
 
-    /// Senders and receivers; none where each device takes from its own block.
+    /// Pairs of sender and receiver; none if each device cuts from its own block.
     pub(crate) fn pairs(&self) -> impl Iterator<Item = (usize, usize)> {
         self.each().filter(|_| self.is_sent).map(|sent| (sent.sender, sent.receiver))
     }
@@ -98,7 +98,8 @@ impl Piece {
         self.edges.iter().map(|(run, _)| run.count as usize).sum()
     }
 
-    /// Where in its block a sender's slab of cut number `cut` begins; `None` for one that does not send of this tensor.
+    /// The offset of each sender's slab of this cut in its block; `None` for devices that do not send from its
+    /// tensor.
     pub(crate) fn from(&self, cut: usize) -> PerDevice {
         let mut from = vec![None; self.devices];
         for sent in self.each().filter(|sent| sent.cut == cut) {
@@ -107,7 +108,7 @@ impl Piece {
         from
     }
 
-    /// Returns 1 for devices that send of cut number `cut`, 0 for those that send of another.
+    /// Returns 1 for devices that send from this cut, 0 for those that send from another.
     pub(crate) fn sends(&self, cut: usize) -> PerDevice {
         let mut sends = vec![None; self.devices];
         for sent in self.each() {
@@ -116,7 +117,7 @@ impl Piece {
         sends
     }
 
-    /// Where in its window a receiver's slab begins; it may begin before, and end beyond.
+    /// The offset of each receiver's slab in its window. The slab may extend beyond the window on both sides.
     pub(crate) fn to(&self) -> PerDevice {
         let mut to = vec![None; self.devices];
         for sent in self.each() {
@@ -125,7 +126,7 @@ impl Piece {
         to
     }
 
-    /// The part of its window that a receiver takes from the slab; empty for others.
+    /// The range of its window that a receiver takes from the slab; empty for other devices.
     pub(crate) fn takes(&self) -> Vec<Span> {
         let mut takes = vec![0..0; self.devices];
         for sent in self.each() {
@@ -134,13 +135,14 @@ impl Piece {
         takes
     }
 
-    /// Whether every device takes all of its slab.
+    /// Whether every device takes its entire slab.
     pub(crate) fn is_taken_whole(&self) -> bool {
         self.num_edges() == self.devices
             && self.each().all(|sent| sent.takes == (sent.to..sent.to + self.width))
     }
 
-    /// Returns where in its window each receiver's slab begins, if that is one place, and one in all blocks of each tensor.
+    /// Returns the offset of the slab in all windows, if it is the same, and if all blocks of each tensor have one
+    /// offset too.
     pub(crate) fn place(&self) -> Option<i64> {
         let mut firsts: SmallVec<[Option<i64>; 1]> = SmallVec::from_elem(None, self.cuts.len());
         let mut place = None;

@@ -1,9 +1,9 @@
-//! The rounds of an exchange: which edges travel together in one collective-permute.
+//! Assignment of edges to rounds: the edges of one round share a collective-permute.
 //!
-//! Putting edges into rounds is an edge colouring of the bipartite graph of senders and receivers. By König's theorem its
-//! degree would do as the number of colours, but a round costs as much as its widest edge, so few rounds are not the aim.
+//! This is an edge colouring of the bipartite graph of senders and receivers. By König's theorem, as many colours as
+//! the maximum degree suffice. But a round costs as much as its widest edge, so the goal is not the fewest rounds.
 //!
-//! Ways are priced before their rounds are made, and none is looked at once one costs no more than any could.
+//! Candidates are priced before their rounds are built. The search stops at a candidate that reaches the lower bound.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use super::edges::{Edges, in_order};
 use super::exchange::Held;
 use crate::cost;
 
-/// More rounds than these are worse than gathering the whole dimension.
+/// The maximum number of rounds. Gathering the whole dimension is better than more rounds.
 pub(super) const MAX_ROUNDS: u32 = 16;
 
 /// Edges in which no device sends or receives twice.
@@ -24,10 +24,10 @@ pub(super) type Round = Vec<Edges>;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slab {
     longest: i64,
-    /// How much further on elements lie in the window than in the block, where that is one number.
+    /// The difference between an element's offsets in the window and in the block, if it is the same for all edges.
     shift: Option<i64>,
     is_one_shift: bool,
-    /// Where in blocks the edges begin and end.
+    /// The range of the edges in blocks.
     first: i64,
     end: i64,
     pub(super) least_block: i64,
@@ -66,9 +66,9 @@ impl Slab {
         self.least_block = self.least_block.min(views[run.view as usize].block);
     }
 
-    /// Returns where in all blocks slabs can be cut, and how much further on in all windows they belong. Some then send more
-    /// than is needed of them, but constant offsets become slices and a concatenation, where tables of offsets would need
-    /// dynamic slices and a mask.
+    /// Returns the common offset of slabs in all blocks, and the common shift to their offset in windows. Some
+    /// devices then send more than is needed. In exchange, slices and a concatenation with constant offsets replace
+    /// dynamic slices with tables of offsets and a mask.
     pub(super) fn one_place(&self) -> Option<(i64, i64)> {
         let shift = self.shift.filter(|_| self.is_one_shift && self.end <= self.least_block)?;
         Some((self.first, shift))
@@ -79,14 +79,14 @@ impl Slab {
     }
 }
 
-/// Rounds and what they cost.
+/// Rounds and their cost.
 struct Way {
     cost: f64,
     rounds: Vec<Round>,
 }
 
-/// Puts the edges of all views into rounds: those of each view for itself, or those of all together where that costs less.
-/// `None` where there would be too many.
+/// Assigns the edges of all views to rounds: each view separately, or all together if that costs less. Returns `None`
+/// if there would be too many rounds.
 pub(super) fn rounds(
     views: &[Held],
     edges: &[Vec<Edges>],
@@ -105,7 +105,7 @@ pub(super) fn rounds(
     exchange.cheapest(&seen, true, apart).map(|way| way.rounds)
 }
 
-/// What ways to put edges into rounds are priced by.
+/// The data by which candidates are priced.
 struct Pricing<'a> {
     views: &'a [Held],
     devices: usize,
@@ -113,9 +113,12 @@ struct Pricing<'a> {
 }
 
 impl Pricing<'_> {
-    /// Returns the way of least cost, the first of equals: the `known` one; one round per distance, whose slabs lie at one
-    /// place where windows move as blocks do, counted around the border where views may wrap; and first fit in two orders.
-    /// `edges` are those of each view.
+    /// Returns the cheapest candidate, the first one in a tie. `edges` are those of each view. The candidates are:
+    ///
+    /// * `known`;
+    /// * one round per distance, modulo the number of devices if views may wrap around; its slabs have one offset if
+    ///   windows move as blocks do;
+    /// * first fit, in two orders.
     fn cheapest(&self, edges: &[&[Edges]], may_wrap: bool, known: Option<Way>) -> Option<Way> {
         let least = self.least(edges);
         let mut best = known;
@@ -132,7 +135,7 @@ impl Pricing<'_> {
         let mut order: Vec<&Edges> = edges.iter().copied().flatten().collect();
         for is_longest_first in [false, true] {
             if is_longest_first {
-                // Wide edges together, so that rounds of narrow ones stay narrow.
+                // Group wide edges, so that rounds of narrow edges stay narrow.
                 order.sort_by_key(|run| Reverse(run.length));
             }
             let is_known = is_longest_first && edges.len() == 1 && is_one_length(&order);
@@ -169,8 +172,8 @@ impl Pricing<'_> {
         slabs.map(|slab| cost::permute(slab.width() as f64 * self.row_bytes)).sum()
     }
 
-    /// Returns what any rounds of these edges cost at least: a device that sends or receives several does so in as many rounds,
-    /// each as wide as the edge.
+    /// Returns a lower bound of the cost of these edges: a device that sends or receives several edges needs as many
+    /// rounds, each as wide as its edge.
     fn least(&self, edges: &[&[Edges]]) -> f64 {
         let most = |of: fn(&Edges) -> u32| {
             let mut ends: Vec<(u32, i64, i64)> = Vec::new();
@@ -190,8 +193,8 @@ impl Pricing<'_> {
         cost::permute(length as f64 * self.row_bytes) + (rounds - 1).max(0) as f64 * cost::START
     }
 
-    /// Puts the edges of each distance into one round. Of one view a distance is a bijection of senders and receivers; where
-    /// several views have edges of one sender and receiver, each of these takes a round of its own.
+    /// Assigns the edges of each distance to one round. In one view, a distance is a bijection of senders and
+    /// receivers. If several views have edges between the same devices, each of these edges gets its own round.
     fn by_distance(&self, edges: &[&[Edges]], may_wrap: bool) -> Option<Vec<Round>> {
         let mut rounds = BTreeMap::<(i64, u32), Round>::new();
         let mut met = FxHashMap::<i64, Met>::default();
@@ -213,8 +216,8 @@ impl Pricing<'_> {
         Some(rounds.into_values().collect())
     }
 
-    /// Puts each edge into the first round in which its sender and its receiver are free. Takes at most `2d - 1` rounds for
-    /// devices that send and receive at most `d` edges.
+    /// Assigns each edge to the first round in which its sender and its receiver are free. Takes at most `2d - 1`
+    /// rounds if devices send and receive at most `d` edges.
     fn first_fit(
         &self,
         order: &[&Edges],
@@ -227,7 +230,7 @@ impl Pricing<'_> {
             in_order(alike.iter().copied(), |edge| {
                 let (sends, receives) =
                     (&mut sends[edge.sender as usize], &mut receives[edge.receiver as usize]);
-                // Bit `r` is set where a device is busy in round `r`; there are as many as rounds.
+                // Bit `r` is set if a device is busy in round `r`. There are as many bits as rounds.
                 let round = (*sends | *receives).trailing_ones();
                 if round >= MAX_ROUNDS {
                     return None;
@@ -246,13 +249,13 @@ fn is_one_length(edges: &[&Edges]) -> bool {
     edges.windows(2).all(|pair| pair[0].length == pair[1].length)
 }
 
-/// How many edges there were so far of each sender to the receiver at one distance: of the senders from the key on, up to the
-/// first number and as many as the second.
+/// The number of edges at one distance so far, by sender: maps the first sender of a range to its end and that
+/// number.
 #[derive(Default)]
 struct Met(BTreeMap<u32, (u32, u32)>);
 
 impl Met {
-    /// Adds edges. Returns them in parts, with how many there were before.
+    /// Adds edges. Returns them in parts, each with the number of earlier edges.
     fn meet(&mut self, run: &Edges) -> Vec<(u32, Edges)> {
         let (start, end) = (run.sender, run.sender + run.count);
         self.split(start);
@@ -277,7 +280,7 @@ impl Met {
         met
     }
 
-    /// Cuts what is on both sides of a sender.
+    /// Splits the range that contains this sender.
     fn split(&mut self, at: u32) {
         if let Some((_, &mut (ref mut end, times))) = self.0.range_mut(..at).next_back()
             && *end > at
@@ -297,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn edges_that_were_met_are_told_how_often() {
+    fn edges_are_counted_by_sender() {
         let mut met = Met::default();
         let mut of = |edges: Edges| -> Vec<(u32, u32, u32)> {
             met.meet(&edges).into_iter().map(|(times, part)| (times, part.sender, part.count)).collect()

@@ -1,7 +1,7 @@
 //! The windows of its operands that each device needs for its block of an operation's result.
 //!
-//! An operation whose windows skip elements (a slice with a stride) thins out the blocks before anything is sent; one that
-//! puts elements between those of its operand (interior padding, dilation) spreads the window after it has come.
+//! An operation that skips elements (a strided slice) compacts the blocks before anything is sent. One that inserts
+//! elements (interior padding, dilation) expands the window after the exchange.
 
 use shardc_ir::{OpKind, SliceSpec, WindowSpec};
 use smallvec::{SmallVec, smallvec};
@@ -9,68 +9,68 @@ use smallvec::{SmallVec, smallvec};
 use super::PerDevice;
 use super::exchange::{Held, Span, Window, ceil_div};
 
-/// What stands at the places of a window that hold no element.
+/// The value of positions in a window that hold no element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fill {
-    /// Anything: nobody reads those places.
+    /// Undefined, because no operation reads it.
     Nothing,
     /// Zero.
     Zero,
-    /// This operand, a scalar.
+    /// This scalar operand.
     Operand(usize),
 }
 
-/// A strided slice of each block: only every `stride`th element counts.
+/// A strided slice of each block: only every `stride`th element is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Thin {
-    /// The distance of elements that count.
+    /// The distance between used elements.
     pub(crate) stride: i64,
-    /// How many of them a thinned block has.
+    /// The size of a compacted block.
     pub(crate) size: i64,
-    /// Where in each device's block the first of them is.
+    /// The offset of the first used element in each device's block.
     pub(crate) first: PerDevice,
 }
 
-/// A window with fill between its elements, as interior padding and dilation make it.
+/// A window with fill values between its elements, for interior padding and dilation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Spread {
-    /// The distance of elements.
+    /// The distance between elements.
     pub(crate) step: i64,
     /// The size of the spread window.
     pub(crate) size: i64,
-    /// Where in each device's spread window the first element is.
+    /// The offset of the first element in each device's expanded window.
     pub(crate) first: PerDevice,
 }
 
-/// One dimension of one operand (of several that follow one another, for `concatenate`) for the devices that split it.
+/// The exchange of one dimension of an operand (or of several consecutive ones, for `concatenate`), for its shards.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Transfer {
     /// The operands.
     pub(crate) operands: SmallVec<[usize; 2]>,
     /// The dimension.
     pub(crate) dim: usize,
-    /// The elements to keep of each block, before anything is sent.
+    /// The elements of each block to keep, before anything is sent.
     pub(crate) thin: Option<Thin>,
-    /// What the blocks hold after that: a view of each operand, or several.
+    /// The elements of the blocks after that: one or more views per operand.
     pub(crate) held: SmallVec<[Held; 2]>,
-    /// What each device needs of it.
+    /// The elements that each device needs.
     pub(crate) window: Window,
-    /// The fill to put between the elements of each window, after it has come.
+    /// The fill to insert between the elements of each window after the exchange.
     pub(crate) spread: Option<Spread>,
-    /// What stands where there is no element.
+    /// The value of positions without an element.
     pub(crate) fill: Fill,
 }
 
-/// What the devices split.
+/// The dimension that is sharded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Along {
-    /// This dimension of the result, and of the operands what it comes from.
+    /// This dimension of the result, and the corresponding dimensions of the operands.
     Result(usize),
-    /// This spatial dimension of a convolution's kernel, and of its input; each result is then a part of a sum.
+    /// This spatial dimension of a convolution's kernel and input. Each result is then a partial sum.
     Kernel(usize),
 }
 
-/// Whether dimension `dim` of the result comes from windows rather than from the same block of the operands.
+/// Whether dimension `dim` of the result is computed from windows instead of the same block of the operands.
 pub(crate) fn is_windowed(kind: &OpKind, operand: &[i64], dim: usize) -> bool {
     match kind {
         OpKind::Slice(spec) => {
@@ -91,13 +91,12 @@ pub(crate) fn is_windowed(kind: &OpKind, operand: &[i64], dim: usize) -> bool {
     }
 }
 
-/// Whether operands of the operation may be whole along the dimension of a window: each device takes from them what it needs,
-/// which is at hand.
+/// Whether operands may be replicated along the windowed dimension: each device then takes its elements locally.
 pub(crate) fn takes_whole(kind: &OpKind) -> bool {
     matches!(kind, OpKind::Concatenate { .. } | OpKind::Splice(_))
 }
 
-/// Whether each window along `dim` is one element and windows neither skip nor pad.
+/// Whether each window along `dim` is one element, without strides or padding.
 fn is_single_elements(spec: &WindowSpec, dim: usize) -> bool {
     let one = |list: &[i64]| list.get(dim).is_none_or(|&n| n == 1);
     one(&spec.dimensions)
@@ -106,9 +105,9 @@ fn is_single_elements(spec: &WindowSpec, dim: usize) -> bool {
         && spec.padding.get(dim).is_none_or(|&p| p == (0, 0))
 }
 
-/// Returns the windows that are needed to split the operation `k` ways; shapes are global. `None` where the dimension
-/// [is not windowed](is_windowed), or empty, or cannot be split so. `is_whole` says of an operand of an operation that
-/// [may take it whole](takes_whole) whether each device has it so along the dimension.
+/// Returns the windows needed to shard the operation `k` ways; shapes are global. Returns `None` if the dimension
+/// [is not windowed](is_windowed) or empty, or cannot be sharded this way. For operations that
+/// [accept replicated operands](takes_whole), `is_whole` tells whether an operand is replicated along the dimension.
 pub(crate) fn transfers(
     kind: &OpKind,
     operands: &[&[i64]],
@@ -123,7 +122,7 @@ pub(crate) fn transfers(
     }
 }
 
-/// Each device has a block of result dimension `dim`, and needs the window of each operand that this is computed from.
+/// Shards result dimension `dim`: each device needs the window of each operand from which its block is computed.
 fn along_result(
     kind: &OpKind,
     operands: &[&[i64]],
@@ -143,7 +142,7 @@ fn along_result(
             let (start, stride) = (spec.start[dim], spec.stride[dim]);
             let held = Held::blocks(0, *input.get(dim)?, k, 0);
             let window = blocks.windows(1, 0, 1);
-            // From here on the elements that count are all there are: only those are sent.
+            // After compaction, only the used elements exist and are sent.
             let mut transfer = Transfer::plain(0, dim, held, window, Fill::Nothing);
             transfer.thin_out(start, stride, made);
             Some(smallvec![transfer])
@@ -152,23 +151,23 @@ fn along_result(
             let held = Held::blocks(0, *input.get(dim)?, k, 0);
             let window = blocks.windows(1, spec.low[dim], 1);
             let mut transfer = Transfer::plain(0, dim, held, window, Fill::Operand(1));
-            // The program says how much, and may say `i64::MAX`.
+            // The amount is arbitrary, possibly `i64::MAX`.
             transfer.spread_out(spec.interior[dim].checked_add(1)?);
             Some(smallvec![transfer])
         }
-        // Operands follow one another in one space of indices, so that one window may take from several of them.
+        // The operands are consecutive in one index space, so a window may span several of them.
         OpKind::Concatenate { .. } => {
             let pieces = operands.iter().enumerate().map(|(i, shape)| Some((i, 0..*shape.get(dim)?)));
             Some(smallvec![Transfer::joined(operands, pieces, is_whole, dim, k, blocks.windows(1, 0, 1))?])
         }
-        // Several views of one operand where it is taken from in several places.
+        // An operand that is used in several places has several views.
         OpKind::Splice(spec) => {
             let pieces = spec.pieces.iter().map(|p| Some((p.operand as usize, p.start..p.limit)));
             Some(smallvec![Transfer::joined(operands, pieces, is_whole, dim, k, blocks.windows(1, 0, 1))?])
         }
         OpKind::Reverse { .. } => {
-            // Blocks are cut from the front, so that with padding the mirror image of a block is no block. Each device
-            // reverses its window after that.
+            // Blocks start from the front, so the mirror image of a padded sharding is not aligned with blocks. Each
+            // device reverses its window after the exchange.
             let origins: Vec<i64> = (0..k).map(|i| made - (i + 1) * blocks.block).collect();
             let needs = origins.iter().map(|&o| o.max(0)..(o + blocks.block).max(0)).collect();
             let window = Window { size: blocks.block, origins, needs };
@@ -179,7 +178,7 @@ fn along_result(
             let at = |list: &[i64]| list.get(dim).copied().unwrap_or(1);
             let low = spec.padding.get(dim).map_or(0, |p| p.0);
             let reach = reach(at(&spec.dimensions), at(&spec.window_dilations))?;
-            // A variadic `reduce_window` has one initial value for each input, after them.
+            // A variadic `reduce_window` has one initial value per input, after the inputs.
             let inputs = operands.len() / 2;
             let mut all = SmallVec::new();
             for (i, shape) in operands.iter().enumerate().take(inputs) {
@@ -219,8 +218,9 @@ fn along_result(
     }
 }
 
-/// Each device has a block of the kernel, and needs what that meets in all windows; what it computes is a part of a sum.
-/// Only even blocks: padding of the kernel would meet elements, and zero times infinity is not zero.
+/// Shards the kernel: each device needs the elements that its block of the kernel meets in all windows, and computes
+/// a partial sum. Blocks must be even: padding of the kernel would be multiplied by elements, and zero times infinity
+/// is NaN.
 fn along_kernel(
     kind: &OpKind,
     operands: &[&[i64]],
@@ -238,11 +238,11 @@ fn along_kernel(
         return None;
     }
     let low = spec.padding.get(i).map_or(0, |p| p.0);
-    // Seen from the kernel, strides and dilations change parts: tap `t` meets elements `t * dilation + r * stride`.
+    // From the kernel's side, strides and dilations swap roles: tap `t` meets elements `t * dilation + r * stride`.
     let reach = (windows - 1) * at(&spec.strides) + 1;
     let mut window = Blocks { size, k, block: size / k }.windows(at(&spec.rhs_dilation), low, reach);
     if spec.reversal.get(i) == Some(&true) {
-        // Each device reverses its block of the kernel; the last block of all meets what the first would.
+        // Each device reverses its block of the kernel; the last block then meets the elements of the first one.
         window.origins.reverse();
         window.needs.reverse();
     }
@@ -252,8 +252,8 @@ fn along_kernel(
     Some(smallvec![transfer])
 }
 
-/// Returns where in its part of a `select_and_scatter` along `dim` each device's block of the result begins, once its
-/// operands are windows: a device does all windows that touch its block, and these reach beyond it.
+/// Returns the offset of each device's result block in the local result of a windowed `select_and_scatter` along
+/// `dim`. A device processes all windows that touch its block, and these extend beyond it.
 pub(crate) fn scattered_from(kind: &OpKind, operand: &[i64], dim: usize, k: i64) -> Option<PerDevice> {
     let OpKind::SelectAndScatter(spec) = kind else { return None };
     let scatter = Scatter::new(spec, operand, dim, k)?;
@@ -267,17 +267,17 @@ pub(crate) fn scattered_from(kind: &OpKind, operand: &[i64], dim: usize, k: i64)
     )
 }
 
-/// A `select_and_scatter` along one dimension without padding. A device's windows are those that touch its block.
+/// A `select_and_scatter` along one dimension without padding. A device processes the windows that touch its block.
 struct Scatter {
     size: i64,
     block: i64,
     window: i64,
     stride: i64,
-    /// The first window of each device; there are none before zero.
+    /// The first window of each device. Negative windows do not exist.
     first: Vec<i64>,
-    /// How many windows a device does.
+    /// The number of windows per device.
     count: i64,
-    /// How many elements it looks at.
+    /// The number of elements per device.
     reach: i64,
 }
 
@@ -291,10 +291,10 @@ impl Scatter {
             return None;
         }
         let block = ceil_div(size, k);
-        // Where there are elements between windows, the block may begin with some.
+        // If there are gaps between windows, the block may start in one.
         let first_of = |begin: i64| ceil_div(begin - (window - 1), stride).min(begin.div_euclid(stride));
         let first: Vec<i64> = (0..k).map(|i| first_of(i * block)).collect();
-        // All devices run one program, hence windows of one size: the most that any of them needs.
+        // All devices run the same program, so all windows have the size of the largest one.
         let reach = first.iter().zip(1..).map(|(&first, i)| {
             let end = i * block;
             let last = (end - 1).div_euclid(stride);
@@ -305,13 +305,13 @@ impl Scatter {
         Some(Scatter { size, block, window, stride, first, count, reach })
     }
 
-    /// The last window that touches each device's block and one more; `None` where it has no elements.
+    /// One past the last window that touches a device's block; `None` if the block is empty.
     fn end(&self, i: i64) -> Option<i64> {
         let end = ((i + 1) * self.block).min(self.size);
         (end > i * self.block).then(|| (end - 1).div_euclid(self.stride) + 1)
     }
 
-    /// Returns the window of the operand: what those windows look at that exist in the whole program.
+    /// Returns the window of the operand: the elements of those windows that exist in the global program.
     fn operand(&self, windows: i64) -> Window {
         let origins: Vec<i64> = self.first.iter().map(|&first| first * self.stride).collect();
         let needs = self.first.iter().zip(0..).zip(&origins).map(|((&first, i), &origin)| {
@@ -325,7 +325,7 @@ impl Scatter {
         Window { size: self.reach, needs: needs.collect(), origins }
     }
 
-    /// Returns the window of the source: one element per window, zero for those that do not exist.
+    /// Returns the window of the source: one element per window, zero for windows that do not exist.
     fn source(&self) -> Window {
         let needs =
             self.first.iter().zip(0..).map(|(&first, i)| first..self.end(i).unwrap_or(first).max(first));
@@ -333,12 +333,12 @@ impl Scatter {
     }
 }
 
-/// Returns how many elements a window spans, dilation included; `None` where it is empty.
+/// Returns the number of elements that a dilated window spans. Returns `None` if it is empty.
 fn reach(size: i64, dilation: i64) -> Option<i64> {
     (size > 0 && dilation > 0).then(|| (size - 1) * dilation + 1)
 }
 
-/// The blocks of a dimension of `size` elements of the result, split `k` ways.
+/// The blocks of a result dimension of `size` elements, sharded `k` ways.
 struct Blocks {
     size: i64,
     k: i64,
@@ -346,11 +346,11 @@ struct Blocks {
 }
 
 impl Blocks {
-    /// Returns the window of each block, where element `r` of the result needs `reach` elements from `r * stride - low` on.
+    /// Returns the window of each block, if element `r` of the result needs `reach` elements from `r * stride - low`.
     fn windows(&self, stride: i64, low: i64, reach: i64) -> Window {
         let origins: Vec<i64> = (0..self.k).map(|i| i * self.block * stride - low).collect();
         let needs = (0..self.k).zip(&origins).map(|(i, &origin)| {
-            // The last blocks may be short or empty; what they need is no reason to send anything.
+            // The last blocks may be short or empty, and must not cause elements to be sent.
             let results = (self.size - i * self.block).clamp(0, self.block);
             if results == 0 { origin..origin } else { origin..origin + (results - 1) * stride + reach }
         });
@@ -358,7 +358,7 @@ impl Blocks {
     }
 }
 
-/// Returns what blocks hold of the elements `start + r * stride`, for `r` below `count`, and which of them each holds.
+/// Returns which of the elements `start + r * stride`, for `r` below `count`, each block holds, and where.
 fn thinned(held: &Held, start: i64, stride: i64, count: i64) -> (Thin, Vec<Span>) {
     let rank = |index: i64| ceil_div(index - start, stride).clamp(0, count);
     let spans: Vec<Span> = held.spans.iter().map(|s| rank(s.start)..rank(s.end)).collect();
@@ -371,8 +371,8 @@ fn thinned(held: &Held, start: i64, stride: i64, count: i64) -> (Thin, Vec<Span>
     (Thin { stride, size, first }, spans)
 }
 
-/// Returns where in its block each of `k` devices has elements of a slice along `dim` of an operand of `size`, and which elements of
-/// the result these are.
+/// Returns which elements of a slice along `dim` of an operand of `size` each of `k` devices holds, and their offsets
+/// in its block.
 pub(crate) fn held_of_slice(spec: &SliceSpec, size: i64, dim: usize, k: i64) -> (Thin, Vec<Span>) {
     let (start, limit, stride) = (spec.start[dim], spec.limit[dim], spec.stride[dim]);
     thinned(&Held::blocks(0, size, k, 0), start, stride, ceil_div(limit - start, stride).max(0))
@@ -384,7 +384,8 @@ impl Transfer {
         Transfer { operands, dim, thin: None, held, window, spread: None, fill }
     }
 
-    /// Returns the window of pieces side by side, each a range of one operand along `dim`; `None` where there is no such operand.
+    /// Returns the window of consecutive pieces, each a range of one operand along `dim`. Returns `None` if an
+    /// operand does not exist.
     fn joined(
         operands: &[&[i64]],
         pieces: impl Iterator<Item = Option<(usize, Span)>>,
@@ -407,11 +408,12 @@ impl Transfer {
         Some(Transfer { operands, dim, thin: None, held, window, spread: None, fill: Fill::Nothing })
     }
 
-    /// Makes the window one of elements `start + r * stride`, for `r` below `count`, and the blocks hold these alone.
+    /// Restricts the blocks to the elements `start + r * stride`, for `r` below `count`, to which the window then
+    /// refers.
     fn thin_out(&mut self, start: i64, stride: i64, count: i64) {
         let [held] = self.held.as_mut_slice() else { return };
         if stride == 1 {
-            // Nothing is skipped: elements keep their places, and the window moves instead.
+            // With stride 1, elements keep their positions, and the window moves instead.
             for at in self.window.origins.iter_mut() {
                 *at += start;
             }
@@ -426,14 +428,15 @@ impl Transfer {
         self.thin = Some(thin);
     }
 
-    /// Makes the window one of a tensor with `step - 1` elements between each two of the operand's.
+    /// Converts the window to one of a tensor with `step - 1` elements inserted between adjacent elements of the
+    /// operand.
     fn spread_out(&mut self, step: i64) {
         if step <= 1 {
             return;
         }
         let spread = &self.window;
-        // Only positions that are multiples of `step` are elements. The window may begin between two of them, which is
-        // what `first` remembers.
+        // Only multiples of `step` are elements. The window may begin between two of them, at the distance `first`
+        // before an element.
         let origins: Vec<i64> = spread.origins.iter().map(|&o| ceil_div(o, step)).collect();
         let needs = spread
             .needs
@@ -550,7 +553,7 @@ mod tests {
                         assert!(window_span.end <= operand.needs[i].end, "{case:?}");
                     }
                 }
-                // Other windows that the device does must not reach its block, or scatter zeros.
+                // Other windows that the device processes must not touch its block, or scatter zeros.
                 let all = source.origins[i]..source.origins[i] + source.size;
                 for r in all.filter(|_| !own.is_empty()).filter(|r| !source.needs[i].contains(r)) {
                     assert!(

@@ -22,7 +22,7 @@ sdy.mesh @mesh = <["x"=4, "y"=2]> {stablehlo.mesh = {axes = [{name = "x", size =
 // MORE-NOT: stablehlo.mesh
 // SPEC: func.func @main(%arg0: tensor<4x3xf32>, %arg1: tensor<2xf32>)
 // LACKS: error[SH0337]: the mesh x=4 lacks axis 'y' of the module's mesh @mesh
-// LACKS: = help: add y=1 to split nothing along it
+// LACKS: = help: add y=1 to shard nothing along it
 func.func @main(%a: tensor<12x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}, %b: tensor<4xf32>) -> tensor<12x6xf32> {
   %0 = stablehlo.tanh %a : tensor<12x6xf32>
   return %0 : tensor<12x6xf32>

@@ -1,8 +1,8 @@
 // A part of an axis is one of its size; where there are several meshes, one cannot take the place of all.
 // RUN: not shardc partition %s -o - --mesh x=8 2>&1 | FileCheck %s
 
-// CHECK: error[SH0337]: the program splits by x:(1)2, a part of an axis of size 4; it would be one of size 8
-// CHECK: = help: leave the size of this axis as it is
+// CHECK: error[SH0337]: the program shards by x:(1)2, a sub-axis of an axis of size 4; the new mesh has size 8
+// CHECK: = help: keep the size of this axis
 sdy.mesh @mesh = <["x"=4]>
 func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x":(1)2}]>}) -> tensor<8xf32> {
   return %a : tensor<8xf32>

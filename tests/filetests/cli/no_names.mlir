@@ -3,7 +3,7 @@
 // RUN: not shardc grad %s --wrt params 2>&1 | FileCheck %s
 
 // CHECK: error[SH0333]: no argument {{.*}}is named
-// CHECK: by position they are arg0{{.*}}; the arguments of the program have no names; JAX writes them with `jax.jit(f).lower(...).as_text(debug_info=True)`
+// CHECK: their positional names are arg0{{.*}}; the arguments of the program have no names; JAX writes them with `jax.jit(f).lower(...).as_text(debug_info=True)`
 func.func @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {
   return %arg0 : tensor<4xf32>
 }

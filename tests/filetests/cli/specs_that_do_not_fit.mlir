@@ -12,12 +12,12 @@
 // AXIS: ::: {{.*}}specs_that_do_not_fit.mlir:
 // AXIS: func.func @main(%x:
 // AXIS: = help: did you mean data? its axes are data, model
-// RANK: error[SH0334]: argument 0 has type tensor<32x64xf32>, of rank 2, but its specification has 1 dimensions
-// RANK: = help: write one item per dimension, '-' for one not split
+// RANK: error[SH0334]: argument 0 has type tensor<32x64xf32>, of rank 2, but its partition spec has 1 dimensions
+// RANK: = help: write one item per dimension, '-' for one that is not sharded
 // ARG: error[SH0333]: the entry function has no argument 7
 // ARG: = help: it has 2 arguments, counted from 0
 // NAME: error[SH0333]: no argument or result is named 'weights'
-// NAME: = help: by position they are arg0 to arg1 and res0
+// NAME: = help: their positional names are arg0 to arg1 and res0
 // TWICE: error[SH0336]: axis 'data' is used twice for argument 0
 func.func @main(%x: tensor<32x64xf32>, %w: tensor<64x16xf32>) -> tensor<32x16xf32> {
   %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<32x64xf32>, tensor<64x16xf32>) -> tensor<32x16xf32>

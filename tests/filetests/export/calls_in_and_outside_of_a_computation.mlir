@@ -2,7 +2,7 @@
 // RUN: not shardc opt %s --passes export-gspmd 2>&1 | FileCheck %s
 // RUN: shardc opt %s --passes inline,export-gspmd | FileCheck %s --check-prefix=INLINED
 
-// CHECK: error[SH0345]: @f is called where other axes are manual than around another call of it
+// CHECK: error[SH0345]: calls of @f have different manual axes
 // CHECK: help: inline the calls first
 // INLINED: last_tile_dims={manual
 // INLINED: last_tile_dim_replicate

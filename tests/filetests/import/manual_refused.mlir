@@ -8,7 +8,7 @@
 // RUN: not shardc opt %t/order.mlir --passes import-gspmd 2>&1 | FileCheck %s --check-prefix=ORDER
 
 //--- cycle.mlir
-// CYCLE: error[SH0345]: a part of the program that is local to devices needs a whole value that is made of its own results
+// CYCLE: error[SH0345]: a device-local part of the program depends on a global value that is computed from its own results
 func.func @main(%a: tensor<8xf32> {mhlo.sharding = "{devices=[4]<=[4]}"}) -> tensor<8xf32> {
   %0 = stablehlo.custom_call @SPMDFullToShardShape(%a) {mhlo.sharding = "{manual}"} : (tensor<8xf32>) -> tensor<2xf32>
   %1 = stablehlo.custom_call @SPMDShardToFullShape(%0) {mhlo.sharding = "{devices=[4]<=[4]}"} : (tensor<2xf32>) -> tensor<8xf32>
@@ -20,7 +20,7 @@ func.func @main(%a: tensor<8xf32> {mhlo.sharding = "{devices=[4]<=[4]}"}) -> ten
 }
 //--- leaves.mlir
 // LEAVES: error[SH0345]: a value that is local to each device leaves its region
-// LEAVES: help: what is local can be told from the rest only where both borders are in one region
+// LEAVES: help: @SPMDFullToShardShape and @SPMDShardToFullShape must be in one region
 func.func @main(%a: tensor<8xf32> {mhlo.sharding = "{devices=[4]<=[4]}"}) -> tensor<8xf32> {
   %0 = call @enter(%a) : (tensor<8xf32>) -> tensor<2xf32>
   %1 = stablehlo.custom_call @SPMDShardToFullShape(%0) {mhlo.sharding = "{devices=[4]<=[4]}"} : (tensor<2xf32>) -> tensor<8xf32>
@@ -31,15 +31,15 @@ func.func private @enter(%a: tensor<8xf32> {mhlo.sharding = "{devices=[4]<=[4]}"
   return %0 : tensor<2xf32>
 }
 //--- unsaid.mlir
-// UNSAID: error[SH0345]: it is not said how tensor<8xf32> is split into tensor<2xf32>
-// UNSAID: help: constrain the value before it enters: custom_call @Sharding
+// UNSAID: error[SH0345]: no sharding says how tensor<8xf32> is split into tensor<2xf32>
+// UNSAID: help: constrain the value by custom_call @Sharding before it enters
 func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
   %0 = stablehlo.custom_call @SPMDFullToShardShape(%a) {mhlo.sharding = "{manual}"} : (tensor<8xf32>) -> tensor<2xf32>
   %1 = stablehlo.custom_call @SPMDShardToFullShape(%0) {mhlo.sharding = "{devices=[4]<=[4]}"} : (tensor<2xf32>) -> tensor<8xf32>
   return %1 : tensor<8xf32>
 }
 //--- shape.mlir
-// SHAPE: error[SH0346]: tensor<8xf32> split as [{"axis_0"}] is tensor<2xf32> on each device, not tensor<4xf32>
+// SHAPE: error[SH0346]: tensor<8xf32> sharded as [{"axis_0"}] is tensor<2xf32> on each device, not tensor<4xf32>
 func.func @main(%a: tensor<8xf32> {mhlo.sharding = "{devices=[4]<=[4]}"}) -> tensor<8xf32> {
   %0 = stablehlo.custom_call @SPMDFullToShardShape(%a) {mhlo.sharding = "{manual}"} : (tensor<8xf32>) -> tensor<4xf32>
   %1 = stablehlo.custom_call @SPMDShardToFullShape(%0) {mhlo.sharding = "{devices=[4]<=[4]}"} : (tensor<4xf32>) -> tensor<8xf32>
@@ -51,7 +51,7 @@ func.func @main(%a: tensor<8xf32> {mhlo.sharding = "{manual}"}) -> tensor<8xf32>
   return %a : tensor<8xf32>
 }
 //--- order.mlir
-// ORDER: error[SH0345]: in [{"axis_0", "axis_1"}] an axis that is not manual comes before one that is
+// ORDER: error[SH0345]: in [{"axis_0", "axis_1"}] an axis that is not manual precedes a manual one
 func.func @main(%a: tensor<8xf32> {mhlo.sharding = "{devices=[4]<=[4]}"}) -> tensor<8xf32> {
   %0 = stablehlo.custom_call @SPMDFullToShardShape(%a) {mhlo.sharding = "{devices=[1,2,2]<=[2,2]T(1,0) last_tile_dims={manual, replicated}}"} : (tensor<8xf32>) -> tensor<4xf32>
   %1 = stablehlo.custom_call @SPMDShardToFullShape(%0) {mhlo.sharding = "{devices=[4]<=[4]}"} : (tensor<4xf32>) -> tensor<8xf32>

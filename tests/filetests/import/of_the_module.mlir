@@ -7,7 +7,7 @@
 // CHECK: %arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"axis_0"}]>}
 // CHECK-SAME: %arg1: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}]>}
 // CHECK-SAME: -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"axis_0"}]>})
-// WARNING: warning[SH0349]: the program asks for XLA's automatic sharding; only its annotations are read
+// WARNING: warning[SH0349]: the program requests XLA's automatic sharding, which is not supported; only its annotations are used
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.use_auto_spmd_partitioning = true,
                    mhlo.spmd_parameters_shardings = ["{devices=[4]<=[4]}", "{replicated}"],
                    mhlo.spmd_output_sharding = "{{devices=[4]<=[4]}}"} {

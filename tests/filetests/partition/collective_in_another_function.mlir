@@ -2,8 +2,8 @@
 // program's own.
 // RUN: not shardc partition %s -o %t.mlir 2>&1 | FileCheck %s
 
-// CHECK: error[SH0304]: stablehlo.all_reduce has a channel or global ids, where devices are replicas, in @other, which stays as it is
-// CHECK: help: only @main and what it calls is partitioned: call the function, or take it out
+// CHECK: error[SH0304]: stablehlo.all_reduce has a channel or global ids, but devices are replicas, in @other, which is not partitioned
+// CHECK: help: only @main and its callees are partitioned: call the function, or remove it
 // CHECK-NOT: bug in shardc
 sdy.mesh @mesh = <["x"=2]>
 func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {

@@ -2,9 +2,9 @@
 // RUN: not shardc partition %s -o %t.mlir 2>&1 | FileCheck %s
 // RUN: not shardc partition %s -o %t.mlir --spmd-mode partition 2>&1 | FileCheck %s
 
-// CHECK: error[SH0326]: devices 0 and 2 meet in this stablehlo.all_reduce, but what decides whether they come to it can differ between them
+// CHECK: error[SH0326]: devices 0 and 2 take part in this stablehlo.all_reduce, but the condition on which they execute it may differ between them
 // CHECK: devices_that_wait.mlir:[[# @LINE + 11]]:
-// CHECK: help: decide by a value that is the same on all devices of the group
+// CHECK: help: make the condition depend on a value that is equal on all devices of the group
 // CHECK-NOT: SH0462
 // CHECK-NOT: bug in shardc
 sdy.mesh @mesh = <["a"=4]>

@@ -1,7 +1,7 @@
 // A number is converted to a truth value as `!= 0`: device 2 goes where device 0 does not, and would wait for it forever.
 // RUN: not shardc partition %s -o %t.mlir 2>&1 | FileCheck %s
 
-// CHECK: error[SH0326]: devices 0 and 2 meet in this stablehlo.all_reduce, but what decides whether they come to it can differ between them
+// CHECK: error[SH0326]: devices 0 and 2 take part in this stablehlo.all_reduce, but the condition on which they execute it may differ between them
 sdy.mesh @mesh = <["a"=4]>
 func.func @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}]>}) -> tensor<8xf32> {
   %r = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"a"}]>] out_shardings=[<@mesh, [{"a"}]>] manual_axes={"a"} (%y: tensor<2xf32>) {

@@ -1,8 +1,8 @@
-//! Expressions of symbolic dimensions, as JAX prints them: `2*b`, `b + 1`, `floordiv(b, 2)`.
+//! Expressions of symbolic dimensions in JAX's syntax: `2*b`, `b + 1`, `floordiv(b, 2)`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The deepest nesting that is read.
+/// The maximum nesting depth.
 const MAX_DEPTH: u32 = 64;
 
 /// The size of a dimension in terms of dimension variables.
@@ -38,7 +38,7 @@ pub enum Function {
 }
 
 impl Expression {
-    /// Reads an expression; `None` for other text.
+    /// Parses an expression. Returns `None` for any other text.
     #[must_use]
     pub fn parse(text: &str) -> Option<Expression> {
         let mut reader = Reader { rest: text.trim_start(), depth: 0 };
@@ -46,7 +46,7 @@ impl Expression {
         reader.rest.is_empty().then_some(expression)
     }
 
-    /// Returns the value; `None` where a variable has no size, or the arithmetic overflows or divides by zero.
+    /// Returns the value. Returns `None` if a variable has no size, or the arithmetic overflows or divides by zero.
     #[must_use]
     pub fn evaluate(&self, sizes: &BTreeMap<String, i64>) -> Option<i64> {
         let (function, arguments) = match self {
@@ -68,7 +68,7 @@ impl Expression {
         })
     }
 
-    /// Adds the names of the variables.
+    /// Adds the names of the variables to `names`.
     pub fn variables(&self, names: &mut BTreeSet<String>) {
         match self {
             Expression::Number(_) => {}
@@ -81,8 +81,8 @@ impl Expression {
         }
     }
 
-    /// Solves for the one variable that has no size, given the value; returns its name and size. `None` where several have
-    /// none, or the expression is not linear in it.
+    /// Solves for the only variable without a size, given the expression's value, and returns its name and size.
+    /// Returns `None` if several variables have no size, or the expression is not linear in this one.
     #[must_use]
     pub fn solve(&self, value: i64, sizes: &BTreeMap<String, i64>) -> Option<(String, i64)> {
         let mut names = BTreeSet::new();
@@ -106,7 +106,7 @@ fn modulo(a: i64, b: i64) -> Option<i64> {
     Some(if rest != 0 && (rest < 0) != (b < 0) { rest + b } else { rest })
 }
 
-/// A recursive-descent reader.
+/// A recursive-descent parser.
 struct Reader<'a> {
     rest: &'a str,
     depth: u32,

@@ -1,4 +1,4 @@
-//! Sizes that users give to symbolic dimensions: `b=64` for a dimension variable, `x.0=64` for dimension 0 of an argument.
+//! User-given sizes of symbolic dimensions: `b=64` for a dimension variable, `x.0=64` for dimension 0 of an argument.
 
 mod expression;
 
@@ -11,13 +11,13 @@ pub use self::expression::{Expression, Function};
 /// The size of a symbolic dimension.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DimSize {
-    /// A dimension variable, or an argument and the number of one of its dimensions: `b`, `arg1.0`, `params['w'].0`.
+    /// A dimension variable, or an argument and a dimension number: `b`, `arg1.0`, `params['w'].0`.
     pub target: String,
     /// Number of elements.
     pub size: i64,
 }
 
-/// Why the size of a dimension cannot be read.
+/// Why the size of a dimension cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct DimSizeError {
@@ -41,7 +41,7 @@ impl DimSize {
         DimSize { target: target.trim().to_owned(), size }
     }
 
-    /// The argument and the dimension that [`DimSize::target`] is, if it has that form.
+    /// The argument and dimension number of [`DimSize::target`], if it has that form.
     #[must_use]
     pub fn dimension(&self) -> Option<(&str, usize)> {
         let (argument, dim) = self.target.rsplit_once('.')?;

@@ -95,13 +95,13 @@ impl CleanReport {
     #[must_use]
     pub fn text(&self) -> String {
         let parts = [
-            (self.merged, "equal to another"),
-            (self.dead, "without use"),
-            (self.composed, "one with the permute before"),
+            (self.merged, "merged with a duplicate"),
+            (self.dead, "dead"),
+            (self.composed, "composed with an earlier permute"),
             (self.fewer(), "combined into others"),
             (self.hoisted, "moved out of loops"),
-            (self.repeated, "repeated rather than kept"),
-            (self.deferred, "completed after a loop"),
+            (self.repeated, "rematerialized"),
+            (self.deferred, "deferred past a loop"),
         ];
         let parts = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
         parts.collect::<Vec<_>>().join(", ")

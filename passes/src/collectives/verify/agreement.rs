@@ -1,22 +1,22 @@
-//! Which devices agree on a value: equivalence relations over devices.
+//! Equivalence relations over devices: which devices agree on a value.
 
 use std::hash::Hash;
 
 use indexmap::IndexSet;
 use rustc_hash::FxHashMap;
 
-/// An equivalence relation over the devices of a program, so that comparing is cheap: a handle of [`Agreements`], or the set
-/// of digits of a device's number that tell devices apart.
+/// An equivalence relation over the devices of a program that is cheap to compare. It is either a handle of
+/// [`Agreements`], or the set of digits of a device's number by which devices are distinguished.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Agreement(u32);
 
 impl Agreement {
-    /// All devices are alike.
+    /// All devices are equivalent.
     pub(super) const ALIKE: Agreement = Agreement(0);
-    /// No two devices are alike; among handles.
+    /// As a handle: no two devices are equivalent.
     pub(super) const APART: Agreement = Agreement(1);
 
-    /// Returns the set with one digit more.
+    /// Returns the set with an additional digit.
     pub(super) fn with_digit(self, digit: usize) -> Agreement {
         Agreement(self.0 | 1 << digit)
     }
@@ -26,7 +26,7 @@ impl Agreement {
         self.0 >> digit & 1 == 1
     }
 
-    /// Returns the digits of either set.
+    /// Returns the union of two sets of digits.
     pub(super) fn and(self, other: Agreement) -> Agreement {
         Agreement(self.0 | other.0)
     }
@@ -37,8 +37,8 @@ impl Agreement {
     }
 }
 
-/// The equivalences of a program, of which there are few. Each lists the class of every device; classes are numbered
-/// in the order of their first device.
+/// The few distinct relations of a program. Each lists the class of every device; classes are numbered in the order
+/// of their first device.
 pub(super) struct Agreements {
     pool: IndexSet<Box<[u32]>>,
     refined: FxHashMap<(Agreement, Agreement), Agreement>,
@@ -48,13 +48,13 @@ impl Agreements {
     pub(super) fn new(devices: usize) -> Self {
         let mut all = Agreements { pool: IndexSet::new(), refined: FxHashMap::default() };
         all.pool.insert(vec![0; devices].into());
-        // With one device this is `ALIKE` once more: the pool has no entry 1, and `classes` falls back to the first.
+        // With one device this equals `ALIKE`: the pool has no entry 1, and `classes` falls back to entry 0.
         all.pool.insert((0..devices as u32).collect());
         all
     }
 
-    /// Returns the equivalence of devices that have the same key; one key for each device. Numbering classes by their first
-    /// device makes the form canonical, so that equal relations get one handle.
+    /// Returns the relation of devices with equal keys, one key per device. Numbering classes by their first device
+    /// makes the form canonical, so that equal relations get the same handle.
     pub(super) fn by_key<K: Hash + Eq>(&mut self, keys: impl IntoIterator<Item = K>) -> Agreement {
         let mut numbers: FxHashMap<K, u32> = FxHashMap::default();
         let mut classes = Vec::with_capacity(self.pool[0].len());
@@ -65,8 +65,8 @@ impl Agreements {
         Agreement(self.pool.insert_full(classes.into()).0 as u32)
     }
 
-    /// Returns the meet of two relations: devices that are alike in both. Memoized, since it takes time in the number of
-    /// devices, and the few pairs of a program come up at every operation.
+    /// Returns the intersection of two relations: devices that are equivalent in both. Memoized, since it takes time
+    /// linear in the number of devices, and programs repeat few pairs at every operation.
     pub(super) fn refine(&mut self, a: Agreement, b: Agreement) -> Agreement {
         if a == b || b == Agreement::ALIKE {
             return a;

@@ -1,16 +1,22 @@
-//! C4: the devices of a group come to a collective equally often.
+//! C4: the devices of a group execute a collective equally often.
 //!
-//! All devices run one program, so that they part only where a `case`, `if` or `while` asks for a value that differs
-//! between them. A data-flow analysis says which devices agree on each value: those that hold the same block of a
-//! parameter do, and those that a collective gives the same; the number of a device is its own. Elements that are only
-//! padding do not count. What a value decides, only the devices that agree on it do together.
+//! All devices run the same program, so they diverge only at a `case`, `if` or `while` whose predicate differs
+//! between them. A data-flow analysis determines which devices agree on each value:
 //!
-//! This is divergence analysis as compilers for GPUs do it, with devices for threads; instead of "uniform or not" a value has
-//! an equivalence relation over the devices. Relations only ever get finer, each at most as often as there are devices, so that
-//! loops come to a fixed point; an inner loop goes on where it was when the outer one is analyzed again.
+//! * devices with the same block of a parameter agree on it;
+//! * devices that receive the same data from a collective agree on its result;
+//! * device numbers differ between all devices;
+//! * padding is ignored.
 //!
-//! Relations are first looked at by coordinates ([`super::coordinates`]), of which there are few however many devices there
-//! are. Only where that leaves a doubt, each device is looked at ([`super::enumerated`]).
+//! Only devices that agree on a predicate take the same path.
+//!
+//! This is divergence analysis as in GPU compilers, with devices for threads. Instead of "uniform" or "divergent", a
+//! value has an equivalence relation over devices. Relations only get finer, each at most as often as there are
+//! devices, so the analysis of a loop reaches a fixed point. An inner loop resumes from its previous state when the
+//! outer one is analyzed again.
+//!
+//! The analysis first uses coordinates ([`super::coordinates`]), which are few regardless of the number of devices.
+//! Only if that does not prove convergence, it inspects every device ([`super::enumerated`]).
 
 mod results;
 
@@ -69,14 +75,14 @@ pub(super) fn check(
     };
     for (op, a, b) in divergences {
         let message = format!(
-            "{} is for devices {a} and {b} together, but what decides whether they come to it can differ between them",
+            "{} needs devices {a} and {b} together, but the condition on which they execute it may differ between them",
             module.ops[op].kind.name()
         );
         errors.push(broken(module, op, "SH0462", message));
     }
 }
 
-/// Returns the axes along which devices are fed different elements: other blocks, or other addends of one.
+/// Returns the axes along which devices receive different data: different blocks, or different partial sums.
 fn varies_along(tensor: &InterfaceTensor) -> impl Iterator<Item = AxisRef> {
     tensor.sharding.split_axes().chain(tensor.sharding.unreduced.iter().copied())
 }
@@ -100,11 +106,11 @@ fn of_program<'m, R: Relations>(
     flow.first_divergences()
 }
 
-/// Returns the collectives in the manual computation `op`, of a program that is not partitioned, to which two devices may
-/// come unequally often, with the two. Values from around the computation are the same for all.
+/// Returns the collectives in the manual computation `op` that two devices may execute unequally often, with these
+/// two devices. The program is not partitioned. Values from outside the computation are equal on all devices.
 ///
 /// # Errors
-/// There are too many devices to look at each, and coordinates do not tell (`SH0327`).
+/// Coordinates do not prove convergence, and there are too many devices to inspect each (`SH0327`).
 pub(super) fn divergences(
     module: &Module,
     op: OpId,
@@ -122,7 +128,7 @@ pub(super) fn divergences(
     Ok(of_computation(Flow::new(module, devices, Enumerated::new(devices)), op, mesh))
 }
 
-/// Returns the digits that the manual computation `op` tells devices apart by.
+/// Returns the digits by which the manual computation `op` distinguishes devices.
 fn cuts_of(module: &Module, op: OpId, mesh: &Mesh) -> Cuts {
     let mut cuts = Cuts::default();
     cuts.axes(mesh, mesh.all_axes());
@@ -154,13 +160,13 @@ fn of_computation<'m, R: Relations>(
     flow.first_divergences()
 }
 
-/// Most collectives times devices that are looked at one by one: some minutes.
+/// The limit on collectives times devices that are inspected individually: this takes some minutes.
 const MAX_ENUMERATED: usize = 1 << 33;
 
-/// Returns relations that look at each device.
+/// Returns relations that inspect each device.
 ///
 /// # Errors
-/// These are too many (`SH0327`): the program is then refused, since it might hang.
+/// There are too many (`SH0327`). The program is rejected, since it might hang.
 fn enumerated(module: &Module, body: RegionId, devices: usize) -> Result<Enumerated, Diagnostic> {
     let collectives = module.walk(body).into_iter().filter(|&op| module.ops[op].collective_spec().is_some());
     let (count, last) = collectives.fold((0_usize, None), |(count, _), op| (count + 1, Some(op)));
@@ -168,10 +174,10 @@ fn enumerated(module: &Module, body: RegionId, devices: usize) -> Result<Enumera
         None => Ok(Enumerated::new(devices)),
         Some(op) => {
             let message = format!(
-                "whether all of {devices} devices come to the same of {count} collectives follows from each device's number"
+                "whether {devices} devices execute the same {count} collectives depends on their device numbers, which are too many to check"
             );
             let mut error = Diagnostic::unsupported("SH0327", message).at(module.ops[op].span).hint(
-                "decide by coordinates along axes of the mesh, or by a value that is the same on all devices (an all_reduce makes one)",
+                "make the condition depend on coordinates along mesh axes, or on a value that is equal on all devices (the result of an all_reduce, for example)",
             );
             error.user_loc = module.user_loc(op);
             Err(error)
@@ -179,14 +185,14 @@ fn enumerated(module: &Module, body: RegionId, devices: usize) -> Result<Enumera
     }
 }
 
-/// Whether a collective stands in a region of another operation: where none does, all devices come to all of them.
+/// Whether a region of another operation contains a collective. Otherwise all devices execute all collectives.
 fn meets_under_control(module: &Module, body: RegionId) -> bool {
     let regions = module.regions[body].ops.iter().flat_map(|&op| &module.ops[op].regions);
     let mut inner = regions.flat_map(|&region| module.walk(region));
     inner.any(|op| meets(module, op))
 }
 
-/// Returns the functions in which devices meet, are told their numbers or something from outside, perhaps by what they call.
+/// Returns the functions with collectives, device numbers or external inputs, directly or through their callees.
 fn talking(module: &Module) -> FxHashSet<FuncId> {
     let mut out = FxHashSet::default();
     if module.funcs.len() == 1 {
@@ -209,7 +215,7 @@ fn talking(module: &Module) -> FxHashSet<FuncId> {
     out
 }
 
-/// Whether devices meet in an operation, or may in what it calls.
+/// Whether an operation is a collective, or its callee may contain one.
 fn meets(module: &Module, op: OpId) -> bool {
     match &module.ops[op].kind {
         OpKind::Call { .. } => true,
@@ -218,10 +224,10 @@ fn meets(module: &Module, op: OpId) -> bool {
     }
 }
 
-/// Where the program itself says what each device does.
+/// The manual computation that is analyzed.
 struct ManualContext<'m> {
     mesh: &'m Mesh,
-    /// What is manual at the operation that is looked at.
+    /// The manual axes at the current operation.
     scope: Scope,
 }
 
@@ -230,35 +236,35 @@ struct Flow<'m, R: Relations> {
     module: &'m Module,
     devices: usize,
     relations: R,
-    /// Which devices hold equal values.
+    /// The devices that hold equal values.
     of: SecondaryMap<ValueId, Agreement>,
-    /// The parts of values that were concatenated, and have not been computed with since.
+    /// The parts of concatenations that only collectives have used since.
     parts: FxHashMap<ValueId, Concatenated>,
-    /// Single integers that follow from the number of the device.
+    /// Scalar integers that are functions of the device's number.
     known: FxHashMap<ValueId, R::Number>,
-    /// Loops whose carried values have an agreement already.
+    /// Loops whose carried values already have an agreement.
     begun: FxHashSet<OpId>,
-    /// Collectives with two devices that may not both come to them.
+    /// Collectives with two devices that may not both execute them.
     divergent: Vec<(OpId, i64, i64)>,
-    /// What is manual, in a program that is not partitioned yet.
+    /// The manual axes, in a program that is not partitioned yet.
     written: Option<ManualContext<'m>>,
-    /// The mesh, and what the calls have whose functions are partitioned by themselves, in a program that is partitioned.
+    /// In a partitioned program, the mesh, and the signatures of functions that are partitioned separately.
     calls: Option<(&'m Mesh, &'m Signatures)>,
-    /// Functions whose results do not follow from their arguments alone, or in which devices meet.
+    /// Functions whose results depend on more than their arguments, or that contain collectives.
     talking: FxHashSet<FuncId>,
-    /// Whether the functions that a program calls, or composites stand for, are analyzed for each call, as if they were inlined.
+    /// Whether callees and decompositions of composites are analyzed at each call, as if they were inlined.
     follows_calls: bool,
 }
 
-/// A concatenation along a dimension, part by part. Small collectives are combined so, and sliced again: without this, a
-/// condition that was reduced together with anything divergent would count as divergent.
+/// A concatenation along a dimension, as a list of parts. Small collectives are combined this way and sliced
+/// afterwards. Without this, a predicate that was reduced together with a divergent value would count as divergent.
 struct Concatenated {
     dim: usize,
-    /// Where each ends, and which devices agree on it.
+    /// The end of each part, and the devices that agree on it.
     of: Vec<(i64, Agreement)>,
 }
 
-/// Whether a collective leaves this dimension as it is.
+/// Whether a collective preserves this dimension.
 fn keeps(kind: &OpKind, dim: usize) -> bool {
     match kind {
         OpKind::AllReduce(_) | OpKind::CollectivePermute(_) => true,
@@ -287,16 +293,16 @@ impl<'m, R: Relations> Flow<'m, R> {
         }
     }
 
-    /// Returns the first divergence of each collective: a loop is analyzed several times.
+    /// Returns the first divergence of each collective; loops are analyzed several times.
     fn first_divergences(self) -> Vec<(OpId, i64, i64)> {
         let mut seen = FxHashSet::default();
         self.divergent.into_iter().filter(|&(op, ..)| seen.insert(op)).collect()
     }
 
-    /// Returns the groups, or pairs, of devices of a collective.
+    /// Returns the groups of devices, or pairs, of a collective.
     fn groups(&self, op: OpId, spec: &CollectiveSpec) -> ReplicaGroups {
         if let Some(ManualContext { mesh, scope }) = &self.written {
-            // Planning refuses groups that are none.
+            // Planning rejects invalid groups.
             return device_groups(self.module, op, mesh, scope).unwrap_or_default();
         }
         let is_permute = matches!(self.module.ops[op].kind, OpKind::CollectivePermute(_));
@@ -306,7 +312,7 @@ impl<'m, R: Relations> Flow<'m, R> {
         spec.groups.clone()
     }
 
-    /// Analyzes the body of a manual computation, with the blocks that each device has of what goes in.
+    /// Analyzes the body of a manual computation with each device's blocks of the operands.
     fn manual(&mut self, op: OpId, spec: &ManualSpec, control: Agreement) {
         let module = self.module;
         let data = &module.ops[op];
@@ -332,8 +338,8 @@ impl<'m, R: Relations> Flow<'m, R> {
         }
     }
 
-    /// Analyzes the call of a function that is partitioned by itself: all devices do it together, and those agree on a result
-    /// that have the same block of it.
+    /// Analyzes the call of a function that is partitioned separately. All devices execute it together, and devices
+    /// with the same block of a result agree on it.
     fn kept_call(&mut self, op: OpId, spec: &CustomCallSpec, control: Agreement) {
         self.check_all_converged(op, control);
         let results = &self.module.ops[op].results;
@@ -350,7 +356,7 @@ impl<'m, R: Relations> Flow<'m, R> {
         }
     }
 
-    /// Analyzes a region; devices that agree in `control` come to it equally often.
+    /// Analyzes a region. Devices that agree in `control` execute it equally often.
     fn region(&mut self, region: RegionId, control: Agreement) {
         let module = self.module;
         for &op in &module.regions[region].ops {
@@ -410,13 +416,13 @@ impl<'m, R: Relations> Flow<'m, R> {
                     self.known.extend(number.clone().map(|number| (result, number)));
                 }
             }
-            // What comes from outside, or from a generator of the device's own, may be anything on any device.
+            // External inputs and device-local random numbers may differ on every device.
             OpKind::Infeed(_) | OpKind::Recv(_) | OpKind::Rng(_) => {
                 for &result in &data.results {
                     self.of[result] = self.relations.apart();
                 }
             }
-            // Each value by itself.
+            // Each value independently.
             OpKind::OptimizationBarrier => {
                 for (&value, &result) in data.operands.iter().zip(&data.results) {
                     self.same(value, result);
@@ -434,20 +440,20 @@ impl<'m, R: Relations> Flow<'m, R> {
         }
     }
 
-    /// Analyzes an operation without communication: what is computed from equal values is equal.
+    /// Analyzes an operation without communication: equal operands give equal results.
     fn compute(&mut self, op: OpId, control: Agreement) {
         let module = self.module;
         let data = &module.ops[op];
         let mut agreement = self.all(&data.operands);
         for &region in &data.regions {
-            // Whatever the operation does with its regions, it does with values from around them too.
+            // The operation's results may also depend on values that its regions capture.
             self.region(region, control);
             for inner in module.walk(region) {
                 let around = self.all(&module.ops[inner].operands);
                 agreement = self.relations.refine(agreement, around);
             }
         }
-        // Only what diverges is worth evaluating: this keeps `known` small.
+        // Evaluate only divergent values, which keeps `known` small.
         if agreement == Agreement::ALIKE {
             return self.set_all(&data.results, agreement);
         }
@@ -463,7 +469,7 @@ impl<'m, R: Relations> Flow<'m, R> {
         self.set_all(&data.results, agreement);
     }
 
-    /// Analyzes an operation that does `body` once, with its operands for the arguments.
+    /// Analyzes an operation that executes `body` once, with its operands as arguments.
     fn once(&mut self, op: OpId, body: RegionId, control: Agreement) {
         let module = self.module;
         let (data, args) = (&module.ops[op], &module.regions[body].args);
@@ -480,7 +486,7 @@ impl<'m, R: Relations> Flow<'m, R> {
         }
     }
 
-    /// Analyzes the function that is called.
+    /// Analyzes the called function.
     fn call(&mut self, op: OpId, control: Agreement) {
         let module = self.module;
         let callee = match &module.ops[op].kind {
@@ -488,11 +494,11 @@ impl<'m, R: Relations> Flow<'m, R> {
             _ => callee_of(module, op),
         };
         let Some(body) = callee.and_then(|func| module.funcs[func].body) else {
-            // It may ask for the number of the device.
+            // An unknown callee may use the device's number.
             let apart = self.relations.apart();
             return self.set_all(&module.ops[op].results, apart);
         };
-        // What is known from another call does not hold in this one.
+        // Results from another call do not apply to this one.
         let (ops, regions) = module.walk_with_regions(body, |_| true);
         let results = ops.iter().flat_map(|&op| &module.ops[op].results);
         let args = regions.iter().flat_map(|&region| &module.regions[region].args);
@@ -507,7 +513,7 @@ impl<'m, R: Relations> Flow<'m, R> {
         self.once(op, body, control);
     }
 
-    /// Takes what holds of one value over to another that is equal to it.
+    /// Copies the facts about one value to another that is equal to it.
     fn same(&mut self, value: ValueId, other: ValueId) {
         self.of[other] = self.of[value];
         match self.known.get(&value).cloned() {
@@ -526,7 +532,7 @@ impl<'m, R: Relations> Flow<'m, R> {
         }
     }
 
-    /// Notes a divergence if the members of a group do not agree on coming to the collective.
+    /// Records a divergence if the members of a group do not agree on executing the collective.
     fn check_converged(&mut self, op: OpId, spec: &CollectiveSpec, control: Agreement) {
         if control == Agreement::ALIKE {
             return;
@@ -537,7 +543,7 @@ impl<'m, R: Relations> Flow<'m, R> {
         }
     }
 
-    /// Notes a divergence if not all devices agree on coming to an operation.
+    /// Records a divergence if not all devices agree on executing an operation.
     fn check_all_converged(&mut self, op: OpId, control: Agreement) {
         if control != Agreement::ALIKE
             && let Some((a, b)) = self.relations.divergence(&ReplicaGroups::all(self.devices), control)
@@ -546,21 +552,21 @@ impl<'m, R: Relations> Flow<'m, R> {
         }
     }
 
-    /// Analyzes a collective in which what each device gets follows from what its group puts in and, if `by_place`, from its
-    /// place in the group.
+    /// Analyzes a collective whose result on a device depends on the operands of its group and, if `by_place`, on its
+    /// rank in the group.
     fn exchange(&mut self, op: OpId, spec: &CollectiveSpec, by_place: bool) {
         let groups = self.groups(op, spec);
         self.send(op, |relations, before| relations.exchange(&groups, before, by_place));
     }
 
-    /// Analyzes a permute: each device gets what its source holds, or zeros.
+    /// Analyzes a permute: each device receives its source's value, or zeros.
     fn permute(&mut self, op: OpId, spec: &CollectiveSpec) {
         let pairs = self.groups(op, spec);
         self.send(op, |relations, before| relations.permute(&pairs, before));
     }
 
-    /// Applies `after`, what a collective does to an agreement, to its operands. Where several values are exchanged at once,
-    /// each is by itself, and so is each part of one that was concatenated for it.
+    /// Applies `after`, the effect of a collective on an agreement, to its operands. Each operand of a combined
+    /// collective is independent, and so is each part of a concatenated operand.
     fn send(&mut self, op: OpId, after: impl Fn(&mut R, Agreement) -> Agreement) {
         let data = &self.module.ops[op];
         if data.operands.len() != data.results.len() {
@@ -579,14 +585,14 @@ impl<'m, R: Relations> Flow<'m, R> {
         }
     }
 
-    /// Notes the parts of a concatenation.
+    /// Records the parts of a concatenation.
     fn concatenate(&mut self, op: OpId, dim: usize) {
         let data = &self.module.ops[op];
         let &[result] = data.results.as_slice() else { return };
         let mut end = 0_i64;
         let mut of = Vec::with_capacity(data.operands.len());
         for &v in &data.operands {
-            // Where a size is not known, nor is it where the next part begins.
+            // If a size is unknown, so is the offset of the next part.
             let size = self.module.shape(v).get(dim).copied().filter(|&size| size >= 0);
             let Some(next) = size.and_then(|size| end.checked_add(size)) else { return };
             end = next;
@@ -595,7 +601,7 @@ impl<'m, R: Relations> Flow<'m, R> {
         self.parts.insert(result, Concatenated { dim, of });
     }
 
-    /// Analyzes a slice of a concatenation: it agrees as the parts agree that it touches.
+    /// Analyzes a slice of a concatenation: it depends only on the parts that it overlaps.
     fn slice(&mut self, op: OpId, spec: &SliceSpec) {
         let data = &self.module.ops[op];
         let (&[operand], &[result]) = (data.operands.as_slice(), data.results.as_slice()) else { return };
@@ -623,8 +629,8 @@ impl<'m, R: Relations> Flow<'m, R> {
         let data = &module.ops[op];
         let choice = self.all(&data.operands);
         let inner = self.relations.refine(control, choice);
-        // Devices that take different branches get different results even where each branch alone is uniform: control
-        // dependence, which following operands only would miss.
+        // Control dependence: devices on different branches get different results even if each branch alone is
+        // uniform.
         let mut results = vec![choice; data.results.len()];
         for &region in &data.regions {
             self.region(region, inner);
@@ -644,12 +650,12 @@ impl<'m, R: Relations> Flow<'m, R> {
         let &[cond, body] = data.regions.as_slice() else { return };
         let (in_cond, in_body) = (&module.regions[cond].args, &module.regions[body].args);
         let carried = data.operands.len();
-        // The verifier of modules has its say about other loops.
+        // The module verifier reports other loops.
         if (in_cond.len(), in_body.len(), data.results.len()) != (carried, carried, carried) {
             return;
         }
-        // Arguments begin as coarse as what goes in, and each trip only makes them finer: the first trip that changes
-        // nothing is the last.
+        // Arguments start as coarse as the operands, and each iteration can only refine them. The first iteration
+        // without a change is the last.
         let first = self.begun.insert(op);
         for (i, &operand) in data.operands.iter().enumerate() {
             self.join_carried(operand, &[in_cond[i], in_body[i]], first);
@@ -671,16 +677,16 @@ impl<'m, R: Relations> Flow<'m, R> {
                 break;
             }
         }
-        // Temporal divergence: devices that leave after different numbers of trips leave with different values, though in
-        // each trip all those that are in it agree.
+        // Temporal divergence: devices that leave the loop after different numbers of iterations have different
+        // values, even if all devices in each iteration agree.
         for (i, &result) in data.results.iter().enumerate() {
             let last = self.of[in_body[i]];
             self.of[result] = self.relations.refine(last, goes_on);
         }
     }
 
-    /// Joins `value` into the arguments `args` of a loop, which stay what they were before too unless this is the `first` time.
-    /// Returns whether that changes what is known of them.
+    /// Joins `value` into the arguments `args` of a loop. Unless this is the `first` time, their previous facts are
+    /// merged. Returns whether the facts change.
     fn join_carried(&mut self, value: ValueId, args: &[ValueId], first: bool) -> bool {
         let mut changed = false;
         for &arg in args {
@@ -706,7 +712,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn too_many_devices_are_not_looked_at_one_by_one() {
+    fn too_many_devices_are_not_enumerated() {
         let program = r#"
           func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
             %s = "stablehlo.collective_permute"(%x) <{source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>}>

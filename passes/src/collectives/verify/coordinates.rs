@@ -1,11 +1,12 @@
-//! Relations over devices by coordinates: devices are alike that have the same coordinates along some axes.
+//! Relations over devices by coordinates: devices are equivalent if they have the same coordinates along some axes.
 //!
-//! The number of a device is read in mixed radix, whose digits are the coordinates along parts of axes: a relation is then a
-//! set of digits, and what a collective does to one follows from which digits its groups differ in. Nothing here looks at
-//! each device, save for permutes and for groups that are no strides, whose lists are as long as there are devices.
+//! A device's number is read in mixed radix. Its digits are the coordinates along (sub-)axes, and a relation is a set
+//! of digits. The effect of a collective follows from the digits in which the members of its groups differ. Nothing
+//! here inspects each device, except for permutes and for groups without strides, whose lists have one entry per
+//! device.
 //!
-//! Where a relation is of no such form, a finer one stands for it. What is found to converge therefore does; what is not, is
-//! for [`super::enumerated`] to decide.
+//! A relation that is not of this form is replaced by a finer one. Therefore convergence that is proved here is
+//! correct; the rest is left to [`super::enumerated`].
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{AxisRef, Digit, Mesh, Module, OpId, ReplicaGroups, ValueId};
@@ -14,30 +15,30 @@ use super::agreement::Agreement;
 use super::numbers::{Number, Numbers};
 use super::relations::Relations;
 
-/// The digits of device numbers, and what is known of permutes.
+/// The digits of device numbers, and the effects of permutes.
 pub(super) struct Coordinates {
     devices: usize,
-    /// From minor to major; no part of one is looked at by itself.
+    /// The digits, least significant first. Relations do not split a digit.
     digits: Vec<Digit>,
     numbers: Numbers,
     permutes: FxHashMap<ReplicaGroups, Moved>,
 }
 
-/// What a permute does to coordinates.
+/// The effect of a permute on coordinates.
 #[derive(Clone, Copy)]
 struct Moved {
-    /// The digits that source and target differ in, of any pair.
+    /// The digits in which source and target of any pair differ.
     digits: Agreement,
-    /// Whether each combination of the other digits has the same pairs of these.
+    /// Whether all combinations of the other digits have the same pairs of these digits.
     is_alike: bool,
 }
 
-/// Collects the digits that a program tells devices apart by.
+/// Collects the digits by which a program distinguishes devices.
 #[derive(Default)]
 pub(super) struct Cuts(Vec<i64>);
 
 impl Cuts {
-    /// Notes groups of a collective.
+    /// Records the groups of a collective.
     pub(super) fn groups(&mut self, groups: &ReplicaGroups) {
         if let Some(strided) = groups.as_strided() {
             let digits = strided.members().iter().chain(strided.groups());
@@ -45,7 +46,7 @@ impl Cuts {
         }
     }
 
-    /// Notes axes, or parts of axes, of a mesh.
+    /// Records axes or sub-axes of a mesh.
     pub(super) fn axes(&mut self, mesh: &Mesh, axes: impl IntoIterator<Item = AxisRef>) {
         for axis in axes {
             let stride = mesh.stride(axis);
@@ -55,7 +56,7 @@ impl Cuts {
 }
 
 impl Coordinates {
-    /// `None` where the cuts make no mixed radix of `devices`: parts of one axis that overlap.
+    /// Returns `None` if the cuts are not a mixed radix of `devices`, for example with overlapping sub-axes.
     pub(super) fn new(devices: usize, cuts: Cuts) -> Option<Coordinates> {
         let mut cuts = cuts.0;
         cuts.extend([1, i64::try_from(devices).ok()?]);
@@ -77,7 +78,7 @@ impl Coordinates {
         })
     }
 
-    /// Returns the digits within these larger ones; `None` where one of them is so only in part.
+    /// Returns the digits inside these larger ones. Returns `None` if a digit is only partly inside.
     fn within(&self, of: &[Digit]) -> Option<Agreement> {
         let mut inside = Agreement::ALIKE;
         for (at, &digit) in self.digits.iter().enumerate() {
@@ -90,7 +91,7 @@ impl Coordinates {
         Some(inside)
     }
 
-    /// Returns the digits that axes of a mesh count; `None` where that is not of all devices in order.
+    /// Returns the digits of mesh axes. Returns `None` unless the mesh contains all devices in order.
     fn along(&self, mesh: &Mesh, axes: &[AxisRef]) -> Option<Agreement> {
         if mesh.num_devices() != self.devices {
             return None;
@@ -112,7 +113,7 @@ impl Coordinates {
         self.coordinates(digits, a) == self.coordinates(digits, b)
     }
 
-    /// Returns the part of a device's number that is in `digits`.
+    /// Returns the part of a device's number that `digits` represent.
     fn coordinates(&self, digits: Agreement, device: i64) -> i64 {
         let chosen = self.digits.iter().enumerate().filter(|&(at, _)| digits.has_digit(at));
         chosen.fold(0, |number, (_, digit)| {
@@ -168,7 +169,7 @@ impl Relations for Coordinates {
         let Some(members) = strided.and_then(|strided| self.within(strided.members())) else {
             return self.apart();
         };
-        // Members of a group put in what differs along their own digits, and all of them get that.
+        // The members of a group differ in their own digits, and all of them receive all of these values.
         let after = before.without(members);
         if by_place { after.and(members) } else { after }
     }
@@ -225,7 +226,7 @@ mod tests {
         Coordinates::new(mesh.num_devices(), cuts).expect("a mixed radix")
     }
 
-    /// Whether each two devices that `coordinates` calls alike are so, and where `exact` also the other way round.
+    /// Whether devices that `coordinates` calls equivalent are so and, if `exact`, vice versa.
     fn agrees(
         coordinates: (&Coordinates, Agreement),
         devices: (&Enumerated, Agreement),
@@ -240,8 +241,8 @@ mod tests {
         })
     }
 
-    /// All sets of axes of a mesh, as what a value depends on, through all collectives along axes: coordinates say what a look
-    /// at each device does. Of shifts and of moves to other axes they never say that devices are alike that are not.
+    /// Compares coordinates with an inspection of each device: for all sets of axes on which a value depends, and all
+    /// collectives along axes, both agree. For permutes, coordinates never call different devices equivalent.
     #[test]
     fn coordinates_and_devices_say_the_same() {
         for sizes in [[2, 3, 2], [4, 2, 2], [3, 1, 5]] {
@@ -294,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_axes_that_overlap_are_no_mixed_radix() {
+    fn overlapping_sub_axes_are_not_a_mixed_radix() {
         let mesh = Mesh::new([("x", 6)]);
         let part = |pre, size| AxisRef { axis: 0, sub: Some(shardc_ir::SubAxis { pre, size }) };
         let mut cuts = Cuts::default();

@@ -1,4 +1,5 @@
-//! Relations over devices that look at each device: exact, in time and memory of the devices for each collective.
+//! Exact relations that inspect each device. Time and memory are proportional to the number of devices per
+//! collective.
 
 use std::rc::Rc;
 
@@ -9,7 +10,7 @@ use super::agreement::{Agreement, Agreements};
 use super::relations::Relations;
 use crate::analysis::device_scalars::{PerDevice, evaluate};
 
-/// Relations as lists of devices.
+/// Relations as lists of device classes.
 pub(super) struct Enumerated {
     devices: usize,
     agreements: Agreements,
@@ -51,7 +52,8 @@ impl Relations for Enumerated {
 
     fn exchange(&mut self, groups: &ReplicaGroups, before: Agreement, by_place: bool) -> Agreement {
         let classes = self.agreements.classes(before);
-        // What a group holds goes by a number, zero where there is none: groups are as large as they are few.
+        // Represent the values of a group by a number; devices in no group have 0. Large groups are few, so this is
+        // cheap.
         let mut numbers: FxHashMap<Vec<u32>, usize> = FxHashMap::default();
         let mut keys: Vec<(usize, usize)> = vec![(0, 0); self.devices];
         for group in groups.iter() {

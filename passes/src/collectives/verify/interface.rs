@@ -1,4 +1,4 @@
-//! C5: what the program takes and gives is what its interface says.
+//! C5: the parameters and results of the program match its interface.
 
 use shardc_ir::{AxisRef, Diagnostic, FuncId, Module, Span, Type, TypeId};
 
@@ -16,12 +16,17 @@ pub(super) fn check(
     let mut broken =
         |span: Span, message: String| errors.push(Diagnostic::internal("SH0463", message).at(span));
     if interface.mesh.num_devices() != devices {
-        let message =
-            format!("the program is for {devices} devices, its mesh has {}", interface.mesh.num_devices());
+        let message = format!(
+            "the program is for {devices} devices, but its mesh has {}",
+            interface.mesh.num_devices()
+        );
         broken(f.span, message);
     }
     if (interface.inputs.len(), interface.outputs.len()) != (f.params.len(), f.results.len()) {
-        broken(f.span, "the interface has other parameters or results than the program".to_owned());
+        broken(
+            f.span,
+            "the interface and the program have different numbers of parameters or results".to_owned(),
+        );
         return;
     }
     for (i, (tensor, &ty)) in interface.inputs.iter().zip(&f.params).enumerate() {
@@ -31,7 +36,7 @@ pub(super) fn check(
         if let Some(result) = tensor.donated_to
             && f.results.get(result) != Some(&ty)
         {
-            broken(f.arg_span(i), format!("parameter {i} cannot give its memory to result {result}"));
+            broken(f.arg_span(i), format!("parameter {i} cannot donate its memory to result {result}"));
         }
     }
     for (i, (tensor, &ty)) in interface.outputs.iter().zip(&f.results).enumerate() {
@@ -41,19 +46,19 @@ pub(super) fn check(
     }
 }
 
-/// What is wrong with a parameter or result of type `ty`.
+/// Returns the error in a parameter or result of type `ty`.
 fn fault(module: &Module, interface: &Interface, tensor: &InterfaceTensor, ty: TypeId) -> Option<String> {
     let InterfaceTensor { global, local_shape, sharding, .. } = tensor;
     if tensor.is_token != matches!(module.types.get(ty), Type::Token) {
         return Some(format!("it is {}", module.types.display(ty)));
     }
-    // For a quantized tensor the interface has the integers that are stored.
+    // For a quantized tensor, the interface describes the stored integers.
     let local = module.types.stored(ty)?;
     if local.dtype != global.dtype || local.shape != *local_shape {
-        return Some(format!("a device has {local}, which the interface does not say of {global}"));
+        return Some(format!("a device has {local}, which does not match the interface of {global}"));
     }
     if sharding.rank() != global.rank() {
-        return Some(format!("its sharding has {} dimensions, {global} does not", sharding.rank()));
+        return Some(format!("its sharding has {} dimensions, but {global} does not", sharding.rank()));
     }
     let mesh = interface.mesh_of(tensor);
     let is_split = |axis: &AxisRef| {
@@ -62,17 +67,17 @@ fn fault(module: &Module, interface: &Interface, tensor: &InterfaceTensor, ty: T
     };
     if let Some(&axis) = sharding.unreduced.iter().find(|axis| is_split(axis)) {
         let axis = mesh.axis_text(axis);
-        return Some(format!("\"{axis}\" splits it, and devices along it have addends of it"));
+        return Some(format!("\"{axis}\" shards it, but it is unreduced along this axis"));
     }
     for (dim, (&whole, &block)) in global.shape.iter().zip(local_shape).enumerate() {
         let shards = sharding.shards(mesh, dim);
         if shards == 1 && whole == block {
             continue;
         }
-        // Also where sizes are unknown, which nothing splits.
+        // Dynamic dimensions cannot be sharded, so this rejects them too.
         let padding = block.saturating_mul(shards).saturating_sub(whole);
         if whole < 0 || padding < 0 || padding >= shards {
-            return Some(format!("dimension {dim} of {global} in {shards} blocks of {block}"));
+            return Some(format!("dimension {dim} of {global} does not fit {shards} blocks of {block}"));
         }
     }
     None
@@ -87,7 +92,7 @@ mod tests {
     use crate::driver::partition::partition_propagated;
     use crate::propagate::{PropagateOptions, propagate};
 
-    /// Ten rows on four devices, and a result of eight that takes the memory of one of the parameters.
+    /// Ten rows on four devices, and a result of eight rows that reuses the memory of a parameter.
     const PROGRAM: &str = r#"
         sdy.mesh @mesh = <["x"=4]>
         func.func @main(%a: tensor<10xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>},
@@ -136,20 +141,26 @@ mod tests {
         type Break = fn(&mut Interface);
         let breakages: &[(&str, Break)] = &[
             ("parameter 0: a device has tensor<3xf32>", |i| i.inputs[0].local_shape[0] = 2),
-            ("dimension 0 of tensor<13xf32> in 4 blocks of 3", |i| i.inputs[0].global.shape[0] = 13),
-            ("dimension 0 of tensor<8xf32> in 4 blocks of 3", |i| i.inputs[0].global.shape[0] = 8),
-            ("dimension 0 of tensor<10xf32> in 1 blocks of 3", |i| i.inputs[0].sharding.dims[0].axes.clear()),
-            ("a device has tensor<2xf32>, which the interface does not say of tensor<8xf64>", |i| {
+            ("dimension 0 of tensor<13xf32> does not fit 4 blocks of 3", |i| {
+                i.inputs[0].global.shape[0] = 13
+            }),
+            ("dimension 0 of tensor<8xf32> does not fit 4 blocks of 3", |i| i.inputs[0].global.shape[0] = 8),
+            ("dimension 0 of tensor<10xf32> does not fit 1 blocks of 3", |i| {
+                i.inputs[0].sharding.dims[0].axes.clear()
+            }),
+            ("a device has tensor<2xf32>, which does not match the interface of tensor<8xf64>", |i| {
                 i.outputs[1].global.dtype = shardc_ir::DType::F64;
             }),
-            ("\"x\" splits it, and devices along it have addends of it", |i| {
+            ("\"x\" shards it, but it is unreduced along this axis", |i| {
                 let sharding = &mut i.outputs[1].sharding;
                 sharding.unreduced = sharding.dims[0].axes.clone();
                 sharding.reduction = ReductionKind::Add;
             }),
-            ("parameter 1 cannot give its memory to result 0", |i| i.inputs[1].donated_to = Some(0)),
-            ("the program is for 4 devices, its mesh has 8", |i| i.mesh = shardc_ir::Mesh::new([("x", 8)])),
-            ("other parameters or results", |i| i.outputs.truncate(1)),
+            ("parameter 1 cannot donate its memory to result 0", |i| i.inputs[1].donated_to = Some(0)),
+            ("the program is for 4 devices, but its mesh has 8", |i| {
+                i.mesh = shardc_ir::Mesh::new([("x", 8)])
+            }),
+            ("different numbers of parameters or results", |i| i.outputs.truncate(1)),
         ];
         let (module, func, right) = partitioned();
         let mut errors = Vec::new();

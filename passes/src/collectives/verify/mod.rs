@@ -1,23 +1,23 @@
-//! The collective verifier: what must hold before a partitioned program is handed to anyone.
+//! The collective verifier: the conditions that a partitioned program must satisfy.
 //!
-//! Back ends believe what they are told about devices: a wrong group aborts the process or hangs it. What is checked
-//! here is therefore checked for every program, last of all; that a check fails is always a mistake of shardc's.
+//! Back ends do not check what a program says about devices: a wrong group aborts or hangs the process. Therefore
+//! every program is verified, after all other passes. A violation is always a bug in shardc.
 //!
-//! Checks of the planned program, on global shapes (`pending`):
+//! Condition on the planned program, with global shapes (`pending`):
 //!
-//! * **C1** (SH0464) Pending sums are made by an operation over split dimensions, pass only through operations that a
-//!   sum passes through, and are completed once.
+//! * **C1** (SH0464) Unreduced values. An unreduced value is produced by an operation with sharded dimensions, passes
+//!   only through linear operations, and is reduced once.
 //!
-//! Checks of the localized program:
+//! Conditions on the localized program:
 //!
-//! * **C2** (SH0460) Devices. The groups of a collective partition the devices, the pairs of a permute send and receive
-//!   once; ids are those of the mode (a collective has a channel of its own between partitions, and none between
-//!   replicas).
-//! * **C3** (SH0461) Shapes. The result of a collective has the shape that its operand and groups make.
-//! * **C4** (SH0462) Convergence. The devices of a group come to a collective equally often, whatever way control takes
-//!   (`convergence`).
-//! * **C5** (SH0463) Interface. `local shape x shards - padding = global shape` for each parameter and result, where
-//!   the padding is less than one element per device and block; donated memory is as large as what it is for.
+//! * **C2** (SH0460) Devices. The groups of a collective partition the devices; the pairs of a permute send and
+//!   receive at most once. Ids match the mode: between partitions, each collective has its own channel; between
+//!   replicas, it has none.
+//! * **C3** (SH0461) Shapes. The result shape of a collective follows from its operand and groups.
+//! * **C4** (SH0462) Convergence. The devices of a group execute a collective equally often on every control-flow
+//!   path (`convergence`).
+//! * **C5** (SH0463) Interface. `local shape x shards - padding = global shape` for each parameter and result, with
+//!   less padding than shards. Donated memory has the size of the result that reuses it.
 
 mod agreement;
 mod convergence;
@@ -42,10 +42,10 @@ use super::devices;
 use crate::sharding::interface::Interface;
 use crate::sharding::signature::Signatures;
 
-/// Checks a localized program. Without its interface, parameters are taken to be alike on all devices.
+/// Checks a localized program. Without an interface, parameters are assumed to be equal on all devices.
 ///
 /// # Errors
-/// Every violation of C2 to C5 that was found, in program order within each.
+/// Every violation of C2 to C5, in program order within each.
 pub fn verify_collectives(
     module: &Module,
     func: FuncId,
@@ -54,8 +54,8 @@ pub fn verify_collectives(
     verify_with_calls(module, func, interface, &Signatures::default())
 }
 
-/// Checks a localized program in which calls stand for functions that are partitioned by themselves, each for its signature:
-/// all devices must come to such a call together, and agree on its results as far as these are not split.
+/// Checks a localized program with calls of functions that are partitioned separately, by their signatures. All
+/// devices must execute such a call together. Its results are equal on devices with the same blocks.
 ///
 /// # Errors
 /// As [`verify_collectives`].
@@ -66,10 +66,11 @@ pub(crate) fn verify_with_calls(
     signatures: &Signatures,
 ) -> Result<(), Vec<Diagnostic>> {
     let Some((mode, devices)) = devices(module) else {
-        let message = "the module does not say how many devices it is for";
+        let message = "the module does not give its number of devices";
         return Err(vec![
-            Diagnostic::invalid("SH0460", message)
-                .hint("partition it first: mhlo.num_replicas and mhlo.num_partitions, one of them 1"),
+            Diagnostic::invalid("SH0460", message).hint(
+                "partition it first: it needs mhlo.num_replicas and mhlo.num_partitions, one of them 1",
+            ),
         ]);
     };
     left_alone(module, func, mode)?;
@@ -80,18 +81,18 @@ pub(crate) fn verify_with_calls(
     if let Some(interface) = interface {
         interface::check(module, func, interface, devices, &mut errors);
     }
-    // Convergence of wrong groups means nothing.
+    // Convergence is undefined for invalid groups.
     if errors.is_empty() {
         convergence::check(module, func, interface, signatures, devices, &mut errors);
     }
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
-/// Functions beside the entry function stay as the program has them, so that what is wrong with a collective there is
-/// no mistake of shardc's.
+/// Checks the collectives of functions other than the entry function. These functions are not partitioned, so an
+/// invalid collective is an error in the program, not in shardc.
 ///
 /// # Errors
-/// SH0304 for each collective that the partitioned program cannot have.
+/// SH0304 for each collective that is invalid in the partitioned program.
 fn left_alone(module: &Module, entry: FuncId, mode: SpmdMode) -> Result<(), Vec<Diagnostic>> {
     let mut errors = Vec::new();
     let name = &module.funcs[entry].name;
@@ -100,9 +101,9 @@ fn left_alone(module: &Module, entry: FuncId, mode: SpmdMode) -> Result<(), Vec<
         let mut faults = Vec::new();
         each_collective(module, body, mode, &mut faults);
         errors.extend(faults.into_iter().map(|fault| {
-            let message = format!("{}, in @{}, which stays as it is", fault.message, func.name);
+            let message = format!("{}, in @{}, which is not partitioned", fault.message, func.name);
             let hint =
-                format!("only @{name} and what it calls is partitioned: call the function, or take it out");
+                format!("only @{name} and its callees are partitioned: call the function, or remove it");
             let mut error = Diagnostic::unsupported("SH0304", message).at(fault.span).hint(hint);
             error.user_loc = fault.user_loc;
             error
@@ -111,7 +112,7 @@ fn left_alone(module: &Module, entry: FuncId, mode: SpmdMode) -> Result<(), Vec<
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
-/// C2 and C3.
+/// Checks C2 and C3.
 fn each_collective(module: &Module, body: RegionId, mode: SpmdMode, errors: &mut Vec<Diagnostic>) {
     let mut channels: BTreeMap<i64, OpId> = BTreeMap::new();
     for op in module.walk(body) {
@@ -128,7 +129,7 @@ fn each_collective(module: &Module, body: RegionId, mode: SpmdMode, errors: &mut
         match (mode, spec.channel) {
             (SpmdMode::Replica, None) if !spec.use_global_device_ids => {}
             (SpmdMode::Replica, _) => {
-                let message = format!("{name} has a channel or global ids, where devices are replicas");
+                let message = format!("{name} has a channel or global ids, but devices are replicas");
                 errors.push(broken(module, op, "SH0460", message));
             }
             (SpmdMode::Partition, Some(channel))
@@ -140,7 +141,7 @@ fn each_collective(module: &Module, body: RegionId, mode: SpmdMode, errors: &mut
                 }
             }
             (SpmdMode::Partition, _) => {
-                let message = format!("the ids of {name} are not those of partitions");
+                let message = format!("the ids of {name} are not partition ids");
                 errors.push(broken(module, op, "SH0460", message));
             }
         }
@@ -152,8 +153,8 @@ fn each_collective(module: &Module, body: RegionId, mode: SpmdMode, errors: &mut
     }
 }
 
-/// What is wrong with the size that an all-gather or reduce-scatter gives. In a program that a user wrote a group may stand
-/// for more devices than it lists; here it lists all of them.
+/// Returns the error in the size of an all-gather or reduce-scatter. In a user's program, a group may represent more
+/// devices than it lists; here it lists all of them.
 fn exchanged_size(module: &Module, op: OpId) -> Option<String> {
     let data = &module.ops[op];
     let (dim, spec, gathers) = match &data.kind {
@@ -167,12 +168,15 @@ fn exchanged_size(module: &Module, op: OpId) -> Option<String> {
         let (part, whole) = if gathers { (from, to) } else { (to, from) };
         let fits = part < 0 || whole < 0 || part.checked_mul(devices) == Some(whole);
         (!fits).then(|| {
-            format!("{} among {devices} devices makes {to} of {from} in dimension {dim}", data.kind.name())
+            format!(
+                "{} over {devices} devices gives size {to} for {from} in dimension {dim}",
+                data.kind.name()
+            )
         })
     })
 }
 
-/// An error at an operation.
+/// Returns an internal error at an operation.
 fn broken(module: &Module, op: OpId, code: &'static str, message: String) -> Diagnostic {
     let mut error = Diagnostic::internal(code, message).at(module.ops[op].span);
     error.user_loc = module.user_loc(op);

@@ -1,7 +1,8 @@
 //! Integers that devices compute from their number, as functions of few of its digits.
 //!
-//! A coordinate is `(number / stride) % size`, an offset some multiple of that: of these, sums of multiples of digits are
-//! known by their factors. Anything else that depends on few digits is a table over what these can be.
+//! Typical integers are coordinates, `(number / stride) % size`, and offsets, which are multiples of coordinates. An
+//! integer is represented as a table over the digits on which it depends. If that would be too large, it is
+//! represented as a sum of multiples of digits, if it is one.
 
 use std::rc::Rc;
 
@@ -11,10 +12,10 @@ use smallvec::SmallVec;
 use super::agreement::Agreement;
 use crate::analysis::device_scalars::{PerDevice, constant, evaluate};
 
-/// Most entries of a table.
+/// The maximum number of entries of a table.
 const MAX_ENTRIES: usize = 4096;
 
-/// An integer for each device.
+/// An integer per device.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Number {
     depends_on: Agreement,
@@ -23,14 +24,16 @@ pub(super) struct Number {
 
 #[derive(Clone, Debug, PartialEq)]
 enum Values {
-    /// One for each combination of the digits that it depends on; the most major digit is counted last.
+    /// A value for each combination of the digits on which the number depends; the most significant digit varies
+    /// slowest.
     Table(PerDevice),
-    /// `base` and a multiple of each digit that it depends on, in order; where a table would be too large.
+    /// `base` plus a multiple of each digit on which the number depends, in order; used if a table would be too
+    /// large.
     Sum { base: i64, factors: SmallVec<[i64; 6]> },
 }
 
 impl Number {
-    /// Returns the digits that the number differs with.
+    /// Returns the digits on which the number depends.
     pub(super) fn depends_on(&self) -> Agreement {
         self.depends_on
     }
@@ -46,14 +49,14 @@ impl Numbers {
         Numbers { digits: digits.to_vec() }
     }
 
-    /// Returns the part of a device's number that is in `digits`.
+    /// Returns the part of a device's number that `digits` represent.
     pub(super) fn own(&self, digits: Agreement) -> Number {
         let factors = self.chosen(digits).map(|(_, digit)| i64::from(digit.stride)).collect();
         self.sum(digits, 0, factors)
     }
 
-    /// Returns the integer that `op` computes of constants and `known` numbers; `None` where that is none, depends on too much
-    /// or is not known.
+    /// Returns the integer that `op` computes from constants and `known` numbers. Returns `None` if the result is not
+    /// an integer, is unknown, or depends on too many digits.
     pub(super) fn evaluate(
         &self,
         module: &Module,
@@ -71,19 +74,19 @@ impl Numbers {
         Some(self.normalized(depends_on, evaluate(module, op, entries, table)?))
     }
 
-    /// Returns the digits of a set with their numbers, minor ones first.
+    /// Returns the digits of a set with their indices, least significant first.
     fn chosen(&self, of: Agreement) -> impl Iterator<Item = (usize, Digit)> {
         self.digits.iter().copied().enumerate().filter(move |&(at, _)| of.has_digit(at))
     }
 
-    /// Returns the entries of a table over these digits, if these are few.
+    /// Returns the number of entries of a table over these digits, if it is small enough.
     fn entries(&self, digits: Agreement) -> Option<usize> {
         self.chosen(digits).try_fold(1_usize, |entries, (_, digit)| {
             entries.checked_mul(digit.size as usize).filter(|&entries| entries <= MAX_ENTRIES)
         })
     }
 
-    /// Returns a number as a table over more digits than it depends on.
+    /// Returns a number as a table over a superset of the digits on which it depends.
     fn table(&self, number: &Number, digits: Agreement, entries: usize) -> PerDevice {
         let value = |entry: usize| {
             let (mut rest, mut index, mut below) = (entry, 0, 1);
@@ -111,7 +114,7 @@ impl Numbers {
         (0..entries).map(value).collect()
     }
 
-    /// Returns a table without the digits that make no difference in it.
+    /// Removes digits on which a table does not depend.
     fn normalized(&self, mut digits: Agreement, mut table: PerDevice) -> Number {
         for (at, Digit { size, .. }) in self.chosen(digits).collect::<SmallVec<[(usize, Digit); 8]>>() {
             let below: usize = self
@@ -128,7 +131,7 @@ impl Numbers {
         Number { depends_on: digits, values: Values::Table(Rc::clone(&table)) }
     }
 
-    /// Returns `base` and a multiple of each of these digits.
+    /// Returns `base` plus a multiple of each of these digits.
     fn sum(&self, mut digits: Agreement, base: i64, factors: SmallVec<[i64; 6]>) -> Number {
         let all: SmallVec<[(usize, Digit); 8]> = self.chosen(digits).collect();
         for ((at, _), _) in all.iter().zip(&factors).filter(|&(_, &factor)| factor == 0) {
@@ -142,7 +145,7 @@ impl Numbers {
         }
     }
 
-    /// Evaluates what keeps a sum of multiples of digits one.
+    /// Evaluates operations that preserve sums of multiples of digits.
     fn linear(&self, module: &Module, op: OpId, operands: &[Option<Number>]) -> Option<Number> {
         let data = &module.ops[op];
         let &[result] = data.results.as_slice() else { return None };
@@ -189,7 +192,7 @@ impl Numbers {
     }
 }
 
-/// A sum of a multiple of each digit.
+/// A sum of multiples of all digits.
 #[derive(Clone, Debug)]
 struct Linear {
     base: i64,
@@ -197,7 +200,7 @@ struct Linear {
 }
 
 impl Linear {
-    /// `None` of a table, unless that is of one entry.
+    /// Returns `None` for a table that is not a sum of multiples of its digits.
     fn of(numbers: &Numbers, number: &Number) -> Option<Linear> {
         let mut factors = SmallVec::from_elem(0, numbers.digits.len());
         match &number.values {
@@ -214,7 +217,7 @@ impl Linear {
         }
     }
 
-    /// A table that counts up each digit.
+    /// Returns a table as a sum of multiples of its digits, if it is one.
     fn of_table(numbers: &Numbers, digits: Agreement, table: &PerDevice) -> Option<Linear> {
         let mut factors: SmallVec<[i64; 6]> = SmallVec::from_elem(0, numbers.digits.len());
         let base = *table.first()?;
@@ -243,7 +246,7 @@ impl Linear {
         Some(Linear { base: self.base.checked_mul(by)?, factors: factors.collect::<Option<_>>()? })
     }
 
-    /// Returns quotient and remainder, where digits count for either the one or the other.
+    /// Returns quotient and remainder, if each digit contributes to only one of them.
     fn divided(&self, numbers: &Numbers, by: i64) -> Option<(Linear, Linear)> {
         if by <= 0 || self.base < 0 || self.factors.iter().any(|&factor| factor < 0) {
             return None;
@@ -256,7 +259,7 @@ impl Linear {
         fits.then_some((Linear { base: self.base / by, factors: quotient }, rest))
     }
 
-    /// Returns the least and the greatest value.
+    /// Returns the minimum and maximum value.
     fn range(&self, numbers: &Numbers) -> Option<(i64, i64)> {
         let mut range = (self.base, self.base);
         for (digit, &factor) in numbers.digits.iter().zip(&self.factors) {
@@ -268,7 +271,7 @@ impl Linear {
 }
 
 impl Numbers {
-    /// Returns a sum that may also be a small one.
+    /// Returns a sum without converting it to a table, even if that would be small.
     fn sum_unchecked(&self, digits: Agreement, base: i64, factors: &[i64]) -> Number {
         let factors = self.chosen(digits).map(|(at, _)| factors.get(at).copied().unwrap_or(0)).collect();
         Number { depends_on: digits, values: Values::Sum { base, factors } }
@@ -279,7 +282,7 @@ impl Numbers {
 mod tests {
     use super::*;
 
-    /// Numbers of 2^20 devices as `[1024, 512, 2]`.
+    /// Numbers of 2^20 devices in the radices `[1024, 512, 2]`.
     fn numbers() -> Numbers {
         let digit = |stride, size| Digit { stride, size };
         Numbers::new(&[digit(1, 2), digit(2, 512), digit(1024, 1024)])

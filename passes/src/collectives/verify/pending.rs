@@ -1,8 +1,8 @@
-//! C1: pending sums are made where something is summed, pass only through what a sum passes through, and are completed
-//! once.
+//! C1: unreduced values are produced by contractions or reductions, pass only through linear operations, and are
+//! reduced once.
 //!
-//! A value that is pending along some axes is, for every device along them, an addend of what it stands for. Whoever
-//! computes with it as if it were whole counts too much or too little, and nobody notices.
+//! If a value is unreduced along some axes, each device along them holds a partial value. An operation that uses it
+//! as if it were complete computes a wrong result without any error.
 
 use shardc_ir::{
     AxisRef, Diagnostic, Mesh, MeshCollectiveKind, Module, OpId, OpKind, ReductionKind, RegionId,
@@ -18,7 +18,7 @@ use crate::sharding::axes::{parts, refine};
 /// Checks a planned module, before or after its reshards are lowered.
 ///
 /// # Errors
-/// Every operation that makes, combines or loses a pending sum as it must not (`SH0464`, internal).
+/// Every operation that produces, combines or loses an unreduced value incorrectly (`SH0464`, internal).
 pub(crate) fn verify_pending(module: &Module, body: RegionId) -> Result<(), Vec<Diagnostic>> {
     let errors: Vec<Diagnostic> = program_ops(module, body)
         .into_iter()
@@ -31,46 +31,46 @@ fn sharding_of(module: &Module, value: ValueId) -> Option<&TensorSharding> {
     if let Some(op) = module.def_op(value)
         && let OpKind::MeshCollective(collective) = &module.ops[op].kind
     {
-        // The result of a collective in a program that was read from text has no sharding of its own.
+        // The result of a collective that was parsed from text has no sharding of its own.
         return Some(module.shardings.get(collective.out));
     }
     module.shardings.sharding_of(value)
 }
 
-/// Returns the sharding of a value if it is a pending sum.
+/// Returns the sharding of a value if it is unreduced.
 fn pending(module: &Module, value: ValueId) -> Option<&TensorSharding> {
     sharding_of(module, value).filter(|s| !s.unreduced.is_empty())
 }
 
-/// Returns what is wrong with an operation, as a sentence; `None` if nothing is. This is linearity: an operation `f` may be
-/// done on addends where `f(a + b) = f(a) + f(b)`, in the operands that are pending.
+/// Returns the error in an operation, or `None`. The condition is linearity: an operation `f` may be applied to
+/// partial sums if `f(a + b) = f(a) + f(b)`, in the operands that are unreduced.
 fn fault(module: &Module, op: OpId) -> Option<String> {
     let data = &module.ops[op];
     let name = data.kind.title();
     match &data.kind {
-        // What becomes what is in the shardings; the way there is searched for, and refused where there is none.
+        // The shardings define the change. Lowering finds the collectives, or reports that there are none.
         OpKind::Reshard(_) | OpKind::ShardingConstraint(_) => return None,
         OpKind::MeshCollective(collective) => return completion(module, op, &collective.kind),
-        // Values that go in and out of regions stay what they are.
+        // Values that enter and leave regions must be unreduced alike.
         OpKind::While => {
             let ends = data.regions.iter().skip(1);
             let args = data.regions.iter().map(|&r| module.regions[r].args.as_slice());
             let returned = ends.filter_map(|&r| Some(module.ops[module.terminator(r)?].operands.as_slice()));
             return args.chain(returned).chain([data.results.as_slice()]).find_map(|values| {
                 differs(module, &data.operands, values)
-                    .map(|i| format!("value {i} of {name} is pending in one place and not in another"))
+                    .map(|i| format!("value {i} of {name} is unreduced in one place but not in another"))
             });
         }
         OpKind::Case | OpKind::If => {
             let ends = data.regions.iter().filter_map(|&r| module.terminator(r));
             return ends.map(|end| module.ops[end].operands.as_slice()).find_map(|values| {
                 differs(module, &data.results, values)
-                    .map(|i| format!("result {i} of {name} is pending in one branch and not in another"))
+                    .map(|i| format!("result {i} of {name} is unreduced in one branch but not in another"))
             });
         }
         OpKind::OptimizationBarrier => {
             return differs(module, &data.operands, &data.results)
-                .map(|i| format!("value {i} of {name} is pending on one side and not on the other"));
+                .map(|i| format!("value {i} of {name} is unreduced on one side but not on the other"));
         }
         OpKind::Return | OpKind::ManualComputation(_) => return None,
         _ => {}
@@ -90,18 +90,20 @@ fn fault(module: &Module, op: OpId) -> Option<String> {
         match (takes, pending(module, operand)) {
             (Passes::Alike { .. }, Some(s)) => {
                 if !takes.takes(i) {
-                    return Some(format!("{name} takes operand {i}, a pending sum, for the whole"));
+                    return Some(format!("{name} uses operand {i}, an unreduced value, as a complete one"));
                 }
                 if !same(s) {
-                    return Some(format!("operands {first} and {i} of {name} are not pending alike"));
+                    return Some(format!(
+                        "operands {first} and {i} of {name} are unreduced along different axes or by different reductions"
+                    ));
                 }
             }
             (Passes::Alike { .. }, None) if takes.takes(i) && !neutral() => {
-                return Some(format!("operand {i} of {name} is whole, operand {first} pending"));
+                return Some(format!("operand {i} of {name} is complete, but operand {first} is unreduced"));
             }
-            // A product is linear in either operand, but not in both: `(a + b)(c + d)` has cross terms.
+            // A matmul is linear in each operand, but not in both: `(a + b)(c + d)` has cross terms.
             (Passes::Either, Some(_)) if i != first => {
-                return Some(format!("operands {first} and {i} of {name} are both pending sums"));
+                return Some(format!("operands {first} and {i} of {name} are both unreduced"));
             }
             (Passes::Alike { .. } | Passes::Either, _) => {}
         }
@@ -109,7 +111,7 @@ fn fault(module: &Module, op: OpId) -> Option<String> {
     None
 }
 
-/// Returns the first place in which two lists of values are not pending alike.
+/// Returns the first index at which two lists of values are not unreduced alike.
 fn differs(module: &Module, a: &[ValueId], b: &[ValueId]) -> Option<usize> {
     a.iter().zip(b).position(|(&a, &b)| match (pending(module, a), pending(module, b)) {
         (Some(a), Some(b)) => a.unreduced != b.unreduced || a.reduction != b.reduction,
@@ -118,17 +120,17 @@ fn differs(module: &Module, a: &[ValueId], b: &[ValueId]) -> Option<usize> {
     })
 }
 
-/// Returns what is wrong with the pending results of an operation whose operands are whole: a sum over devices is pending
-/// only along axes that split an operand.
+/// Returns the error in the unreduced results of an operation with complete operands: a result is unreduced only
+/// along axes that shard an operand.
 fn made(module: &Module, op: OpId) -> Option<String> {
     let data = &module.ops[op];
-    // `rng`: one device draws, the others add nothing.
+    // `rng`: one device draws, the others contribute zeros.
     if matches!(data.kind, OpKind::Rng(_)) {
         return None;
     }
     for (i, &result) in data.results.iter().enumerate() {
         let Some(sharding) = pending(module, result) else { continue };
-        // Zeros are a sum of zeros.
+        // A sum of zeros is zero.
         if is_identity(module, result, sharding.reduction)
             || is_idempotent(sharding.reduction) && is_splat(module, result)
         {
@@ -141,13 +143,13 @@ fn made(module: &Module, op: OpId) -> Option<String> {
         if let Some(&axis) = sharding.unreduced.iter().find(|&&axis| !splits(axis)) {
             let axis = module.meshes[sharding.mesh].axis_text(axis);
             return Some(format!(
-                "result {i} of {} is pending along \"{axis}\", which splits none of its operands",
+                "result {i} of {} is unreduced along \"{axis}\", which shards none of its operands",
                 data.kind.title()
             ));
         }
         if sharding.split_axes().any(|split| sharding.unreduced.contains(&split)) {
             return Some(format!(
-                "result {i} of {} is split along an axis that it is pending along",
+                "result {i} of {} is sharded along an axis along which it is unreduced",
                 data.kind.title()
             ));
         }
@@ -159,7 +161,7 @@ fn is_splat(module: &Module, value: ValueId) -> bool {
     module.def_op(value).is_some_and(|op| matches!(module.ops[op].kind, OpKind::Constant(_)))
 }
 
-/// Returns what is wrong if a result is whole although an operand is pending as `from`.
+/// Returns the error if a result is complete although an operand is unreduced as `from`.
 fn lost(module: &Module, op: OpId, from: &TensorSharding) -> Option<String> {
     let data = &module.ops[op];
     for (i, &result) in data.results.iter().enumerate() {
@@ -168,7 +170,7 @@ fn lost(module: &Module, op: OpId, from: &TensorSharding) -> Option<String> {
         if let Some(&axis) = from.unreduced.iter().find(|&&axis| !is_made_of(mesh, axis, &to.unreduced)) {
             let axis = mesh.axis_text(axis);
             return Some(format!(
-                "result {i} of {} is whole along \"{axis}\", an operand is a pending sum",
+                "result {i} of {} is complete along \"{axis}\", but an operand is unreduced along it",
                 data.kind.title()
             ));
         }
@@ -176,13 +178,13 @@ fn lost(module: &Module, op: OpId, from: &TensorSharding) -> Option<String> {
     None
 }
 
-/// Whether `axis` is part of `axes`, each of which may be a part of an axis, or several that became one.
+/// Whether `axis` is covered by `axes`, which may be sub-axes or merged axes.
 fn is_made_of(mesh: &Mesh, axis: AxisRef, axes: &[AxisRef]) -> bool {
     let mut lists = [parts(mesh, &[axis]), parts(mesh, axes)];
     refine(mesh, &mut lists).is_some() && lists[0].iter().all(|part| lists[1].contains(part))
 }
 
-/// Returns what is wrong with a collective that completes sums.
+/// Returns the error in a collective that reduces values.
 fn completion(module: &Module, op: OpId, kind: &MeshCollectiveKind) -> Option<String> {
     let (&[operand], &[result]) = (module.ops[op].operands.as_slice(), module.ops[op].results.as_slice())
     else {
@@ -192,7 +194,7 @@ fn completion(module: &Module, op: OpId, kind: &MeshCollectiveKind) -> Option<St
     let (completed, by): (Vec<AxisRef>, ReductionKind) = match kind {
         MeshCollectiveKind::AllReduce(axes, by) => (axes.to_vec(), *by),
         MeshCollectiveKind::ReduceScatter(lists, by) => (lists.iter().flatten().copied().collect(), *by),
-        // These say outright that what they make is pending.
+        // These produce unreduced values by definition.
         MeshCollectiveKind::ShardedToUnreduced(_) | MeshCollectiveKind::ReplicatedToUnreduced(_) => {
             return None;
         }
@@ -202,13 +204,13 @@ fn completion(module: &Module, op: OpId, kind: &MeshCollectiveKind) -> Option<St
         | MeshCollectiveKind::CollectivePermute
         | MeshCollectiveKind::Exchange => (Vec::new(), from.reduction),
     };
-    // The program itself may sum what is not pending.
+    // The program itself may reduce values that are not unreduced.
     if from.unreduced.is_empty() {
         return None;
     }
     if by != from.reduction {
         return Some(format!(
-            "{} completes with another operation than the one that is pending",
+            "{} reduces with another operation than that of the unreduced value",
             kind.name()
         ));
     }
@@ -216,7 +218,7 @@ fn completion(module: &Module, op: OpId, kind: &MeshCollectiveKind) -> Option<St
     let sizes = |axes: &[AxisRef]| mesh.axes_size(axes);
     if sizes(&from.unreduced) != sizes(&completed) * sizes(&to.unreduced) {
         return Some(format!(
-            "{} completes sums over {} devices and leaves {}, of {} that are pending",
+            "{} reduces over {} devices and leaves {}, but the value is unreduced over {}",
             kind.name(),
             sizes(&completed),
             sizes(&to.unreduced),

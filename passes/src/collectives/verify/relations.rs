@@ -1,39 +1,39 @@
-//! What the analysis of convergence asks about devices: two ways to answer it.
+//! The interface of the two analyses of devices that convergence uses.
 
 use shardc_ir::{AxisRef, Mesh, Module, OpId, ReplicaGroups, ValueId};
 
 use super::agreement::Agreement;
 
-/// Equivalence relations over the devices of a program, and integers that devices compute from their number.
+/// Equivalence relations over the devices of a program, and integers that devices compute from their numbers.
 ///
-/// [`super::enumerated::Enumerated`] looks at every device and is exact. [`super::coordinates::Coordinates`] looks at
-/// coordinates only, in time that does not depend on the number of devices; what it calls alike is alike, but it may call
-/// devices different that are not.
+/// [`super::enumerated::Enumerated`] inspects every device and is exact. [`super::coordinates::Coordinates`] inspects
+/// only coordinates, in time independent of the number of devices. It is conservative: devices that it calls
+/// equivalent are, but it may distinguish equivalent devices.
 pub(super) trait Relations {
-    /// An integer for each device.
+    /// An integer per device.
     type Number: Clone + PartialEq;
 
-    /// Returns the relation in which no two devices are alike.
+    /// Returns the relation in which no two devices are equivalent.
     fn apart(&self) -> Agreement;
 
-    /// Returns the meet of two relations: devices that are alike in both.
+    /// Returns the intersection of two relations: devices that are equivalent in both.
     fn refine(&mut self, a: Agreement, b: Agreement) -> Agreement;
 
-    /// Returns which devices have the same block of what `axes` split.
+    /// Returns which devices have the same block of a tensor that `axes` shard.
     fn blocks(&mut self, mesh: &Mesh, axes: &[AxisRef]) -> Agreement;
 
-    /// Returns which devices agree after a collective in which what each gets follows from what its group puts in and, if
-    /// `by_place`, from its place in the group.
+    /// Returns which devices agree after a collective. Each device's result depends on the operands of its group and,
+    /// if `by_place`, on its rank in the group.
     fn exchange(&mut self, groups: &ReplicaGroups, before: Agreement, by_place: bool) -> Agreement;
 
-    /// Returns which devices agree after a permute: each gets what its source holds, or zeros.
+    /// Returns which devices agree after a permute: each receives its source's value, or zeros.
     fn permute(&mut self, pairs: &ReplicaGroups, before: Agreement) -> Agreement;
 
-    /// Returns two members of a group that are not alike.
+    /// Returns two members of a group that are not equivalent.
     fn divergence(&self, groups: &ReplicaGroups, control: Agreement) -> Option<(i64, i64)>;
 
-    /// Returns the number that each device gets as its own. Devices that do not differ along `axes` of the mesh get that of
-    /// the first of them.
+    /// Returns the number that each device sees as its own. Devices that do not differ along `axes` of the mesh see
+    /// that of the first of them.
     fn own_number(&mut self, along: Option<(&Mesh, &[AxisRef])>) -> (Agreement, Option<Self::Number>);
 
     /// Returns the integer that an operation computes on each device, if it follows from the `known` ones.

@@ -1,7 +1,7 @@
-//! C4 of what the program itself says: collectives in its manual computations to which devices come unequally often.
+//! C4 in the input program: collectives in its manual computations that devices may execute unequally often.
 //!
-//! Such a program hangs however it is partitioned. It is looked at before planning, so that a violation of C4 that is found
-//! afterwards can be told apart: what stands here is in the program, anything else is shardc's.
+//! Such a program hangs regardless of partitioning. It is checked before planning, so that later violations of C4 are
+//! known to be bugs in shardc.
 
 use shardc_ir::{Diagnostic, Module, OpId, OpKind, RegionId};
 
@@ -9,7 +9,7 @@ use super::convergence;
 use crate::analysis::regions::program_ops;
 use crate::manual::mesh_of;
 
-/// The collectives under a condition that devices may decide differently, as errors in the program (SH0326).
+/// Returns the collectives under a condition on which devices may disagree, as errors in the program (SH0326).
 pub(crate) fn written_partings(module: &Module, body: RegionId) -> Vec<Diagnostic> {
     let mut errors = Vec::new();
     for op in program_ops(module, body) {
@@ -17,7 +17,7 @@ pub(crate) fn written_partings(module: &Module, body: RegionId) -> Vec<Diagnosti
         let Some(mesh) = mesh_of(module, spec).filter(|_| meets_under_a_condition(module, op)) else {
             continue;
         };
-        // What is in another manual computation comes up with that.
+        // Nested manual computations are analyzed with the outermost one.
         let divergences = match convergence::divergences(module, op, &module.meshes[mesh]) {
             Ok(divergences) => divergences,
             Err(error) => {
@@ -27,11 +27,11 @@ pub(crate) fn written_partings(module: &Module, body: RegionId) -> Vec<Diagnosti
         };
         for (op, a, b) in divergences {
             let message = format!(
-                "devices {a} and {b} meet in this {}, but what decides whether they come to it can differ between them: devices would wait for each other forever",
+                "devices {a} and {b} take part in this {}, but the condition on which they execute it may differ between them: the program may hang",
                 module.ops[op].kind.name()
             );
             let mut error = Diagnostic::invalid("SH0326", message).at(module.ops[op].span).hint(
-                "decide by a value that is the same on all devices of the group (an all_reduce makes one), or take the collective out of the condition",
+                "make the condition depend on a value that is equal on all devices of the group (the result of an all_reduce, for example), or move the collective out of the condition",
             );
             error.user_loc = module.user_loc(op);
             if !errors.contains(&error) {
@@ -42,7 +42,7 @@ pub(crate) fn written_partings(module: &Module, body: RegionId) -> Vec<Diagnosti
     errors
 }
 
-/// Whether a collective stands in the region of an operation inside this one.
+/// Whether a loop or branch in this operation contains a collective.
 fn meets_under_a_condition(module: &Module, op: OpId) -> bool {
     let regions = module.ops[op].regions.iter();
     let inner = regions.flat_map(|&region| module.walk(region));

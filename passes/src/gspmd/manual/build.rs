@@ -1,4 +1,4 @@
-//! Builds the manual computation of operations that belong together.
+//! Builds the manual computation of one part.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{
@@ -10,13 +10,13 @@ use super::{Former, ManualPart, Res, inputs};
 use crate::gspmd::export::without;
 
 impl Former<'_, '_> {
-    /// Returns a value that enters without its constraint, and the sharding in which it enters.
+    /// Returns an entering value without its constraint, and the sharding in which it enters.
     fn entering(&mut self, value: ValueId, local: ValueId, op: OpId) -> Res<(ValueId, TensorSharding)> {
         let module = &*self.import.rw.module;
         if let Some(def) = module.def_op(value) {
             if let OpKind::ShardingConstraint(id) = module.ops[def].kind {
                 let sharding = module.shardings.get(id).clone();
-                // What enters is constrained by that: a constraint of its own only says it again.
+                // The `in_sharding` makes the constraint redundant.
                 let only = self.import.uses.of(value).len() == 1;
                 let value = module.ops[def].operands.first().copied().filter(|_| only).unwrap_or(value);
                 if only {
@@ -39,14 +39,14 @@ impl Former<'_, '_> {
             return Ok((value, TensorSharding::replicated(self.import.home.mesh, module.rank(value))));
         }
         let message = format!(
-            "it is not said how {} is split into {}",
+            "no sharding says how {} is split into {}",
             module.types.display(module.values[value].ty),
             module.types.display(module.values[local].ty)
         );
-        Err(self.error(op, message, "constrain the value before it enters: custom_call @Sharding"))
+        Err(self.error(op, message, "constrain the value by custom_call @Sharding before it enters"))
     }
 
-    /// Checks a sharding at the border against the types on both sides, and returns its handle.
+    /// Checks the sharding of an entry or exit against the global and local types, and interns it.
     fn border(
         &mut self,
         op: OpId,
@@ -64,10 +64,10 @@ impl Former<'_, '_> {
                 let first = dim.axes.iter().take_while(|axis| is_manual(axis)).count();
                 if dim.axes[first..].iter().any(is_manual) {
                     let message = format!(
-                        "in {} an axis that is not manual comes before one that is",
+                        "in {} an axis that is not manual precedes a manual one",
                         sharding.display(mesh)
                     );
-                    return Err(self.error(op, message, "split each dimension along manual axes first"));
+                    return Err(self.error(op, message, "shard each dimension along manual axes first"));
                 }
                 let parts = mesh.axes_size(&dim.axes[..first]);
                 if *n != shardc_ir::DYNAMIC {
@@ -76,7 +76,7 @@ impl Former<'_, '_> {
             }
             if expected.shape != local.shape {
                 let message = format!(
-                    "{whole} split as {} is {expected} on each device, not {local}",
+                    "{whole} sharded as {} is {expected} on each device, not {local}",
                     sharding.display(mesh)
                 );
                 return Err(Box::new(Diagnostic::invalid("SH0346", message).at(module.ops[op].span)));
@@ -85,7 +85,7 @@ impl Former<'_, '_> {
         Ok(module.shardings.intern(sharding))
     }
 
-    /// Returns the value that leaves: without its constraint, if that only says again what the sharding outside says.
+    /// Returns the value that leaves, without its constraint if that only repeats the outer sharding.
     fn leaving(
         &self,
         value: ValueId,
@@ -106,7 +106,7 @@ impl Former<'_, '_> {
         }
     }
 
-    /// Builds the manual computation of a part; none if it does nothing.
+    /// Builds the manual computation of a part. Returns `None` if it has no exits and no effects.
     pub(super) fn build(&mut self, part: &ManualPart) -> Res<Option<OpId>> {
         let all = part.entries.iter().chain(&part.exits).chain(&part.members);
         let Some(&anchor) = all.clone().next() else { return Ok(None) };
@@ -118,7 +118,7 @@ impl Former<'_, '_> {
             return Ok(None);
         }
         let home = self.import.home.mesh;
-        // Where neither borders nor operations name axes, XLA's `{manual}` stands for all of them.
+        // If neither entries and exits nor operations name axes, XLA's `{manual}` means all axes.
         let everything = || self.import.rw.module.meshes[home].all_axes();
         let axes = part
             .axes
@@ -131,8 +131,8 @@ impl Former<'_, '_> {
             let text = self.import.rw.module.meshes[home].axis_text(*axis);
             return Err(self.error(
                 anchor,
-                format!("only a part of an axis is manual: {text}"),
-                "give no mesh: it is inferred from the shardings",
+                format!("a sub-axis cannot be manual: {text}"),
+                "leave out the mesh: it is then inferred from the shardings",
             ));
         }
         let mut spec =
@@ -157,14 +157,13 @@ impl Former<'_, '_> {
                 locals.push(local);
             }
         }
-        // What comes in whole.
+        // Captured values enter replicated.
         let mut inner: FxHashSet<ValueId> = locals.iter().copied().collect();
         for &op in &part.members {
             inner.extend(&self.import.rw.module.ops[op].results);
         }
         let mesh = spec.in_shardings.first().map_or(home, |&id| self.import.rw.module.shardings.get(id).mesh);
-        // With a free axis left, propagation may still split inside along it what came in without a word; with none,
-        // nothing can.
+        // If a free axis is left, propagation may shard captured values along it.
         let free = manual.len() + self.context.len() < self.import.rw.module.meshes[mesh].axes.len();
         let mut members: Vec<OpId> = Vec::with_capacity(part.members.len());
         for &op in part.members.iter().chain(&part.exits) {
@@ -176,8 +175,7 @@ impl Former<'_, '_> {
                 if let Some(def) = self.import.rw.module.def_op(value)
                     && matches!(self.import.rw.module.ops[def].kind, OpKind::Constant(_))
                 {
-                    // A constant is as good inside, and saves an argument; the one outside may have a sharding, which
-                    // means nothing here.
+                    // Clone the constant inside to save an argument. Its outer sharding has no meaning there.
                     members.push(clone_op(self.import.rw.module, def, &mut map));
                     let copy = map.get(value);
                     self.import.rw.module.shardings.set(copy, None);

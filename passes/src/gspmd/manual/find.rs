@@ -1,4 +1,4 @@
-//! Finds which operations are local to devices, and which of them belong to one manual computation.
+//! Finds device-local operations, and the manual computation to which each belongs.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use shardc_ir::{AxisList, OpId, OpKind, ValueId};
 use super::{Former, Res, inputs, same_axes, within};
 use crate::gspmd::import::Crossing;
 
-/// Whether an operation gives the same wherever it stands, and has no regions.
+/// Whether an operation has no regions, and the same result inside and outside a manual computation.
 fn is_arithmetic(kind: &OpKind) -> bool {
     matches!(
         kind,
@@ -37,7 +37,7 @@ fn is_arithmetic(kind: &OpKind) -> bool {
 }
 
 impl Former<'_, '_> {
-    /// Finds what is local, by data flow forward from the entries, and joins what shares values.
+    /// Finds local operations by forward data flow from the entries, and joins those that share values.
     pub(super) fn find(&mut self, ops: &[OpId]) -> Res<()> {
         for &op in ops {
             let module = &*self.import.rw.module;
@@ -51,7 +51,7 @@ impl Former<'_, '_> {
                 return Err(self.error(
                     op,
                     "a value that is local to each device leaves its region",
-                    "what is local can be told from the rest only where both borders are in one region; inline the calls first: shardc opt --passes inline,import-gspmd",
+                    "@SPMDFullToShardShape and @SPMDShardToFullShape must be in one region; inline the calls first: shardc opt --passes inline,import-gspmd",
                 ));
             }
             let crossing = self.import.crossings.get(&op);
@@ -61,7 +61,7 @@ impl Former<'_, '_> {
             let enters = crossing.is_some_and(|c| c.enters) && local.is_empty();
             let marked = self.import.marked.get(&op).is_some_and(|axes| !within(axes, &self.context))
                 || self.import.is_body(op);
-            // What leads from inner axes to outer ones that are manual too is local to them.
+            // A conversion from inner to outer manual axes is local to the outer ones.
             let between = crossing.is_some_and(|c| !c.enters);
             if !exits && !enters && local.is_empty() && !marked && !between {
                 continue;
@@ -102,8 +102,8 @@ impl Former<'_, '_> {
                 if part.axes.as_ref().is_some_and(|known| !same_axes(known, &axes)) {
                     return Err(self.error(
                         op,
-                        "a value that is local along some axes meets one that is local along others",
-                        "all that enters one part of the program has the same manual subgroups",
+                        "values that are local along different axes are used together",
+                        "all values that enter one device-local part of the program must have the same manual subgroups",
                     ));
                 }
                 part.axes = Some(axes);
@@ -114,7 +114,8 @@ impl Former<'_, '_> {
         Ok(())
     }
 
-    /// Returns the axes along which an operation says that it is local, those around it included.
+    /// Returns the axes along which an operation's annotation says that it is local, including the enclosing manual
+    /// axes.
     fn axes_of(&self, op: OpId, crossing: Option<&Crossing>) -> Option<AxisList> {
         let axes = match crossing {
             Some(crossing) => match (&crossing.inner, &crossing.added, &crossing.outer) {
@@ -128,7 +129,8 @@ impl Former<'_, '_> {
         Some(axes)
     }
 
-    /// Moves what only one part uses, and what is made of nothing but constants and device numbers, into it.
+    /// Sinks operations into the only part that uses them: broadcasts, and operations computed from constants and
+    /// device ids.
     pub(super) fn sink(&mut self, ops: &[OpId]) {
         let mut users: FxHashMap<ValueId, Vec<OpId>> = FxHashMap::default();
         for &op in ops {
@@ -148,7 +150,7 @@ impl Former<'_, '_> {
         for &op in ops.iter().rev() {
             let module = &*self.import.rw.module;
             let data = &module.ops[op];
-            // A broadcast is smaller before than after.
+            // A broadcast's operand is smaller than its result.
             let movable = data.results.iter().any(|r| made.contains(r))
                 || matches!(data.kind, OpKind::BroadcastInDim { .. });
             if !movable || self.of_op.contains_key(&op) {
@@ -164,7 +166,7 @@ impl Former<'_, '_> {
             if list.iter().any(|user| self.of_op.get(user) != Some(&part) || enters(user)) {
                 continue;
             }
-            // A sharding of the whole program has no meaning inside.
+            // A sharding of global values has no meaning inside.
             for result in self.import.rw.module.ops[op].results.clone() {
                 self.import.rw.module.shardings.set(result, None);
             }

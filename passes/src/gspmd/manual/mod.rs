@@ -1,10 +1,9 @@
-//! Manual computations out of the calls that lead into the devices and out of them.
+//! Formation of manual computations from GSPMD's shape-conversion calls.
 //!
-//! In GSPMD's form nothing marks the part of a program that is written for one device: its operations stand among
-//! the others, and `@SPMDFullToShardShape` and `@SPMDShardToFullShape` stand at its borders. It is found by data
-//! flow: what depends on a value that came in, up to the calls that lead out. Operations that share a local value
-//! belong together. Whatever else they use comes in whole on every device; constants and device numbers are made
-//! inside.
+//! GSPMD does not mark device-local operations: they are mixed with the others, between `@SPMDFullToShardShape` and
+//! `@SPMDShardToFullShape`. Data flow finds them: every operation that depends on a local value is local, up to the
+//! calls that convert back. Operations that share a local value belong to one manual computation. Their other
+//! operands enter replicated; constants and device ids are computed inside.
 
 mod build;
 mod find;
@@ -18,7 +17,7 @@ use shardc_ir::{AxisList, AxisRef, Diagnostic, EntityRef, FuncId, Module, OpId, 
 use super::import::Import;
 use crate::transforms::inline::inline_calls_in;
 
-/// Functions, each before those that it calls.
+/// Returns the functions in topological order, callers before callees.
 pub(super) fn callers_first(module: &Module) -> Vec<FuncId> {
     let callees = |func: FuncId| -> Vec<FuncId> {
         let ops = module.funcs[func].body.map(|body| module.walk(body)).unwrap_or_default();
@@ -49,8 +48,7 @@ pub(super) fn callers_first(module: &Module) -> Vec<FuncId> {
             }
         }
     }
-    // The depth-first order in which functions are finished, backwards: a topological order, since calls do not
-    // recurse (I10).
+    // Reverse postorder of the depth-first search is a topological order, since calls do not recurse (I10).
     done.reverse();
     done
 }
@@ -60,7 +58,7 @@ pub(super) fn form_all(import: &mut Import<'_>, order: &[FuncId]) {
     if import.crossings.is_empty() && import.marked.is_empty() {
         return;
     }
-    // Axes that are manual wherever a function is called.
+    // The manual axes that enclose the calls of each function.
     let mut contexts: FxHashMap<Box<str>, AxisList> = FxHashMap::default();
     for &func in order {
         let Some(body) = import.rw.module.funcs[func].body else { continue };
@@ -81,7 +79,7 @@ pub(super) fn form_all(import: &mut Import<'_>, order: &[FuncId]) {
                 if let OpKind::Call { callee } = &data.kind {
                     let known = contexts.entry(callee.clone()).or_insert_with(|| inside.clone());
                     if *known != inside {
-                        let message = format!("@{callee} is called for one device and for several");
+                        let message = format!("calls of @{callee} have different manual axes");
                         import.errors.push(
                             Diagnostic::unsupported("SH0345", message)
                                 .at(data.span)
@@ -96,8 +94,7 @@ pub(super) fn form_all(import: &mut Import<'_>, order: &[FuncId]) {
     }
 }
 
-/// Replaces calls in manual computations by the bodies of the functions: what is manual there is known only from
-/// around the call.
+/// Inlines calls in manual computations, because the manual axes of a callee are known only from its caller.
 ///
 /// # Errors
 /// Fails as [`inline_calls_in`] does.
@@ -110,15 +107,15 @@ pub(super) fn inline_bodies(module: &mut Module) -> Result<(), Vec<Diagnostic>> 
 
 type Res<T> = Result<T, Box<Diagnostic>>;
 
-/// The operations that belong to one manual computation.
+/// The operations of one manual computation.
 #[derive(Clone, Debug, Default)]
 struct ManualPart {
     entries: Vec<OpId>,
     members: Vec<OpId>,
     exits: Vec<OpId>,
-    /// Its manual axes, those around it included, as its borders say them.
+    /// Its manual axes, including the enclosing ones, as its entries and exits give them.
     axes: Option<AxisList>,
-    /// The fewest axes along which one of its operations says that it is local.
+    /// The smallest set of local axes that one of its operations gives.
     fewest: Option<AxisList>,
 }
 
@@ -133,7 +130,7 @@ impl Sets {
 
     fn root(&mut self, mut set: usize) -> usize {
         while self.0[set] != set {
-            // Path halving, and the smaller number leads: parts are numbered in program order, so that the result
+            // Path halving. The smaller number becomes the root: parts are numbered in program order, so the result
             // does not depend on the order of joins.
             self.0[set] = self.0[self.0[set]];
             set = self.0[set];
@@ -149,7 +146,7 @@ impl Sets {
     }
 }
 
-/// Returns the operands of an operation, and the values from outside that its regions read.
+/// Returns the operands of an operation, and the values that its regions capture.
 pub(super) fn inputs(module: &Module, op: OpId) -> Vec<ValueId> {
     let data = &module.ops[op];
     let mut out = data.operands.to_vec();
@@ -157,7 +154,7 @@ pub(super) fn inputs(module: &Module, op: OpId) -> Vec<ValueId> {
         return out;
     }
     let nested: Vec<OpId> = data.regions.iter().flat_map(|&region| module.walk(region)).collect();
-    // All definitions first: an operation in a region may read what the regions around it define, at any depth.
+    // Collect all definitions first: an operation in a region may read values of any enclosing region.
     let mut inner: FxHashSet<ValueId> = FxHashSet::default();
     for &region in &data.regions {
         inner.extend(&module.regions[region].args);
@@ -183,8 +180,7 @@ fn within(a: &[AxisRef], b: &[AxisRef]) -> bool {
 }
 
 impl Import<'_> {
-    /// Whether this calls the body of a manual computation, as Shardy names it where it passes through XLA, and is not
-    /// yet in one.
+    /// Whether this is a call of a manual computation's body in Shardy's round-trip form that is not yet part of one.
     fn is_body(&self, op: OpId) -> bool {
         matches!(&self.rw.module.ops[op].kind, OpKind::Call { callee } if callee.contains("xla.sdy.manual_computation_body"))
             && !self.formed.contains(&op)
@@ -197,9 +193,9 @@ struct Former<'i, 'm> {
     sets: Sets,
     of_value: FxHashMap<ValueId, usize>,
     parts: BTreeMap<usize, ManualPart>,
-    /// The part of each operation that belongs to one.
+    /// The part that each local operation belongs to.
     of_op: FxHashMap<OpId, usize>,
-    /// Constraints that nothing uses any more.
+    /// Constraints that became dead.
     unused: FxHashSet<OpId>,
 }
 

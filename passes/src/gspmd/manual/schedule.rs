@@ -1,4 +1,4 @@
-//! Schedules operations and manual computations, since forming one puts operations of many places into one place.
+//! Scheduling of operations and manual computations. Forming one moves operations from many places into one.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -9,12 +9,12 @@ use shardc_ir::{Diagnostic, OpId};
 use super::{Former, ManualPart, Res, ScheduleNode, inputs};
 
 impl Former<'_, '_> {
-    /// Orders operations and parts so that each comes after what it uses, and otherwise as they stood: Kahn's algorithm with a
-    /// heap of positions as its ready list, so that a program that needs no reordering gets none.
+    /// Orders operations and parts topologically, otherwise in program order. This is Kahn's algorithm with a heap of
+    /// positions as the ready list, so an order that is already valid is kept.
     pub(super) fn schedule(&mut self, ops: &[OpId]) -> Res<(Vec<ScheduleNode>, BTreeMap<usize, ManualPart>)> {
         let parts = std::mem::take(&mut self.parts);
         let position: FxHashMap<OpId, usize> = ops.iter().enumerate().map(|(i, &op)| (op, i)).collect();
-        // Nodes are numbered by position: an operation by its own, a part by its last one.
+        // Node numbers are positions: an operation's own, and that of the last operation of a part.
         let mut node_of_part: FxHashMap<usize, usize> = FxHashMap::default();
         for (&id, part) in &parts {
             let all = part.entries.iter().chain(&part.members).chain(&part.exits);
@@ -38,7 +38,7 @@ impl Former<'_, '_> {
                     continue;
                 };
                 let Some(from) = node(def) else { continue };
-                // Within a part, an exit's result must not come back.
+                // The result of an exit must not be used inside the same part.
                 if from == to && exits.contains(&def) && self.of_op.get(&op) == self.of_op.get(&def) {
                     return Err(self.cycle(op));
                 }
@@ -50,7 +50,7 @@ impl Former<'_, '_> {
         }
         let by_node: FxHashMap<usize, usize> =
             node_of_part.iter().map(|(&part, &node)| (node, part)).collect();
-        // Nothing need use the result of an operation with an effect, so the terminator is put last by hand.
+        // An operation with an effect may have no users, so the terminator is appended explicitly.
         let last = ops.len().saturating_sub(1);
         let mut ready: BinaryHeap<Reverse<usize>> =
             waits.iter().filter(|&(&n, &w)| w == 0 && n != last).map(|(&n, _)| Reverse(n)).collect();
@@ -69,8 +69,7 @@ impl Former<'_, '_> {
                 }
             }
         }
-        // A node that never became ready waits for itself, through others. The last one is not counted, since it is
-        // put by hand.
+        // A node that never became ready is on a cycle. The terminator is not in `out` yet.
         if out.len() + 1 != waits.len() {
             let op = parts.values().flat_map(|p| &p.entries).min_by_key(|op| position.get(op)).copied();
             return Err(self.cycle(op.unwrap_or(ops[last])));
@@ -82,8 +81,8 @@ impl Former<'_, '_> {
     fn cycle(&self, op: OpId) -> Box<Diagnostic> {
         self.error(
             op,
-            "a part of the program that is local to devices needs a whole value that is made of its own results",
-            "keep local values apart: what enters after that whole value should use nothing that entered before",
+            "a device-local part of the program depends on a global value that is computed from its own results",
+            "separate the local values: those that enter after the global value must not be used with those that entered before it",
         )
     }
 }

@@ -1,9 +1,9 @@
-//! Results of a manual computation that its specification takes from one of several devices, which may hold different ones.
+//! Results of a manual computation that may differ between devices along manual axes that their shardings do not use.
 //!
-//! Where the sharding of a result leaves out a manual axis, devices along it have to return equal blocks: one of them stands for
-//! all. `jax.shard_map` checks the same by the axes that a value varies over (`check_vma`). Here it is the equivalence of devices that
-//! convergence is analyzed by, so that a psum over another order of devices, or a coordinate that was computed from the number of the
-//! device, is seen through.
+//! If the sharding of a result does not use a manual axis, devices along that axis must return equal blocks, because
+//! one of them is used for all. `jax.shard_map` checks this by the axes over which a value varies (`check_vma`). This
+//! check uses the equivalence of devices from the analysis of convergence. It also handles a psum over devices in
+//! another order, and a coordinate that is computed from the device's number.
 
 use shardc_ir::{AxisList, AxisRef, Mesh, Module, OpId, OpKind};
 
@@ -13,8 +13,9 @@ use crate::collectives::verify::coordinates::Coordinates;
 use crate::collectives::verify::relations::Relations;
 use crate::manual::{Scope, mesh_of};
 
-/// Returns, for each result of the manual computation `op`, the manual axes that its sharding leaves out though its blocks may differ
-/// along them. `outer` are the axes of the computations around it. What is called is looked into: functions must not be recursive.
+/// Returns, for each result of the manual computation `op`, the manual axes that its sharding does not use although
+/// its blocks may differ along them. `outer` are the axes of the enclosing computations. Callees are analyzed;
+/// functions must not be recursive.
 #[must_use]
 pub fn axes_results_vary_along(module: &Module, op: OpId, outer: &[AxisRef]) -> Vec<AxisList> {
     let OpKind::ManualComputation(spec) = &module.ops[op].kind else { return Vec::new() };
@@ -40,7 +41,7 @@ pub fn axes_results_vary_along(module: &Module, op: OpId, outer: &[AxisRef]) -> 
     if let Some(found) = of_coordinates.as_ref().filter(|found| is_settled(found)) {
         return found.clone();
     }
-    // Too many devices to look at each: what cannot be told apart counts as different.
+    // If there are too many devices to inspect each, devices that cannot be proved equivalent count as different.
     let few = module.ops[op].regions.iter().find_map(|&region| enumerated(module, region, devices).ok());
     match few {
         Some(each) => varying(Flow::new(module, devices, each), op, mesh, outer, &left_out),
@@ -48,7 +49,7 @@ pub fn axes_results_vary_along(module: &Module, op: OpId, outer: &[AxisRef]) -> 
     }
 }
 
-/// Returns those axes of `left_out` along which devices may not agree on a result.
+/// Returns the axes of `left_out` along which devices may not agree on a result.
 fn varying<'m, R: Relations>(
     mut flow: Flow<'m, R>,
     op: OpId,
@@ -58,7 +59,7 @@ fn varying<'m, R: Relations>(
 ) -> Vec<AxisList> {
     flow.follows_calls = true;
     let axes: AxisList = outer.iter().copied().filter(|&axis| !mesh.is_trivial(axis)).collect();
-    // Whatever comes from around may be another one on each device of the computations around.
+    // Values from outside may differ between the coordinates of the enclosing computations.
     let around = flow.relations.blocks(mesh, &axes);
     for &operand in &flow.module.ops[op].operands {
         flow.of[operand] = around;
@@ -68,7 +69,7 @@ fn varying<'m, R: Relations>(
     let results = flow.module.ops[op].results.iter().zip(left_out);
     results
         .map(|(&result, axes)| {
-            // Being alike is transitive: devices that agree along each axis agree along all.
+            // Equivalence is transitive: devices that agree along each axis agree along all of them.
             let differs = |&axis: &AxisRef| {
                 flow.relations.divergence(&mesh.replica_groups(&[axis]), flow.of[result]).is_some()
             };
@@ -81,7 +82,7 @@ fn varying<'m, R: Relations>(
 mod tests {
     use super::*;
 
-    /// The second call is of a number that is not known: what the first one was given says nothing of it.
+    /// The argument of the second call is unknown: facts about the first call's argument must not apply to it.
     #[test]
     fn each_call_of_a_function_is_by_itself() {
         let program = r#"

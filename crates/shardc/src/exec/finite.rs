@@ -1,10 +1,10 @@
-//! The first element of an array that is NaN or infinite.
+//! Finds the first element of an array that is NaN or infinite.
 
 use shardc_ir::{DTypeClass, Diagnostic};
 use shardc_runtime::HostArray;
 
-/// The error for an array with an element that is NaN or infinite: `SH0728`, with the number of the step (from 1), the name of
-/// the tensor (`what` says what it is: a result, a metric, a variable) and the first such element. `None` where all are finite.
+/// The error (`SH0728`) for an array with a NaN or an infinity: it names the step (from 1), the tensor and the first such element.
+/// `what` is the kind of the tensor: a result, a metric, a variable. `None` if all elements are finite.
 #[must_use]
 pub fn not_finite(step: u64, what: &str, name: &str, array: &HostArray) -> Option<Diagnostic> {
     let parts = match array.dtype.class() {

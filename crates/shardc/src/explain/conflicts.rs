@@ -1,4 +1,4 @@
-//! Disagreements, in words.
+//! Conflicts between shardings, as text.
 
 use indexmap::IndexMap;
 use shardc_passes::propagate::{AxisRole as At, Conflict, Reason, Subject, Winner};
@@ -7,7 +7,7 @@ use super::Explainer;
 use super::report::{ConflictReport, SourcePlace};
 
 impl Explainer<'_> {
-    /// Conflicts in words, equal ones together, most bytes first.
+    /// Conflicts as text: equal ones grouped, most bytes first.
     pub(super) fn conflicts<'c>(&self, list: impl Iterator<Item = &'c Conflict>) -> Vec<ConflictReport> {
         let mut groups: IndexMap<_, ConflictReport> = IndexMap::new();
         for conflict in list {
@@ -60,7 +60,7 @@ impl Explainer<'_> {
         }
     }
 
-    /// The annotations that an axis comes from.
+    /// The annotations from which an axis was propagated.
     pub(super) fn origin(&self, subject: Subject, at: At, axis: shardc_ir::AxisRef) -> Option<String> {
         let origins = self.provenance.origins(subject, at, axis);
         let texts: Vec<String> = origins.into_iter().map(|a| self.annotation(a)).collect();

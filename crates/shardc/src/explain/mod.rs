@@ -117,7 +117,7 @@ impl Compiler {
     }
 }
 
-/// The program after propagation, by strategy, with the origin of every axis.
+/// The program after propagation with each strategy, with the origin of every axis.
 #[derive(Default)]
 struct Traces(Vec<(Strategy, Module, Box<Provenance>)>);
 

@@ -30,7 +30,7 @@ pub struct Step {
     in_flight: usize,
     /// The warnings of partitioning.
     warnings: Vec<Diagnostic>,
-    /// The number of warnings that a front end prints by default.
+    /// The byte threshold of cost warnings.
     warn_bytes: u64,
     /// Whether results are checked for NaN and infinity after each run.
     checks_finite: bool,

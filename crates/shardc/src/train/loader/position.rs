@@ -1,4 +1,4 @@
-//! Where a loader is, as a checkpoint keeps it.
+//! The position of a loader, as a checkpoint stores it.
 
 use serde::{Deserialize, Serialize};
 use shardc_checkpoint::Info;
@@ -9,25 +9,25 @@ use crate::Error;
 /// The key of a position among the notes of a checkpoint.
 const NOTE: &str = "loader";
 
-/// Where a [`Loader`](super::Loader) is: the same for every number of processes and devices.
+/// The position of a [`Loader`](super::Loader): the same for every number of processes and devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
-    /// How many batches were taken: the number of the next one.
+    /// The number of batches that were returned: the number of the next one.
     pub batch: u64,
-    /// How many rows a batch has.
+    /// The number of rows of a batch.
     pub rows: usize,
 }
 
 impl Position {
-    /// Writes it into what is saved with a state.
+    /// Writes the position into the information that is saved with a state.
     pub fn note(&self, info: &mut Info) {
         info.notes.insert(NOTE.to_owned(), format!("{} batches of {}", self.batch, self.rows));
     }
 
-    /// Reads what [`Position::note`] wrote; `None` where it has written nothing.
+    /// Reads the position that [`Position::note`] wrote; `None` if there is none.
     ///
     /// # Errors
-    /// Something else was written (SH1123).
+    /// The note is not a position (SH1123).
     pub fn noted(info: &Info) -> Result<Option<Position>, Error> {
         let Some(text) = info.notes.get(NOTE) else { return Ok(None) };
         let read = text.split_once(" batches of ").and_then(|(batch, rows)| {

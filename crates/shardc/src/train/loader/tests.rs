@@ -1,4 +1,4 @@
-//! What processes read of batches, without devices.
+//! Tests which rows processes read of batches, without devices.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use shardc_runtime::{ArrayType, HostArray, ShardLayout};
 use super::plan::{Input, Plan};
 use super::source::{Arrays, Callback, Examples, Passages, Shuffled, Source};
 
-/// An input `[rows, width]` on `data * model` devices: rows over "data", columns over "model" where they are split.
+/// An input `[rows, width]` on `data * model` devices: rows sharded over "data", columns over "model" if `splits`.
 fn input(name: &str, rows: usize, width: usize, data: usize, model: usize, splits: bool) -> Input {
     let blocks = (0..data * model).map(|d| vec![d / model, if splits { d % model } else { 0 }]).collect();
     let shards = [data, if splits { model } else { 1 }];
@@ -19,7 +19,7 @@ fn input(name: &str, rows: usize, width: usize, data: usize, model: usize, split
     Input { name: name.to_owned(), ty: ArrayType { dtype: DType::I32, shape: vec![rows, width] }, layout }
 }
 
-/// Row `r` of batch `b` of input `i` is filled with `1000 b + 10 r + i`; notes which rows it was asked for.
+/// A source that fills row `r` of batch `b` of input `i` with `1000 b + 10 r + i`, and records the requested rows.
 fn counted(width: usize, asked: &Arc<Mutex<Vec<Range<usize>>>>) -> impl Source + use<> {
     let asked = Arc::clone(asked);
     Callback::new(&["x", "y"], move |batch, rows| {
@@ -70,7 +70,7 @@ fn devices_that_lie_apart_have_only_their_rows_read() {
     let plan = Plan::new(vec![input("x", 16, 2, 8, 1, false)], vec![6, 1, 0], None).unwrap();
     let asked = Arc::default();
     let mut source = counted(2, &asked);
-    // The second array of the source is one too many.
+    // The source returns two arrays, and the plan has one input.
     assert!(plan.blocks(&mut source, 0).unwrap_err().to_string().contains("SH1120"));
     asked.lock().unwrap().clear();
     let both = vec![input("x", 16, 2, 8, 1, false), input("y", 16, 2, 8, 1, false)];
@@ -129,7 +129,7 @@ fn what_is_left_over_is_filled_up_with_zeros() {
     assert_eq!(seen[10..], [0.0, 0.0]);
     seen.sort_by(f64::total_cmp);
     assert_eq!(seen[2..], (1..=10).map(f64::from).collect::<Vec<_>>());
-    // A process that has nothing but padding asks for nothing.
+    // A process that holds only padding requests nothing.
     let last = Plan::new(vec![input("x", 4, 1, 4, 1, false)], vec![3], None).unwrap();
     assert_eq!(values(last.blocks(&mut kept, 2).unwrap()), [0.0]);
     assert_eq!(Shuffled::new(arrays(), 4, 1).with_epochs(2).num_batches(), Some(4));
@@ -166,7 +166,7 @@ fn passages_are_read_out_of_a_file() {
     assert_eq!(rows[0].to_f64_vec(), [12., 13., 14., 15., 16., 17., 0., 1., 2., 3., 4., 5.]);
     assert!(whole.read(&[3]).unwrap_err().to_string().contains("SH1112"));
     assert_eq!(Passages::new("tokens", open(), 6).every(1).count(), 15);
-    // No passage at all is told, whatever becomes of the last batch: nothing but padding is no training.
+    // A source without passages is an error, for either treatment of the last batch: otherwise batches would be only padding.
     for last in [LastBatch::Drop, LastBatch::Keep] {
         let mut none = Shuffled::new(Passages::new("tokens", open(), 21), 2, 0).with_last(last);
         let plan = Plan::new(vec![input("tokens", 2, 21, 1, 1, false)], vec![0], none.batch_size()).unwrap();

@@ -1,4 +1,4 @@
-//! Replica groups written as mesh axes read back as the lists that are written otherwise.
+//! Tests that replica groups written as mesh axes are read back as the equivalent lists.
 
 use shardc::{Compiler, GroupForm, Module, SpmdMode};
 use shardc_ir::{OpKind, ReplicaGroups};

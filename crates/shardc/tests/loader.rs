@@ -47,7 +47,7 @@ fn loader(step: &Step, source: impl Source + 'static, position: Option<Position>
     Loader::new(step, source, LoaderOptions { position, ..LoaderOptions::default() }).unwrap()
 }
 
-/// The rows of so many batches, as the devices saw them, and the variable after each.
+/// The rows of each of `steps` batches, as the devices got them, and the variable after each.
 fn trained(step: &Step, state: &mut State, loader: &mut Loader, steps: u64) -> Vec<(HostArray, HostArray)> {
     (0..steps)
         .map(|_| {
@@ -120,7 +120,7 @@ fn a_source_that_fails_is_told_of_at_its_batch() {
     trained(&step, &mut state, &mut loader, 3);
     let error = loader.next().unwrap().unwrap_err().to_string();
     assert_eq!(error, "error[SH1122]: the source of batch 3 failed at the rows 0..8: the disk is gone");
-    // It remains available, and nothing follows it.
+    // The position remains available, and no batch follows.
     assert_eq!(loader.next_position().batch, 3);
     assert!(loader.next().is_none());
     let unknown = Callback::new(&["y"], |_, _| Ok(Vec::new()));

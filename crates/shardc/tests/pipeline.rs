@@ -104,8 +104,8 @@ impl Observer for Passes {
 
 #[test]
 fn an_attempt_that_repeats_another_ends_early() {
-    // The parameter wants its axis where nothing of the batch is: the rounds of propagation make no difference. Then it wants it
-    // for the features of the product, and what comes first has it.
+    // A parameter sharded on its contracting dimension does not conflict with the batch: both strategies propagate the same shardings.
+    // A parameter sharded on its output features conflicts with the batch: the one that propagates first gets the axis.
     for (parameter, is_repeated) in [("{\"x\"}, {}", true), ("{}, {\"x\"}", false)] {
         let source = format!(
             r#"

@@ -12,9 +12,9 @@ use crate::{Error, Output};
 /// How one output of the partitioned program compares with the single-device one.
 #[derive(Clone, Debug)]
 pub struct OutputCheck {
-    /// Which output.
+    /// The number of the output.
     pub index: usize,
-    /// Its name, where the program gives one.
+    /// Its name, if the program gives one.
     pub name: Option<String>,
     /// Its type.
     pub ty: TensorType,

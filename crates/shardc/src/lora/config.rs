@@ -14,7 +14,7 @@ pub struct AdapterConfig {
     pub lora: Lora,
 }
 
-/// Settings that say nothing about what an adapted model computes.
+/// Settings that do not affect the result of an adapted model.
 const DESCRIPTIVE: &[&str] = &[
     "auto_mapping",
     "base_model_name_or_path",
@@ -22,9 +22,9 @@ const DESCRIPTIVE: &[&str] = &[
     "task_type",
     "inference_mode",
     "peft_version",
-    // The layout of the base weight, which the model knows.
+    // The layout of the base weight, which the model defines.
     "fan_in_fan_out",
-    // They configure methods that other settings choose.
+    // Options of methods that other settings select.
     "eva_config",
     "corda_config",
     "loftq_config",
@@ -98,7 +98,7 @@ impl AdapterConfig {
     }
 }
 
-/// A number as PEFT writes it: without a fraction where it has none.
+/// A number as PEFT writes it: an integer if it has no fraction.
 fn number(value: f64) -> Value {
     if value.fract() == 0.0 && value.abs() < 1e15 { json!(value as i64) } else { json!(value) }
 }
@@ -166,7 +166,7 @@ impl Reader {
         lora
     }
 
-    /// Settings that are left: none of them may change what an adapted model computes.
+    /// Checks the remaining settings: none of them may change the result of an adapted model.
     fn rest(&mut self) {
         for (name, value) in std::mem::take(&mut self.settings) {
             let is_off = match &value {
@@ -208,7 +208,7 @@ impl Reader {
         })
     }
 
-    /// A list of texts, or one.
+    /// A list of strings, or one string.
     fn words(&mut self, name: &str) -> Vec<String> {
         let word = |value: &Value| value.as_str().map(str::to_owned);
         let words = match self.take(name) {

@@ -117,7 +117,7 @@ impl fmt::Display for Spread {
     }
 }
 
-/// A line for each part.
+/// One line for each component.
 impl fmt::Display for TimesReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{} steps, each {}", self.steps, self.step)?;

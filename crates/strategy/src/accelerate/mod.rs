@@ -161,7 +161,7 @@ struct Zero {
     optimizer: Option<Span>,
 }
 
-/// Why keys of FSDP have no effect here.
+/// The reason why keys of FSDP have no effect here.
 const NOT_FSDP: &str =
     "distributed_type is not FSDP: each device keeps the whole model; with FSDP there it is split";
 const NOT_BY_SIZE: &str = "units are made by size with fsdp_auto_wrap_policy: SIZE_BASED_WRAP";
@@ -340,7 +340,7 @@ impl Reader<'_> {
     }
 }
 
-/// The place of a character in bytes.
+/// The byte offset of a character.
 fn byte(text: &str, character: usize) -> usize {
     text.char_indices().nth(character).map_or(text.len(), |(at, _)| at)
 }

@@ -1,17 +1,17 @@
-//! What `accelerate config` asks about FSDP, and the file that it writes of the answers.
+//! The questions of `accelerate config` about FSDP, and the file that it writes from the answers.
 
 use super::keys::{KEYS, Kind, Place};
 
 /// A question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// The key that the answer is the value of.
+    /// The key whose value is the answer.
     pub key: &'static str,
-    /// What is asked.
+    /// The text of the question.
     pub text: &'static str,
-    /// What no answer means.
+    /// The value for an empty answer.
     pub default: &'static str,
-    /// The answer to an earlier question that it is asked after alone.
+    /// The key and answer of an earlier question, if it is only asked after that answer.
     only_after: Option<(&'static str, &'static str)>,
 }
 
@@ -41,7 +41,7 @@ const QUESTIONS: [Question; 12] = [
 ];
 
 impl Question {
-    /// What may be answered; empty where that is no matter of words.
+    /// The possible answers; empty if there is no fixed list.
     #[must_use]
     pub fn choices(&self) -> &'static [&'static str] {
         match self.kind() {
@@ -51,7 +51,7 @@ impl Question {
         }
     }
 
-    /// The value that an answer is; words may be given by their numbers, from one. `None` where it is none.
+    /// The value of an answer; words may be given by their numbers, from one. `None` if the answer is invalid.
     #[must_use]
     pub fn value(&self, answer: &str) -> Option<String> {
         let answer = match answer.trim() {
@@ -82,7 +82,7 @@ impl Question {
     }
 }
 
-/// The question that comes after these answers, which are values by key; `None` behind the last one.
+/// The question after these answers, which are values by key; `None` after the last one.
 #[must_use]
 pub fn next_question(answers: &[(&'static str, String)]) -> Option<Question> {
     let is_answered = |question: &Question| answers.iter().any(|(key, _)| *key == question.key);
@@ -93,7 +93,7 @@ pub fn next_question(answers: &[(&'static str, String)]) -> Option<Question> {
     QUESTIONS.into_iter().find(|question| is_asked(question) && !is_answered(question))
 }
 
-/// The file that these answers make, as `accelerate config` writes it; values without an answer are left out.
+/// The file for these answers, as `accelerate config` writes it; empty values are left out.
 #[must_use]
 pub fn written(answers: &[(&'static str, String)]) -> String {
     let mut text = "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nfsdp_config:\n".to_owned();
@@ -102,7 +102,7 @@ pub fn written(answers: &[(&'static str, String)]) -> String {
     keys.sort_unstable();
     let place = |key: &str| KEYS.iter().find(|known| known.name == key).map(|known| known.place);
     let mut line = |indent: &str, key: &str, value: &str| {
-        // YAML reads a bare `no` as a truth value.
+        // YAML reads a bare `no` as a boolean.
         let value = if value == "no" { "'no'" } else { value };
         text.push_str(&format!("{indent}{key}: {value}\n"));
     };

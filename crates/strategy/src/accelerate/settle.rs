@@ -8,7 +8,7 @@ use super::{Idle, NOT_BY_SIZE, NOT_FSDP, Reader};
 use crate::settings::Sharding;
 use crate::units::Wrap;
 
-/// Why a key of version 1 has no effect in version 2.
+/// The reason why a key of version 1 has no effect in version 2.
 const OF_VERSION_1: &str = "fsdp_version 2 has fsdp_reshard_after_forward and parallelism_config instead";
 
 impl Reader<'_> {
@@ -43,7 +43,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `fsdp_reshard_after_forward` is a strategy in version 1 of FSDP, and a truth value in version 2 (Accelerate 1.15 raises for others).
+    /// `fsdp_reshard_after_forward` is a strategy in version 1 of FSDP, and a boolean in version 2 (Accelerate 1.15 raises for other values).
     fn versions(&mut self) {
         let default = if self.is_trainer { 2 } else { 1 };
         let is_second = match self.version.unwrap_or(default) {
@@ -57,7 +57,7 @@ impl Reader<'_> {
             }
         };
         if is_second && let Some((sharding, at)) = self.sharding.take() {
-            // Words of the Trainer's `fsdp` are translated.
+            // Strategies of the Trainer's `fsdp` are translated.
             let again = match sharding {
                 Sharding::FullShard => "true",
                 Sharding::ShardGradOp => "false",
@@ -102,7 +102,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The strategy of a stage of ZeRO.
+    /// Sets the strategy for a stage of ZeRO.
     fn deepspeed(&mut self) {
         if !self.is_deepspeed {
             return;
@@ -127,13 +127,13 @@ impl Reader<'_> {
         }
     }
 
-    /// The mesh of `parallelism_config`.
+    /// Sets the mesh of `parallelism_config`.
     fn parallelism(&mut self) {
         let Some((sizes, at)) = self.sizes else { return };
         let product = sizes.product();
         let message = match (sizes.conflict(), product, self.out.devices) {
             (Some(conflict), ..) => format!("parallelism_config: {conflict}"),
-            // Nothing is asked for.
+            // All sizes are one.
             (None, Some(1), _) => return,
             (None, Some(product), Some(devices)) if product != devices => {
                 format!(
@@ -156,5 +156,5 @@ impl Reader<'_> {
     }
 }
 
-/// Why one device of DeepSpeed's is not enough.
+/// The reason why only one of DeepSpeed's two offload keys has no effect.
 const TOGETHER: &str = "parameters and optimizer state wait in host memory together: offload both, or none";

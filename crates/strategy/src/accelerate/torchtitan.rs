@@ -1,4 +1,4 @@
-//! torchtitan's TOML: `[parallelism]`, and what `[training]` and `[activation_checkpoint]` say of how a step is split.
+//! Parses torchtitan's TOML: `[parallelism]`, and the keys of `[training]` and `[activation_checkpoint]` that affect partitioning.
 
 use shardc_ir::{Class, DType, Diagnostic, Span};
 use toml::{Table, Value};
@@ -8,12 +8,12 @@ use super::parallelism::Sizes;
 use crate::settings::Sharding;
 use crate::units::Wrap;
 
-/// Whether a text is a configuration of torchtitan.
+/// Whether a text is a torchtitan configuration.
 pub(super) fn is_it(text: &str) -> bool {
     text.lines().any(|line| line.trim() == "[parallelism]")
 }
 
-/// Keys of `[parallelism]` that say nothing of how a step is split.
+/// Keys of `[parallelism]` that do not affect partitioning.
 const WITHOUT_EFFECT: &[&str] = &[
     "enable_compiled_autograd",
     "disable_loss_parallel",
@@ -22,7 +22,7 @@ const WITHOUT_EFFECT: &[&str] = &[
     "module_fqns_per_model_part",
 ];
 
-/// Reads a configuration of torchtitan.
+/// Parses a torchtitan configuration.
 pub(super) fn parse(text: &str) -> Result<Accelerate, Vec<Diagnostic>> {
     let table: Table = text.parse().map_err(|error: toml::de::Error| {
         let span =
@@ -57,7 +57,7 @@ impl Reader<'_> {
                 self.wrong(name, format!("{name} above 1 is not supported"));
             }
         }
-        // Experts are split over the devices that shard parameters and sequences.
+        // Experts are sharded over the devices that shard parameters and sequences.
         let within = match (expert, shard) {
             (1, shard) => shard,
             (expert, Some(shard))
@@ -137,7 +137,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A degree of `[parallelism]`; `None` is all devices that are left, which is written -1.
+    /// A degree of `[parallelism]`; `None` for -1: all remaining devices.
     fn degree(&mut self, name: &str, default: i64) -> Option<u64> {
         let value = self.table.get("parallelism").and_then(|table| table.get(name));
         let degree = value.map_or(Some(default), Value::as_integer);
@@ -155,7 +155,7 @@ impl Reader<'_> {
         self.table.get(table)?.get(name)?.as_str().map(str::to_owned)
     }
 
-    /// The place of a name.
+    /// The position of a name in the text.
     fn place(&self, name: &str) -> Span {
         self.text.find(name).map_or(Span::NONE, |at| Span::new(at, at + name.len()))
     }

@@ -32,7 +32,7 @@ use super::constrained;
 use super::kept_stacks::KeptStacks;
 use super::rows::{Row, Rows};
 
-/// What is gathered, and how often.
+/// The parameters to gather, and how often.
 pub(super) struct Unshard<'a> {
     pub(super) roles: &'a Roles,
     /// The numbers of the sharded arguments.
@@ -197,7 +197,7 @@ impl Flow {
 /// Whether the result of an operation is only another form of the parameter (a cast, reshape or transpose) and, if so, whether it
 /// is still a shard to be gathered.
 ///
-/// Of the backward pass only casts and barriers count; its other reshapes and transposes need the gathered value.
+/// In the backward pass only casts and barriers count; its reshapes and transposes need the gathered value.
 fn form_behind(module: &Module, op: OpId, form: Form, is_forward: bool) -> Option<bool> {
     let data = &module.ops[op];
     let bits =

@@ -198,7 +198,7 @@ impl Adding<'_> {
     }
 }
 
-/// Computes the adapters' terms beside matmuls.
+/// Computes the adapters' terms for matmuls.
 struct Beside<'a> {
     lora: &'a Lora,
     adapters: &'a [Adapter],
@@ -284,7 +284,7 @@ impl Beside<'_> {
             rhs_batch,
             lhs_contract,
             rhs_contract,
-            // Both operands are of the type of the result.
+            // Both operands have the type of the result.
             algorithm: None,
             ..*spec
         };

@@ -141,7 +141,7 @@ impl Lora {
         self.rank_pattern.get(name).copied().unwrap_or(self.rank)
     }
 
-    /// Returns what `B A x` is multiplied by at a map.
+    /// Returns the scale of `B A x` at a map.
     #[must_use]
     pub fn scale_of(&self, name: &str) -> f64 {
         let alpha = self.alpha_pattern.get(name).copied().unwrap_or(self.alpha);

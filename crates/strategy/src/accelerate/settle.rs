@@ -43,7 +43,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `fsdp_reshard_after_forward` is a strategy in version 1 of FSDP, and a boolean in version 2 (Accelerate 1.15 raises for other values).
+    /// Reads `fsdp_reshard_after_forward`: a strategy in version 1 of FSDP, a boolean in version 2 (Accelerate 1.15 raises for others).
     fn versions(&mut self) {
         let default = if self.is_trainer { 2 } else { 1 };
         let is_second = match self.version.unwrap_or(default) {

@@ -106,7 +106,7 @@ fn gradient(
     flow::nearest(module, read, |op| stages.is_backward(op), has_batch)
 }
 
-/// Inserts copies of the producers of a stage's values before the first user, behind a barrier with the incoming gradient, and makes
+/// Inserts copies of the producers of a stage's values before the first user, after a barrier with the incoming gradient, and makes
 /// the users read them. Returns whether there are any.
 fn compute_again(
     module: &mut Module,

@@ -163,7 +163,7 @@ fn count(module: &Module, args: &[ValueId], roles: &Roles, lora: &Lora, adapters
     Parameters { trained: added + saved, all: weights + added }
 }
 
-/// The permutation from a product batched by experts to the product with one weight for all of them: `[experts, outputs, x..]` to
+/// The permutation from a matmul batched by experts to the matmul with one weight for all of them: `[experts, outputs, x..]` to
 /// `[experts, outputs, x..]` if the weight is the left operand, `[experts, x.., outputs]` to `[x.., experts, outputs]` if it is the right
 /// one. `num_x` is the number of free dimensions of `x`; outputs precede the experts unless `experts_first`.
 fn expert_order(experts_first: bool, num_x: usize, is_left: bool) -> DimList {
@@ -246,7 +246,7 @@ impl Beside<'_> {
         };
         let a = self.rows(rw, adapter.a, rows, read)?;
         let b = self.rows(rw, adapter.b, rows, given)?;
-        // With experts, the inputs of A follow the dimension of experts, which is free in the first product.
+        // With experts, the inputs of A follow the expert dimension, which is free in the first matmul.
         let experts = u32::from(adapter.map.experts.is_some());
         let (along, into) = (batch.len() as u32, contracted.len() as u32);
         let low = DotSpec {
@@ -269,7 +269,7 @@ impl Beside<'_> {
         let low = rw.binary(BinaryOp::Multiply, low, scale);
         let last = shape.len() as u32 - 1;
         let is_left = adapter.map.side == Side::Left;
-        // Batching dimensions of the first product's result and of B.
+        // Batching dimensions of the first matmul's result and of B.
         let (low_batch, b_batch): (DimList, DimList) = match experts {
             Some(_) => ([last - 1].into_iter().collect(), [0].into_iter().collect()),
             None => ((0..along).collect(), (0..along).collect()),
@@ -292,7 +292,7 @@ impl Beside<'_> {
         let up = match adapter.map.experts {
             None => rw.alike_to(up, &operands, result),
             Some(experts) => {
-                // The experts come first in this product, but not always in the program's.
+                // Experts are the leading dimension of this matmul, but not always of the program's.
                 let order = expert_order(experts < adapter.map.free[0], last as usize - 1, is_left);
                 let wanted = rw.module.shape(result).to_vec();
                 let mut made = wanted.clone();

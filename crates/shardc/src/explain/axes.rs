@@ -62,8 +62,8 @@ impl Explainer<'_> {
                 };
                 let kept = if now.axes.is_empty() { "nothing".to_owned() } else { text(&now.axes) };
                 format!(
-                    "dimension {d} could be split by {}, but keeps {kept}: at the boundary of the program only whole \
-                     axes that divide the dimension stay",
+                    "dimension {d} could be sharded along {}, but keeps {kept}: arguments and results keep only full \
+                     axes that divide the dimension",
                     text(&before.axes)
                 )
             })
@@ -95,7 +95,9 @@ impl Explainer<'_> {
                 (how, self.names.op_place(op))
             }
             Cause::Returned { from } => match (from, arrival.subject) {
-                (Subject::Result(i), _) => (format!("wanted by result {i}"), self.names.subject_place(from)),
+                (Subject::Result(i), _) => {
+                    (format!("required by result {i}"), self.names.subject_place(from))
+                }
                 _ => ("returned".to_owned(), self.return_place()),
             },
             Cause::Donated { from } => (

@@ -192,7 +192,11 @@ impl Explainer<'_> {
         };
         let otherwise = match (&data.kind, data.operands.as_slice(), data.results.as_slice()) {
             (OpKind::ShardingConstraint(_), &[operand], &[result]) => {
-                format!("the constraint wants {} of what is sharded {}", text(result), text(operand))
+                format!(
+                    "the constraint requires {} for a value with sharding {}",
+                    text(result),
+                    text(operand)
+                )
             }
             (kind, operands, results) => {
                 let shardings = |values: &[_]| {
@@ -201,7 +205,7 @@ impl Explainer<'_> {
                 };
                 let because = match self.completed(op) {
                     Some(sum) => sum,
-                    None => "no device can do its part with only what it holds".to_owned(),
+                    None => "devices need elements of other shards".to_owned(),
                 };
                 let title = kind.title();
                 format!("{title} of {} gives {}: {because}", shardings(operands), shardings(results))
@@ -221,10 +225,10 @@ impl Explainer<'_> {
         let (name, title) = (self.names.value(data.operands[i]), data.kind.title());
         let kind = self.module.shardings.sharding_of(data.operands[i])?.reduction;
         let why = match is_linear_in(self.module, op, i, kind) {
-            false => format!("{title} is not linear in it, so the sum is completed before it"),
-            true => format!("to complete the sum before {title} costs no more than after it"),
+            false => format!("{title} is not linear in it, so it is reduced first"),
+            true => format!("reducing it before {title} costs no more than after"),
         };
-        Some(format!("{name} is a pending sum; {why}"))
+        Some(format!("{name} is unreduced; {why}"))
     }
 
     /// The axes that shard a reduction dimension of an operation.
@@ -248,7 +252,7 @@ impl Explainer<'_> {
                     let from = self.origin(subject, At::Dim(dim as u32), axis).unwrap_or_default();
                     let axis = self.axis(sharding, axis);
                     let text = format!(
-                        "it sums over dimension {dim} of {}, which \"{axis}\" splits (from {from})",
+                        "it reduces dimension {dim} of {}, which is sharded along \"{axis}\" (from {from})",
                         self.names.value(operand)
                     );
                     let sum = (axis, text);
@@ -268,7 +272,7 @@ pub(super) fn conflict_text(conflict: &ConflictReport) -> String {
         if conflict.origin.is_empty() { String::new() } else { format!(" (from {})", conflict.origin) };
     let against = conflict.against.as_ref().map(|a| format!(" (from {a})")).unwrap_or_default();
     format!(
-        "{} has \"{}\"{from}, but {} has it not: {}{against}",
+        "{} has \"{}\"{from}, but {} does not: {}{against}",
         conflict.has, conflict.axis, conflict.lacks, conflict.reason
     )
 }

@@ -156,7 +156,7 @@ impl Page<'_> {
         if report.replicated.is_empty() {
             return;
         }
-        self.raw("<h2>Held whole by every device</h2>\n<table><tr><th>bytes<th>such<th>value<th>type</tr>\n");
+        self.raw("<h2>Large replicated values</h2>\n<table><tr><th>bytes<th>count<th>value<th>type</tr>\n");
         for value in &report.replicated {
             self.raw(&format!(
                 "<tr><td class=\"n\">{}<td class=\"n\">{}<td><code>{}</code> {} {}<td><code>{}</code></tr>\n",
@@ -175,7 +175,7 @@ impl Page<'_> {
         if collectives.is_empty() {
             return;
         }
-        self.raw("<h2>Collectives</h2>\n<table><tr><th>#<th>bytes sent<th>what<th>for</tr>\n");
+        self.raw("<h2>Collectives</h2>\n<table><tr><th>#<th>bytes sent<th>collective<th>for</tr>\n");
         for collective in collectives {
             let mut because = String::new();
             for (i, served) in collective.serves.iter().enumerate() {

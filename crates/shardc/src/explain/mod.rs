@@ -107,8 +107,8 @@ impl Compiler {
         let mut report = Report { version: 1, source: name.to_owned(), ..Report::default() };
         if strategy == Strategy::BatchFirst {
             report.notes.push(
-                "the annotations of the batch were let speak first, those of the parameters after them: the program \
-                 costs less that way"
+                "batch annotations took priority over parameter annotations, because that partition is \
+                 cheaper"
                     .to_owned(),
             );
         }

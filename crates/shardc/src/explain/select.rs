@@ -66,14 +66,12 @@ impl Explainer<'_> {
         let hint = if let Some(meant) = nearest(name, labels.iter().map(String::as_str)) {
             format!("did you mean {meant}?")
         } else if like.is_empty() {
-            "write a name as in the file (%5, %arg0), the front end's name of an argument, or a place: --line 12"
+            "write a name as in the file (%5, %arg0), the front end's name of an argument, or a line: --line 12"
                 .to_owned()
         } else {
-            format!("there is {}", like.join(", "))
+            format!("similar names: {}", like.join(", "))
         };
-        Err(Diagnostic::invalid("SH0820", format!("no value of the program is called {name}"))
-            .hint(hint)
-            .into())
+        Err(Diagnostic::invalid("SH0820", format!("the program has no value named {name}")).hint(hint).into())
     }
 
     fn on_line(&self, line: usize) -> Result<Vec<Subject>, Error> {
@@ -87,8 +85,8 @@ impl Explainer<'_> {
         if !found.is_empty() {
             return Ok(found);
         }
-        Err(Diagnostic::invalid("SH0820", format!("line {line} makes no value of the program"))
-            .hint("the lines of the file count from 1; in bytecode there are none")
+        Err(Diagnostic::invalid("SH0820", format!("no value is defined on line {line}"))
+            .hint("lines of the file are numbered from 1; bytecode has no lines")
             .into())
     }
 }

@@ -21,7 +21,7 @@ impl Explainer<'_> {
         match partitioned {
             Ok(output) => report.collectives = self.collectives(output),
             Err(error) => report.notes.push(format!(
-                "the program cannot be partitioned, so nothing is said of collectives: {}",
+                "the program cannot be partitioned, so its collectives are unknown: {}",
                 error.to_string().lines().next().unwrap_or_default()
             )),
         }

@@ -104,11 +104,11 @@ impl Text<'_> {
         self.heading(&format!("{}{label}: {}, sharded {}", value.name, value.ty, value.sharding));
         let place = self.place(&value.place);
         if !place.is_empty() {
-            let op = value.op.as_ref().map(|op| format!(", made by {op}")).unwrap_or_default();
+            let op = value.op.as_ref().map(|op| format!(", produced by {op}")).unwrap_or_default();
             self.line(&format!("  --> {place}{op}"));
         }
         if value.axes.is_empty() {
-            self.line("  Nothing splits it.");
+            self.line("  No axis shards it.");
         }
         for axis in &value.axes {
             self.axis(axis);
@@ -118,7 +118,7 @@ impl Text<'_> {
         }
         if !value.conflicts.is_empty() {
             self.line("");
-            self.line("  Where it disagrees with its neighbours:");
+            self.line("  Conflicts:");
             self.conflicts(&value.conflicts);
         }
     }
@@ -126,8 +126,8 @@ impl Text<'_> {
     fn axis(&mut self, axis: &AxisOrigin) {
         self.line("");
         let what = match axis.place.as_str() {
-            "unreduced" => format!("  it is a pending sum along \"{}\"", axis.axis),
-            place => format!("  {place} is split by \"{}\"", axis.axis),
+            "unreduced" => format!("  it is unreduced along \"{}\"", axis.axis),
+            place => format!("  {place} is sharded along \"{}\"", axis.axis),
         };
         self.line(&format!("{what}, from {}", axis.origin));
         let number = |step: &StepReport| step.place.line.map_or(0, |line| line.to_string().len());
@@ -181,13 +181,13 @@ impl Text<'_> {
     }
 
     fn summary(&mut self, report: &Report) {
-        self.heading(&format!("{}: what splits what, and why", report.source));
+        self.heading(&format!("{}: shardings and their origins", report.source));
         for axis in &report.axes {
             self.line("");
             let what = match (axis.values, axis.size) {
-                (_, 1) => "has one device and splits nothing".to_owned(),
-                (0, _) => "splits nothing".to_owned(),
-                (values, _) => format!("splits {values} values"),
+                (_, 1) => "has one device and shards nothing".to_owned(),
+                (0, _) => "shards nothing".to_owned(),
+                (values, _) => format!("shards {values} values"),
             };
             self.line(&format!("axis \"{}\" ({} devices) {what}", axis.name, axis.size));
             let (shown, rest) = self.rows(axis.annotations.len());
@@ -199,14 +199,15 @@ impl Text<'_> {
             rest.into_iter().for_each(|rest| self.line(&rest));
         }
         if !report.conflicts.is_empty() {
-            self.heading("Conflicts, by the bytes that each device holds more for them:");
+            self.heading("Conflicts, with the additional bytes on each device:");
             self.conflicts(&report.conflicts);
         }
         if !report.replicated.is_empty() {
-            self.heading("Large values that every device holds whole:");
+            self.heading("Large replicated values:");
             let (shown, rest) = self.rows(report.replicated.len());
             for value in &report.replicated[..shown] {
-                let times = if value.count > 1 { format!(" ({} such)", value.count) } else { String::new() };
+                let times =
+                    if value.count > 1 { format!(" ({} values)", value.count) } else { String::new() };
                 let place = self.place(&value.place);
                 let what = format!("{}: {}, {}{times}", value.name, value.ty, value.op);
                 self.line(&format!("  {:>10}  {what}  {place}", bytes(value.bytes)));
@@ -254,7 +255,7 @@ impl Text<'_> {
             collective.ty,
         );
         let [first, others @ ..] = collective.serves.as_slice() else {
-            self.line(&format!("{head}, for an operation without a place"));
+            self.line(&format!("{head}, for an operation without a source location"));
             return;
         };
         let place = self.place(&first.place);

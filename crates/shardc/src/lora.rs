@@ -134,16 +134,16 @@ pub fn merged(module: &Module, adapted: &Adapted, lora: &Lora, merge: Merge) -> 
 fn kept_apart(module: &Module, map: &LinearMap) -> Option<Diagnostic> {
     let (weight, (_, dtype)) = (name(module, map.weight), argument(module, map.weight));
     let why = if map.shares_weight {
-        format!("something else reads {weight}, too, and would compute another value")
+        format!("{weight} has another user, whose result would change")
     } else if dtype.is_integer() {
-        format!("{weight} has integers, to which it would be rounded")
+        format!("{weight} has an integer type, to which the sum would be rounded")
     } else {
         return None;
     };
     let message = format!("the adapters of {} cannot be merged: {why}", map.name);
     Some(
         Diagnostic::invalid("SH1252", message)
-            .hint("keep them beside it, or leave this map out of --targets"),
+            .hint("keep the adapters separate, or leave this map out of --targets"),
     )
 }
 

@@ -119,7 +119,7 @@ fn a_source_that_fails_is_told_of_at_its_batch() {
     let mut state = step.init(0).unwrap();
     trained(&step, &mut state, &mut loader, 3);
     let error = loader.next().unwrap().unwrap_err().to_string();
-    assert_eq!(error, "error[SH1122]: the source of batch 3 failed at the rows 0..8: the disk is gone");
+    assert_eq!(error, "error[SH1122]: the source failed to read rows 0..8 of batch 3: the disk is gone");
     // The position remains available, and no batch follows.
     assert_eq!(loader.next_position().batch, 3);
     assert!(loader.next().is_none());

@@ -49,8 +49,8 @@ pub fn array_parts(arrays: &[Saving<'_>], info: &Info, processes: &dyn Processes
     for Saving { name, array, sharding } in arrays {
         let (layout, ty) = (array.layout(), array.ty());
         if layout.num_addends() != 1 {
-            let text = format!("{name:?} is a sum that is still to be completed");
-            return Err(Diagnostic::unsupported("SH1311", text).hint("let the step complete it").into());
+            let text = format!("{name:?} is unreduced: devices hold partial sums of it");
+            return Err(Diagnostic::unsupported("SH1311", text).hint("reduce it in the step").into());
         }
         let sharding = sharding.clone();
         let entry = Entry { sharding, ..Entry::split(name, ty.dtype, &ty.shape, layout.shards()) };

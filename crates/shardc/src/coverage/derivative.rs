@@ -29,7 +29,7 @@ impl fmt::Display for Differentiated {
         match self {
             Differentiated::Yes => f.write_str("yes"),
             Differentiated::Forward(code) => write!(f, "forward only ({code})"),
-            Differentiated::Partly(code) => write!(f, "by some operands ({code} by others)"),
+            Differentiated::Partly(code) => write!(f, "for some operands ({code} for others)"),
             Differentiated::Zero => f.write_str("zero"),
             Differentiated::None => f.write_str("none"),
             Differentiated::Refused(code) => write!(f, "refused ({code})"),

@@ -129,7 +129,7 @@ pub fn markdown(rows: &[OpCoverage]) -> String {
         let also = match others.len() {
             0 => String::new(),
             1 | 2 => format!(", {}", others.join(", ")),
-            n => format!(" and {n} more that compute element by element"),
+            n => format!(" and {n} more elementwise operations"),
         };
         let form = if row.form.is_empty() { String::new() } else { format!(", {}", row.form) };
         let mut first = format!("`{}`{also}{form} | `{}` | {}", row.op, row.dims, row.derivative());
@@ -161,7 +161,7 @@ partitioned with one factor sharded.
 
 The derivative is with respect to all differentiable operands, as `shardc grad` and `shardc jvp` compute it for the same program:
 **yes**, **zero** (a step function, or an operation that only observes a value), **none** (integers, booleans, tokens),
-**forward only**, **by some operands**, or **refused** with the code of the error.
+**forward only**, **for some operands**, or **refused** with the code of the error.
 
 Letters are factors, in the order of the operation's sharding rule. A dimension of size one is `1`.
 

@@ -106,7 +106,7 @@ pub fn verify_within(
 /// Rejects a program whose outputs differ between devices: they cannot be compared with one device.
 fn refuse_results_that_differ(original: &Module, checks: &[OutputCheck]) -> Result<(), Error> {
     let Some(wrong) = checks.iter().find(|check| !check.ok()) else { return Ok(()) };
-    let consequence = format!("output {} depends on which device is asked", wrong.index);
+    let consequence = format!("output {} differs between devices", wrong.index);
     match results_that_differ(original, &consequence) {
         Some(error) => Err(error.into()),
         None => Ok(()),

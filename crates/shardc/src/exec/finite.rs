@@ -35,7 +35,7 @@ pub fn not_finite(step: u64, what: &str, name: &str, array: &HostArray) -> Optio
     );
     Some(
         Diagnostic::invalid("SH0728", text)
-            .hint("this is the first step with such an element; run the steps before it"),
+            .hint("this is the first step with such an element; start debugging from the step before it"),
     )
 }
 

@@ -365,9 +365,9 @@ impl Program {
         let Some(layouts) = layouts else {
             return Err(shardc_ir::Diagnostic::unsupported(
                 "SH0701",
-                "a result has a size that is not known, and cannot stay on the devices",
+                "a result has an unknown size, so it cannot stay on the devices",
             )
-            .hint("use `Program::run`, which brings it to the host")
+            .hint("use `Program::run`, which copies it to the host")
             .into());
         };
         Ok(ShardedArray::from_results_on(self.executable.placement(), &results, &layouts)?)
@@ -389,11 +389,8 @@ impl Program {
         for (i, (port, array)) in self.inputs.iter().zip(given).enumerate() {
             if port.ty == array.ty() && port.layout != *array.layout() {
                 let (expected, given) = (port.layout.to_string(), array.layout().to_string());
-                let given = if expected == given {
-                    format!("{given}, in another order of the devices")
-                } else {
-                    given
-                };
+                let given =
+                    if expected == given { format!("{given}, in another device order") } else { given };
                 wrong.push(Mismatch::new(i, Problem::Layout { expected, given }));
             }
         }

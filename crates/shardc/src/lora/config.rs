@@ -115,7 +115,7 @@ impl Reader {
         }
         let rank = self.number("r", 8.0);
         if rank < 1.0 || rank.fract() != 0.0 {
-            self.wrong.push(format!("\"r\": {rank} is not a rank"));
+            self.wrong.push(format!("\"r\": {rank} is not a positive integer"));
         }
         let dropout = self.number("lora_dropout", 0.0);
         let bias = match self.take("bias").as_ref().map(|bias| bias.as_str().unwrap_or_default()) {
@@ -155,10 +155,10 @@ impl Reader {
             (lora.dora, "use_dora"),
             (lora.dropout > 0.0, "lora_dropout"),
             (lora.layers.is_some(), "layers_to_transform"),
-            (!matches!(lora.targets, Targets::Names(_)), "target_modules that are no list"),
+            (!matches!(lora.targets, Targets::Names(_)), "target_modules that are not a list"),
         ];
         for (_, name) in refused.iter().filter(|(is_set, _)| *is_set) {
-            self.wrong.push(format!("\"target_parameters\" are not supported beside {name}"));
+            self.wrong.push(format!("\"target_parameters\" are not supported together with {name}"));
         }
         if let Targets::Names(names) = &mut lora.targets {
             names.extend(modules);
@@ -248,7 +248,7 @@ impl Reader {
             one => one.as_u64().map(|number| vec![number]),
         };
         let Some(numbers) = numbers else {
-            self.wrong.push("\"layers_to_transform\" are not numbers of layers".to_owned());
+            self.wrong.push("\"layers_to_transform\" is not a list of layer numbers".to_owned());
             return None;
         };
         match Layers::new(numbers, parents) {

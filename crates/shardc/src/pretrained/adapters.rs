@@ -89,8 +89,8 @@ pub fn read_adapters(
     if wrong.is_empty() {
         return Ok(arrays);
     }
-    let text = format!("these are no adapters of this model: {}", wrong.join("; "));
-    let hint = "make the model with the adapters that AdapterFiles::lora returns";
+    let text = format!("the adapters do not fit this model: {}", wrong.join("; "));
+    let hint = "build the model with the settings that AdapterFiles::lora returns";
     Err(Diagnostic::invalid("SH0723", text).hint(hint).into())
 }
 
@@ -140,7 +140,7 @@ impl Parsed {
         let names = module_names(self.family, factor.map);
         if names.is_empty() {
             return Err(format!(
-                "{:?} is no map of {:?} that adapters have a place for",
+                "{:?} is not a linear map of {:?} that PEFT can adapt",
                 factor.map, self.family
             ));
         }
@@ -218,7 +218,7 @@ impl Parsed {
 
 pub(super) fn host_array(tensor: &Tensor) -> Result<HostArray, Error> {
     if !tensor.dtype().is_float() {
-        let text = format!("it has elements of {}", tensor.dtype());
+        let text = format!("it has the element type {}", tensor.dtype());
         return Err(Diagnostic::invalid("SH0723", text).into());
     }
     Ok(HostArray::new(tensor.dtype(), tensor.shape(), tensor.read()?)?)

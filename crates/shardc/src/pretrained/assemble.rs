@@ -35,7 +35,7 @@ impl<'a> Assembled<'a> {
     ) -> Result<Assembled<'a>, String> {
         let name = &variable.name;
         let Some(places) = places(family, name) else {
-            return Err(format!("{name:?} is no parameter of {family:?}"));
+            return Err(format!("{name:?} is not a parameter of {family:?}"));
         };
         let (count, own) = variable.layers();
         let own: Vec<usize> = own.iter().map(|&n| n as usize).collect();
@@ -48,7 +48,7 @@ impl<'a> Assembled<'a> {
                 return Err(format!("{:?} is missing, for {name:?}", filled(&places[0].0)));
             };
             if !tensor.dtype().is_float() {
-                return Err(format!("{place:?} has elements of {}", tensor.dtype()));
+                return Err(format!("{place:?} has the element type {}", tensor.dtype()));
             }
             let Some((first, strides)) = strides(how, tensor.shape(), &own) else {
                 return Err(format!("{place:?} has the shape {:?}, and {name:?} is {own:?}", tensor.shape()));

@@ -70,7 +70,7 @@ impl Parsed {
                 .iter()
                 .any(|(name, _)| module_of(name).is_some_and(|module| saves(saved, module)))
             {
-                wrong.push(format!("no tensor is of {saved:?}, of modules_to_save"));
+                wrong.push(format!("no tensor belongs to {saved:?} of modules_to_save"));
             }
             if family == Family::Gpt2 && saved == "wte" {
                 wrong.push(
@@ -82,7 +82,7 @@ impl Parsed {
         if wrong.is_empty() {
             return Ok(parsed);
         }
-        let text = format!("adapters of {family:?} that are not supported: {}", wrong.join("; "));
+        let text = format!("unsupported adapters of {family:?}: {}", wrong.join("; "));
         Err(Diagnostic::unsupported("SH0726", text).into())
     }
 

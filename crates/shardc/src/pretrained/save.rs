@@ -38,7 +38,7 @@ pub fn write_model(
     let (mut tensors, mut wrong) = (IndexMap::new(), Vec::new());
     for variable in variables.iter().filter(is_written) {
         let Some((template, how)) = place(family, &variable.name, is_bare) else {
-            wrong.push(format!("{:?} is no parameter of {family:?}", variable.name));
+            wrong.push(format!("{:?} is not a parameter of {family:?}", variable.name));
             continue;
         };
         let array = value(&variable.name)?;
@@ -137,16 +137,16 @@ fn put(
 ) -> Result<(), String> {
     let (layers, own) = variable.layers();
     let own: Vec<usize> = own.iter().map(|&n| n as usize).collect();
-    let refused = || format!("{:?} of {own:?} has no place in {template:?}", variable.name);
+    let refused = || format!("{:?} of {own:?} does not fit {template:?}", variable.name);
     if !array.dtype.is_float() || !array.dtype.bits().is_multiple_of(8) {
-        return Err(format!("{:?} has elements of {}", variable.name, array.dtype));
+        return Err(format!("{:?} has the element type {}", variable.name, array.dtype));
     }
     let shape = shape(how, &variable.name, &own).ok_or_else(refused)?;
     let (first, strides) = strides(how, &shape, &own).ok_or_else(refused)?;
     let width = array.dtype.bits() as usize / 8;
     let count = own.iter().product::<usize>();
     if array.data.len() != layers.max(0) as usize * count * width {
-        return Err(format!("{:?} has a value of {:?}", variable.name, array.shape));
+        return Err(format!("the value of {:?} has the shape {:?}", variable.name, array.shape));
     }
     let positions = positions(first, &strides, &own);
     let parts = if matches!(how, How::Third(_)) { 3 } else { 1 };

@@ -82,7 +82,7 @@ impl Writer {
         let own = |how: How| matches!(how, How::Same | How::Transposed);
         let Some((template, _)) = names.first().filter(|(_, how)| own(*how)) else {
             let text =
-                format!("{:?} is no map of {:?} that adapters have a place for", factor.map, self.family);
+                format!("{:?} is not a linear map of {:?} that PEFT can adapt", factor.map, self.family);
             return Err(refused(text));
         };
         let numbers = floats(array)?;
@@ -118,7 +118,7 @@ impl Writer {
         let (module, parameter) = variable.name.rsplit_once('.').unwrap_or(("", &variable.name));
         let family = self.family;
         let refused =
-            || refused(format!("{:?} is trained, and {:?} has no place for it", variable.name, family));
+            || refused(format!("{:?} is trained, but {:?} has no tensor for it", variable.name, family));
         let names = module_names(self.family, module);
         let (template, _) = names.first().ok_or_else(refused)?;
         let how = places(self.family, &variable.name).and_then(|places| places.first().map(|(_, how)| *how));
@@ -166,7 +166,7 @@ fn floats(array: &HostArray) -> Result<Vec<f64>, Error> {
     if array.dtype.is_float() {
         return Ok(array.to_f64_vec());
     }
-    Err(refused(format!("adapters of {} have no place in a file", array.dtype)))
+    Err(refused(format!("adapters of type {} cannot be written", array.dtype)))
 }
 
 fn refused(text: String) -> Error {

@@ -54,8 +54,8 @@ impl Metrics {
         match metric.to_f64_vec().as_slice() {
             &[number] => Ok(number),
             _ => {
-                let text = format!("the metric {name:?} is {}, not one number", metric.ty());
-                Err(Diagnostic::invalid("SH0721", text).hint("`get` returns all of it").into())
+                let text = format!("the metric {name:?} is {}, not a scalar", metric.ty());
+                Err(Diagnostic::invalid("SH0721", text).hint("`get` returns the array").into())
             }
         }
     }

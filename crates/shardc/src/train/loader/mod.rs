@@ -125,11 +125,11 @@ impl Loader {
         let first = options.position.unwrap_or(Position { batch: 0, rows: plan.rows() });
         if first.rows != plan.rows() {
             let text = format!(
-                "the position is one of batches of {} rows, and the step takes {}",
+                "the position is for batches of {} rows, and the step takes {}",
                 first.rows,
                 plan.rows()
             );
-            return Err(Diagnostic::invalid("SH1123", text).hint("go on with batches of that size").into());
+            return Err(Diagnostic::invalid("SH1123", text).hint("resume with batches of that size").into());
         }
         let (next, client) = (first.batch, step.client().clone());
         let maker = Maker { plan, source: Box::new(source), client, placement, next, has_failed: false };

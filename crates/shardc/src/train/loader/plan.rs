@@ -34,30 +34,29 @@ impl Plan {
     /// The plan for devices at these positions. `size` is the batch size of the source, if the source fixes it.
     pub(super) fn new(inputs: Vec<Input>, places: Vec<usize>, size: Option<usize>) -> Result<Plan, Error> {
         let Some(first) = inputs.first() else {
-            return Err(Diagnostic::invalid("SH1120", "the source gives no inputs").into());
+            return Err(Diagnostic::invalid("SH1120", "the source has no inputs").into());
         };
         let rows = first.ty.shape.first().copied().unwrap_or(0);
         let mut held = Vec::new();
         for Input { name, ty, layout } in &inputs {
             if ty.shape.first().is_none_or(|&n| n != rows) {
-                let text =
-                    format!("the input {name:?} is {ty}, which has no {rows} rows as {:?} has", first.name);
+                let text = format!("the input {name:?} is {ty}, and {:?} has {rows} rows", first.name);
                 return Err(Diagnostic::invalid("SH1120", text).into());
             }
             if layout.num_addends() > 1 {
-                let text = format!("devices hold addends of the input {name:?}, which are no rows");
+                let text = format!("the input {name:?} is unreduced: a loader cannot feed partial sums");
                 return Err(Diagnostic::unsupported("SH1120", text).into());
             }
             let parts = layout.shards()[0];
             if rows % parts != 0 {
                 let fits = match rows / parts * parts {
-                    0 => format!("{parts} would fit"),
-                    less => format!("{less} or {} would fit", less + parts),
+                    0 => format!("use {parts} rows"),
+                    less => format!("use {less} or {} rows", less + parts),
                 };
                 let text = format!(
-                    "a batch of {rows} rows does not divide over {parts} parts of the input {name:?}"
+                    "a batch of {rows} rows is not divisible by {parts} shards of the input {name:?}"
                 );
-                return Err(Diagnostic::invalid("SH1121", text).hint(format!("of rows, {fits}")).into());
+                return Err(Diagnostic::invalid("SH1121", text).hint(fits).into());
             }
             for &place in &places {
                 if let (Some(offsets), Some(extent)) = (layout.offsets(place), layout.extent(place)) {
@@ -115,7 +114,7 @@ impl Plan {
                 .map(|input| HostArray::zeros(input.ty.dtype, &with_rows(&input.ty, 0)))
                 .collect::<Result<_, _>>()?,
             _ => source.rows(batch, rows.clone()).map_err(|error| {
-                let text = format!("the source of batch {batch} failed at the rows {rows:?}: {error}");
+                let text = format!("the source failed to read rows {rows:?} of batch {batch}: {error}");
                 Error::from(Diagnostic::invalid("SH1122", text))
             })?,
         };

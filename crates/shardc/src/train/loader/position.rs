@@ -34,7 +34,7 @@ impl Position {
             Some(Position { batch: batch.parse().ok()?, rows: rows.parse().ok()? })
         });
         let wrong = || {
-            let text = format!("the checkpoint's note {NOTE:?} is no position of a loader: {text:?}");
+            let text = format!("the checkpoint's note {NOTE:?} is not a loader position: {text:?}");
             Error::from(Diagnostic::invalid("SH1123", text))
         };
         read.ok_or_else(wrong).map(Some)

@@ -194,16 +194,14 @@ impl Arrays {
         for (name, array) in &arrays {
             array.check()?;
             let (what, hint) = match (array.shape.first(), first) {
-                (None, _) => {
-                    ("no dimension that counts examples".to_owned(), "give it one, in front of the others")
-                }
+                (None, _) => ("no example dimension".to_owned(), "add a leading dimension"),
                 (Some(0), _) => (
                     "no examples".to_owned(),
-                    "its first dimension counts them: give it one or more, perhaps a filter or a limit left none",
+                    "its first dimension is their number: a filter or a limit may have removed all of them",
                 ),
                 (Some(&count), Some((other, want))) if count != want => (
                     format!("{count} examples, and {other:?} has {want}"),
-                    "give each array the same examples",
+                    "all arrays must have the same number of examples",
                 ),
                 (Some(&count), _) => {
                     first.get_or_insert((name, count));

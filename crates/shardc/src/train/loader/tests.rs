@@ -88,9 +88,9 @@ fn a_batch_that_does_not_divide_says_what_would() {
     };
     assert_eq!(
         refused(10, 4, None),
-        "error[SH1121]: a batch of 10 rows does not divide over 4 parts of the input \"x\"; of rows, 8 or 12 would fit"
+        "error[SH1121]: a batch of 10 rows is not divisible by 4 shards of the input \"x\"; use 8 or 12 rows"
     );
-    assert!(refused(3, 4, None).ends_with("of rows, 4 would fit"));
+    assert!(refused(3, 4, None).ends_with("use 4 rows"));
     assert!(refused(8, 4, Some(6)).contains("the source has batches of 6 rows, and the step takes 8"));
     let other = vec![input("x", 8, 2, 4, 1, false), input("y", 4, 2, 4, 1, false)];
     assert!(Plan::new(other, vec![0], None).unwrap_err().to_string().contains("SH1120"));
@@ -110,7 +110,7 @@ fn rows_of_another_type_are_refused() {
     }
     let mut source = Callback::new(&["x"], |_, _| Err("the disk is gone".into()));
     let error = plan.blocks(&mut source, 5).unwrap_err().to_string();
-    assert_eq!(error, "error[SH1122]: the source of batch 5 failed at the rows 2..4: the disk is gone");
+    assert_eq!(error, "error[SH1122]: the source failed to read rows 2..4 of batch 5: the disk is gone");
 }
 
 #[test]
@@ -141,16 +141,16 @@ fn arrays_that_are_no_examples_are_told() {
     let error = |arrays| Arrays::new(arrays).unwrap_err().to_string();
     assert_eq!(
         error(vec![("x", zeros(&[4, 3])), ("y", zeros(&[0]))]),
-        "error[SH1120]: \"y\" is tensor<0xi32>, which has no examples; its first dimension counts them: give it one or more, perhaps a \
-         filter or a limit left none"
+        "error[SH1120]: \"y\" is tensor<0xi32>, which has no examples; its first dimension is their number: a filter or a limit may have \
+         removed all of them"
     );
     assert_eq!(
         error(vec![("x", zeros(&[]))]),
-        "error[SH1120]: \"x\" is tensor<i32>, which has no dimension that counts examples; give it one, in front of the others"
+        "error[SH1120]: \"x\" is tensor<i32>, which has no example dimension; add a leading dimension"
     );
     assert_eq!(
         error(vec![("x", zeros(&[10, 1])), ("y", zeros(&[9]))]),
-        "error[SH1120]: \"y\" is tensor<9xi32>, which has 9 examples, and \"x\" has 10; give each array the same examples"
+        "error[SH1120]: \"y\" is tensor<9xi32>, which has 9 examples, and \"x\" has 10; all arrays must have the same number of examples"
     );
 }
 
@@ -173,7 +173,7 @@ fn passages_are_read_out_of_a_file() {
         let error = plan.blocks(&mut none, 0).unwrap_err().to_string();
         assert_eq!(
             error,
-            "error[SH1122]: the source of batch 0 failed at the rows 0..2: there are no examples"
+            "error[SH1122]: the source failed to read rows 0..2 of batch 0: there are no examples"
         );
     }
 }

@@ -57,15 +57,15 @@ impl Sizes {
     /// The reason why the sizes conflict, if they do (Accelerate 1.15, `ParallelismConfig`).
     pub(super) fn conflict(self) -> Option<String> {
         if let Some((name, _)) = self.named().iter().find(|(_, size)| *size == 0) {
-            return Some(format!("a size of 0, of {name}"));
+            return Some(format!("the size of {name} must be at least 1"));
         }
         if self.context > 1 && self.sequence > 1 {
             return Some(
-                "context and sequence parallelism exclude each other: one size has to be 1".to_owned(),
+                "context and sequence parallelism cannot be combined: one size must be 1".to_owned(),
             );
         }
         if (self.tensor > 1 || self.context > 1) && self.replicate > 1 && self.shard == 1 {
-            let text = "tensor or context parallelism beside copies of the model needs a shard size above 1";
+            let text = "tensor or context parallelism with replicas of the model needs a shard size above 1";
             return Some(text.to_owned());
         }
         None

@@ -21,23 +21,27 @@ const fn ask(key: &'static str, text: &'static str, default: &'static str) -> Qu
 
 const QUESTIONS: [Question; 12] = [
     ask("num_machines", "How many machines are there?", "1"),
-    ask("num_processes", "How many devices are there, on all machines together?", "8"),
+    ask("num_processes", "How many devices are there on all machines together?", "8"),
     ask("fsdp_sharding_strategy", "How is the model split?", "FULL_SHARD"),
-    ask("fsdp_offload_params", "Do parameters and optimizer state wait in host memory?", "false"),
-    ask("fsdp_auto_wrap_policy", "Which units are gathered together?", "TRANSFORMER_BASED_WRAP"),
+    ask("fsdp_offload_params", "Are parameters and optimizer state offloaded to host memory?", "false"),
+    ask("fsdp_auto_wrap_policy", "Which parameters are all-gathered together?", "TRANSFORMER_BASED_WRAP"),
     Question {
         only_after: Some(("fsdp_auto_wrap_policy", "TRANSFORMER_BASED_WRAP")),
-        ..ask("fsdp_transformer_layer_cls_to_wrap", "Which classes of layers, with commas between?", "")
+        ..ask("fsdp_transformer_layer_cls_to_wrap", "Which layer classes (separated by commas)?", "")
     },
     Question {
         only_after: Some(("fsdp_auto_wrap_policy", "SIZE_BASED_WRAP")),
-        ..ask("fsdp_min_num_params", "From how many parameters on?", "100000000")
+        ..ask("fsdp_min_num_params", "What is the minimum number of parameters of a unit?", "100000000")
     },
-    ask("fsdp_backward_prefetch", "When is the next unit of the backward part gathered?", "BACKWARD_PRE"),
-    ask("fsdp_forward_prefetch", "Is the next unit of the forward part gathered ahead?", "false"),
-    ask("fsdp_activation_checkpointing", "Are units computed again for the backward part?", "false"),
+    ask("fsdp_backward_prefetch", "When does the backward pass all-gather the next unit?", "BACKWARD_PRE"),
+    ask("fsdp_forward_prefetch", "Does the forward pass prefetch the next unit?", "false"),
+    ask(
+        "fsdp_activation_checkpointing",
+        "Are units rematerialized in the backward pass (activation checkpointing)?",
+        "false",
+    ),
     ask("fsdp_state_dict_type", "How are checkpoints saved?", "SHARDED_STATE_DICT"),
-    ask("mixed_precision", "What is computed with?", "bf16"),
+    ask("mixed_precision", "In which type are matmuls computed?", "bf16"),
 ];
 
 impl Question {

@@ -9,7 +9,8 @@ use crate::settings::Sharding;
 use crate::units::Wrap;
 
 /// The reason why a key of version 1 has no effect in version 2.
-const OF_VERSION_1: &str = "fsdp_version 2 has fsdp_reshard_after_forward and parallelism_config instead";
+const OF_VERSION_1: &str =
+    "with fsdp_version 2, use fsdp_reshard_after_forward and parallelism_config instead";
 
 impl Reader<'_> {
     /// Combines keys whose meanings depend on each other.
@@ -66,7 +67,7 @@ impl Reader<'_> {
             if !self.is_trainer {
                 self.ignored("fsdp_sharding_strategy", at, OF_VERSION_1);
             } else if again.is_empty() {
-                let message = "this strategy of fsdp needs version 1 in fsdp_config";
+                let message = "this strategy of fsdp needs fsdp_version: 1 in fsdp_config";
                 self.errors.push(Diagnostic::invalid("SH1211", message).at(at));
             } else {
                 self.reshard.get_or_insert((again.to_owned(), at));
@@ -96,7 +97,7 @@ impl Reader<'_> {
                         (format!("true, false, or one of {}", STRATEGIES.join(", ")), "with fsdp_version: 1")
                     }
                 };
-                let message = format!("fsdp_reshard_after_forward has to be {wanted}, not {word}");
+                let message = format!("fsdp_reshard_after_forward must be {wanted}, got {word}");
                 self.errors.push(Diagnostic::invalid("SH1211", message).at(at).hint(hint));
             }
         }
@@ -115,7 +116,7 @@ impl Reader<'_> {
             3 => Sharding::FullShard,
             _ => {
                 let error =
-                    Diagnostic::invalid("SH1211", format!("zero_stage has to be 0, 1, 2 or 3, not {stage}"));
+                    Diagnostic::invalid("SH1211", format!("zero_stage must be 0, 1, 2 or 3, got {stage}"));
                 return self.errors.push(error.at(at));
             }
         };
@@ -157,4 +158,4 @@ impl Reader<'_> {
 }
 
 /// The reason why only one of DeepSpeed's two offload keys has no effect.
-const TOGETHER: &str = "parameters and optimizer state wait in host memory together: offload both, or none";
+const TOGETHER: &str = "parameters and optimizer state are only offloaded together: offload both, or neither";

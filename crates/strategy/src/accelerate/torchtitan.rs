@@ -27,7 +27,7 @@ pub(super) fn parse(text: &str) -> Result<Accelerate, Vec<Diagnostic>> {
     let table: Table = text.parse().map_err(|error: toml::de::Error| {
         let span =
             error.span().map_or(Span::NONE, |span| Span::new(span.start, span.end.max(span.start + 1)));
-        vec![Diagnostic::invalid("SH1210", format!("this is no TOML: {}", error.message())).at(span)]
+        vec![Diagnostic::invalid("SH1210", format!("the text is not TOML: {}", error.message())).at(span)]
     })?;
     let mut reader = Reader { text, table, out: Accelerate::default(), errors: Vec::new() };
     reader.read();
@@ -67,9 +67,8 @@ impl Reader<'_> {
             }
             (_, None) => None,
             (expert, Some(shard)) => {
-                let text = format!(
-                    "expert_parallel_degree {expert} has to divide data_parallel_shard_degree {shard}"
-                );
+                let text =
+                    format!("expert_parallel_degree {expert} must divide data_parallel_shard_degree {shard}");
                 self.wrong("expert_parallel_degree", text);
                 None
             }
@@ -79,7 +78,7 @@ impl Reader<'_> {
             Some("never") => Some(false),
             Some(other) => {
                 let text =
-                    format!("fsdp_reshard_after_forward has to be default, always or never, not {other}");
+                    format!("fsdp_reshard_after_forward must be default, always or never, not {other}");
                 self.wrong("fsdp_reshard_after_forward", text);
                 None
             }
@@ -118,7 +117,7 @@ impl Reader<'_> {
             self.warn(
                 "SH1214",
                 "mode",
-                "activation_checkpoint.mode selective is not supported: nothing is computed again",
+                "activation_checkpoint.mode selective is not supported: nothing is rematerialized",
             );
         }
         let known = |name: &str| {
@@ -145,7 +144,7 @@ impl Reader<'_> {
             Some(-1) if name == "data_parallel_shard_degree" => None,
             Some(degree) if degree >= 1 => Some(degree.unsigned_abs()),
             _ => {
-                self.wrong(name, format!("{name} has to be a number from 1 on"));
+                self.wrong(name, format!("{name} must be a positive integer"));
                 Some(1)
             }
         }

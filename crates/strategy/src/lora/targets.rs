@@ -21,10 +21,10 @@ pub enum Targets {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TargetsError {
     /// The text is empty.
-    #[error("no targets are named")]
+    #[error("the list of targets is empty")]
     Empty,
     /// The text is not a regular expression.
-    #[error("'{0}' is no regular expression: {1}")]
+    #[error("'{0}' is not a regular expression: {1}")]
     Pattern(String, String),
 }
 

@@ -164,7 +164,8 @@ struct Zero {
 /// The reason why keys of FSDP have no effect here.
 const NOT_FSDP: &str = "distributed_type is not FSDP, so each device has a replica of the model; set it to FSDP to shard the model";
 const NOT_BY_SIZE: &str = "units are chosen by size only with fsdp_auto_wrap_policy: SIZE_BASED_WRAP";
-const NOT_IN_EIGHT_BITS: &str = "8-bit matmuls need scales, which no option adds: the types of the step are unchanged; bf16 and fp16 are supported";
+const NOT_IN_EIGHT_BITS: &str = "8-bit matmuls need scales, which no option adds: the types of the step are unchanged; bf16 and fp16 \
+                                 are supported";
 const ANOTHER_DOCUMENT: &str = "only the first document of the file is read";
 
 impl Reader<'_> {

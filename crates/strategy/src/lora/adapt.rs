@@ -75,9 +75,9 @@ pub fn adapt(module: &mut Module, lora: &Lora, said: &Said) -> Result<Adapted, V
         return Err(vec![Diagnostic::invalid("SH1252", message).hint(hint)]);
     }
     if !maps.iter().any(|map| lora.adapts(&map.name, map.is_output)) {
-        let hint = "all-linear leaves out the output of the model, which a target can name; linear maps are matmuls of a value that depends on the batch with \
-                    an argument; mark the batch with `--role x=batch`; weights that are computed from several arguments, such as scaled \
-                    integers, are not supported";
+        let hint = "all-linear leaves out the output of the model, which a target can name; a linear map is a matmul of a value that depends \
+                    on the batch with an argument; mark the batch with `--role x=batch`; weights computed from several arguments, such as \
+                    scaled integers, are not supported";
         let message = format!("no target selects a linear map of {}", names.join(", "));
         return Err(vec![Diagnostic::invalid("SH1252", message).hint(hint)]);
     }

@@ -116,7 +116,7 @@ fn state_stays_on_the_devices() {
 }
 
 #[test]
-fn arrays_that_are_split_otherwise_are_told() {
+fn arrays_with_another_sharding_are_reported() {
     let Some((client, _, program)) = step() else { return };
     let array = filled(DType::F32, &[8, 4], 1.0);
     let devices = program.executable().devices();
@@ -152,7 +152,7 @@ fn arrays_that_are_split_otherwise_are_told() {
 }
 
 #[test]
-fn what_needs_too_much_memory_is_refused_with_figures() {
+fn memory_limit_errors_report_bytes() {
     let Some((client, output, program)) = step() else { return };
     let limits = |bytes| Limits { memory: MemoryLimit::Bytes(bytes), ..Limits::default() };
     let original = Compiler::read(STEP).unwrap();
@@ -169,7 +169,7 @@ fn what_needs_too_much_memory_is_refused_with_figures() {
 
 /// The inputs would need petabytes, which are never allocated.
 #[test]
-fn what_no_machine_has_is_refused() {
+fn petabyte_inputs_are_rejected() {
     let Some(client) = client(8) else { return };
     let source = String::from_utf8_lossy(STEP).replace("8x4x", "8000000x40000000x");
     let output = Compiler::new().partition(source.as_bytes()).unwrap();

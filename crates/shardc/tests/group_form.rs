@@ -38,7 +38,7 @@ fn groups(module: &Module) -> Vec<(&str, ReplicaGroups)> {
 }
 
 #[test]
-fn axes_are_read_as_the_lists_that_they_stand_for() {
+fn mesh_axis_groups_match_lists() {
     for program in PROGRAMS {
         for mode in [SpmdMode::Replica, SpmdMode::Partition] {
             let compiler = Compiler::new().spmd_mode(mode);

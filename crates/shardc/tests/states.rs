@@ -41,7 +41,7 @@ fn message(result: Result<impl std::fmt::Debug, Error>) -> String {
 }
 
 #[test]
-fn a_backbone_goes_into_a_model_with_another_head() {
+fn backbone_is_adopted_by_a_model_with_another_head() {
     let Some(client) = client() else { return };
     let old = Step::single(&client, program(["encoder", "head"], 4, None)).unwrap();
     let new = Step::compile(&client, &Compiler::new(), program(["body", "head"], 10, Some(0.5))).unwrap();

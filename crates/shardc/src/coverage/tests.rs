@@ -69,7 +69,7 @@ const WITHOUT_DERIVATIVE: &[&str] = &[
 ];
 
 #[test]
-fn every_operation_on_floats_has_a_derivative() {
+fn every_float_operation_has_a_derivative() {
     let mut refused: Vec<&str> = Vec::new();
     for probe in PROBES {
         let has_none = |of: Differentiated| {

@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_element_is_named() {
+    fn the_first_nonfinite_element_is_reported() {
         let array = HostArray::from_f64(DType::F32, &[2, 2], &[0.0, 1.0, f64::INFINITY, f64::NAN]).unwrap();
         let error = not_finite(3, "metric", "loss", &array).unwrap();
         assert_eq!(error.code, "SH0728");

@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_supported_is_named() {
+    fn unsupported_settings_are_reported() {
         let text = r#"{"peft_type": "LOHA", "r": 0, "lora_bias": true, "init_lora_weights": "pissa_niter_4",
             "layer_replication": [[0, 1]], "bias": "some", "rank_pattern": {"a(": 1}, "something_new": 3,
             "trainable_token_indices": [1], "use_dora": true, "target_parameters": ["w"]}"#;

@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dimensions_fall_together() {
+    fn strides_of_merged_dimensions() {
         assert_eq!(strides(How::Same, &[6, 4], &[2, 3, 4]), Some((0, vec![12, 4, 1])));
         assert_eq!(strides(How::Same, &[], &[]), Some((0, vec![])));
         // [out, in] of 6 x 4, for 4 inputs and 2 heads of 3.

@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_spreads_without_the_first_step() {
+    fn report_leaves_out_the_first_step() {
         let mut timings = Timings::default();
         assert_eq!(timings.report(), None);
         let ms = Duration::from_millis;

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn every_question_is_of_a_key_and_its_default_is_an_answer() {
+    fn questions_have_keys_and_valid_defaults() {
         for question in QUESTIONS {
             assert!(KEYS.iter().any(|key| key.name == question.key), "{}", question.key);
             assert!(question.value("").is_some(), "{}", question.key);
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn written_answers_round_trip() {
         let answers = answered(|question| match question.key {
             "num_machines" => "2",
             "num_processes" => "16",
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer_is_none() {
+    fn invalid_answers_have_no_value() {
         let question = |key: &str| QUESTIONS.into_iter().find(|question| question.key == key).unwrap();
         assert_eq!(question("num_processes").value("eight"), None);
         assert_eq!(question("num_processes").value("0"), None);

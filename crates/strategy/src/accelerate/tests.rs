@@ -32,7 +32,7 @@ use_cpu: false
 ";
 
 #[test]
-fn the_guides_file_is_read_whole() {
+fn accelerate_guide_file_is_supported() {
     let read = Accelerate::parse(BERT).unwrap();
     assert_eq!(read.settings.sharding, Sharding::FullShard);
     assert!(read.settings.offload_params);
@@ -54,7 +54,7 @@ fn the_guides_file_is_read_whole() {
 }
 
 #[test]
-fn what_has_no_effect_beside_other_keys_is_told() {
+fn keys_without_effect_are_reported() {
     let told = |text: &str| -> Vec<String> {
         Accelerate::parse(text).unwrap().warnings.iter().map(|warning| warning.message.clone()).collect()
     };
@@ -138,7 +138,7 @@ fn second(keys: &str, sizes: &str) -> String {
 }
 
 #[test]
-fn sizes_of_parallelism_are_the_mesh() {
+fn parallelism_sizes_give_the_mesh() {
     let sizes = |text: &str| {
         let sizes = text
             .split_whitespace()
@@ -163,7 +163,7 @@ fn sizes_of_parallelism_are_the_mesh() {
 }
 
 #[test]
-fn version_2_has_truth_values() {
+fn version_2_has_booleans() {
     let reshard =
         |value: &str| Accelerate::parse(&second(&format!("  fsdp_reshard_after_forward: {value}"), ""));
     assert_eq!(reshard("false").unwrap().settings.reshard_after_forward, Some(false));

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn names_say_what_axes_are_for() {
+    fn axis_names_determine_their_use() {
         let axes = ["node", "fsdp", "ep", "cp", "model"].map(|name| (name.into(), 2));
         let mesh = Mesh { axes: axes.into_iter().collect(), ..Mesh::default() };
         let of = |sharding| Axes::of(&mesh, &Settings { sharding, ..Settings::default() }).unwrap();

@@ -36,7 +36,7 @@ mod tests {
     }
 
     #[test]
-    fn layers_that_are_alike() {
+    fn similar_layer_names() {
         assert!(is_numbered_alike("layers.0.wq", "layers.11.wq"));
         assert!(!is_numbered_alike("layers.0.wq", "layers.0.wk"));
         assert!(!is_numbered_alike("arg0", "arg1"), "no names at all");

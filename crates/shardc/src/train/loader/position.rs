@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_position_comes_back() {
+    fn positions_round_trip() {
         let position = Position { batch: 12, rows: 64 };
         let mut info = Info::default();
         assert_eq!(Position::noted(&info).unwrap(), None);

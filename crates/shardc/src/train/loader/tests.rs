@@ -35,7 +35,7 @@ fn counted(width: usize, asked: &Arc<Mutex<Vec<Range<usize>>>>) -> impl Source +
 }
 
 #[test]
-fn processes_read_apart_what_together_is_the_batch() {
+fn processes_together_read_the_batch() {
     let (rows, width, data, model) = (16, 6, 4, 2);
     let inputs =
         vec![input("x", rows, width, data, model, true), input("y", rows, width, data, model, false)];
@@ -66,7 +66,7 @@ fn processes_read_apart_what_together_is_the_batch() {
 }
 
 #[test]
-fn devices_that_lie_apart_have_only_their_rows_read() {
+fn only_rows_of_own_devices_are_read() {
     let plan = Plan::new(vec![input("x", 16, 2, 8, 1, false)], vec![6, 1, 0], None).unwrap();
     let asked = Arc::default();
     let mut source = counted(2, &asked);
@@ -81,7 +81,7 @@ fn devices_that_lie_apart_have_only_their_rows_read() {
 }
 
 #[test]
-fn a_batch_that_does_not_divide_says_what_would() {
+fn indivisible_batch_suggests_a_size() {
     let refused = |rows, data, size| {
         let plan = Plan::new(vec![input("x", rows, 2, data, 1, false)], vec![0], size);
         plan.unwrap_err().to_string()
@@ -97,7 +97,7 @@ fn a_batch_that_does_not_divide_says_what_would() {
 }
 
 #[test]
-fn rows_of_another_type_are_refused() {
+fn rows_of_wrong_type_are_rejected() {
     let plan = Plan::new(vec![input("x", 8, 2, 4, 1, false)], vec![1], None).unwrap();
     for wrong in [
         HostArray::zeros(DType::F32, &[2, 2]).unwrap(),
@@ -114,7 +114,7 @@ fn rows_of_another_type_are_refused() {
 }
 
 #[test]
-fn what_is_left_over_is_filled_up_with_zeros() {
+fn last_batch_is_padded_with_zeros() {
     let points =
         HostArray::from_f64(DType::I32, &[10, 1], &(1..=10).map(f64::from).collect::<Vec<_>>()).unwrap();
     let arrays = || Arrays::new(vec![("x", points.clone())]).unwrap();
@@ -136,7 +136,7 @@ fn what_is_left_over_is_filled_up_with_zeros() {
 }
 
 #[test]
-fn arrays_that_are_no_examples_are_told() {
+fn invalid_example_arrays_are_reported() {
     let zeros = |shape: &[usize]| HostArray::zeros(DType::I32, shape).unwrap();
     let error = |arrays| Arrays::new(arrays).unwrap_err().to_string();
     assert_eq!(
@@ -155,7 +155,7 @@ fn arrays_that_are_no_examples_are_told() {
 }
 
 #[test]
-fn passages_are_read_out_of_a_file() {
+fn passages_are_read_from_a_file() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let bytes: Vec<u8> = (0..20u16).flat_map(u16::to_le_bytes).collect();
     std::fs::write(file.path(), bytes).unwrap();

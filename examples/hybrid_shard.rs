@@ -12,7 +12,7 @@ use shardc_examples::harness::Options;
 use shardc_examples::writing::{self, Writing};
 
 #[derive(Parser)]
-#[command(about = "Trains a small Llama on two nodes, each with a copy in parts")]
+#[command(about = "Trains a small Llama on two nodes, each with a sharded replica")]
 struct Args {
     #[command(flatten)]
     options: Options,

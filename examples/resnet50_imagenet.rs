@@ -38,7 +38,7 @@ const MEAN: [f32; 3] = [0.485, 0.456, 0.406];
 const DEVIATION: [f32; 3] = [0.229, 0.224, 0.225];
 
 #[derive(Parser)]
-#[command(about = "Trains ResNet-50 on a folder of images, all state in parts on eight devices")]
+#[command(about = "Trains ResNet-50 on a folder of images, all state sharded over eight devices")]
 struct Args {
     #[command(flatten)]
     options: Options,
@@ -109,10 +109,7 @@ fn main() -> Result<()> {
         right += evaluate.run(&mut weights, &[("images", &x), ("labels", &y)])?.scalar("right")?;
         count += args.batch;
     }
-    println!(
-        "{:.1} % of {count} images that were not learnt from are named right",
-        100.0 * right / count as f64
-    );
+    println!("{:.1} % of {count} held-out images are classified correctly", 100.0 * right / count as f64);
     Ok(())
 }
 

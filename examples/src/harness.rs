@@ -105,7 +105,7 @@ impl Options {
     ///
     /// # Errors
     /// The plugin or another process is missing.
-    #[expect(clippy::print_stderr, reason = "what a file says without effect is told")]
+    #[expect(clippy::print_stderr, reason = "keys without effect are reported")]
     pub fn client(&self) -> Result<Client> {
         for warning in self.config.iter().flat_map(|config| &config.warnings) {
             eprintln!("{warning}");
@@ -134,7 +134,7 @@ impl Options {
     ///
     /// # Errors
     /// The strategy is invalid for the step, or the step cannot be partitioned or compiled.
-    #[expect(clippy::print_stderr, reason = "what the strategy finds no place for is told")]
+    #[expect(clippy::print_stderr, reason = "settings without effect are reported")]
     pub fn compile(&self, client: &Client, mut step: StepProgram) -> Result<Step> {
         // The model already has the precision and the activation checkpointing of the file.
         let of_file = || {
@@ -253,7 +253,7 @@ impl Progress {
         }
     }
 
-    #[expect(clippy::print_stdout, reason = "it was asked for")]
+    #[expect(clippy::print_stdout, reason = "an option requests the output")]
     fn tell(&mut self, metrics: &Metrics, count: u64) -> Result<()> {
         let loss = metrics.scalar("loss")?;
         self.timings.add(metrics.times()?);
@@ -282,7 +282,7 @@ impl Progress {
     ///
     /// # Errors
     /// The last step has failed, or has no loss.
-    #[expect(clippy::print_stdout, reason = "it was asked for")]
+    #[expect(clippy::print_stdout, reason = "an option requests the output")]
     pub fn finish(mut self) -> Result<f64> {
         if let Some((last, count)) = self.running.take() {
             self.tell(&last, count)?;

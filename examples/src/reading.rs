@@ -72,7 +72,7 @@ pub fn learn_to_read(
     let evaluate = options.compile(&client, evaluation()?)?;
     let mut weights = evaluate.adopt(&state)?;
     let right = accuracy(&evaluate, &mut weights, &images, &labels)?;
-    println!("{:.1} % of {} digits that were not learnt from are read right", 100.0 * right, images.len());
+    println!("{:.1} % of {} held-out digits are classified correctly", 100.0 * right, images.len());
     let (x, y) = arrays(&images, &labels, &(0..BATCH as u64).collect::<Vec<_>>())?;
     let guesses = evaluate.run(&mut weights, &[("images", &x), ("labels", &y)])?.get("guesses")?;
     let guesses: Vec<i32> = guesses.to_vec().context("guesses are numbers")?;

@@ -32,7 +32,7 @@ fn spmd_user_guide() {
 /// The guide trains LoRA on 8 devices of 80 GB and reports a use of 72 to 80 GB. It trains QLoRA on 2 devices of 24 GB, with parameters
 /// in 107 GB of host memory. Its script stores parameters in f32, and with QLoRA in bf16.
 #[test]
-fn llama_70b_takes_what_the_guide_of_peft_reports() {
+fn llama_70b_memory_matches_peft_guide() {
     let estimated = |output: &str| -> [f64; 2] {
         let (_, text) = output.rsplit_once("estimated ").unwrap();
         let (device, host) = text.split_once(" at the peak, ").unwrap();

@@ -52,17 +52,17 @@ fn trains_alike(program: &str, arguments: &[&str], ways: &[Vec<&str>], tolerance
 }
 
 #[test]
-fn digits_are_learnt() {
+fn digits_classifier_trains() {
     trains(env!("CARGO_BIN_EXE_mnist"), &["--steps", "20", "--examples", "2048"]);
 }
 
 #[test]
-fn digits_are_learnt_by_a_transformer() {
+fn vision_transformer_trains() {
     trains(env!("CARGO_BIN_EXE_vit"), &["--steps", "20", "--examples", "2048"]);
 }
 
 #[test]
-fn sonnets_are_learnt() {
+fn decoder_trains() {
     trains(env!("CARGO_BIN_EXE_decoder"), &["--steps", "20", "--layers", "2", "--write", "2"]);
 }
 
@@ -87,7 +87,7 @@ fn start(program: &str, arguments: &[&str], count: usize) -> Vec<Child> {
 
 /// Two processes have the losses of one; one process resumes from the checkpoint and the position that two saved together.
 #[test]
-fn several_processes_learn_what_one_does() {
+fn multi_process_training_matches_one_process() {
     if plugin::find(PluginKind::Cpu, &Environment::from_process()).is_err() {
         skip(Need::CpuPlugin, "training needs the CPU plugin (`shardc plugin install cpu` fetches it)");
         return;
@@ -113,7 +113,7 @@ fn several_processes_learn_what_one_does() {
 }
 
 #[test]
-fn a_process_that_is_killed_ends_the_other() {
+fn killed_process_ends_the_other() {
     if plugin::find(PluginKind::Cpu, &Environment::from_process()).is_err() {
         skip(Need::CpuPlugin, "training needs the CPU plugin (`shardc plugin install cpu` fetches it)");
         return;
@@ -138,12 +138,12 @@ fn a_process_that_is_killed_ends_the_other() {
 }
 
 #[test]
-fn sonnets_are_learnt_by_a_recurrent_layer() {
+fn lstm_trains() {
     trains(env!("CARGO_BIN_EXE_lstm"), &["--steps", "20", "--write", "2"]);
 }
 
 #[test]
-fn sonnets_are_learnt_by_experts() {
+fn mixture_of_experts_trains() {
     trains(env!("CARGO_BIN_EXE_moe"), &["--steps", "20", "--write", "2"]);
 }
 
@@ -158,12 +158,12 @@ const STRATEGIES: [(&str, &str); 6] = [
 ];
 
 #[test]
-fn digits_are_learnt_in_parts() {
+fn digits_classifier_trains_with_fsdp() {
     trains(env!("CARGO_BIN_EXE_mnist_fsdp"), &["--steps", "20", "--examples", "2048"]);
 }
 
 #[test]
-fn sonnets_are_learnt_in_parts_by_every_strategy() {
+fn decoder_trains_with_every_strategy() {
     let short = ["--steps", "20", "--layers", "2", "--write", "2"];
     let strategies: Vec<Vec<&str>> = STRATEGIES
         .iter()
@@ -173,29 +173,29 @@ fn sonnets_are_learnt_in_parts_by_every_strategy() {
 }
 
 #[test]
-fn sonnets_are_learnt_by_two_nodes() {
+fn hybrid_shard_trains() {
     trains(env!("CARGO_BIN_EXE_hybrid_shard"), &["--steps", "20", "--layers", "2", "--write", "2"]);
 }
 
 #[test]
-fn digits_are_learnt_by_a_residual_network() {
+fn resnet_trains() {
     trains(env!("CARGO_BIN_EXE_resnet_data_parallel"), &["--steps", "20", "--examples", "2048"]);
 }
 
 #[test]
-fn pictures_are_learnt_from_folders() {
+fn resnet50_trains_on_image_folders() {
     trains(env!("CARGO_BIN_EXE_resnet50_imagenet"), &["--steps", "20", "--checkpoint", "--rate", "0.01"]);
 }
 
 #[test]
-fn adapters_are_learnt() {
+fn lora_adapters_train() {
     for program in [env!("CARGO_BIN_EXE_lora"), env!("CARGO_BIN_EXE_qlora")] {
         trains(program, &["--steps", "20"]);
     }
 }
 
 #[test]
-fn files_of_accelerate_are_trained_by() {
+fn accelerate_files_train() {
     let program = env!("CARGO_BIN_EXE_accelerate_yaml");
     // The first two compute in bf16, where the rounding depends on the order of summation.
     const ROUNDING_OF_BF16: f64 = 1.0 / 256.0;
@@ -220,7 +220,7 @@ fn files_of_accelerate_are_trained_by() {
 /// A killed run resumes from the last complete checkpoint with the losses of an uninterrupted run, also with another strategy on another
 /// mesh. On SIGTERM, it saves first.
 #[test]
-fn a_run_that_was_killed_goes_on() {
+fn killed_run_resumes() {
     if plugin::find(PluginKind::Cpu, &Environment::from_process()).is_err() {
         skip(Need::CpuPlugin, "training needs the CPU plugin (`shardc plugin install cpu` fetches it)");
         return;

@@ -345,7 +345,7 @@ impl Compiler {
     /// Writes a module as MLIR bytecode, unchanged, with its source locations.
     ///
     /// # Errors
-    /// The module keeps a part as text, which bytecode cannot hold; or this build has no MLIR (`SH0510`).
+    /// The module has a part that is kept as text, which bytecode cannot express; or this build has no MLIR (`SH0510`).
     pub fn write_bytecode(module: &Module) -> Result<Vec<u8>, Error> {
         backend::write_bytecode(module)
     }
@@ -555,7 +555,7 @@ fn imported(
     if partition::import(pipeline, &mut module, context, observer)? == Flow::Stop {
         return Ok(None);
     }
-    // Looked up only now: removing functions renumbers the others.
+    // Looked up after the passes: removing functions renumbers the others.
     let Some(entry) = module.entry() else { return Err(module.no_entry().into()) };
     let (warnings, kept) = (context.import_warnings().to_vec(), context.kept_functions().clone());
     Ok(Some(Propagated { module, warnings, entry, kept }))

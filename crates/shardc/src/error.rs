@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_that_is_wrong_is_told() {
+    fn all_diagnostics_are_displayed() {
         let error: Error =
             vec![Diagnostic::invalid("SH0104", "one"), Diagnostic::invalid("SH0105", "two").hint("do this")]
                 .into();
@@ -171,7 +171,7 @@ mod tests {
 
     #[cfg(feature = "runtime")]
     #[test]
-    fn the_runtime_speaks_with_its_code() {
+    fn runtime_errors_have_a_code() {
         let error = Error::from(shardc_runtime::RuntimeError::Argument("two devices are needed".to_owned()));
         assert_eq!(format!("{error:?}"), "error[RT0301]: two devices are needed");
     }

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn an_option_has_its_own_place() {
+    fn option_errors_have_a_position() {
         let error = Diagnostic::invalid("SH0335", "no axis").quoting("spec", "arg0=dat", Span::new(5, 8));
         let located = LocatedDiagnostic::new(&error, "a.mlir", "text");
         assert_eq!((located.file, located.option.as_deref()), (None, Some("spec arg0=dat")));

@@ -55,8 +55,8 @@ pub enum Merge {
     OutOf,
 }
 
-/// Adds adapters to the linear maps of a program; calls are inlined. `roles` states roles of arguments, such as `arg12=batch`: maps
-/// are matmuls of weights with values that depend on the batch.
+/// Adds adapters to the linear maps of a program: matmuls of weights with values that depend on the batch. Calls are inlined. `roles`
+/// states roles of arguments, such as `arg12=batch`.
 ///
 /// # Errors
 /// A target matches no map, or a rank or dropout is invalid (SH1252); a role cannot be parsed (SH1202, SH0333).
@@ -130,24 +130,24 @@ pub fn merged(module: &Module, adapted: &Adapted, lora: &Lora, merge: Merge) -> 
     Ok(out)
 }
 
-/// Why the adapters of a map cannot be merged into its weight, if so.
+/// The error for a map whose adapters cannot be merged into its weight; `None` if they can.
 fn kept_apart(module: &Module, map: &LinearMap) -> Option<Diagnostic> {
     let (weight, (_, dtype)) = (name(module, map.weight), argument(module, map.weight));
     let why = if map.shares_weight {
-        format!("something else reads {weight}, too, and would compute another value")
+        format!("{weight} has another user, whose result would change")
     } else if dtype.is_integer() {
-        format!("{weight} has integers, to which it would be rounded")
+        format!("{weight} has an integer type, to which the sum would be rounded")
     } else {
         return None;
     };
     let message = format!("the adapters of {} cannot be merged: {why}", map.name);
     Some(
         Diagnostic::invalid("SH1252", message)
-            .hint("keep them beside it, or leave this map out of --targets"),
+            .hint("keep the adapters separate, or leave this map out of --targets"),
     )
 }
 
-/// `A B` with the dimensions of the weight as it is kept.
+/// `A B` with the shape of the weight argument.
 fn of_weight<'g>(map: &LinearMap, a: Tensor<'g>, b: Tensor<'g>) -> Tensor<'g> {
     let (stacked, along) = (map.stacked.len(), map.along().len());
     let front: Vec<i64> = (0..(stacked + along) as i64).collect();
@@ -159,7 +159,7 @@ fn of_weight<'g>(map: &LinearMap, a: Tensor<'g>, b: Tensor<'g>) -> Tensor<'g> {
         rhs_contracting: vec![rank],
         accumulate: None,
     };
-    // What it is stacked by, what goes along, what goes in, what comes out.
+    // The dimensions of the product: stack, batching, input, output.
     let product = a.dot_general(b, &dims);
     let made: Vec<usize> = [&map.along()[..], &map.contracted, &map.free].concat();
     let place = |d: usize| made.iter().position(|&m| m == d).unwrap_or(d) + stacked;
@@ -183,7 +183,7 @@ fn of_weight<'g>(map: &LinearMap, a: Tensor<'g>, b: Tensor<'g>) -> Tensor<'g> {
                 value.pad(0.0, &low, &zeros.chain(high).collect::<Vec<_>>())
             }
             Reform::Row(dims) => {
-                // The last of what is in front goes where one row was.
+                // The innermost stack dimensions become the dimensions from which the row was taken.
                 let taken = rows - dims.len();
                 let rest: Vec<usize> =
                     (0..from.shape.len()).filter(|d| !dims.contains(&(*d as u32))).collect();
@@ -210,7 +210,7 @@ fn one_device() -> Result<Mesh, Error> {
 fn finish(g: &Graph, values: &[(String, Tensor<'_>)]) -> Result<Module, Error> {
     let named: Vec<(&str, Tensor<'_>)> = values.iter().map(|(name, value)| (name.as_str(), *value)).collect();
     let mut module = g.finish(&named)?;
-    // The program fits any mesh, and its arguments keep their names in a file.
+    // The program fits any mesh. Names are stored as attributes, so that they survive printing.
     module.mesh_names.clear();
     if let Some(func) = module.entry() {
         let func = &mut module.funcs[func];

@@ -55,7 +55,7 @@ pub struct Axis {
 /// A parameter or result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TensorInfo {
-    /// Name, where the program gives one.
+    /// Name, if the program gives one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub name: Option<String>,
     /// Element type, as MLIR names it; `token` for a token (`!stablehlo.token`), which orders effects, holds no data and

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_have_a_place_and_a_suggestion() {
+    fn errors_have_a_position_and_a_suggestion() {
         let error = errors("[custom_cal.a]\nrule = \"pointwise\"\n");
         assert!(
             error.contains("unknown table 'custom_cal'") && error.contains("did you mean custom_call?"),

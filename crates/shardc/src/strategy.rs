@@ -51,8 +51,8 @@ pub use shardc_strategy::{UnknownRole, kept, next_question, sent, written};
 
 use crate::Error;
 
-/// Parses what the user states about a step: roles, as `arg12=batch` or `params=frozen_parameter` (a name selects all arguments
-/// that begin with it), and the result that is the loss, as `res3` or by name.
+/// Parses a user's statements about a step: roles, as `arg12=batch` or `params=frozen_parameter` (a name selects all arguments that
+/// begin with it), and the result that is the loss, as `res3` or by name.
 ///
 /// # Errors
 /// A name matches nothing in the program (SH0333), or a role is unknown (SH1202); all are reported at once.
@@ -78,7 +78,7 @@ pub fn said(step: &Module, texts: &[&str], loss: Option<&str>) -> Result<Said, E
         match names.find(loss) {
             Ok(Named::Result(i)) => said.loss = Some(i),
             Ok(Named::Argument(i)) => {
-                let message = format!("the loss is a result, and {loss} is argument {i}");
+                let message = format!("the loss must be a result, and {loss} is argument {i}");
                 errors.push(Diagnostic::invalid("SH1202", message).hint("results are res0, res1, ..."));
             }
             Err(error) => errors.push(error),

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_for_one_type_stays() {
+    fn type_specific_programs_are_not_widened() {
         let call = "func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {
                %0 = stablehlo.custom_call @sgemm(%a) : (tensor<2xf32>) -> tensor<2xf32>
                return %0 : tensor<2xf32>

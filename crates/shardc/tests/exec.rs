@@ -96,7 +96,7 @@ fn state_stays_on_the_devices() {
     assert_eq!(kept[0].to_host().unwrap().to_f64_vec(), [1.0; 32]);
     assert_eq!(kept[1].to_host().unwrap().to_f64_vec(), [8.0]);
     assert_eq!(kept[1].check_replicas().unwrap(), None);
-    // The same with donation: what somebody else has a clone of is not overwritten.
+    // The same with donation: an array that has a clone is not overwritten.
     let mut donated = state.to_vec();
     for _ in 0..4 {
         donated.truncate(1);
@@ -106,7 +106,7 @@ fn state_stays_on_the_devices() {
     assert_eq!(donated[0].to_host().unwrap(), kept[0].to_host().unwrap());
     assert_eq!(state[0].to_host().unwrap().to_f64_vec(), [0.0; 32]);
     assert_eq!(batch[0].to_host().unwrap().to_f64_vec(), [0.25; 32]);
-    // One array as both: it has two holders.
+    // One array as both inputs has two owners.
     let both = program.put(&client, &[inputs[1].clone(), inputs[1].clone()]).unwrap();
     let whole = ShardedArray::from_buffers(both[0].layout().clone(), both[0].buffers().to_vec()).unwrap();
     drop(both);
@@ -116,7 +116,7 @@ fn state_stays_on_the_devices() {
 }
 
 #[test]
-fn arrays_that_are_split_otherwise_are_told() {
+fn arrays_with_another_sharding_are_reported() {
     let Some((client, _, program)) = step() else { return };
     let array = filled(DType::F32, &[8, 4], 1.0);
     let devices = program.executable().devices();
@@ -137,8 +137,8 @@ fn arrays_that_are_split_otherwise_are_told() {
     reversed = ShardLayout::new(reversed.global_shape(), reversed.shards(), blocks).unwrap();
     let turned = ShardedArray::from_buffers(reversed, good[0].buffers().to_vec()).unwrap();
     let error = runtime(program.step(&[turned, good[1].clone()]).unwrap_err());
-    assert!(error.to_string().ends_with("in another order of the devices"), "{error}");
-    // Blocks that are on each other's devices.
+    assert!(error.to_string().ends_with("in another device order"), "{error}");
+    // Two blocks with swapped devices.
     let mut buffers = good[0].buffers().to_vec();
     buffers.swap(0, 1);
     let swapped = ShardedArray::from_buffers(good[0].layout().clone(), buffers).unwrap();
@@ -152,14 +152,14 @@ fn arrays_that_are_split_otherwise_are_told() {
 }
 
 #[test]
-fn what_needs_too_much_memory_is_refused_with_figures() {
+fn memory_limit_errors_report_bytes() {
     let Some((client, output, program)) = step() else { return };
     let limits = |bytes| Limits { memory: MemoryLimit::Bytes(bytes), ..Limits::default() };
     let original = Compiler::read(STEP).unwrap();
     let error = runtime(verify_within(&client, &original, &output, 0, limits(500)).unwrap_err());
     assert_eq!(error.code(), "RT0304");
     assert!(error.to_string().contains("the limit is 500 B:\n  256 B for inputs on the host"), "{error}");
-    // Enough for arguments and results, and too little with what the compiler adds.
+    // Enough for arguments and results, but too little with the compiler's temporaries.
     let inputs = random_inputs(&output.interface, 0).unwrap();
     let program = program.with_limits(limits(100));
     let error = runtime(program.run(&client, &inputs).unwrap_err());
@@ -167,9 +167,9 @@ fn what_needs_too_much_memory_is_refused_with_figures() {
     assert!(verify_within(&client, &original, &output, 0, limits(1 << 20)).unwrap().iter().all(|c| c.ok()));
 }
 
-/// Petabytes, which are never asked for.
+/// The inputs would need petabytes, which are never allocated.
 #[test]
-fn what_no_machine_has_is_refused() {
+fn petabyte_inputs_are_rejected() {
     let Some(client) = client(8) else { return };
     let source = String::from_utf8_lossy(STEP).replace("8x4x", "8000000x40000000x");
     let output = Compiler::new().partition(source.as_bytes()).unwrap();

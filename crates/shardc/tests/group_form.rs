@@ -1,4 +1,4 @@
-//! Replica groups written as mesh axes read back as the lists that are written otherwise.
+//! Tests that replica groups written as mesh axes are read back as the equivalent lists.
 
 use shardc::{Compiler, GroupForm, Module, SpmdMode};
 use shardc_ir::{OpKind, ReplicaGroups};
@@ -38,7 +38,7 @@ fn groups(module: &Module) -> Vec<(&str, ReplicaGroups)> {
 }
 
 #[test]
-fn axes_are_read_as_the_lists_that_they_stand_for() {
+fn mesh_axis_groups_match_lists() {
     for program in PROGRAMS {
         for mode in [SpmdMode::Replica, SpmdMode::Partition] {
             let compiler = Compiler::new().spmd_mode(mode);

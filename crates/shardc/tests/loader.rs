@@ -47,7 +47,7 @@ fn loader(step: &Step, source: impl Source + 'static, position: Option<Position>
     Loader::new(step, source, LoaderOptions { position, ..LoaderOptions::default() }).unwrap()
 }
 
-/// The rows of so many batches, as the devices saw them, and the variable after each.
+/// The rows of each of `steps` batches, as the devices got them, and the variable after each.
 fn trained(step: &Step, state: &mut State, loader: &mut Loader, steps: u64) -> Vec<(HostArray, HostArray)> {
     (0..steps)
         .map(|_| {
@@ -75,7 +75,7 @@ fn batches_are_the_same_for_all_meshes() {
 
 /// From every position: on another mesh with equal batches, and on the same mesh bit by bit.
 #[test]
-fn a_run_goes_on_from_any_position() {
+fn training_resumes_from_any_position() {
     let Some(client) = client() else { return };
     let (four, two) = (step(&client, 4), step(&client, 2));
     let whole = trained(&four, &mut four.init(0).unwrap(), &mut loader(&four, source(), None), 6);
@@ -106,7 +106,7 @@ fn a_run_goes_on_from_any_position() {
 }
 
 #[test]
-fn a_source_that_fails_is_told_of_at_its_batch() {
+fn source_errors_name_the_batch() {
     let Some(client) = client() else { return };
     let step = step(&client, 4);
     let fails = Callback::new(&["x"], |batch, rows| {
@@ -119,8 +119,8 @@ fn a_source_that_fails_is_told_of_at_its_batch() {
     let mut state = step.init(0).unwrap();
     trained(&step, &mut state, &mut loader, 3);
     let error = loader.next().unwrap().unwrap_err().to_string();
-    assert_eq!(error, "error[SH1122]: the source of batch 3 failed at the rows 0..8: the disk is gone");
-    // It remains available, and nothing follows it.
+    assert_eq!(error, "error[SH1122]: the source failed to read rows 0..8 of batch 3: the disk is gone");
+    // The position remains available, and no batch follows.
     assert_eq!(loader.next_position().batch, 3);
     assert!(loader.next().is_none());
     let unknown = Callback::new(&["y"], |_, _| Ok(Vec::new()));
@@ -129,7 +129,7 @@ fn a_source_that_fails_is_told_of_at_its_batch() {
 }
 
 #[test]
-fn no_more_is_made_ahead_than_is_asked_for() {
+fn prefetch_is_limited() {
     let Some(client) = client() else { return };
     let step = step(&client, 4);
     for ahead in [1, 3] {
@@ -155,7 +155,7 @@ fn no_more_is_made_ahead_than_is_asked_for() {
 
 /// Steps run asynchronously; their times are known afterwards.
 #[test]
-fn steps_tell_what_they_took() {
+fn steps_report_their_times() {
     let Some(client) = client() else { return };
     let step = step(&client, 4).with_in_flight(3);
     let mut state = step.init(0).unwrap();
@@ -173,7 +173,7 @@ fn steps_tell_what_they_took() {
 }
 
 #[test]
-fn memory_that_was_given_back_is_told_of_by_the_step() {
+fn step_reports_a_deleted_buffer() {
     let Some(client) = client() else { return };
     let step = step(&client, 4);
     let mut state = step.init(0).unwrap();
@@ -198,7 +198,7 @@ fn difference(client: &Client, names: [&str; 2]) -> Step {
 }
 
 #[test]
-fn a_state_is_taken_by_name_and_not_lost_to_what_does_not_fit() {
+fn mismatched_state_is_rejected_and_preserved() {
     let Some(client) = client() else { return };
     let (step, turned) = (difference(&client, ["u", "v"]), difference(&client, ["v", "u"]));
     let mut state = step.init(0).unwrap();
@@ -225,7 +225,7 @@ fn a_state_is_taken_by_name_and_not_lost_to_what_does_not_fit() {
 }
 
 #[test]
-fn a_maximum_of_a_nan_is_one() {
+fn maximum_propagates_nan() {
     let Some(client) = client() else { return };
     let g = Graph::new("step", &Mesh::new(&[]).unwrap());
     let p = Scope::new(&g);

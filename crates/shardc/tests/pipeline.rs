@@ -62,7 +62,7 @@ impl Observer for ByText {
 }
 
 #[test]
-fn passes_by_name_give_what_the_compiler_gives() {
+fn passes_by_name_match_the_compiler() {
     let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/programs");
     let mut strategies = Vec::new();
     for name in ["mlp_dp_tp_train.mlir", "llama_tiny_fsdp_tp_train.mlir", "llama_tiny_scan_remat_train.mlir"]
@@ -103,9 +103,9 @@ impl Observer for Passes {
 }
 
 #[test]
-fn an_attempt_that_repeats_another_ends_early() {
-    // The parameter wants its axis where nothing of the batch is: the rounds of propagation make no difference. Then it wants it
-    // for the features of the product, and what comes first has it.
+fn repeated_attempt_ends_early() {
+    // A parameter sharded on its contracting dimension does not conflict with the batch: both strategies propagate the same shardings.
+    // A parameter sharded on its output features conflicts with the batch: the one that propagates first gets the axis.
     for (parameter, is_repeated) in [("{\"x\"}, {}", true), ("{}, {\"x\"}", false)] {
         let source = format!(
             r#"
@@ -155,7 +155,7 @@ impl Observer for Damages {
 }
 
 #[test]
-fn what_an_observer_finds_wrong_ends_the_run() {
+fn observer_error_ends_the_run() {
     let source = br#"
       sdy.mesh @mesh = <["x"=4]>
       func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {

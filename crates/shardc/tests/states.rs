@@ -1,4 +1,4 @@
-//! States that are built from other states.
+//! Tests of states built from other states.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![cfg(feature = "runtime")]
@@ -17,7 +17,7 @@ fn client() -> Option<Client> {
     Some(Client::new(&plugin, ClientOptions { cpu_device_count: Some(4) }).unwrap())
 }
 
-/// A model whose two layers have these names, for so many classes, and means of its parameters where `decay` says.
+/// A model of two layers with these names and `classes` outputs, and a moving average of its parameters if `decay` is given.
 fn program(names: [&str; 2], classes: i64, decay: Option<f64>) -> StepProgram {
     let g = Graph::new("step", &Mesh::new(&[("data", 2), ("model", 2)]).unwrap());
     let p = Scope::new(&g);
@@ -41,7 +41,7 @@ fn message(result: Result<impl std::fmt::Debug, Error>) -> String {
 }
 
 #[test]
-fn a_backbone_goes_into_a_model_with_another_head() {
+fn backbone_is_adopted_by_a_model_with_another_head() {
     let Some(client) = client() else { return };
     let old = Step::single(&client, program(["encoder", "head"], 4, None)).unwrap();
     let new = Step::compile(&client, &Compiler::new(), program(["body", "head"], 10, Some(0.5))).unwrap();

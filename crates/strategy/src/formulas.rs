@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_sent_is_a_multiple_of_the_parameters() {
+    fn sent_bytes_are_a_multiple_of_parameters() {
         let of = |sharding| sent(8e9, sharding, 8, 1);
         assert_eq!(of(Sharding::NoShard), Sent { inside: 14e9, across: 0.0 });
         assert_eq!(of(Sharding::FullShard), Sent { inside: 21e9, across: 0.0 });

@@ -58,7 +58,7 @@ impl Settings {
                 match chosen {
                     Some(before) => {
                         let message = format!("'{piece}' is a second strategy, after '{before}'");
-                        errors.push(refused(message, "name one".to_owned()));
+                        errors.push(refused(message, "choose one".to_owned()));
                     }
                     None => (chosen, settings.sharding) = (Some(piece), sharding),
                 }
@@ -68,15 +68,15 @@ impl Settings {
                 match least.parse::<f64>() {
                     Ok(least) if least >= 0.0 => settings.wrap = Some(Wrap::Size(least as u64)),
                     _ => errors.push(refused(
-                        format!("'{least}' is no number of parameters"),
-                        "such as 1e8".to_owned(),
+                        format!("'{least}' is not a number of parameters"),
+                        "for example 1e8".to_owned(),
                     )),
                 }
             } else {
                 let words = || STRATEGIES.iter().map(|(w, _)| *w).chain(OTHERS.iter().map(|(w, _)| *w));
                 let all: Vec<&str> = words().collect();
                 let hint = unknown_name_hint(&word, "the words", &all);
-                errors.push(refused(format!("'{piece}' is no word for a strategy"), hint));
+                errors.push(refused(format!("'{piece}' is not a word for a strategy"), hint));
             }
         }
         if errors.is_empty() { Ok(settings) } else { Err(errors) }

@@ -7,12 +7,12 @@ sdy.mesh @mesh = <["data"=4]>
 
 // CHECK: 1 collectives; each device sends
 // CHECK-NEXT: #0 all_reduce of tensor<8x4xf32> and 2 more along data, for stablehlo.dot_general {{.*}}combined.mlir:[[# @LINE + 15]]
-// CHECK-NEXT: it sums over dimension 0 of %x, which "data" splits
-// CHECK-NEXT: it sums over dimension 0 of %y, which "data" splits
+// CHECK-NEXT: it reduces dimension 0 of %x, which is sharded along "data"
+// CHECK-NEXT: it reduces dimension 0 of %y, which is sharded along "data"
 // CHECK-NEXT: and for stablehlo.dot_general {{.*}}combined.mlir:[[# @LINE + 13]]
 // CHECK: and for 1 more, combined into one
 // ONE: and for stablehlo.reduce
-// ONE-NEXT: it sums over dimension 0 of %x
+// ONE-NEXT: it reduces dimension 0 of %x
 // ONE-NOT: more, combined
 // JSON: "serves": [
 // JSON: "op": "stablehlo.dot_general"

@@ -1,12 +1,12 @@
 // Why a value did not get an axis.
 // RUN: shardc explain %s --all | FileCheck %s
 
-// CHECK-DAG: it has "data" on dimension 1, as annotated
-// CHECK-DAG: it has "model" there, as annotated
+// CHECK-DAG: "data" already shards dimension 1, as annotated
+// CHECK-DAG: it is sharded along "model", as annotated
 // CHECK-DAG: its annotation closes the dimension
-// CHECK-DAG: its annotation says that it is replicated along "data"
-// CHECK-DAG: the propagation barrier lets nothing pass that way
-// CHECK-DAG: which has priority p0 before p1
+// CHECK-DAG: its annotation makes it replicated along "data"
+// CHECK-DAG: the propagation barrier blocks that direction
+// CHECK-DAG: which has higher priority (p0 over p1)
 sdy.mesh @mesh = <["data"=4, "model"=2]>
 func.func @main(
     %a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {?}]>},

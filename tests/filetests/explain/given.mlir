@@ -4,7 +4,7 @@
 // RUN: shardc explain %s --mesh data=4 --spec arg0=data,- --html - | FileCheck %s --check-prefix=HTML
 
 // CHECK: %a (params['w']): tensor<8x4xf32>, sharded [{"data"}, {}]
-// CHECK: dimension 0 is split by "data", from argument 0 %a (params['w']), as specified
+// CHECK: dimension 0 is sharded along "data", from argument 0 %a (params['w']), as specified
 
 // JSON: "version": 1
 // JSON: "name": "%a"

@@ -1,14 +1,14 @@
 // The whole of a program: what reached how much, what lost and why, what each collective is for.
 // RUN: shardc explain %s | FileCheck %s
 
-// CHECK: axis "data" (4 devices) splits 5 values
+// CHECK: axis "data" (4 devices) shards 5 values
 // CHECK-NEXT: 4 from argument 0 %x
 // CHECK-NEXT: 1 from argument 1 %w
-// CHECK: axis "one" (1 devices) has one device and splits nothing
-// CHECK: axis "spare" (2 devices) splits nothing
-// CHECK: Conflicts, by the bytes that each device holds more for them:
+// CHECK: axis "one" (1 devices) has one device and shards nothing
+// CHECK: axis "spare" (2 devices) shards nothing
+// CHECK: Conflicts, with the additional bytes on each device:
 // CHECK-NEXT: 1.5 KiB stablehlo.dot_general
-// CHECK-NEXT: %w dimension 0 has "data" (from argument 1 %w), but %0 dimension 1 has it not: it has "data" on dimension 0, which came in an earlier round
+// CHECK-NEXT: %w dimension 0 has "data" (from argument 1 %w), but %0 dimension 1 does not: "data" already shards dimension 0, which was propagated in an earlier round
 // CHECK: 1 collectives; each device sends 3.0 KiB
 // CHECK-NEXT: #0 all_gather of tensor<16x16xf32> along data, for stablehlo.dot_general
 // CHECK-NEXT: %w dimension 0 has "data"

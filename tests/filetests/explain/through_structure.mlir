@@ -5,7 +5,7 @@
 // RUN: shardc explain %s --value %manual | FileCheck %s --check-prefix=OUTSIDE
 // RUN: shardc explain %s --value %flat | FileCheck %s --check-prefix=RESHAPE
 
-// CHECK: dimension 0 is split by "data", from argument 0 %x
+// CHECK: dimension 0 is sharded along "data", from argument 0 %x
 // CHECK: %called dimension 0, through stablehlo.negate (called at line [[#]])
 // CHECK: %loop#1 dimension 0, through stablehlo.while
 // CHECK: result 0 dimension 0, returned
@@ -15,11 +15,11 @@
 // MANUAL: %part: tensor<8x8xf32>, sharded [{"data"}, {}]
 // MANUAL: %part dimension 0, into sdy.manual_computation
 
-// OUTSIDE: dimension 0 is split by "data", from argument 0 %x
+// OUTSIDE: dimension 0 is sharded along "data", from argument 0 %x
 // OUTSIDE: %manual dimension 0, through sdy.manual_computation
-// OUTSIDE: dimension 1 is split by "model", from result 0 of the manual computation at line [[#]]
+// OUTSIDE: dimension 1 is sharded along "model", from result 0 of the manual computation at line [[#]]
 
-// RESHAPE: dimension 0 is split by "data:(1)2", from argument 0 %x
+// RESHAPE: dimension 0 is sharded along "data:(1)2", from argument 0 %x
 sdy.mesh @mesh = <["data"=4, "model"=2]>
 func.func @main(%x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}, %i: tensor<i32>, %y: tensor<8x16xf32>)
     -> (tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>, tensor<2x4x16xf32>) {

@@ -4,19 +4,19 @@
 // RUN: not shardc explain %s --value nothing 2>&1 | FileCheck %s --check-prefix=NOTHING
 
 // CHECK: %2: tensor<32x16xf32>, sharded [{"data"}, {"model"}]
-// CHECK-NEXT: value.mlir:26, made by stablehlo.dot_general
-// CHECK: dimension 0 is split by "data", from argument 0 %x
+// CHECK-NEXT: value.mlir:26, produced by stablehlo.dot_general
+// CHECK: dimension 0 is sharded along "data", from argument 0 %x
 // CHECK: ^^ %x dimension 0, annotated: argument 0 %x
 // CHECK-NEXT: 24 | %0 = stablehlo.tanh %x
 // CHECK-NEXT: ^^^^^^^^^^^^^^ %0 dimension 0, through stablehlo.tanh
 // CHECK-NEXT: 26 | %2 = stablehlo.dot_general
 // CHECK-NEXT: ^^^^^^^^^^^^^^^^^^^^^ %2 dimension 0, through stablehlo.dot_general
-// CHECK: dimension 1 is split by "model", from sharding constraint at line 25
+// CHECK: dimension 1 is sharded along "model", from sharding constraint at line 25
 // CHECK: 25 | %1 = sdy.sharding_constraint %w
 // CHECK-NEXT: %1 dimension 1, annotated: sharding constraint at line 25
 // CHECK: %2 dimension 1, through stablehlo.dot_general
 
-// NOTHING: error[SH0820]: no value of the program is called nothing
+// NOTHING: error[SH0820]: the program has no value named nothing
 sdy.mesh @mesh = <["data"=4, "model"=2]>
 func.func @main(
     %x: tensor<32x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>},

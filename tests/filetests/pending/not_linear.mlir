@@ -9,9 +9,9 @@
 // CHECK-DAG: stablehlo.divide %{{.*}} : tensor<8xi32>
 // CHECK: %[[E:.*]] = stablehlo.exponential
 // CHECK: stablehlo.select %{{.*}}, %[[E]]
-// WHY: stablehlo.multiply of {{.*}}: %a is a pending sum; stablehlo.multiply is not linear in it, so the sum is completed before it
-// WHY: stablehlo.divide of {{.*}}: %e is a pending sum; stablehlo.divide is not linear in it
-// WHY: stablehlo.convert of {{.*}}: %c is a pending sum; stablehlo.convert is not linear in it
+// WHY: stablehlo.multiply of {{.*}}: %a is unreduced; stablehlo.multiply is not linear in it, so it is reduced first
+// WHY: stablehlo.divide of {{.*}}: %e is unreduced; stablehlo.divide is not linear in it
+// WHY: stablehlo.convert of {{.*}}: %c is unreduced; stablehlo.convert is not linear in it
 sdy.mesh @mesh = <["x"=4]>
 func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], unreduced={"x"}>}, %b: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], unreduced={"x"}>},
     %c: tensor<8xi8> {sdy.sharding = #sdy.sharding<@mesh, [{}], unreduced={"x"}>}, %d: tensor<8xi32>, %e: tensor<8xi32> {sdy.sharding = #sdy.sharding<@mesh, [{}], unreduced={"x"}>})

@@ -30,7 +30,7 @@
 // UNITS: stablehlo.dot_general %[[DH1]], %[[B0]]
 
 // KEPT-NOT: warning
-// NONE: warning[SH1252]: activation_checkpointing: the step keeps nothing of layers that could be computed again
+// NONE: warning[SH1252]: activation_checkpointing: no layer activations to rematerialize in this step
 // NONE: = help: layers are found by the numbers in names of parameters, and outside of loops; of others `jax.checkpoint` and `shardc grad --checkpoint` say, where the step is differentiated, what is computed again
 func.func @main(
     %a0: tensor<16x16xf32> {tf.aliasing_output = 0 : i32} loc("params['h'][0]['a']"),

@@ -9,7 +9,7 @@
 // CHECK-NOT: compute_environment
 // CHECK: warning[SH1213]: no effect here: fsdp_transformer_layer_cls_to_wrap
 // CHECK: accelerate.yaml:14:3
-// CHECK: = help: a step has no classes: layers are found by the numbers in names of parameters, and by what is repeated
+// CHECK: = help: a step has no classes: layers are found by numbers in parameter names, and by repeated modules
 // CHECK-NOT: fsdp_offload_params
 // CHECK: collective count in loops runs sent per device
 // CHECK: all_gather
@@ -18,11 +18,11 @@
 // APPLY: sdy.mesh @mesh = <["fsdp"=2]>
 // APPLY: mhlo.memory_kind = "pinned_host"
 // APPLY: annotate_device_placement
-// WRONG: error[SH1211]: fsdp_sharding_strategy has to be one of FULL_SHARD, SHARD_GRAD_OP, NO_SHARD, HYBRID_SHARD, HYBRID_SHARD_ZERO2
+// WRONG: error[SH1211]: fsdp_sharding_strategy must be one of FULL_SHARD, SHARD_GRAD_OP, NO_SHARD, HYBRID_SHARD, HYBRID_SHARD_ZERO2
 // WRONG: wrong.yaml:4:27
-// WRONG: error[SH1211]: fsdp_offload_params has to be true or false
-// WRONG: error[SH1211]: num_processes has to be a whole number
-// WRONG: warning[SH1212]: 'fsdp_shard_strategy' is no key under fsdp_config
+// WRONG: error[SH1211]: fsdp_offload_params must be true or false
+// WRONG: error[SH1211]: num_processes must be a non-negative integer
+// WRONG: warning[SH1212]: 'fsdp_shard_strategy' is not a key under fsdp_config
 // WRONG: = help: the nearest key is fsdp_sharding_strategy
 // NO-MESH: no mesh is given: use --mesh "fsdp=8"
 // BOTH: error: the argument '--fsdp <WORDS>' cannot be used with '--config <FILE>'

@@ -5,7 +5,7 @@
 // RUN: shardc fsdp apply %s --fsdp "full_shard sequence_parallel" --mesh data=2,model=4 | FileCheck %s --check-prefix=SP
 // RUN: not shardc fsdp apply %S/full_shard.mlir --mesh data=2,cp=4 2>&1 | FileCheck %s --check-prefix=NONE
 
-// NONE: error[SH1251]: the mesh has an axis that splits sequences, and no argument with examples has one
+// NONE: error[SH1251]: the mesh has an axis for sequences, but no batch argument has a sequence dimension
 
 // CHECK: %arg0: tensor<32x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"data", "cp"}p1]>
 // CHECK: %arg4: tensor<8x17x32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}p0, {}, {}]>

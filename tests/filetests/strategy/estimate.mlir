@@ -14,7 +14,7 @@
 // TPU: full_shard 4.0 KiB 0 B 4.0 KiB 16.0 KiB
 // GPU: "strategy": "no_shard"
 // GPU: "temporaries": 9110
-// OTHER: the module has a mesh already, and it is another one: @mesh
+// OTHER: the module already has a different mesh: @mesh
 sdy.mesh @mesh = <["fsdp"=4]>
 func.func @main(%w: tensor<32x32xf32> {tf.aliasing_output = 0 : i32}, %m: tensor<32x32xf32> {tf.aliasing_output = 1 : i32}, %x: tensor<128x32xf32>)
     -> (tensor<32x32xf32>, tensor<32x32xf32>, tensor<f32>) {

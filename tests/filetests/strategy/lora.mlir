@@ -26,9 +26,9 @@
 // DROPOUT-SAME: %arg8: tensor<2xui32> {jax.arg_info = "dropout_key"}
 // DROPOUT: stablehlo.select
 
-// UNKNOWN: error[SH1252]: no linear map of the program is a target q_proj
+// UNKNOWN: error[SH1252]: no linear map of the program matches the target q_proj
 // UNKNOWN: its linear maps: h.up, h.down[0:32], h.down[32:64], lm_head
-// RANK: error[SH1252]: adapters of rank 0
+// RANK: error[SH1252]: the rank of adapters must be at least 1, got 0
 
 // TABLE: linear map weight inputs outputs layers adapters
 // TABLE: h.up arg0 16 64 arg4, arg5

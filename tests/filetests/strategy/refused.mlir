@@ -8,18 +8,18 @@
 // RUN: not shardc fsdp roles %s 2>&1 | FileCheck %s --check-prefix=LOSS
 // RUN: shardc fsdp estimate --parameters 7.5e9 --devices 64 | FileCheck %s --check-prefix=ZERO
 
-// WORDS: error[SH1201]: 'ful_shard' is no word for a strategy
+// WORDS: error[SH1201]: 'ful_shard' is not a word for a strategy
 // WORDS: did you mean full_shard?
 // WORDS: error[SH1201]: 'zero1' is a second strategy, after 'no_shard'
-// CONTEXT: error[SH1251]: the mesh has an axis that splits sequences, and no argument with examples has one
+// CONTEXT: error[SH1251]: the mesh has an axis for sequences, but no batch argument has a sequence dimension
 // ONE: %arg3: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}p0, {}]>}
 // HYBRID: error[SH1251]: a hybrid strategy needs two axes of data parallelism
 // MESH: error[SH0306]
-// SAID: error[SH1202]: 'wieght' is no role
+// SAID: error[SH1202]: 'wieght' is not a role
 // SAID: error[SH0333]
 // SAID: error[SH1202]: 'arg1' is not of the form ARG=ROLE
-// SAID: error[SH1202]: the loss is a result, and arg0 is argument 0
-// LOSS: error[SH1250]: no result of the program is one number that depends on its arguments
+// SAID: error[SH1202]: the loss must be a result, and arg0 is argument 0
+// LOSS: error[SH1250]: no result of the program is a floating-point scalar that depends on its arguments
 // LOSS: = help: a training step returns its loss
 
 // The example of the ZeRO paper.

@@ -293,5 +293,5 @@ fn adapters_that_cannot_be_merged_are_told() {
     let other = error(model(&mesh, Some(&lora), false, None), &Lora::new(4, 6.0));
     assert!(other.contains("\"h.attn.query.lora_a\" has the rank 3, not 4"), "{other}");
     let none = error(model(&mesh, None, false, None), &lora);
-    assert!(none.contains("the step has none"), "{none}");
+    assert!(none.contains("the step has no adapters"), "{none}");
 }

@@ -49,8 +49,8 @@ pub fn array_parts(arrays: &[Saving<'_>], info: &Info, processes: &dyn Processes
     for Saving { name, array, sharding } in arrays {
         let (layout, ty) = (array.layout(), array.ty());
         if layout.num_addends() != 1 {
-            let text = format!("{name:?} is a sum that is still to be completed");
-            return Err(Diagnostic::unsupported("SH1311", text).hint("let the step complete it").into());
+            let text = format!("{name:?} is unreduced: devices hold partial sums of it");
+            return Err(Diagnostic::unsupported("SH1311", text).hint("reduce it in the step").into());
         }
         let sharding = sharding.clone();
         let entry = Entry { sharding, ..Entry::split(name, ty.dtype, &ty.shape, layout.shards()) };
@@ -139,8 +139,8 @@ pub fn restore_arrays(
     Ok(arrays)
 }
 
-/// The process that saves a block, the `number`-th of the state: of those that hold it one after the other, where devices are spread
-/// over processes as the devices of a program are, in order; and of all processes, where each holds everything.
+/// The process that saves block `number` of the state: round robin over the devices that hold it, which are assigned to processes in
+/// order; or over all processes, if each holds the whole array.
 fn owner(array: &ShardedArray, region: &Region, number: usize, processes: usize) -> usize {
     let layout = array.layout();
     if array.is_all_here() {
@@ -151,7 +151,7 @@ fn owner(array: &ShardedArray, region: &Region, number: usize, processes: usize)
     holders.get(number % holders.len().max(1)).map_or(0, |place| place * processes / layout.num_devices())
 }
 
-/// The blocks with elements for the devices at these positions of a layout, each with the devices that hold it, by number.
+/// The non-empty blocks of the devices at these positions of a layout, each with the numbers of the devices that hold it.
 fn regions(layout: &ShardLayout, places: &[usize]) -> BTreeMap<Region, Vec<usize>> {
     let mut regions: BTreeMap<Region, Vec<usize>> = BTreeMap::new();
     for (device, &place) in places.iter().enumerate() {

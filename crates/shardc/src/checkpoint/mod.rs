@@ -33,7 +33,7 @@
 //! let info = Info { step: Some(1), ..Info::default() };
 //! checkpoint::save(&store, "run/1", &four, &state, &info, &Alone)?;
 //!
-//! // On two devices, of which none has what one of the four had.
+//! // Restores onto two devices, with other blocks than the four had.
 //! let two = step(&client, 2)?;
 //! let restored = checkpoint::restore(&Checkpoint::open(&store, "run/1")?, &two, &Fit::default())?;
 //! assert_eq!(restored.get("w")?, state.get("w")?);

@@ -1,14 +1,14 @@
-//! The processes of a job as a checkpoint sees them.
+//! The processes of a job, for checkpoints.
 
 use shardc_checkpoint::{CheckpointError, Processes};
 use shardc_runtime as runtime;
 
-/// The processes of a job ([`crate::runtime::Processes`]), for saving and restoring one checkpoint together.
+/// The processes of a job ([`crate::runtime::Processes`]) that save and restore one checkpoint together.
 #[derive(Clone, Debug)]
 pub struct Job(runtime::Processes);
 
 impl Job {
-    /// Of these processes.
+    /// Wraps the processes of a job.
     #[must_use]
     pub fn new(processes: runtime::Processes) -> Job {
         Job(processes)

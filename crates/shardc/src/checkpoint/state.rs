@@ -52,18 +52,16 @@ pub fn reader(state: &State) -> impl Fn(&Entry, &Region) -> Result<Vec<u8>, Stri
 /// and copied to all devices that hold it.
 ///
 /// # Errors
-/// The variables are not those of the checkpoint (SH1309: all that is wrong), all of them are asked for and some are missing
-/// (`fit` lets them), or those of [`Checkpoint::restore`].
+/// The variables do not match the checkpoint, or it lacks some (SH1309: all mismatches), or those of [`Checkpoint::restore`].
 pub fn restore(checkpoint: &Checkpoint, step: &Step, fit: &Fit) -> Result<State, Error> {
     let strict = Fit { may_lack: false, ..fit.clone() };
     Ok(State { arrays: read(checkpoint, step, &strict)?, processes: step.processes() })
 }
 
-/// Puts what a checkpoint has of a state in the place of what is there. Variables that the checkpoint lacks stay as they are, where
-/// `fit` lets them.
+/// Replaces variables of a state by those of a checkpoint. Variables that the checkpoint lacks stay unchanged, if `fit` allows it.
 ///
 /// # Errors
-/// Those of [`restore`]; the state is as it was then.
+/// Those of [`restore`]; the state is then unchanged.
 pub fn restore_into(checkpoint: &Checkpoint, step: &Step, state: &mut State, fit: &Fit) -> Result<(), Error> {
     for (name, array) in read(checkpoint, step, fit)? {
         state.arrays.insert(name, array);

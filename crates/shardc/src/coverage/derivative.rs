@@ -1,4 +1,4 @@
-//! Whether an operation can be differentiated, as differentiating a program with it shows.
+//! Finds out whether an operation can be differentiated, by differentiating a program that contains it.
 
 use std::fmt;
 
@@ -7,20 +7,20 @@ use shardc_ir::{BinaryOp, BroadcastOp, DTypeClass, Module, OpKind, TypeId, Unary
 use super::probes::{Probe, stands_for};
 use crate::autodiff::{self, Derivative, Request};
 
-/// What differentiating an operation comes to, by all its operands that can change by a little.
+/// The outcome of differentiating an operation with respect to all its differentiable operands (floats and complex numbers).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Differentiated {
-    /// Forward and backward.
+    /// Forward and reverse mode both work.
     Yes,
-    /// Forward only; the code of the error of reverse mode.
+    /// Only forward mode works; the code of the error of reverse mode.
     Forward(&'static str),
-    /// By some operands alone; the code of the error of others.
+    /// Only some operands are supported; the code of the error of the others.
     Partly(&'static str),
-    /// It is zero everywhere: steps, and what only looks at a value.
+    /// The derivative is zero everywhere: step functions, and operations that only inspect a value.
     Zero,
-    /// No operand or no result can change by a little: they are integers, truth values, tokens, or there are none.
+    /// No operand or no result is differentiable: they are integers, booleans or tokens, or there are none.
     None,
-    /// The code of the error.
+    /// Differentiation fails; the code of the error.
     Refused(&'static str),
 }
 
@@ -29,7 +29,7 @@ impl fmt::Display for Differentiated {
         match self {
             Differentiated::Yes => f.write_str("yes"),
             Differentiated::Forward(code) => write!(f, "forward only ({code})"),
-            Differentiated::Partly(code) => write!(f, "by some operands ({code} by others)"),
+            Differentiated::Partly(code) => write!(f, "for some operands ({code} for others)"),
             Differentiated::Zero => f.write_str("zero"),
             Differentiated::None => f.write_str("none"),
             Differentiated::Refused(code) => write!(f, "refused ({code})"),
@@ -37,7 +37,7 @@ impl fmt::Display for Differentiated {
     }
 }
 
-/// The derivative of each operation that a probe stands for, its own first.
+/// The derivative of each operation that a probe represents; the probe's own operation is first.
 pub(super) fn derivatives(probe: &Probe) -> Vec<(&'static str, Differentiated)> {
     let mut out = vec![(probe.op, of_program(probe.program))];
     for name in stands_for(probe.op).into_iter().filter(|&name| name != probe.op) {
@@ -46,7 +46,7 @@ pub(super) fn derivatives(probe: &Probe) -> Vec<(&'static str, Differentiated)> 
     out
 }
 
-/// The derivative of an elementwise operation, of the first element types that it takes; `None` if it is another.
+/// The derivative of an elementwise operation, with the first element types that it accepts; `None` if it is not elementwise.
 fn of_elementwise(name: &str) -> Option<Differentiated> {
     const TYPES: [(&str, &str); 5] =
         [("f32", "f32"), ("complex<f32>", "f32"), ("f32", "complex<f32>"), ("f32", "i1"), ("i32", "i32")];
@@ -68,7 +68,7 @@ fn of_elementwise(name: &str) -> Option<Differentiated> {
              }}"
             )
         };
-        // Element types are those of the operation on one shape.
+        // The element types are checked on the operation without implicit broadcast.
         let alike = BroadcastOp::parse(name).map_or(name, |op| op.op().name());
         shardc_ir::verify(&shardc_stablehlo::parse(&text(alike)).ok()?).ok()?;
         Some(of_program(&text(name)))
@@ -109,7 +109,7 @@ fn can_change(module: &Module, ty: TypeId) -> bool {
     matches!(class, Some(DTypeClass::Float | DTypeClass::Complex))
 }
 
-/// Whether the entry function returns constants alone.
+/// Whether the entry function returns only constants.
 fn is_constant(module: &Module) -> bool {
     let body = module.entry().and_then(|entry| module.funcs[entry].body);
     let Some(end) = body.and_then(|body| module.terminator(body)) else { return false };

@@ -1,9 +1,8 @@
-//! What the partitioner does with each operation, dimension by dimension.
+//! How the partitioner handles each operation, by dimension.
 //!
-//! The table is observed, not written: a small program for each operation is planned and localized once for each of its
-//! factors (what a letter of an einsum is; see [`ShardingRule`]), with that factor split among two devices, where it
-//! divides evenly, and among three, where it does not. What the planned and the localized program then hold says how the
-//! operation was done. So the table cannot promise what the compiler does not do.
+//! The table is observed, not written by hand. A small program for each operation is planned and localized once for each factor of
+//! its sharding rule (a letter of an einsum; see [`ShardingRule`]). The factor is sharded over two devices, which divide it evenly,
+//! and over three, which do not. The planned and the localized program show how the operation was partitioned.
 
 mod derivative;
 mod observe;
@@ -19,50 +18,50 @@ pub use self::derivative::Differentiated;
 use self::observe::{Split, observe};
 use self::probes::{PROBES, Probe, stands_for};
 
-/// How one operation is done.
+/// How one operation is partitioned and differentiated.
 #[derive(Clone, Debug)]
 pub struct OpCoverage {
     /// Its name, with dialect.
     pub op: &'static str,
-    /// Operations, this one among them, that are done in the same way; empty for this one alone.
+    /// Operations that are partitioned in the same way, including this one; empty if there is no other.
     pub same: Vec<&'static str>,
-    /// What is special about it here; empty for the usual form.
+    /// The variant of the operation in this row; empty for the usual form.
     pub form: &'static str,
     /// Its operands and results with a letter for each factor: `[i,k],[k,j] -> [i,j]`.
     pub dims: String,
     /// One entry for each factor.
     pub factors: Vec<FactorCoverage>,
-    /// How it is differentiated, and each of the operations that are done in the same way.
+    /// How this operation, and each that is partitioned in the same way, is differentiated.
     pub derivatives: Vec<(&'static str, Differentiated)>,
 }
 
-/// How an operation is done where one factor is split.
+/// How an operation is partitioned if one factor is sharded.
 #[derive(Clone, Debug)]
 pub struct FactorCoverage {
     /// Its letter in [`OpCoverage::dims`].
     pub letter: String,
-    /// What it is to the operation.
+    /// Its kind in the sharding rule: `reduction`, for example.
     pub role: &'static str,
-    /// What is done where it divides evenly.
+    /// The partitioning if the devices divide it evenly.
     pub even: How,
-    /// What is done where it does not.
+    /// The partitioning if they do not.
     pub uneven: How,
 }
 
-/// What devices do together for an operation.
+/// How devices compute an operation together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct How {
-    /// Some device works on its part only.
+    /// Devices work on their shards instead of the replicated operation.
     pub in_parts: bool,
-    /// The split moves to another dimension first.
+    /// The sharding first moves to another dimension.
     pub moved: bool,
-    /// Devices get the borders of their parts from others.
+    /// Devices get the borders of their shards from neighbours (halo exchange).
     pub halo: bool,
-    /// Each device leaves out what is not its own, or only padding.
+    /// Each device masks elements of other shards, or padding.
     pub masked: bool,
-    /// Devices combine what they have.
+    /// Devices combine their results with a collective.
     pub collective: bool,
-    /// The code of the error, where it is refused.
+    /// The code of the error, if partitioning fails.
     pub refused: Option<&'static str>,
 }
 
@@ -86,8 +85,7 @@ impl fmt::Display for How {
 }
 
 impl OpCoverage {
-    /// How it is differentiated, in words: what holds for most of the operations that are done in the same way, then those
-    /// of which something else does.
+    /// How the operations of the row are differentiated, as text: the most common answer, then the operations with another one.
     #[must_use]
     pub fn derivative(&self) -> String {
         let mut kinds: Vec<Differentiated> = self.derivatives.iter().map(|(_, of)| *of).collect();
@@ -131,7 +129,7 @@ pub fn markdown(rows: &[OpCoverage]) -> String {
         let also = match others.len() {
             0 => String::new(),
             1 | 2 => format!(", {}", others.join(", ")),
-            n => format!(" and {n} more that compute element by element"),
+            n => format!(" and {n} more elementwise operations"),
         };
         let form = if row.form.is_empty() { String::new() } else { format!(", {}", row.form) };
         let mut first = format!("`{}`{also}{form} | `{}` | {}", row.op, row.dims, row.derivative());
@@ -163,7 +161,7 @@ partitioned with one factor sharded.
 
 The derivative is with respect to all differentiable operands, as `shardc grad` and `shardc jvp` compute it for the same program:
 **yes**, **zero** (a step function, or an operation that only observes a value), **none** (integers, booleans, tokens),
-**forward only**, **by some operands**, or **refused** with the code of the error.
+**forward only**, **for some operands**, or **refused** with the code of the error.
 
 Letters are factors, in the order of the operation's sharding rule. A dimension of size one is `1`.
 
@@ -206,7 +204,7 @@ fn letter(i: usize) -> String {
     }
 }
 
-/// Each factor, where it is the first of some dimension.
+/// A split for each factor that is the major factor of some dimension.
 fn by_factor(rule: &ShardingRule) -> Vec<Split> {
     let places =
         |mappings: &[shardc_passes::rules::sharding_rule::TensorMapping], f: usize| -> Vec<(usize, usize)> {
@@ -233,8 +231,8 @@ fn by_factor(rule: &ShardingRule) -> Vec<Split> {
         .collect()
 }
 
-/// Each dimension of the first tensor of an operation without a rule, together with the same one of every tensor of the
-/// same shape.
+/// For an operation without a rule: a split for each dimension of its (first) tensor of highest rank, together with the same
+/// dimension of every tensor of the same shape.
 fn by_dimension(module: &Module, op: OpId) -> Vec<Split> {
     let data = &module.ops[op];
     let shapes =

@@ -1,4 +1,4 @@
-//! Partitions a program with one factor of an operation split, and says what became of it.
+//! Partitions a program with one sharded factor of an operation, and reports how the operation was partitioned.
 
 use shardc_ir::{
     AxisRef, Diagnostic, DimSharding, EntityRef, Mesh, Module, OpId, OpKind, SpmdMode, TensorSharding,
@@ -16,7 +16,7 @@ use shardc_passes::transforms::merge_reductions::merge_reductions;
 
 use super::How;
 
-/// The dimensions of an operation that are split together, as tensor and dimension.
+/// The dimensions of an operation that are sharded together, as pairs of tensor number and dimension.
 pub(super) struct Split {
     pub(super) letter: String,
     pub(super) role: &'static str,
@@ -24,7 +24,7 @@ pub(super) struct Split {
     pub(super) results: Vec<(usize, usize)>,
 }
 
-/// What is done with `op` where `split` is among `devices`.
+/// How `op` is partitioned if `split` is sharded over `devices`.
 pub(super) fn observe(program: &Module, op: OpId, split: &Split, devices: i64) -> How {
     let mut module = program.clone();
     match partition(&mut module, op, split, devices) {
@@ -39,7 +39,7 @@ fn partition(module: &mut Module, op: OpId, split: &Split, devices: i64) -> Resu
     let own_collectives = count(module, |kind| kind.collective().is_some());
     annotate(module, entry, op, split, devices);
     inline_calls(module)?;
-    // Functions that are gone have left their numbers to others.
+    // Looked up again: removing functions renumbers the others.
     let entry = module.entry().ok_or_else(|| vec![module.no_entry()])?;
     let Some(body) = module.funcs[entry].body else { return Ok(How::default()) };
     decompose(module, body);
@@ -64,7 +64,7 @@ fn partition(module: &mut Module, op: OpId, split: &Split, devices: i64) -> Resu
     let in_place =
         kept(&operands, &split.operands) || split.operands.is_empty() && kept(&results, &split.results);
     let elsewhere = operands.iter().chain(&results).any(|v| splits(Some(v), None));
-    // Done in steps, of which the first is in parts.
+    // Planning replaced the operation by several of the same kind, of which one works on shards.
     let stepwise = module.walk(body).into_iter().filter(|step| step.index() >= steps).any(|step| {
         let data = &module.ops[step];
         data.kind.name() == name && data.operands.iter().any(|v| splits(Some(v), None))
@@ -76,7 +76,7 @@ fn partition(module: &mut Module, op: OpId, split: &Split, devices: i64) -> Resu
     localize(module, entry, SpmdMode::Replica, None)?;
     let permutes = count(module, |kind| matches!(kind, OpKind::CollectivePermute(_)));
     let others = count(module, |kind| kind.collective().is_some()) - permutes;
-    // What became of an operation that others stand for is seen from what they do together.
+    // If the operation was replaced by others, its own shardings say nothing; the reported gathers do.
     let (in_place, elsewhere) = if is_there { (in_place, elsewhere) } else { (gathers.is_empty(), false) };
     let halo = in_place && permutes > 0 && own_collectives == 0;
     if stepwise && permutes == 0 {
@@ -92,7 +92,7 @@ fn partition(module: &mut Module, op: OpId, split: &Split, devices: i64) -> Resu
     })
 }
 
-/// Splits the dimensions on a mesh of one axis; all else is whole.
+/// Shards the dimensions along a mesh of one axis; the rest is replicated.
 fn annotate(module: &mut Module, entry: shardc_ir::FuncId, op: OpId, split: &Split, devices: i64) {
     let mesh = module.add_mesh("mesh", Mesh::new([("x", devices)]));
     let data = &module.ops[op];

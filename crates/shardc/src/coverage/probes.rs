@@ -1,18 +1,18 @@
 //! A small program for each operation, on which its coverage is observed.
 //!
-//! Sizes are multiples of two and not of three, so that they divide evenly among two devices and unevenly among three,
-//! and large enough that gathering is never the cheaper way.
+//! Sizes are multiples of two and not of three, so that two devices divide them evenly and three do not. They are large enough that
+//! an all-gather is never cheaper.
 
 /// A program with an operation in it.
 pub(super) struct Probe {
     /// The operation's name, with dialect.
     pub(super) op: &'static str,
-    /// What is special about it here: `along rows`; empty for the usual form.
+    /// The variant of the operation: `along rows`; empty for the usual form.
     pub(super) form: &'static str,
     pub(super) program: &'static str,
 }
 
-/// Operations whose coverage is that of another: their rules and their treatment are the same by kind.
+/// Operations with the coverage of `op`: the compiler handles them by kind, with the same rule.
 pub(super) fn stands_for(op: &str) -> Vec<&'static str> {
     use shardc_ir::{BinaryOp, BroadcastOp, UnaryOp};
     match op {

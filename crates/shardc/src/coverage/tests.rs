@@ -1,10 +1,10 @@
 use super::*;
 
-/// What has no coverage of its own: it says how others are sharded, ends a region, or exists only after partitioning.
+/// Operations without coverage of their own: they state shardings of others, end a region, or exist only after partitioning.
 const ABOUT_OTHERS: &[&str] = &[
     "func.call",
     "func.return",
-    // What resharding makes of it where no collective of Shardy's does.
+    // Emitted by resharding if no Shardy collective fits.
     "shardc.exchange",
     "sdy.all_gather",
     "sdy.all_reduce",
@@ -24,7 +24,7 @@ const ABOUT_OTHERS: &[&str] = &[
     "sdy.sharding_constraint",
     "sdy.sharding_group",
     "stablehlo.return",
-    // A future is of no tensor that a device could have a part of.
+    // A future is not a tensor, so it cannot be sharded.
     "stablehlo.async_done",
     "stablehlo.async_start",
 ];
@@ -43,7 +43,7 @@ fn every_operation_has_a_row() {
     let rows: Vec<&str> = PROBES.iter().flat_map(|p| stands_for(p.op).into_iter().chain([p.op])).collect();
     let missing: Vec<&str> = shardc_stablehlo::op_names()
         .into_iter()
-        // Other dialects hold tests and what is kept as text.
+        // Other dialects contain test operations and operations that are kept as text.
         .filter(|name| {
             ["stablehlo.", "chlo.", "sdy.", "func."].iter().any(|dialect| name.starts_with(dialect))
         })
@@ -52,8 +52,8 @@ fn every_operation_has_a_row() {
     assert_eq!(missing, Vec::<&str>::new(), "add a program for it to probes.rs");
 }
 
-/// What may be refused, by some operands or all: what only the back end or the world knows, shapes of run time, and functions
-/// whose derivative no operation computes.
+/// Operations that may have no derivative, for some operands or all: unknown semantics, dynamic shapes, and functions whose
+/// derivative no operation computes.
 const WITHOUT_DERIVATIVE: &[&str] = &[
     "chlo._asin_acos_kernel",
     "chlo.broadcast_polygamma",
@@ -69,7 +69,7 @@ const WITHOUT_DERIVATIVE: &[&str] = &[
 ];
 
 #[test]
-fn every_operation_on_floats_has_a_derivative() {
+fn every_float_operation_has_a_derivative() {
     let mut refused: Vec<&str> = Vec::new();
     for probe in PROBES {
         let has_none = |of: Differentiated| {

@@ -1,4 +1,4 @@
-//! Assumptions of a comparison of two programs where StableHLO leaves a choice to its implementation.
+//! Assumptions of a comparison of two programs about choices that StableHLO leaves to the implementation.
 
 use shardc_ir::reducer::{is_identity, reduction_of};
 use shardc_ir::{Module, OpId, OpKind};

@@ -12,9 +12,9 @@ use crate::{Error, Output};
 /// How one output of the partitioned program compares with the single-device one.
 #[derive(Clone, Debug)]
 pub struct OutputCheck {
-    /// Which output.
+    /// The number of the output.
     pub index: usize,
-    /// Its name, where the program gives one.
+    /// Its name, if the program gives one.
     pub name: Option<String>,
     /// Its type.
     pub ty: TensorType,
@@ -106,7 +106,7 @@ pub fn verify_within(
 /// Rejects a program whose outputs differ between devices: they cannot be compared with one device.
 fn refuse_results_that_differ(original: &Module, checks: &[OutputCheck]) -> Result<(), Error> {
     let Some(wrong) = checks.iter().find(|check| !check.ok()) else { return Ok(()) };
-    let consequence = format!("output {} depends on which device is asked", wrong.index);
+    let consequence = format!("output {} differs between devices", wrong.index);
     match results_that_differ(original, &consequence) {
         Some(error) => Err(error.into()),
         None => Ok(()),

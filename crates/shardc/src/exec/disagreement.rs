@@ -1,4 +1,4 @@
-//! Devices that hold different values of one block: the program's own fault, or shardc's.
+//! Devices that hold different values of one block: a bug of the program, or of shardc.
 
 use shardc_ir::{AxisList, AxisRef, Diagnostic, Module, OpId, OpKind, RegionId};
 use shardc_passes::gspmd::import_gspmd;
@@ -11,7 +11,7 @@ use crate::Error;
 /// The code of an error about devices that disagree, before the program's manual computations are examined.
 const DISAGREEMENT: &str = "SH0790";
 
-/// An error about devices that hold different values of a block of output `index`, of which they should hold copies.
+/// The error for devices that should hold copies of a block of output `index`, but hold different values.
 #[must_use]
 pub fn disagreement(index: usize, found: &ReplicaDisagreement) -> Error {
     let message = format!("devices disagree on a block of output {index} that they share: {found}");
@@ -34,7 +34,7 @@ pub fn attribute_disagreement(original: &Module, error: Error) -> Error {
 /// leave out; `None` if there is none. `consequence` is what was observed.
 pub(super) fn results_that_differ(original: &Module, consequence: &str) -> Option<Diagnostic> {
     let mut module = original.clone();
-    // Shardings in other forms and calls that cannot be inlined leave the program as it is.
+    // If GSPMD shardings cannot be converted or calls cannot be inlined, there is nothing to examine.
     if import_gspmd(&mut module, None).is_err() || inline_calls(&mut module).is_err() {
         module = original.clone();
     }
@@ -64,7 +64,7 @@ pub(super) fn results_that_differ(original: &Module, consequence: &str) -> Optio
     Some(error)
 }
 
-/// Searches a region and those within it; `outer` are the manual axes of the computations that enclose it.
+/// Searches a region and its nested regions; `outer` are the manual axes of the enclosing computations.
 fn search(
     module: &Module,
     region: RegionId,

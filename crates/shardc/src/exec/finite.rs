@@ -1,10 +1,10 @@
-//! The first element of an array that is NaN or infinite.
+//! Finds the first element of an array that is NaN or infinite.
 
 use shardc_ir::{DTypeClass, Diagnostic};
 use shardc_runtime::HostArray;
 
-/// The error for an array with an element that is NaN or infinite: `SH0728`, with the number of the step (from 1), the name of
-/// the tensor (`what` says what it is: a result, a metric, a variable) and the first such element. `None` where all are finite.
+/// The error (`SH0728`) for an array with a NaN or an infinity: it names the step (from 1), the tensor and the first such element.
+/// `what` is the kind of the tensor: a result, a metric, a variable. `None` if all elements are finite.
 #[must_use]
 pub fn not_finite(step: u64, what: &str, name: &str, array: &HostArray) -> Option<Diagnostic> {
     let parts = match array.dtype.class() {
@@ -35,7 +35,7 @@ pub fn not_finite(step: u64, what: &str, name: &str, array: &HostArray) -> Optio
     );
     Some(
         Diagnostic::invalid("SH0728", text)
-            .hint("this is the first step with such an element; run the steps before it"),
+            .hint("this is the first step with such an element; start debugging from the step before it"),
     )
 }
 
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_element_is_named() {
+    fn the_first_nonfinite_element_is_reported() {
         let array = HostArray::from_f64(DType::F32, &[2, 2], &[0.0, 1.0, f64::INFINITY, f64::NAN]).unwrap();
         let error = not_finite(3, "metric", "loss", &array).unwrap();
         assert_eq!(error.code, "SH0728");

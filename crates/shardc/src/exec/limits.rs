@@ -97,7 +97,7 @@ mod tests {
     use crate::Compiler;
 
     #[test]
-    fn needs_are_by_block_and_by_whole() {
+    fn memory_need_counts_blocks_and_full_arrays() {
         let source = br#"
           sdy.mesh @mesh = <["data"=4, "model"=2]>
           func.func @main(%x: tensor<32x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>},

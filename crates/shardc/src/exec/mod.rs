@@ -94,7 +94,7 @@ fn no_token(tensor: &InterfaceTensor) -> Result<(), Error> {
     if !tensor.is_token {
         return Ok(());
     }
-    let message = "the program takes or gives a token, which no array of the host can stand for";
+    let message = "an argument or result of the program is a token, which a host array cannot represent";
     Err(shardc_ir::Diagnostic::unsupported("SH0702", message)
         .hint("partition it for the front end that made it, or make the callback unordered to run it here")
         .into())
@@ -102,7 +102,7 @@ fn no_token(tensor: &InterfaceTensor) -> Result<(), Error> {
 
 fn static_shape(ty: &TensorType) -> Result<Vec<usize>, Error> {
     ty.shape.iter().map(|&n| usize::try_from(n)).collect::<Result<_, _>>().map_err(|_| {
-        shardc_ir::Diagnostic::unsupported("SH0701", format!("{ty} has a size that is not known"))
+        shardc_ir::Diagnostic::unsupported("SH0701", format!("{ty} has an unknown size"))
             .hint("run a program whose entry function has static shapes")
             .into()
     })

@@ -35,7 +35,7 @@ pub struct Port {
     pub is_donated: bool,
     /// The memory kind that it is in (`pinned_host`), if it is not the device's own memory.
     pub memory_kind: Option<Box<str>>,
-    /// The memory layout that the compiled program expects of a parameter, where that is not the plugin's default.
+    /// The memory layout that the compiled program expects of a parameter, if it is not the plugin's default.
     pub device_layout: Option<Arc<DeviceLayout>>,
 }
 
@@ -77,7 +77,7 @@ impl Port {
 pub struct Program {
     executable: LoadedExecutable,
     inputs: Vec<Port>,
-    /// `None` for a result whose size is known only when it is there.
+    /// `None` for a result whose size is known only after the run.
     outputs: Vec<Option<Port>>,
     limits: Limits,
     /// Whether the devices use this machine's memory.
@@ -106,7 +106,7 @@ impl Program {
             let module = plain.to_mut();
             inline_calls(module)?;
             if let Some(entry) = module.entry() {
-                // Collectives with a root, and those that custom calls start, have to be plain ones before they are unrolled.
+                // Unrolling supports only plain collectives, so rooted ones and those of custom calls are rewritten first.
                 if let Some(body) = module.funcs[entry].body
                     && is_needed(module, body)
                 {
@@ -184,7 +184,7 @@ impl Program {
         executable.set_parameters(types);
         let is_on_host = client.platform_name() == "cpu";
         if is_on_host {
-            // There, device and host share one memory.
+            // On such devices, device and host share one memory.
             inputs.iter_mut().chain(outputs.iter_mut().flatten()).for_each(|port| port.memory_kind = None);
         }
         Ok(Program { executable, inputs, outputs, limits: Limits::default(), is_on_host })
@@ -203,12 +203,12 @@ impl Program {
         &self.inputs
     }
 
-    /// Runs the program on full arrays: splits the inputs over the devices, runs all devices, and assembles the outputs.
+    /// Runs the program on full arrays: shards the inputs over the devices, runs all devices, and assembles the outputs.
     ///
     /// # Errors
     /// [`RuntimeError::Inputs`] with everything that is wrong with the inputs, before anything is sent;
-    /// [`RuntimeError::Memory`] where this machine has too little; [`RuntimeError::TimeLimit`]; the run fails, or
-    /// devices that hold the same block disagree on it by more than rounding.
+    /// [`RuntimeError::Memory`] if this machine has too little; [`RuntimeError::TimeLimit`]; the run fails, or devices that hold the
+    /// same block disagree on it by more than rounding.
     pub fn run(&self, client: &Client, inputs: &[HostArray]) -> Result<Vec<HostArray>, Error> {
         let arguments = self.put(client, inputs)?;
         // The arrays have no other owner.
@@ -261,17 +261,17 @@ impl Program {
     /// Compares the memory of a run with the [`Limits`], for callers that put arrays on the devices without [`Program::put`].
     ///
     /// # Errors
-    /// [`RuntimeError::Memory`] where this machine has too little.
+    /// [`RuntimeError::Memory`] if this machine has too little.
     pub fn check_memory(&self) -> Result<(), Error> {
         Ok(program_need(self).check("running the program", self.limits.memory)?)
     }
 
-    /// Splits full arrays over the devices, with the program's shardings, for [`Program::step`]. In a job of several processes each
+    /// Shards full arrays over the devices, with the program's shardings, for [`Program::step`]. In a job of several processes each
     /// needs only the elements for its own devices, and may fill in the rest arbitrarily.
     ///
     /// # Errors
     /// [`RuntimeError::Inputs`] with everything that is wrong with the arrays, before anything is sent;
-    /// [`RuntimeError::Memory`] where this machine has too little.
+    /// [`RuntimeError::Memory`] if this machine has too little.
     pub fn put(&self, client: &Client, inputs: &[HostArray]) -> Result<Vec<ShardedArray>, Error> {
         self.check_arrays(inputs)?;
         self.check_memory()?;
@@ -286,8 +286,8 @@ impl Program {
     /// block are not compared, see [`ShardedArray::check_replicas`].
     ///
     /// # Errors
-    /// [`RuntimeError::Inputs`] with everything that is wrong with the arrays (number, types, how they are split), before
-    /// anything is started; [`RuntimeError::TimeLimit`]; the run fails.
+    /// [`RuntimeError::Inputs`] with everything that is wrong with the arrays (number, types, shardings), before anything is started;
+    /// [`RuntimeError::TimeLimit`]; the run fails.
     pub fn step(&self, inputs: &[ShardedArray]) -> Result<Vec<ShardedArray>, Error> {
         self.check_spread(inputs)?;
         self.finish(self.execute(inputs.to_vec(), Vec::new())?)
@@ -304,8 +304,8 @@ impl Program {
         self.finish(self.execute(inputs, self.donated())?)
     }
 
-    /// Starts the program as [`Program::step_donating`] runs it, and returns before the devices are done: the results may not be
-    /// there yet. If `in_flight` runs of the client are in flight, it waits first.
+    /// Starts the program like [`Program::step_donating`], and returns before the devices are done: the results may not be ready. If
+    /// `in_flight` runs of the client are in flight, it waits first.
     ///
     /// # Errors
     /// Those of [`Program::step`] that are found before the start. Later errors are returned by [`Execution::wait`], and by any use
@@ -365,9 +365,9 @@ impl Program {
         let Some(layouts) = layouts else {
             return Err(shardc_ir::Diagnostic::unsupported(
                 "SH0701",
-                "a result has a size that is not known, and cannot stay on the devices",
+                "a result has an unknown size, so it cannot stay on the devices",
             )
-            .hint("use `Program::run`, which brings it to the host")
+            .hint("use `Program::run`, which copies it to the host")
             .into());
         };
         Ok(ShardedArray::from_results_on(self.executable.placement(), &results, &layouts)?)
@@ -389,11 +389,8 @@ impl Program {
         for (i, (port, array)) in self.inputs.iter().zip(given).enumerate() {
             if port.ty == array.ty() && port.layout != *array.layout() {
                 let (expected, given) = (port.layout.to_string(), array.layout().to_string());
-                let given = if expected == given {
-                    format!("{given}, in another order of the devices")
-                } else {
-                    given
-                };
+                let given =
+                    if expected == given { format!("{given}, in another device order") } else { given };
                 wrong.push(Mismatch::new(i, Problem::Layout { expected, given }));
             }
         }

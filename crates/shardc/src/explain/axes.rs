@@ -1,4 +1,4 @@
-//! The ways of axes, in words.
+//! Propagation paths of axes, as text.
 
 use shardc_ir::discardable::GSPMD_SHARDING;
 use shardc_ir::{AttrDict, OpId, OpKind, ValueDef};
@@ -8,7 +8,7 @@ use super::report::{AxisOrigin, SourcePlace, StepReport, ValueReport};
 use super::{Explainer, at_text};
 
 impl Explainer<'_> {
-    /// A value and the way of each of its axes.
+    /// A value and the propagation path of each of its axes.
     pub(super) fn value(&self, subject: Subject, with_conflicts: bool) -> ValueReport {
         let op = match subject {
             Subject::Value(value) => self.module.def_op(value),
@@ -46,7 +46,7 @@ impl Explainer<'_> {
         report
     }
 
-    /// What propagation gave a value at the boundary, and was taken off because it does not divide it.
+    /// The axes that propagation gave an argument or result, and that were removed because they do not divide its dimensions.
     fn trimmed(&self, subject: Subject) -> Vec<String> {
         let before =
             self.provenance.sharding_before_trimming(subject).map(|id| self.module.shardings.get(id));
@@ -62,15 +62,15 @@ impl Explainer<'_> {
                 };
                 let kept = if now.axes.is_empty() { "nothing".to_owned() } else { text(&now.axes) };
                 format!(
-                    "dimension {d} could be split by {}, but keeps {kept}: at the boundary of the program only whole \
-                     axes that divide the dimension stay",
+                    "dimension {d} could be sharded along {}, but keeps {kept}: arguments and results keep only full \
+                     axes that divide the dimension",
                     text(&before.axes)
                 )
             })
             .collect()
     }
 
-    /// The steps of a chain, from the annotation on.
+    /// The steps of a chain, starting at the annotation.
     fn steps(&self, chain: &Chain) -> Vec<StepReport> {
         chain.links.iter().rev().map(|link| self.step(link)).collect()
     }
@@ -95,7 +95,9 @@ impl Explainer<'_> {
                 (how, self.names.op_place(op))
             }
             Cause::Returned { from } => match (from, arrival.subject) {
-                (Subject::Result(i), _) => (format!("wanted by result {i}"), self.names.subject_place(from)),
+                (Subject::Result(i), _) => {
+                    (format!("required by result {i}"), self.names.subject_place(from))
+                }
                 _ => ("returned".to_owned(), self.return_place()),
             },
             Cause::Donated { from } => (
@@ -110,7 +112,7 @@ impl Explainer<'_> {
         StepReport { value: self.names.subject(arrival.subject), at: at_text(arrival.place), how, place }
     }
 
-    /// Whether an operation hands values on between its operands, its regions and its results.
+    /// Whether an operation forwards values between its operands, its regions and its results.
     fn is_flow(&self, op: OpId) -> bool {
         matches!(
             self.module.ops[op].kind,
@@ -122,7 +124,7 @@ impl Explainer<'_> {
         )
     }
 
-    /// How an axis came to a value through an operation that hands values on.
+    /// How an axis propagated to a value through an operation that forwards values.
     fn flow(&self, op: OpId, subject: Subject) -> String {
         let data = &self.module.ops[op];
         let def = match subject {
@@ -141,7 +143,7 @@ impl Explainer<'_> {
         self.module.terminator(self.body).map_or_else(SourcePlace::default, |ret| self.names.op_place(ret))
     }
 
-    /// An annotation in words.
+    /// An annotation as text.
     pub(super) fn annotation(&self, annotation: AnnotationSource) -> String {
         match annotation {
             AnnotationSource::Argument(i) => {
@@ -188,7 +190,7 @@ impl Explainer<'_> {
         }
     }
 
-    /// How the annotation of an argument or a result was written, where that is not the program's own `sdy.sharding`.
+    /// The source of an argument's or result's annotation, if it is not an `sdy.sharding` of the program.
     fn how_given(&self, result: bool, i: usize) -> &'static str {
         let Some(func) = self.raw.entry().map(|f| &self.raw.funcs[f]) else { return "" };
         let has_gspmd = |attrs: Option<&AttrDict>| attrs.is_some_and(|a| a.get(GSPMD_SHARDING).is_some());
@@ -221,7 +223,7 @@ impl Explainer<'_> {
         }
     }
 
-    /// Whether a value costs nothing to make on each device.
+    /// Whether every device can produce the value at no cost.
     pub(super) fn is_free(&self, op: Option<OpId>) -> bool {
         op.is_some_and(|op| {
             matches!(

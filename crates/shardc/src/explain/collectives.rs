@@ -1,8 +1,8 @@
-//! Why each collective of the partitioned program is there.
+//! The reason for each collective of the partitioned program.
 //!
-//! A collective has the place of the operation that it serves: the one whose operands or results were not where they
-//! were needed. That operation, in the propagated program, tells the rest: which axes split a dimension that it sums
-//! over, and what its operands and results disagree on.
+//! A collective has the source position of the operation that needs it, because the devices lack parts of its operands or results.
+//! The propagated program holds that operation, and so the reason: the axes that shard its contracting dimensions, or the conflicts
+//! between its operands and results.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -20,7 +20,7 @@ use super::Explainer;
 use super::report::{CalledReport, CollectiveReport, ConflictReport, ServedReport, ValueReport};
 use crate::{Error, Output};
 
-/// Reasons for the communication of one operation, each with the axis that it is about.
+/// Reasons for the communication of one operation, each with its axis.
 struct Because {
     sums: Vec<(String, String)>,
     conflicts: Vec<(String, String)>,
@@ -28,7 +28,7 @@ struct Because {
 }
 
 impl Because {
-    /// Those that explain a collective: a reduction completes a sum, the others move what is elsewhere.
+    /// The reasons that explain a collective: a reduction completes a sum; other collectives resolve a conflict.
     fn of(&self, collective: &CollectiveReport) -> Vec<String> {
         let about = |list: &[(String, String)]| -> Vec<String> {
             let is_about = |axis: &str| collective.axes.iter().any(|a| axis.split(':').next() == Some(a));
@@ -45,14 +45,14 @@ impl Because {
     }
 }
 
-/// What is the same for an operation in the propagated and in the partitioned program.
+/// The key that an operation has in both the propagated and the partitioned program.
 type Origin = (u32, usize);
 
-/// Which operations of the propagated program collectives serve.
+/// Finds the operations of the propagated program that need a collective.
 struct Served<'a> {
-    /// The operations of the propagated program by their places; the first where a function is called several times.
+    /// The operations of the propagated program by source position; the first one if a function is called several times.
     ops: BTreeMap<Origin, OpId>,
-    /// The collectives that a combined one stands for.
+    /// The original collectives of each combined one.
     combined: HashMap<OpId, &'a [OpId]>,
 }
 
@@ -66,7 +66,7 @@ impl<'a> Served<'a> {
         Served { ops, combined }
     }
 
-    /// The operations that a collective of the partitioned program serves, each once, in order.
+    /// The operations that need a collective of the partitioned program, each once, in order.
     fn by(&self, partitioned: &Module, collective: OpId) -> Vec<OpId> {
         let alone = [collective];
         let members = self.combined.get(&collective).copied().unwrap_or(&alone);
@@ -75,7 +75,7 @@ impl<'a> Served<'a> {
     }
 }
 
-/// A collective, without what it is there for.
+/// A collective, without its reasons.
 fn collective(output: &Output, op: OpId, in_loop: bool, number: usize) -> CollectiveReport {
     let module = &output.module;
     let data = &module.ops[op];
@@ -106,7 +106,7 @@ impl Explainer<'_> {
         let mut known: HashMap<OpId, Because> = HashMap::new();
         let mut out = Vec::new();
         let runs = runs(&output.module);
-        // Operations of functions that are called by their places: these are not in the propagated program.
+        // Operations of called functions, by source position: they are not in the propagated program.
         let mut called: Option<BTreeMap<Origin, OpId>> = None;
         for (op, in_loop, func) in collective_ops(&output.module) {
             let mut report = collective(output, op, in_loop, out.len());
@@ -142,7 +142,7 @@ impl Explainer<'_> {
         out
     }
 
-    /// One collective, with the ways of all axes of the operations that it serves.
+    /// One collective, with the propagation paths of all axes of the operations that need it.
     pub(super) fn one_collective(
         &self,
         output: &Output,
@@ -192,7 +192,11 @@ impl Explainer<'_> {
         };
         let otherwise = match (&data.kind, data.operands.as_slice(), data.results.as_slice()) {
             (OpKind::ShardingConstraint(_), &[operand], &[result]) => {
-                format!("the constraint wants {} of what is sharded {}", text(result), text(operand))
+                format!(
+                    "the constraint requires {} for a value with sharding {}",
+                    text(result),
+                    text(operand)
+                )
             }
             (kind, operands, results) => {
                 let shardings = |values: &[_]| {
@@ -201,7 +205,7 @@ impl Explainer<'_> {
                 };
                 let because = match self.completed(op) {
                     Some(sum) => sum,
-                    None => "no device can do its part with only what it holds".to_owned(),
+                    None => "devices need elements of other shards".to_owned(),
                 };
                 let title = kind.title();
                 format!("{title} of {} gives {}: {because}", shardings(operands), shardings(results))
@@ -210,7 +214,7 @@ impl Explainer<'_> {
         Because { sums: self.split_sums(op), conflicts, otherwise }
     }
 
-    /// Which pending sum that an operation takes is completed before it, and why.
+    /// Names the unreduced operand that is reduced before an operation, and why.
     fn completed(&self, op: OpId) -> Option<String> {
         let data = &self.module.ops[op];
         let unreduced = |&v: &ValueId| self.module.shardings.sharding_of(v).map(|s| s.unreduced.as_slice());
@@ -221,13 +225,13 @@ impl Explainer<'_> {
         let (name, title) = (self.names.value(data.operands[i]), data.kind.title());
         let kind = self.module.shardings.sharding_of(data.operands[i])?.reduction;
         let why = match is_linear_in(self.module, op, i, kind) {
-            false => format!("{title} is not linear in it, so the sum is completed before it"),
-            true => format!("to complete the sum before {title} costs no more than after it"),
+            false => format!("{title} is not linear in it, so it is reduced first"),
+            true => format!("reducing it before {title} costs no more than after"),
         };
-        Some(format!("{name} is a pending sum; {why}"))
+        Some(format!("{name} is unreduced; {why}"))
     }
 
-    /// The axes that split a dimension over which an operation sums.
+    /// The axes that shard a reduction dimension of an operation.
     fn split_sums(&self, op: OpId) -> Vec<(String, String)> {
         let Some(rule) = rule_of(self.module, op) else { return Vec::new() };
         let data = &self.module.ops[op];
@@ -248,7 +252,7 @@ impl Explainer<'_> {
                     let from = self.origin(subject, At::Dim(dim as u32), axis).unwrap_or_default();
                     let axis = self.axis(sharding, axis);
                     let text = format!(
-                        "it sums over dimension {dim} of {}, which \"{axis}\" splits (from {from})",
+                        "it reduces dimension {dim} of {}, which is sharded along \"{axis}\" (from {from})",
                         self.names.value(operand)
                     );
                     let sum = (axis, text);
@@ -262,13 +266,13 @@ impl Explainer<'_> {
     }
 }
 
-/// A disagreement in one line.
+/// A conflict in one line.
 pub(super) fn conflict_text(conflict: &ConflictReport) -> String {
     let from =
         if conflict.origin.is_empty() { String::new() } else { format!(" (from {})", conflict.origin) };
     let against = conflict.against.as_ref().map(|a| format!(" (from {a})")).unwrap_or_default();
     format!(
-        "{} has \"{}\"{from}, but {} has it not: {}{against}",
+        "{} has \"{}\"{from}, but {} does not: {}{against}",
         conflict.has, conflict.axis, conflict.lacks, conflict.reason
     )
 }
@@ -290,7 +294,7 @@ fn origin(module: &Module, op: OpId) -> Origin {
     }
 }
 
-/// Every collective, with whether it stands in a loop, and its function, in the order of the program.
+/// Every collective in program order, with whether it is in a loop, and its function.
 fn collective_ops(module: &Module) -> Vec<(OpId, bool, FuncId)> {
     let mut out = Vec::new();
     for (id, func) in module.funcs.iter() {
@@ -319,8 +323,8 @@ fn visit(
     }
 }
 
-/// The axes along which the devices of a group differ. Groups are of device ids, in partition mode of positions, which
-/// differ along the same axes.
+/// The axes along which the devices of a group differ. Groups hold device ids, or positions in partition mode; both differ along the
+/// same axes.
 fn axes_of(mesh: &Mesh, groups: &ReplicaGroups, pairs: bool) -> Vec<String> {
     let positions: HashMap<i64, usize> = match &mesh.device_ids {
         Some(_) => (0..mesh.num_devices()).map(|p| (mesh.device_at(p), p)).collect(),

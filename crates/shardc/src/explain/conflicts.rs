@@ -1,4 +1,4 @@
-//! Disagreements, in words.
+//! Conflicts between shardings, as text.
 
 use indexmap::IndexMap;
 use shardc_passes::propagate::{AxisRole as At, Conflict, Reason, Subject, Winner};
@@ -7,7 +7,7 @@ use super::Explainer;
 use super::report::{ConflictReport, SourcePlace};
 
 impl Explainer<'_> {
-    /// Conflicts in words, equal ones together, most bytes first.
+    /// Conflicts as text: equal ones grouped, most bytes first.
     pub(super) fn conflicts<'c>(&self, list: impl Iterator<Item = &'c Conflict>) -> Vec<ConflictReport> {
         let mut groups: IndexMap<_, ConflictReport> = IndexMap::new();
         for conflict in list {
@@ -60,7 +60,7 @@ impl Explainer<'_> {
         }
     }
 
-    /// The annotations that an axis comes from.
+    /// The annotations from which an axis was propagated.
     pub(super) fn origin(&self, subject: Subject, at: At, axis: shardc_ir::AxisRef) -> Option<String> {
         let origins = self.provenance.origins(subject, at, axis);
         let texts: Vec<String> = origins.into_iter().map(|a| self.annotation(a)).collect();
@@ -70,23 +70,25 @@ impl Explainer<'_> {
     fn reason(&self, conflict: &Conflict, axis: &str) -> String {
         match conflict.reason {
             Reason::Taken { dim, winner } => {
-                format!("it has \"{axis}\" on dimension {dim}, {}", winner_text(winner))
+                format!("\"{axis}\" already shards dimension {dim}, {}", winner_text(winner))
             }
             Reason::OtherAxis { axis: other, winner } => {
                 let mesh = self.sharding(conflict.lacks.0).map(|s| &self.module.meshes[s.mesh]);
                 let other = mesh.map_or_else(String::new, |mesh| mesh.axis_text(other));
-                format!("it has \"{other}\" there, {}", winner_text(winner))
+                format!("it is sharded along \"{other}\", {}", winner_text(winner))
             }
             Reason::Closed => "its annotation closes the dimension".to_owned(),
-            Reason::Replicated => format!("its annotation says that it is replicated along \"{axis}\""),
-            Reason::Pending => format!("it is a pending sum along \"{axis}\""),
+            Reason::Replicated => format!("its annotation makes it replicated along \"{axis}\""),
+            Reason::Pending => format!("it is unreduced along \"{axis}\""),
             Reason::DoesNotDivide => {
-                format!("\"{axis}\" does not divide what is left of the {} elements there", conflict.size)
+                format!("\"{axis}\" does not divide the rest of its {} elements", conflict.size)
             }
-            Reason::Blocked => "the operation lets nothing pass along that dimension".to_owned(),
-            Reason::Barrier => "the propagation barrier lets nothing pass that way".to_owned(),
+            Reason::Blocked => {
+                "the sharding rule of the operation blocks propagation along that dimension".to_owned()
+            }
+            Reason::Barrier => "the propagation barrier blocks that direction".to_owned(),
             Reason::OtherMesh => "it is on another mesh".to_owned(),
-            Reason::NoAgreement => "what reads and makes it there wants different axes".to_owned(),
+            Reason::NoAgreement => "operands and results of the operation require different axes".to_owned(),
         }
     }
 }
@@ -94,11 +96,11 @@ impl Explainer<'_> {
 fn winner_text(winner: Winner) -> String {
     match winner {
         Winner::Annotated => "as annotated".to_owned(),
-        Winner::UserPriority(a, b) => format!("which has priority p{a} before p{b}"),
+        Winner::UserPriority(a, b) => format!("which has higher priority (p{a} over p{b})"),
         Winner::OpPriority => {
-            "which came in an earlier round (elementwise before matrix products)".to_owned()
+            "which was propagated in an earlier round (elementwise before matmuls)".to_owned()
         }
-        Winner::LargerTensor => "which came from a larger or an earlier tensor of the operation".to_owned(),
-        Winner::First => "which was there first".to_owned(),
+        Winner::LargerTensor => "which comes from a larger or earlier tensor of the operation".to_owned(),
+        Winner::First => "which was propagated first".to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! A report as one page that needs nothing else.
+//! A report as one self-contained HTML page.
 
 use std::fmt::Write as _;
 
@@ -6,14 +6,14 @@ use super::collectives::{conflict_text, times};
 use super::report::{CollectiveReport, ConflictReport, Report, SourcePlace, ValueReport};
 use super::text::bytes;
 
-/// How the page looks.
+/// The style sheet of the page.
 const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;margin:2em auto;max-width:75em;padding:0 1em;color:#222}\
 table{border-collapse:collapse;width:100%}td,th{text-align:left;vertical-align:top;padding:.25em .8em .25em 0;\
 border-bottom:1px solid #ddd}td.n{text-align:right;white-space:nowrap}code,pre{font:13px/1.4 ui-monospace,monospace}\
 pre{margin:.1em 0;white-space:pre-wrap}summary{cursor:pointer}.dim{color:#777}ol{margin:.2em 0 .6em 1.2em;padding:0}";
 
 impl Report {
-    /// The report as a page of HTML, without scripts and without references to anything outside of it.
+    /// The report as an HTML page without scripts or external references.
     #[must_use]
     pub fn to_html(&self) -> String {
         let mut page = Page { out: String::new(), source: &self.source };
@@ -102,7 +102,7 @@ impl Page<'_> {
         self.raw("</table>\n");
     }
 
-    /// The ways of a value's axes, and what it disagrees on.
+    /// The propagation paths of a value's axes, and its conflicts.
     fn ways(&self, value: &ValueReport) -> String {
         let mut out = String::new();
         for axis in &value.axes {
@@ -156,7 +156,7 @@ impl Page<'_> {
         if report.replicated.is_empty() {
             return;
         }
-        self.raw("<h2>Held whole by every device</h2>\n<table><tr><th>bytes<th>such<th>value<th>type</tr>\n");
+        self.raw("<h2>Large replicated values</h2>\n<table><tr><th>bytes<th>count<th>value<th>type</tr>\n");
         for value in &report.replicated {
             self.raw(&format!(
                 "<tr><td class=\"n\">{}<td class=\"n\">{}<td><code>{}</code> {} {}<td><code>{}</code></tr>\n",
@@ -175,7 +175,7 @@ impl Page<'_> {
         if collectives.is_empty() {
             return;
         }
-        self.raw("<h2>Collectives</h2>\n<table><tr><th>#<th>bytes sent<th>what<th>for</tr>\n");
+        self.raw("<h2>Collectives</h2>\n<table><tr><th>#<th>bytes sent<th>collective<th>for</tr>\n");
         for collective in collectives {
             let mut because = String::new();
             for (i, served) in collective.serves.iter().enumerate() {

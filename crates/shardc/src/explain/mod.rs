@@ -107,8 +107,8 @@ impl Compiler {
         let mut report = Report { version: 1, source: name.to_owned(), ..Report::default() };
         if strategy == Strategy::BatchFirst {
             report.notes.push(
-                "the annotations of the batch were let speak first, those of the parameters after them: the program \
-                 costs less that way"
+                "batch annotations took priority over parameter annotations, because that partition is \
+                 cheaper"
                     .to_owned(),
             );
         }
@@ -117,7 +117,7 @@ impl Compiler {
     }
 }
 
-/// The program after propagation, by strategy, with the origin of every axis.
+/// The program after propagation with each strategy, with the origin of every axis.
 #[derive(Default)]
 struct Traces(Vec<(Strategy, Module, Box<Provenance>)>);
 

@@ -1,8 +1,8 @@
-//! What values are called, and where things stand, in the file that the program was read from.
+//! Names of values, and source positions, in the file of the program.
 //!
-//! A module does not keep the names of values. Where the program is text they are read from it again: an operation
-//! knows where its name stands, and what it defines stands before that on the line. For bytecode the names are those
-//! with which the propagated program is printed.
+//! A module does not store the names of values. For a text program they are read from the text again: an operation has the span of
+//! its name, and the values that it defines precede it on the line. For bytecode the names are those of the printed propagated
+//! program.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -17,22 +17,22 @@ use shardc_passes::transforms::inline::CallSites;
 
 use super::report::SourcePlace;
 
-/// Longest line of the source that is shown.
+/// The maximum length of a source line in the report.
 const WIDTH: usize = 100;
 
-/// Names and places. See the module documentation.
+/// Names and source positions. See the module documentation.
 pub(super) struct Names<'a> {
     module: &'a Module,
     func: FuncId,
     source: &'a str,
     sites: CallSites,
-    /// Where each line begins.
+    /// The offset at which each line begins.
     lines: Vec<usize>,
-    /// Names as printed, where there is no text.
+    /// The printed names, if there is no text.
     printed: Option<SecondaryMap<ValueId, String>>,
-    /// The operation that each region belongs to.
+    /// The parent operation of each region.
     owners: SecondaryMap<RegionId, PackedOption<OpId>>,
-    /// Where the arguments of regions are declared, by the region: read once for all arguments of one.
+    /// A cache of the positions at which the arguments of each region are declared.
     declared: RefCell<HashMap<RegionId, Rc<[Range<usize>]>>>,
 }
 
@@ -65,7 +65,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The name of a value, as the file has it: `%5`, `%7#1`, `%arg0`.
+    /// The name of a value, as written in the file: `%5`, `%7#1`, `%arg0`.
     pub(super) fn value(&self, value: ValueId) -> String {
         if let Some(printed) = &self.printed {
             return printed[value].clone();
@@ -83,7 +83,7 @@ impl<'a> Names<'a> {
     fn result_name(&self, op: OpId, i: u32) -> Option<String> {
         let data = &self.module.ops[op];
         let span = data.span;
-        // A constraint that stands for the annotation of a call's operand or result has the call's place.
+        // A constraint made from the annotation of a call's operand or result has the call's span.
         let spelled = self.source.get(span.start as usize..span.end as usize)?;
         let is_constraint = matches!(data.kind, OpKind::ShardingConstraint(_));
         if is_constraint && !spelled.contains("sharding_constraint") && !spelled.contains("custom_call") {
@@ -110,8 +110,8 @@ impl<'a> Names<'a> {
         self.source.get(self.declared(region).get(i as usize)?.clone()).map(str::to_owned)
     }
 
-    /// Where the arguments of a region are declared: their names are the first ones behind the operation or function that are
-    /// followed by a mark.
+    /// The positions at which the arguments of a region are declared: the first names after the operation or function that are followed
+    /// by `:` (`=` in a while loop).
     fn declared(&self, region: RegionId) -> Rc<[Range<usize>]> {
         if let Some(known) = self.declared.borrow().get(&region) {
             return Rc::clone(known);
@@ -127,7 +127,7 @@ impl<'a> Names<'a> {
         self.declared.borrow_mut().entry(region).or_insert(found).clone()
     }
 
-    /// The names behind a place that are followed by `mark`.
+    /// The names after the start of a span that are followed by `mark`.
     fn names_behind(&self, span: Span, mark: char) -> impl Iterator<Item = Range<usize>> + '_ {
         let start = span.start as usize;
         let text = if span.is_some() { self.source.get(start..).unwrap_or("") } else { "" };
@@ -147,12 +147,12 @@ impl<'a> Names<'a> {
         Some(self.lines.partition_point(|&start| start <= span.start as usize) - 1)
     }
 
-    /// The line, from 1, that an operation stands on.
+    /// The line of an operation, from 1.
     pub(super) fn line_of(&self, op: OpId) -> Option<usize> {
         self.line_index(self.module.ops[op].span).map(|line| line + 1)
     }
 
-    /// The place of an operation.
+    /// The source position of an operation, with the calls that lead to it.
     pub(super) fn op_place(&self, op: OpId) -> SourcePlace {
         let data = &self.module.ops[op];
         let mut place = self.place(data.span, data.loc);
@@ -161,12 +161,12 @@ impl<'a> Names<'a> {
         place
     }
 
-    /// The place of a span of the file.
+    /// The source position of a span of the file.
     pub(super) fn span_place(&self, span: Span) -> SourcePlace {
         self.place(span, PackedOption::default())
     }
 
-    /// Where a value is made: its operation, or where it is declared.
+    /// The source position of a value: its producer, or the declaration of the argument.
     pub(super) fn subject_place(&self, subject: Subject) -> SourcePlace {
         let func = &self.module.funcs[self.func];
         match subject {
@@ -204,7 +204,7 @@ impl<'a> Names<'a> {
         place
     }
 
-    /// The name that the front end gave a place.
+    /// The front end's name in a location.
     fn loc_name(&self, loc: LocId) -> Option<String> {
         match self.module.locs.get(loc) {
             shardc_ir::Loc::Name { name, .. } => Some(name.to_string()),
@@ -213,7 +213,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// A line as it is shown, cut where it is long, and the part of it to underline.
+/// A line, truncated if it is long, and the range of it to underline.
 fn excerpt(line: &str, from: usize, len: usize) -> (Option<String>, Option<(usize, usize)>) {
     let indent = line.len() - line.trim_start().len();
     let start = if from.saturating_sub(indent) + len > WIDTH - 20 { from.saturating_sub(12) } else { indent };

@@ -1,4 +1,4 @@
-//! What `explain` says, as data: the JSON that it writes, and what its text and its page are made from.
+//! The report of `explain` as data: its JSON form, and the input of its text and HTML forms.
 
 use serde::Serialize;
 
@@ -17,24 +17,24 @@ pub struct Report {
     /// Results of the program.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub results: Vec<ValueReport>,
-    /// The values that were asked about.
+    /// The values that the question selects.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<ValueReport>,
-    /// What operations' operands and results disagree on, most bytes first; equal ones together.
+    /// Sharding conflicts between operands and results of operations: equal ones grouped, most bytes first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<ConflictReport>,
-    /// Large values that every device holds whole; equal ones together.
+    /// Large replicated values; equal ones grouped.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub replicated: Vec<ReplicatedReport>,
     /// The collectives of the partitioned program, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub collectives: Vec<CollectiveReport>,
-    /// What else there is to know.
+    /// Further remarks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
-/// A place in the program and in the program of the user that it was made from.
+/// A source position in the program, and in the user's program from which it was generated.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SourcePlace {
     /// Line of the file, from 1.
@@ -43,19 +43,19 @@ pub struct SourcePlace {
     /// Column, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<usize>,
-    /// The line, cut where it is long.
+    /// The text of the line, truncated if it is long.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// The part of the line that is meant: first character and length.
+    /// The range of the line to underline: first character and length.
     #[serde(skip)]
     pub mark: Option<(usize, usize)>,
-    /// For an operation of a function that is called, the lines of the calls, innermost first.
+    /// For an operation of a called function, the lines of the calls, innermost first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<usize>,
-    /// `file.py:12:5` in the user's own program.
+    /// The position in the user's program: `file.py:12:5`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
-    /// The name that the front end gave the place.
+    /// The front end's name of the location.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
@@ -67,24 +67,24 @@ pub struct AxisReport {
     pub name: String,
     /// Number of devices along it.
     pub size: i64,
-    /// The annotations that name it, with how many values have it from each.
+    /// The annotations that name it, each with the number of values that it reaches.
     pub annotations: Vec<AnnotationReport>,
-    /// How many values it splits.
+    /// The number of values that it shards.
     pub values: usize,
 }
 
-/// An annotation that values have an axis from.
+/// An annotation from which an axis propagates.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct AnnotationReport {
-    /// What it is: `argument 0 %x`.
+    /// The annotation: `argument 0 %x`.
     pub annotation: String,
-    /// Where.
+    /// The source position.
     pub place: SourcePlace,
-    /// How many values have the axis from it.
+    /// The number of values that the axis reaches from it.
     pub values: usize,
 }
 
-/// A value and why it is split as it is.
+/// A value and the reasons for its sharding.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct ValueReport {
     /// Its name in the file.
@@ -97,17 +97,17 @@ pub struct ValueReport {
     pub ty: String,
     /// Its sharding.
     pub sharding: String,
-    /// The operation that makes it.
+    /// The operation that produces it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub op: Option<String>,
-    /// Where.
+    /// The source position.
     pub place: SourcePlace,
     /// Each axis of the sharding.
     pub axes: Vec<AxisOrigin>,
-    /// What did not come to it, or to its neighbours from it.
+    /// Conflicts: axes that did not propagate to it, or from it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<ConflictReport>,
-    /// What was taken off at the boundary of the program.
+    /// Axes removed from an argument or result because they do not divide the dimension.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub trimmed: Vec<String>,
 }
@@ -115,70 +115,70 @@ pub struct ValueReport {
 /// One axis on one value.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct AxisOrigin {
-    /// The axis or the part of it.
+    /// The axis or sub-axis.
     pub axis: String,
-    /// `dimension 0`, `unreduced`.
+    /// Its use on the value: `dimension 0`, `unreduced`.
     pub place: String,
-    /// The annotation that it comes from.
+    /// The annotation from which it propagated.
     pub origin: String,
-    /// The way, from the annotation on.
+    /// The propagation path, starting at the annotation.
     pub steps: Vec<StepReport>,
 }
 
-/// One step of the way of an axis.
+/// One step of the propagation path of an axis.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct StepReport {
-    /// The value that has the axis after it.
+    /// The value that gets the axis.
     pub value: String,
-    /// Where on the value.
+    /// Its use on the value: `dimension 0`, `unreduced`.
     pub at: String,
-    /// What carried it.
+    /// How it propagated: `through dot_general`.
     pub how: String,
-    /// Where that stands.
+    /// The source position of the operation or annotation.
     pub place: SourcePlace,
 }
 
-/// A disagreement.
+/// A conflict: one tensor of an operation has an axis that another tensor lacks.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct ConflictReport {
     /// The operation.
     pub op: String,
-    /// Where (the first of several).
+    /// The source position of the operation (of the first, if there are several).
     pub place: SourcePlace,
     /// The axis.
     pub axis: String,
-    /// Who has it: `%3 dimension 0`.
+    /// The value and dimension with the axis: `%3 dimension 0`.
     pub has: String,
-    /// Who lacks it.
+    /// The value and dimension without it.
     pub lacks: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// Bytes that each device holds of the value beyond what it would hold with the axis, of all together.
+    /// The bytes that each device would save with the axis, summed over all equal conflicts.
     pub bytes: u64,
-    /// How many such there are.
+    /// The number of equal conflicts.
     pub count: usize,
-    /// The annotation that the axis comes from.
+    /// The annotation from which the axis propagated.
     pub origin: String,
-    /// The annotation that what stands in its way comes from.
+    /// The annotation from which the conflicting axis propagated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub against: Option<String>,
 }
 
-/// Values that every device holds whole.
+/// Equal replicated values.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct ReplicatedReport {
-    /// The first.
+    /// The name of the first.
     pub name: String,
-    /// The operation that makes it.
+    /// The operation that produces it.
     pub op: String,
     /// Its type.
     #[serde(rename = "type")]
     pub ty: String,
-    /// Bytes of one.
+    /// The bytes of one value.
     pub bytes: u64,
-    /// How many there are.
+    /// The number of values.
     pub count: usize,
-    /// Where the first stands.
+    /// The source position of the first.
     pub place: SourcePlace,
 }
 
@@ -187,49 +187,49 @@ pub struct ReplicatedReport {
 pub struct CollectiveReport {
     /// Its number in the order of the program, from 0.
     pub number: usize,
-    /// `all_reduce`.
+    /// The kind: `all_reduce`.
     pub kind: String,
-    /// The axes of the mesh along which devices talk.
+    /// The mesh axes along which devices communicate.
     pub axes: Vec<String>,
-    /// What a device gives.
+    /// The local type of its operand.
     #[serde(rename = "type")]
     pub ty: String,
-    /// Bytes that one device sends when it runs once.
+    /// The bytes that one device sends in one execution.
     pub bytes: u64,
-    /// Whether it stands in a loop.
+    /// Whether it is in a loop.
     pub in_loop: bool,
-    /// The function that it stands in, where that is called rather than the program itself.
+    /// The function that contains it, if that is not the entry function.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub function: Option<CalledReport>,
-    /// What it is there for: several operations, where their collectives became one.
+    /// The operations that need it; several if their collectives were combined.
     pub serves: Vec<ServedReport>,
-    /// The axes of the operations' operands and results, with their ways.
+    /// The operands and results of these operations, with the propagation paths of their axes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sides: Vec<ValueReport>,
 }
 
-/// A function of the partitioned program that is called.
+/// A called function of the partitioned program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CalledReport {
     /// Its name in the partitioned program.
     pub name: String,
-    /// How often it runs in one run of the program: loops as often as their text says, or else a few times.
+    /// How often it runs in one run of the program; unknown trip counts of loops are estimated.
     pub runs: u64,
 }
 
 /// An operation that needs a collective.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct ServedReport {
-    /// `stablehlo.dot_general`; empty for one that is not in the propagated program.
+    /// The operation: `stablehlo.dot_general`; empty if it is not in the propagated program.
     pub op: String,
-    /// Where it stands.
+    /// Its source position.
     pub place: SourcePlace,
-    /// Why it needs the collective, in words.
+    /// The reasons why it needs the collective, as text.
     pub because: Vec<String>,
 }
 
 impl SourcePlace {
-    /// What is to be said besides the line: the calls that lead there, and the place in the user's program.
+    /// The position besides the line: the calls that lead to it, and the position in the user's program.
     pub(super) fn details(&self) -> String {
         let calls: Vec<String> = self.calls.iter().map(|line| format!("called at line {line}")).collect();
         let user = self.user.as_ref().or(self.name.as_ref()).map(|user| format!("at {user}"));
@@ -241,7 +241,7 @@ impl Report {
     /// The report as JSON text.
     #[must_use]
     pub fn to_json(&self) -> String {
-        // Plain structs of strings and numbers: serialising them cannot fail.
+        // Serialization cannot fail: the structs consist of strings and numbers.
         serde_json::to_string_pretty(self).unwrap_or_default()
     }
 }

@@ -1,4 +1,4 @@
-//! Which values a question is about.
+//! Selects the values that a question is about.
 
 use shardc_ir::suggest::nearest;
 use shardc_ir::{Diagnostic, ValueDef, ValueId};
@@ -8,11 +8,11 @@ use shardc_passes::propagate::Subject;
 use super::{Explainer, Question};
 use crate::Error;
 
-/// Most names that are offered where one is not known.
+/// The maximum number of suggestions for an unknown name.
 const OFFERED: usize = 6;
 
 impl Explainer<'_> {
-    /// The values and results of the function that a question names.
+    /// The values and function results that a question selects.
     pub(super) fn select(&self, question: &Question) -> Result<Vec<Subject>, Error> {
         let args = &self.module.regions[self.body].args;
         match question {
@@ -33,7 +33,7 @@ impl Explainer<'_> {
         let texts: Vec<String> = values.iter().map(|&v| self.names.value(v)).collect();
         let mut found: Vec<Subject> = Vec::new();
         for (&value, text) in values.iter().zip(&texts) {
-            // `%7` stands for all of `%7#0`, `%7#1`, ...
+            // `%7` selects all of `%7#0`, `%7#1`, ...
             let is_named = text == name
                 || text.strip_prefix('%') == Some(name)
                 || text.split_once('#').is_some_and(|(pack, _)| pack == name);
@@ -44,7 +44,7 @@ impl Explainer<'_> {
         let results = (0..self.num_results()).map(|i| Subject::Result(i as u32));
         found.extend(results.filter(|&r| self.label(r).as_deref() == Some(name)));
         if found.is_empty() {
-            // Part of a front end's name will do where nothing has it as a whole.
+            // If nothing has exactly this name, a substring of a front end's name is enough.
             let args = self.module.regions[self.body].args.iter().map(|&v| Subject::Value(v));
             let all = args.chain((0..self.num_results()).map(|i| Subject::Result(i as u32)));
             found.extend(all.filter(|&s| self.label(s).is_some_and(|label| label.contains(name))));
@@ -52,7 +52,7 @@ impl Explainer<'_> {
         if !found.is_empty() {
             return Ok(found);
         }
-        // By position, where nothing in the file has the name.
+        // By position (`arg0`, `res0`), if nothing in the file has the name.
         match Named::position(name).filter(|_| name.starts_with(|c: char| c.is_alphabetic())) {
             Some(Named::Argument(i)) => return self.select(&Question::Argument(i)),
             Some(Named::Result(i)) => return self.select(&Question::Result(i)),
@@ -66,14 +66,12 @@ impl Explainer<'_> {
         let hint = if let Some(meant) = nearest(name, labels.iter().map(String::as_str)) {
             format!("did you mean {meant}?")
         } else if like.is_empty() {
-            "write a name as in the file (%5, %arg0), the front end's name of an argument, or a place: --line 12"
+            "write a name as in the file (%5, %arg0), the front end's name of an argument, or a line: --line 12"
                 .to_owned()
         } else {
-            format!("there is {}", like.join(", "))
+            format!("similar names: {}", like.join(", "))
         };
-        Err(Diagnostic::invalid("SH0820", format!("no value of the program is called {name}"))
-            .hint(hint)
-            .into())
+        Err(Diagnostic::invalid("SH0820", format!("the program has no value named {name}")).hint(hint).into())
     }
 
     fn on_line(&self, line: usize) -> Result<Vec<Subject>, Error> {
@@ -87,8 +85,8 @@ impl Explainer<'_> {
         if !found.is_empty() {
             return Ok(found);
         }
-        Err(Diagnostic::invalid("SH0820", format!("line {line} makes no value of the program"))
-            .hint("the lines of the file count from 1; in bytecode there are none")
+        Err(Diagnostic::invalid("SH0820", format!("no value is defined on line {line}"))
+            .hint("lines of the file are numbered from 1; bytecode has no lines")
             .into())
     }
 }

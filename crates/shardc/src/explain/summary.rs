@@ -1,4 +1,4 @@
-//! The whole of a program: which annotation reached what, what was lost, what is left whole.
+//! The summary of a program: the reach of each annotation, conflicts, large replicated values, and collectives.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::Explainer;
 use super::report::{AnnotationReport, AxisReport, ReplicatedReport, Report};
 use crate::{Error, Output};
 
-/// Smaller values that every device holds whole are no news.
+/// The threshold in bytes from which a replicated value is reported.
 const LARGE: u64 = 1 << 20;
 
 impl Explainer<'_> {
@@ -21,13 +21,13 @@ impl Explainer<'_> {
         match partitioned {
             Ok(output) => report.collectives = self.collectives(output),
             Err(error) => report.notes.push(format!(
-                "the program cannot be partitioned, so nothing is said of collectives: {}",
+                "the program cannot be partitioned, so its collectives are unknown: {}",
                 error.to_string().lines().next().unwrap_or_default()
             )),
         }
     }
 
-    /// Arguments and results, and the ways of their axes.
+    /// Adds arguments and results, with the propagation paths of their axes.
     pub(super) fn boundary(&self, report: &mut Report) {
         let args = self.module.regions[self.body].args.iter().map(|&v| Subject::Value(v));
         report.arguments = args.map(|subject| self.value(subject, false)).collect();
@@ -35,7 +35,7 @@ impl Explainer<'_> {
         report.results = results.map(|subject| self.value(subject, false)).collect();
     }
 
-    /// What each axis of the mesh does.
+    /// Each axis of the mesh, with the values that it shards and its annotations.
     fn axes(&self) -> Vec<AxisReport> {
         let results = (0..self.num_results()).map(|i| Subject::Result(i as u32));
         let subjects: Vec<Subject> = self.values().into_iter().map(Subject::Value).chain(results).collect();
@@ -53,7 +53,7 @@ impl Explainer<'_> {
             for (d, dim) in sharding.dims.iter().enumerate() {
                 for &axis in &dim.axes {
                     let Some((report, annotations)) = reports.get_mut(mesh.axis_name(axis)) else { continue };
-                    // Parts of one axis on several dimensions count once.
+                    // Sub-axes of one axis on several dimensions count once.
                     if !seen.contains(&axis.axis) {
                         seen.push(axis.axis);
                         report.values += 1;
@@ -80,7 +80,7 @@ impl Explainer<'_> {
         reports.into_values().map(finish).collect()
     }
 
-    /// The value that an annotation of an argument or a result is on.
+    /// The argument or result that an annotation is on.
     fn annotated(&self, annotation: AnnotationSource) -> Subject {
         match annotation {
             AnnotationSource::Argument(i) => {
@@ -95,7 +95,7 @@ impl Explainer<'_> {
         }
     }
 
-    /// Large values that every device holds whole.
+    /// Large replicated values.
     fn replicated(&self) -> Vec<ReplicatedReport> {
         let mut groups: IndexMap<(String, String), ReplicatedReport> = IndexMap::new();
         for value in self.values() {

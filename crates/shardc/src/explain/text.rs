@@ -7,20 +7,20 @@ use super::report::{
     AxisOrigin, CollectiveReport, ConflictReport, Report, SourcePlace, StepReport, ValueReport,
 };
 
-/// Rows of a list in a summary, unless all are asked for.
+/// The maximum number of rows of a list in a summary, unless all are requested.
 const ROWS: usize = 10;
 
-/// Steps of a way that are shown at its begin and at its end, unless all are asked for.
+/// The numbers of steps shown at the start and at the end of a propagation path, unless all are requested.
 const STEPS: (usize, usize) = (3, 5);
 
 impl Report {
-    /// The report for people. With `all`, long lists and ways are not cut.
+    /// The report as text. With `all`, long lists and propagation paths are not truncated.
     #[must_use]
     pub fn to_text(&self, all: bool) -> String {
         self.to_text_within(all, usize::MAX)
     }
 
-    /// [`Report::to_text`] in lines of at most `width` columns: words are wrapped, lines of the program are cut.
+    /// [`Report::to_text`] in lines of at most `width` columns: text is wrapped, lines of the program are truncated.
     #[must_use]
     pub fn to_text_within(&self, all: bool, width: usize) -> String {
         let width = width.max(NARROWEST);
@@ -42,14 +42,14 @@ impl Report {
     }
 }
 
-/// Lines are not made shorter than this.
+/// The minimum width of lines.
 const NARROWEST: usize = 40;
 
 struct Text<'a> {
     out: String,
     source: &'a str,
     all: bool,
-    /// Columns of a line.
+    /// The columns of a line.
     width: usize,
 }
 
@@ -58,12 +58,12 @@ impl Text<'_> {
         self.wrapped(text, text.len() - text.trim_start().len() + 2);
     }
 
-    /// A line, and what does not fit on it on further ones, which begin at column `indent`.
+    /// Writes text, wrapped onto further lines that begin at column `indent`.
     fn wrapped(&mut self, text: &str, indent: usize) {
         let indent = " ".repeat(indent.min(self.width / 2));
         let mut rest = text.trim_end().to_owned();
         while let Some((end, _)) = rest.char_indices().nth(self.width) {
-            // At a space behind the indentation, or not at all: names are not broken.
+            // Breaks only at a space after the indentation: names are not broken.
             let begin = rest.len() - rest.trim_start().len();
             let inside = |at: usize| at > begin;
             let next = || rest[end..].find(' ').map(|at| end + at);
@@ -90,7 +90,7 @@ impl Text<'_> {
         file.into_iter().chain(details).collect::<Vec<_>>().join(", ")
     }
 
-    /// How many rows of a list are shown, and the line that says how many are not.
+    /// The number of rows of a list to show, and the line that reports how many are omitted.
     fn rows(&self, len: usize) -> (usize, Option<String>) {
         if self.all || len <= ROWS {
             (len, None)
@@ -104,11 +104,11 @@ impl Text<'_> {
         self.heading(&format!("{}{label}: {}, sharded {}", value.name, value.ty, value.sharding));
         let place = self.place(&value.place);
         if !place.is_empty() {
-            let op = value.op.as_ref().map(|op| format!(", made by {op}")).unwrap_or_default();
+            let op = value.op.as_ref().map(|op| format!(", produced by {op}")).unwrap_or_default();
             self.line(&format!("  --> {place}{op}"));
         }
         if value.axes.is_empty() {
-            self.line("  Nothing splits it.");
+            self.line("  No axis shards it.");
         }
         for axis in &value.axes {
             self.axis(axis);
@@ -118,7 +118,7 @@ impl Text<'_> {
         }
         if !value.conflicts.is_empty() {
             self.line("");
-            self.line("  Where it disagrees with its neighbours:");
+            self.line("  Conflicts:");
             self.conflicts(&value.conflicts);
         }
     }
@@ -126,8 +126,8 @@ impl Text<'_> {
     fn axis(&mut self, axis: &AxisOrigin) {
         self.line("");
         let what = match axis.place.as_str() {
-            "unreduced" => format!("  it is a pending sum along \"{}\"", axis.axis),
-            place => format!("  {place} is split by \"{}\"", axis.axis),
+            "unreduced" => format!("  it is unreduced along \"{}\"", axis.axis),
+            place => format!("  {place} is sharded along \"{}\"", axis.axis),
         };
         self.line(&format!("{what}, from {}", axis.origin));
         let number = |step: &StepReport| step.place.line.map_or(0, |line| line.to_string().len());
@@ -153,7 +153,7 @@ impl Text<'_> {
         match (&step.place.line, &step.place.text, step.place.mark) {
             (Some(line), Some(text), Some((from, len))) => {
                 let room = self.width.saturating_sub(width + 5).max(NARROWEST / 2);
-                // What is underlined is on the part of the line that is shown.
+                // The shown part of the line contains the underlined range.
                 let start = if from + len > room { from.saturating_sub(room / 4) } else { 0 };
                 let text: String = text.chars().skip(start).take(room).collect();
                 let from = from - start;
@@ -181,13 +181,13 @@ impl Text<'_> {
     }
 
     fn summary(&mut self, report: &Report) {
-        self.heading(&format!("{}: what splits what, and why", report.source));
+        self.heading(&format!("{}: shardings and their origins", report.source));
         for axis in &report.axes {
             self.line("");
             let what = match (axis.values, axis.size) {
-                (_, 1) => "has one device and splits nothing".to_owned(),
-                (0, _) => "splits nothing".to_owned(),
-                (values, _) => format!("splits {values} values"),
+                (_, 1) => "has one device and shards nothing".to_owned(),
+                (0, _) => "shards nothing".to_owned(),
+                (values, _) => format!("shards {values} values"),
             };
             self.line(&format!("axis \"{}\" ({} devices) {what}", axis.name, axis.size));
             let (shown, rest) = self.rows(axis.annotations.len());
@@ -199,14 +199,15 @@ impl Text<'_> {
             rest.into_iter().for_each(|rest| self.line(&rest));
         }
         if !report.conflicts.is_empty() {
-            self.heading("Conflicts, by the bytes that each device holds more for them:");
+            self.heading("Conflicts, with the additional bytes on each device:");
             self.conflicts(&report.conflicts);
         }
         if !report.replicated.is_empty() {
-            self.heading("Large values that every device holds whole:");
+            self.heading("Large replicated values:");
             let (shown, rest) = self.rows(report.replicated.len());
             for value in &report.replicated[..shown] {
-                let times = if value.count > 1 { format!(" ({} such)", value.count) } else { String::new() };
+                let times =
+                    if value.count > 1 { format!(" ({} values)", value.count) } else { String::new() };
                 let place = self.place(&value.place);
                 let what = format!("{}: {}, {}{times}", value.name, value.ty, value.op);
                 self.line(&format!("  {:>10}  {what}  {place}", bytes(value.bytes)));
@@ -234,7 +235,7 @@ impl Text<'_> {
         rest.into_iter().for_each(|rest| self.line(&rest));
     }
 
-    /// A collective with the first of what it is for, and so many others where not all are to be shown.
+    /// Writes a collective with the first operation that needs it, and at most `others_shown` others unless all are requested.
     fn collective(&mut self, collective: &CollectiveReport, others_shown: usize) {
         let in_loop = if collective.in_loop { ", in a loop" } else { "" };
         let axes = if collective.axes.is_empty() {
@@ -254,7 +255,7 @@ impl Text<'_> {
             collective.ty,
         );
         let [first, others @ ..] = collective.serves.as_slice() else {
-            self.line(&format!("{head}, for an operation without a place"));
+            self.line(&format!("{head}, for an operation without a source location"));
             return;
         };
         let place = self.place(&first.place);
@@ -280,7 +281,7 @@ impl Text<'_> {
     }
 }
 
-/// Bytes as people read them: `1.5 MiB`.
+/// Bytes in a readable unit: `1.5 MiB`.
 pub(super) fn bytes(n: u64) -> String {
     let mut value = n as f64;
     for unit in ["B", "KiB", "MiB", "GiB"] {

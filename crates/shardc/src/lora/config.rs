@@ -14,7 +14,7 @@ pub struct AdapterConfig {
     pub lora: Lora,
 }
 
-/// Settings that say nothing about what an adapted model computes.
+/// Settings that do not affect the result of an adapted model.
 const DESCRIPTIVE: &[&str] = &[
     "auto_mapping",
     "base_model_name_or_path",
@@ -22,9 +22,9 @@ const DESCRIPTIVE: &[&str] = &[
     "task_type",
     "inference_mode",
     "peft_version",
-    // The layout of the base weight, which the model knows.
+    // The layout of the base weight, which the model defines.
     "fan_in_fan_out",
-    // They configure methods that other settings choose.
+    // Options of methods that other settings select.
     "eva_config",
     "corda_config",
     "loftq_config",
@@ -98,7 +98,7 @@ impl AdapterConfig {
     }
 }
 
-/// A number as PEFT writes it: without a fraction where it has none.
+/// A number as PEFT writes it: an integer if it has no fraction.
 fn number(value: f64) -> Value {
     if value.fract() == 0.0 && value.abs() < 1e15 { json!(value as i64) } else { json!(value) }
 }
@@ -115,7 +115,7 @@ impl Reader {
         }
         let rank = self.number("r", 8.0);
         if rank < 1.0 || rank.fract() != 0.0 {
-            self.wrong.push(format!("\"r\": {rank} is not a rank"));
+            self.wrong.push(format!("\"r\": {rank} is not a positive integer"));
         }
         let dropout = self.number("lora_dropout", 0.0);
         let bias = match self.take("bias").as_ref().map(|bias| bias.as_str().unwrap_or_default()) {
@@ -155,10 +155,10 @@ impl Reader {
             (lora.dora, "use_dora"),
             (lora.dropout > 0.0, "lora_dropout"),
             (lora.layers.is_some(), "layers_to_transform"),
-            (!matches!(lora.targets, Targets::Names(_)), "target_modules that are no list"),
+            (!matches!(lora.targets, Targets::Names(_)), "target_modules that are not a list"),
         ];
         for (_, name) in refused.iter().filter(|(is_set, _)| *is_set) {
-            self.wrong.push(format!("\"target_parameters\" are not supported beside {name}"));
+            self.wrong.push(format!("\"target_parameters\" are not supported together with {name}"));
         }
         if let Targets::Names(names) = &mut lora.targets {
             names.extend(modules);
@@ -166,7 +166,7 @@ impl Reader {
         lora
     }
 
-    /// Settings that are left: none of them may change what an adapted model computes.
+    /// Checks the remaining settings: none of them may change the result of an adapted model.
     fn rest(&mut self) {
         for (name, value) in std::mem::take(&mut self.settings) {
             let is_off = match &value {
@@ -208,7 +208,7 @@ impl Reader {
         })
     }
 
-    /// A list of texts, or one.
+    /// A list of strings, or one string.
     fn words(&mut self, name: &str) -> Vec<String> {
         let word = |value: &Value| value.as_str().map(str::to_owned);
         let words = match self.take(name) {
@@ -248,7 +248,7 @@ impl Reader {
             one => one.as_u64().map(|number| vec![number]),
         };
         let Some(numbers) = numbers else {
-            self.wrong.push("\"layers_to_transform\" are not numbers of layers".to_owned());
+            self.wrong.push("\"layers_to_transform\" is not a list of layer numbers".to_owned());
             return None;
         };
         match Layers::new(numbers, parents) {
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_supported_is_named() {
+    fn unsupported_settings_are_reported() {
         let text = r#"{"peft_type": "LOHA", "r": 0, "lora_bias": true, "init_lora_weights": "pissa_niter_4",
             "layer_replication": [[0, 1]], "bias": "some", "rank_pattern": {"a(": 1}, "something_new": 3,
             "trainable_token_indices": [1], "use_dora": true, "target_parameters": ["w"]}"#;

@@ -1,8 +1,8 @@
-//! Adapters of low rank as PEFT keeps them: `adapter_model.safetensors` and `adapter_config.json`.
+//! LoRA adapters in PEFT's format: `adapter_model.safetensors` and `adapter_config.json`.
 //!
-//! PEFT has `lora_A` of `[rank, inputs]` and `lora_B` of `[outputs, rank]` for each layer; ours are `lora_a`, `[inputs.., rank]`, and `lora_b`,
-//! `[rank, outputs..]`, with the layers of a stack in front. Layers of a stack share one rank and one scale: lower ranks are padded with
-//! zeros, which training keeps, and `lora_B` of a layer with another scale is multiplied by the ratio of both.
+//! PEFT has `lora_A` of `[rank, inputs]` and `lora_B` of `[outputs, rank]` for each layer. shardc has `lora_a` of `[inputs.., rank]` and
+//! `lora_b` of `[rank, outputs..]`, with a leading layer dimension for a stack. Layers of a stack share one rank and one scale: lower
+//! ranks are padded with zeros, which training preserves, and `lora_B` of a layer with another scale is multiplied by the ratio.
 
 use indexmap::{IndexMap, IndexSet};
 use shardc_ir::Diagnostic;
@@ -18,22 +18,22 @@ use super::parsed::{Parsed, Role};
 use crate::Error;
 
 impl AdapterFiles {
-    /// The adapters of these files, in the names of our model of the family: what
-    /// [`Scope::with_lora`](crate::nn::Scope::with_lora) is given for a model that computes what the adapted model computes in PEFT.
+    /// The LoRA settings of these files, with the names of shardc's model of the family. A model built with them
+    /// ([`Scope::with_lora`](crate::nn::Scope::with_lora)) computes the same as the adapted model in PEFT.
     ///
     /// # Errors
-    /// A file is none (SH0725); settings or tensors are not supported, all of which are named (SH0726).
+    /// A file is invalid (SH0725), or settings or tensors are not supported, all reported at once (SH0726).
     pub fn lora(&self, family: Family) -> Result<Lora, Error> {
         Parsed::of(family, self)?.lora()
     }
 }
 
-/// The adapters among `variables`, read from files of PEFT, and the other parameters that these have instead of those of the base model:
-/// modules to save, and biases. `lora` is what the variables were made with, such as [`AdapterFiles::lora`].
+/// Reads the adapters among `variables` from PEFT's files, and the base-model parameters that these replace: `modules_to_save`, and
+/// biases. `lora` are the settings with which the variables were created, such as [`AdapterFiles::lora`].
 ///
 /// # Errors
-/// A file is none (SH0725); settings or tensors are not supported (SH0726); adapters are missing, have other shapes, or have no variable,
-/// which is said of all (SH0723).
+/// A file is invalid (SH0725); settings or tensors are not supported (SH0726); adapters are missing, have other shapes, or have no
+/// variable, all reported at once (SH0723).
 pub fn read_adapters(
     family: Family,
     variables: &[Variable],
@@ -61,26 +61,26 @@ pub fn read_adapters(
     if wrong.is_empty() {
         return Ok(arrays);
     }
-    let text = format!("these are no adapters of this model: {}", wrong.join("; "));
-    let hint = "make the model with the adapters that AdapterFiles::lora returns";
+    let text = format!("the adapters do not fit this model: {}", wrong.join("; "));
+    let hint = "build the model with the settings that AdapterFiles::lora returns";
     Err(Diagnostic::invalid("SH0723", text).hint(hint).into())
 }
 
-/// Whether a variable belongs to adapters.
+/// Whether a variable belongs to an adapter.
 pub(super) fn is_adapter(name: &str) -> bool {
     matches!(name.rsplit_once('.'), Some((_, "lora_a" | "lora_b" | "lora_magnitude")))
 }
 
-/// A variable of adapters.
+/// A variable of an adapter.
 pub(super) struct Factor<'a> {
-    /// The name of the map.
+    /// The name of the linear map.
     pub(super) map: &'a str,
     pub(super) role: Role,
-    /// How many layers there are.
+    /// The number of layers.
     pub(super) layers: i64,
-    /// The rank; one of magnitudes.
+    /// The rank; 1 for magnitudes.
     pub(super) rank: usize,
-    /// How many inputs or outputs there are.
+    /// The number of inputs or outputs.
     pub(super) size: usize,
 }
 
@@ -100,7 +100,7 @@ impl<'a> Factor<'a> {
 }
 
 impl Parsed {
-    /// The values of a variable of adapters.
+    /// The value of an adapter variable.
     fn factor(
         &self,
         variable: &Variable,
@@ -112,7 +112,7 @@ impl Parsed {
         let names = module_names(self.family, factor.map);
         if names.is_empty() {
             return Err(format!(
-                "{:?} is no map of {:?} that adapters have a place for",
+                "{:?} is not a linear map of {:?} that PEFT can adapt",
                 factor.map, self.family
             ));
         }
@@ -127,7 +127,7 @@ impl Parsed {
             let Some((module, how, tensor, name)) = found else {
                 match modules.iter().find(|(module, _)| self.config.adapts(module, false)) {
                     Some((module, _)) => return Err(format!("{:?} is missing", factor.role.tensor(module))),
-                    // A layer without adapters: zeros.
+                    // A layer without an adapter: zeros.
                     None => continue,
                 }
             };
@@ -169,7 +169,7 @@ impl Parsed {
             .map_err(|error| format!("{:?}: {error}", variable.name))
     }
 
-    /// The values of another parameter, if the files have it.
+    /// The value of another parameter, if the files have it.
     fn replaced(
         &self,
         variable: &Variable,
@@ -190,7 +190,7 @@ impl Parsed {
 
 pub(super) fn host_array(tensor: &Tensor) -> Result<HostArray, Error> {
     if !tensor.dtype().is_float() {
-        let text = format!("it has elements of {}", tensor.dtype());
+        let text = format!("it has the element type {}", tensor.dtype());
         return Err(Diagnostic::invalid("SH0723", text).into());
     }
     Ok(HostArray::new(tensor.dtype(), tensor.shape(), tensor.read()?)?)

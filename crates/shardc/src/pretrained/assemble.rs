@@ -1,4 +1,4 @@
-//! Variables out of tensors of a checkpoint, whole or in parts.
+//! Assembles variables, or blocks of them, from tensors of a checkpoint.
 
 use std::ops::Range;
 
@@ -11,23 +11,23 @@ use super::Family;
 use super::names::{How, places};
 use crate::Error;
 
-/// A variable, and the tensors that it is made of: one, or of a stack one for each layer.
+/// A variable and its source tensors: one, or one for each layer of a stack.
 pub(super) struct Assembled<'a> {
     pub(super) variable: &'a Variable,
     layers: Vec<Layer<'a>>,
 }
 
-/// Where the elements of a layer lie in a tensor that is read as if it were flat.
+/// The positions of the elements of a layer in its flattened source tensor.
 struct Layer<'a> {
     name: String,
     tensor: &'a Tensor,
     first: usize,
-    /// For each dimension of a layer of the variable.
+    /// The stride of each dimension of a layer of the variable.
     strides: Vec<usize>,
 }
 
 impl<'a> Assembled<'a> {
-    /// The tensors of a variable; why there are none.
+    /// Finds the source tensors of a variable; the error says why there are none.
     pub(super) fn of(
         family: Family,
         variable: &'a Variable,
@@ -35,7 +35,7 @@ impl<'a> Assembled<'a> {
     ) -> Result<Assembled<'a>, String> {
         let name = &variable.name;
         let Some(places) = places(family, name) else {
-            return Err(format!("{name:?} is no parameter of {family:?}"));
+            return Err(format!("{name:?} is not a parameter of {family:?}"));
         };
         let (count, own) = variable.layers();
         let own: Vec<usize> = own.iter().map(|&n| n as usize).collect();
@@ -48,7 +48,7 @@ impl<'a> Assembled<'a> {
                 return Err(format!("{:?} is missing, for {name:?}", filled(&places[0].0)));
             };
             if !tensor.dtype().is_float() {
-                return Err(format!("{place:?} has elements of {}", tensor.dtype()));
+                return Err(format!("{place:?} has the element type {}", tensor.dtype()));
             }
             let Some((first, strides)) = strides(how, tensor.shape(), &own) else {
                 return Err(format!("{place:?} has the shape {:?}, and {name:?} is {own:?}", tensor.shape()));
@@ -63,10 +63,10 @@ impl<'a> Assembled<'a> {
         self.layers.iter().map(|layer| layer.name.as_str())
     }
 
-    /// The elements between the bounds in each dimension of the variable.
+    /// The elements of the variable within the bounds of each dimension.
     pub(super) fn block(&self, bounds: &[Range<usize>]) -> Result<HostArray, Error> {
         let (layers, own) = bounds.split_at(self.variable.num_stacks);
-        // Layers of a stack in a stack are counted through.
+        // Layers of nested stacks are numbered consecutively.
         let mut numbers = vec![0];
         for (bounds, &count) in layers.iter().zip(&self.variable.shape) {
             let within = |&number: &usize| bounds.clone().map(move |layer| number * count as usize + layer);
@@ -92,8 +92,8 @@ impl<'a> Assembled<'a> {
     }
 }
 
-/// For the dimensions `own` of a variable the first element and the strides in a tensor that is flat; `None` where the tensor has
-/// another number of elements, or dimensions do not fall together.
+/// The offset and the strides, in the flattened tensor, of a variable with the dimensions `own`; `None` if the tensor has another
+/// number of elements, or its dimensions are not products of consecutive dimensions of the variable.
 pub(super) fn strides(how: How, shape: &[usize], own: &[usize]) -> Option<(usize, Vec<usize>)> {
     let count: usize = shape.iter().product();
     let (first, dims) = match (how, shape) {
@@ -111,7 +111,7 @@ pub(super) fn strides(how: How, shape: &[usize], own: &[usize]) -> Option<(usize
     let mut strides = Vec::with_capacity(own.len());
     let mut own = own.iter().copied().peekable();
     for (size, stride) in dims {
-        // The dimensions that this one is made of: their sizes, the outermost first.
+        // The sizes of the dimensions that this one consists of, outermost first.
         let (mut parts, mut covered) = (Vec::new(), 1);
         while let Some(n) = own.next_if(|&n| covered < size || n == 1) {
             parts.push(n);
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dimensions_fall_together() {
+    fn strides_of_merged_dimensions() {
         assert_eq!(strides(How::Same, &[6, 4], &[2, 3, 4]), Some((0, vec![12, 4, 1])));
         assert_eq!(strides(How::Same, &[], &[]), Some((0, vec![])));
         // [out, in] of 6 x 4, for 4 inputs and 2 heads of 3.

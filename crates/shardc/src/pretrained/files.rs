@@ -6,7 +6,7 @@ use shardc_ir::Diagnostic;
 
 use crate::Error;
 
-/// Files of adapters.
+/// The two files of a PEFT adapter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AdapterFiles {
     /// The bytes of `adapter_model.safetensors`.
@@ -16,7 +16,7 @@ pub struct AdapterFiles {
 }
 
 impl AdapterFiles {
-    /// Reads `adapter_model.safetensors` and `adapter_config.json` of a folder.
+    /// Reads `adapter_model.safetensors` and `adapter_config.json` from a folder.
     ///
     /// # Errors
     /// A file cannot be read (SH0725).

@@ -163,12 +163,12 @@ fn find<'a>(
     if wrong.is_empty() {
         return Ok(all);
     }
-    let text = format!("the checkpoint is not of this model: {}", wrong.join("; "));
+    let text = format!("the checkpoint does not fit this model: {}", wrong.join("; "));
     Err(Diagnostic::invalid("SH0723", text).into())
 }
 
 /// The tensors of a file.
 fn parse(i: usize, file: &[u8]) -> Result<StateDict, Diagnostic> {
-    let wrong = |error| Diagnostic::invalid("SH0725", format!("file {i} is no safetensors file: {error}"));
+    let wrong = |error| Diagnostic::invalid("SH0725", format!("file {i} is not a safetensors file: {error}"));
     safetensors::from_bytes(file).map_err(wrong)
 }

@@ -1,29 +1,29 @@
-//! Where the variables of our models lie in checkpoints of Hugging Face's.
+//! Names and layouts of model variables in Hugging Face checkpoints.
 
 use super::Family;
 
-/// How the numbers of a tensor become those of a variable.
+/// How a tensor is converted to a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum How {
-    /// As they are.
+    /// Unchanged.
     Same,
-    /// Of `[out, in]`: ours are `[in, out]`.
+    /// The tensor is `[out, in]`, the variable `[in, out]`.
     Transposed,
-    /// The part with this number, of three, of the last dimension.
+    /// The variable is this third of the last dimension: 0, 1 or 2.
     Third(usize),
-    /// Of a convolution, `[out, in, window..]`: ours are `[window.., in, out]`.
+    /// The kernel of a convolution: the tensor is `[out, in, window..]`, the variable `[window.., in, out]`.
     Window,
 }
 
-/// A tensor, with `{}` for the number of the layer, and what is done with it.
+/// The name of a tensor, with `{}` for the layer number, and its conversion.
 type Place = (&'static str, How);
 
-/// Where a variable lies: the first name that the checkpoint has, with or without what names of the family begin with.
+/// The candidate names of a variable's tensor, with and without the prefix of the family; the first that the checkpoint has applies.
 pub(super) fn places(family: Family, variable: &str) -> Option<Vec<(String, How)>> {
     let (table, prefix) = table(family);
     let (layer, what) = variable.rsplit_once('.').unwrap_or(("", variable));
     let place = |&(name, how): &Place| {
-        // Weights of layers are told by the layer; biases lie beside them, untransposed.
+        // Table entries name modules: the parameter's name is appended. Biases are not transposed.
         let (name, how) = match what {
             "bias" => (
                 format!("{name}.bias"),
@@ -40,18 +40,18 @@ pub(super) fn places(family: Family, variable: &str) -> Option<Vec<(String, How)
     (!found.is_empty()).then_some(found)
 }
 
-/// A module of a checkpoint as a module of ours.
+/// A module of a checkpoint, as a module of shardc's model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Module {
-    /// The name of ours.
+    /// The name in shardc's model.
     pub(super) ours: &'static str,
-    /// How its weight becomes ours.
+    /// The conversion of its weight.
     pub(super) how: How,
-    /// The number of the layer, where there are several.
+    /// The layer number, if there are several layers.
     pub(super) layer: Option<i64>,
 }
 
-/// Our modules that a module of a checkpoint becomes: several, if it is a fused one.
+/// The modules of shardc's model that a module of a checkpoint becomes: several, if it is fused.
 pub(super) fn modules(family: Family, name: &str) -> Vec<Module> {
     let (table, prefix) = table(family);
     let own = name.strip_prefix(prefix).unwrap_or(name);
@@ -65,14 +65,14 @@ pub(super) fn modules(family: Family, name: &str) -> Vec<Module> {
     let found = table
         .iter()
         .filter_map(|&(ours, (template, how))| Some(Module { ours, how, layer: layer(template)? }));
-    // A table that is the output, too, is the output only where no other tensor is.
+    // A tied embedding table is the output only if the checkpoint has no other tensor for it.
     found.filter(|module| !(module.ours == "lm_head" && own == "embed_tokens")).collect()
 }
 
-/// The names in checkpoints of a module of ours, the usual one first, with `{}` for the number of the layer.
+/// The names in checkpoints of a module of shardc's model, the usual one first, with `{}` for the layer number.
 pub(super) fn module_names(family: Family, ours: &str) -> Vec<(String, How)> {
     let (table, prefix) = table(family);
-    // Heads stand beside the model that the prefix is of.
+    // Heads are siblings of the model with the prefix.
     let is_head = matches!(ours, "lm_head" | "head");
     let names = table.iter().filter(|(of, (name, _))| *of == ours && !(is_head && *name == "embed_tokens"));
     let both = names.flat_map(|&(_, (name, how))| {
@@ -82,12 +82,12 @@ pub(super) fn module_names(family: Family, ours: &str) -> Vec<(String, How)> {
     both.collect()
 }
 
-/// The prefix of names in the family's models.
+/// The prefix of names in models of the family.
 pub(super) fn prefix(family: Family) -> &'static str {
     table(family).1
 }
 
-/// Whether a last part of names is that of one module of a layer only.
+/// Whether only one module of a layer has a name that ends in this component.
 pub(super) fn is_only(family: Family, last: &str) -> bool {
     let is_it = |name: &&str| name.rsplit('.').next() == Some(last);
     table(family).0.iter().map(|(_, (name, _))| *name).filter(is_it).count() == 1
@@ -104,7 +104,7 @@ fn table(family: Family) -> (&'static [(&'static str, Place)], &'static str) {
 
 use How::{Same, Third, Transposed, Window};
 
-/// Kernels of GPT-2 are `[in, out]`, as ours; those of queries, keys and values lie side by side.
+/// GPT-2 stores kernels as `[in, out]`, and those of queries, keys and values in one tensor.
 const GPT2: &[(&str, Place)] = &[
     ("wte", ("wte", Same)),
     ("wpe", ("wpe", Same)),
@@ -119,7 +119,7 @@ const GPT2: &[(&str, Place)] = &[
     ("ln_f", ("ln_f", Same)),
 ];
 
-/// Where the output is the table of the input, it is that.
+/// Without an `lm_head` tensor, the output is tied to the embedding table.
 const LLAMA: &[(&str, Place)] = &[
     ("wte", ("embed_tokens", Same)),
     ("h.ln_1", ("layers.{}.input_layernorm", Same)),
@@ -165,7 +165,7 @@ const VIT: &[(&str, Place)] = &[
     ("h.mlp.down", ("encoder.layer.{}.output.dense", Transposed)),
     ("ln_f", ("layernorm", Same)),
     ("head", ("classifier", Transposed)),
-    // The names of transformers from 5.24 on.
+    // Names since transformers 5.24.
     ("h.ln_1", ("layers.{}.layernorm_before", Same)),
     ("h.attn.query", ("layers.{}.attention.q_proj", Transposed)),
     ("h.attn.key", ("layers.{}.attention.k_proj", Transposed)),

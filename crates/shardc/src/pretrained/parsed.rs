@@ -1,4 +1,4 @@
-//! The tensors of PEFT's files, each with its module: what is not supported is an error.
+//! Parses PEFT's files and assigns each tensor to a module; unsupported tensors are an error.
 
 use indexmap::IndexMap;
 use shardc_ir::Diagnostic;
@@ -19,7 +19,7 @@ pub(super) const PREFIX: &str = "base_model.model.";
 pub(super) enum Role {
     A,
     B,
-    /// DoRA's.
+    /// The magnitude vector of DoRA.
     Magnitude,
 }
 
@@ -38,14 +38,14 @@ impl Role {
     }
 }
 
-/// PEFT's files.
+/// The parsed files.
 pub(super) struct Parsed {
     pub(super) family: Family,
-    /// In the names of the checkpoint.
+    /// The settings, with names of the checkpoint.
     pub(super) config: Lora,
-    /// By names of the checkpoint, without what PEFT puts before and between.
+    /// The tensors by name of the checkpoint, without PEFT's prefix and its `base_layer` component.
     pub(super) tensors: StateDict,
-    /// Whether names have the prefix of the family.
+    /// Whether tensor names have the prefix of the family.
     has_prefix: bool,
 }
 
@@ -53,7 +53,7 @@ impl Parsed {
     /// Reads both files, and assigns each tensor to a module.
     ///
     /// # Errors
-    /// As for [`AdapterFiles::lora`].
+    /// Those of [`AdapterFiles::lora`].
     pub(super) fn of(family: Family, files: &AdapterFiles) -> Result<Parsed, Error> {
         let config = AdapterConfig::parse(&files.config)?.lora;
         let mut tensors = StateDict::new();
@@ -70,7 +70,7 @@ impl Parsed {
                 .iter()
                 .any(|(name, _)| module_of(name).is_some_and(|module| saves(saved, module)))
             {
-                wrong.push(format!("no tensor is of {saved:?}, of modules_to_save"));
+                wrong.push(format!("no tensor belongs to {saved:?} of modules_to_save"));
             }
             if family == Family::Gpt2 && saved == "wte" {
                 wrong.push(
@@ -82,18 +82,18 @@ impl Parsed {
         if wrong.is_empty() {
             return Ok(parsed);
         }
-        let text = format!("adapters of {family:?} that are not supported: {}", wrong.join("; "));
+        let text = format!("unsupported adapters of {family:?}: {}", wrong.join("; "));
         Err(Diagnostic::unsupported("SH0726", text).into())
     }
 
-    /// Whether a name of a module has the prefix of the family, where the tensors have it. Modules beside the model have none.
+    /// Whether a module's name has the family's prefix exactly if the tensors have it. Heads are exempt: they never have it.
     pub(super) fn is_prefixed(&self, module: &str) -> bool {
         let is_beside =
             modules(self.family, module).iter().any(|module| matches!(module.ours, "lm_head" | "head"));
         is_beside || module.starts_with(prefix(self.family)) == self.has_prefix
     }
 
-    /// Why a tensor is refused.
+    /// The reason why a tensor is not supported; `None` if it is.
     fn refused(&self, name: &str) -> Option<String> {
         if let Some(module) =
             [Role::A, Role::B, Role::Magnitude].iter().find_map(|role| name.strip_suffix(role.suffix()))
@@ -117,17 +117,17 @@ impl Parsed {
                 Bias::All => true,
                 Bias::LoraOnly => self.config.adapts(module, false),
             };
-        // PEFT saves the base weights of embeddings and heads with adapters, too.
+        // PEFT also saves the base weights of embeddings and heads that have adapters.
         let is_base = self.config.adapts(module, false);
         (!is_saved && !is_bias && !is_base).then(|| format!("{name:?} (it is not in modules_to_save)"))
     }
 
-    /// The adapters in the names of our model.
+    /// The settings with the names of shardc's model.
     ///
     /// # Errors
     /// A name cannot be written as a pattern.
     pub(super) fn lora(&self) -> Result<Lora, Error> {
-        // Of each of our maps the highest rank among its layers, with its alpha.
+        // The highest rank among the layers of each linear map, with its alpha.
         let mut maps: IndexMap<&'static str, (i64, f64)> = IndexMap::new();
         let mut saved: Vec<String> = Vec::new();
         for (name, _) in self.tensors.iter() {
@@ -173,7 +173,7 @@ impl Parsed {
     }
 }
 
-/// A name without what PEFT adds to that of the base model.
+/// A tensor name without the parts that PEFT adds to the name in the base model.
 fn plain(name: &str) -> String {
     let name = name.strip_prefix(PREFIX).unwrap_or(name);
     for parameter in ["weight", "bias"] {
@@ -185,14 +185,14 @@ fn plain(name: &str) -> String {
         .map_or(name.to_owned(), |name| format!("{name}_magnitude_vector"))
 }
 
-/// The module that a tensor is a parameter of, if it is none of adapters.
+/// The module of a tensor that is a parameter of the base model; `None` for adapter tensors.
 fn module_of(name: &str) -> Option<&str> {
     let (module, parameter) = name.rsplit_once('.')?;
     let is_of_adapters = module.rsplit('.').next().is_some_and(|last| last.starts_with("lora_"));
     (matches!(parameter, "weight" | "bias") && !is_of_adapters).then_some(module)
 }
 
-/// Whether PEFT saves a module for an entry of `modules_to_save`: the name of it, or of a module around it, ends with that (0.21).
+/// Whether PEFT saves a module for an entry of `modules_to_save`: its name, or that of an enclosing module, ends with the entry (0.21).
 fn saves(saved: &str, module: &str) -> bool {
     let ends = module.match_indices('.').map(|(at, _)| at).chain([module.len()]);
     ends.into_iter().any(|end| module[..end].ends_with(saved))

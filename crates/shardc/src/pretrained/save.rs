@@ -1,4 +1,4 @@
-//! Whole models under the names of Hugging Face: the reverse of reading them.
+//! Writes whole models with Hugging Face names: the inverse of reading them.
 
 use std::path::Path;
 
@@ -14,13 +14,13 @@ use super::assemble::strides;
 use super::names::{How, places, prefix};
 use crate::Error;
 
-/// The parameters among `variables`, whose values `value` returns by name, under the names and with the shapes that transformers gives a
-/// model of the family: one tensor for each layer, kernels transposed back, queries, keys and values of GPT-2 in one tensor. Element
-/// types are kept. Adapters are left out ([`write_adapters`](super::write_adapters)), and a table that is also the output is one tensor.
+/// Converts the parameters among `variables` to the names and shapes of transformers for a model of the family; `value` returns a
+/// value by name. Each layer gets its own tensor, kernels are transposed back, and queries, keys and values of GPT-2 become one tensor.
+/// Element types are kept. Adapters are left out ([`write_adapters`](super::write_adapters)); a tied embedding table is one tensor.
 /// Names are those of the model with its head, or of the bare model for [`Bert`](crate::nn::models::Bert) and a `Vit` without a head.
 ///
 /// # Errors
-/// A variable has no place in checkpoints of the family, or a part of a fused tensor is missing; all of them are named (SH0724).
+/// A variable has no name in checkpoints of the family, or a part of a fused tensor is missing, all reported at once (SH0724).
 pub fn write_model(
     family: Family,
     variables: &[Variable],
@@ -38,7 +38,7 @@ pub fn write_model(
     let (mut tensors, mut wrong) = (IndexMap::new(), Vec::new());
     for variable in variables.iter().filter(is_written) {
         let Some((template, how)) = place(family, &variable.name, is_bare) else {
-            wrong.push(format!("{:?} is no parameter of {family:?}", variable.name));
+            wrong.push(format!("{:?} is not a parameter of {family:?}", variable.name));
             continue;
         };
         let array = value(&variable.name)?;
@@ -61,8 +61,8 @@ pub fn write_model(
     Ok(out)
 }
 
-/// Writes a model, such as that of [`write_model`], to a folder that exists: `model.safetensors`, or several files of at most
-/// `max_shard_size` bytes of elements and their index; and `config.json`, if its text is given.
+/// Writes a model, such as the result of [`write_model`], to an existing folder: `model.safetensors`, or an index and several files of
+/// at most `max_shard_size` bytes of elements each; and `config.json`, if its text is given.
 ///
 /// # Errors
 /// A file cannot be written (SH0725).
@@ -89,27 +89,27 @@ pub fn save_model(
     config.map_or(Ok(()), |text| write("config.json", text.as_bytes()))
 }
 
-/// A tensor that is being put together.
+/// A tensor that is being assembled.
 struct Whole {
     dtype: shardc_ir::DType,
     shape: Vec<usize>,
     bytes: Vec<u8>,
-    /// How many parts no variable gave yet.
+    /// The number of parts that are still missing.
     missing: usize,
 }
 
-/// The name of the tensor of a variable, with `{}` for the number of the layer.
+/// The name of the tensor of a variable, with `{}` for the layer number.
 fn place(family: Family, variable: &str, is_bare: bool) -> Option<(String, How)> {
     let is_head = matches!(variable.split('.').next(), Some("lm_head" | "head"));
     let has_prefix = |name: &str| name.starts_with(prefix(family));
     places(family, variable)?.into_iter().find(|(name, _)| has_prefix(name) != (is_bare || is_head))
 }
 
-/// The shape in a checkpoint of a layer with the dimensions `own`.
+/// The shape, in a checkpoint, of a layer with the dimensions `own`.
 fn shape(how: How, name: &str, own: &[usize]) -> Option<Vec<usize>> {
     let (module, parameter) = name.rsplit_once('.').unwrap_or(("", name));
     let product = |dims: &[usize]| dims.iter().product::<usize>();
-    // Maps out of heads have several dimensions of inputs, maps into heads several of outputs.
+    // Output projections of attention have several input dimensions, the other projections several output dimensions.
     let num_inputs = if module.ends_with(".out") { own.len().saturating_sub(1) } else { 1.min(own.len()) };
     let (inputs, outputs) = own.split_at(num_inputs);
     Some(match (how, parameter) {
@@ -123,7 +123,7 @@ fn shape(how: How, name: &str, own: &[usize]) -> Option<Vec<usize>> {
         (_, "kernel") => vec![product(inputs), product(outputs)],
         (_, "bias" | "scale") => vec![product(own)],
         (_, "embedding") => own.to_vec(),
-        // Parameters that are no module have a dimension for the batch.
+        // Parameters that are not modules (tokens, positions) have a leading batch dimension.
         _ => std::iter::repeat_n(1, 3usize.saturating_sub(own.len())).chain(own.iter().copied()).collect(),
     })
 }
@@ -137,16 +137,16 @@ fn put(
 ) -> Result<(), String> {
     let (layers, own) = variable.layers();
     let own: Vec<usize> = own.iter().map(|&n| n as usize).collect();
-    let refused = || format!("{:?} of {own:?} has no place in {template:?}", variable.name);
+    let refused = || format!("{:?} of {own:?} does not fit {template:?}", variable.name);
     if !array.dtype.is_float() || !array.dtype.bits().is_multiple_of(8) {
-        return Err(format!("{:?} has elements of {}", variable.name, array.dtype));
+        return Err(format!("{:?} has the element type {}", variable.name, array.dtype));
     }
     let shape = shape(how, &variable.name, &own).ok_or_else(refused)?;
     let (first, strides) = strides(how, &shape, &own).ok_or_else(refused)?;
     let width = array.dtype.bits() as usize / 8;
     let count = own.iter().product::<usize>();
     if array.data.len() != layers.max(0) as usize * count * width {
-        return Err(format!("{:?} has a value of {:?}", variable.name, array.shape));
+        return Err(format!("the value of {:?} has the shape {:?}", variable.name, array.shape));
     }
     let positions = positions(first, &strides, &own);
     let parts = if matches!(how, How::Third(_)) { 3 } else { 1 };
@@ -169,7 +169,7 @@ fn put(
     Ok(())
 }
 
-/// Where the elements of a layer, in row-major order, lie in the flat tensor.
+/// The positions of the elements of a layer, in row-major order, in the flattened tensor.
 fn positions(first: usize, strides: &[usize], own: &[usize]) -> Vec<usize> {
     own.iter().zip(strides).fold(vec![first], |places, (&n, &stride)| {
         places.iter().flat_map(|&place| (0..n).map(move |i| place + i * stride)).collect()

@@ -1,4 +1,4 @@
-//! Files of adapters as PEFT reads them.
+//! Writes adapters in PEFT's format.
 
 use shardc_ir::Diagnostic;
 use shardc_nn::{Bias, Init, Kind, Lora, Patterns, Targets, Variable};
@@ -13,11 +13,11 @@ use super::parsed::{PREFIX, Role};
 use crate::Error;
 use crate::lora::AdapterConfig;
 
-/// The adapters among `variables`, whose values `value` gives by name, as PEFT keeps them beside a model of the family, with the other
-/// parameters that are trained: modules to save, and biases.
+/// Writes the trained parameters among `variables` as a PEFT adapter of a model of the family: adapters, `modules_to_save`, and biases.
+/// `value` returns a value by name.
 ///
 /// # Errors
-/// A variable that is trained has no place of its own in the family's checkpoints (SH0724); a value cannot be had.
+/// A trained variable has no tensor of its own in the family's checkpoints (SH0724), or `value` fails.
 pub fn write_adapters(
     family: Family,
     variables: &[Variable],
@@ -73,7 +73,7 @@ struct Writer {
     targets: Vec<String>,
     /// `modules_to_save`.
     saved: Vec<String>,
-    /// For each module a regular expression, and the name of our map.
+    /// A regular expression for each module, and the name of the linear map.
     patterns: Vec<(String, String)>,
 }
 
@@ -83,7 +83,7 @@ impl Writer {
         let own = |how: How| matches!(how, How::Same | How::Transposed);
         let Some((template, _)) = names.first().filter(|(_, how)| own(*how)) else {
             let text =
-                format!("{:?} is no map of {:?} that adapters have a place for", factor.map, self.family);
+                format!("{:?} is not a linear map of {:?} that PEFT can adapt", factor.map, self.family);
             return Err(refused(text));
         };
         let numbers = floats(array)?;
@@ -100,7 +100,7 @@ impl Writer {
             let shape = if factor.role == Role::Magnitude { vec![columns] } else { vec![columns, rows] };
             self.put(&factor.role.tensor(&module), &HostArray::from_f64(array.dtype, &shape, &transposed)?)?;
         }
-        // The name within a layer, and its last part where that is enough.
+        // The name within a layer, or its last component if that is unique.
         let within = template.rsplit_once("{}.").map_or(template.as_str(), |(_, within)| within);
         let last = within.rsplit('.').next().unwrap_or(within);
         let target = if is_only(self.family, last) { last } else { within };
@@ -114,12 +114,12 @@ impl Writer {
         Ok(())
     }
 
-    /// A parameter that is trained whole.
+    /// Adds a parameter that is trained itself.
     fn whole(&mut self, variable: &Variable, lora: &Lora, array: &HostArray) -> Result<(), Error> {
         let (module, parameter) = variable.name.rsplit_once('.').unwrap_or(("", &variable.name));
         let family = self.family;
         let refused =
-            || refused(format!("{:?} is trained, and {:?} has no place for it", variable.name, family));
+            || refused(format!("{:?} is trained, but {:?} has no tensor for it", variable.name, family));
         let names = module_names(self.family, module);
         let (template, _) = names.first().ok_or_else(refused)?;
         let how = places(self.family, &variable.name).and_then(|places| places.first().map(|(_, how)| *how));
@@ -141,7 +141,7 @@ impl Writer {
                     let swapped = (0..outputs).flat_map(|o| (0..inputs).map(move |i| from[i * outputs + o]));
                     HostArray::from_f64(array.dtype, &[outputs, inputs], &swapped.collect::<Vec<_>>())?
                 }
-                // Heads and the numbers of each are one dimension there.
+                // PEFT has one dimension for the heads and their elements.
                 (How::Transposed, _) => return Err(refused()),
                 (_, own) if parameter == "bias" => {
                     HostArray::from_f64(array.dtype, &[own.iter().product()], from)?
@@ -167,7 +167,7 @@ fn floats(array: &HostArray) -> Result<Vec<f64>, Error> {
     if array.dtype.is_float() {
         return Ok(array.to_f64_vec());
     }
-    Err(refused(format!("adapters of {} have no place in a file", array.dtype)))
+    Err(refused(format!("adapters of type {} cannot be written", array.dtype)))
 }
 
 fn refused(text: String) -> Error {

@@ -54,7 +54,7 @@ impl Step {
     pub fn unmerge_adapters(&self, merged: &State, adapters: &State, lora: &Lora) -> Result<State, Error> {
         let adapted = self.adapted(lora)?;
         if let Some(of) = adapted.iter().find(|of| of.magnitude.is_some()) {
-            let text = format!("adapters of DoRA cannot be taken out of a kernel: {:?}", of.kernel.name);
+            let text = format!("DoRA adapters cannot be unmerged from a kernel: {:?}", of.kernel.name);
             return Err(Diagnostic::unsupported("SH1252", text)
                 .hint("keep the state they were merged from")
                 .into());
@@ -92,21 +92,21 @@ impl Step {
                 }
                 _ if get("kernel.nf4").is_some() => {
                     wrong.push(format!(
-                        "the kernel of {:?} is kept in four bits, to which it would be rounded",
+                        "the kernel of {:?} is stored in four bits, to which the sum would be rounded",
                         a.name
                     ));
                 }
-                _ => wrong.push(format!("{:?} is beside no kernel", a.name)),
+                _ => wrong.push(format!("{:?} has no kernel", a.name)),
             }
         }
         if adapted.is_empty() && wrong.is_empty() {
-            wrong.push("the step has none".to_owned());
+            wrong.push("the step has no adapters".to_owned());
         }
         if wrong.is_empty() {
             return Ok(adapted);
         }
         let text = format!("adapters cannot be merged: {}", wrong.join("; "));
-        Err(Diagnostic::invalid("SH1252", text).hint("keep them beside the kernels").into())
+        Err(Diagnostic::invalid("SH1252", text).hint("keep them separate from the kernels").into())
     }
 
     /// The kernels of a state with adapters merged or removed.

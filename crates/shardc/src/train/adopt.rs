@@ -61,7 +61,7 @@ impl Step {
             .collect();
         if !wrong.is_empty() {
             let text = format!("the state does not fit the step: {}", wrong.join("; "));
-            let hint = "leave them out with `State::filtered`: then they begin anew";
+            let hint = "remove them with `State::filtered`: they then keep their initial values";
             return Err(Diagnostic::invalid("SH0721", text).hint(hint).into());
         }
         let (mut arrays, mut missing) = (IndexMap::new(), Vec::new());
@@ -137,7 +137,7 @@ impl State {
             .collect();
         if !both.is_empty() {
             let text = format!("both states have variables named {}", both.join(", "));
-            let hint = "take one of each with `State::filtered`";
+            let hint = "remove one of each with `State::filtered`";
             return Err(Diagnostic::invalid("SH0720", text).hint(hint).into());
         }
         let arrays = self.arrays.iter().chain(&other.arrays);

@@ -21,8 +21,8 @@ pub struct Speed {
     pub steps: f64,
     /// Tokens, or other counted items, per second.
     pub tokens: f64,
-    /// The part of what the devices can do that the model's arithmetic makes use of (model FLOPs utilization, Chowdhery et al.,
-    /// "PaLM", 2022, appendix B); `None` where it is not known what they can do.
+    /// Model FLOPs utilization: the fraction of the devices' peak that the model's arithmetic uses (Chowdhery et al., "PaLM", 2022,
+    /// appendix B); `None` if the peak is unknown.
     pub mfu: Option<f64>,
 }
 

@@ -14,7 +14,7 @@ use crate::Error;
 #[derive(Clone, Debug)]
 pub struct Metrics {
     pub(super) arrays: IndexMap<String, ShardedArray>,
-    /// The processes of the job, where these are several.
+    /// The processes of the job, if there are several.
     pub(super) processes: Option<Processes>,
     pub(super) run: Run,
 }
@@ -37,7 +37,7 @@ impl Metrics {
     /// unless the metric is replicated on every device, as a scalar is.
     ///
     /// # Errors
-    /// There is none of this name (SH0720), or a copy fails.
+    /// No metric has this name (SH0720), or a copy fails.
     pub fn get(&self, name: &str) -> Result<HostArray, Error> {
         match self.arrays.get(name) {
             Some(array) => to_host(array, self.processes.as_ref()),
@@ -48,14 +48,14 @@ impl Metrics {
     /// A metric of one element, as a number.
     ///
     /// # Errors
-    /// There is none of this name (SH0720), it has another number of elements (SH0721), or a copy fails.
+    /// No metric has this name (SH0720), it has another number of elements (SH0721), or a copy fails.
     pub fn scalar(&self, name: &str) -> Result<f64, Error> {
         let metric = self.get(name)?;
         match metric.to_f64_vec().as_slice() {
             &[number] => Ok(number),
             _ => {
-                let text = format!("the metric {name:?} is {}, not one number", metric.ty());
-                Err(Diagnostic::invalid("SH0721", text).hint("`get` returns all of it").into())
+                let text = format!("the metric {name:?} is {}, not a scalar", metric.ty());
+                Err(Diagnostic::invalid("SH0721", text).hint("`get` returns the array").into())
             }
         }
     }

@@ -8,7 +8,7 @@
 //! # use shardc::runtime::{Client, ClientOptions, Environment, Plugin, PluginKind, plugin};
 //!
 //! # fn main() -> Result<(), Error> {
-//! // A step of gradient descent towards w = 3, split over four devices.
+//! // A step of gradient descent towards w = 3, sharded over four devices.
 //! let mesh = Mesh::new(&[("data", 4)])?;
 //! let g = Graph::new("step", &mesh);
 //! let p = Scope::new(&g);

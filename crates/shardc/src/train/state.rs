@@ -11,7 +11,7 @@ use crate::Error;
 pub struct State {
     /// In the order of the step's variables; empty after a failed run that had donated their memory.
     pub(crate) arrays: IndexMap<String, ShardedArray>,
-    /// The processes of the job, where these are several.
+    /// The processes of the job, if there are several.
     pub(crate) processes: Option<Processes>,
 }
 
@@ -21,13 +21,13 @@ impl State {
         self.arrays.iter().map(|(name, array)| (name.as_str(), array))
     }
 
-    /// How many there are.
+    /// The number of variables.
     #[must_use]
     pub fn len(&self) -> usize {
         self.arrays.len()
     }
 
-    /// Whether there are none.
+    /// Whether the state has no variables.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.arrays.is_empty()
@@ -42,7 +42,7 @@ impl State {
     /// A variable, assembled on the host. In a job of several processes all have to request the same variables in the same order.
     ///
     /// # Errors
-    /// There is none of this name (SH0720), or a copy fails.
+    /// No variable has this name (SH0720), or a copy fails.
     pub fn get(&self, name: &str) -> Result<HostArray, Error> {
         match self.arrays.get(name) {
             Some(array) => to_host(array, self.processes.as_ref()),
@@ -51,7 +51,7 @@ impl State {
     }
 }
 
-/// An array put together on the host, of what other processes have too.
+/// An array assembled on the host, including the blocks of other processes.
 pub(super) fn to_host(array: &ShardedArray, processes: Option<&Processes>) -> Result<HostArray, Error> {
     Ok(match processes {
         Some(processes) => array.to_host_across(processes)?,
@@ -59,13 +59,13 @@ pub(super) fn to_host(array: &ShardedArray, processes: Option<&Processes>) -> Re
     })
 }
 
-/// There is nothing of this name; what there is.
+/// The error for an unknown name, with the names that exist.
 pub(super) fn unknown<'a>(
     what: &str,
     name: &str,
     known: impl Iterator<Item = impl AsRef<str> + 'a>,
 ) -> Error {
-    /// Names that are listed.
+    /// The maximum number of listed names.
     const SHOWN: usize = 8;
     let known: Vec<String> = known.map(|name| format!("{:?}", name.as_ref())).collect();
     let more = if known.len() > SHOWN { ", ..." } else { "" };

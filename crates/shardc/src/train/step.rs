@@ -30,7 +30,7 @@ pub struct Step {
     in_flight: usize,
     /// The warnings of partitioning.
     warnings: Vec<Diagnostic>,
-    /// The number of warnings that a front end prints by default.
+    /// The byte threshold of cost warnings.
     warn_bytes: u64,
     /// Whether results are checked for NaN and infinity after each run.
     checks_finite: bool,
@@ -170,7 +170,7 @@ impl Step {
         let names = || self.step.variables.iter().map(|v| v.name.as_str());
         let mut wrong = Vec::new();
         for name in arrays.keys().filter(|name| !names().any(|known| known == *name)) {
-            wrong.push(format!("{name:?} is no variable"));
+            wrong.push(format!("{name:?} is not a variable"));
         }
         for name in names().filter(|name| !arrays.contains_key(*name)) {
             wrong.push(format!("{name:?} is missing"));
@@ -224,9 +224,9 @@ impl Step {
                     Some(array) if *array.layout() == port.layout => array.clone(),
                     Some(array) => self.spread(port, &array.to_host()?)?,
                     None => {
-                        let text = format!("there is nothing to begin {:?} with", variable.name);
+                        let text = format!("no initial value for {:?}", variable.name);
                         return Err(Diagnostic::invalid("SH0720", text)
-                            .hint("give a state that has it")
+                            .hint("pass a state that has it")
                             .into());
                     }
                 },
@@ -369,8 +369,10 @@ impl Step {
     pub(crate) fn check_state(&self, state: &State) -> Result<(), Error> {
         let variables = &self.step.variables;
         if state.arrays.is_empty() && !variables.is_empty() {
-            let text = "the state is gone: a run failed that had taken its memory";
-            return Err(Diagnostic::invalid("SH0722", text).hint("begin from a checkpoint, or anew").into());
+            let text = "the state is lost: a failed run had donated its memory";
+            return Err(Diagnostic::invalid("SH0722", text)
+                .hint("restore a checkpoint, or initialize the state again")
+                .into());
         }
         let missing =
             variables.iter().map(|variable| &variable.name).find(|name| !state.arrays.contains_key(*name));
@@ -381,7 +383,7 @@ impl Step {
             }
             None => return Ok(()),
         };
-        let hint = "it is the state of another step: `adopt` takes what this step needs of it";
+        let hint = "it is the state of another step: `Step::adopt` takes the variables of this step from it";
         Err(Diagnostic::invalid("SH0720", text).hint(hint).into())
     }
 

@@ -117,7 +117,7 @@ impl fmt::Display for Spread {
     }
 }
 
-/// A line for each part.
+/// One line for each component.
 impl fmt::Display for TimesReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{} steps, each {}", self.steps, self.step)?;
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_spreads_without_the_first_step() {
+    fn report_leaves_out_the_first_step() {
         let mut timings = Timings::default();
         assert_eq!(timings.report(), None);
         let ms = Duration::from_millis;

@@ -76,20 +76,21 @@ const PRECISION: &[&str] = &["no", "fp16", "bf16", "fp8"];
 const DTYPES: &[&str] = &["float32", "float16", "bfloat16"];
 
 const LAUNCHER: Effect = Effect::Elsewhere;
-const TYPES: Effect = Effect::Ignored("values in f32 besides the operands of matrix products stay in f32");
+const TYPES: Effect = Effect::Ignored("f32 values other than operands of matmuls stay in f32");
 const CLASSES: Effect = Effect::Nothing(
-    "a step has no classes: layers are found by the numbers in names of parameters, and by what is repeated",
+    "a step has no classes: layers are found by numbers in parameter names, and by repeated modules",
 );
-const FLAT: Effect = Effect::Nothing("every parameter is split by itself, none is made flat");
+const FLAT: Effect = Effect::Nothing("each parameter is sharded separately; parameters are not flattened");
 const SCHEDULE: Effect = Effect::Nothing(
-    "nothing of the forward part waits: gathers begin as early as the back end's scheduler finds memory for them",
+    "all-gathers of the forward pass are not delayed: the back end's scheduler starts them as early as memory allows",
 );
-const TOGETHER: Effect = Effect::Nothing("small collectives of one kind travel together already");
+const TOGETHER: Effect = Effect::Nothing("small collectives of one kind are already combined");
 const CHECKPOINTS: Effect = Effect::Elsewhere;
 const START: Effect = Effect::Elsewhere;
 const WRAPPER: Effect = Effect::Elsewhere;
-const PROGRAM: Effect = Effect::Ignored("the program of a step says this itself");
-const HOST: Effect = Effect::Ignored("only parameters and optimizer state together can wait in host memory");
+const PROGRAM: Effect = Effect::Ignored("the program of the step determines this");
+const HOST: Effect =
+    Effect::Ignored("offloading is only to host memory, for parameters and optimizer state together");
 
 const fn top(name: &'static str, kind: Kind, effect: Effect) -> Key {
     Key { place: Place::Top, name, kind, effect }
@@ -125,7 +126,7 @@ pub(super) const KEYS: &[Key] = &[
     top("downcast_bf16", Kind::Bool, TYPES),
     top("dynamo_config", Kind::Any, LAUNCHER),
     top("enable_cpu_affinity", Kind::Bool, LAUNCHER),
-    top("fp8_config", Kind::Any, Effect::Ignored("matrix products in 8 bits are not supported")),
+    top("fp8_config", Kind::Any, Effect::Ignored("8-bit matmuls are not supported")),
     top("fsdp_config", Kind::Keys, Effect::Done),
     top("gpu_ids", Kind::Any, LAUNCHER),
     top("ipex_config", Kind::Any, LAUNCHER),
@@ -153,14 +154,14 @@ pub(super) const KEYS: &[Key] = &[
     fsdp(
         "fsdp_activation_checkpointing_offload",
         Kind::Bool,
-        Effect::Ignored("activations cannot wait in host memory"),
+        Effect::Ignored("activations cannot be offloaded to host memory"),
     ),
     fsdp("fsdp_auto_wrap_policy", Kind::Word(WRAP), Effect::Done),
     fsdp("fsdp_backward_prefetch", Kind::Word(PREFETCH), Effect::Done),
     fsdp("fsdp_backward_prefetch_policy", Kind::Word(PREFETCH), Effect::Done),
     fsdp("fsdp_cpu_ram_efficient_loading", Kind::Bool, START),
     fsdp("fsdp_forward_prefetch", Kind::Bool, SCHEDULE),
-    fsdp("fsdp_ignored_modules", Kind::Any, Effect::Ignored("all parameters are split")),
+    fsdp("fsdp_ignored_modules", Kind::Any, Effect::Ignored("all parameters are sharded")),
     fsdp("fsdp_limit_all_gathers", Kind::Bool, SCHEDULE),
     fsdp("fsdp_min_num_params", Kind::Count, Effect::Done),
     fsdp("fsdp_offload_params", Kind::Bool, Effect::Done),

@@ -60,7 +60,7 @@ impl Accelerate {
         let documents = MarkedYaml::load_from_str(text).map_err(|error| {
             let at = byte(text, error.marker().index());
             vec![
-                Diagnostic::invalid("SH1210", format!("this is no YAML: {}", error.info()))
+                Diagnostic::invalid("SH1210", format!("the text is not YAML: {}", error.info()))
                     .at(Span::new(at, at + 1)),
             ]
         })?;
@@ -86,7 +86,7 @@ impl Accelerate {
             None => return Ok(reader.out),
         }
         if let Some(another) = documents.get(1) {
-            reader.idle("what is behind ---", reader.span(another), ANOTHER_DOCUMENT);
+            reader.idle("further documents after ---", reader.span(another), ANOTHER_DOCUMENT);
         }
         reader.settle();
         if reader.errors.is_empty() {
@@ -161,25 +161,25 @@ struct Zero {
     optimizer: Option<Span>,
 }
 
-/// Why keys of FSDP have no effect here.
-const NOT_FSDP: &str =
-    "distributed_type is not FSDP: each device keeps the whole model; with FSDP there it is split";
-const NOT_BY_SIZE: &str = "units are made by size with fsdp_auto_wrap_policy: SIZE_BASED_WRAP";
-const NOT_IN_EIGHT_BITS: &str = "products in 8 bits need scales, which no option makes: the step computes as it is written; bf16 and fp16 can be asked for";
-const ANOTHER_DOCUMENT: &str = "the first document of the file is read";
+/// The reason why keys of FSDP have no effect here.
+const NOT_FSDP: &str = "distributed_type is not FSDP, so each device has a replica of the model; set it to FSDP to shard the model";
+const NOT_BY_SIZE: &str = "units are chosen by size only with fsdp_auto_wrap_policy: SIZE_BASED_WRAP";
+const NOT_IN_EIGHT_BITS: &str = "8-bit matmuls need scales, which no option adds: the types of the step are unchanged; bf16 and fp16 \
+                                 are supported";
+const ANOTHER_DOCUMENT: &str = "only the first document of the file is read";
 
 impl Reader<'_> {
     fn keys(&mut self, node: &MarkedYaml<'_>, place: Place) {
         let YamlData::Mapping(pairs) = &node.data else {
             // `fsdp_config:` without a value.
             if !matches!(node.data, YamlData::Value(Scalar::Null)) {
-                self.wrong(node, "keys with values are expected here".to_owned());
+                self.wrong(node, "expected keys with values".to_owned());
             }
             return;
         };
         for (key, value) in pairs {
             let Some(name) = word(key) else {
-                self.wrong(key, "a key is a word".to_owned());
+                self.wrong(key, "a key must be a word".to_owned());
                 continue;
             };
             let name = if self.is_trainer && place == Place::Fsdp { trainer::key(&name) } else { name };
@@ -199,7 +199,7 @@ impl Reader<'_> {
             (None, Some(known)) => format!("the nearest key is {}", known.name),
             (None, None) => String::new(),
         };
-        let message = format!("'{name}' is no key {}", where_is(place));
+        let message = format!("'{name}' is not a key {}", where_is(place));
         let warning = Diagnostic::warning(Class::InvalidInput, "SH1212", message);
         self.out.warnings.push(warning.at(self.span(key)).hint(hint));
     }
@@ -231,11 +231,11 @@ impl Reader<'_> {
         if !is_right {
             let wanted = match key.kind {
                 Kind::Bool => "true or false".to_owned(),
-                Kind::Count => "a whole number".to_owned(),
+                Kind::Count => "a non-negative integer".to_owned(),
                 Kind::Word(words) => format!("one of {}", words.join(", ")),
                 Kind::Any | Kind::Keys => String::new(),
             };
-            return self.wrong(value, format!("{} has to be {wanted}", key.name));
+            return self.wrong(value, format!("{} must be {wanted}", key.name));
         }
         match key.effect {
             Effect::Done => self.apply(key, at, value),
@@ -340,14 +340,14 @@ impl Reader<'_> {
     }
 }
 
-/// The place of a character in bytes.
+/// The byte offset of a character.
 fn byte(text: &str, character: usize) -> usize {
     text.char_indices().nth(character).map_or(text.len(), |(at, _)| at)
 }
 
 fn where_is(place: Place) -> &'static str {
     match place {
-        Place::Top => "at the top",
+        Place::Top => "at the top level",
         Place::Fsdp => "under fsdp_config",
         Place::Xla => "under xla_fsdp_settings",
         Place::Parallelism => "under parallelism_config",

@@ -2,17 +2,17 @@
 
 use crate::settings::Sharding;
 
-/// How many devices each kind of parallelism has, one if it is not used.
+/// The number of devices of each kind of parallelism; 1 if it is unused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sizes {
-    /// Copies of the model.
+    /// Replicas of the model.
     pub(super) replicate: u64,
     /// Shards of parameters.
     pub(super) shard: u64,
     pub(super) expert: u64,
     /// Shards of sequences.
     pub(super) context: u64,
-    /// Shards of sequences in DeepSpeed's way.
+    /// Shards of sequences, with DeepSpeed's sequence parallelism.
     pub(super) sequence: u64,
     pub(super) tensor: u64,
 }
@@ -24,7 +24,7 @@ impl Default for Sizes {
 }
 
 impl Sizes {
-    /// In Accelerate's order of the dimensions of a mesh, with the names of the axes.
+    /// The sizes with their axis names, in Accelerate's order of mesh dimensions.
     fn named(self) -> [(&'static str, u64); 6] {
         [
             ("node", self.replicate),
@@ -36,12 +36,12 @@ impl Sizes {
         ]
     }
 
-    /// The number of devices, if it is one.
+    /// The number of devices; `None` on overflow.
     pub(super) fn product(self) -> Option<u64> {
         self.named().iter().try_fold(1u64, |product, (_, size)| product.checked_mul(*size))
     }
 
-    /// The sizes that are not one, multiplied: `4 x 2`.
+    /// The sizes that are not one, as a product: `4 x 2`.
     pub(super) fn factors(self) -> String {
         let sizes = self.named().into_iter().filter(|(_, size)| *size != 1).map(|(_, size)| size.to_string());
         sizes.collect::<Vec<_>>().join(" x ")
@@ -54,31 +54,31 @@ impl Sizes {
         if text.is_empty() { "fsdp=1".to_owned() } else { text }
     }
 
-    /// Why the dimensions do not go together (Accelerate 1.15, `ParallelismConfig`).
+    /// The reason why the sizes conflict, if they do (Accelerate 1.15, `ParallelismConfig`).
     pub(super) fn conflict(self) -> Option<String> {
         if let Some((name, _)) = self.named().iter().find(|(_, size)| *size == 0) {
-            return Some(format!("a size of 0, of {name}"));
+            return Some(format!("the size of {name} must be at least 1"));
         }
         if self.context > 1 && self.sequence > 1 {
             return Some(
-                "context and sequence parallelism exclude each other: one size has to be 1".to_owned(),
+                "context and sequence parallelism cannot be combined: one size must be 1".to_owned(),
             );
         }
         if (self.tensor > 1 || self.context > 1) && self.replicate > 1 && self.shard == 1 {
-            let text = "tensor or context parallelism beside copies of the model needs a shard size above 1";
+            let text = "tensor or context parallelism with replicas of the model needs a shard size above 1";
             return Some(text.to_owned());
         }
         None
     }
 
-    /// The strategy on this mesh of one that shards over all devices.
+    /// Adapts a strategy that shards over all devices to this mesh.
     pub(super) fn strategy(self, sharding: Sharding) -> Sharding {
         let is_sharded = self.shard > 1 || self.expert > 1 || self.context > 1;
         match sharding {
             _ if self.replicate > 1 && !is_sharded => Sharding::NoShard,
             Sharding::FullShard if self.replicate > 1 => Sharding::HybridShard,
             Sharding::ShardGradOp if self.replicate > 1 => Sharding::HybridShardZero2,
-            // Without copies a hybrid strategy shards over all.
+            // Without replicas a hybrid strategy shards over all devices.
             Sharding::HybridShard if self.replicate == 1 => Sharding::FullShard,
             Sharding::HybridShardZero2 if self.replicate == 1 => Sharding::ShardGradOp,
             sharding => sharding,

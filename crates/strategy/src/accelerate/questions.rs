@@ -1,17 +1,17 @@
-//! What `accelerate config` asks about FSDP, and the file that it writes of the answers.
+//! The questions of `accelerate config` about FSDP, and the file that it writes from the answers.
 
 use super::keys::{KEYS, Kind, Place};
 
 /// A question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// The key that the answer is the value of.
+    /// The key whose value is the answer.
     pub key: &'static str,
-    /// What is asked.
+    /// The text of the question.
     pub text: &'static str,
-    /// What no answer means.
+    /// The value for an empty answer.
     pub default: &'static str,
-    /// The answer to an earlier question that it is asked after alone.
+    /// The key and answer of an earlier question, if it is only asked after that answer.
     only_after: Option<(&'static str, &'static str)>,
 }
 
@@ -21,27 +21,31 @@ const fn ask(key: &'static str, text: &'static str, default: &'static str) -> Qu
 
 const QUESTIONS: [Question; 12] = [
     ask("num_machines", "How many machines are there?", "1"),
-    ask("num_processes", "How many devices are there, on all machines together?", "8"),
+    ask("num_processes", "How many devices are there on all machines together?", "8"),
     ask("fsdp_sharding_strategy", "How is the model split?", "FULL_SHARD"),
-    ask("fsdp_offload_params", "Do parameters and optimizer state wait in host memory?", "false"),
-    ask("fsdp_auto_wrap_policy", "Which units are gathered together?", "TRANSFORMER_BASED_WRAP"),
+    ask("fsdp_offload_params", "Are parameters and optimizer state offloaded to host memory?", "false"),
+    ask("fsdp_auto_wrap_policy", "Which parameters are all-gathered together?", "TRANSFORMER_BASED_WRAP"),
     Question {
         only_after: Some(("fsdp_auto_wrap_policy", "TRANSFORMER_BASED_WRAP")),
-        ..ask("fsdp_transformer_layer_cls_to_wrap", "Which classes of layers, with commas between?", "")
+        ..ask("fsdp_transformer_layer_cls_to_wrap", "Which layer classes (separated by commas)?", "")
     },
     Question {
         only_after: Some(("fsdp_auto_wrap_policy", "SIZE_BASED_WRAP")),
-        ..ask("fsdp_min_num_params", "From how many parameters on?", "100000000")
+        ..ask("fsdp_min_num_params", "What is the minimum number of parameters of a unit?", "100000000")
     },
-    ask("fsdp_backward_prefetch", "When is the next unit of the backward part gathered?", "BACKWARD_PRE"),
-    ask("fsdp_forward_prefetch", "Is the next unit of the forward part gathered ahead?", "false"),
-    ask("fsdp_activation_checkpointing", "Are units computed again for the backward part?", "false"),
+    ask("fsdp_backward_prefetch", "When does the backward pass all-gather the next unit?", "BACKWARD_PRE"),
+    ask("fsdp_forward_prefetch", "Does the forward pass prefetch the next unit?", "false"),
+    ask(
+        "fsdp_activation_checkpointing",
+        "Are units rematerialized in the backward pass (activation checkpointing)?",
+        "false",
+    ),
     ask("fsdp_state_dict_type", "How are checkpoints saved?", "SHARDED_STATE_DICT"),
-    ask("mixed_precision", "What is computed with?", "bf16"),
+    ask("mixed_precision", "In which type are matmuls computed?", "bf16"),
 ];
 
 impl Question {
-    /// What may be answered; empty where that is no matter of words.
+    /// The possible answers; empty if there is no fixed list.
     #[must_use]
     pub fn choices(&self) -> &'static [&'static str] {
         match self.kind() {
@@ -51,7 +55,7 @@ impl Question {
         }
     }
 
-    /// The value that an answer is; words may be given by their numbers, from one. `None` where it is none.
+    /// The value of an answer; words may be given by their numbers, from one. `None` if the answer is invalid.
     #[must_use]
     pub fn value(&self, answer: &str) -> Option<String> {
         let answer = match answer.trim() {
@@ -82,7 +86,7 @@ impl Question {
     }
 }
 
-/// The question that comes after these answers, which are values by key; `None` behind the last one.
+/// The question after these answers, which are values by key; `None` after the last one.
 #[must_use]
 pub fn next_question(answers: &[(&'static str, String)]) -> Option<Question> {
     let is_answered = |question: &Question| answers.iter().any(|(key, _)| *key == question.key);
@@ -93,7 +97,7 @@ pub fn next_question(answers: &[(&'static str, String)]) -> Option<Question> {
     QUESTIONS.into_iter().find(|question| is_asked(question) && !is_answered(question))
 }
 
-/// The file that these answers make, as `accelerate config` writes it; values without an answer are left out.
+/// The file for these answers, as `accelerate config` writes it; empty values are left out.
 #[must_use]
 pub fn written(answers: &[(&'static str, String)]) -> String {
     let mut text = "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nfsdp_config:\n".to_owned();
@@ -102,7 +106,7 @@ pub fn written(answers: &[(&'static str, String)]) -> String {
     keys.sort_unstable();
     let place = |key: &str| KEYS.iter().find(|known| known.name == key).map(|known| known.place);
     let mut line = |indent: &str, key: &str, value: &str| {
-        // YAML reads a bare `no` as a truth value.
+        // YAML reads a bare `no` as a boolean.
         let value = if value == "no" { "'no'" } else { value };
         text.push_str(&format!("{indent}{key}: {value}\n"));
     };
@@ -129,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn every_question_is_of_a_key_and_its_default_is_an_answer() {
+    fn questions_have_keys_and_valid_defaults() {
         for question in QUESTIONS {
             assert!(KEYS.iter().any(|key| key.name == question.key), "{}", question.key);
             assert!(question.value("").is_some(), "{}", question.key);
@@ -137,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn written_answers_round_trip() {
         let answers = answered(|question| match question.key {
             "num_machines" => "2",
             "num_processes" => "16",
@@ -157,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer_is_none() {
+    fn invalid_answers_have_no_value() {
         let question = |key: &str| QUESTIONS.into_iter().find(|question| question.key == key).unwrap();
         assert_eq!(question("num_processes").value("eight"), None);
         assert_eq!(question("num_processes").value("0"), None);

@@ -8,8 +8,9 @@ use super::{Idle, NOT_BY_SIZE, NOT_FSDP, Reader};
 use crate::settings::Sharding;
 use crate::units::Wrap;
 
-/// Why a key of version 1 has no effect in version 2.
-const OF_VERSION_1: &str = "fsdp_version 2 has fsdp_reshard_after_forward and parallelism_config instead";
+/// The reason why a key of version 1 has no effect in version 2.
+const OF_VERSION_1: &str =
+    "with fsdp_version 2, use fsdp_reshard_after_forward and parallelism_config instead";
 
 impl Reader<'_> {
     /// Combines keys whose meanings depend on each other.
@@ -43,7 +44,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `fsdp_reshard_after_forward` is a strategy in version 1 of FSDP, and a truth value in version 2 (Accelerate 1.15 raises for others).
+    /// Reads `fsdp_reshard_after_forward`: a strategy in version 1 of FSDP, a boolean in version 2 (Accelerate 1.15 raises for others).
     fn versions(&mut self) {
         let default = if self.is_trainer { 2 } else { 1 };
         let is_second = match self.version.unwrap_or(default) {
@@ -57,7 +58,7 @@ impl Reader<'_> {
             }
         };
         if is_second && let Some((sharding, at)) = self.sharding.take() {
-            // Words of the Trainer's `fsdp` are translated.
+            // Strategies of the Trainer's `fsdp` are translated.
             let again = match sharding {
                 Sharding::FullShard => "true",
                 Sharding::ShardGradOp => "false",
@@ -66,7 +67,7 @@ impl Reader<'_> {
             if !self.is_trainer {
                 self.ignored("fsdp_sharding_strategy", at, OF_VERSION_1);
             } else if again.is_empty() {
-                let message = "this strategy of fsdp needs version 1 in fsdp_config";
+                let message = "this strategy of fsdp needs fsdp_version: 1 in fsdp_config";
                 self.errors.push(Diagnostic::invalid("SH1211", message).at(at));
             } else {
                 self.reshard.get_or_insert((again.to_owned(), at));
@@ -96,13 +97,13 @@ impl Reader<'_> {
                         (format!("true, false, or one of {}", STRATEGIES.join(", ")), "with fsdp_version: 1")
                     }
                 };
-                let message = format!("fsdp_reshard_after_forward has to be {wanted}, not {word}");
+                let message = format!("fsdp_reshard_after_forward must be {wanted}, got {word}");
                 self.errors.push(Diagnostic::invalid("SH1211", message).at(at).hint(hint));
             }
         }
     }
 
-    /// The strategy of a stage of ZeRO.
+    /// Sets the strategy for a stage of ZeRO.
     fn deepspeed(&mut self) {
         if !self.is_deepspeed {
             return;
@@ -115,7 +116,7 @@ impl Reader<'_> {
             3 => Sharding::FullShard,
             _ => {
                 let error =
-                    Diagnostic::invalid("SH1211", format!("zero_stage has to be 0, 1, 2 or 3, not {stage}"));
+                    Diagnostic::invalid("SH1211", format!("zero_stage must be 0, 1, 2 or 3, got {stage}"));
                 return self.errors.push(error.at(at));
             }
         };
@@ -127,13 +128,13 @@ impl Reader<'_> {
         }
     }
 
-    /// The mesh of `parallelism_config`.
+    /// Sets the mesh of `parallelism_config`.
     fn parallelism(&mut self) {
         let Some((sizes, at)) = self.sizes else { return };
         let product = sizes.product();
         let message = match (sizes.conflict(), product, self.out.devices) {
             (Some(conflict), ..) => format!("parallelism_config: {conflict}"),
-            // Nothing is asked for.
+            // All sizes are one.
             (None, Some(1), _) => return,
             (None, Some(product), Some(devices)) if product != devices => {
                 format!(
@@ -156,5 +157,5 @@ impl Reader<'_> {
     }
 }
 
-/// Why one device of DeepSpeed's is not enough.
-const TOGETHER: &str = "parameters and optimizer state wait in host memory together: offload both, or none";
+/// The reason why only one of DeepSpeed's two offload keys has no effect.
+const TOGETHER: &str = "parameters and optimizer state are only offloaded together: offload both, or neither";

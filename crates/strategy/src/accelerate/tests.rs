@@ -1,7 +1,7 @@
 use super::*;
 use crate::units::Wrap;
 
-/// As the Accelerate guide has it for BERT: wrapped by layers, offloaded.
+/// The configuration for BERT in Accelerate's guide: wrapped by layers, offloaded.
 const BERT: &str = "\
 compute_environment: LOCAL_MACHINE
 debug: false
@@ -32,13 +32,13 @@ use_cpu: false
 ";
 
 #[test]
-fn the_guides_file_is_read_whole() {
+fn accelerate_guide_file_is_supported() {
     let read = Accelerate::parse(BERT).unwrap();
     assert_eq!(read.settings.sharding, Sharding::FullShard);
     assert!(read.settings.offload_params);
     assert_eq!((read.devices, read.mesh().as_deref()), (Some(2), Some("fsdp=2")));
     let told: Vec<String> = read.warnings.iter().map(ToString::to_string).collect();
-    assert!(told.iter().all(|text| !text.contains("is no key")), "{told:#?}");
+    assert!(told.iter().all(|text| !text.contains("is not a key")), "{told:#?}");
     assert_eq!(
         read.model,
         ModelSettings { compute_dtype: Some(DType::BF16), activation_checkpointing: false }
@@ -54,7 +54,7 @@ fn the_guides_file_is_read_whole() {
 }
 
 #[test]
-fn what_has_no_effect_beside_other_keys_is_told() {
+fn keys_without_effect_are_reported() {
     let told = |text: &str| -> Vec<String> {
         Accelerate::parse(text).unwrap().warnings.iter().map(|warning| warning.message.clone()).collect()
     };
@@ -65,7 +65,10 @@ fn what_has_no_effect_beside_other_keys_is_told() {
         ["no effect here: fsdp_config"]
     );
     assert_eq!(told("mixed_precision: fp8\n"), ["no effect here: mixed_precision: fp8"]);
-    assert_eq!(told("num_processes: 4\n---\nnum_processes: 2\n"), ["no effect here: what is behind ---"]);
+    assert_eq!(
+        told("num_processes: 4\n---\nnum_processes: 2\n"),
+        ["no effect here: further documents after ---"]
+    );
     assert!(told("distributed_type: 'NO'\nfsdp_config: {}\nmixed_precision: 'no'\n").is_empty());
 }
 
@@ -112,7 +115,7 @@ fn unknown_keys_are_warnings_and_wrong_values_errors_at_their_lines() {
         Accelerate::parse("fsdp_config:\n  fsdp_shardingstrategy: 1\nfsdp_offload_params: true\n").unwrap();
     let told: Vec<_> =
         read.warnings.iter().map(|w| (w.message.clone(), w.hint.clone().unwrap_or_default())).collect();
-    assert_eq!(told[0].0, "'fsdp_shardingstrategy' is no key under fsdp_config");
+    assert_eq!(told[0].0, "'fsdp_shardingstrategy' is not a key under fsdp_config");
     assert_eq!(told[0].1, "the nearest key is fsdp_sharding_strategy");
     assert_eq!(told[1].1, "it belongs under fsdp_config");
 
@@ -126,7 +129,7 @@ fn unknown_keys_are_warnings_and_wrong_values_errors_at_their_lines() {
     assert_eq!(Accelerate::parse("").unwrap(), Accelerate::default());
 }
 
-/// A file as `accelerate config` writes it for version 2, with these lines.
+/// A file as `accelerate config` writes it for version 2, with additional lines.
 fn second(keys: &str, sizes: &str) -> String {
     format!(
         "compute_environment: LOCAL_MACHINE\ndebug: false\ndistributed_type: FSDP\ndowncast_bf16: 'no'\nfsdp_config:\n  \
@@ -135,7 +138,7 @@ fn second(keys: &str, sizes: &str) -> String {
 }
 
 #[test]
-fn sizes_of_parallelism_are_the_mesh() {
+fn parallelism_sizes_give_the_mesh() {
     let sizes = |text: &str| {
         let sizes = text
             .split_whitespace()
@@ -155,19 +158,19 @@ fn sizes_of_parallelism_are_the_mesh() {
     let error = |text: &str| sizes(text).unwrap_err()[0].message.clone();
     assert_eq!(error("dp_shard=4 tp=3"), "parallelism_config has 4 x 3 = 12 devices, and num_processes is 8");
     assert!(error("dp_replicate=2 tp=4").contains("needs a shard size"));
-    assert!(error("cp=2 sp=2 dp_shard=2").contains("exclude each other"));
-    assert!(error("tp=0").contains("a size of 0"));
+    assert!(error("cp=2 sp=2 dp_shard=2").contains("cannot be combined"));
+    assert!(error("tp=0").contains("must be at least 1"));
 }
 
 #[test]
-fn version_2_has_truth_values() {
+fn version_2_has_booleans() {
     let reshard =
         |value: &str| Accelerate::parse(&second(&format!("  fsdp_reshard_after_forward: {value}"), ""));
     assert_eq!(reshard("false").unwrap().settings.reshard_after_forward, Some(false));
     assert_eq!(reshard("1").unwrap().settings.reshard_after_forward, Some(true), "as Accelerate reads it");
     for value in ["4", "FULL_SHARD", "SHARD_GRAD_OP"] {
         let errors = reshard(value).unwrap_err();
-        assert!(errors[0].message.contains("has to be true or false"), "{value}: {errors:?}");
+        assert!(errors[0].message.contains("must be true or false"), "{value}: {errors:?}");
     }
     let read = Accelerate::parse(&second("  fsdp_sharding_strategy: SHARD_GRAD_OP", "")).unwrap();
     assert_eq!(read.settings.sharding, Sharding::FullShard);

@@ -1,4 +1,4 @@
-//! torchtitan's TOML: `[parallelism]`, and what `[training]` and `[activation_checkpoint]` say of how a step is split.
+//! Parses torchtitan's TOML: `[parallelism]`, and the keys of `[training]` and `[activation_checkpoint]` that affect partitioning.
 
 use shardc_ir::{Class, DType, Diagnostic, Span};
 use toml::{Table, Value};
@@ -8,12 +8,12 @@ use super::parallelism::Sizes;
 use crate::settings::Sharding;
 use crate::units::Wrap;
 
-/// Whether a text is a configuration of torchtitan.
+/// Whether a text is a torchtitan configuration.
 pub(super) fn is_it(text: &str) -> bool {
     text.lines().any(|line| line.trim() == "[parallelism]")
 }
 
-/// Keys of `[parallelism]` that say nothing of how a step is split.
+/// Keys of `[parallelism]` that do not affect partitioning.
 const WITHOUT_EFFECT: &[&str] = &[
     "enable_compiled_autograd",
     "disable_loss_parallel",
@@ -22,12 +22,12 @@ const WITHOUT_EFFECT: &[&str] = &[
     "module_fqns_per_model_part",
 ];
 
-/// Reads a configuration of torchtitan.
+/// Parses a torchtitan configuration.
 pub(super) fn parse(text: &str) -> Result<Accelerate, Vec<Diagnostic>> {
     let table: Table = text.parse().map_err(|error: toml::de::Error| {
         let span =
             error.span().map_or(Span::NONE, |span| Span::new(span.start, span.end.max(span.start + 1)));
-        vec![Diagnostic::invalid("SH1210", format!("this is no TOML: {}", error.message())).at(span)]
+        vec![Diagnostic::invalid("SH1210", format!("the text is not TOML: {}", error.message())).at(span)]
     })?;
     let mut reader = Reader { text, table, out: Accelerate::default(), errors: Vec::new() };
     reader.read();
@@ -57,7 +57,7 @@ impl Reader<'_> {
                 self.wrong(name, format!("{name} above 1 is not supported"));
             }
         }
-        // Experts are split over the devices that shard parameters and sequences.
+        // Experts are sharded over the devices that shard parameters and sequences.
         let within = match (expert, shard) {
             (1, shard) => shard,
             (expert, Some(shard))
@@ -67,9 +67,8 @@ impl Reader<'_> {
             }
             (_, None) => None,
             (expert, Some(shard)) => {
-                let text = format!(
-                    "expert_parallel_degree {expert} has to divide data_parallel_shard_degree {shard}"
-                );
+                let text =
+                    format!("expert_parallel_degree {expert} must divide data_parallel_shard_degree {shard}");
                 self.wrong("expert_parallel_degree", text);
                 None
             }
@@ -79,7 +78,7 @@ impl Reader<'_> {
             Some("never") => Some(false),
             Some(other) => {
                 let text =
-                    format!("fsdp_reshard_after_forward has to be default, always or never, not {other}");
+                    format!("fsdp_reshard_after_forward must be default, always or never, not {other}");
                 self.wrong("fsdp_reshard_after_forward", text);
                 None
             }
@@ -118,7 +117,7 @@ impl Reader<'_> {
             self.warn(
                 "SH1214",
                 "mode",
-                "activation_checkpoint.mode selective is not supported: nothing is computed again",
+                "activation_checkpoint.mode selective is not supported: nothing is rematerialized",
             );
         }
         let known = |name: &str| {
@@ -137,7 +136,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A degree of `[parallelism]`; `None` is all devices that are left, which is written -1.
+    /// A degree of `[parallelism]`; `None` for -1: all remaining devices.
     fn degree(&mut self, name: &str, default: i64) -> Option<u64> {
         let value = self.table.get("parallelism").and_then(|table| table.get(name));
         let degree = value.map_or(Some(default), Value::as_integer);
@@ -145,7 +144,7 @@ impl Reader<'_> {
             Some(-1) if name == "data_parallel_shard_degree" => None,
             Some(degree) if degree >= 1 => Some(degree.unsigned_abs()),
             _ => {
-                self.wrong(name, format!("{name} has to be a number from 1 on"));
+                self.wrong(name, format!("{name} must be a positive integer"));
                 Some(1)
             }
         }
@@ -155,7 +154,7 @@ impl Reader<'_> {
         self.table.get(table)?.get(name)?.as_str().map(str::to_owned)
     }
 
-    /// The place of a name.
+    /// The position of a name in the text.
     fn place(&self, name: &str) -> Span {
         self.text.find(name).map_or(Span::NONE, |at| Span::new(at, at + name.len()))
     }

@@ -7,7 +7,7 @@ use super::keys::{KEYS, Place};
 use super::values::{truth, word};
 use super::{Reader, sharding};
 
-/// The name that Accelerate has for a key of `fsdp_config`: the Trainer takes keys with and without `fsdp_` (transformers 5.24).
+/// Accelerate's name of a key of `fsdp_config`: the Trainer accepts keys with and without `fsdp_` (transformers 5.24).
 pub(super) fn key(name: &str) -> String {
     let own = name.strip_prefix("fsdp_").unwrap_or(name);
     match own {
@@ -18,7 +18,7 @@ pub(super) fn key(name: &str) -> String {
 }
 
 impl Reader<'_> {
-    /// The keys of a file, by whose it is.
+    /// Reads the keys of a file: Accelerate's, the Trainer's arguments, or the Trainer's `fsdp_config` alone.
     pub(super) fn root(&mut self, document: &MarkedYaml<'_>) {
         let YamlData::Mapping(pairs) = &document.data else { return self.keys(document, Place::Top) };
         let has = |name: &str| pairs.iter().any(|(key, _)| word(key).as_deref() == Some(name));
@@ -37,14 +37,14 @@ impl Reader<'_> {
         {
             self.is_trainer = true;
             self.fsdp = Some(self.span(document));
-            // The Trainer's own default.
+            // The Trainer's default.
             self.wrap = Some("TRANSFORMER_BASED_WRAP");
             return self.keys(document, Place::Fsdp);
         }
         self.keys(document, Place::Top);
     }
 
-    /// Arguments of the Trainer, most of which say nothing of how a step is split.
+    /// Reads arguments of the Trainer, most of which do not affect partitioning.
     fn arguments(&mut self, document: &MarkedYaml<'_>) {
         let YamlData::Mapping(pairs) = &document.data else { return };
         self.wrap = Some("TRANSFORMER_BASED_WRAP");
@@ -73,7 +73,8 @@ impl Reader<'_> {
         self.out.model.compute_dtype = Some(dtype);
     }
 
-    /// `fsdp`: a truth value, words with spaces between, or a list of them. In version 2 a strategy says whether parameters are gathered again.
+    /// Reads `fsdp`: a boolean, words separated by spaces, or a list of words. In version 2 a strategy only determines whether parameters
+    /// are gathered again.
     fn words(&mut self, value: &MarkedYaml<'_>) {
         let words: Vec<String> = match &value.data {
             YamlData::Sequence(items) => items.iter().filter_map(word).collect(),

@@ -48,7 +48,8 @@ impl Axes {
             Sharding::NoShard => Vec::new(),
             Sharding::HybridShard | Sharding::HybridShardZero2 => {
                 if data.len() < 2 {
-                    let message = "a hybrid strategy needs two axes of data parallelism, the first of which counts nodes";
+                    let message =
+                        "a hybrid strategy needs two axes of data parallelism: the first is the node axis";
                     return Err(Diagnostic::invalid("SH1251", message).hint("such as node=2,fsdp=4"));
                 }
                 data[1..].iter().chain(&context).cloned().collect()
@@ -67,7 +68,7 @@ pub(crate) fn misspelt(mesh: &Mesh) -> Vec<Diagnostic> {
     let known = || TENSOR.iter().chain(&CONTEXT).chain(&EXPERT).copied();
     let warning = |name: &str| {
         let meant = nearest(name, known()).filter(|_| !known().any(|known| known == name))?;
-        let message = format!("the axis '{name}' splits the batch");
+        let message = format!("the axis '{name}' shards the batch");
         let warning = Diagnostic::warning(Class::InvalidInput, "SH1253", message);
         Some(warning.hint(format!("did you mean {meant}?")))
     };
@@ -90,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn names_say_what_axes_are_for() {
+    fn axis_names_determine_their_use() {
         let axes = ["node", "fsdp", "ep", "cp", "model"].map(|name| (name.into(), 2));
         let mesh = Mesh { axes: axes.into_iter().collect(), ..Mesh::default() };
         let of = |sharding| Axes::of(&mesh, &Settings { sharding, ..Settings::default() }).unwrap();

@@ -82,7 +82,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A value converted to the narrow type. Weights are converted in their stored form; rows of a stack where they are read.
+    /// A value converted to the narrow type. Weights are converted in their stored form; rows of a stack at their use.
     fn narrowed(&mut self, rw: &mut Rewriter<'_>, region: RegionId, value: ValueId) -> ValueId {
         if let Some(&narrow) = self.made.get(&value).or_else(|| self.narrow.get(&(region, value))) {
             return narrow;

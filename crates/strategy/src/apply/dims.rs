@@ -18,7 +18,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_largest_dimension_that_divides_is_split() {
+    fn largest_divisible_dimension_is_sharded() {
         let any = |_: usize| true;
         assert_eq!(split_dim(&[64, 128], 8, any), Some(1));
         assert_eq!(split_dim(&[64, 64], 8, any), Some(0));

@@ -47,8 +47,8 @@ impl Layers<'_> {
         found.insert(module, body);
     }
 
-    /// Splits a product and what it reads, if it is one of layers. What `inner` operations make is not returned, and is split where it is
-    /// made, once for all that reads it.
+    /// Shards a matmul that is batched by layers, and its operands. Results of `inner` operations, which the body does not return, are
+    /// sharded at their producer, once for all users; other operands only for this operation.
     fn of_op(
         &self,
         module: &Module,
@@ -91,8 +91,8 @@ impl Layers<'_> {
     }
 }
 
-/// The axes that shard this many layers: all axes that shard weights if they divide the layers, else those that shard state, or as
-/// many of them as there are layers for.
+/// The axes that shard this many layers: all axes that shard weights if they divide the layers; else those that shard state; with
+/// fewer layers than devices, the largest sub-axis that divides the layers.
 fn along(mesh: &Mesh, axes: &Axes, layers: i64) -> Option<Vec<AxisRef>> {
     let all: Vec<AxisRef> = axes.shard.iter().chain(&axes.tensor).copied().collect();
     if layers % mesh.axes_size(&all) == 0 {

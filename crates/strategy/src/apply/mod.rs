@@ -91,8 +91,8 @@ pub fn apply_units(
     if let Some((name, id)) = &known
         && module.meshes[*id] != *mesh
     {
-        let message = format!("the module has a mesh already, and it is another one: @{name}");
-        let hint = "a strategy takes a program without annotations, or with some on the same mesh";
+        let message = format!("the module already has a different mesh: @{name}");
+        let hint = "use a program without annotations, or with annotations on the same mesh";
         return Err(vec![Diagnostic::invalid("SH0331", message).hint(hint)]);
     }
     let axes = Axes::of(mesh, settings).map_err(|error| vec![error])?;
@@ -104,8 +104,7 @@ pub fn apply_units(
     let args = module.regions[body].args.clone();
     let mut warnings = misspelt(mesh);
     if settings.activation_checkpointing && compute_again(module, (func, body), roles, units) == 0 {
-        let message =
-            "activation_checkpointing: the step keeps nothing of layers that could be computed again";
+        let message = "activation_checkpointing: no layer activations to rematerialize in this step";
         let hint = "layers are found by the numbers in names of parameters, and outside of loops; of others `jax.checkpoint` and \
                     `shardc grad --checkpoint` say, where the step is differentiated, what is computed again";
         warnings.push(Diagnostic::warning(Class::Unsupported, "SH1252", message).hint(hint));
@@ -136,8 +135,8 @@ pub fn apply_units(
     }
     let within = Within::of(module, (func, body), roles, &args, (&stacked, &axes, mesh));
     if mesh.axes_size(&axes.context) > 1 && within.sequences.is_empty() {
-        let message = "the mesh has an axis that splits sequences, and no argument with examples has one";
-        let hint = "sequences are the dimension behind that of examples: of tokens, or of vectors";
+        let message = "the mesh has an axis for sequences, but no batch argument has a sequence dimension";
+        let hint = "the sequence dimension follows the batch dimension, in arguments of tokens or of vectors";
         return Err(vec![Diagnostic::invalid("SH1251", message).hint(hint)]);
     }
     within.constrain(module, body, (id, &axes), settings.sequence_parallel);
@@ -228,8 +227,8 @@ fn batch_classes(classes: &DimensionClasses, roles: &Roles, args: &[ValueId]) ->
 /// The error if the roles do not match the module's arguments.
 fn args_missing(module: &Module, roles: &Roles) -> Option<Diagnostic> {
     let (has, told) = (module.entry().map_or(0, |f| module.funcs[f].params.len()), roles.arguments.len());
-    let message = || format!("these are the roles of {told} arguments, and the program has {has}");
-    (has != told).then(|| Diagnostic::invalid("SH1250", message()).hint("find the roles of this program"))
+    let message = || format!("the roles are for {told} arguments, and the program has {has}");
+    (has != told).then(|| Diagnostic::invalid("SH1250", message()).hint("infer the roles of this program"))
 }
 
 fn prioritize(sharding: &mut TensorSharding, priority: u32) {

@@ -5,7 +5,7 @@
 //! stack of layers each loop iteration gathers its row, also cast first (`rows`).
 //!
 //! The backward pass reads the gathered value of the forward pass or, if a unit is resharded in between, gathers again. The second
-//! all-gather is behind a barrier with the cotangent of the first result that needs it. The barrier prevents CSE with the first
+//! all-gather is after a barrier with the cotangent of the first result that needs it. The barrier prevents CSE with the first
 //! all-gather, and an earlier start. Casts, reshapes and transposes of the forward pass are then repeated on the value, and so are
 //! those of the backward pass: on the shard if they cast to a narrower type, else after the gather.
 //!
@@ -32,7 +32,7 @@ use super::constrained;
 use super::kept_stacks::KeptStacks;
 use super::rows::{Row, Rows};
 
-/// What is gathered, and how often.
+/// The parameters to gather, and how often.
 pub(super) struct Unshard<'a> {
     pub(super) roles: &'a Roles,
     /// The numbers of the sharded arguments.
@@ -197,7 +197,7 @@ impl Flow {
 /// Whether the result of an operation is only another form of the parameter (a cast, reshape or transpose) and, if so, whether it
 /// is still a shard to be gathered.
 ///
-/// Of the backward pass only casts and barriers count; its other reshapes and transposes need the gathered value.
+/// In the backward pass only casts and barriers count; its reshapes and transposes need the gathered value.
 fn form_behind(module: &Module, op: OpId, form: Form, is_forward: bool) -> Option<bool> {
     let data = &module.ops[op];
     let bits =
@@ -268,7 +268,7 @@ fn rows(module: &Module, body: RegionId, unshard: &Unshard<'_>) -> Rows {
 enum Whole {
     /// The forward pass gathered and kept it.
     Kept,
-    /// It is gathered again, behind a barrier with this value.
+    /// It is gathered again, after a barrier with this value.
     Again(Option<ValueId>),
 }
 
@@ -282,7 +282,7 @@ struct Walk<'a> {
     backwards: FxHashMap<ValueId, ValueId>,
     /// The numbers of arguments.
     numbers: FxHashMap<ValueId, usize>,
-    /// For each parameter, its shard behind the barrier of its unit.
+    /// For each parameter, its shard after the barrier of its unit.
     held: FxHashMap<ValueId, ValueId>,
     /// The cotangent of the last unit that was gathered again.
     last_asked: Option<ValueId>,
@@ -398,7 +398,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The shard of a parameter behind the barrier of its unit.
+    /// The shard of a parameter after the barrier of its unit.
     fn held(&mut self, rw: &mut Rewriter<'_>, value: ValueId, asked: Option<ValueId>) -> ValueId {
         if let Some(&held) = self.held.get(&value) {
             return held;

@@ -106,8 +106,8 @@ fn gradient(
     flow::nearest(module, read, |op| stages.is_backward(op), has_batch)
 }
 
-/// Puts a copy of what values of a stage are computed by before the first reader, and lets readers read it. Returns whether there are
-/// any.
+/// Inserts copies of the producers of a stage's values before the first user, after a barrier with the incoming gradient, and makes
+/// the users read them. Returns whether there are any.
 fn compute_again(
     module: &mut Module,
     body: RegionId,

@@ -3,9 +3,8 @@
 //! The *stage* of an operation is the last unit, in order of use, whose parameters it depends on. Operations that depend on the
 //! last unit and are not part of the loss are the backward pass: gradients come from the loss, which depends on all units.
 //!
-//! Values that a stage reads of others are kept, or the values that these are computed from, if those are smaller and no matmul is
-//! repeated: the input of a normalization rather than its result, the mask rather than a mask for each head. The stage then repeats
-//! these operations, too.
+//! Values that a stage reads from others are kept. If their inputs are smaller and no matmul is repeated, the inputs are kept instead,
+//! and the stage repeats the operations: the input of a normalization instead of its result, one mask instead of one for each head.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{EntityRef, Module, OpId, OpKind, RegionId, ValueId, Work};
@@ -206,7 +205,7 @@ impl Stages {
         own.into_iter().chain(others.iter().copied())
     }
 
-    /// The stage of which a value is rematerialized, if it is, when the backward pass is at stage `now`.
+    /// The stage that rematerializes a value, if any, when the backward pass is at stage `now`.
     pub(super) fn stage_for(&self, module: &Module, value: ValueId, now: u32) -> Option<u32> {
         let before = self.again(module, value).filter(|&stage| stage <= now).max();
         before.or_else(|| self.again(module, value).min()).filter(|&stage| stage < self.last())
@@ -270,7 +269,7 @@ struct Again<'a> {
     module: &'a Module,
     stages: &'a Stages,
     stage: u32,
-    /// Few, and each once.
+    /// The operations to repeat: at most [`TOGETHER`], each once.
     ops: Vec<OpId>,
 }
 

@@ -66,7 +66,7 @@ pub fn adapt(module: &mut Module, lora: &Lora, said: &Said) -> Result<Adapted, V
     let unmatched = lora.targets.unmatched(&names);
     if !unmatched.is_empty() {
         let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-        let message = format!("no linear map of the program is a target {}", unmatched.join(", "));
+        let message = format!("no linear map of the program matches the target {}", unmatched.join(", "));
         // A target may be the last parts of a name.
         let parts = names.iter().flat_map(|name| name.split('.').chain([*name])).collect::<Vec<_>>();
         let meant = unmatched.iter().find_map(|target| nearest(target, parts.iter().copied()));
@@ -75,10 +75,10 @@ pub fn adapt(module: &mut Module, lora: &Lora, said: &Said) -> Result<Adapted, V
         return Err(vec![Diagnostic::invalid("SH1252", message).hint(hint)]);
     }
     if !maps.iter().any(|map| lora.adapts(&map.name, map.is_output)) {
-        let hint = "all-linear leaves out the output of the model, which a target can name; maps are products of what depends on the batch with \
-                    one argument, and `--role x=batch` says what the batch is; a weight that is computed of several arguments, such as scaled \
-                    integers, is none";
-        let message = format!("no linear map would be adapted of {}", names.join(", "));
+        let hint = "all-linear leaves out the output of the model, which a target can name; a linear map is a matmul of a value that depends \
+                    on the batch with an argument; mark the batch with `--role x=batch`; weights computed from several arguments, such as \
+                    scaled integers, are not supported";
+        let message = format!("no target selects a linear map of {}", names.join(", "));
         return Err(vec![Diagnostic::invalid("SH1252", message).hint(hint)]);
     }
     let num_arguments = module.funcs[func].params.len();
@@ -105,10 +105,8 @@ pub fn adapt(module: &mut Module, lora: &Lora, said: &Said) -> Result<Adapted, V
     beside.region(&mut rw, body);
     let warnings = adapters.iter().filter(|adapter| adapter.map.shares_weight).map(|adapter| {
         let name = &adapter.map.name;
-        let message = format!(
-            "the adapters of {name} add to its matrix product only: something else reads its weight, too"
-        );
-        let hint = "such as a look-up in a tied embedding, which computes with the weight alone";
+        let message = format!("the adapters of {name} affect only its matmul: its weight has another user");
+        let hint = "such as the lookup in a tied embedding, which uses the weight without adapters";
         Diagnostic::warning(Class::Unsupported, "SH1254", message).hint(hint)
     });
     let warnings = warnings.collect();
@@ -122,18 +120,21 @@ fn training_step(module: &Module, said: &Said, maps: &[LinearMap]) -> Option<Dia
         |map: &&LinearMap| roles.arguments.get(map.weight).is_some_and(|argument| argument.next.is_some());
     let map = maps.iter().find(updated)?;
     let message = format!("the program is a training step: it updates the weight of {}", map.name);
-    let hint = "give the program that computes the loss, and take its gradients by the adapters alone: `shardc grad --wrt lora`";
+    let hint = "pass the program that computes the loss, and take the gradients of the adapters only: `shardc grad --wrt lora`";
     Some(Diagnostic::invalid("SH1252", message).hint(hint))
 }
 
 fn check(lora: &Lora) -> Result<(), Diagnostic> {
     let ranks = lora.rank_pattern.iter().map(|(_, rank)| *rank).chain([lora.rank]);
     if let Some(rank) = ranks.into_iter().find(|&rank| rank < 1) {
-        return Err(Diagnostic::invalid("SH1252", format!("adapters of rank {rank}")).hint("1 or more"));
+        return Err(Diagnostic::invalid(
+            "SH1252",
+            format!("the rank of adapters must be at least 1, got {rank}"),
+        ));
     }
     if lora.dora {
-        let hint = "models of shardc::nn have them: `Scope::with_lora`";
-        let message = "magnitudes of DoRA (use_dora) are not supported in imported programs";
+        let hint = "models of shardc::nn support them: `Scope::with_lora`";
+        let message = "DoRA magnitudes (use_dora) are not supported in imported programs";
         return Err(Diagnostic::unsupported("SH1252", message).hint(hint));
     }
     if lora.bias != Bias::None {
@@ -141,8 +142,8 @@ fn check(lora: &Lora) -> Result<(), Diagnostic> {
         return Err(Diagnostic::unsupported("SH1252", message).hint("\"bias\": \"none\""));
     }
     if !(0.0..1.0).contains(&lora.dropout) {
-        let message = format!("a dropout of {}", lora.dropout);
-        return Err(Diagnostic::invalid("SH1252", message).hint("from 0 to below 1"));
+        let message = format!("the dropout probability must be at least 0 and below 1, got {}", lora.dropout);
+        return Err(Diagnostic::invalid("SH1252", message));
     }
     Ok(())
 }
@@ -163,7 +164,7 @@ fn count(module: &Module, args: &[ValueId], roles: &Roles, lora: &Lora, adapters
     Parameters { trained: added + saved, all: weights + added }
 }
 
-/// The permutation from a product batched by experts to the product with one weight for all of them: `[experts, outputs, x..]` to
+/// The permutation from a matmul batched by experts to the matmul with one weight for all of them: `[experts, outputs, x..]` to
 /// `[experts, outputs, x..]` if the weight is the left operand, `[experts, x.., outputs]` to `[x.., experts, outputs]` if it is the right
 /// one. `num_x` is the number of free dimensions of `x`; outputs precede the experts unless `experts_first`.
 fn expert_order(experts_first: bool, num_x: usize, is_left: bool) -> DimList {
@@ -198,7 +199,7 @@ impl Adding<'_> {
     }
 }
 
-/// Computes the adapters' terms beside matmuls.
+/// Computes the adapters' terms for matmuls.
 struct Beside<'a> {
     lora: &'a Lora,
     adapters: &'a [Adapter],
@@ -246,7 +247,7 @@ impl Beside<'_> {
         };
         let a = self.rows(rw, adapter.a, rows, read)?;
         let b = self.rows(rw, adapter.b, rows, given)?;
-        // With experts, the inputs of A follow the dimension of experts, which is free in the first product.
+        // With experts, the inputs of A follow the expert dimension, which is free in the first matmul.
         let experts = u32::from(adapter.map.experts.is_some());
         let (along, into) = (batch.len() as u32, contracted.len() as u32);
         let low = DotSpec {
@@ -269,7 +270,7 @@ impl Beside<'_> {
         let low = rw.binary(BinaryOp::Multiply, low, scale);
         let last = shape.len() as u32 - 1;
         let is_left = adapter.map.side == Side::Left;
-        // Batching dimensions of the first product's result and of B.
+        // Batching dimensions of the first matmul's result and of B.
         let (low_batch, b_batch): (DimList, DimList) = match experts {
             Some(_) => ([last - 1].into_iter().collect(), [0].into_iter().collect()),
             None => ((0..along).collect(), (0..along).collect()),
@@ -284,7 +285,7 @@ impl Beside<'_> {
             rhs_batch,
             lhs_contract,
             rhs_contract,
-            // Both operands are of the type of the result.
+            // Both operands have the type of the result.
             algorithm: None,
             ..*spec
         };
@@ -292,7 +293,7 @@ impl Beside<'_> {
         let up = match adapter.map.experts {
             None => rw.alike_to(up, &operands, result),
             Some(experts) => {
-                // The experts come first in this product, but not always in the program's.
+                // Experts are the leading dimension of this matmul, but not always of the program's.
                 let order = expert_order(experts < adapter.map.free[0], last as usize - 1, is_left);
                 let wanted = rw.module.shape(result).to_vec();
                 let mut made = wanted.clone();

@@ -1,11 +1,11 @@
-//! Dropout by a hash of the place: the same on every mesh, and nothing is sent for it.
+//! Dropout by a hash of the element's position: equal on every mesh, without communication.
 
 use shardc_ir::floats::power_of_two;
 use shardc_ir::{
     BinaryOp, CompareDirection, CompareType, DType, OpKind, SizeList, SliceSpec, TensorBuild, ValueId,
 };
 
-/// What is dropped: each element with a probability, by a key of two words that the program is given.
+/// Dropout with a probability, and the key: an argument of two words.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Dropout {
     pub(super) probability: f64,
@@ -13,8 +13,8 @@ pub(super) struct Dropout {
 }
 
 impl Dropout {
-    /// `x` with elements set to zero, and the rest scaled so that the mean stays. Each stream, and each row of what it is a stack
-    /// of, has a mask of its own.
+    /// `x` with dropped elements set to zero, and the others scaled to preserve the mean. Each stream, and each row of a stack, has its
+    /// own mask.
     pub(super) fn apply<B: TensorBuild>(
         &self,
         build: &mut B,
@@ -53,12 +53,12 @@ impl Dropout {
     }
 }
 
-/// The same word everywhere.
+/// A splat of one word.
 fn words<B: TensorBuild>(build: &mut B, word: u32, shape: &[i64]) -> ValueId {
     build.splat(&word.to_le_bytes(), shape, DType::UI32)
 }
 
-/// The place of each element in row-major order.
+/// The row-major position of each element.
 fn places<B: TensorBuild>(build: &mut B, shape: &[i64]) -> ValueId {
     let mut place = words(build, 0, shape);
     let mut stride: u32 = 1;
@@ -72,7 +72,7 @@ fn places<B: TensorBuild>(build: &mut B, shape: &[i64]) -> ValueId {
     place
 }
 
-/// Each bit of the result depends on all bits of both: MurmurHash3's finalizer of their exclusive or.
+/// MurmurHash3's finalizer of the exclusive or: each bit of the result depends on all bits of both inputs.
 fn hashed<B: TensorBuild>(build: &mut B, a: ValueId, b: ValueId) -> ValueId {
     let mut bits = build.binary(BinaryOp::Xor, a, b);
     let shape = build.module().shape(bits).to_vec();

@@ -1,34 +1,34 @@
-//! What operations read weights as: converted, transposed, reshaped, a row of a stack.
+//! The forms in which operations read weights: converted, transposed, reshaped, sliced, or as a row of a stack.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{DimList, Module, OpKind, RegionId, SizeList, SliceSpec, TensorType, ValueId};
 
-/// What a step towards the form of a weight does; each has an inverse.
+/// The kind of a step from a weight to one of its forms; each has an inverse.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reform {
-    /// Another element type.
+    /// Conversion to another element type.
     Convert,
-    /// Another order of dimensions.
+    /// A transpose.
     Transpose(DimList),
-    /// Another shape.
+    /// A reshape.
     Reshape,
-    /// A box with static bounds and stride one.
+    /// A slice with static bounds and stride one.
     Slice(Box<SliceSpec>),
-    /// Of these dimensions one row, at an index that the program computes.
+    /// One row along these dimensions, at a dynamic index.
     Row(DimList),
 }
 
-/// A step towards the form of a weight.
+/// A step from a weight to one of its forms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// What is done.
+    /// The kind of the step.
     pub reform: Reform,
-    /// To what.
+    /// The type before the step.
     pub from: TensorType,
 }
 
 impl Step {
-    /// What tells a part of a weight from others: `[2]` for a row, `[0:32]` for several along a dimension.
+    /// The suffix that identifies a slice of a weight: `[2]` for a row, `[0:32]` for several along a dimension.
     pub(super) fn part(&self) -> Option<String> {
         let Reform::Slice(spec) = &self.reform else { return None };
         let bounds = spec.start.iter().zip(&spec.limit);
@@ -47,9 +47,9 @@ impl Step {
 pub(crate) struct Form {
     /// The argument that is the weight.
     pub(crate) argument: usize,
-    /// What is done to it, in order.
+    /// The steps from the argument, in order.
     pub(crate) steps: Vec<Step>,
-    /// The rows that are taken, in order: of how many, and which.
+    /// The rows that are read, in order: the number of rows, and the index.
     pub(crate) rows: Vec<(i64, ValueId)>,
 }
 
@@ -101,7 +101,7 @@ pub(crate) fn forms(
     forms
 }
 
-/// Whether what a loop carries in a place is the same in each trip.
+/// Whether a loop returns its carried value `i` unchanged.
 fn stays(module: &Module, regions: &[RegionId], i: usize) -> bool {
     regions.last().is_some_and(|&body| {
         let returned = module.terminator(body).and_then(|end| module.ops[end].operands.get(i));
@@ -109,7 +109,7 @@ fn stays(module: &Module, regions: &[RegionId], i: usize) -> bool {
     })
 }
 
-/// What an operation does to the first operand, if that can be undone.
+/// The step that an operation applies to its first operand; `None` if it has no inverse.
 fn reform(kind: &OpKind, shape: &[i64]) -> Option<Reform> {
     match kind {
         OpKind::Convert => Some(Reform::Convert),
@@ -123,7 +123,7 @@ fn reform(kind: &OpKind, shape: &[i64]) -> Option<Reform> {
     }
 }
 
-/// The dimensions of which one row is taken, if the others are whole.
+/// The dimensions along which one row is sliced; `None` if another dimension is sliced partially.
 fn rows(shape: &[i64], sizes: &SizeList) -> Option<DimList> {
     let cut = shape.iter().zip(sizes).enumerate().filter(|(_, (n, size))| n != size);
     cut.map(|(d, (_, &size))| (size == 1).then_some(d as u32)).collect()

@@ -113,7 +113,7 @@ pub(super) fn linear_maps(
         let base = names::module(&module.funcs[func].shown_argument(&module.locs, map.weight));
         let part = map.steps.iter().filter_map(Step::part).collect::<Vec<_>>().concat();
         let name = format!("{base}{part}");
-        // A weight that is read both ways is two maps.
+        // A weight that is read with two sets of contracting dimensions is two maps.
         let times = taken.entry(name.clone()).or_default();
         *times += 1;
         map.name = if *times == 1 { name } else { format!("{name}.{times}") };

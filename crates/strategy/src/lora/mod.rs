@@ -141,7 +141,7 @@ impl Lora {
         self.rank_pattern.get(name).copied().unwrap_or(self.rank)
     }
 
-    /// Returns what `B A x` is multiplied by at a map.
+    /// Returns the scale of `B A x` at a map.
     #[must_use]
     pub fn scale_of(&self, name: &str) -> f64 {
         let alpha = self.alpha_pattern.get(name).copied().unwrap_or(self.alpha);
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn modules_that_are_trained_whole_have_no_adapters() {
+    fn fully_trained_modules_have_no_adapters() {
         let lora = Lora { modules_to_save: vec!["lm_head".to_owned()], ..Lora::default() };
         assert!(lora.saves("lm_head") && lora.saves("model.lm_head") && lora.saves("lm_head.linear"));
         assert!(!lora.saves("my_lm_head") && lora.adapts("up", false) && !lora.adapts("lm_head", false));

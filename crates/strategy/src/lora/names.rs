@@ -1,9 +1,9 @@
 //! Names of linear maps.
 
-/// What a weight is called behind the name of its layer.
+/// Names of weights, after the name of their layer.
 const WEIGHTS: [&str; 3] = ["kernel", "weight", "w"];
 
-/// The name of the layer that a weight is of: `params['layers'][0]['wq']['kernel']` is that of `params.layers.0.wq`.
+/// The name of a weight's layer: `params['layers'][0]['wq']['kernel']` belongs to `params.layers.0.wq`.
 pub(super) fn module(weight: &str) -> String {
     let is_between = |c: char| matches!(c, '[' | ']' | '\'' | '"' | '.' | '/');
     let mut parts: Vec<&str> = weight.split(is_between).filter(|part| !part.is_empty()).collect();
@@ -15,7 +15,7 @@ pub(super) fn module(weight: &str) -> String {
     parts.join(".")
 }
 
-/// Whether names differ in numbers alone, and say more than which argument they are of.
+/// Whether names differ only in numbers, and are not just argument numbers.
 pub(super) fn is_numbered_alike(a: &str, b: &str) -> bool {
     let letters = |name: &str| -> String { name.chars().filter(|c| !c.is_ascii_digit()).collect() };
     let (a, b) = (letters(a), letters(b));
@@ -36,7 +36,7 @@ mod tests {
     }
 
     #[test]
-    fn layers_that_are_alike() {
+    fn similar_layer_names() {
         assert!(is_numbered_alike("layers.0.wq", "layers.11.wq"));
         assert!(!is_numbered_alike("layers.0.wq", "layers.0.wk"));
         assert!(!is_numbered_alike("arg0", "arg1"), "no names at all");

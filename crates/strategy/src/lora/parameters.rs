@@ -1,13 +1,13 @@
-//! How much of a model is trained.
+//! Counts the trained parameters of a model.
 
 use std::fmt;
 
-/// How many numbers a model is made of.
+/// The number of parameters of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameters {
-    /// Those that are trained.
+    /// Trained parameters.
     pub trained: u64,
-    /// All; of weights in four bits the numbers that they stand for.
+    /// All parameters; for 4-bit weights the number of dequantized elements.
     pub all: u64,
 }
 

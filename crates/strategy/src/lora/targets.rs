@@ -1,4 +1,4 @@
-//! Which linear maps get adapters.
+//! Selects the linear maps that get adapters.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,28 +8,28 @@ use fancy_regex::Regex;
 /// Which linear maps get adapters: PEFT's `target_modules`.
 #[derive(Clone, Debug, Default)]
 pub enum Targets {
-    /// Every linear map but the output: `all-linear`.
+    /// Every linear map except the output: `all-linear`.
     #[default]
     AllLinear,
-    /// Those of these names, or whose last parts they are: `q_proj,v_proj`.
+    /// Maps with these names, or with names that end in these parts: `q_proj,v_proj`.
     Names(Vec<String>),
-    /// Those whose whole name a regular expression matches.
+    /// Maps whose whole name matches a regular expression.
     Pattern(Regex),
 }
 
-/// Why a text names no targets.
+/// The error for a text that is not a target specification.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TargetsError {
-    /// There is nothing in it.
-    #[error("no targets are named")]
+    /// The text is empty.
+    #[error("the list of targets is empty")]
     Empty,
-    /// It is no regular expression.
-    #[error("'{0}' is no regular expression: {1}")]
+    /// The text is not a regular expression.
+    #[error("'{0}' is not a regular expression: {1}")]
     Pattern(String, String),
 }
 
 impl Targets {
-    /// Whether a map of this name, with dots between its parts, gets adapters.
+    /// Whether the map of this name, with dots between its parts, gets adapters.
     #[must_use]
     pub fn has(&self, name: &str, is_output: bool) -> bool {
         match self {
@@ -39,7 +39,7 @@ impl Targets {
         }
     }
 
-    /// The maps whose whole name a regular expression matches.
+    /// The maps whose whole name matches a regular expression.
     ///
     /// # Errors
     /// The text is not a regular expression.
@@ -49,7 +49,7 @@ impl Targets {
         whole.map(Targets::Pattern).map_err(|e| TargetsError::Pattern(text.to_owned(), e.to_string()))
     }
 
-    /// What of it finds no map among these names.
+    /// The targets that match none of these names.
     #[must_use]
     pub fn unmatched(&self, names: &[&str]) -> Vec<String> {
         let is_unmatched = |target: &&String| !names.iter().any(|name| ends_with(name, target));
@@ -61,7 +61,7 @@ impl Targets {
     }
 }
 
-/// Whether a name, or that of which it is a part (`h.down[0:32]`), is another one, or its last parts.
+/// Whether a name, with or without its slice (`h.down[0:32]`), equals `target` or ends in its parts.
 fn ends_with(name: &str, target: &str) -> bool {
     let whole = name.split_once('[').map_or(name, |(whole, _)| whole);
     [name, whole].iter().any(|name| is_behind(name, target))
@@ -71,7 +71,7 @@ fn is_behind(name: &str, target: &str) -> bool {
     name.strip_suffix(target).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
 }
 
-/// Reads `all-linear`; names with commas between; anything else is a regular expression.
+/// Parses `all-linear`, or names separated by commas; any other text is a regular expression.
 impl FromStr for Targets {
     type Err = TargetsError;
 

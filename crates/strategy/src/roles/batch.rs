@@ -1,4 +1,4 @@
-//! The dimensions that count examples.
+//! Finds batch dimensions.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{OpId, OpKind, ValueId};
@@ -8,7 +8,7 @@ use super::Role;
 use super::dependence::{Arguments, Dependence, Through};
 use super::facts::Facts;
 
-/// For each argument the dimension that counts examples, if any, where state has its roles and the rest has none.
+/// The batch dimension of each argument, if any. State already has its roles; other arguments have none.
 pub(super) fn batch_dims(facts: &Facts<'_>, roles: &[Option<Role>]) -> Vec<Option<usize>> {
     let Some(classes) = DimensionClasses::of_func(facts.module, facts.func) else {
         return vec![None; roles.len()];
@@ -19,7 +19,7 @@ pub(super) fn batch_dims(facts: &Facts<'_>, roles: &[Option<Role>]) -> Vec<Optio
     let dims_of = |i: usize| classes.of(facts.args[i]);
     let mut dims: Vec<Option<usize>> =
         (0..roles.len()).map(|i| dims_of(i).iter().position(|class| examples.contains(class))).collect();
-    // Targets that meet nothing but a loss, which is computed otherwise, are shaped as the rest of the batch.
+    // Targets that only a loss reads may share no class with the batch: they take the dimension of a batch argument of their shape.
     let shape = |i: usize| facts.module.shape(facts.args[i]);
     for i in 0..roles.len() {
         let is_trained = |dim: usize| dims_of(i).get(dim).is_some_and(|class| known.trained.contains(class));
@@ -33,15 +33,15 @@ pub(super) fn batch_dims(facts: &Facts<'_>, roles: &[Option<Role>]) -> Vec<Optio
     dims
 }
 
-/// What is known of dimensions by the roles of state.
+/// Facts about dimensions that follow from the roles of state.
 struct Known<'a, 'm> {
     facts: &'a Facts<'m>,
     classes: &'a DimensionClasses,
-    /// Arguments that are trained, and those that are no state: of these, the ones that have a dimension which nothing trained has.
+    /// Trained parameters; arguments that are not state (`given`); and those of the latter with a candidate dimension (`data`).
     parameters: Arguments,
     given: Vec<usize>,
     data: Arguments,
-    /// The classes of dimensions of what is trained, and those of what is given alone.
+    /// The classes of dimensions of trained state, and the classes that only `given` arguments have (`candidates`).
     trained: FxHashSet<u32>,
     candidates: FxHashSet<u32>,
 }
@@ -66,10 +66,10 @@ impl<'a, 'm> Known<'a, 'm> {
         Known { facts, classes, parameters, data: set(&data), given, trained, candidates }
     }
 
-    /// The class that most of what the model computes from data has a dimension of, those in front counting twice.
+    /// The class that most values computed from parameters and data have; leading dimensions count twice.
     ///
-    /// Of a program that trains nothing, products and what is computed of them tell first: before that, weights may be computed of scales and
-    /// others. What products sum over counts half there, as features do that one layer gives and the next one takes.
+    /// In a program that does not train, only matmuls and values computed from them count first, because weights may be computed from
+    /// scales before. Contracting classes count half there: features between layers are contracted by the next layer.
     fn most_computed(&self) -> Option<u32> {
         let module = self.facts.module;
         let ops = module.walk(self.facts.body);
@@ -108,7 +108,7 @@ impl<'a, 'm> Known<'a, 'm> {
         })
     }
 
-    /// The classes that products sum over.
+    /// The classes that matmuls contract.
     fn contracted(&self, ops: &[OpId]) -> FxHashSet<u32> {
         let mut out = FxHashSet::default();
         for &op in ops {
@@ -122,7 +122,7 @@ impl<'a, 'm> Known<'a, 'm> {
         out
     }
 
-    /// Whether data has so many of one of the classes.
+    /// Whether a data argument has a dimension of one of these classes with size `count`.
     fn is_count_of(&self, classes: &FxHashSet<u32>, count: i64) -> bool {
         self.given.iter().map(|&i| self.facts.args[i]).any(|arg| {
             let sizes = self.facts.module.shape(arg);
@@ -134,14 +134,15 @@ impl<'a, 'm> Known<'a, 'm> {
         })
     }
 
-    /// Adds the classes of data that has none of `examples`, and that meets parameters by itself, as the second half of pairs does: each
-    /// is in front of a product of such data with a parameter, or of what it looks up in one, where there are as many as other examples:
-    /// positions are looked up, too. What is frozen is multiplied with data.
+    /// Adds the batch classes of data without a class in `examples` that is combined with parameters separately, such as the second half
+    /// of pairs. The class is the leading dimension of a matmul of such data with a parameter. It may also be that of a lookup in a
+    /// parameter, if its size is that of a known batch dimension, because positions are looked up, too. Frozen parameters do not qualify:
+    /// they are combined with data.
     fn add_those_of_other_data(&self, examples: &mut FxHashSet<u32>) {
         let module = self.facts.module;
         for op in module.walk(self.facts.body) {
             let meeting = &module.ops[op];
-            // Which operands may be data, and which the parameter that it meets.
+            // Pairs of operands: the data, and the parameter that it is combined with.
             let sides: &[(usize, usize)] = match &meeting.kind {
                 kind if is_product(kind) => &[(0, 1), (1, 0)],
                 OpKind::Gather(_) => &[(1, 0)],

@@ -1,4 +1,4 @@
-//! Finding the roles of arguments.
+//! Infers the roles of arguments.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{Diagnostic, Module};
@@ -8,10 +8,10 @@ use super::facts::{Facts, Trains};
 use super::state::state_roles;
 use super::{Argument, Role, Roles, Said};
 
-/// What the arguments of the entry function are, in which nothing is called.
+/// The roles of the arguments of an entry function without calls.
 ///
 /// # Errors
-/// There is no entry function, or no result is a loss (SH1250) and nobody says what parameters are.
+/// There is no entry function, or no result is a loss (SH1250) and the user names no parameters.
 pub(super) fn classify(module: &Module, said: &Said, trains: Trains) -> Result<Roles, Diagnostic> {
     let facts = Facts::of(module, said, trains)?;
     let mut roles: Vec<Option<Role>> = vec![None; facts.args.len()];
@@ -47,10 +47,10 @@ pub(super) fn classify(module: &Module, said: &Said, trains: Trains) -> Result<R
     Ok(Roles { arguments: arguments.collect(), loss: facts.loss })
 }
 
-/// Makes frozen parameters of the parameters that the step returns unchanged, as the teacher of a distillation is.
+/// Changes parameters that the step returns unchanged to frozen ones, such as the teacher of a distillation.
 ///
-/// Where no parameter changes, the step only accumulates gradients of them. One that has optimizer state or an accumulator of
-/// its own is trained by another step.
+/// If no parameter changes, the step only accumulates gradients, and all stay trained. So does a parameter with optimizer state or an
+/// accumulator: another step trains it.
 fn freeze_unchanged(facts: &Facts<'_>, roles: &mut [Role], said: &Said) {
     let is_unchanged = |i: usize| facts.next_value(i) == Some(facts.args[i]);
     let is_parameter = |roles: &[Role], i: usize| roles[i] == Role::Parameter;
@@ -66,7 +66,7 @@ fn freeze_unchanged(facts: &Facts<'_>, roles: &mut [Role], said: &Said) {
     }
 }
 
-/// The role of what is no state.
+/// The role of an argument that is not state.
 fn given_role(facts: &Facts<'_>, i: usize, has_batch_dim: bool) -> Role {
     let is_small_integer = facts.dtype(i).is_some_and(|d| d.is_integer() && d.bits() <= 8);
     match facts.rank(i) {
@@ -79,8 +79,8 @@ fn given_role(facts: &Facts<'_>, i: usize, has_batch_dim: bool) -> Role {
     }
 }
 
-/// For optimizer state and accumulators the parameter that they belong to: the one whose next value is computed from them, or,
-/// where none is or several are, one of their shape in their order.
+/// The parameter of each optimizer state and accumulator: the only one whose next value depends on it; or else one of its shape,
+/// assigned in order.
 fn parameters_of(facts: &Facts<'_>, roles: &[Role]) -> Vec<Option<usize>> {
     let parameters: Vec<usize> = (0..roles.len()).filter(|&i| roles[i] == Role::Parameter).collect();
     let shape = |i: usize| facts.module.shape(facts.args[i]);

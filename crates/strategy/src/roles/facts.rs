@@ -103,9 +103,9 @@ impl<'m> Facts<'m> {
         facts.loss = said.loss.filter(|&i| i < returned.len()).or_else(|| loss(&facts, &moved));
         let says_parameters = said.roles.iter().any(|(_, role)| role.is_weight());
         if facts.loss.is_none() && !says_parameters && trains == Trains::Yes {
-            let message = "no result of the program is one number that depends on its arguments";
+            let message = "no result of the program is a floating-point scalar that depends on its arguments";
             let hint =
-                "a training step returns its loss; name the result that is it, or what its parameters are";
+                "a training step returns its loss; name the result that is the loss, or the parameters";
             return Err(Diagnostic::invalid("SH1250", message).hint(hint));
         }
         for &value in facts.loss.map_or(returned, |loss| &returned[loss..=loss]) {

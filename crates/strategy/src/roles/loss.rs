@@ -108,7 +108,7 @@ impl<'m> Forward<'m> {
         self.beyond.of(value)
     }
 
-    /// The arguments that some array moves with as it does with argument `i`, before losses add up.
+    /// The arguments on which some array of the forward pass depends together with argument `i`, before losses are summed.
     pub(super) fn joined(&self, i: usize) -> Arguments {
         let with = self.arrays.iter().filter(|arguments| arguments.contains(i));
         with.fold(Arguments::default(), |sum, arguments| sum.union(arguments))

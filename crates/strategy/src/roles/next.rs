@@ -1,9 +1,8 @@
-//! Which result is the next value of an argument.
+//! Finds the result that is the next value of each argument.
 //!
-//! A step says so of what it donates. Of other arguments it is found: a next value is computed element by element from the value
-//! before it, and from others of its shape. What it is a sum with, as a parameter is of its update, comes first, then what it is a sum
-//! of multiples with, as momentum is of gradients that are masked; where that leaves several, those that have one candidate take it
-//! from the others, as moments do.
+//! Donations state it. Otherwise it is inferred: a next value is computed element-wise from the old value and from others of its
+//! shape. Sums are tried first (a parameter and its update), then sums of multiples (momentum and masked gradients), then any
+//! element-wise arithmetic. In each round, a result with one candidate takes it, which leaves fewer candidates for the others.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{AttrDict, BinaryOp, Dense, FuncId, Module, OpKind, ValueId};
@@ -12,17 +11,17 @@ use shardc_passes::rules::is_identity_call;
 use super::dependence::is_number;
 use crate::flow::handed;
 
-/// By what arithmetic a value is computed from others element by element.
+/// The element-wise arithmetic by which a value is computed from others.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum By {
-    /// Sums, in which they stand as they are.
+    /// Sums of the values themselves.
     Sums,
-    /// Sums of multiples, each by one number for all elements.
+    /// Sums of multiples, each with one factor for all elements.
     Multiples,
     Anything,
 }
 
-/// For each argument the result that is its next value, if any.
+/// The result that is the next value of each argument, if any.
 pub(super) fn next_values(
     module: &Module,
     func: FuncId,
@@ -33,20 +32,20 @@ pub(super) fn next_values(
     let mut next: Vec<Option<usize>> = (0..args.len())
         .map(|i| attrs.get(i).and_then(AttrDict::donated_to).filter(|&result| result < returned.len()))
         .collect();
-    // A step that names the results of what it donates has no other state, unless it leaves some to the back end.
+    // If donations name their results, there is no other state, except donations that leave the choice to the back end.
     let is_open = |i: usize| next[i].is_none() && attrs.get(i).is_some_and(|a| a.donation().is_some());
     let has_named = next.iter().any(Option::is_some);
     let open: Vec<usize> =
         (0..args.len()).filter(|&i| next[i].is_none() && (!has_named || is_open(i))).collect();
     let ty = |v: ValueId| module.values[v].ty;
     let is_number = |r: usize| is_number(module, returned[r]);
-    // PyTorch/XLA returns what is alive, the batch as it came too.
+    // PyTorch/XLA returns all live tensors, including the unchanged batch.
     let mut free: Vec<usize> =
         (0..returned.len()).filter(|&r| !args.contains(&returned[r]) && !next.contains(&Some(r))).collect();
     let mut left: FxHashSet<usize> = open.into_iter().collect();
     for by in [By::Sums, By::Multiples, By::Anything] {
         if by != By::Sums {
-            // One number of floats is a loss, or a metric, unless a parameter that is one number is computed from it.
+            // A float scalar is a loss or a metric, unless the next value of a scalar parameter is computed from it.
             let states: Vec<usize> = next.iter().flatten().copied().filter(|&r| is_number(r)).collect();
             let made_from: Vec<FxHashSet<ValueId>> =
                 states.iter().map(|&r| reached(module, returned[r], By::Anything)).collect();
@@ -62,9 +61,9 @@ pub(super) fn next_values(
             })
             .collect();
         let mut is_taken = vec![false; free.len()];
-        // Each round settles one at least.
+        // Each iteration assigns at least one result.
         loop {
-            // What never had another candidate comes first: a loss is the sum of several weights of losses.
+            // Results with the fewest candidates originally come first: a loss depends on several loss weights.
             let last_candidate = |r: usize| {
                 let mut candidates = reached[r].iter().filter(|i| left.contains(i));
                 let first = *candidates.next()?;
@@ -80,7 +79,7 @@ pub(super) fn next_values(
         let mut taken = is_taken.into_iter();
         free.retain(|_| !taken.next().unwrap_or(false));
     }
-    // A parameter in fewer bits is made anew of its copy in f32.
+    // A low-precision parameter is cast from its f32 copy.
     for r in free {
         let is_made_of_state = !reached(module, returned[r], By::Anything).is_disjoint(&states(args, &next));
         let same = |&i: &usize| left.contains(&i) && ty(args[i]) == ty(returned[r]);
@@ -97,8 +96,8 @@ fn states(args: &[ValueId], next: &[Option<usize>]) -> FxHashSet<ValueId> {
     args.iter().zip(next).filter(|(_, next)| next.is_some()).map(|(&arg, _)| arg).collect()
 }
 
-/// Of a function that returns gradients and no next state, the result that is the gradient by each argument of floats: results in the
-/// order of arguments of their type.
+/// For a function that returns gradients and no next state: the result that is the gradient of each floating-point argument. Results
+/// are matched to arguments of their type, in order.
 pub(super) fn gradients(module: &Module, args: &[ValueId], returned: &[ValueId]) -> Vec<Option<usize>> {
     let ty = |v: ValueId| module.values[v].ty;
     let is_float =
@@ -114,7 +113,7 @@ pub(super) fn gradients(module: &Module, args: &[ValueId], returned: &[ValueId])
     out
 }
 
-/// The values that a value is computed from element by element by some arithmetic.
+/// The values from which a value is computed element-wise by this arithmetic.
 fn reached(module: &Module, value: ValueId, by: By) -> FxHashSet<ValueId> {
     let shape = module.shape(value);
     let (mut seen, mut todo) = (FxHashSet::from_iter([value]), vec![value]);
@@ -123,8 +122,8 @@ fn reached(module: &Module, value: ValueId, by: By) -> FxHashSet<ValueId> {
         let data = &module.ops[op];
         let result = data.results.iter().position(|&result| result == value);
         match data.kind {
-            // What a loop carries is what it begins with, changed by its trips. It ends here: the loop of a backward part begins with
-            // what its forward part ends with.
+            // The result of a loop is its initial value, updated. The search ends there: the loop of a backward pass starts with results
+            // of the forward pass.
             OpKind::While => {
                 seen.extend(result.and_then(|i| data.operands.get(i)));
                 continue;
@@ -150,7 +149,7 @@ fn reached(module: &Module, value: ValueId, by: By) -> FxHashSet<ValueId> {
         if !goes_on {
             continue;
         }
-        // A barrier hands each value on by itself.
+        // A barrier forwards each operand separately.
         let only = result.filter(|_| matches!(data.kind, OpKind::OptimizationBarrier));
         let operands = data.operands.iter().enumerate().filter(|(i, _)| only.is_none_or(|only| *i == only));
         todo.extend(operands.map(|(_, &v)| v).filter(|&v| module.shape(v) == shape && seen.insert(v)));
@@ -158,7 +157,7 @@ fn reached(module: &Module, value: ValueId, by: By) -> FxHashSet<ValueId> {
     seen
 }
 
-/// Whether all elements of a value are one number.
+/// Whether all elements of a value are equal.
 fn is_one_number(module: &Module, value: ValueId) -> bool {
     let Some(op) = module.def_op(value) else { return module.rank(value) == 0 };
     let data = &module.ops[op];

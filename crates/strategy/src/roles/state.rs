@@ -1,4 +1,4 @@
-//! The roles of state.
+//! Infers the roles of state.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{BinaryOp, Linear, OpKind, ValueDef, ValueId};
@@ -9,7 +9,7 @@ use super::facts::Facts;
 use super::loss::Forward;
 use crate::flow::{computed_by, handed, reads};
 
-/// Gives state its roles, and to what there are gradients by.
+/// Assigns roles to state, and to arguments with gradients.
 pub(super) fn state_roles(facts: &Facts<'_>, roles: &mut [Option<Role>]) {
     let losses = facts.loss.map_or(facts.returned, |loss| &facts.returned[loss..=loss]);
     let mut states = States { facts, forwards: vec![Forward::of(facts, losses)] };
@@ -37,7 +37,7 @@ pub(super) fn state_roles(facts: &Facts<'_>, roles: &mut [Option<Role>]) {
     }
 }
 
-/// How much state a number trains: its next value needs what the number is computed from that moves with it.
+/// The number of state arguments that a scalar trains: their next values depend on forward values that depend on them.
 pub(super) fn trained_by(facts: &Facts<'_>, number: ValueId) -> usize {
     let states = States { facts, forwards: vec![Forward::of(facts, &[number])] };
     let forward = &states.forwards[0];
@@ -48,12 +48,12 @@ pub(super) fn trained_by(facts: &Facts<'_>, number: ValueId) -> usize {
 
 struct States<'f, 'm> {
     facts: &'f Facts<'m>,
-    /// The forward part of the loss, and those of losses that train what it does not.
+    /// The forward pass of the loss, and those of other losses that train other state.
     forwards: Vec<Forward<'m>>,
 }
 
 impl States<'_, '_> {
-    /// Finds what is trained by other losses than the first, as the networks of an actor and of a critic are.
+    /// Finds state that other losses train, such as the networks of an actor and of a critic.
     fn other_losses(&mut self, roles: &mut [Option<Role>]) {
         let facts = self.facts;
         let is_other = |&r: &usize| {
@@ -65,7 +65,7 @@ impl States<'_, '_> {
             .map(|r| facts.returned[r])
             .map(|value| (facts.floats.of(value).iter().filter(|&i| self.is_float_state(i)).count(), value))
             .collect();
-        // The norm of an update moves with moments too.
+        // Scalars with less state come first: the norm of an update also depends on moments.
         numbers.sort_by_key(|&(count, _)| count);
         let next = (0..facts.args.len()).filter_map(|i| Some((facts.next_value(i)?, Arguments::one(i))));
         let behind_next =
@@ -75,20 +75,20 @@ impl States<'_, '_> {
         };
         let mut untold = untold_by(self, roles);
         for (_, value) in numbers {
-            // What is computed from a next value, as that norm is, does not train that state.
+            // A scalar that is computed from a next value, such as that norm, does not train that state.
             let (moves_with, behind) = (facts.floats.of(value), behind_next.of(value));
             if !untold.iter().any(|&i| moves_with.contains(i) && !behind.contains(i)) {
                 continue;
             }
             let forward = Forward::of(facts, &[value]);
-            // A product of momentum and gradient moves with momentum, whose next value needs the gradient; and the norm of an
-            // update with the scales of moments in eight bits, which are computed from these.
+            // Optimizer state needs stronger evidence: a product of momentum and gradient depends on momentum, whose next value
+            // needs the gradient, and the norm of an update depends on the scales of 8-bit moments.
             let is_trained = |&i: &usize| {
                 let is_own = || self.needs_forward(i, &forward) && self.is_updated(i);
                 self.is_trained(i, &forward) && (!self.is_of_optimizer(i, roles) || is_own())
             };
             let trained: Vec<usize> = untold.iter().copied().filter(is_trained).collect();
-            // The norm of all weights moves with one that is kept, too.
+            // The norm of all weights also depends on weights that are not trained.
             if !trained.iter().any(|&i| self.is_asked(i, &forward)) {
                 continue;
             }
@@ -100,12 +100,12 @@ impl States<'_, '_> {
         }
     }
 
-    /// Whether state of floats has no role yet, and does not follow what a loss moves with.
+    /// Whether floating-point state has no role yet, and does not follow state that a loss depends on.
     fn is_untold(&self, i: usize, roles: &[Option<Role>]) -> bool {
         self.is_float_state(i) && roles[i].is_none() && !self.follows(i)
     }
 
-    /// Whether parameters are trained by state that moves no loss.
+    /// Whether no loss depends on state, but the next value of a parameter does.
     fn is_of_optimizer(&self, i: usize, roles: &[Option<Role>]) -> bool {
         let is_used =
             |p: usize| p != i && roles[p] == Some(Role::Parameter) && self.facts.needs[p].contains(i);
@@ -120,24 +120,24 @@ impl States<'_, '_> {
         self.forwards.iter().any(|forward| forward.moves_with.contains(i))
     }
 
-    /// Whether state is trained by a loss, which moves with it: its next value is made by a gradient.
+    /// Whether a loss that depends on state trains it: its next value is computed from a gradient.
     fn is_trained(&self, i: usize, forward: &Forward<'_>) -> bool {
         let facts = self.facts;
         let Some(next) = facts.next_value(i).filter(|_| facts.is_float(i) && forward.moves_with.contains(i))
         else {
             return false;
         };
-        // A parameter that is kept, or whose gradient is stopped, only decays.
+        // A parameter that is unchanged, or whose gradient is stopped, depends at most on itself (weight decay).
         if !self.is_asked(i, forward) {
             return facts.rank(i) > 0;
         }
         let needs = &facts.needs[i];
         let is_by_gradient = || match facts.rank(i) {
-            // A scale of the loss depends on gradients too, but only on whether they are finite.
+            // A loss scale depends on gradients, too, but only on whether they are finite.
             0 => forward.beyond(next).contains(i) && self.needs_floats(i),
             _ => forward.beyond(next).contains(i) || self.needs_partner(i, next, forward),
         };
-        // What a layer hands on to the next step is computed by layers before it.
+        // The recurrent state of a layer depends only on the layers before it.
         let needs_most = || {
             let joined: Vec<usize> = forward.joined(i).iter().filter(|&j| self.is_float_state(j)).collect();
             2 * joined.iter().filter(|&&j| needs.contains(j)).count() >= joined.len()
@@ -145,14 +145,14 @@ impl States<'_, '_> {
         !forward.values.contains(&next) && is_by_gradient() && needs_most() && !self.follows(i)
     }
 
-    /// Whether a next value needs data, or other state that a loss moves with.
+    /// Whether a next value depends on data, or on other state that a loss depends on.
     fn is_asked(&self, i: usize, forward: &Forward<'_>) -> bool {
         let needs = &self.facts.needs[i];
         let is_other = |j: usize| j != i && self.is_float_state(j) && forward.moves_with.contains(j);
         needs.meets(&self.facts.given) || needs.iter().any(is_other)
     }
 
-    /// Whether a next value is computed from the one before element by element.
+    /// Whether a next value is computed element-wise from the old one.
     fn is_updated(&self, i: usize) -> bool {
         let module = self.facts.module;
         let arg = self.facts.args[i];
@@ -183,20 +183,21 @@ impl States<'_, '_> {
         false
     }
 
-    /// Whether a next value is none of the forward part, and needs what that computes with the state.
+    /// Whether a next value is not a forward value, and depends on forward values that depend on the state.
     fn needs_forward(&self, i: usize, forward: &Forward<'_>) -> bool {
         let next = self.facts.next_value(i).filter(|next| !forward.values.contains(next));
         next.is_some_and(|next| forward.beyond(next).contains(i))
     }
 
-    /// Whether the next value of one number is computed from arrays by way of floats.
+    /// Whether the next value of a scalar depends on arrays through floats.
     fn needs_floats(&self, i: usize) -> bool {
         let needs = self.facts.next_value(i).map(|next| self.facts.floats.of(next)).unwrap_or_default();
         needs.iter().any(|j| self.facts.rank(j) > 0)
     }
 
-    /// Whether state that no loss moves with is a parameter all the same, which the model has and does not read: its moments are used
-    /// by nothing else, it is used by nothing, and it needs no data, unless all do, where gradients are clipped by the norm of all.
+    /// Whether state that no loss depends on is nevertheless a parameter, which the model does not read: it has moments that nothing else
+    /// uses, nothing uses it, and it does not depend on data. If gradients are clipped by a global norm, it depends on data like all
+    /// parameters.
     fn is_idle_parameter(&self, i: usize, roles: &[Option<Role>]) -> bool {
         let needs = &self.facts.needs;
         let is_own_moment = |j: usize| {
@@ -219,8 +220,8 @@ impl States<'_, '_> {
             && (!needs_data || self.is_of_gradients(i, &parameters()))
     }
 
-    /// Whether a next value needs the data that a piece of state is multiplied with in the forward part: where the loss is linear in
-    /// a weight, or the backward part computes again what moves with it, nothing else tells of a gradient.
+    /// Whether a next value depends on the data that the state is multiplied with in the forward pass. It is the only evidence of a
+    /// gradient if the loss is linear in a weight, or the backward pass recomputes the values that depend on it.
     fn needs_partner(&self, i: usize, next: ValueId, forward: &Forward<'_>) -> bool {
         let module = self.facts.module;
         let mut partners: FxHashSet<ValueId> = FxHashSet::default();
@@ -257,8 +258,8 @@ impl States<'_, '_> {
         self.facts.all.of(value).meets(&self.facts.given)
     }
 
-    /// The value itself, or of one in a loop, the floats around all loops that it is computed from: the loop that computes gradients
-    /// takes its parts of the same.
+    /// The value itself; for a value in a loop, the float values outside all loops that it is computed from. The loop of the backward pass
+    /// reads the same ones.
     fn sources(&self, value: ValueId) -> Vec<ValueId> {
         let (module, facts) = (self.facts.module, self.facts);
         let (mut sources, mut seen, mut todo) = (Vec::new(), FxHashSet::default(), vec![value]);
@@ -279,15 +280,15 @@ impl States<'_, '_> {
         sources
     }
 
-    /// Whether a piece of state follows others that a loss moves with, as averages and copies of parameters do: its next value is
-    /// computed from theirs, and from nothing else than itself and single numbers.
+    /// Whether state follows other state that a loss depends on, like averages and copies of parameters: its next value is computed only
+    /// from theirs, from itself and from scalars.
     fn follows(&self, i: usize) -> bool {
         let facts = self.facts;
         let leads = |j: usize| j != i && self.is_float_state(j) && facts.rank(j) > 0 && self.moves_loss(j);
         let mut led: FxHashSet<ValueId> = FxHashSet::default();
         for mut value in (0..facts.args.len()).filter(|&j| leads(j)).filter_map(|j| facts.next_value(j)) {
             led.insert(value);
-            // Of a parameter in fewer bits the copy in f32 is what is averaged.
+            // The average of a low-precision parameter is that of its f32 copy.
             while let Some(op) = facts.module.def_op(value) {
                 if !matches!(facts.module.ops[op].kind, OpKind::Convert) {
                     break;
@@ -305,7 +306,7 @@ impl States<'_, '_> {
                 continue;
             }
             match facts.module.values[value].def() {
-                // An average has no products; what a layer computes from its weights has.
+                // An average contains no matmul; values that a layer computes from its weights do.
                 ValueDef::Result(op, _) => {
                     if matches!(facts.module.ops[op].kind, OpKind::DotGeneral(_) | OpKind::Convolution(_)) {
                         return false;
@@ -323,20 +324,20 @@ impl States<'_, '_> {
         has_led
     }
 
-    /// The role of state that has no floats.
+    /// The role of integer state.
     fn integer_state(&self, i: usize, parameters: &[usize]) -> Role {
         let facts = self.facts;
         let is_used = || parameters.iter().any(|&p| facts.needs[p].contains(i));
         match facts.rank(i) {
             _ if facts.is_key(i) => Role::RngKey,
             0 => Role::Step,
-            // Moments in eight bits.
+            // 8-bit moments.
             _ if is_used() && !facts.loss_needs.contains(i) => Role::OptimizerState,
             _ => Role::ModelState,
         }
     }
 
-    /// The role of state of floats that is not trained.
+    /// The role of floating-point state that is not trained.
     fn float_state(&self, i: usize, parameters: &[usize]) -> Role {
         let facts = self.facts;
         let users = parameters.iter().filter(|&&p| facts.needs[p].contains(i)).count();
@@ -344,7 +345,7 @@ impl States<'_, '_> {
             return Role::OptimizerState;
         }
         if facts.rank(i) == 0 {
-            // Moments of one number, and scales of moments in eight bits, are one parameter's.
+            // Scalar moments, and scales of 8-bit moments, belong to one parameter.
             return if users == 1 && self.needs_floats(i) { Role::OptimizerState } else { Role::Scalar };
         }
         if self.moves_loss(i) {
@@ -352,7 +353,7 @@ impl States<'_, '_> {
         }
         let is_fresh = self.is_added_to(i) || self.is_reset(i);
         if users > 0 {
-            // Moments are computed from an accumulator, and it is not from them.
+            // Moments depend on an accumulator, but it does not depend on them.
             let siblings = |j: &usize| {
                 *j != i && self.is_float_state(*j) && facts.rank(*j) > 0 && !parameters.contains(j)
             };
@@ -376,8 +377,8 @@ impl States<'_, '_> {
         }
     }
 
-    /// Whether the next value of state that no parameter is computed from needs what gradients need: all data, and what the loss
-    /// computes with all parameters. Statistics of a layer need what is before it alone.
+    /// Whether the next value of state that no parameter depends on has the dependences of gradients: on all data, and on forward values
+    /// of all parameters. Statistics of a layer depend only on the layers before it.
     fn is_of_gradients(&self, i: usize, parameters: &[usize]) -> bool {
         let facts = self.facts;
         let data = |set: &Arguments| set.iter().filter(|&j| facts.given.contains(j)).count();
@@ -408,7 +409,7 @@ impl States<'_, '_> {
         true
     }
 
-    /// Whether the next value is chosen from one that goes on from this one and one that does not, as every few steps.
+    /// Whether the next value is a choice between a value that depends on the old one and one that does not: a periodic reset.
     fn is_reset(&self, i: usize) -> bool {
         let module = self.facts.module;
         let Some(next) = self.facts.next_value(i) else { return false };

@@ -4,8 +4,7 @@
 //! `params/h/3/attn` of a tree. Wrap policies traverse that tree as PyTorch's policies traverse modules. If parameters have no
 //! names, *layers* are inferred from shapes that repeat in the order of use.
 //!
-//! For a stack of layers each loop iteration is a unit: its parameters are in one module, and rows are gathered where they are
-//! read.
+//! For a stack of layers each loop iteration is a unit: its parameters are in one module, and each row is gathered at its use.
 //!
 //! Parameters outside all units belong to the *root*: as in PyTorch they are gathered once and kept for the backward pass.
 

@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn layers_are_what_repeats() {
+    fn layers_are_repeated_shapes() {
         let (e, w, v, h) = (&[100, 8][..], &[8, 8][..], &[8][..], &[8, 100][..]);
         let run = longest(&[e, v, w, w, v, w, w, v, w, w, h]).unwrap();
         assert_eq!(run, Run { start: 1, period: 3, times: 3 });

@@ -148,7 +148,7 @@ impl Walk<'_> {
 mod tests {
     use super::*;
 
-    /// Each name with its unit, of parameters of ten numbers each.
+    /// Each name with its unit; each parameter has ten elements.
     fn units(names: &[&str], policy: &dyn Fn(&Part<'_>) -> bool) -> Vec<String> {
         let tree = Tree::of(names.iter().enumerate().map(|(i, name)| (i, path(name))));
         let units = tree.units(names.len(), &|_| 10, &|_| false, policy);
@@ -179,8 +179,8 @@ mod tests {
     }
 
     #[test]
-    fn large_modules_are_units_of_what_is_left_of_them() {
-        // 20 in `attn`, 30 in a layer, of which 10 are left.
+    fn units_by_size_exclude_nested_units() {
+        // `attn` has 20 parameters. The layer has 30, of which 10 are outside the unit `attn`.
         let found = units(&NAMES, &|part| part.parameters >= 20 && !part.is_list);
         assert_eq!(found[..3], ["params.h.0.attn", "params.h.0.attn", "params"]);
         let found = units(&NAMES, &|part| part.parameters >= 25 && !part.is_list);
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn modules_that_are_built_otherwise_are_no_layers() {
+    fn different_modules_are_not_layers() {
         let names = ["block1/conv/kernel", "block2/dense/kernel", "block3/dense/kernel"];
         assert_eq!(units(&names, &|part| part.is_layer), ["-", "block2", "block3"]);
     }

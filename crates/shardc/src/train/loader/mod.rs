@@ -1,15 +1,15 @@
-//! Batches for a step: read, cut and sent to the devices while the step before runs.
+//! Loads batches for a step: they are read, sharded and sent to the devices while the previous step runs.
 //!
-//! A [`Loader`] asks a [`Source`] for the rows of each batch that this process's devices hold by the step's own sharding, and for no
-//! others. The batches are the same for every number of processes and devices. Where it is is one [`Position`], which is saved
-//! with the state.
+//! A [`Loader`] requests from a [`Source`] only the rows of each batch that this process's devices hold in the step's sharding. The
+//! batches are the same for every number of processes and devices. The progress is a [`Position`], which a checkpoint saves with the
+//! state.
 //!
-//! | source | what batches are made of |
+//! | source | contents of batches |
 //! |---|---|
-//! | [`Shuffled`] of [`Arrays`] | arrays in memory, as IDX files are |
+//! | [`Shuffled`] of [`Arrays`] | arrays in memory, for example from IDX files |
 //! | [`Shuffled`] of [`Passages`] | a file of tokens that may be larger than memory |
-//! | [`Shuffled`] of your own [`Examples`] | whatever is found by a number |
-//! | [`Callback`] | a function of the number of the batch and the rows |
+//! | [`Shuffled`] of your own [`Examples`] | examples with random access by number |
+//! | [`Callback`] | a function of the batch number and the rows |
 //! | your own [`Source`] | anything else |
 //!
 //! ```
@@ -40,12 +40,12 @@
 //! let (mut state, mut timings, mut running) = (step.init(0)?, Timings::default(), None);
 //! while let Some(batch) = loader.next() {
 //!     let started = step.run_batch(&mut state, &batch?)?;
-//!     // The devices are at this step while the host looks at the one before.
+//!     // The devices run this step while the host reads the times of the previous one.
 //!     if let Some(metrics) = running.replace(started) {
 //!         timings.add(metrics.times()?);
 //!     }
 //! }
-//! // Six epochs of two batches; four of the twenty rows are left over in each.
+//! // Six epochs of two batches; each drops the last four of the twenty rows.
 //! assert_eq!((loader.next_position().batch, loader.next_position().rows), (12, 8));
 //! assert!((state.get("w")?.to_f64_vec()[0] - 3.0).abs() < 1e-2);
 //! # Ok(())
@@ -68,31 +68,31 @@ pub use self::source::{Arrays, Callback, Examples, Passages, Rows, Shuffled, Sou
 use super::Step;
 use crate::Error;
 
-/// How a loader runs.
+/// The options of a loader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoaderOptions {
-    /// How many batches are made and sent to the devices before they are taken; one at least. Each takes memory of the devices.
+    /// The number of batches that are prefetched to the devices; at least one. Each takes device memory.
     pub ahead: usize,
-    /// Where it begins: `None` with the first batch.
+    /// The position at which it starts; `None` for the first batch.
     pub position: Option<Position>,
 }
 
 impl Default for LoaderOptions {
-    /// Two ahead, from the first batch on.
+    /// Prefetches two batches, and starts at the first.
     fn default() -> Self {
         LoaderOptions { ahead: 2, position: None }
     }
 }
 
-/// The batches of a source, on the devices of a step: an iterator, which ends behind the source's last batch, or behind the first
-/// that is an error.
+/// An iterator over the batches of a source, on the devices of a step. It ends after the source's last batch, or after the first
+/// error.
 #[derive(Debug)]
 pub struct Loader {
     made: Prefetch<Result<Made, Error>>,
     position: Position,
 }
 
-/// A batch on the devices, by the names of inputs.
+/// A batch on the devices, by input name.
 #[derive(Clone, Debug)]
 pub struct Batch {
     arrays: Vec<(String, ShardedArray)>,
@@ -101,7 +101,7 @@ pub struct Batch {
     waited: Duration,
 }
 
-/// What the thread of a loader makes.
+/// A batch, as the thread of a loader returns it.
 #[derive(Debug)]
 struct Made {
     arrays: Vec<(String, ShardedArray)>,
@@ -109,11 +109,11 @@ struct Made {
 }
 
 impl Loader {
-    /// Begins to load for a step. In a job of several processes each has a loader of its own with the same source.
+    /// Starts to load batches for a step. In a job of several processes each one creates a loader with the same source.
     ///
     /// # Errors
-    /// The source gives what is no input of the step (SH0720), or has no rows (SH1120); the batch does not divide over the
-    /// devices, or the source has batches of another size (SH1121); the position is one of other batches (SH1123).
+    /// The source names something that is not an input of the step (SH0720), or an input without batch rows (SH1120); the devices do not
+    /// divide the batch, or the source has another batch size (SH1121); the position is for another batch size (SH1123).
     pub fn new(step: &Step, source: impl Source + 'static, options: LoaderOptions) -> Result<Loader, Error> {
         let input = |name: String| {
             let port = step.input(&name)?;
@@ -125,18 +125,18 @@ impl Loader {
         let first = options.position.unwrap_or(Position { batch: 0, rows: plan.rows() });
         if first.rows != plan.rows() {
             let text = format!(
-                "the position is one of batches of {} rows, and the step takes {}",
+                "the position is for batches of {} rows, and the step takes {}",
                 first.rows,
                 plan.rows()
             );
-            return Err(Diagnostic::invalid("SH1123", text).hint("go on with batches of that size").into());
+            return Err(Diagnostic::invalid("SH1123", text).hint("resume with batches of that size").into());
         }
         let (next, client) = (first.batch, step.client().clone());
         let maker = Maker { plan, source: Box::new(source), client, placement, next, has_failed: false };
         Ok(Loader { made: Prefetch::new(options.ahead, maker), position: first })
     }
 
-    /// Where it is: behind the batches that were taken, whatever was made ahead. Behind an error it is at the batch of the error.
+    /// The position after the batches that were returned; prefetched ones do not count. After an error it is that of the failed batch.
     #[must_use]
     pub fn next_position(&self) -> Position {
         self.position
@@ -147,7 +147,7 @@ impl Iterator for Loader {
     type Item = Result<Batch, Error>;
 
     /// # Panics
-    /// As the source did.
+    /// Panics if the source panicked.
     fn next(&mut self) -> Option<Result<Batch, Error>> {
         let asked = Instant::now();
         let made = self.made.next()?;
@@ -160,7 +160,7 @@ impl Iterator for Loader {
 }
 
 impl Batch {
-    /// Its arrays by name, for [`Step::run`] with others beside them.
+    /// Its arrays by name, for [`Step::run`] together with other inputs.
     #[must_use]
     pub fn feeds(&self) -> Vec<(&str, &ShardedArray)> {
         self.arrays.iter().map(|(name, array)| (name.as_str(), array)).collect()
@@ -172,20 +172,20 @@ impl Batch {
         self.number
     }
 
-    /// How many of its rows come from the source: those behind them are zeros.
+    /// The number of its rows that come from the source; the rows after them are zeros.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// How long it was waited for.
+    /// How long the caller waited for it.
     #[must_use]
     pub fn waited(&self) -> Duration {
         self.waited
     }
 }
 
-/// Makes one batch after the other, on a thread of its own.
+/// Loads the batches in order, on a thread of its own.
 struct Maker {
     plan: Plan,
     source: Box<dyn Source>,
@@ -211,7 +211,7 @@ impl Maker {
     }
 }
 
-/// Ends behind the first error.
+/// Ends after the first error.
 impl Iterator for Maker {
     type Item = Result<Made, Error>;
 

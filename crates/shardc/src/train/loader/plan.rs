@@ -1,4 +1,4 @@
-//! Which rows of a batch a process reads, and which block of them each of its devices gets.
+//! Plans which rows of a batch a process reads, and which block each of its devices gets.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use shardc_runtime::{ArrayType, HostArray, LOUD_PADDING, ShardLayout};
 use super::source::{Rows, Source};
 use crate::Error;
 
-/// An input as a step takes it.
+/// An input of a step, with the step's layout.
 #[derive(Clone, Debug)]
 pub(super) struct Input {
     pub(super) name: String,
@@ -18,46 +18,45 @@ pub(super) struct Input {
     pub(super) layout: ShardLayout,
 }
 
-/// What a process reads of each batch.
+/// The rows that a process reads of each batch.
 #[derive(Debug)]
 pub(super) struct Plan {
     inputs: Vec<Input>,
-    /// The places of the process's devices in the layouts.
+    /// The positions of the process's devices in the layouts.
     places: Vec<usize>,
-    /// Rows of a batch.
+    /// The number of rows of a batch.
     rows: usize,
-    /// Those that the devices hold: apart from each other, ascending.
+    /// The ranges of rows that the devices hold: disjoint, ascending.
     ranges: Vec<Range<usize>>,
 }
 
 impl Plan {
-    /// What devices at these places hold of these inputs, of a source whose batches have `size` rows where that is its choice.
+    /// The plan for devices at these positions. `size` is the batch size of the source, if the source fixes it.
     pub(super) fn new(inputs: Vec<Input>, places: Vec<usize>, size: Option<usize>) -> Result<Plan, Error> {
         let Some(first) = inputs.first() else {
-            return Err(Diagnostic::invalid("SH1120", "the source gives no inputs").into());
+            return Err(Diagnostic::invalid("SH1120", "the source has no inputs").into());
         };
         let rows = first.ty.shape.first().copied().unwrap_or(0);
         let mut held = Vec::new();
         for Input { name, ty, layout } in &inputs {
             if ty.shape.first().is_none_or(|&n| n != rows) {
-                let text =
-                    format!("the input {name:?} is {ty}, which has no {rows} rows as {:?} has", first.name);
+                let text = format!("the input {name:?} is {ty}, and {:?} has {rows} rows", first.name);
                 return Err(Diagnostic::invalid("SH1120", text).into());
             }
             if layout.num_addends() > 1 {
-                let text = format!("devices hold addends of the input {name:?}, which are no rows");
+                let text = format!("the input {name:?} is unreduced: a loader cannot feed partial sums");
                 return Err(Diagnostic::unsupported("SH1120", text).into());
             }
             let parts = layout.shards()[0];
             if rows % parts != 0 {
                 let fits = match rows / parts * parts {
-                    0 => format!("{parts} would fit"),
-                    less => format!("{less} or {} would fit", less + parts),
+                    0 => format!("use {parts} rows"),
+                    less => format!("use {less} or {} rows", less + parts),
                 };
                 let text = format!(
-                    "a batch of {rows} rows does not divide over {parts} parts of the input {name:?}"
+                    "a batch of {rows} rows is not divisible by {parts} shards of the input {name:?}"
                 );
-                return Err(Diagnostic::invalid("SH1121", text).hint(format!("of rows, {fits}")).into());
+                return Err(Diagnostic::invalid("SH1121", text).hint(fits).into());
             }
             for &place in &places {
                 if let (Some(offsets), Some(extent)) = (layout.offsets(place), layout.extent(place)) {
@@ -80,7 +79,7 @@ impl Plan {
         &self.inputs
     }
 
-    /// Reads what the devices hold of a batch: for each input a block for each device; devices that hold the same share it.
+    /// Reads the blocks of a batch: for each input a block for each device. Devices with the same block share it.
     pub(super) fn blocks(
         &self,
         source: &mut dyn Source,
@@ -99,7 +98,7 @@ impl Plan {
         blocks.collect()
     }
 
-    /// Rows of a batch, with zeros behind them where fewer are there than `want`.
+    /// Reads rows of a batch and pads them with zeros to `want` rows.
     fn part(
         &self,
         source: &mut dyn Source,
@@ -115,7 +114,7 @@ impl Plan {
                 .map(|input| HostArray::zeros(input.ty.dtype, &with_rows(&input.ty, 0)))
                 .collect::<Result<_, _>>()?,
             _ => source.rows(batch, rows.clone()).map_err(|error| {
-                let text = format!("the source of batch {batch} failed at the rows {rows:?}: {error}");
+                let text = format!("the source failed to read rows {rows:?} of batch {batch}: {error}");
                 Error::from(Diagnostic::invalid("SH1122", text))
             })?,
         };
@@ -171,7 +170,7 @@ fn with_rows(ty: &ArrayType, rows: usize) -> Vec<usize> {
     [&[rows], &ty.shape[1..]].concat()
 }
 
-/// Ranges that overlap or touch as one, ascending.
+/// Merges ranges that overlap or touch; the result is ascending.
 fn apart(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     ranges.sort_by_key(|range| range.start);
     let mut apart: Vec<Range<usize>> = Vec::new();

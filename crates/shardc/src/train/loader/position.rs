@@ -1,4 +1,4 @@
-//! Where a loader is, as a checkpoint keeps it.
+//! The position of a loader, as a checkpoint stores it.
 
 use serde::{Deserialize, Serialize};
 use shardc_checkpoint::Info;
@@ -9,32 +9,32 @@ use crate::Error;
 /// The key of a position among the notes of a checkpoint.
 const NOTE: &str = "loader";
 
-/// Where a [`Loader`](super::Loader) is: the same for every number of processes and devices.
+/// The position of a [`Loader`](super::Loader): the same for every number of processes and devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
-    /// How many batches were taken: the number of the next one.
+    /// The number of batches that were returned: the number of the next one.
     pub batch: u64,
-    /// How many rows a batch has.
+    /// The number of rows of a batch.
     pub rows: usize,
 }
 
 impl Position {
-    /// Writes it into what is saved with a state.
+    /// Writes the position into the information that is saved with a state.
     pub fn note(&self, info: &mut Info) {
         info.notes.insert(NOTE.to_owned(), format!("{} batches of {}", self.batch, self.rows));
     }
 
-    /// Reads what [`Position::note`] wrote; `None` where it has written nothing.
+    /// Reads the position that [`Position::note`] wrote; `None` if there is none.
     ///
     /// # Errors
-    /// Something else was written (SH1123).
+    /// The note is not a position (SH1123).
     pub fn noted(info: &Info) -> Result<Option<Position>, Error> {
         let Some(text) = info.notes.get(NOTE) else { return Ok(None) };
         let read = text.split_once(" batches of ").and_then(|(batch, rows)| {
             Some(Position { batch: batch.parse().ok()?, rows: rows.parse().ok()? })
         });
         let wrong = || {
-            let text = format!("the checkpoint's note {NOTE:?} is no position of a loader: {text:?}");
+            let text = format!("the checkpoint's note {NOTE:?} is not a loader position: {text:?}");
             Error::from(Diagnostic::invalid("SH1123", text))
         };
         read.ok_or_else(wrong).map(Some)
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_position_comes_back() {
+    fn positions_round_trip() {
         let position = Position { batch: 12, rows: 64 };
         let mut info = Info::default();
         assert_eq!(Position::noted(&info).unwrap(), None);

@@ -1,4 +1,4 @@
-//! What batches are made of.
+//! Sources of batches.
 
 use std::ops::Range;
 
@@ -8,36 +8,36 @@ use shardc_runtime::HostArray;
 
 use crate::Error;
 
-/// Why a source cannot give what it is asked for.
+/// The error of a source.
 pub type SourceError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Arrays of as many rows as were asked for, one for each of the source's names.
+/// Arrays with the requested number of rows, one for each of the source's names.
 pub type Rows = Vec<HostArray>;
 
-/// What gives the rows of batches. Batches are numbered, and each is the same whoever asks for which part of it: that is what makes
-/// runs on several processes, and runs that go on, see the same.
+/// Provides the rows of batches. A batch is determined by its number, whichever process requests which of its rows. So runs on
+/// several processes, and resumed runs, see the same batches.
 pub trait Source: Send {
-    /// The inputs of the step that it gives.
+    /// The inputs of the step that it provides.
     fn names(&self) -> Vec<String>;
 
     /// Rows of a batch: arrays `[rows.len(), ...]` in the order of [`Source::names`]. `rows` are within [`Source::rows_of`].
     ///
     /// # Errors
-    /// Whatever it says: the loader tells it with the number of the batch.
+    /// Any error of the source; the loader reports it with the batch number (SH1122).
     fn rows(&mut self, batch: u64, rows: Range<usize>) -> Result<Rows, SourceError>;
 
-    /// How many rows its batches have, where that is its own choice.
+    /// The batch size, if the source fixes it.
     fn batch_size(&self) -> Option<usize> {
         None
     }
 
-    /// How many rows a batch has that are no padding, of `full`.
+    /// The number of rows of a batch that are not padding, of `full`.
     fn rows_of(&self, batch: u64, full: usize) -> usize {
         let _ = batch;
         full
     }
 
-    /// How many batches there are; `None` where they do not end.
+    /// The number of batches; `None` if the source is endless.
     fn num_batches(&self) -> Option<u64> {
         None
     }
@@ -65,7 +65,7 @@ impl Source for Box<dyn Source> {
     }
 }
 
-/// A source that is a function of the number of the batch and the rows, for endless batches in an order of its own.
+/// A source that calls a function of the batch number and the rows; endless, in the order of the function.
 pub struct Callback<F> {
     names: Vec<String>,
     function: F,
@@ -75,7 +75,7 @@ impl<F> Callback<F>
 where
     F: FnMut(u64, Range<usize>) -> Result<Rows, SourceError> + Send,
 {
-    /// A source of these inputs.
+    /// A source of the inputs `names`.
     pub fn new(names: &[&str], function: F) -> Callback<F> {
         Callback { names: names.iter().map(|&name| name.to_owned()).collect(), function }
     }
@@ -100,22 +100,22 @@ where
     }
 }
 
-/// Examples that are found by their numbers, for [`Shuffled`].
+/// Examples with random access by number, for [`Shuffled`].
 pub trait Examples: Send {
-    /// The inputs of the step that they are.
+    /// The inputs of the step that an example provides.
     fn names(&self) -> Vec<String>;
 
-    /// How many there are.
+    /// The number of examples.
     fn count(&self) -> u64;
 
-    /// These examples: arrays `[numbers.len(), ...]` in the order of [`Examples::names`].
+    /// Reads examples: arrays `[numbers.len(), ...]` in the order of [`Examples::names`].
     ///
     /// # Errors
-    /// Whatever it says.
+    /// Any error; the loader reports it with the batch number (SH1122).
     fn read(&mut self, numbers: &[u64]) -> Result<Rows, SourceError>;
 }
 
-/// Batches of examples, each epoch in another order that follows from the seed: a [`Source`].
+/// A [`Source`] of batches of examples; each epoch has another order, determined by the seed.
 #[derive(Debug)]
 pub struct Shuffled<E> {
     examples: E,
@@ -124,22 +124,22 @@ pub struct Shuffled<E> {
 }
 
 impl<E: Examples> Shuffled<E> {
-    /// Endless batches of so many rows. What is left over at the end of an epoch is left out of it.
+    /// Endless batches of `rows` rows. Examples that do not fill a batch at the end of an epoch are dropped.
     #[must_use]
     pub fn new(examples: E, rows: usize, seed: u64) -> Shuffled<E> {
         let batches = Batches::new(examples.count(), rows as u64, seed);
         Shuffled { examples, batches, epochs: None }
     }
 
-    /// Says what becomes of what is left over at the end of an epoch: [`LastBatch::Keep`] makes it a batch whose last rows are zeros,
-    /// of which [`Batch::rows`](super::Batch::rows) tells how many are none.
+    /// Sets what happens with the remaining examples at the end of an epoch. [`LastBatch::Keep`] makes them a batch, padded with rows of
+    /// zeros; [`Batch::rows`](super::Batch::rows) is the number of rows without padding.
     #[must_use]
     pub fn with_last(mut self, last: LastBatch) -> Shuffled<E> {
         self.batches = self.batches.with_last(last);
         self
     }
 
-    /// Ends after so many epochs.
+    /// Ends after `epochs` epochs.
     #[must_use]
     pub fn with_epochs(mut self, epochs: u64) -> Shuffled<E> {
         self.epochs = Some(epochs);
@@ -165,7 +165,7 @@ impl<E: Examples> Source for Shuffled<E> {
     }
 
     fn rows_of(&self, batch: u64, full: usize) -> usize {
-        // Of no examples rows are asked for, which is an error: else every batch would be padding.
+        // Without examples, rows are requested nevertheless, which is an error: otherwise every batch would be padding.
         if self.examples.count() == 0 {
             return full;
         }
@@ -184,25 +184,24 @@ pub struct Arrays {
 }
 
 impl Arrays {
-    /// Arrays by the names of inputs.
+    /// Arrays by input name.
     ///
     /// # Errors
-    /// They have different numbers of examples, or one has none, or no first dimension (SH1120); its data does not have the size that its type asks for.
+    /// The arrays have different numbers of examples, or one has none, or is a scalar (SH1120); the data of one does not have the size of
+    /// its type.
     pub fn new(arrays: Vec<(&str, HostArray)>) -> Result<Arrays, Error> {
         let mut first: Option<(&str, usize)> = None;
         for (name, array) in &arrays {
             array.check()?;
             let (what, hint) = match (array.shape.first(), first) {
-                (None, _) => {
-                    ("no dimension that counts examples".to_owned(), "give it one, in front of the others")
-                }
+                (None, _) => ("no example dimension".to_owned(), "add a leading dimension"),
                 (Some(0), _) => (
                     "no examples".to_owned(),
-                    "its first dimension counts them: give it one or more, perhaps a filter or a limit left none",
+                    "its first dimension is their number: a filter or a limit may have removed all of them",
                 ),
                 (Some(&count), Some((other, want))) if count != want => (
                     format!("{count} examples, and {other:?} has {want}"),
-                    "give each array the same examples",
+                    "all arrays must have the same number of examples",
                 ),
                 (Some(&count), _) => {
                     first.get_or_insert((name, count));
@@ -240,7 +239,7 @@ impl Examples for Arrays {
     }
 }
 
-/// Passages of a file of tokens, `[length]` each, of 32-bit integers.
+/// Passages of a token file, `[length]` each, as 32-bit integers.
 #[derive(Debug)]
 pub struct Passages {
     name: String,
@@ -250,13 +249,13 @@ pub struct Passages {
 }
 
 impl Passages {
-    /// Passages of so many tokens, one behind the other, as an input.
+    /// Consecutive passages of `length` tokens, as the input `name`.
     #[must_use]
     pub fn new(name: &str, file: TokenFile, length: usize) -> Passages {
         Passages { name: name.to_owned(), file, length, stride: length.max(1) as u64 }
     }
 
-    /// A passage begins at every so many tokens: fewer than the length have passages overlap.
+    /// Sets the stride: a passage begins every `tokens` tokens. With fewer than the length, passages overlap.
     #[must_use]
     pub fn every(mut self, tokens: u64) -> Passages {
         self.stride = tokens.max(1);

@@ -1,4 +1,4 @@
-//! What processes read of batches, without devices.
+//! Tests which rows processes read of batches, without devices.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use shardc_runtime::{ArrayType, HostArray, ShardLayout};
 use super::plan::{Input, Plan};
 use super::source::{Arrays, Callback, Examples, Passages, Shuffled, Source};
 
-/// An input `[rows, width]` on `data * model` devices: rows over "data", columns over "model" where they are split.
+/// An input `[rows, width]` on `data * model` devices: rows sharded over "data", columns over "model" if `splits`.
 fn input(name: &str, rows: usize, width: usize, data: usize, model: usize, splits: bool) -> Input {
     let blocks = (0..data * model).map(|d| vec![d / model, if splits { d % model } else { 0 }]).collect();
     let shards = [data, if splits { model } else { 1 }];
@@ -19,7 +19,7 @@ fn input(name: &str, rows: usize, width: usize, data: usize, model: usize, split
     Input { name: name.to_owned(), ty: ArrayType { dtype: DType::I32, shape: vec![rows, width] }, layout }
 }
 
-/// Row `r` of batch `b` of input `i` is filled with `1000 b + 10 r + i`; notes which rows it was asked for.
+/// A source that fills row `r` of batch `b` of input `i` with `1000 b + 10 r + i`, and records the requested rows.
 fn counted(width: usize, asked: &Arc<Mutex<Vec<Range<usize>>>>) -> impl Source + use<> {
     let asked = Arc::clone(asked);
     Callback::new(&["x", "y"], move |batch, rows| {
@@ -35,7 +35,7 @@ fn counted(width: usize, asked: &Arc<Mutex<Vec<Range<usize>>>>) -> impl Source +
 }
 
 #[test]
-fn processes_read_apart_what_together_is_the_batch() {
+fn processes_together_read_the_batch() {
     let (rows, width, data, model) = (16, 6, 4, 2);
     let inputs =
         vec![input("x", rows, width, data, model, true), input("y", rows, width, data, model, false)];
@@ -66,11 +66,11 @@ fn processes_read_apart_what_together_is_the_batch() {
 }
 
 #[test]
-fn devices_that_lie_apart_have_only_their_rows_read() {
+fn only_rows_of_own_devices_are_read() {
     let plan = Plan::new(vec![input("x", 16, 2, 8, 1, false)], vec![6, 1, 0], None).unwrap();
     let asked = Arc::default();
     let mut source = counted(2, &asked);
-    // The second array of the source is one too many.
+    // The source returns two arrays, and the plan has one input.
     assert!(plan.blocks(&mut source, 0).unwrap_err().to_string().contains("SH1120"));
     asked.lock().unwrap().clear();
     let both = vec![input("x", 16, 2, 8, 1, false), input("y", 16, 2, 8, 1, false)];
@@ -81,23 +81,23 @@ fn devices_that_lie_apart_have_only_their_rows_read() {
 }
 
 #[test]
-fn a_batch_that_does_not_divide_says_what_would() {
+fn indivisible_batch_suggests_a_size() {
     let refused = |rows, data, size| {
         let plan = Plan::new(vec![input("x", rows, 2, data, 1, false)], vec![0], size);
         plan.unwrap_err().to_string()
     };
     assert_eq!(
         refused(10, 4, None),
-        "error[SH1121]: a batch of 10 rows does not divide over 4 parts of the input \"x\"; of rows, 8 or 12 would fit"
+        "error[SH1121]: a batch of 10 rows is not divisible by 4 shards of the input \"x\"; use 8 or 12 rows"
     );
-    assert!(refused(3, 4, None).ends_with("of rows, 4 would fit"));
+    assert!(refused(3, 4, None).ends_with("use 4 rows"));
     assert!(refused(8, 4, Some(6)).contains("the source has batches of 6 rows, and the step takes 8"));
     let other = vec![input("x", 8, 2, 4, 1, false), input("y", 4, 2, 4, 1, false)];
     assert!(Plan::new(other, vec![0], None).unwrap_err().to_string().contains("SH1120"));
 }
 
 #[test]
-fn rows_of_another_type_are_refused() {
+fn rows_of_wrong_type_are_rejected() {
     let plan = Plan::new(vec![input("x", 8, 2, 4, 1, false)], vec![1], None).unwrap();
     for wrong in [
         HostArray::zeros(DType::F32, &[2, 2]).unwrap(),
@@ -110,11 +110,11 @@ fn rows_of_another_type_are_refused() {
     }
     let mut source = Callback::new(&["x"], |_, _| Err("the disk is gone".into()));
     let error = plan.blocks(&mut source, 5).unwrap_err().to_string();
-    assert_eq!(error, "error[SH1122]: the source of batch 5 failed at the rows 2..4: the disk is gone");
+    assert_eq!(error, "error[SH1122]: the source failed to read rows 2..4 of batch 5: the disk is gone");
 }
 
 #[test]
-fn what_is_left_over_is_filled_up_with_zeros() {
+fn last_batch_is_padded_with_zeros() {
     let points =
         HostArray::from_f64(DType::I32, &[10, 1], &(1..=10).map(f64::from).collect::<Vec<_>>()).unwrap();
     let arrays = || Arrays::new(vec![("x", points.clone())]).unwrap();
@@ -129,33 +129,33 @@ fn what_is_left_over_is_filled_up_with_zeros() {
     assert_eq!(seen[10..], [0.0, 0.0]);
     seen.sort_by(f64::total_cmp);
     assert_eq!(seen[2..], (1..=10).map(f64::from).collect::<Vec<_>>());
-    // A process that has nothing but padding asks for nothing.
+    // A process that holds only padding requests nothing.
     let last = Plan::new(vec![input("x", 4, 1, 4, 1, false)], vec![3], None).unwrap();
     assert_eq!(values(last.blocks(&mut kept, 2).unwrap()), [0.0]);
     assert_eq!(Shuffled::new(arrays(), 4, 1).with_epochs(2).num_batches(), Some(4));
 }
 
 #[test]
-fn arrays_that_are_no_examples_are_told() {
+fn invalid_example_arrays_are_reported() {
     let zeros = |shape: &[usize]| HostArray::zeros(DType::I32, shape).unwrap();
     let error = |arrays| Arrays::new(arrays).unwrap_err().to_string();
     assert_eq!(
         error(vec![("x", zeros(&[4, 3])), ("y", zeros(&[0]))]),
-        "error[SH1120]: \"y\" is tensor<0xi32>, which has no examples; its first dimension counts them: give it one or more, perhaps a \
-         filter or a limit left none"
+        "error[SH1120]: \"y\" is tensor<0xi32>, which has no examples; its first dimension is their number: a filter or a limit may have \
+         removed all of them"
     );
     assert_eq!(
         error(vec![("x", zeros(&[]))]),
-        "error[SH1120]: \"x\" is tensor<i32>, which has no dimension that counts examples; give it one, in front of the others"
+        "error[SH1120]: \"x\" is tensor<i32>, which has no example dimension; add a leading dimension"
     );
     assert_eq!(
         error(vec![("x", zeros(&[10, 1])), ("y", zeros(&[9]))]),
-        "error[SH1120]: \"y\" is tensor<9xi32>, which has 9 examples, and \"x\" has 10; give each array the same examples"
+        "error[SH1120]: \"y\" is tensor<9xi32>, which has 9 examples, and \"x\" has 10; all arrays must have the same number of examples"
     );
 }
 
 #[test]
-fn passages_are_read_out_of_a_file() {
+fn passages_are_read_from_a_file() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let bytes: Vec<u8> = (0..20u16).flat_map(u16::to_le_bytes).collect();
     std::fs::write(file.path(), bytes).unwrap();
@@ -166,14 +166,14 @@ fn passages_are_read_out_of_a_file() {
     assert_eq!(rows[0].to_f64_vec(), [12., 13., 14., 15., 16., 17., 0., 1., 2., 3., 4., 5.]);
     assert!(whole.read(&[3]).unwrap_err().to_string().contains("SH1112"));
     assert_eq!(Passages::new("tokens", open(), 6).every(1).count(), 15);
-    // No passage at all is told, whatever becomes of the last batch: nothing but padding is no training.
+    // A source without passages is an error, for either treatment of the last batch: otherwise batches would be only padding.
     for last in [LastBatch::Drop, LastBatch::Keep] {
         let mut none = Shuffled::new(Passages::new("tokens", open(), 21), 2, 0).with_last(last);
         let plan = Plan::new(vec![input("tokens", 2, 21, 1, 1, false)], vec![0], none.batch_size()).unwrap();
         let error = plan.blocks(&mut none, 0).unwrap_err().to_string();
         assert_eq!(
             error,
-            "error[SH1122]: the source of batch 0 failed at the rows 0..2: there are no examples"
+            "error[SH1122]: the source failed to read rows 0..2 of batch 0: there are no examples"
         );
     }
 }

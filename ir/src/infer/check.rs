@@ -293,8 +293,10 @@ fn bitcast_convert(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
         "bitcast_convert of {operand} gives {result}: for {from}-bit to {to}-bit elements, {}",
         match from.cmp(&to) {
             std::cmp::Ordering::Equal => "the shape must not change".to_owned(),
-            std::cmp::Ordering::Greater => format!("the result must have an additional last dimension of size {}", from / to),
-            std::cmp::Ordering::Less => format!("the last dimension must have size {} and be removed", to / from),
+            std::cmp::Ordering::Greater =>
+                format!("the result must have an additional last dimension of size {}", from / to),
+            std::cmp::Ordering::Less =>
+                format!("the last dimension must have size {} and be removed", to / from),
         }
     );
     Ok(())

@@ -173,7 +173,9 @@ pub(crate) fn ragged_dot(cx: &Ctx<'_>, spec: &RaggedDotSpec) -> Res<Types> {
         prefix.extend((0..ragged).filter(|d| !left.contains(d)));
     }
     let Some((&count, sizes)) = groups.shape.split_last() else {
-        return Err(Fail::Wrong("the group sizes of ragged_dot must have at least one dimension, got a scalar".to_owned()));
+        return Err(Fail::Wrong(
+            "the group sizes of ragged_dot must have at least one dimension, got a scalar".to_owned(),
+        ));
     };
     if groups.rank() != 1 {
         let want: Shape = prefix.iter().map(|&d| lhs.shape[d as usize]).collect();

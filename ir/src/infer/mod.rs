@@ -63,7 +63,9 @@ pub fn infer_types(
     if matches!(kind, OpKind::AllGather { spec, .. } | OpKind::ReduceScatter { spec, .. } if collective::group_size(spec).is_none())
     {
         let name = kind.name();
-        return Err(InferError(format!("the result type of {name} without replica groups cannot be inferred")));
+        return Err(InferError(format!(
+            "the result type of {name} without replica groups cannot be inferred"
+        )));
     }
     Ok(types
         .into_iter()
@@ -305,7 +307,9 @@ pub(crate) fn infer(cx: &Ctx<'_>) -> Res<Types> {
         K::GetTupleElement { index } => match cx.module.types.get(cx.ty(0)?) {
             Type::Tuple(items) => match items.get(*index as usize) {
                 Some(&item) => Ok(smallvec![Ty::Same(item)]),
-                None => Err(Fail::Wrong(format!("a tuple of {} elements has no element {index}", items.len()))),
+                None => {
+                    Err(Fail::Wrong(format!("a tuple of {} elements has no element {index}", items.len())))
+                }
             },
             Type::Quantized(_) | Type::Other(_) => Err(Fail::Unknown),
             Type::Tensor(_) | Type::Token => {

@@ -83,11 +83,8 @@ pub(crate) fn check(cx: &Ctx<'_>, results: &[TypeId], attrs: &AttrDict) -> Res<(
             if let Some(ty) = values()
                 .find(|&ty| element(module, ty).is_some_and(|q| takes == Quantized::No || q.axis().is_some()))
             {
-                let which = if takes == Quantized::No {
-                    "quantized elements"
-                } else {
-                    "per-axis quantized elements"
-                };
+                let which =
+                    if takes == Quantized::No { "quantized elements" } else { "per-axis quantized elements" };
                 return Err(super::Fail::Wrong(format!(
                     "{} does not support {which}, got {}",
                     cx.name(),

@@ -24,7 +24,10 @@ fn token(cx: &Ctx<'_>, i: usize) -> Res<()> {
 /// Fails unless the results are tensors, then a token.
 fn tensors_then_token(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
     let Some((&last, rest)) = results.split_last() else {
-        return Err(super::Fail::Wrong(format!("the last result of {} must be a token, but it has no result", cx.name())));
+        return Err(super::Fail::Wrong(format!(
+            "the last result of {} must be a token, but it has no result",
+            cx.name()
+        )));
     };
     ensure!(
         is_token(cx, last),
@@ -149,10 +152,7 @@ pub(crate) fn async_start(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
     let (count, first) = (yields.len(), yields.next());
     ensure!(count == 1, "the region of async_start must return one value, got {count}");
     let (Some(first), &[result]) = (first, results) else {
-        return Err(super::Fail::Wrong(format!(
-            "async_start has {} results, expected 1",
-            results.len()
-        )));
+        return Err(super::Fail::Wrong(format!("async_start has {} results, expected 1", results.len())));
     };
     let want = module.types.display(first);
     ensure!(
@@ -173,10 +173,7 @@ pub(crate) fn async_done(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
         )));
     };
     let &[result] = results else {
-        return Err(super::Fail::Wrong(format!(
-            "async_done has {} results, expected 1",
-            results.len()
-        )));
+        return Err(super::Fail::Wrong(format!("async_done has {} results, expected 1", results.len())));
     };
     let have = cx.module.types.display(result);
     ensure!(have == text, "async_done of {} gives {have}", cx.module.types.display(ty));
@@ -187,11 +184,7 @@ pub(crate) fn async_done(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
 pub(crate) fn with_root(cx: &Ctx<'_>, has_root: bool) -> Res<Types> {
     let count = cx.operands.len();
     let data = if has_root {
-        ensure!(
-            count >= 2,
-            "{} with a dynamic root needs data and the root, got {count} operand",
-            cx.name()
-        );
+        ensure!(count >= 2, "{} with a dynamic root needs data and the root, got {count} operand", cx.name());
         let root = cx.tensor(count - 1)?;
         ensure!(
             root.dtype == crate::DType::I32 && root.shape.as_slice() == [count as i64 - 1],

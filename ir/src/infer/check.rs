@@ -31,7 +31,7 @@ pub fn check_result_types(module: &Module, op: OpId) -> Result<(), InferError> {
     if let Some(ty) = foreign
         && computes(&data.kind)
     {
-        return Err(InferError(format!("{} does not take or give {ty}", data.kind.title())));
+        return Err(InferError(format!("{} does not support values of type {ty}", data.kind.title())));
     }
     let stand_ins: Vec<Option<TensorType>> =
         if quantized { types().map(|ty| quant::stand_in(module, ty)).collect() } else { Vec::new() };
@@ -118,7 +118,7 @@ fn exchanged(cx: &Ctx<'_>, written: &[TypeId]) -> Res<Option<usize>> {
 fn compare(cx: &Ctx<'_>, inferred: &[Ty], written: &[TypeId]) -> Res<()> {
     ensure!(
         inferred.len() == written.len(),
-        "{} has {} results, it should have {}",
+        "{} has {} results, expected {}",
         cx.name(),
         written.len(),
         inferred.len()
@@ -161,7 +161,7 @@ fn compare(cx: &Ctx<'_>, inferred: &[Ty], written: &[TypeId]) -> Res<()> {
                 (text, _) => text.unwrap_or_default(),
             };
             return Err(Fail::Wrong(format!(
-                "result {i} of {} is {}, it should be {want}",
+                "result {i} of {} is {}, expected {want}",
                 cx.name(),
                 types.display(have)
             )));
@@ -178,7 +178,7 @@ fn free(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
             let (operand, result) = (cx.tensor(0)?, only(cx, results)?);
             ensure!(
                 shape_fits(&operand.shape, &result.shape),
-                "convert of {operand} gives {result}: the shape has to stay"
+                "convert of {operand} gives {result}: the shape must not change"
             );
             Ok(())
         }
@@ -188,10 +188,10 @@ fn free(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
             let result = only(cx, results)?;
             ensure!(
                 result.is_static(),
-                "iota gives {result}, whose shape is not known (stablehlo.dynamic_iota takes it as an operand)"
+                "iota gives {result}, whose shape is dynamic (stablehlo.dynamic_iota takes the shape as an operand)"
             );
             ensure!((*dim as usize) < result.rank(), "iota along dimension {dim} does not fit {result}");
-            ensure!(result.dtype != DType::I1, "iota does not make elements of type i1");
+            ensure!(result.dtype != DType::I1, "iota does not support the element type i1");
             Ok(())
         }
         K::BroadcastInDim { dims } => {
@@ -205,21 +205,21 @@ fn free(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
             if let (Some(from), Some(to)) = (operand.num_elements(), result.num_elements()) {
                 ensure!(
                     from == to,
-                    "reshape of {operand} gives {result}: {from} elements do not become {to}"
+                    "reshape of {operand} gives {result}: the number of elements changes from {from} to {to}"
                 );
             }
             ensure!(
                 operand.dtype == result.dtype,
-                "reshape of {operand} gives {result}: the element type has to stay"
+                "reshape of {operand} gives {result}: the element type must not change"
             );
             Ok(())
         }
         K::RngBitGenerator { .. } => {
-            ensure!(results.len() == 2, "rng_bit_generator has {} results, it should have 2", results.len());
+            ensure!(results.len() == 2, "rng_bit_generator has {} results, expected 2", results.len());
             let state = cx.ty(0)?;
             ensure!(
                 type_fits(cx.module, state, results[0]),
-                "the state of rng_bit_generator goes in as {} and comes out as {}",
+                "the state operand of rng_bit_generator is {}, but its state result is {}",
                 cx.module.types.display(state),
                 cx.module.types.display(results[0])
             );
@@ -250,7 +250,7 @@ fn free(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
 /// Returns the only result, which must be a tensor.
 fn only<'m>(cx: &Ctx<'m>, results: &[TypeId]) -> Res<&'m TensorType> {
     let &[result] = results else {
-        return Err(Fail::Wrong(format!("{} has {} results, it should have 1", cx.name(), results.len())));
+        return Err(Fail::Wrong(format!("{} has {} results, expected 1", cx.name(), results.len())));
     };
     match cx.module.types.get(result) {
         Type::Tensor(tensor) => Ok(tensor),
@@ -291,11 +291,13 @@ fn bitcast_convert(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
     };
     ensure!(
         fits,
-        "bitcast_convert of {operand} gives {result}: elements of {from} bits become ones of {to} bits, so that {}",
+        "bitcast_convert of {operand} gives {result}: for {from}-bit to {to}-bit elements, {}",
         match from.cmp(&to) {
-            std::cmp::Ordering::Equal => "the shape has to stay".to_owned(),
-            std::cmp::Ordering::Greater => format!("a last dimension of size {} has to appear", from / to),
-            std::cmp::Ordering::Less => format!("a last dimension of size {} has to vanish", to / from),
+            std::cmp::Ordering::Equal => "the shape must not change".to_owned(),
+            std::cmp::Ordering::Greater =>
+                format!("the result must have an additional last dimension of size {}", from / to),
+            std::cmp::Ordering::Less =>
+                format!("the last dimension must have size {} and be removed", to / from),
         }
     );
     Ok(())
@@ -328,7 +330,7 @@ fn constant(cx: &Ctx<'_>, dense: &Dense, results: &[TypeId]) -> Res<()> {
         Dense::Elements(bytes) => {
             ensure!(
                 i64::try_from(bytes.len()).ok() == result.num_bytes(),
-                "a constant of type {result} has {} bytes of elements, it should have {}",
+                "a constant of type {result} has {} bytes of elements, expected {}",
                 bytes.len(),
                 result.num_bytes().unwrap_or(0)
             );
@@ -342,7 +344,7 @@ fn constant(cx: &Ctx<'_>, dense: &Dense, results: &[TypeId]) -> Res<()> {
 fn known_size(cx: &Ctx<'_>, result: &TensorType, dynamic: &str) -> Res<()> {
     ensure!(
         one_bounded_at_most(result),
-        "{} gives {result}, whose shape is not known (stablehlo.{dynamic} takes it as an operand)",
+        "{} gives {result}, whose shape is dynamic (stablehlo.{dynamic} takes the shape as an operand)",
         cx.name()
     );
     Ok(())

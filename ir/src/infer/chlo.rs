@@ -36,7 +36,7 @@ fn aligned(cx: &Ctx<'_>, operands: std::ops::Range<usize>) -> Res<(Shape, Option
             let at = first + d;
             let Some(size) = broadcast_size(shape[at], n) else {
                 return Err(Fail::Wrong(format!(
-                    "operand {i} of {}, {operand}, does not broadcast with the others: size {n} of dimension {d} meets {}",
+                    "operand {i} of {}, {operand}, does not broadcast with the others: size {n} of dimension {d} conflicts with {}",
                     cx.name(),
                     shape[at]
                 )));
@@ -98,7 +98,7 @@ pub(crate) fn broadcasting(cx: &Ctx<'_>, spec: &BroadcastingSpec) -> Res<Types> 
         BroadcastingOp::Compare(..) => DType::I1,
         BroadcastingOp::Select => {
             let pred = cx.tensor(0)?;
-            ensure!(pred.dtype == DType::I1, "the predicate of {} has to be i1, it is {pred}", cx.name());
+            ensure!(pred.dtype == DType::I1, "the predicate of {} must be i1, got {pred}", cx.name());
             a.dtype
         }
     };
@@ -131,7 +131,7 @@ pub(crate) fn constant_like(cx: &Ctx<'_>, value: &Attr) -> Res<Types> {
 pub(crate) fn top_k(cx: &Ctx<'_>, k: i64) -> Res<Types> {
     let operand = cx.tensor(0)?;
     let Some(&last) = operand.shape.last() else {
-        return Err(Fail::Wrong(format!("top_k takes a tensor of at least one dimension, not {operand}")));
+        return Err(Fail::Wrong(format!("top_k needs an operand of at least one dimension, got {operand}")));
     };
     ensure!(k >= 0, "top_k of {k} values");
     ensure!(last == DYNAMIC || last >= k, "top_k of {k} values out of the last dimension of {operand}");
@@ -146,7 +146,7 @@ pub(crate) fn top_k(cx: &Ctx<'_>, k: i64) -> Res<Types> {
 pub(crate) fn ragged_dot(cx: &Ctx<'_>, spec: &RaggedDotSpec) -> Res<Types> {
     let (lhs, rhs, groups) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
     ensure!(spec.precision.len() <= 2, "ragged_dot of two operands has {} precisions", spec.precision.len());
-    ensure!(groups.dtype.is_integer(), "the group sizes of ragged_dot have to be integers, not {groups}");
+    ensure!(groups.dtype.is_integer(), "the group sizes of ragged_dot must be integers, got {groups}");
     let (left, right) = super::linalg::check_contraction(
         cx,
         (lhs, rhs),
@@ -155,7 +155,7 @@ pub(crate) fn ragged_dot(cx: &Ctx<'_>, spec: &RaggedDotSpec) -> Res<Types> {
     )?;
     let &[ragged] = spec.lhs_ragged.as_slice() else {
         return Err(Fail::Wrong(format!(
-            "ragged_dot takes one ragged dimension of its left operand, not {:?}",
+            "ragged_dot must have one ragged dimension in its left operand, got {:?}",
             spec.lhs_ragged
         )));
     };
@@ -173,25 +173,27 @@ pub(crate) fn ragged_dot(cx: &Ctx<'_>, spec: &RaggedDotSpec) -> Res<Types> {
         prefix.extend((0..ragged).filter(|d| !left.contains(d)));
     }
     let Some((&count, sizes)) = groups.shape.split_last() else {
-        return Err(Fail::Wrong("the group sizes of ragged_dot have to be a list, not a scalar".to_owned()));
+        return Err(Fail::Wrong(
+            "the group sizes of ragged_dot must have at least one dimension, got a scalar".to_owned(),
+        ));
     };
     if groups.rank() != 1 {
         let want: Shape = prefix.iter().map(|&d| lhs.shape[d as usize]).collect();
         ensure!(
             super::shape_fits(&want, sizes),
-            "the group sizes of ragged_dot are {groups}, they should have shape {}",
+            "the group sizes of ragged_dot are {groups}, expected shape {}",
             super::shape_text(&want.iter().copied().chain([count]).collect::<Shape>())
         );
     }
     if is_batch || is_contracting {
         ensure!(
             spec.rhs_group.is_empty(),
-            "ragged_dot along a batching or contracting dimension has no group dimension of its right operand"
+            "ragged_dot along a batching or contracting dimension cannot have a group dimension in its right operand"
         );
     } else {
         let &[group] = spec.rhs_group.as_slice() else {
             return Err(Fail::Wrong(format!(
-                "ragged_dot takes one group dimension of its right operand, not {:?}",
+                "ragged_dot must have one group dimension in its right operand, got {:?}",
                 spec.rhs_group
             )));
         };
@@ -215,7 +217,7 @@ pub(crate) fn ragged_dot(cx: &Ctx<'_>, spec: &RaggedDotSpec) -> Res<Types> {
 
 pub(crate) fn scan(cx: &Ctx<'_>, spec: &ScanSpec) -> Res<Types> {
     let (inputs, outputs) = (spec.inputs as usize, spec.outputs as usize);
-    ensure!(inputs + outputs > 0, "scan has neither inputs nor outputs");
+    ensure!(inputs + outputs > 0, "scan needs at least one input or output");
     let dim = spec.dim as usize;
     let mut size = spec.dim_size.unwrap_or(DYNAMIC);
     for i in 0..inputs {
@@ -228,7 +230,7 @@ pub(crate) fn scan(cx: &Ctx<'_>, spec: &ScanSpec) -> Res<Types> {
     let Some(yields) = cx.yields(0) else { return Err(Fail::Free) };
     ensure!(
         yields.len() == outputs + spec.carries as usize,
-        "the region of scan returns {} values for {outputs} outputs and {} that are carried",
+        "the region of scan returns {} values for {outputs} outputs and {} carried values",
         yields.len(),
         spec.carries
     );

@@ -70,7 +70,7 @@ pub(crate) fn all_to_all(
     let n = i64::from(split_count);
     ensure!(
         spec.mesh_axes.is_some() || written_size(spec) == Some(n),
-        "all_to_all splits into {n} parts among groups of {}",
+        "all_to_all splits into {n} parts, but its groups have {} devices",
         written_size(spec).unwrap_or(0)
     );
     each(cx, false, |operand| {

@@ -18,7 +18,7 @@ impl Ctx<'_> {
         let list = self.tensor(i)?;
         ensure!(
             list.rank() == 1 && list.is_static() && list.dtype.is_integer(),
-            "operand {i} of {} has to be a list of integers, of a length that is known; it is {list}",
+            "operand {i} of {} must be a 1-dimensional integer tensor of static shape, got {list}",
             self.name()
         );
         Ok(list.shape[0] as usize)
@@ -30,13 +30,13 @@ fn shape_operand(cx: &Ctx<'_>, i: usize, result: &TensorType) -> Res<()> {
     let rank = cx.list(i)?;
     ensure!(
         rank == result.rank(),
-        "{} gives {result}, but operand {i} is a shape of {rank} dimensions",
+        "{} gives {result}, but its shape operand {i} has {rank} elements",
         cx.name()
     );
     if let Some(shape) = cx.constant(i) {
         ensure!(
             shape.iter().all(|&n| n >= 0) && shape_fits(&shape, &result.shape),
-            "{} gives {result}, but operand {i} is the shape {shape:?}",
+            "{} gives {result}, but its shape operand {i} is {shape:?}",
             cx.name()
         );
     }
@@ -60,7 +60,7 @@ pub(crate) fn reshape(cx: &Ctx<'_>, result: &TensorType) -> Res<()> {
         let wanted = shape.iter().try_fold(1i64, |n, &size| n.checked_mul(size));
         ensure!(
             wanted == Some(count),
-            "dynamic_reshape of {operand}, of {count} elements, to the shape {shape:?}"
+            "dynamic_reshape of {operand} to the shape {shape:?} changes the number of elements, {count}"
         );
     }
     Ok(())
@@ -80,7 +80,7 @@ pub(crate) fn broadcast_in_dim(cx: &Ctx<'_>, spec: &DynamicBroadcastSpec, result
     }
     let hints = spec.known_expanding.iter().chain(&spec.known_nonexpanding).flatten().copied();
     let hints: crate::DimList = hints.collect();
-    distinct_dims(cx.name(), "dimensions known to expand or not to", &hints, operand.rank())
+    distinct_dims(cx.name(), "known expanding and nonexpanding dimensions", &hints, operand.rank())
 }
 
 pub(crate) fn pad(cx: &Ctx<'_>, result: &TensorType) -> Res<()> {
@@ -126,7 +126,7 @@ pub(crate) fn real_slice(cx: &Ctx<'_>, result: &TensorType) -> Res<()> {
         let list = cx.tensor(i)?;
         ensure!(
             list.rank() == 1 && list.dtype.is_integer() && size_fits(list.shape[0], operand.rank() as i64),
-            "operand {i} of real_dynamic_slice has to have one integer per dimension of {operand}, it is {list}"
+            "operand {i} of real_dynamic_slice must have one integer per dimension of {operand}, got {list}"
         );
     }
     Ok(())
@@ -137,12 +137,12 @@ pub(crate) fn rng(cx: &Ctx<'_>, distribution: RngDistribution) -> Res<Types> {
     ensure!(a.dtype == b.dtype, "rng between {a} and {b}: the element types differ");
     ensure!(
         !matches!(a.dtype.class(), crate::DTypeClass::Complex),
-        "rng does not make elements of type {}",
+        "rng does not support the element type {}",
         a.dtype
     );
     ensure!(
         distribution == RngDistribution::Uniform || a.dtype.is_float(),
-        "normally distributed numbers of rng are floats, not {}",
+        "rng with a normal distribution needs a float type, got {}",
         a.dtype
     );
     let rank = cx.list(2)?;
@@ -167,7 +167,7 @@ pub(crate) fn get_dimension_size(cx: &Ctx<'_>, dim: u32) -> Res<Types> {
 
 pub(crate) fn set_dimension_size(cx: &Ctx<'_>, dim: u32) -> Res<Types> {
     let (operand, size) = (cx.tensor(0)?, cx.scalar(1)?);
-    ensure!(size.dtype == DType::I32, "the size for set_dimension_size has to be i32, it is {size}");
+    ensure!(size.dtype == DType::I32, "the size operand of set_dimension_size must be i32, got {size}");
     let dim = dim_of(cx, dim)?;
     let mut shape = operand.shape.clone();
     let mut limits =

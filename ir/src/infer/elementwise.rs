@@ -49,7 +49,7 @@ fn class_names(classes: u8) -> String {
 }
 
 fn accepts(cx: &Ctx<'_>, dtype: DType, classes: u8) -> Res<()> {
-    ensure!(bit(dtype.class()) & classes != 0, "{} takes {}, not {dtype}", cx.name(), class_names(classes));
+    ensure!(bit(dtype.class()) & classes != 0, "{} expects {}, got {dtype}", cx.name(), class_names(classes));
     Ok(())
 }
 
@@ -125,7 +125,7 @@ pub(crate) fn complex_of(cx: &Ctx<'_>, dtype: DType) -> Res<DType> {
     match dtype {
         DType::F32 => Ok(DType::C64),
         DType::F64 => Ok(DType::C128),
-        other => Err(Fail::Wrong(format!("{} takes f32 or f64, not {other}", cx.name()))),
+        other => Err(Fail::Wrong(format!("{} expects f32 or f64, got {other}", cx.name()))),
     }
 }
 
@@ -135,7 +135,7 @@ pub(crate) fn compare(cx: &Ctx<'_>) -> Res<Types> {
 
 pub(crate) fn select(cx: &Ctx<'_>) -> Res<Types> {
     let pred = cx.tensor(0)?;
-    ensure!(pred.dtype == DType::I1, "the predicate of select has to be i1, it is {pred}");
+    ensure!(pred.dtype == DType::I1, "the predicate of select must be i1, got {pred}");
     let out = joined_same(cx, &[1, 2])?;
     let on_true = cx.tensor(1)?;
     ensure!(

@@ -15,7 +15,7 @@ fn index_shape(cx: &Ctx<'_>, indices: &TensorType, vector_dim: u32) -> Res<(Shap
         "index_vector_dim {vector_dim} of {} does not fit the indices {indices}",
         cx.name()
     );
-    ensure!(indices.dtype.is_integer(), "indices of {} have to be integers, not {indices}", cx.name());
+    ensure!(indices.dtype.is_integer(), "indices of {} must be integers, got {indices}", cx.name());
     let mut shape = indices.shape.clone();
     // `index_vector_dim` may be the rank: each index is then a scalar, with one component.
     let components = if vector_dim < shape.len() { shape.remove(vector_dim) } else { 1 };
@@ -53,13 +53,13 @@ fn common(cx: &Ctx<'_>, dims: &Dims<'_>) -> Res<(Shape, DimList)> {
     }
     ensure!(
         components == DYNAMIC || components == dims.map.len() as i64,
-        "an index of {} has {components} components for {} dimensions",
+        "an index of {} has {components} components, but {} dimensions are mapped",
         cx.name(),
         dims.map.len()
     );
     ensure!(
         dims.window.len() + absent.len() == rank,
-        "{} of {}: {} window, {} collapsed and {} batching dimensions do not make up its rank",
+        "{} of {}: {} window, {} collapsed and {} batching dimensions do not add up to its rank",
         cx.name(),
         dims.operand,
         dims.window.len(),
@@ -116,7 +116,7 @@ pub(crate) fn gather(cx: &Ctx<'_>, spec: &GatherSpec, sizes: Option<&[i64]>) -> 
         let length = cx.list(2)?;
         ensure!(
             length == operand.rank(),
-            "{} takes {} slice sizes for {operand}, it has {length}",
+            "{} needs {} slice sizes for {operand}, got {length}",
             cx.name(),
             operand.rank()
         );
@@ -132,7 +132,7 @@ pub(crate) fn gather(cx: &Ctx<'_>, spec: &GatherSpec, sizes: Option<&[i64]>) -> 
     ensure!(
         // Zero is accepted, too: the operand may have no elements along the dimension.
         absent.iter().all(|&d| sizes[d as usize] <= 1),
-        "slice sizes {sizes:?} of {} are not one in the dimensions {absent:?} that the result lacks",
+        "slice sizes {sizes:?} of {} must be 1 in the collapsed and batching dimensions {absent:?}",
         cx.name()
     );
     let window = super::without(sizes, &absent);
@@ -143,7 +143,7 @@ pub(crate) fn scatter(cx: &Ctx<'_>, spec: &ScatterSpec) -> Res<Types> {
     let count = cx.operands.len();
     ensure!(
         count >= 3 && !count.is_multiple_of(2),
-        "scatter takes n inputs, the indices and n updates, it has {count} operands"
+        "scatter expects n inputs, the indices and n updates, got {count} operands"
     );
     let n = count / 2;
     let (first, indices) = (cx.tensor(0)?, cx.tensor(n)?);
@@ -177,7 +177,7 @@ pub(crate) fn scatter(cx: &Ctx<'_>, spec: &ScatterSpec) -> Res<Types> {
             });
         ensure!(
             fits && update.dtype == input.dtype,
-            "the update {update} of scatter does not fit the input {input}: its shape has to be {} or, in the window dimensions, smaller",
+            "the update {update} of scatter does not fit the input {input}: its shape must be {} or, in the window dimensions, smaller",
             shape_text(&limit)
         );
         let dtype = cx.accumulated(0, i, input.dtype)?;

@@ -89,7 +89,7 @@ pub(crate) fn fft(cx: &Ctx<'_>, kind: FftKind, length: &SizeList) -> Res<Types> 
     let kind = kind.as_str();
     ensure!(fits, "{kind} of length {length:?} does not fit {operand}");
     let Some(dtype) = dtype else {
-        return Err(Fail::Wrong(format!("{kind} does not take elements of type {}", operand.dtype)));
+        return Err(Fail::Wrong(format!("{kind} does not support the element type {}", operand.dtype)));
     };
     Ok(tensor(&shape, dtype))
 }
@@ -99,7 +99,7 @@ fn square(cx: &Ctx<'_>, t: &TensorType) -> Res<()> {
     let rank = t.rank();
     ensure!(
         rank >= 2 && size_fits(t.shape[rank - 2], t.shape[rank - 1]),
-        "{} takes square matrices, not {t}",
+        "{} expects square matrices, got {t}",
         cx.name()
     );
     Ok(())
@@ -120,7 +120,7 @@ pub(crate) fn triangular_solve(cx: &Ctx<'_>, spec: &TriangularSpec) -> Res<Types
     };
     ensure!(
         fits,
-        "triangular_solve of {a} and {b} with left_side = {}: the {} of the second have to be as many as the matrices are wide, all else alike",
+        "triangular_solve of {a} and {b} with left_side = {}: the number of {} of the second must be the size of the matrices, and batch dimensions and element types must be equal",
         spec.left_side,
         if spec.left_side { "rows" } else { "columns" }
     );

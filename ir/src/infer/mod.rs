@@ -54,17 +54,19 @@ pub fn infer_types(
         infer(&Ctx { module, kind, operands, regions, stand_ins: &[] }).map_err(|fail| match fail {
             Fail::Wrong(message) => InferError(message),
             Fail::Free => {
-                InferError(format!("the result type of {} does not follow from its operands", kind.name()))
+                InferError(format!("the result type of {} cannot be inferred from its operands", kind.name()))
             }
             Fail::Unknown => {
-                InferError(format!("{} has an operand that is not a tensor of numbers", kind.name()))
+                InferError(format!("{} has an operand that is not a numeric tensor", kind.name()))
             }
         })?;
     // `infer` then returns `?` for the dimension, which is good for checks, but no type to build with.
     if matches!(kind, OpKind::AllGather { spec, .. } | OpKind::ReduceScatter { spec, .. } if collective::group_size(spec).is_none())
     {
         let name = kind.name();
-        return Err(InferError(format!("the result type of {name} without replica groups does not follow")));
+        return Err(InferError(format!(
+            "the result type of {name} without replica groups cannot be inferred"
+        )));
     }
     Ok(types
         .into_iter()
@@ -131,7 +133,7 @@ impl<'m> Ctx<'m> {
         match self.operands.get(i) {
             Some(&v) => Ok(self.module.values[v].ty),
             None => Err(Fail::Wrong(format!(
-                "{} has {} operands, too few",
+                "{} has too few operands: {}",
                 self.kind.name(),
                 self.operands.len()
             ))),
@@ -147,7 +149,7 @@ impl<'m> Ctx<'m> {
             Type::Quantized(_) => self.stand_ins.get(i).and_then(Option::as_ref).ok_or(Fail::Unknown),
             Type::Other(_) => Err(Fail::Unknown),
             Type::Token | Type::Tuple(_) => Err(Fail::Wrong(format!(
-                "operand {i} of {} has to be a tensor, it is {}",
+                "operand {i} of {} must be a tensor, got {}",
                 self.kind.name(),
                 self.module.types.display(ty)
             ))),
@@ -157,7 +159,7 @@ impl<'m> Ctx<'m> {
     /// Returns operand `i`, which must be a scalar tensor.
     pub(crate) fn scalar(&self, i: usize) -> Res<&'m TensorType> {
         let tensor = self.tensor(i)?;
-        ensure!(tensor.rank() == 0, "operand {i} of {} has to be a scalar, it is {tensor}", self.kind.name());
+        ensure!(tensor.rank() == 0, "operand {i} of {} must be a scalar, got {tensor}", self.kind.name());
         Ok(tensor)
     }
 
@@ -180,7 +182,7 @@ impl<'m> Ctx<'m> {
         let Some(body) = yielded.and_then(|ty| self.module.types.as_tensor(ty)) else { return Ok(dtype) };
         ensure!(
             promotes(dtype, body.dtype),
-            "{} combines elements of type {dtype} in {}, which does not hold them",
+            "{} combines elements of type {dtype} in {}, which cannot represent them",
             self.name(),
             body.dtype
         );
@@ -210,7 +212,7 @@ pub(crate) fn infer(cx: &Ctx<'_>) -> Res<Types> {
         K::Clamp => elementwise::clamp(cx),
         K::ReducePrecision { exponent_bits, .. } => {
             let tensor = cx.tensor(0)?;
-            ensure!(tensor.dtype.is_float(), "reduce_precision takes floats, not {}", tensor.dtype);
+            ensure!(tensor.dtype.is_float(), "reduce_precision expects floats, got {}", tensor.dtype);
             ensure!(*exponent_bits > 0, "reduce_precision needs at least one exponent bit");
             same(cx, 0)
         }
@@ -306,11 +308,13 @@ pub(crate) fn infer(cx: &Ctx<'_>) -> Res<Types> {
         K::GetTupleElement { index } => match cx.module.types.get(cx.ty(0)?) {
             Type::Tuple(items) => match items.get(*index as usize) {
                 Some(&item) => Ok(smallvec![Ty::Same(item)]),
-                None => Err(Fail::Wrong(format!("a tuple of {} has no item {index}", items.len()))),
+                None => {
+                    Err(Fail::Wrong(format!("a tuple of {} elements has no element {index}", items.len())))
+                }
             },
             Type::Quantized(_) | Type::Other(_) => Err(Fail::Unknown),
             Type::Tensor(_) | Type::Token => {
-                Err(Fail::Wrong("get_tuple_element takes a tuple as operand".to_owned()))
+                Err(Fail::Wrong("the operand of get_tuple_element must be a tuple".to_owned()))
             }
         },
         K::AfterAll => Ok(smallvec![Ty::Token]),
@@ -344,7 +348,7 @@ pub(crate) fn tensor(shape: &[i64], dtype: DType) -> Types {
 
 fn index_scalar(cx: &Ctx<'_>, dtype: DType) -> Res<()> {
     let index = cx.scalar(0)?;
-    ensure!(index.dtype == dtype, "operand 0 of {} has to be {dtype}, it is {}", cx.name(), index.dtype);
+    ensure!(index.dtype == dtype, "operand 0 of {} must be {dtype}, got {}", cx.name(), index.dtype);
     Ok(())
 }
 
@@ -408,9 +412,9 @@ pub(crate) fn distinct_dims(op: &str, what: &str, dims: &[u32], rank: usize) -> 
     // With `rank` entries, not `dims.len()`: a list of a million dimensions fails at the first one that is out of range or repeated.
     let mut seen = mask(&[], rank);
     for &dim in dims {
-        ensure!((dim as usize) < rank, "{what} {dims:?} of {op} are not all below the rank {rank}");
+        ensure!((dim as usize) < rank, "{what} {dims:?} of {op} must be less than the rank, {rank}");
         let twice = std::mem::replace(&mut seen[dim as usize], true);
-        ensure!(!twice, "{what} {dims:?} of {op} name dimension {dim} twice");
+        ensure!(!twice, "{what} {dims:?} of {op}: dimension {dim} is repeated");
     }
     Ok(())
 }

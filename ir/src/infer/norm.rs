@@ -5,7 +5,7 @@ use crate::{BatchNormKind, BatchNormSpec, DimList, TensorType};
 
 pub(crate) fn batch_norm(cx: &Ctx<'_>, kind: BatchNormKind, spec: BatchNormSpec) -> Res<Types> {
     let operand = cx.tensor(0)?;
-    ensure!(operand.dtype.is_float(), "{} takes floats, not {}", cx.name(), operand.dtype);
+    ensure!(operand.dtype.is_float(), "{} expects floats, got {}", cx.name(), operand.dtype);
     let feature = spec.feature_index as usize;
     ensure!(feature < operand.rank(), "feature_index {feature} of {} does not fit {operand}", cx.name());
     let count = operand.shape[feature];
@@ -23,14 +23,14 @@ pub(crate) fn batch_norm(cx: &Ctx<'_>, kind: BatchNormKind, spec: BatchNormSpec)
         if i == full {
             ensure!(
                 shape_fits(&other.shape, &operand.shape),
-                "operand {i} of {} is {other}, it has to have the shape of {operand}",
+                "operand {i} of {} is {other}, it must have the shape of {operand}",
                 cx.name()
             );
         } else {
             let fits = matches!(other.shape.as_slice(), &[n] if size_fits(n, count));
             ensure!(
                 fits,
-                "operand {i} of {} is {other}, it has to have one element per feature: dimension {feature} of {operand}",
+                "operand {i} of {} is {other}, it must have one element per feature: dimension {feature} of {operand}",
                 cx.name()
             );
         }
@@ -54,11 +54,11 @@ pub(crate) fn map(cx: &Ctx<'_>, dims: &DimList) -> Res<Types> {
     }
     ensure!(
         dims.iter().copied().eq(0..first.rank() as u32),
-        "map of {first} has to be along all of its dimensions in order, not {dims:?}"
+        "the dimensions of map of {first} must be all of its dimensions in order, got {dims:?}"
     );
     let Some(mut yields) = cx.yields(0) else { return Err(Fail::Free) };
     let (count, only) = (yields.len(), yields.next());
-    ensure!(count == 1, "the region of map has to return one value, it returns {count}");
+    ensure!(count == 1, "the region of map must return one value, got {count}");
     match only.and_then(|ty| cx.module.types.as_tensor(ty)) {
         Some(result) => Ok(tensor(&first.shape, result.dtype)),
         None => Err(Fail::Unknown),

@@ -72,7 +72,7 @@ pub(crate) fn check(cx: &Ctx<'_>, results: &[TypeId], attrs: &AttrDict) -> Res<(
     let is_si = |ty: &TypeId| element(module, *ty).is_some_and(|q| q.storage.is_some_and(|s| s.si));
     if let Some(ty) = values().find(is_si) {
         return Err(super::Fail::Wrong(format!(
-            "{} takes no quantized elements that are stored as `si` integers, here {}; write `i`",
+            "{} does not support quantized elements with `si` storage, got {}; write `i`",
             cx.name(),
             module.types.display(ty)
         )));
@@ -83,13 +83,10 @@ pub(crate) fn check(cx: &Ctx<'_>, results: &[TypeId], attrs: &AttrDict) -> Res<(
             if let Some(ty) = values()
                 .find(|&ty| element(module, ty).is_some_and(|q| takes == Quantized::No || q.axis().is_some()))
             {
-                let which = if takes == Quantized::No {
-                    "quantized elements"
-                } else {
-                    "elements with scales along a dimension"
-                };
+                let which =
+                    if takes == Quantized::No { "quantized elements" } else { "per-axis quantized elements" };
                 return Err(super::Fail::Wrong(format!(
-                    "{} does not take {which}, here {}",
+                    "{} does not support {which}, got {}",
                     cx.name(),
                     module.types.display(ty)
                 )));
@@ -117,14 +114,14 @@ pub(crate) fn check(cx: &Ctx<'_>, results: &[TypeId], attrs: &AttrDict) -> Res<(
             if let Some(rhs) = element(module, b).filter(|_| !is_dot) {
                 ensure!(
                     rhs.params().iter().all(|p| p.zero_point == 0),
-                    "the right operand of {} has to have zero points of zero, it is {}",
+                    "the right operand of {} must have zero points of 0, got {}",
                     cx.name(),
                     module.types.display(b)
                 );
                 let contracted = rhs.axis().and_then(|axis| u32::try_from(axis).ok());
                 ensure!(
                     !contracted.is_some_and(|axis| spec.rhs_contract.contains(&axis)),
-                    "the right operand of {} has scales along a contracting dimension: {}",
+                    "the right operand of {} cannot be quantized along a contracting dimension, got {}",
                     cx.name(),
                     module.types.display(b)
                 );
@@ -138,7 +135,7 @@ pub(crate) fn check(cx: &Ctx<'_>, results: &[TypeId], attrs: &AttrDict) -> Res<(
                 let axis = element(module, ty).and_then(Quant::axis);
                 ensure!(
                     axis.is_none_or(|axis| i64::from(axis) == i64::from(feature)),
-                    "the {what} of {} has scales along a dimension other than its output feature, {feature}: {}",
+                    "the {what} of {} must be quantized along its output feature dimension, {feature}, got {}",
                     cx.name(),
                     module.types.display(ty)
                 );
@@ -152,7 +149,7 @@ pub(crate) fn check(cx: &Ctx<'_>, results: &[TypeId], attrs: &AttrDict) -> Res<(
             };
             ensure!(
                 have.expressed.as_deref() == want.as_deref(),
-                "uniform_quantize of {} gives {}, which stands for other numbers",
+                "uniform_quantize of {} gives {}, which has another expressed type",
                 module.types.display(a),
                 module.types.display(c)
             );
@@ -187,7 +184,7 @@ pub(crate) fn check(cx: &Ctx<'_>, results: &[TypeId], attrs: &AttrDict) -> Res<(
 
 fn not_quantized(cx: &Ctx<'_>, what: &str, ty: TypeId) -> Res<()> {
     Err(super::Fail::Wrong(format!(
-        "the {what} of {} has to be quantized, it is {}",
+        "the {what} of {} must be quantized, got {}",
         cx.name(),
         cx.module.types.display(ty)
     )))
@@ -224,7 +221,7 @@ fn all_alike(cx: &Ctx<'_>, types: impl Iterator<Item = TypeId> + Clone) -> Res<(
         };
         ensure!(
             fits,
-            "{} has operands or a result of elements that do not fit: {} and {}",
+            "{} has operands or a result with incompatible element types: {} and {}",
             cx.name(),
             module.types.display(first),
             module.types.display(ty)
@@ -238,11 +235,11 @@ fn add(cx: &Ctx<'_>, a: TypeId, b: TypeId, c: TypeId) -> Res<()> {
     let show = || format!("add of {} and {} gives {}", types.display(a), types.display(b), types.display(c));
     let (Some(l), Some(r), Some(out)) = (element(cx.module, a), element(cx.module, b), element(cx.module, c))
     else {
-        return Err(super::Fail::Wrong(format!("{}: either all are quantized or none", show())));
+        return Err(super::Fail::Wrong(format!("{}: either all types or none must be quantized", show())));
     };
     // The range within the storage type may differ.
     let storage = |q: &Quant| q.storage.map(|s| (s.signed, s.bits));
-    ensure!(storage(l) == storage(r) && storage(l) == storage(out), "{}: the stored integers differ", show());
+    ensure!(storage(l) == storage(r) && storage(l) == storage(out), "{}: the storage types differ", show());
     ensure!(
         l.expressed == r.expressed && l.expressed == out.expressed,
         "{}: the expressed types differ",
@@ -251,13 +248,13 @@ fn add(cx: &Ctx<'_>, a: TypeId, b: TypeId, c: TypeId) -> Res<()> {
     for q in [l, r] {
         ensure!(
             q.axis().is_none() || q.axis() == out.axis(),
-            "{}: the scales are not along the same dimension",
+            "{}: the quantization dimensions differ",
             show()
         );
     }
     ensure!(
         out.axis().is_none() || l.axis().is_some() || r.axis().is_some(),
-        "{}: only the result has scales along a dimension",
+        "{}: only the result is quantized per axis",
         show()
     );
     Ok(())
@@ -274,7 +271,7 @@ fn same_scale(cx: &Ctx<'_>, a: TypeId, c: TypeId) -> Res<()> {
     let same = from.params().iter().zip(to.params()).all(|(p, q)| p == q);
     ensure!(
         same || (from.axis().is_some() && matches!(cx.kind, OpKind::BroadcastInDim { .. })),
-        "{} of {} gives {}: scales and zero points have to stay",
+        "{} of {} gives {}: scales and zero points must not change",
         cx.name(),
         cx.module.types.display(a),
         cx.module.types.display(c)
@@ -289,7 +286,7 @@ fn transpose(cx: &Ctx<'_>, permutation: &DimList, a: TypeId, c: TypeId) -> Res<(
         let source = usize::try_from(to).ok().and_then(|to| permutation.get(to));
         ensure!(
             source.is_some_and(|&d| i64::from(d) == i64::from(from)),
-            "transpose of {} gives {}: the scales are along dimension {from}, which does not become {to}",
+            "transpose of {} gives {}: quantization dimension {from} of the operand is not dimension {to} of the result",
             cx.module.types.display(a),
             cx.module.types.display(c)
         );
@@ -311,7 +308,7 @@ fn reshape(cx: &Ctx<'_>, a: TypeId, c: TypeId) -> Res<()> {
     let (Some((i, _)), Some((k, _))) = (along(from), along(to)) else { return Ok(()) };
     ensure!(
         size_fits(from.shape[i], to.shape[k]),
-        "reshape of {} gives {}: the dimensions with the scales have different sizes",
+        "reshape of {} gives {}: the quantization dimensions have different sizes",
         types.display(a),
         types.display(c)
     );
@@ -321,7 +318,7 @@ fn reshape(cx: &Ctx<'_>, a: TypeId, c: TypeId) -> Res<()> {
     if let (Some(m), Some(n)) = (before(&from.shape[..i]), before(&to.shape[..k])) {
         ensure!(
             m == n,
-            "reshape of {} gives {}: {m} and {n} elements lie before the dimensions with the scales",
+            "reshape of {} gives {}: {m} and {n} elements precede the quantization dimensions",
             types.display(a),
             types.display(c)
         );
@@ -335,7 +332,7 @@ fn broadcast(cx: &Ctx<'_>, dims: &DimList, a: TypeId, c: TypeId) -> Res<()> {
     let (Some((i, params)), Some((k, wide))) = (along(from), along(to)) else { return Ok(()) };
     ensure!(
         dims.get(i).is_some_and(|&d| d as usize == k),
-        "{} of {} gives {}: the scales are along dimension {i}, which becomes {:?}",
+        "{} of {} gives {}: quantization dimension {i} of the operand maps to {:?}",
         cx.name(),
         types.display(a),
         types.display(c),
@@ -345,7 +342,7 @@ fn broadcast(cx: &Ctx<'_>, dims: &DimList, a: TypeId, c: TypeId) -> Res<()> {
     let repeats = from.shape[i] != 1 || params.first().is_none_or(|one| wide.iter().all(|p| p == one));
     ensure!(
         repeats,
-        "{} of {} gives {}: the scale and zero point that repeat have to stay",
+        "{} of {} gives {}: the broadcast scale and zero point must not change",
         cx.name(),
         types.display(a),
         types.display(c)
@@ -362,20 +359,20 @@ fn product(cx: &Ctx<'_>, a: TypeId, b: TypeId, c: TypeId) -> Res<()> {
     let (lhs, rhs, out) = (element(cx.module, a), element(cx.module, b), element(cx.module, c));
     ensure!(
         lhs.is_none_or(|q| q.axis().is_none()),
-        "the left operand of {} has scales along a dimension: {}",
+        "the left operand of {} cannot be quantized per axis, got {}",
         cx.name(),
         types.display(a)
     );
     let Some(rhs) = rhs.filter(|_| lhs.is_some() == out.is_some()) else {
         return Err(super::Fail::Wrong(format!(
-            "{}: either all are quantized, or the right operand alone",
+            "{}: either all types or only the right operand must be quantized",
             show()
         )));
     };
     match (lhs, out) {
         (Some(lhs), Some(out)) => {
             let storage = |q: &Quant| q.storage.map(|s| (s.signed, s.bits));
-            ensure!(storage(lhs) == storage(rhs), "{}: the stored integers differ", show());
+            ensure!(storage(lhs) == storage(rhs), "{}: the storage types differ", show());
             ensure!(
                 lhs.expressed == rhs.expressed && lhs.expressed == out.expressed,
                 "{}: the expressed types differ",
@@ -383,7 +380,7 @@ fn product(cx: &Ctx<'_>, a: TypeId, b: TypeId, c: TypeId) -> Res<()> {
             );
             ensure!(
                 rhs.axis().is_some() || out.axis().is_none(),
-                "{}: only the result has scales along a dimension",
+                "{}: only the result is quantized per axis",
                 show()
             );
         }
@@ -392,7 +389,7 @@ fn product(cx: &Ctx<'_>, a: TypeId, b: TypeId, c: TypeId) -> Res<()> {
             let real = |ty| types.as_tensor(ty).map(|t| t.dtype.as_str());
             ensure!(
                 real(a) == want && real(c) == want,
-                "{}: the right operand stands for other numbers",
+                "{}: the expressed type of the right operand differs",
                 show()
             );
         }
@@ -411,7 +408,7 @@ fn reduction(cx: &Ctx<'_>, region: usize, operands: &[TypeId]) -> Res<()> {
         let fits = element(cx.module, to).is_some_and(|to| promotes(from, to));
         ensure!(
             fits,
-            "{} combines elements of {} in {}, which does not hold them",
+            "{} combines elements of {} in {}, which cannot represent them",
             cx.name(),
             cx.module.types.display(ty),
             cx.module.types.display(to)

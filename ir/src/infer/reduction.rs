@@ -9,7 +9,7 @@ pub(crate) fn pairs(cx: &Ctx<'_>) -> Res<usize> {
     let count = cx.operands.len();
     ensure!(
         count >= 2 && count.is_multiple_of(2),
-        "{} takes as many inputs as initial values, it has {count} operands",
+        "{} needs as many initial values as inputs, got {count} operands",
         cx.name()
     );
     let n = count / 2;
@@ -40,7 +40,7 @@ pub(crate) fn reduced(cx: &Ctx<'_>, n: usize, i: usize, slice: &[i64]) -> Res<DT
     ensure!(
         // `sizes` continues where it stopped: the dimensions of the initial value must be a subsequence of the slice's.
         init.shape.iter().all(|&size| sizes.any(|&n| size_fits(n, size))),
-        "operand {} of {}, an initial value, has to be a scalar or of dimensions of {}, it is {init}",
+        "operand {} of {}, an initial value, must be a scalar or have dimensions of {}, got {init}",
         n + i,
         cx.name(),
         shape_text(slice)

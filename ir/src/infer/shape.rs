@@ -22,7 +22,7 @@ pub(crate) fn slice(cx: &Ctx<'_>, spec: &SliceSpec) -> Res<Types> {
     let rank = operand.rank();
     ensure!(
         spec.start.len() == rank && spec.limit.len() == rank && spec.stride.len() == rank,
-        "the bounds of slice have to have one entry per dimension of {operand}"
+        "the bounds of slice must have one entry per dimension of {operand}"
     );
     let mut shape = Shape::new();
     for d in 0..rank {
@@ -35,7 +35,7 @@ pub(crate) fn slice(cx: &Ctx<'_>, spec: &SliceSpec) -> Res<Types> {
         if let Some(bound) = bound(operand, d) {
             ensure!(
                 limit <= bound,
-                "slice [{start}:{limit}:{stride}] of dimension {d} does not fit {operand}, which has at most {bound} there"
+                "slice [{start}:{limit}:{stride}] of dimension {d} does not fit {operand}, whose bound is {bound}"
             );
         }
         // `limit - start + stride - 1` could overflow with a huge stride.
@@ -49,13 +49,13 @@ pub(crate) fn slice(cx: &Ctx<'_>, spec: &SliceSpec) -> Res<Types> {
 fn start_indices(cx: &Ctx<'_>, first: usize, rank: usize) -> Res<()> {
     ensure!(
         cx.operands.len() == first + rank,
-        "{} takes {rank} start indices for a tensor of rank {rank}, it has {}",
+        "{} needs {rank} start indices for a tensor of rank {rank}, got {}",
         cx.name(),
         cx.operands.len().saturating_sub(first)
     );
     for i in first..cx.operands.len() {
         let index = cx.scalar(i)?;
-        ensure!(index.dtype.is_integer(), "start indices of {} have to be integers, not {index}", cx.name());
+        ensure!(index.dtype.is_integer(), "start indices of {} must be integers, got {index}", cx.name());
         let other = cx.scalar(first)?;
         ensure!(
             index.dtype == other.dtype,
@@ -132,7 +132,7 @@ pub(crate) fn splice(cx: &Ctx<'_>, spec: &SpliceSpec) -> Res<Types> {
             next.dtype == first.dtype && next.rank() == first.rank() && (0..first.rank()).all(fits),
             "splice of {first} and {next} (operand {i})"
         );
-        ensure!(!next.shape.contains(&DYNAMIC), "splice of {next}, whose size is not known");
+        ensure!(!next.shape.contains(&DYNAMIC), "splice of {next}, whose size is dynamic");
     }
     let mut size = 0i64;
     for piece in &spec.pieces {
@@ -157,7 +157,7 @@ pub(crate) fn pad(cx: &Ctx<'_>, spec: &PadSpec) -> Res<Types> {
     let rank = operand.rank();
     ensure!(
         spec.low.len() == rank && spec.high.len() == rank && spec.interior.len() == rank,
-        "the padding of pad has to have one entry per dimension of {operand}"
+        "the padding of pad must have one entry per dimension of {operand}"
     );
     let mut shape = Shape::new();
     for d in 0..rank {
@@ -183,7 +183,7 @@ pub(crate) fn pad(cx: &Ctx<'_>, spec: &PadSpec) -> Res<Types> {
 
 /// Returns the size, or fails if it overflowed.
 pub(crate) fn checked(cx: &Ctx<'_>, size: Option<i64>) -> Res<i64> {
-    size.ok_or_else(|| Fail::Wrong(format!("a size of the result of {} overflows", cx.name())))
+    size.ok_or_else(|| Fail::Wrong(format!("a dimension size of the result of {} overflows", cx.name())))
 }
 
 /// Returns a size times `n`, or fails if that overflows.
@@ -197,7 +197,7 @@ pub(crate) fn divided(cx: &Ctx<'_>, size: i64, n: i64, dim: usize) -> Res<i64> {
     ensure!(n > 0, "{} splits dimension {dim} into {n} parts", cx.name());
     ensure!(
         size == DYNAMIC || size % n == 0,
-        "{} splits dimension {dim} of size {size} into {n} parts, which does not divide it",
+        "{} splits dimension {dim} of size {size} into {n} parts, which does not divide the size",
         cx.name()
     );
     Ok(on_size(size, |size| size / n))

@@ -14,7 +14,7 @@ fn token(cx: &Ctx<'_>, i: usize) -> Res<()> {
     let ty = cx.ty(i)?;
     ensure!(
         is_token(cx, ty),
-        "operand {i} of {} has to be a token, it is {}",
+        "operand {i} of {} must be a token, got {}",
         cx.name(),
         cx.module.types.display(ty)
     );
@@ -24,18 +24,21 @@ fn token(cx: &Ctx<'_>, i: usize) -> Res<()> {
 /// Fails unless the results are tensors, then a token.
 fn tensors_then_token(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
     let Some((&last, rest)) = results.split_last() else {
-        return Err(super::Fail::Wrong(format!("{} has to give a token, it has no result", cx.name())));
+        return Err(super::Fail::Wrong(format!(
+            "the last result of {} must be a token, but it has no result",
+            cx.name()
+        )));
     };
     ensure!(
         is_token(cx, last),
-        "the last result of {} has to be a token, it is {}",
+        "the last result of {} must be a token, got {}",
         cx.name(),
         cx.module.types.display(last)
     );
     for (i, &ty) in rest.iter().enumerate() {
         ensure!(
             matches!(cx.module.types.get(ty), Type::Tensor(_) | Type::Quantized(_) | Type::Other(_)),
-            "result {i} of {} has to be a tensor, it is {}",
+            "result {i} of {} must be a tensor, got {}",
             cx.name(),
             cx.module.types.display(ty)
         );
@@ -48,7 +51,7 @@ pub(crate) fn infeed(cx: &Ctx<'_>, spec: &InfeedSpec, results: &[TypeId]) -> Res
     tensors_then_token(cx, results)?;
     let Some(layout) = &spec.layout else { return Ok(()) };
     let Attr::Array(entries) = layout else {
-        return Err(super::Fail::Wrong("the layout of infeed has to be a list of lists".to_owned()));
+        return Err(super::Fail::Wrong("the layout of infeed must be a list of lists".to_owned()));
     };
     ensure!(
         entries.len() + 1 == results.len(),
@@ -58,7 +61,7 @@ pub(crate) fn infeed(cx: &Ctx<'_>, spec: &InfeedSpec, results: &[TypeId]) -> Res
     );
     for (i, entry) in entries.iter().enumerate() {
         let fits = matches!(entry, Attr::Array(dims) if dims.iter().all(|d| matches!(d, Attr::Int(..))));
-        ensure!(fits, "layout {i} of infeed has to be a list of dimension numbers");
+        ensure!(fits, "layout {i} of infeed must be a list of dimension numbers");
     }
     Ok(())
 }
@@ -77,7 +80,7 @@ fn channel(cx: &Ctx<'_>, spec: &TransferSpec, with_host: i64) -> Res<()> {
     let word = |ty: i64| usize::try_from(ty).ok().and_then(|i| CHANNELS.get(i)).copied().unwrap_or("no type");
     ensure!(
         spec.channel.ty == want,
-        "the channel of {} is {}, {} has to be {} (type = {want})",
+        "the channel of {} is {}, {} must be {} (type = {want})",
         cx.name(),
         word(spec.channel.ty),
         if want == 1 { "a transfer between devices" } else { "a host transfer" },
@@ -112,7 +115,7 @@ pub(crate) fn async_start(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
     let Some(body) = body else { return Ok(()) };
     ensure!(
         body.ops.len() == 2,
-        "the region of async_start has to hold one operation and a return, it holds {} operations",
+        "the region of async_start must contain one operation and a return, got {} operations",
         body.ops.len()
     );
     let inner = &module.ops[body.ops[0]].kind;
@@ -129,10 +132,10 @@ pub(crate) fn async_start(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
             | OpKind::ReduceScatter { .. }
             | OpKind::Slice(_)
     );
-    ensure!(may_start, "async_start takes a collective or a slice, not {}", inner.name());
+    ensure!(may_start, "async_start must contain a collective or a slice, got {}", inner.name());
     ensure!(
         body.args.len() == cx.operands.len(),
-        "async_start has {} operands, its region {} arguments",
+        "async_start has {} operands, but its region has {} arguments",
         cx.operands.len(),
         body.args.len()
     );
@@ -140,19 +143,16 @@ pub(crate) fn async_start(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
         let (operand, arg) = (cx.ty(i)?, module.values[arg].ty);
         ensure!(
             operand == arg,
-            "operand {i} of async_start is {}, the argument of its region {}",
+            "operand {i} of async_start is {}, but the argument of its region is {}",
             module.types.display(operand),
             module.types.display(arg)
         );
     }
     let Some(mut yields) = cx.yields(0) else { return Ok(()) };
     let (count, first) = (yields.len(), yields.next());
-    ensure!(count == 1, "the region of async_start has to return one value, it returns {count}");
+    ensure!(count == 1, "the region of async_start must return one value, got {count}");
     let (Some(first), &[result]) = (first, results) else {
-        return Err(super::Fail::Wrong(format!(
-            "async_start has {} results, it should have 1",
-            results.len()
-        )));
+        return Err(super::Fail::Wrong(format!("async_start has {} results, expected 1", results.len())));
     };
     let want = module.types.display(first);
     ensure!(
@@ -168,15 +168,12 @@ pub(crate) fn async_done(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
     let ty = cx.ty(0)?;
     let Some(text) = promised(cx, ty) else {
         return Err(super::Fail::Wrong(format!(
-            "async_done takes a future, not {}",
+            "async_done expects a future, got {}",
             cx.module.types.display(ty)
         )));
     };
     let &[result] = results else {
-        return Err(super::Fail::Wrong(format!(
-            "async_done has {} results, it should have 1",
-            results.len()
-        )));
+        return Err(super::Fail::Wrong(format!("async_done has {} results, expected 1", results.len())));
     };
     let have = cx.module.types.display(result);
     ensure!(have == text, "async_done of {} gives {have}", cx.module.types.display(ty));
@@ -187,21 +184,17 @@ pub(crate) fn async_done(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
 pub(crate) fn with_root(cx: &Ctx<'_>, has_root: bool) -> Res<Types> {
     let count = cx.operands.len();
     let data = if has_root {
-        ensure!(
-            count >= 2,
-            "{} with a dynamic root takes data and the root, it has {count} operand",
-            cx.name()
-        );
+        ensure!(count >= 2, "{} with a dynamic root needs data and the root, got {count} operand", cx.name());
         let root = cx.tensor(count - 1)?;
         ensure!(
             root.dtype == crate::DType::I32 && root.shape.as_slice() == [count as i64 - 1],
-            "the root of {} has to be tensor<{}xi32>, one number per tensor; it is {root}",
+            "the root of {} must be tensor<{}xi32>, one number per tensor, got {root}",
             cx.name(),
             count - 1
         );
         count - 1
     } else {
-        ensure!(count >= 1, "{} takes at least one operand", cx.name());
+        ensure!(count >= 1, "{} needs at least one operand", cx.name());
         count
     };
     (0..data).map(|i| cx.ty(i).map(Ty::Same)).collect()
@@ -222,7 +215,7 @@ pub(crate) fn body_like(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
     let Some(yields) = cx.yields(0) else { return Ok(()) };
     ensure!(
         yields.len() == results.len(),
-        "{} has {} results, its region returns {} values",
+        "{} has {} results, but its region returns {} values",
         cx.name(),
         results.len(),
         yields.len()
@@ -230,7 +223,7 @@ pub(crate) fn body_like(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
     for (i, (have, &want)) in yields.zip(results).enumerate() {
         ensure!(
             type_fits(cx.module, have, want),
-            "result {i} of {} is {}, its region returns {}",
+            "result {i} of {} is {}, but its region returns {}",
             cx.name(),
             cx.module.types.display(want),
             cx.module.types.display(have)

@@ -53,7 +53,7 @@ fn windows(cx: &Ctx<'_>, spec: &WindowSpec, shape: &[i64]) -> Res<Shape> {
             ]
             .iter()
             .all(|&n| n == 0 || n == rank),
-        "the window of {} has to have one entry per dimension of shape {}",
+        "the window of {} must have one entry per dimension of shape {}",
         cx.name(),
         shape_text(shape)
     );
@@ -74,7 +74,7 @@ fn windows(cx: &Ctx<'_>, spec: &WindowSpec, shape: &[i64]) -> Res<Shape> {
 fn count(cx: &Ctx<'_>, window: &WindowDim, n: i64, d: usize) -> Res<i64> {
     ensure!(
         window.stride > 0 && window.base_dilation > 0 && window.dilation > 0,
-        "stride and dilations of {} have to be positive, in window dimension {d} they are not",
+        "stride and dilations of {} must be positive in window dimension {d}",
         cx.name()
     );
     super::shape::checked(cx, window.count(n))
@@ -84,7 +84,7 @@ pub(crate) fn reduce_window(cx: &Ctx<'_>, spec: &WindowSpec) -> Res<Types> {
     let n = pairs(cx)?;
     ensure!(
         spec.dimensions.iter().all(|&n| n > 0),
-        "window sizes {:?} of {} have to be positive",
+        "window sizes {:?} of {} must be positive",
         spec.dimensions,
         cx.name()
     );
@@ -104,7 +104,7 @@ pub(crate) fn select_and_scatter(cx: &Ctx<'_>, spec: &WindowSpec) -> Res<Types> 
     let shape = windows(cx, spec, &operand.shape)?;
     ensure!(
         shape_fits(&shape, &source.shape),
-        "the source of select_and_scatter is {source}, the windows of its operand have shape {}",
+        "the source of select_and_scatter is {source}, expected the shape of the windows, {}",
         shape_text(&shape)
     );
     let dtype = cx.accumulated(1, 0, operand.dtype)?;
@@ -116,7 +116,7 @@ fn all_dims(cx: &Ctx<'_>, what: &str, others: [u32; 2], spatial: &[u32], rank: u
     let all: DimList = others.into_iter().chain(spatial.iter().copied()).collect();
     ensure!(
         all.len() == rank,
-        "the {what} of convolution has rank {rank}, its dimension numbers are {all:?}"
+        "the {what} of convolution has rank {rank}, but its dimension numbers are {all:?}"
     );
     distinct_dims(cx.name(), what, &all, rank)
 }
@@ -127,7 +127,7 @@ pub(crate) fn dynamic_convolution(cx: &Ctx<'_>, spec: &ConvSpec) -> Res<Types> {
     let spatial = spec.input.spatial.len() as i64;
     ensure!(
         padding.dtype.is_integer() && padding.shape.as_slice() == [spatial, 2],
-        "the padding of dynamic_conv has to be integers of shape [{spatial}, 2], it is {padding}"
+        "the padding of dynamic_conv must be integers of shape [{spatial}, 2], got {padding}"
     );
     match cx.constant(2) {
         Some(list) => {
@@ -170,7 +170,7 @@ pub(crate) fn convolution(cx: &Ctx<'_>, spec: &ConvSpec) -> Res<Types> {
         ]
         .iter()
         .all(|&n| n == 0 || n == spatial),
-        "the window of convolution has to have one entry per spatial dimension ({spatial})"
+        "the window of convolution must have one entry per spatial dimension ({spatial})"
     );
     let (features, batches) = (spec.feature_group_count, spec.batch_group_count);
     ensure!(

@@ -13,7 +13,7 @@ pub(super) fn hint(module: &Module, op: &Op, message: &str) -> Option<String> {
         K::Select => mismatch(module, op, 1, 2),
         K::Clamp => mismatch(module, op, 0, 1).or_else(|| mismatch(module, op, 1, 2)),
         K::AllGather { .. } | K::ReduceScatter { .. } => result_rule(&op.kind).map(str::to_owned),
-        K::Reshape if message.ends_with("has to stay") => {
+        K::Reshape if message.ends_with("the element type must not change") => {
             Some("use stablehlo.convert to change the element type".to_owned())
         }
         K::BroadcastInDim { dims } => {
@@ -40,12 +40,12 @@ fn result_rule(kind: &OpKind) -> Option<&'static str> {
         }
         K::Transpose { .. } => Some("result dimension i is operand dimension permutation[i]"),
         K::DotGeneral(_) => Some(
-            "first come the batching dimensions, then what is left of the left operand, then of the right",
+            "the result has the batching dimensions, then the free dimensions of the left operand, then those of the right operand",
         ),
         K::Convolution(_) => Some(
             "an output size is (input + padding - window) / stride + 1, rounded down, with input and window dilated",
         ),
-        K::Reduce { .. } => Some("the reduced dimensions vanish"),
+        K::Reduce { .. } => Some("the result lacks the reduced dimensions"),
         _ => None,
     }
 }

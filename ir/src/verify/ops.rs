@@ -26,7 +26,7 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
     // If results follow from operands, inference has counted them.
     if !def.results.fits(op.results.len()) {
         let (have, want) = (op.results.len(), def.results.text());
-        report.at_op("SH0206", id, format!("{name} has {have} results, it should have {want}"));
+        report.at_op("SH0206", id, format!("{name} has {have} results, expected {want}"));
         return;
     }
     if !op.regions.is_empty() {

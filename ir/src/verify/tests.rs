@@ -208,7 +208,7 @@ fn i6_counts() {
     breaks(&module, "SH0206", "stablehlo.all_reduce has 0 regions, it takes 1");
     // Nothing infers what this gives.
     let module = with_op(OpKind::UnaryEinsum { config: "ab->a".into() }, "4xf32 4xf32", |_| vec![]);
-    breaks(&module, "SH0206", "stablehlo.unary_einsum has 2 results, it should have 1");
+    breaks(&module, "SH0206", "stablehlo.unary_einsum has 2 results, expected 1");
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn i7_types() {
     s.module.values[sum].ty = ty;
     let end = s.module.terminator(s.body).unwrap();
     s.module.ops[end].operands[0] = ValueId::new(0);
-    breaks(&s.module, "SH0207", "result 0 of stablehlo.add is tensor<8x4xf32>, it should be tensor<4x8xf32>");
+    breaks(&s.module, "SH0207", "result 0 of stablehlo.add is tensor<8x4xf32>, expected tensor<4x8xf32>");
     let mut s = small();
     let ty = self::ty(&mut s.module, "8x4xf32");
     let other = s.module.add_arg(s.body, ty);

@@ -5,7 +5,7 @@
 
 sdy.mesh @mesh = <["x"=2]>
 // CHECK: error[SH0212]: {{.*}}axis x is used twice
-// CHECK: error[SH0207]: result 0 of stablehlo.negate is tensor<4xi32>, it should be tensor<4xf32>
+// CHECK: error[SH0207]: result 0 of stablehlo.negate is tensor<4xi32>, expected tensor<4xf32>
 func.func @main(%a: tensor<4xf32>, %b: tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"x"}]>}) -> tensor<4xi32> {
   %0 = "stablehlo.negate"(%a) : (tensor<4xf32>) -> tensor<4xi32>
   return %0 : tensor<4xi32>

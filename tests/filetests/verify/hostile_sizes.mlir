@@ -1,7 +1,7 @@
 // Sizes that overflow 64 bits are errors, in whatever sum or product.
 // RUN: not shardc opt %s 2>&1 | FileCheck %s
 
-// CHECK: error[SH0207]: a size of the result of stablehlo.select_and_scatter overflows
+// CHECK: error[SH0207]: a dimension size of the result of stablehlo.select_and_scatter overflows
 func.func @window(%x: tensor<4xf32>, %source: tensor<4xf32>, %zero: tensor<f32>) -> tensor<4xf32> {
   %0 = "stablehlo.select_and_scatter"(%x, %source, %zero) <{
     padding = dense<[[9223372036854775800, 0]]> : tensor<1x2xi64>,

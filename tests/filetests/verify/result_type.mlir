@@ -1,7 +1,7 @@
 // A result type that does not follow from the operands.
 // RUN: not shardc opt %s 2>&1 | FileCheck %s
 
-// CHECK: error[SH0207]: result 0 of stablehlo.dot_general is tensor<4x4xf32>, it should be tensor<4x2xf32>
+// CHECK: error[SH0207]: result 0 of stablehlo.dot_general is tensor<4x4xf32>, expected tensor<4x2xf32>
 // CHECK-NEXT: result_type.mlir:[[#LINE:]]:8
 // CHECK: %0 = stablehlo.dot_general
 // CHECK-NEXT: ^^^^^^^^^^^^^^^^^^^^^

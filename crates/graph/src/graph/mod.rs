@@ -178,7 +178,7 @@ impl Graph {
             check_shape(&shape)?;
             let dim = crate::axes::one("iota", axis, &shape)?;
             if dtype == DType::I1 {
-                return Err(ErrorKind::Operands("iota does not make elements of type i1".to_owned()));
+                return Err(ErrorKind::Operands("iota does not support the element type i1".to_owned()));
             }
             m.typed(OpKind::Iota { dim: dim as u32 }, &[], &shape, dtype)
         })

@@ -440,7 +440,7 @@ impl<'g> Tensor<'g> {
     pub fn one_hot(self, classes: i64, dtype: DType) -> Tensor<'g> {
         let of = self.dtype();
         if !self.is_poisoned() && !of.is_integer() {
-            let text = format!("one_hot takes integers, not {of}");
+            let text = format!("one_hot expects integers, got {of}");
             return self.graph().report(&[self], ErrorKind::Operands(text));
         }
         let numbers = self.graph().arange(classes, of);

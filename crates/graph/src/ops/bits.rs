@@ -128,7 +128,7 @@ impl<'g> Tensor<'g> {
     #[track_caller]
     pub fn nan_to_num(self) -> Tensor<'g> {
         let Some(most) = number::largest_finite(self.dtype()) else {
-            let text = format!("nan_to_num takes floats, not {}", self.dtype());
+            let text = format!("nan_to_num expects floats, got {}", self.dtype());
             return self.graph().report(&[self], ErrorKind::Operands(text));
         };
         let known = self.is_nan().select(0, self);

@@ -69,7 +69,7 @@ impl<'g> Tensor<'g> {
                 return Err(ErrorKind::Operands(text));
             }
             let Some(start) = number::start(kind, dtype) else {
-                return Err(ErrorKind::Operands(format!("{op} does not take elements of type {dtype}")));
+                return Err(ErrorKind::Operands(format!("{op} does not support the element type {dtype}")));
             };
             let start = m.typed(OpKind::Constant(shardc_ir::Dense::splat(&start)), &[], &[], dtype)?;
             let n = shape[dim];

@@ -138,7 +138,9 @@ impl<'g> Tensor<'g> {
             };
             let spec = windows(&shape, &around(sizes), &around(strides), &padding)?;
             let Some(start) = number::start(kind, dtype) else {
-                return Err(ErrorKind::Operands(format!("pooling does not take elements of type {dtype}")));
+                return Err(ErrorKind::Operands(format!(
+                    "pooling does not support the element type {dtype}"
+                )));
             };
             let start = m.typed(OpKind::Constant(Dense::splat(&start)), &[], &[], dtype)?;
             let region = reducer::reducer(&mut m.state.module, kind, dtype);

@@ -147,7 +147,7 @@ impl<'g> Tensor<'g> {
         self.graph().make(&[self], |m, values| {
             let (shape, dtype) = (m.shape_of(values[0]), m.dtype_of(values[0]));
             if !dtype.is_float() {
-                return Err(ErrorKind::Operands(format!("mean takes floats, not {dtype}")));
+                return Err(ErrorKind::Operands(format!("mean expects floats, got {dtype}")));
             }
             let count: i64 = axes.sorted("mean", &shape)?.iter().map(|&d| shape[d]).product();
             // The mean may fit in a 16-bit float although the sum does not.
@@ -201,7 +201,7 @@ pub(crate) fn reduce(
     }
     let wide = if accumulates { summed_in(dtype) } else { dtype };
     let Some(start) = number::start(kind, wide) else {
-        return Err(ErrorKind::Operands(format!("{op} does not take elements of type {dtype}")));
+        return Err(ErrorKind::Operands(format!("{op} does not support the element type {dtype}")));
     };
     let value = converted(m, value, wide)?;
     let start = m.typed(OpKind::Constant(shardc_ir::Dense::splat(&start)), &[], &[], wide)?;

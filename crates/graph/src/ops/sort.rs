@@ -162,7 +162,7 @@ impl<'g> Tensor<'g> {
             let dtype = m.dtype_of(values[0]);
             let dim = axes::one(op, axis, &m.shape_of(values[0]))?;
             let Some(worst) = number::extreme(dtype, !largest) else {
-                return Err(ErrorKind::Operands(format!("{op} does not take elements of type {dtype}")));
+                return Err(ErrorKind::Operands(format!("{op} does not support the element type {dtype}")));
             };
             let places = numbers(m, values[0], axis)?;
             let start = m.typed(OpKind::Constant(Dense::splat(&worst)), &[], &[], dtype)?;
@@ -187,7 +187,7 @@ fn sort(m: &mut Maker<'_>, values: &[ValueId], axis: i64) -> KindResult<Vec<Valu
     let dim = axes::one("sort", axis, &m.shape_of(values[0]))?;
     let dtype = m.dtype_of(values[0]);
     if number::extreme(dtype, true).is_none() {
-        return Err(ErrorKind::Operands(format!("sort does not take elements of type {dtype}")));
+        return Err(ErrorKind::Operands(format!("sort does not support the element type {dtype}")));
     }
     let scalars: Vec<_> = values
         .iter()

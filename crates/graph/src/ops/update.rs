@@ -262,7 +262,7 @@ impl<'g> Tensor<'g> {
             crate::graph::check_shape(&shape)?;
             let start = number::start(kind, dtype);
             let Some(start) = start else {
-                return Err(ErrorKind::Operands(format!("{op} does not take elements of type {dtype}")));
+                return Err(ErrorKind::Operands(format!("{op} does not support the element type {dtype}")));
             };
             m.typed(OpKind::Constant(shardc_ir::Dense::splat(&start)), &[], &shape, dtype)
         });

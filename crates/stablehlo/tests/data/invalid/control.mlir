@@ -23,13 +23,13 @@ func.func private @other(%a: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 func.func @branches(%p: tensor<i32>, %q: tensor<2xi1>, %t: tensor<i1>, %a: tensor<4xf32>, %b: tensor<5xf32>) {
-  // error: SH0207 operand 0 of stablehlo.if has to be i1, it is i32
+  // error: SH0207 operand 0 of stablehlo.if must be i1, got i32
   %0 = "stablehlo.if"(%p) ({
     stablehlo.return %a : tensor<4xf32>
   }, {
     stablehlo.return %a : tensor<4xf32>
   }) : (tensor<i32>) -> tensor<4xf32>
-  // error: SH0207 operand 0 of stablehlo.if has to be a scalar, it is tensor<2xi1>
+  // error: SH0207 operand 0 of stablehlo.if must be a scalar, got tensor<2xi1>
   %1 = "stablehlo.if"(%q) ({
     stablehlo.return %a : tensor<4xf32>
   }, {
@@ -41,11 +41,11 @@ func.func @branches(%p: tensor<i32>, %q: tensor<2xi1>, %t: tensor<i1>, %a: tenso
   }, {
     stablehlo.return %b : tensor<5xf32>
   }) : (tensor<i1>) -> tensor<4xf32>
-  // error: SH0207 operand 0 of stablehlo.case has to be i32, it is i1
+  // error: SH0207 operand 0 of stablehlo.case must be i32, got i1
   %3 = "stablehlo.case"(%t) ({
     stablehlo.return %a : tensor<4xf32>
   }) : (tensor<i1>) -> tensor<4xf32>
-  // error: SH0207 stablehlo.case has 1 results, it should have 2
+  // error: SH0207 stablehlo.case has 1 results, expected 2
   %4 = "stablehlo.case"(%p) ({
     stablehlo.return %a, %a : tensor<4xf32>, tensor<4xf32>
   }) : (tensor<i32>) -> tensor<4xf32>
@@ -88,7 +88,7 @@ func.func @loops(%p: tensor<i1>, %q: tensor<2xi1>, %a: tensor<4xf32>, %b: tensor
 func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
   // error: SH0207 there is no function @none
   %0 = call @none(%a) : (tensor<4xf32>) -> tensor<4xf32>
-  // error: SH0207 result 0 of func.call is tensor<5xf32>, it should be tensor<4xf32>
+  // error: SH0207 result 0 of func.call is tensor<5xf32>, expected tensor<4xf32>
   %1 = call @other(%a) : (tensor<4xf32>) -> tensor<5xf32>
   // error: SH0210 the call of @other has 2 operands, it takes 1
   %2 = "func.call"(%a, %a) <{callee = @other}> : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
@@ -129,13 +129,13 @@ func.func private @other(%a: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 func.func @tuples(%a: tensor<4xf32>, %t: tuple<tensor<4xf32>, tensor<i32>>) {
-  // error: SH0207 a tuple of 2 has no item 2
+  // error: SH0207 a tuple of 2 elements has no element 2
   %0 = stablehlo.get_tuple_element %t[2] : (tuple<tensor<4xf32>, tensor<i32>>) -> tensor<i32>
-  // error: SH0207 result 0 of stablehlo.get_tuple_element is tensor<4xf32>, it should be tensor<i32>
+  // error: SH0207 result 0 of stablehlo.get_tuple_element is tensor<4xf32>, expected tensor<i32>
   %1 = stablehlo.get_tuple_element %t[1] : (tuple<tensor<4xf32>, tensor<i32>>) -> tensor<4xf32>
-  // error: SH0207 get_tuple_element takes a tuple as operand
+  // error: SH0207 the operand of get_tuple_element must be a tuple
   %2 = "stablehlo.get_tuple_element"(%a) <{index = 0 : i32}> : (tensor<4xf32>) -> tensor<4xf32>
-  // error: SH0207 result 0 of stablehlo.tuple is tuple<tensor<4xf32>, tensor<4xf64>>, it should be the tuple of its operands
+  // error: SH0207 result 0 of stablehlo.tuple is tuple<tensor<4xf32>, tensor<4xf64>>, expected the tuple of its operands
   %3 = "stablehlo.tuple"(%a, %a) : (tensor<4xf32>, tensor<4xf32>) -> tuple<tensor<4xf32>, tensor<4xf64>>
   return
 }

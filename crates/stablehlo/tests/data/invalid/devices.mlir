@@ -17,7 +17,7 @@ func.func @gathers(%a: tensor<4x4xf32>, %z: tensor<0x4xf32>) {
   %0 = "stablehlo.all_gather"(%a) <{all_gather_dim = 2 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<4x4xf32>) -> tensor<4x8xf32>
   // error: SH0207 stablehlo.all_gather of tensor<4x4xf32> gives tensor<6x4xf32>: sizes 4 and 6 of dimension 0 are not multiples
   %1 = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<4x4xf32>) -> tensor<6x4xf32>
-  // error: SH0207 result 0 of stablehlo.all_gather is tensor<8x5xf32>, it should be tensor<8x4xf32>
+  // error: SH0207 result 0 of stablehlo.all_gather is tensor<8x5xf32>, expected tensor<8x4xf32>
   %2 = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<4x4xf32>) -> tensor<8x5xf32>
   // error: SH0207 stablehlo.all_gather along dimension 0 of size 0: tensor<0x4xf32> gives tensor<4x4xf32>
   %3 = "stablehlo.all_gather"(%z) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<0x4xf32>) -> tensor<4x4xf32>
@@ -33,9 +33,9 @@ func.func @gathers(%a: tensor<4x4xf32>, %z: tensor<0x4xf32>) {
 // -----
 
 func.func @exchanges(%a: tensor<4x4xf32>, %b: tensor<5x4xf32>) {
-  // error: SH0207 all_to_all splits into 4 parts among groups of 2
+  // error: SH0207 all_to_all splits into 4 parts, but its groups have 2 devices
   %0 = "stablehlo.all_to_all"(%a) <{split_dimension = 0 : i64, concat_dimension = 1 : i64, split_count = 4 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<4x4xf32>) -> tensor<1x16xf32>
-  // error: SH0207 stablehlo.all_to_all splits dimension 0 of size 5 into 2 parts, which does not divide it
+  // error: SH0207 stablehlo.all_to_all splits dimension 0 of size 5 into 2 parts, which does not divide the size
   %1 = "stablehlo.all_to_all"(%b) <{split_dimension = 0 : i64, concat_dimension = 1 : i64, split_count = 2 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<5x4xf32>) -> tensor<2x8xf32>
   // error: SH0215 stablehlo.collective_permute has device 0 as source twice
   %2 = "stablehlo.collective_permute"(%a) <{source_target_pairs = dense<[[0, 1], [0, 2]]> : tensor<2x2xi64>}> : (tensor<4x4xf32>) -> tensor<4x4xf32>
@@ -46,7 +46,7 @@ func.func @exchanges(%a: tensor<4x4xf32>, %b: tensor<5x4xf32>) {
   ^bb0(%x: tensor<f32>, %y: tensor<f32>):
     stablehlo.return %x : tensor<f32>
   }) : (tensor<4x4xf32>) -> tensor<3x4xf32>
-  // error: SH0207 stablehlo.all_reduce combines elements of type f32 in i1, which does not hold them
+  // error: SH0207 stablehlo.all_reduce combines elements of type f32 in i1, which cannot represent them
   %5 = "stablehlo.all_reduce"(%a) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
   ^bb0(%x: tensor<f32>, %y: tensor<f32>):
     %c = stablehlo.compare LT, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
@@ -58,7 +58,7 @@ func.func @exchanges(%a: tensor<4x4xf32>, %b: tensor<5x4xf32>) {
 // -----
 
 func.func @roots(%a: tensor<4xf32>, %r: tensor<2xi32>) {
-  // error: SH0207 the root of stablehlo.collective_broadcast has to be tensor<1xi32>, one number per tensor; it is tensor<2xi32>
+  // error: SH0207 the root of stablehlo.collective_broadcast must be tensor<1xi32>, one number per tensor, got tensor<2xi32>
   %0 = "stablehlo.collective_broadcast"(%a, %r) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, has_dynamic_root}> : (tensor<4xf32>, tensor<2xi32>) -> tensor<4xf32>
   return
 }
@@ -66,17 +66,17 @@ func.func @roots(%a: tensor<4xf32>, %r: tensor<2xi32>) {
 // -----
 
 func.func @transfers(%a: tensor<4xf32>, %t: !stablehlo.token) {
-  // error: SH0207 the channel of stablehlo.send is device to host, a transfer between devices has to be device to device (type = 1)
+  // error: SH0207 the channel of stablehlo.send is device to host, a transfer between devices must be device to device (type = 1)
   %0 = "stablehlo.send"(%a, %t) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 2>, is_host_transfer = false}> : (tensor<4xf32>, !stablehlo.token) -> !stablehlo.token
-  // error: SH0207 operand 1 of stablehlo.send has to be a token, it is tensor<4xf32>
+  // error: SH0207 operand 1 of stablehlo.send must be a token, got tensor<4xf32>
   %1 = "stablehlo.send"(%t, %a) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (!stablehlo.token, tensor<4xf32>) -> !stablehlo.token
-  // error: SH0207 the channel of stablehlo.recv is device to host, a host transfer has to be host to device (type = 3)
+  // error: SH0207 the channel of stablehlo.recv is device to host, a host transfer must be host to device (type = 3)
   %2:2 = "stablehlo.recv"(%t) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 2>, is_host_transfer = true}> : (!stablehlo.token) -> (tensor<4xf32>, !stablehlo.token)
-  // error: SH0207 the last result of stablehlo.recv has to be a token, it is tensor<4xf32>
+  // error: SH0207 the last result of stablehlo.recv must be a token, got tensor<4xf32>
   %3 = "stablehlo.recv"(%t) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (!stablehlo.token) -> tensor<4xf32>
   // error: SH0207 infeed has 2 layouts for 1 tensors
   %4:2 = "stablehlo.infeed"(%t) <{infeed_config = "", layout = [[0], [0]]}> : (!stablehlo.token) -> (tensor<4xf32>, !stablehlo.token)
-  // error: SH0207 layout 0 of infeed has to be a list of dimension numbers
+  // error: SH0207 layout 0 of infeed must be a list of dimension numbers
   %5:2 = "stablehlo.infeed"(%t) <{infeed_config = "", layout = [0]}> : (!stablehlo.token) -> (tensor<4xf32>, !stablehlo.token)
   return
 }
@@ -84,7 +84,7 @@ func.func @transfers(%a: tensor<4xf32>, %t: !stablehlo.token) {
 // -----
 
 func.func @futures(%a: tensor<4xf32>, %f: !stablehlo.future<tensor<4xf32>>) {
-  // error: SH0207 async_start takes a collective or a slice, not stablehlo.negate
+  // error: SH0207 async_start must contain a collective or a slice, got stablehlo.negate
   %0 = "stablehlo.async_start"(%a) ({
   ^bb0(%x: tensor<4xf32>):
     %n = stablehlo.negate %x : tensor<4xf32>
@@ -98,7 +98,7 @@ func.func @futures(%a: tensor<4xf32>, %f: !stablehlo.future<tensor<4xf32>>) {
   }) : (tensor<4xf32>) -> !stablehlo.future<tensor<4xf32>>
   // error: SH0207 async_done of !stablehlo.future<tensor<4xf32>> gives tensor<4xi32>
   %2 = "stablehlo.async_done"(%f) : (!stablehlo.future<tensor<4xf32>>) -> tensor<4xi32>
-  // error: SH0207 async_done takes a future, not tensor<4xf32>
+  // error: SH0207 async_done expects a future, got tensor<4xf32>
   %3 = "stablehlo.async_done"(%a) : (tensor<4xf32>) -> tensor<4xf32>
   return
 }

@@ -26,17 +26,17 @@ func.func @shapes(%a: tensor<4xf32>, %b: tensor<4x4xf32>, %c: tensor<?x8xf32>) {
 func.func @elements(%a: tensor<4xf32>, %i: tensor<4xi32>, %u: tensor<4xui8>, %p: tensor<4xi1>) {
   // error: SH0207 operands of stablehlo.add have different types: tensor<4xf32> and tensor<4xi32>
   %0 = "stablehlo.add"(%a, %i) : (tensor<4xf32>, tensor<4xi32>) -> tensor<4xf32>
-  // error: SH0207 stablehlo.tanh takes floats, complex numbers, not i32
+  // error: SH0207 stablehlo.tanh expects floats, complex numbers, got i32
   %1 = stablehlo.tanh %i : tensor<4xi32>
-  // error: SH0207 stablehlo.and takes booleans, signed integers, unsigned integers, not f32
+  // error: SH0207 stablehlo.and expects booleans, signed integers, unsigned integers, got f32
   %2 = stablehlo.and %a, %a : tensor<4xf32>
-  // error: SH0207 stablehlo.shift_left takes signed integers, unsigned integers, not i1
+  // error: SH0207 stablehlo.shift_left expects signed integers, unsigned integers, got i1
   %3 = stablehlo.shift_left %p, %p : tensor<4xi1>
-  // error: SH0207 stablehlo.abs takes signed integers, floats, complex numbers, not ui8
+  // error: SH0207 stablehlo.abs expects signed integers, floats, complex numbers, got ui8
   %4 = stablehlo.abs %u : tensor<4xui8>
-  // error: SH0207 stablehlo.popcnt takes signed integers, unsigned integers, not f32
+  // error: SH0207 stablehlo.popcnt expects signed integers, unsigned integers, got f32
   %5 = stablehlo.popcnt %a : tensor<4xf32>
-  // error: SH0207 stablehlo.complex takes floats, not i32
+  // error: SH0207 stablehlo.complex expects floats, got i32
   %6 = stablehlo.complex %i, %i : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xcomplex<f32>>
   return
 }
@@ -44,15 +44,15 @@ func.func @elements(%a: tensor<4xf32>, %i: tensor<4xi32>, %u: tensor<4xui8>, %p:
 // -----
 
 func.func @results(%a: tensor<4xf32>, %z: tensor<4xcomplex<f32>>) {
-  // error: SH0207 result 0 of stablehlo.negate is tensor<4xf64>, it should be tensor<4xf32>
+  // error: SH0207 result 0 of stablehlo.negate is tensor<4xf64>, expected tensor<4xf32>
   %0 = "stablehlo.negate"(%a) : (tensor<4xf32>) -> tensor<4xf64>
-  // error: SH0207 result 0 of stablehlo.negate is tensor<5xf32>, it should be tensor<4xf32>
+  // error: SH0207 result 0 of stablehlo.negate is tensor<5xf32>, expected tensor<4xf32>
   %1 = "stablehlo.negate"(%a) : (tensor<4xf32>) -> tensor<5xf32>
-  // error: SH0207 result 0 of stablehlo.abs is tensor<4xcomplex<f32>>, it should be tensor<4xf32>
+  // error: SH0207 result 0 of stablehlo.abs is tensor<4xcomplex<f32>>, expected tensor<4xf32>
   %2 = "stablehlo.abs"(%z) : (tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>>
-  // error: SH0207 result 0 of stablehlo.compare is tensor<4xf32>, it should be tensor<4xi1>
+  // error: SH0207 result 0 of stablehlo.compare is tensor<4xf32>, expected tensor<4xi1>
   %3 = "stablehlo.compare"(%a, %a) <{comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  // error: SH0207 stablehlo.is_finite does not take or give tensor<4xi10>
+  // error: SH0207 stablehlo.is_finite does not support values of type tensor<4xi10>
   %4 = "stablehlo.is_finite"(%a) : (tensor<4xf32>) -> tensor<4xi10>
   return
 }
@@ -60,7 +60,7 @@ func.func @results(%a: tensor<4xf32>, %z: tensor<4xcomplex<f32>>) {
 // -----
 
 func.func @selections(%p: tensor<4xf32>, %q: tensor<3xi1>, %a: tensor<4xf32>, %b: tensor<2xf32>) {
-  // error: SH0207 the predicate of select has to be i1, it is tensor<4xf32>
+  // error: SH0207 the predicate of select must be i1, got tensor<4xf32>
   %0 = "stablehlo.select"(%p, %a, %a) : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   // error: SH0207 the predicate of select has shape [3], its other operands [4]
   %1 = "stablehlo.select"(%q, %a, %a) : (tensor<3xi1>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>

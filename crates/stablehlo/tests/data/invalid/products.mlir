@@ -15,13 +15,13 @@ func.func @fits(%a: tensor<2x3x4xf32>, %b: tensor<2x4x5xf32>, %x: tensor<1x8x8x3
 func.func @dots(%a: tensor<2x3x4xf32>, %b: tensor<2x4x5xf32>) {
   // error: SH0207 contracting dimensions of stablehlo.dot_general differ: dimension 2 of tensor<2x3x4xf32> and dimension 2 of tensor<2x4x5xf32>
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [2] x [2] : (tensor<2x3x4xf32>, tensor<2x4x5xf32>) -> tensor<2x3x2x4xf32>
-  // error: SH0207 left batching and contracting dimensions [0, 0] of stablehlo.dot_general name dimension 0 twice
+  // error: SH0207 left batching and contracting dimensions [0, 0] of stablehlo.dot_general: dimension 0 is repeated
   %1 = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [0] x [1] : (tensor<2x3x4xf32>, tensor<2x4x5xf32>) -> tensor<2x3x5xf32>
   // error: SH0207 stablehlo.dot_general has 1 left and 0 right batching dimensions
   %2 = stablehlo.dot_general %a, %b, batching_dims = [0] x [], contracting_dims = [2] x [1] : (tensor<2x3x4xf32>, tensor<2x4x5xf32>) -> tensor<2x3x5xf32>
-  // error: SH0207 left batching and contracting dimensions [3] of stablehlo.dot_general are not all below the rank 3
+  // error: SH0207 left batching and contracting dimensions [3] of stablehlo.dot_general must be less than the rank, 3
   %3 = stablehlo.dot_general %a, %b, contracting_dims = [3] x [1] : (tensor<2x3x4xf32>, tensor<2x4x5xf32>) -> tensor<2x3x5xf32>
-  // error: SH0207 result 0 of stablehlo.dot_general is tensor<3x2x5xf32>, it should be tensor<2x3x5xf32>
+  // error: SH0207 result 0 of stablehlo.dot_general is tensor<3x2x5xf32>, expected tensor<2x3x5xf32>
   %4 = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<2x3x4xf32>, tensor<2x4x5xf32>) -> tensor<3x2x5xf32>
   return
 }
@@ -41,13 +41,13 @@ func.func @algorithms(%a: tensor<3x4xf32>, %b: tensor<4x5xf32>) {
 // -----
 
 func.func @convolutions(%x: tensor<2x8x8x4xf32>, %k: tensor<3x3x4x16xf32>, %l: tensor<3x3x16xf32>, %i: tensor<3x3x4x16xi32>) {
-  // error: SH0207 result 0 of stablehlo.convolution is tensor<2x8x8x16xf32>, it should be tensor<2x6x6x16xf32>
+  // error: SH0207 result 0 of stablehlo.convolution is tensor<2x8x8x16xf32>, expected tensor<2x6x6x16xf32>
   %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x8x8x4xf32>, tensor<3x3x4x16xf32>) -> tensor<2x8x8x16xf32>
   // error: SH0207 convolution of tensor<2x8x8x4xf32> with tensor<3x3x4x16xf32>: input features (2 in each of 2 groups) differ
   %1 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<2x8x8x4xf32>, tensor<3x3x4x16xf32>) -> tensor<2x6x6x16xf32>
-  // error: SH0207 the window of convolution has to have one entry per spatial dimension (2)
+  // error: SH0207 the window of convolution must have one entry per spatial dimension (2)
   %2 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x8x8x4xf32>, tensor<3x3x4x16xf32>) -> tensor<2x6x6x16xf32>
-  // error: SH0207 stride and dilations of stablehlo.convolution have to be positive, in window dimension 1 they are not
+  // error: SH0207 stride and dilations of stablehlo.convolution must be positive in window dimension 1
   %3 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {rhs_dilate = [1, 0]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x8x8x4xf32>, tensor<3x3x4x16xf32>) -> tensor<2x6x6x16xf32>
   // error: SH0207 convolution of tensor<2x8x8x4xf32> with tensor<3x3x16xf32>: the ranks do not fit
   %4 = "stablehlo.convolution"(%x, %l) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, i, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64}> : (tensor<2x8x8x4xf32>, tensor<3x3x16xf32>) -> tensor<2x6x6x16xf32>
@@ -61,15 +61,15 @@ func.func @convolutions(%x: tensor<2x8x8x4xf32>, %k: tensor<3x3x4x16xf32>, %l: t
 // -----
 
 func.func @transforms(%a: tensor<4x8xf32>, %z: tensor<4x8xcomplex<f32>>, %m: tensor<3x4xf32>, %s: tensor<3x3xf32>, %v: tensor<4x1xf32>) {
-  // error: SH0207 FFT does not take elements of type f32
+  // error: SH0207 FFT does not support the element type f32
   %0 = stablehlo.fft %a, type = FFT, length = [8] : (tensor<4x8xf32>) -> tensor<4x8xcomplex<f32>>
   // error: SH0207 FFT of length [9] does not fit tensor<4x8xcomplex<f32>>
   %1 = stablehlo.fft %z, type = FFT, length = [9] : (tensor<4x8xcomplex<f32>>) -> tensor<4x8xcomplex<f32>>
-  // error: SH0207 result 0 of stablehlo.fft is tensor<4x8xcomplex<f32>>, it should be tensor<4x5xcomplex<f32>>
+  // error: SH0207 result 0 of stablehlo.fft is tensor<4x8xcomplex<f32>>, expected tensor<4x5xcomplex<f32>>
   %2 = stablehlo.fft %a, type = RFFT, length = [8] : (tensor<4x8xf32>) -> tensor<4x8xcomplex<f32>>
-  // error: SH0207 stablehlo.cholesky takes square matrices, not tensor<3x4xf32>
+  // error: SH0207 stablehlo.cholesky expects square matrices, got tensor<3x4xf32>
   %3 = stablehlo.cholesky %m, lower = true : tensor<3x4xf32>
-  // error: SH0207 triangular_solve of tensor<3x3xf32> and tensor<4x1xf32> with left_side = true: the rows of the second have to be as many as the matrices are wide, all else alike
+  // error: SH0207 triangular_solve of tensor<3x3xf32> and tensor<4x1xf32> with left_side = true: the number of rows of the second must be the size of the matrices, and batch dimensions and element types must be equal
   %4 = "stablehlo.triangular_solve"(%s, %v) <{left_side = true, lower = true, transpose_a = #stablehlo<transpose NO_TRANSPOSE>, unit_diagonal = false}> : (tensor<3x3xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
   return
 }

@@ -22,15 +22,15 @@ func.func @fits(%a: tensor<4x2x!q>, %w: tensor<2x3x!qz>, %f: tensor<4x2xf32>, %x
 !q = !quant.uniform<i8:f32, 0.5:3>
 !axis = !quant.uniform<i8:f32:1, {0.5,0.25}>
 func.func @adds(%a: tensor<4x2x!q>, %f: tensor<4x2xf32>, %x: tensor<4x2x!axis>) {
-  // error: SH0207 add of tensor<4x2x!quant.uniform<i8:f32, 5.000000e-01:3>> and tensor<4x2x!quant.uniform<i8:f32, 5.000000e-01:3>> gives tensor<4x2xf32>: either all are quantized or none
+  // error: SH0207 add of tensor<4x2x!quant.uniform<i8:f32, 5.000000e-01:3>> and tensor<4x2x!quant.uniform<i8:f32, 5.000000e-01:3>> gives tensor<4x2xf32>: either all types or none must be quantized
   %0 = "stablehlo.add"(%a, %a) : (tensor<4x2x!q>, tensor<4x2x!q>) -> tensor<4x2xf32>
-  // error: SH0207 add of tensor<4x2x!quant.uniform<i8:f32, 5.000000e-01:3>> and tensor<4x2x!quant.uniform<i8:f32, 5.000000e-01:3>> gives tensor<4x2x!quant.uniform<i16:f32, 5.000000e-01:3>>: the stored integers differ
+  // error: SH0207 add of tensor<4x2x!quant.uniform<i8:f32, 5.000000e-01:3>> and tensor<4x2x!quant.uniform<i8:f32, 5.000000e-01:3>> gives tensor<4x2x!quant.uniform<i16:f32, 5.000000e-01:3>>: the storage types differ
   %1 = "stablehlo.add"(%a, %a) : (tensor<4x2x!q>, tensor<4x2x!q>) -> tensor<4x2x!quant.uniform<i16:f32, 0.5:3>>
   // error: SH0207 add of tensor<4x2x!quant.uniform<i8:f32, 5.000000e-01:3>> and tensor<4x2x!quant.uniform<i8:f32, 5.000000e-01:3>> gives tensor<4x2x!quant.uniform<i8:f16, 5.000000e-01:3>>: the expressed types differ
   %2 = "stablehlo.add"(%a, %a) : (tensor<4x2x!q>, tensor<4x2x!q>) -> tensor<4x2x!quant.uniform<i8:f16, 0.5:3>>
-  // error: SH0207 add of tensor<4x2x!quant.uniform<i8:f32:1, {5.000000e-01,2.500000e-01}>> and tensor<4x2x!quant.uniform<i8:f32:1, {5.000000e-01,2.500000e-01}>> gives tensor<4x2x!quant.uniform<i8:f32, 5.000000e-01:3>>: the scales are not along the same dimension
+  // error: SH0207 add of tensor<4x2x!quant.uniform<i8:f32:1, {5.000000e-01,2.500000e-01}>> and tensor<4x2x!quant.uniform<i8:f32:1, {5.000000e-01,2.500000e-01}>> gives tensor<4x2x!quant.uniform<i8:f32, 5.000000e-01:3>>: the quantization dimensions differ
   %3 = "stablehlo.add"(%x, %x) : (tensor<4x2x!axis>, tensor<4x2x!axis>) -> tensor<4x2x!q>
-  // error: SH0207 add of tensor<4x2x!quant.uniform<i8:f32, 5.000000e-01:3>> and tensor<4x2x!quant.uniform<i8:f32, 5.000000e-01:3>> gives tensor<4x2x!quant.uniform<i8:f32:1, {5.000000e-01,2.500000e-01}>>: only the result has scales along a dimension
+  // error: SH0207 add of tensor<4x2x!quant.uniform<i8:f32, 5.000000e-01:3>> and tensor<4x2x!quant.uniform<i8:f32, 5.000000e-01:3>> gives tensor<4x2x!quant.uniform<i8:f32:1, {5.000000e-01,2.500000e-01}>>: only the result is quantized per axis
   %4 = "stablehlo.add"(%a, %a) : (tensor<4x2x!q>, tensor<4x2x!q>) -> tensor<4x2x!axis>
   return
 }
@@ -40,17 +40,17 @@ func.func @adds(%a: tensor<4x2x!q>, %f: tensor<4x2xf32>, %x: tensor<4x2x!axis>) 
 !q = !quant.uniform<i8:f32, 0.5:3>
 !axis = !quant.uniform<i8:f32:1, {0.5,0.25}>
 func.func @takes(%a: tensor<4x2x!q>, %f: tensor<4x2xf32>, %x: tensor<4x2x!axis>) {
-  // error: SH0207 stablehlo.tanh does not take elements with scales along a dimension, here tensor<4x2x!quant.uniform<i8:f32:1, {5.000000e-01,2.500000e-01}>>
+  // error: SH0207 stablehlo.tanh does not support per-axis quantized elements, got tensor<4x2x!quant.uniform<i8:f32:1, {5.000000e-01,2.500000e-01}>>
   %0 = stablehlo.tanh %x : tensor<4x2x!axis>
-  // error: SH0207 stablehlo.convert does not take quantized elements, here tensor<4x2x!quant.uniform<i8:f32, 5.000000e-01:3>>
+  // error: SH0207 stablehlo.convert does not support quantized elements, got tensor<4x2x!quant.uniform<i8:f32, 5.000000e-01:3>>
   %1 = "stablehlo.convert"(%a) : (tensor<4x2x!q>) -> tensor<4x2xf32>
-  // error: SH0207 stablehlo.multiply has operands or a result of elements that do not fit: tensor<4x2x!quant.uniform<i8:f32, 5.000000e-01:3>> and tensor<4x2xf32>
+  // error: SH0207 stablehlo.multiply has operands or a result with incompatible element types: tensor<4x2x!quant.uniform<i8:f32, 5.000000e-01:3>> and tensor<4x2xf32>
   %2 = "stablehlo.multiply"(%a, %f) : (tensor<4x2x!q>, tensor<4x2xf32>) -> tensor<4x2x!q>
-  // error: SH0207 stablehlo.multiply has operands or a result of elements that do not fit: tensor<4x2x!quant.uniform<i8:f32, 5.000000e-01:3>> and tensor<4x2x!quant.uniform<u8:f32, 5.000000e-01:3>>
+  // error: SH0207 stablehlo.multiply has operands or a result with incompatible element types: tensor<4x2x!quant.uniform<i8:f32, 5.000000e-01:3>> and tensor<4x2x!quant.uniform<u8:f32, 5.000000e-01:3>>
   %3 = "stablehlo.multiply"(%a, %a) : (tensor<4x2x!q>, tensor<4x2x!q>) -> tensor<4x2x!quant.uniform<u8:f32, 0.5:3>>
-  // error: SH0207 result 0 of stablehlo.slice is tensor<2x3x!quant.uniform<i8:f32, 5.000000e-01:3>>, it should be tensor<2x2x!quant.uniform<i8:f32, 5.000000e-01:3>>
+  // error: SH0207 result 0 of stablehlo.slice is tensor<2x3x!quant.uniform<i8:f32, 5.000000e-01:3>>, expected tensor<2x2x!quant.uniform<i8:f32, 5.000000e-01:3>>
   %4 = stablehlo.slice %a [0:2, 0:2] : (tensor<4x2x!q>) -> tensor<2x3x!q>
-  // error: SH0207 uniform_quantize of tensor<4x2xf32> gives tensor<4x2x!quant.uniform<i8:f16, 5.000000e-01:3>>, which stands for other numbers
+  // error: SH0207 uniform_quantize of tensor<4x2xf32> gives tensor<4x2x!quant.uniform<i8:f16, 5.000000e-01:3>>, which has another expressed type
   %5 = "stablehlo.uniform_quantize"(%f) : (tensor<4x2xf32>) -> tensor<4x2x!quant.uniform<i8:f16, 0.5:3>>
   // error: SH0207 uniform_dequantize of tensor<4x2x!quant.uniform<i8:f32, 5.000000e-01:3>> gives tensor<4x2xf64>
   %6 = "stablehlo.uniform_dequantize"(%a) : (tensor<4x2x!q>) -> tensor<4x2xf64>
@@ -62,15 +62,15 @@ func.func @takes(%a: tensor<4x2x!q>, %f: tensor<4x2xf32>, %x: tensor<4x2x!axis>)
 !q = !quant.uniform<i8:f32, 0.5:3>
 !axis = !quant.uniform<i8:f32:1, {0.5,0.25}>
 func.func @moves(%a: tensor<4x2x!q>, %x: tensor<4x2x!axis>, %y: tensor<4x1x!quant.uniform<i8:f32:1, {0.5}>>) {
-  // error: SH0207 stablehlo.transpose of tensor<4x2x!quant.uniform<i8:f32, 5.000000e-01:3>> gives tensor<2x4x!quant.uniform<i8:f32, 2.500000e-01:3>>: scales and zero points have to stay
+  // error: SH0207 stablehlo.transpose of tensor<4x2x!quant.uniform<i8:f32, 5.000000e-01:3>> gives tensor<2x4x!quant.uniform<i8:f32, 2.500000e-01:3>>: scales and zero points must not change
   %0 = stablehlo.transpose %a, dims = [1, 0] : (tensor<4x2x!q>) -> tensor<2x4x!quant.uniform<i8:f32, 0.25:3>>
-  // error: SH0207 transpose of tensor<4x2x!quant.uniform<i8:f32:1, {5.000000e-01,2.500000e-01}>> gives tensor<4x2x!quant.uniform<i8:f32:0, {5.000000e-01,2.500000e-01,5.000000e-01,5.000000e-01}>>: the scales are along dimension 1, which does not become 0
+  // error: SH0207 transpose of tensor<4x2x!quant.uniform<i8:f32:1, {5.000000e-01,2.500000e-01}>> gives tensor<4x2x!quant.uniform<i8:f32:0, {5.000000e-01,2.500000e-01,5.000000e-01,5.000000e-01}>>: quantization dimension 1 of the operand is not dimension 0 of the result
   %1 = stablehlo.transpose %x, dims = [0, 1] : (tensor<4x2x!axis>) -> tensor<4x2x!quant.uniform<i8:f32:0, {0.5,0.25,0.5,0.5}>>
-  // error: SH0207 stablehlo.reshape of tensor<4x2x!quant.uniform<i8:f32, 5.000000e-01:3>> gives tensor<8x!quant.uniform<i8:f32, 5.000000e-01:4>>: scales and zero points have to stay
+  // error: SH0207 stablehlo.reshape of tensor<4x2x!quant.uniform<i8:f32, 5.000000e-01:3>> gives tensor<8x!quant.uniform<i8:f32, 5.000000e-01:4>>: scales and zero points must not change
   %2 = stablehlo.reshape %a : (tensor<4x2x!q>) -> tensor<8x!quant.uniform<i8:f32, 0.5:4>>
-  // error: SH0207 reshape of tensor<4x2x!quant.uniform<i8:f32:1, {5.000000e-01,2.500000e-01}>> gives tensor<2x4x!quant.uniform<i8:f32:0, {5.000000e-01,2.500000e-01}>>: 4 and 1 elements lie before the dimensions with the scales
+  // error: SH0207 reshape of tensor<4x2x!quant.uniform<i8:f32:1, {5.000000e-01,2.500000e-01}>> gives tensor<2x4x!quant.uniform<i8:f32:0, {5.000000e-01,2.500000e-01}>>: 4 and 1 elements precede the quantization dimensions
   %3 = stablehlo.reshape %x : (tensor<4x2x!axis>) -> tensor<2x4x!quant.uniform<i8:f32:0, {0.5,0.25}>>
-  // error: SH0207 stablehlo.broadcast_in_dim of tensor<4x1x!quant.uniform<i8:f32:1, {5.000000e-01}>> gives tensor<4x2x!quant.uniform<i8:f32:1, {5.000000e-01,2.500000e-01}>>: the scale and zero point that repeat have to stay
+  // error: SH0207 stablehlo.broadcast_in_dim of tensor<4x1x!quant.uniform<i8:f32:1, {5.000000e-01}>> gives tensor<4x2x!quant.uniform<i8:f32:1, {5.000000e-01,2.500000e-01}>>: the broadcast scale and zero point must not change
   %4 = stablehlo.broadcast_in_dim %y, dims = [0, 1] : (tensor<4x1x!quant.uniform<i8:f32:1, {0.5}>>) -> tensor<4x2x!axis>
   return
 }
@@ -81,11 +81,11 @@ func.func @moves(%a: tensor<4x2x!q>, %x: tensor<4x2x!axis>, %y: tensor<4x1x!quan
 !qz = !quant.uniform<i8:f32, 0.5>
 !rows = !quant.uniform<i8:f32:0, {0.5,0.25}>
 func.func @products(%a: tensor<4x2x!q>, %b: tensor<2x3x!q>, %c: tensor<2x3x!rows>, %d: tensor<2x3x!qz>, %f: tensor<4x2xf32>) {
-  // error: SH0207 the right operand of stablehlo.dot_general has to have zero points of zero, it is tensor<2x3x!quant.uniform<i8:f32, 5.000000e-01:3>>
+  // error: SH0207 the right operand of stablehlo.dot_general must have zero points of 0, got tensor<2x3x!quant.uniform<i8:f32, 5.000000e-01:3>>
   %0 = "stablehlo.dot_general"(%a, %b) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}> : (tensor<4x2x!q>, tensor<2x3x!q>) -> tensor<4x3x!q>
-  // error: SH0207 the right operand of stablehlo.dot_general has scales along a contracting dimension: tensor<2x3x!quant.uniform<i8:f32:0, {5.000000e-01,2.500000e-01}>>
+  // error: SH0207 the right operand of stablehlo.dot_general cannot be quantized along a contracting dimension, got tensor<2x3x!quant.uniform<i8:f32:0, {5.000000e-01,2.500000e-01}>>
   %1 = "stablehlo.dot_general"(%a, %c) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}> : (tensor<4x2x!q>, tensor<2x3x!rows>) -> tensor<4x3x!q>
-  // error: SH0207 stablehlo.dot_general of tensor<4x2xf32> and tensor<2x3x!quant.uniform<i8:f32, 5.000000e-01>> gives tensor<4x3x!quant.uniform<i8:f32, 5.000000e-01:3>>: either all are quantized, or the right operand alone
+  // error: SH0207 stablehlo.dot_general of tensor<4x2xf32> and tensor<2x3x!quant.uniform<i8:f32, 5.000000e-01>> gives tensor<4x3x!quant.uniform<i8:f32, 5.000000e-01:3>>: either all types or only the right operand must be quantized
   %2 = "stablehlo.dot_general"(%f, %d) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}> : (tensor<4x2xf32>, tensor<2x3x!qz>) -> tensor<4x3x!q>
   return
 }
@@ -115,7 +115,7 @@ func.func @scale(%a: tensor<2x!quant.uniform<i8:f16, 1.0e+06>>) {
 // -----
 
 func.func @si(%a: tensor<4x!quant.uniform<si8:f32, 0.5>>) -> tensor<4xf32> {
-  // error: SH0207 stablehlo.uniform_dequantize takes no quantized elements that are stored as `si` integers, here tensor<4x!quant.uniform<si8:f32, 5.000000e-01>>; write `i`
+  // error: SH0207 stablehlo.uniform_dequantize does not support quantized elements with `si` storage, got tensor<4x!quant.uniform<si8:f32, 5.000000e-01>>; write `i`
   %0 = stablehlo.uniform_dequantize %a : (tensor<4x!quant.uniform<si8:f32, 0.5>>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }

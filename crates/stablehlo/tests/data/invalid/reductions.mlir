@@ -25,18 +25,18 @@ func.func @fits(%a: tensor<4x5xf32>, %z: tensor<f32>, %v: tensor<5xf32>) {
 // -----
 
 func.func @reduces(%a: tensor<4x5xf32>, %b: tensor<5x4xf32>, %z: tensor<f32>, %i: tensor<i32>, %v: tensor<3xf32>) {
-  // error: SH0207 dimensions [2] of stablehlo.reduce are not all below the rank 2
+  // error: SH0207 dimensions [2] of stablehlo.reduce must be less than the rank, 2
   %0 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [2] : (tensor<4x5xf32>, tensor<f32>) -> tensor<4xf32>
-  // error: SH0207 dimensions [1, 1] of stablehlo.reduce name dimension 1 twice
+  // error: SH0207 dimensions [1, 1] of stablehlo.reduce: dimension 1 is repeated
   %1 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [1, 1] : (tensor<4x5xf32>, tensor<f32>) -> tensor<4xf32>
-  // error: SH0207 result 0 of stablehlo.reduce is tensor<5xf32>, it should be tensor<4xf32>
+  // error: SH0207 result 0 of stablehlo.reduce is tensor<5xf32>, expected tensor<4xf32>
   %2 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [1] : (tensor<4x5xf32>, tensor<f32>) -> tensor<5xf32>
-  // error: SH0207 stablehlo.reduce combines elements of type i32 in f32, which does not hold them
+  // error: SH0207 stablehlo.reduce combines elements of type i32 in f32, which cannot represent them
   %3 = "stablehlo.reduce"(%a, %i) <{dimensions = array<i64: 1>}> ({
   ^bb0(%x: tensor<f32>, %y: tensor<f32>):
     stablehlo.return %x : tensor<f32>
   }) : (tensor<4x5xf32>, tensor<i32>) -> tensor<4xf32>
-  // error: SH0207 operand 1 of stablehlo.reduce, an initial value, has to be a scalar or of dimensions of [5], it is tensor<3xf32>
+  // error: SH0207 operand 1 of stablehlo.reduce, an initial value, must be a scalar or have dimensions of [5], got tensor<3xf32>
   %4 = "stablehlo.reduce"(%a, %v) <{dimensions = array<i64: 0>}> ({
   ^bb0(%x: tensor<3xf32>, %y: tensor<3xf32>):
     stablehlo.return %x : tensor<3xf32>
@@ -62,7 +62,7 @@ func.func @bodies(%a: tensor<4xf32>, %l: tensor<4xi64>, %z: tensor<f32>, %i: ten
   ^bb0(%x: tensor<f32>, %y: tensor<f32>):
     stablehlo.return %x, %y : tensor<f32>, tensor<f32>
   }) : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
-  // error: SH0207 stablehlo.reduce combines elements of type i64 in i32, which does not hold them
+  // error: SH0207 stablehlo.reduce combines elements of type i64 in i32, which cannot represent them
   %2 = "stablehlo.reduce"(%l, %i) <{dimensions = array<i64: 0>}> ({
   ^bb0(%x: tensor<i32>, %y: tensor<i32>):
     stablehlo.return %x : tensor<i32>
@@ -78,27 +78,27 @@ func.func @bodies(%a: tensor<4xf32>, %l: tensor<4xi64>, %z: tensor<f32>, %i: ten
 // -----
 
 func.func @windows(%a: tensor<4x5xf32>, %z: tensor<f32>, %s: tensor<3x2xf32>) {
-  // error: SH0207 the window of stablehlo.reduce_window has to have one entry per dimension of shape [4, 5]
+  // error: SH0207 the window of stablehlo.reduce_window must have one entry per dimension of shape [4, 5]
   %0 = "stablehlo.reduce_window"(%a, %z) <{window_dimensions = array<i64: 2>}> ({
   ^bb0(%x: tensor<f32>, %y: tensor<f32>):
     stablehlo.return %x : tensor<f32>
   }) : (tensor<4x5xf32>, tensor<f32>) -> tensor<3x4xf32>
-  // error: SH0207 window sizes [2, 0] of stablehlo.reduce_window have to be positive
+  // error: SH0207 window sizes [2, 0] of stablehlo.reduce_window must be positive
   %1 = "stablehlo.reduce_window"(%a, %z) <{window_dimensions = array<i64: 2, 0>}> ({
   ^bb0(%x: tensor<f32>, %y: tensor<f32>):
     stablehlo.return %x : tensor<f32>
   }) : (tensor<4x5xf32>, tensor<f32>) -> tensor<3x4xf32>
-  // error: SH0207 stride and dilations of stablehlo.reduce_window have to be positive, in window dimension 1 they are not
+  // error: SH0207 stride and dilations of stablehlo.reduce_window must be positive in window dimension 1
   %2 = "stablehlo.reduce_window"(%a, %z) <{window_dimensions = array<i64: 2, 2>, window_strides = array<i64: 1, 0>}> ({
   ^bb0(%x: tensor<f32>, %y: tensor<f32>):
     stablehlo.return %x : tensor<f32>
   }) : (tensor<4x5xf32>, tensor<f32>) -> tensor<3x4xf32>
-  // error: SH0207 result 0 of stablehlo.reduce_window is tensor<4x5xf32>, it should be tensor<3x4xf32>
+  // error: SH0207 result 0 of stablehlo.reduce_window is tensor<4x5xf32>, expected tensor<3x4xf32>
   %3 = "stablehlo.reduce_window"(%a, %z) <{window_dimensions = array<i64: 2, 2>}> ({
   ^bb0(%x: tensor<f32>, %y: tensor<f32>):
     stablehlo.return %x : tensor<f32>
   }) : (tensor<4x5xf32>, tensor<f32>) -> tensor<4x5xf32>
-  // error: SH0207 the source of select_and_scatter is tensor<3x2xf32>, the windows of its operand have shape [3, 4]
+  // error: SH0207 the source of select_and_scatter is tensor<3x2xf32>, expected the shape of the windows, [3, 4]
   %4 = "stablehlo.select_and_scatter"(%a, %s, %z) <{window_dimensions = array<i64: 2, 2>}> ({
   ^bb0(%x: tensor<f32>, %y: tensor<f32>):
     %c = stablehlo.compare GE, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
@@ -130,7 +130,7 @@ func.func @orders(%a: tensor<4x5xf32>, %b: tensor<4xi32>) {
     %c = stablehlo.compare LT, %x, %x : (tensor<f32>, tensor<f32>) -> tensor<i1>
     stablehlo.return %c : tensor<i1>
   }) : (tensor<4x5xf32>) -> tensor<4x5xf32>
-  // error: SH0207 map of tensor<4x5xf32> has to be along all of its dimensions in order, not [1, 0]
+  // error: SH0207 the dimensions of map of tensor<4x5xf32> must be all of its dimensions in order, got [1, 0]
   %3 = "stablehlo.map"(%a) <{dimensions = array<i64: 1, 0>}> ({
   ^bb0(%x: tensor<f32>):
     stablehlo.return %x : tensor<f32>

@@ -166,7 +166,7 @@ func.func @named(%a: tensor<8xf32>) {
   %0 = sdy.named_computation<"f">(%a) in_shardings=[<@mesh, [{"x"}]>, <@mesh, [{}]>] (%b: tensor<8xf32>) {
     sdy.return %b : tensor<8xf32>
   } : (tensor<8xf32>) -> tensor<8xf32>
-  // error: SH0207 result 0 of sdy.named_computation is tensor<8xf32>, its region returns tensor<4xf32>
+  // error: SH0207 result 0 of sdy.named_computation is tensor<8xf32>, but its region returns tensor<4xf32>
   %1 = sdy.named_computation<"f">(%a) (%b: tensor<4xf32>) {
     sdy.return %b : tensor<4xf32>
   } : (tensor<8xf32>) -> tensor<8xf32>

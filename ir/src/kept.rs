@@ -51,10 +51,10 @@ impl Kept {
     /// The error if this part is needed.
     #[must_use]
     pub fn unsupported(&self, code: &'static str) -> Diagnostic {
-        let message = format!("shardc passes {} on as text and cannot work on it", self.describe());
+        let message = format!("shardc keeps {} as text and cannot compile it", self.describe());
         let error = Diagnostic::unsupported(code, message).at(self.span);
         match self.kind {
-            KeptKind::Module => error.hint("write what it holds into the outer module"),
+            KeptKind::Module => error.hint("move its contents to the outer module"),
             KeptKind::Branches => error
                 .hint("StableHLO's control flow is `while`, `case` and `if`, not branches between blocks"),
             KeptKind::Foreign | KeptKind::Other => error.hint("lower it to StableHLO first"),

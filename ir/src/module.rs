@@ -738,8 +738,8 @@ impl Module {
         match self.kept_symbol("main").or_else(only) {
             Some(kept) => kept.unsupported("SH0301"),
             None if self.funcs.is_empty() && self.kept.is_empty() => {
-                Diagnostic::invalid("SH0301", "the program is empty: it has no function")
-                    .hint("is this the file that you meant?")
+                Diagnostic::invalid("SH0301", "the program is empty: it has no functions")
+                    .hint("is this the correct file?")
             }
             None => Diagnostic::invalid("SH0301", "the program has no entry function")
                 .hint("name it @main, or make it the only public function"),

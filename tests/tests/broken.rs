@@ -351,7 +351,7 @@ const BREAKAGES: &[Breakage] = &[
         name: "group missing",
         program: "small/weight_gradient",
         edit: |m| collective(m, |k| matches!(k, AllReduce(_)))?.groups.edit(|all| all.pop().map(drop)),
-        noticed: Refused("has 4 of 8 devices in its groups"),
+        noticed: Refused("has only 4 of 8 devices in its groups"),
     },
     Breakage {
         name: "device in two groups",
@@ -382,7 +382,7 @@ const BREAKAGES: &[Breakage] = &[
             collective(m, |k| matches!(k, AllReduce(_)))?.groups.edit(|all| all[0][0] = 8);
             Some(())
         },
-        noticed: Refused("names device 8 of 8"),
+        noticed: Refused("has device id 8 of 8"),
     },
     Breakage {
         name: "two sources for one target",

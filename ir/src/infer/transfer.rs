@@ -158,7 +158,7 @@ pub(crate) fn async_start(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
     ensure!(
         // By text: this IR does not parse future types, and both sides print alike.
         promised(cx, result) == Some(&want),
-        "async_start gives {}, it should be !stablehlo.future<{want}>",
+        "async_start gives {}, expected !stablehlo.future<{want}>",
         module.types.display(result)
     );
     Ok(())

@@ -18,14 +18,14 @@ pub(super) fn check(report: &mut Report<'_>) {
                 report.push(wrong(
                     func,
                     i,
-                    format!("{ALIAS} of parameter {i} of @{} is no integer", func.name),
+                    format!("{ALIAS} of parameter {i} of @{} must be an integer", func.name),
                 ));
                 continue;
             };
             let results = func.results.len();
             let Some(result) = usize::try_from(*number).ok().filter(|&result| result < results) else {
                 let message = format!(
-                    "parameter {i} of @{} gives its memory to result {number}, of {results}",
+                    "parameter {i} of @{} is donated to result {number}, but there are {results}",
                     func.name
                 );
                 report.push(wrong(func, i, message));
@@ -34,13 +34,13 @@ pub(super) fn check(report: &mut Report<'_>) {
             match givers.get(&result) {
                 Some(&first) => {
                     let message = format!(
-                        "parameters {first} and {i} of @{} both give their memory to result {result}",
+                        "parameters {first} and {i} of @{} are both donated to result {result}",
                         func.name
                     );
                     let error = wrong(func, i, message)
                         .note(func.arg_span(first), format!("parameter {first}"))
                         .hint(format!(
-                            "drop one {ALIAS}; with {BUFFER_DONOR} instead the memory goes to any result that fits"
+                            "remove one {ALIAS}, or replace it by {BUFFER_DONOR}, which donates to any compatible result"
                         ));
                     report.push(error);
                 }
@@ -55,5 +55,5 @@ pub(super) fn check(report: &mut Report<'_>) {
 fn wrong(func: &Func, parameter: usize, message: String) -> Diagnostic {
     Diagnostic::invalid(CODE, message)
         .at(func.arg_span(parameter))
-        .hint(format!("{ALIAS} is the number of the result, from 0"))
+        .hint(format!("{ALIAS} is the index of a result, from 0"))
 }

@@ -30,7 +30,7 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
             ATTRIBUTE,
             id,
             format!("the result_accuracy of {} {message}", op.kind.name()),
-            Some("tolerances go with mode TOLERANCE; DEFAULT and HIGHEST have none"),
+            Some("tolerances need mode TOLERANCE; DEFAULT and HIGHEST have none"),
         );
     }
 }
@@ -131,7 +131,7 @@ fn algorithm(spec: &DotSpec, text: &str) -> Option<(String, Option<&'static str>
     if spec.precision.iter().any(|&p| p != crate::Precision::Default) {
         return Some((
             "has an algorithm and a precision".to_owned(),
-            Some("with an algorithm both precisions have to be DEFAULT"),
+            Some("with an algorithm, both precisions must be DEFAULT"),
         ));
     }
     let a = read_algorithm(text)?;
@@ -141,12 +141,12 @@ fn algorithm(spec: &DotSpec, text: &str) -> Option<(String, Option<&'static str>
         ("num_primitive_operations", a.steps),
     ];
     if let Some((name, value)) = counts.into_iter().find(|&(_, value)| value < 1) {
-        return Some((format!("has an algorithm with {name} = {value}, which has to be positive"), None));
+        return Some((format!("has an algorithm with {name} = {value}, which must be positive"), None));
     }
     (!is_known(&a)).then(|| {
         (
             format!(
-                "has an algorithm that no hardware is known for: {} of {} components x {} of {} summed in {}{} in {} steps",
+                "has an algorithm that no known hardware supports: {} of {} components x {} of {}, accumulated in {}{} in {} steps",
                 a.lhs,
                 a.components[0],
                 a.rhs,
@@ -155,7 +155,7 @@ fn algorithm(spec: &DotSpec, text: &str) -> Option<(String, Option<&'static str>
                 if a.imprecise { ", imprecisely," } else { "" },
                 a.steps
             ),
-            Some("known are f16, bf16, f32, tf32 and fp8 summed in f32 in one step, bf16 in 3, 6 or 9 and tf32 in 3 steps, and f16, bf16 and f64 summed in themselves"),
+            Some("supported: f16, bf16, f32, tf32 and fp8 accumulated in f32 in one step, bf16 in 3, 6 or 9 steps, tf32 in 3 steps; f16, bf16 and f64 accumulated in their own type"),
         )
     })
 }

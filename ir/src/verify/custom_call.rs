@@ -49,7 +49,7 @@ fn layouts(module: &Module, id: OpId, props: &AttrDict) -> Result<(), Fault> {
     }
     for (what, types, layouts) in [("operand", types(&op.operands), operands), ("result", made, results)] {
         if types.len() != layouts.len() {
-            return fault(format!("has {} {what}s and {} layouts of {what}s", types.len(), layouts.len()));
+            return fault(format!("has {} {what}s, but {} {what} layouts", types.len(), layouts.len()));
         }
         for (i, (&ty, layout)) in types.iter().zip(layouts).enumerate() {
             let Attr::Raw(text) = layout else { continue };
@@ -68,7 +68,9 @@ fn layouts(module: &Module, id: OpId, props: &AttrDict) -> Result<(), Fault> {
                 let ty = module.types.display(ty);
                 return Err((
                     format!("has the layout {order:?} for {what} {i} of type {ty}"),
-                    Some("a layout lists every dimension once, minor to major; that of a token is empty"),
+                    Some(
+                        "a layout lists each dimension once, minor to major; the layout of a token is empty",
+                    ),
                 ));
             }
         }
@@ -119,27 +121,27 @@ fn aliases(module: &Module, id: OpId, props: &AttrDict) -> Result<(), Fault> {
         let Some(alias) = read_alias(text) else { continue };
         let Some(&operand) = usize::try_from(alias.operand).ok().and_then(|i| op.operands.get(i)) else {
             return fault(format!(
-                "aliases operand {} in output_operand_aliases, it has {}",
+                "aliases operand {} in output_operand_aliases, but has {} operands",
                 alias.operand,
                 op.operands.len()
             ));
         };
-        let bad = |what: &str, at: i64| (format!("has no item {at} of {what} {i} to alias"), None);
+        let bad = |what: &str, at: i64| (format!("has no element {at} in {what} {i}"), None);
         let operand = item(module, module.values[operand].ty, &alias.within)
             .map_err(|at| bad("the operand of alias", at))?;
         // Several results count as one tuple.
         let results: Vec<TypeId> = op.results.iter().map(|&v| module.values[v].ty).collect();
         let (first, path) = match (&results[..], alias.output.split_first()) {
-            (&[], _) => return fault("aliases a result, it has none".to_owned()),
+            (&[], _) => return fault("aliases a result, but has no results".to_owned()),
             (&[one], _) => (Some(one), &alias.output[..]),
             (many, Some((&at, path))) => (usize::try_from(at).ok().and_then(|i| many.get(i)).copied(), path),
-            (_, None) => return fault(format!("does not say which result alias {i} is")),
+            (_, None) => return fault(format!("has alias {i} without a result index")),
         };
         let first = first.ok_or_else(|| bad("the results of alias", alias.output[0]))?;
         let output = item(module, first, path).map_err(|at| bad("the result of alias", at))?;
         if operand != output {
             return fault(format!(
-                "aliases {} with a result of type {}",
+                "aliases an operand of type an operand of type {} with a result of type {}",
                 module.types.display(operand),
                 module.types.display(output)
             ));
@@ -169,7 +171,7 @@ fn config(props: &AttrDict) -> Result<(), Fault> {
         return Ok(());
     }
     Err((
-        format!("has a backend_config that is not {want}, which api_version {version} asks for"),
-        Some("api_version 4 (typed FFI) takes a dictionary, the others a string"),
+        format!("has a backend_config that is not {want}, as api_version {version} requires"),
+        Some("api_version 4 (typed FFI) needs a dictionary, other versions a string"),
     ))
 }

@@ -139,7 +139,7 @@ fn check(module: &Module, op: &Op, steps: &[(i64, Vec<Edge<'_>>)]) -> Result<(),
             // The result represents values that flow elsewhere.
             return match op.kind {
                 OpKind::FuncDataFlowEdge => Ok(()),
-                _ => Err(format!("names {what} {at} of {}", values.len())),
+                _ => Err(format!("refers to {what} {at}, but the operation has {}", values.len())),
             };
         };
         let own = module.def_op(value).and_then(|def| result_sharding(&module.ops[def].kind));
@@ -158,13 +158,15 @@ fn check(module: &Module, op: &Op, steps: &[(i64, Vec<Edge<'_>>)]) -> Result<(),
         return Ok(());
     }
     let Some(mesh) = mesh else {
-        return Err("names no value that has a sharding".to_owned());
+        return Err("refers to no value with a sharding".to_owned());
     };
     let axes = &module.meshes[mesh].axes;
     match edges().find(|edge| !axes.contains_key(edge.axis)) {
-        Some(edge) => {
-            Err(format!("names the axis \"{}\", which @{} does not have", edge.axis, module.mesh_name(mesh)))
-        }
+        Some(edge) => Err(format!(
+            "refers to the axis \"{}\", which @{} does not have",
+            edge.axis,
+            module.mesh_name(mesh)
+        )),
         None => Ok(()),
     }
 }
@@ -192,11 +194,11 @@ fn flow(module: &Module, program: &Program, uses: &Uses, id: OpId) -> Result<(),
     let (&[operand], &[result]) = (op.operands.as_slice(), op.results.as_slice()) else { return Ok(()) };
     if module.tensor(result).is_some_and(|tensor| !tensor.is_static()) {
         let ty = module.types.display(module.values[result].ty);
-        return Err(format!("is for tensors of known shape, not {ty}"));
+        return Err(format!("needs a static shape, got {ty}"));
     }
     let users = uses.of(operand).len();
     if users != 1 {
-        return Err(format!("has to be the only user of its operand, which has {users}"));
+        return Err(format!("must be the only user of its operand, which has {users} users"));
     }
     match (&op.kind, module.def_op(operand)) {
         (OpKind::DataFlowEdge(_), Some(def)) => {
@@ -211,7 +213,7 @@ fn flow(module: &Module, program: &Program, uses: &Uses, id: OpId) -> Result<(),
             );
             if kind.name().starts_with("sdy.") && !flows {
                 return Err(format!(
-                    "takes what goes into regions or comes out of them, not a result of {}",
+                    "needs an operand or a result of an operation with regions, got a result of {}",
                     kind.name()
                 ));
             }
@@ -234,5 +236,5 @@ fn from_function(
         (ValueDef::Result(..), Some(def)) => matches!(module.ops[def].kind, OpKind::Call { .. }),
         (ValueDef::Result(..), None) => false,
     };
-    if fits { Ok(()) } else { Err("takes an argument of a function or a result of a call".to_owned()) }
+    if fits { Ok(()) } else { Err("needs an argument of a function or a result of a call".to_owned()) }
 }

@@ -45,7 +45,7 @@ pub(super) fn check(report: &mut Report<'_>, order: &[OpId]) {
         if module.funcs[id].name != *name {
             report.internal(
                 "SH0209",
-                format!("{id} stands under the name @{name}, its name is @{}", module.funcs[id].name),
+                format!("{id} is listed as @{name}, but its name is @{}", module.funcs[id].name),
             );
         }
     }
@@ -72,7 +72,7 @@ fn check_calls(report: &mut Report<'_>, order: &[OpId]) {
         let params = &module.funcs[func].params;
         if params.len() != op.operands.len() {
             let (have, want) = (op.operands.len(), params.len());
-            report.at_op("SH0210", id, format!("the call of @{callee} has {have} operands, it takes {want}"));
+            report.at_op("SH0210", id, format!("the call of @{callee} has {have} operands, expected {want}"));
             continue;
         }
         for (i, (&value, &want)) in op.operands.iter().zip(params).enumerate() {
@@ -82,7 +82,7 @@ fn check_calls(report: &mut Report<'_>, order: &[OpId]) {
                 report.at_op(
                     "SH0210",
                     id,
-                    format!("operand {i} of the call of @{callee} is {have}, it takes {want}"),
+                    format!("operand {i} of the call of @{callee} is {have}, expected {want}"),
                 );
             }
         }
@@ -94,7 +94,7 @@ fn composite(report: &mut Report<'_>, id: OpId, spec: &CompositeSpec) {
     let module = report.module;
     let op = &module.ops[id];
     if !is_namespaced(&spec.name) {
-        let message = format!("\"{}\" is no name for a composite", spec.name);
+        let message = format!("\"{}\" is not a valid name of a composite", spec.name);
         report.hinted("SH0210", id, message, Some("a name has a namespace: \"my_namespace.my_op\""));
     }
     let name = &spec.decomposition;
@@ -114,7 +114,7 @@ fn composite(report: &mut Report<'_>, id: OpId, spec: &CompositeSpec) {
             report.at_op(
                 "SH0210",
                 id,
-                format!("{} has {have} {what}, its decomposition @{name} {want}", spec.name),
+                format!("{} has {have} {what}, but its decomposition @{name} has {want}", spec.name),
             );
             continue;
         }
@@ -123,7 +123,7 @@ fn composite(report: &mut Report<'_>, id: OpId, spec: &CompositeSpec) {
             if have != want {
                 let (have, want) = (module.types.display(have), module.types.display(want));
                 let message = format!(
-                    "{} {i} of {} is {have}, that of its decomposition @{name} {want}",
+                    "{} {i} of {} is {have}, but that of its decomposition @{name} is {want}",
                     what.trim_end_matches('s'),
                     spec.name
                 );
@@ -188,7 +188,7 @@ fn check_recursion(report: &mut Report<'_>) {
                 VisitState::Done => {}
                 VisitState::Open => {
                     let message =
-                        format!("@{} calls itself, perhaps through others", module.funcs[callee].name);
+                        format!("@{} calls itself, directly or indirectly", module.funcs[callee].name);
                     report.hinted("SH0210", op, message, Some("write a loop as stablehlo.while"));
                 }
                 VisitState::New => {

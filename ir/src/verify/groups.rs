@@ -32,12 +32,12 @@ pub(super) fn fault(module: &Module, id: OpId) -> Option<(&'static str, Fault)> 
     let wrong = |message: &str, hint| Some(("SH0214", (format!("{} {message}", kind.name()), Some(hint))));
     if spec.use_global_device_ids && !spec.crosses_partitions() {
         return wrong(
-            "has global device ids but no channel",
+            "has use_global_device_ids but no channel",
             "give it a channel_handle with a positive handle",
         );
     }
     if spec.use_global_device_ids && matches!(kind, OpKind::AllToAll { .. } | OpKind::CollectivePermute(_)) {
-        return wrong("cannot have global device ids", "with a channel its ids are those of partitions");
+        return wrong("cannot have use_global_device_ids", "with a channel its ids are partition ids");
     }
     if let Some(mesh) = spec.mesh_axes.as_deref().filter(|_| spec.groups.is_empty()).and_then(mesh_of) {
         let known = module.mesh_names.contains_key(mesh)
@@ -68,7 +68,7 @@ fn mesh_of(mesh_axes: &str) -> Option<&str> {
 pub(super) type Fault = (String, Option<&'static str>);
 
 const OUT_OF_RANGE: Option<&str> =
-    Some("ids count from 0; with use_global_device_ids they count replicas times partitions");
+    Some("ids start at 0; with use_global_device_ids there are replicas times partitions");
 
 /// Returns an id that is repeated in the list.
 fn first_repeat(mut ids: Vec<i64>) -> Option<i64> {
@@ -89,7 +89,7 @@ fn in_range(ids: impl Iterator<Item = i64>, devices: Option<i64>) -> Result<(), 
     for id in ids {
         if id < 0 || devices.is_some_and(|n| id >= n) {
             let of = devices.map_or(String::new(), |n| format!(" of {n}"));
-            return Err((format!("names device {id}{of}"), OUT_OF_RANGE));
+            return Err((format!("has device id {id}{of}"), OUT_OF_RANGE));
         }
     }
     Ok(())
@@ -97,7 +97,7 @@ fn in_range(ids: impl Iterator<Item = i64>, devices: Option<i64>) -> Result<(), 
 
 fn permute(spec: &CollectiveSpec, devices: Option<i64>) -> Result<(), Fault> {
     if let Some(pair) = spec.groups.iter().find(|pair| pair.len() != 2) {
-        return Err((format!("takes pairs of source and target, not {pair:?}"), None));
+        return Err((format!("needs pairs of source and target, got {pair:?}"), None));
     }
     in_range(spec.groups.ids(), devices)?;
     for (at, what) in [(0, "source"), (1, "target")] {
@@ -137,7 +137,7 @@ fn groups(kind: &OpKind, spec: &CollectiveSpec, devices: Option<i64>) -> Result<
     );
     if !filled && !keeps_shapes {
         return Err((
-            "changes shapes by the size of a group, so that no group can be filled with -1".to_owned(),
+            "changes shapes by the group size, so its groups cannot be filled with -1".to_owned(),
             None,
         ));
     }
@@ -158,6 +158,6 @@ fn groups(kind: &OpKind, spec: &CollectiveSpec, devices: Option<i64>) -> Result<
 }
 
 fn not_all(count: i64, devices: i64) -> Fault {
-    let hint = Some("list every device, in groups of one where it has no partner");
-    (format!("has {count} of {devices} devices in its groups"), hint)
+    let hint = Some("list every device, in a group of one if it has no partner");
+    (format!("has only only {count} of {devices} devices in its groups"), hint)
 }

@@ -28,19 +28,19 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
 /// A program for each replica and partition; inputs and results are those of all, in order.
 fn programs(module: &Module, id: OpId, attr: Option<&Attr>) -> Result<(), String> {
     let Some(Attr::Array(replicas)) = attr else {
-        return Err("has no list of programs: programs = [[@name, ...], ...]".to_owned());
+        return Err("has no list of programs; add programs = [[@name, ...], ...]".to_owned());
     };
     let mut size = None;
     let (mut inputs, mut results) = (0, 0);
     for replica in replicas {
         let Attr::Array(names) = replica else {
             return Err(
-                "takes a list of programs for each replica: programs = [[@name, ...], ...]".to_owned()
+                "needs a list of programs for each replica: programs = [[@name, ...], ...]".to_owned()
             );
         };
         let size = *size.get_or_insert(names.len());
         if names.len() != size {
-            return Err(format!("has {size} programs for one replica, {} for another", names.len()));
+            return Err(format!("has {size} programs for one replica and {} for another", names.len()));
         }
         for name in names {
             // The type of a program is unknown, so counts cannot be compared.
@@ -56,7 +56,7 @@ fn programs(module: &Module, id: OpId, attr: Option<&Attr>) -> Result<(), String
     for (what, have, want) in [("inputs", op.operands.len(), inputs), ("results", op.results.len(), results)]
     {
         if have != want {
-            return Err(format!("has {have} {what}, its programs have {want}"));
+            return Err(format!("has {have} {what}, but its programs have {want}"));
         }
     }
     Ok(())
@@ -65,16 +65,16 @@ fn programs(module: &Module, id: OpId, attr: Option<&Attr>) -> Result<(), String
 /// Each function returns one tensor for the infeed.
 fn infeed(module: &Module, attr: &Attr) -> Result<(), String> {
     let Attr::Array(names) = attr else {
-        return Err("takes a list of functions as infeed: infeed = [@name, ...]".to_owned());
+        return Err("needs a list of functions as infeed: infeed = [@name, ...]".to_owned());
     };
     if names.is_empty() {
-        return Err("has an infeed without functions; leave it out".to_owned());
+        return Err("has an infeed without functions; remove it".to_owned());
     }
     for name in names {
         let Some(func) = function(module, name)? else { continue };
         let is_tensor = |ty| matches!(module.types.get(ty), Type::Tensor(_) | Type::Quantized(_));
         if !matches!(func.results[..], [one] if is_tensor(one)) {
-            return Err(format!("feeds what @{} gives, which is not one tensor", func.name));
+            return Err(format!("has the infeed function @{}, which must return one tensor", func.name));
         }
     }
     Ok(())
@@ -83,12 +83,14 @@ fn infeed(module: &Module, attr: &Attr) -> Result<(), String> {
 /// The function with a name; `None` if it may be one that the module keeps as text.
 fn function<'m>(module: &'m Module, name: &Attr) -> Result<Option<&'m Func>, String> {
     let Attr::Symbol(name) = name else {
-        return Err("names a program by something other than @name".to_owned());
+        return Err("has a function that is not written as @name".to_owned());
     };
     match module.func_names.get(name) {
         Some(&id) => Ok(Some(&module.funcs[id])),
         // Parts that are kept as text are not parsed, and may define the function.
-        None if module.kept.is_empty() => Err(format!("names @{name}, which is no function of the module")),
+        None if module.kept.is_empty() => {
+            Err(format!("refers to @{name}, which is not a function of the module"))
+        }
         None => Ok(None),
     }
 }

@@ -67,7 +67,7 @@ fn check_mesh(report: &mut Report<'_>, id: MeshId) -> bool {
     let Some(ids) = &mesh.device_ids else { return report.errors.len() == before };
     if mesh.axes.is_empty() {
         if ids.len() != 1 || ids[0] < 0 {
-            let message = format!("mesh @{name} without axes has to name one device, it names {ids:?}");
+            let message = format!("mesh @{name} without axes must have one device id, got {ids:?}");
             report.invalid("SH0211", span, message);
         }
     } else if ids.len() as i64 != devices {
@@ -81,7 +81,7 @@ fn check_mesh(report: &mut Report<'_>, id: MeshId) -> bool {
                 _ => {
                     let message = format!(
                         "the device ids of mesh @{name} are not a permutation of 0..{devices}: {device} is {}",
-                        if (0..devices).contains(&device) { "there twice" } else { "out of range" }
+                        if (0..devices).contains(&device) { "repeated" } else { "out of range" }
                     );
                     report.invalid("SH0211", span, message);
                     break;
@@ -99,7 +99,7 @@ fn fault(mesh: &Mesh, sharding: &TensorSharding) -> Result<(), String> {
         return if bare {
             Ok(())
         } else {
-            Err("a mesh of one named device splits nothing: write `[]`".to_owned())
+            Err("a sharding on a maximal mesh has no axes: write `[]`".to_owned())
         };
     }
     let axes = sharding.split_axes().chain(sharding.replicated.iter().copied());
@@ -107,7 +107,7 @@ fn fault(mesh: &Mesh, sharding: &TensorSharding) -> Result<(), String> {
     for (d, dim) in sharding.dims.iter().enumerate() {
         check_whole(mesh, &dim.axes)?;
         if dim.axes.is_empty() && !dim.open && dim.priority.is_some() {
-            return Err(format!("dimension {d} has a priority but neither axes nor room for any"));
+            return Err(format!("dimension {d} has a priority, but it is closed and has no axes"));
         }
     }
     for (what, axes) in [("replicated", &sharding.replicated), ("unreduced", &sharding.unreduced)] {
@@ -126,7 +126,7 @@ pub(super) fn check_whole(mesh: &Mesh, axes: &[AxisRef]) -> Result<(), String> {
             && first.pre.checked_mul(first.size) == Some(next.pre)
         {
             let (a, b) = (mesh.axis_text(a), mesh.axis_text(b));
-            return Err(format!("{a} and {b} follow one another and have to be written as one"));
+            return Err(format!("the adjacent sub-axes {a} and {b} must be merged"));
         }
     }
     Ok(())
@@ -152,7 +152,7 @@ pub(super) fn check_axes(mesh: &Mesh, axes: impl Iterator<Item = AxisRef>) -> Re
         let Some((name, &size)) = mesh.axes.get_index(usize::from(axis.axis)) else {
             let known: Vec<String> = mesh.axes.keys().map(|a| format!("\"{a}\"")).collect();
             return Err(format!(
-                "axis number {} does not exist, the mesh has the axes {}",
+                "axis number {} is out of range, the mesh has the axes {}",
                 axis.axis,
                 known.join(", ")
             ));
@@ -165,12 +165,12 @@ pub(super) fn check_axes(mesh: &Mesh, axes: impl Iterator<Item = AxisRef>) -> Re
                 let minor = pre.saturating_mul(part);
                 if pre < 1 || part < 2 || size % minor != 0 {
                     return Err(format!(
-                        "\"{name}\":({pre}){part} is not a part of axis \"{name}\" of size {size}"
+                        "\"{name}\":({pre}){part} is not a sub-axis of axis \"{name}\" of size {size}"
                     ));
                 }
                 if part == size {
                     return Err(format!(
-                        "\"{name}\":({pre}){part} is all of axis \"{name}\": write \"{name}\""
+                        "\"{name}\":({pre}){part} is the full axis \"{name}\": write \"{name}\""
                     ));
                 }
                 (pre, minor)
@@ -196,7 +196,7 @@ pub(super) fn check_axes(mesh: &Mesh, axes: impl Iterator<Item = AxisRef>) -> Re
         }
         // `(1)2` and `(3)2` of an axis of 6 do not overlap, but no factorization of the axis has both.
         if b_from % a_to != 0 {
-            return Err(format!("{a_text} and {b_text} are not parts of one split of the axis"));
+            return Err(format!("{a_text} and {b_text} do not belong to one factorization of the axis"));
         }
     }
     Ok(())
@@ -299,16 +299,16 @@ fn misfit(module: &Module, ty: TypeId, sharding: &TensorSharding, mesh: &Mesh) -
         Type::Tensor(tensor) => tensor.rank(),
         Type::Quantized(tensor) => tensor.rank(),
         Type::Other(text) if text.starts_with("tensor<*") => {
-            return Some("is of a value whose rank is not known".to_owned());
+            return Some("is on an unranked value".to_owned());
         }
         Type::Other(_) => return None,
         // The sharding of a tuple with one element is that of the element.
         Type::Token | Type::Tuple(_) if !sharding.replicated.is_empty() || !sharding.unreduced.is_empty() => {
-            return Some("has axes, the value is no tensor".to_owned());
+            return Some("has axes, but the value is not a tensor".to_owned());
         }
         Type::Token | Type::Tuple(_) => 0,
     };
     let whole = sharding.rank() == 0 && mesh.is_maximal();
     (rank != sharding.rank() && !whole)
-        .then(|| format!("has {} dimensions, the value has {rank}", sharding.rank()))
+        .then(|| format!("has {} dimensions, but the value has {rank}", sharding.rank()))
 }

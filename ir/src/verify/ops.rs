@@ -13,7 +13,7 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
         [("operands", def.operands, op.operands.len()), ("regions", def.regions, op.regions.len())]
     {
         if !want.fits(have) {
-            report.at_op("SH0206", id, format!("{name} has {have} {what}, it takes {}", want.text()));
+            report.at_op("SH0206", id, format!("{name} has {have} {what}, expected {}", want.text()));
             return;
         }
     }

@@ -47,7 +47,7 @@ fn manual(report: &Report<'_>, id: OpId, spec: &ManualSpec) -> Result<(), String
     ] {
         if values.len() != shardings.len() || values.len() != locals.len() {
             return Err(format!(
-                "{} {what}s, {} shardings of them and {} values of the body",
+                "{} {what}s, but {} shardings and {} values of the body",
                 values.len(),
                 shardings.len(),
                 locals.len()
@@ -94,14 +94,14 @@ fn manual_value(
         // be no block of the global value.
         let manual = dim.axes.iter().take_while(|a| is_manual(a)).count();
         if dim.axes.iter().skip(manual).any(is_manual) {
-            return Err("a manual axis follows one that is not manual".to_owned());
+            return Err("manual axes must precede free axes in a dimension".to_owned());
         }
         let parts = mesh.axes_size(&dim.axes[..manual]);
         shape.push(on_size(n, |n| div_ceil(n, parts)));
     }
     if !shape_fits(&shape, &have.shape) || have.dtype != global.dtype {
         let want = TensorType::new(&shape, global.dtype);
-        return Err(format!("the body has {have} for {global}, it should have {want}"));
+        return Err(format!("the body has {have} for {global}, expected {want}"));
     }
     Ok(())
 }
@@ -133,7 +133,7 @@ fn collective(report: &Report<'_>, program: &Program, id: OpId, spec: &MeshColle
     let mesh = &module.meshes[spec.mesh];
     let out = module.shardings.get(spec.out);
     if out.mesh != spec.mesh {
-        return Err("the sharding of its result is on another mesh".to_owned());
+        return Err("the sharding of its result is on a different mesh".to_owned());
     }
     let rank = module.rank(operand);
     // The axes that each dimension loses and gains.
@@ -154,11 +154,13 @@ fn collective(report: &Report<'_>, program: &Program, id: OpId, spec: &MeshColle
             for AxisMove { axes, from, to } in moves {
                 let (from, to) = (*from as usize, *to as usize);
                 if from >= rank || to >= rank || from == to {
-                    return Err(format!("dimensions {from} and {to} do not fit an operand of rank {rank}"));
+                    return Err(format!(
+                        "dimensions {from} and {to} must be different dimensions of an operand of rank {rank}"
+                    ));
                 }
                 let taken = |dim: usize| !lost[dim].is_empty() || !gained[dim].is_empty();
                 if let Some(dim) = [from, to].into_iter().find(|&dim| taken(dim)) {
-                    return Err(format!("dimension {dim} takes part in two moves"));
+                    return Err(format!("dimension {dim} is in two moves"));
                 }
                 lost[from].clone_from(axes);
                 gained[to].clone_from(axes);
@@ -169,13 +171,13 @@ fn collective(report: &Report<'_>, program: &Program, id: OpId, spec: &MeshColle
     }
     for lists in [&lost, &gained] {
         if lists.len() != rank {
-            return Err(format!("it has axes for {} dimensions, its operand has {rank}", lists.len()));
+            return Err(format!("it has axes for {} dimensions, but its operand has {rank}", lists.len()));
         }
         check_axes(mesh, lists.iter().flatten().copied())?;
     }
     check_axes(mesh, reduced.iter().copied())?;
     check_axes(mesh, reduced.iter().copied().chain(out.unreduced.iter().copied()))
-        .map_err(|fault| format!("its result still waits for the reduction: {fault}"))?;
+        .map_err(|fault| format!("its result is still unreduced along a reduced axis: {fault}"))?;
     check_written(mesh, spec)?;
     let splits = matches!(
         spec.kind,
@@ -192,22 +194,22 @@ fn collective(report: &Report<'_>, program: &Program, id: OpId, spec: &MeshColle
             &whole
         }
         Known::None if !module.mesh_names.is_empty() => {
-            return Err("its operand has no sharding to change".to_owned());
+            return Err("its operand has no sharding".to_owned());
         }
         Known::None | Known::Elsewhere => return Ok(()),
     };
     let permutes = matches!(spec.kind, MeshCollectiveKind::CollectivePermute);
     if before.mesh != spec.mesh {
         if !permutes {
-            return Err("the sharding of its operand is on another mesh".to_owned());
+            return Err("the sharding of its operand is on a different mesh".to_owned());
         }
         // A permute may change to another order of the same devices.
         let other = &module.meshes[before.mesh];
         if !mesh.axes.iter().eq(&other.axes) {
-            return Err("its operand and its result are on meshes of different axes".to_owned());
+            return Err("its operand and its result are on meshes with different axes".to_owned());
         }
         if mesh.device_ids == other.device_ids {
-            return Err("its operand and its result are on two meshes of the same devices".to_owned());
+            return Err("its operand and its result are on two meshes with the same device order".to_owned());
         }
         return Ok(());
     }
@@ -219,7 +221,7 @@ fn collective(report: &Report<'_>, program: &Program, id: OpId, spec: &MeshColle
         let waits = |axis: &&AxisRef| before.unreduced.iter().any(|b| b.axis == axis.axis);
         if let Some(axis) = out.unreduced.iter().find(|axis| !waits(axis)) {
             let axis = mesh.axis_text(*axis);
-            return Err(format!("its result waits for a reduction over {axis}, its operand does not"));
+            return Err(format!("its result is unreduced along {axis}, but its operand is not"));
         }
     }
     if !pending.is_empty() {
@@ -230,14 +232,14 @@ fn collective(report: &Report<'_>, program: &Program, id: OpId, spec: &MeshColle
         after.sort_unstable();
         if merged(mesh, pending.iter().copied()) != merged(mesh, after.iter().copied()) {
             return Err(format!(
-                "its result is pending over {}, it should be over {}",
+                "its result is unreduced along {}, expected {}",
                 axes_text(mesh, &after),
                 axes_text(mesh, &pending)
             ));
         }
     }
     check_axes(mesh, reduced.iter().copied().chain(before.split_axes()))
-        .map_err(|fault| format!("it reduces over devices that hold different parts: {fault}"))?;
+        .map_err(|fault| format!("it reduces along an axis that shards a dimension: {fault}"))?;
     if matches!(spec.kind, MeshCollectiveKind::Exchange) {
         // Any blocks, but of the same value: unreduced axes stay.
         let sorted = |sharding: &TensorSharding| {
@@ -247,7 +249,7 @@ fn collective(report: &Report<'_>, program: &Program, id: OpId, spec: &MeshColle
         };
         return match sorted(before) == sorted(out) {
             true => Ok(()),
-            false => Err("what is pending is not the same before and after".to_owned()),
+            false => Err("the unreduced axes of its operand and its result differ".to_owned()),
         };
     }
     for d in 0..rank {
@@ -261,7 +263,7 @@ fn collective(report: &Report<'_>, program: &Program, id: OpId, spec: &MeshColle
         };
         if !fits {
             return Err(format!(
-                "dimension {d} is sharded {} before and {} after, which the axes exchanged do not make up",
+                "dimension {d} is sharded {} before and {} after, which does not match the exchanged axes",
                 axes_text(mesh, &before.dims[d].axes),
                 axes_text(mesh, &out.dims[d].axes)
             ));
@@ -308,11 +310,11 @@ fn check_written(mesh: &Mesh, spec: &MeshCollective) -> Result<(), String> {
         }
         MeshCollectiveKind::AllToAll(moves) => {
             if moves.is_empty() {
-                return Err("it moves nothing".to_owned());
+                return Err("it has no moves".to_owned());
             }
             if let Some(pair) = moves.windows(2).find(|pair| pair[0].from > pair[1].from) {
                 return Err(format!(
-                    "its moves are not in the order of the dimensions that they leave: {} after {}",
+                    "its moves are not in the order of their source dimensions: {} after {}",
                     pair[1].from, pair[0].from
                 ));
             }

@@ -170,7 +170,7 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
         // I6: the others have no regions. An operation with regions must not pass unchecked.
         kind => {
             if kind.def().region_kind != RegionKind::None {
-                let message = format!("nobody says what the regions of {} are to hold", kind.title());
+                let message = format!("the verifier has no check for the regions of {}", kind.title());
                 report.at_op("SH0208", id, message);
             }
             return;
@@ -198,7 +198,7 @@ fn check_values(
 ) {
     let module = report.module;
     if have.len() != want.len() {
-        let message = format!("{region} has {} {what}s, it should have {}", have.len(), want.len());
+        let message = format!("{region} has {} {what}s, expected {}", have.len(), want.len());
         report.hinted("SH0208", op, message, hint(&module.ops[op].kind));
         return;
     }
@@ -206,7 +206,7 @@ fn check_values(
         let ty = module.values[value].ty;
         if !want.fits(module, ty) {
             let (have, want) = (module.types.display(ty), want.text(module));
-            let message = format!("{what} {i} of {region} is {have}, it should be {want}");
+            let message = format!("{what} {i} of {region} is {have}, expected {want}");
             report.hinted("SH0208", op, message, hint(&module.ops[op].kind));
         }
     }
@@ -235,18 +235,18 @@ fn hint(kind: &OpKind) -> Option<&'static str> {
         | K::AllReduce(_)
         | K::ReduceScatter { .. }
         | K::CollectiveReduce(_) => {
-            Some("the region takes what was combined so far and what comes next, one of each per input")
+            Some("the region takes one accumulator per input, then one element per input")
         }
         K::SelectAndScatter(_) => {
-            Some("the first region says which of two elements is taken, the second combines")
+            Some("the first region compares two elements to select one, the second combines elements")
         }
-        K::Sort { .. } => {
-            Some("the region takes two elements of each operand and says whether the first comes before")
-        }
-        K::While => Some(
-            "both regions take what is carried; the first returns whether to go on, the second what is carried on",
+        K::Sort { .. } => Some(
+            "the region takes two elements of each operand and returns whether the first comes before the second",
         ),
-        K::If | K::Case => Some("the regions take nothing and return the results"),
+        K::While => Some(
+            "both regions take the loop-carried values; the first returns the condition, the second the next loop-carried values",
+        ),
+        K::If | K::Case => Some("the regions have no arguments and return the results"),
         _ => None,
     }
 }

@@ -127,7 +127,7 @@ fn check(module: &Module, op: &Op, rule: &Rule) -> Result<(), String> {
         sizes_fit(module, "result", &op.results, &rule.results, rule)?;
     }
     if let Some(factor) = (0..count).find(|&f| !in_operands[f] && !in_results[f]) {
-        return Err(format!("has the factor {} that no operand and no result has", name(factor)));
+        return Err(format!("has the factor {}, which no operand or result has", name(factor)));
     }
     let mut taken = vec![false; count];
     for (kind, factors) in &rule.special {
@@ -136,7 +136,7 @@ fn check(module: &Module, op: &Op, rule: &Rule) -> Result<(), String> {
         }
         if let Some(pair) = factors.windows(2).find(|pair| pair[0] >= pair[1]) {
             return Err(format!(
-                "has its {kind} factors not in order, each once: {} before {}",
+                "must list its {kind} factors in ascending order, got {} before {}",
                 name(pair[0]),
                 name(pair[1])
             ));
@@ -146,7 +146,7 @@ fn check(module: &Module, op: &Op, rule: &Rule) -> Result<(), String> {
         }
         for &factor in factors {
             if std::mem::replace(&mut taken[factor], true) {
-                return Err(format!("has the factor {} in two kinds, one of which is {kind}", name(factor)));
+                return Err(format!("lists the factor {} as {kind} and as another kind", name(factor)));
             }
             if *kind == "reduction" && in_results[factor] {
                 return Err(format!("has the reduction factor {} in a result", name(factor)));
@@ -166,7 +166,11 @@ fn tensors(
     seen: &mut [bool],
 ) -> Result<(), String> {
     if values.len() != mappings.len() {
-        return Err(format!("has factors of {} {what}s, the operation has {}", mappings.len(), values.len()));
+        return Err(format!(
+            "has factors for {} {what}s, but the operation has {}",
+            mappings.len(),
+            values.len()
+        ));
     }
     for (i, (&value, mapping)) in values.iter().zip(mappings).enumerate() {
         let ty = module.values[value].ty;
@@ -175,11 +179,14 @@ fn tensors(
             (Type::Other(text), None) if !text.contains(['*', '?']) => mapping.len(),
             _ => {
                 let ty = module.types.display(ty);
-                return Err(format!("is for tensors of known shape, {what} {i} is {ty}"));
+                return Err(format!("needs static shapes, but {what} {i} is {ty}"));
             }
         };
         if mapping.len() != rank {
-            return Err(format!("has factors of {} dimensions of {what} {i}, it has {rank}", mapping.len()));
+            return Err(format!(
+                "has factors for {} dimensions of {what} {i}, which has {rank}",
+                mapping.len()
+            ));
         }
         let mut here = vec![false; sizes.len()];
         for (d, factors) in mapping.iter().enumerate() {
@@ -192,7 +199,7 @@ fn tensors(
                 };
                 if size == 1 && factors.len() > 1 {
                     return Err(format!(
-                        "has the factor {} of size 1 next to others in dimension {d} of {what} {i}",
+                        "has the factor {} of size 1 together with other factors in dimension {d} of {what} {i}",
                         name(factor)
                     ));
                 }

@@ -30,12 +30,14 @@ pub(super) fn check(report: &mut Report<'_>, program: &Program) {
             && let Some(text) = used(report, op, axes)
         {
             let name = report.module.ops[op].kind.name();
-            let message = format!("{name} uses the axis {text}, which is manual around it");
+            let message = format!(
+                "{name} uses the axis {text}, which is manual in an enclosing sdy.manual_computation"
+            );
             report.hinted(
                 "SH0213",
                 op,
                 message,
-                Some("inside, the axis is not there any more: each device runs the body"),
+                Some("a manual axis cannot be used in the body: each device runs the body on its own shard"),
             );
         }
     }

@@ -14,7 +14,8 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
     let op = &module.ops[id];
     let found = match &op.kind {
         OpKind::PropagationBarrier { direction: PropagationDirection::Both } => {
-            Err("bars no direction: use NONE, FORWARD or BACKWARD, or drop it".to_owned())
+            Err("allows both directions and has no effect: use NONE, FORWARD or BACKWARD, or remove it"
+                .to_owned())
         }
         OpKind::ShardingConstraint(to) | OpKind::Reshard(to) => {
             pending(module, op.operands.first(), *to, None)
@@ -70,25 +71,25 @@ fn attribute(module: &Module, id: OpId, name: &str, value: &Attr) -> Option<Stri
     let op = &module.ops[id];
     match name {
         SHARDING if op.results.is_empty() && starts(value, "#sdy.sharding_per_value<") => of_nothing(value)
-            .then(|| "has to be one without dimensions and axes, for there is no result".to_owned()),
+            .then(|| "must have no dimensions and axes, because the operation has no results".to_owned()),
         SHARDING if !starts(value, "#sdy.sharding_per_value<") => {
-            Some("has to be a #sdy.sharding_per_value<[...]>, one sharding per result".to_owned())
+            Some("must be a #sdy.sharding_per_value<[...]>, one sharding per result".to_owned())
         }
         SHARDING_RULE => match value {
             Attr::Raw(text) if text.starts_with("#sdy.op_sharding_rule<") => rule::fault(module, op, text),
-            _ => Some("has to be a #sdy.op_sharding_rule<...>".to_owned()),
+            _ => Some("must be a #sdy.op_sharding_rule<...>".to_owned()),
         },
         "sdy.propagation_edges" if !starts(value, "#sdy.propagation_edges<") => {
-            Some("has to be a #sdy.propagation_edges<...>".to_owned())
+            Some("must be a #sdy.propagation_edges<...>".to_owned())
         }
         "sdy.propagation_edges" => edges::fault(module, op, value),
         "sdy.result_propagation_edges" | "sdy.block_arg_propagation_edges" => {
             let Attr::Array(items) = value else {
-                return Some("has to be a list of #sdy.propagation_edges<...>".to_owned());
+                return Some("must be a list of #sdy.propagation_edges<...>".to_owned());
             };
             items.iter().find_map(|item| match item {
                 Attr::Raw(text) if text.starts_with("#sdy.propagation_edges<") => edges::form_fault(text),
-                _ => Some("has to be a list of #sdy.propagation_edges<...>".to_owned()),
+                _ => Some("must be a list of #sdy.propagation_edges<...>".to_owned()),
             })
         }
         _ => None,
@@ -124,17 +125,21 @@ fn pending(
         && from.reduction != want
         && beyond(mesh, &from.unreduced, &to.unreduced)
     {
-        return Err(format!("completes a pending {} by a pending {}", word(from.reduction), word(want)));
+        return Err(format!("reduces an unreduced {} as a {}", word(from.reduction), word(want)));
     }
     let kept = from.unreduced.iter().any(|&a| to.unreduced.iter().any(|&b| overlap(mesh, a, b)));
     if kept && from.reduction != to.reduction {
-        return Err(format!("makes a pending {} a pending {}", word(from.reduction), word(to.reduction)));
+        return Err(format!(
+            "changes an unreduced {} to an unreduced {}",
+            word(from.reduction),
+            word(to.reduction)
+        ));
     }
     Ok(())
 }
 
 fn starts_to_wait(have: ReductionKind, want: ReductionKind) -> String {
-    format!("makes its result a pending {}, it can make it only a pending {}", word(have), word(want))
+    format!("makes its result an unreduced {}, but only an unreduced {} is supported", word(have), word(want))
 }
 
 fn word(kind: ReductionKind) -> &'static str {

@@ -95,7 +95,7 @@ impl Walk<'_, '_> {
             if first {
                 if self.op_seen[id.index()] {
                     self.sound = false;
-                    let message = format!("{id} ({}) stands in two places", module.ops[id].kind.name());
+                    let message = format!("{id} ({}) is in two places", module.ops[id].kind.name());
                     self.report.internal("SH0202", message);
                     frame.at += 1;
                     continue;
@@ -161,7 +161,7 @@ impl Walk<'_, '_> {
         let have = self.report.module.values[value].def();
         if have != def {
             self.sound = false;
-            let message = format!("{value} stands as {} but is defined as {}", text(def), text(have));
+            let message = format!("{value} is used as {} but defined as {}", text(def), text(have));
             self.report.internal("SH0203", message);
         }
     }
@@ -175,8 +175,8 @@ impl Walk<'_, '_> {
                 self.report.hinted(
                     "SH0204",
                     id,
-                    format!("operand {i} of {} ({value}) is not defined before it", op.kind.name()),
-                    Some("a value can be read after the operation that makes it, in the same region or in one inside it"),
+                    format!("operand {i} of {} ({value}) is not defined before its uses use", op.kind.name()),
+                    Some("a value can be used after its definition, in the same region or in nested regions"),
                 );
             }
         }
@@ -184,7 +184,7 @@ impl Walk<'_, '_> {
             self.defined(result, ValueDef::Result(id, i as u32));
         }
         if matches!(op.kind, OpKind::Return) && !last {
-            self.report.at_op("SH0205", id, "a return stands before the end of its region");
+            self.report.at_op("SH0205", id, "a return is not the last operation of its region");
         }
     }
 }

@@ -91,7 +91,7 @@ fn i1_handles() {
     }
     let mut s = small();
     ty(&mut s.module, "-3xf32");
-    breaks(&s.module, "SH0201", "tensor<-3xf32> cannot be: dimension 0 has the negative size -3");
+    breaks(&s.module, "SH0201", "invalid type tensor<-3xf32>: dimension 0 has the negative size -3");
     let mut s = small();
     ty(&mut s.module, "4294967296x4294967296xf32");
     breaks(&s.module, "SH0201", "it has more than 2^56 bytes (64 PiB)");
@@ -106,7 +106,7 @@ fn i1_handles() {
 fn i2_one_place() {
     let mut s = small();
     s.module.regions[s.body].ops.0.insert(0, s.add);
-    breaks(&s.module, "SH0202", "op0 (stablehlo.add) stands in two places");
+    breaks(&s.module, "SH0202", "op0 (stablehlo.add) is in two places");
     let mut s = small();
     func(&mut s.module, "again", s.body);
     let errors = errors(&s.module);
@@ -124,7 +124,7 @@ fn i2_one_place() {
 fn i3_definitions() {
     let mut s = small();
     s.module.values[ValueId::new(0)].def = ValueDef::Result(s.add, 0);
-    breaks(&s.module, "SH0203", "v0 stands as argument 0 of region0 but is defined as result 0 of op0");
+    breaks(&s.module, "SH0203", "v0 is used as argument 0 of region0 but defined as result 0 of op0");
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn i4_dominance() {
     let mut s = small();
     let sum = s.module.ops[s.add].results[0];
     s.module.ops[s.add].operands[1] = sum;
-    breaks(&s.module, "SH0204", "operand 1 of stablehlo.add (v2) is not defined before it");
+    breaks(&s.module, "SH0204", "operand 1 of stablehlo.add (v2) is not defined before its use");
 
     // Another function's value.
     let mut s = small();
@@ -185,7 +185,7 @@ fn i5_terminators() {
     let mut s = small();
     let end = s.module.add_op(OpKind::Return, &[], &[], &[]);
     s.module.regions[s.body].ops.0.insert(0, end);
-    breaks(&s.module, "SH0205", "a return stands before the end");
+    breaks(&s.module, "SH0205", "a return is not the last operation");
     let module = with_op(OpKind::ShardingGroup { id: 0 }, "", |_| vec![]);
     holds(&module);
     let all_reduce = || OpKind::AllReduce(Box::default());
@@ -203,9 +203,9 @@ fn i5_terminators() {
 fn i6_counts() {
     let mut s = small();
     s.module.ops[s.add].operands.pop();
-    breaks(&s.module, "SH0206", "stablehlo.add has 1 operands, it takes 2");
+    breaks(&s.module, "SH0206", "stablehlo.add has 1 operands, expected 2");
     let module = with_op(OpKind::AllReduce(Box::default()), "4x8xf32", |_| vec![]);
-    breaks(&module, "SH0206", "stablehlo.all_reduce has 0 regions, it takes 1");
+    breaks(&module, "SH0206", "stablehlo.all_reduce has 0 regions, expected 1");
     // Nothing infers what this gives.
     let module = with_op(OpKind::UnaryEinsum { config: "ab->a".into() }, "4xf32 4xf32", |_| vec![]);
     breaks(&module, "SH0206", "stablehlo.unary_einsum has 2 results, expected 1");
@@ -248,7 +248,7 @@ fn i8_region_types() {
             body
         }),
         "SH0208",
-        "argument 1 of region 0 of stablehlo.all_reduce is tensor<i32>, it should be tensor<f32>",
+        "argument 1 of region 0 of stablehlo.all_reduce is tensor<i32>, expected tensor<f32>",
     );
     breaks(
         &all_reduce(|m| {
@@ -258,12 +258,12 @@ fn i8_region_types() {
             body
         }),
         "SH0208",
-        "region 0 of stablehlo.all_reduce has 2 returned values, it should have 1",
+        "region 0 of stablehlo.all_reduce has 2 returned values, expected 1",
     );
     let mut s = small();
     let i32 = ty(&mut s.module, "i32");
     s.module.funcs[FuncId::new(0)].results[0] = i32;
-    breaks(&s.module, "SH0208", "returned value 0 of @main is tensor<4x8xf32>, it should be tensor<i32>");
+    breaks(&s.module, "SH0208", "returned value 0 of @main is tensor<4x8xf32>, expected tensor<i32>");
 
     // A loop whose condition is a number.
     let module = with_op(OpKind::While, "4x8xf32", |m| {
@@ -279,7 +279,7 @@ fn i8_region_types() {
     breaks(
         &module,
         "SH0208",
-        "returned value 0 of region 0 of stablehlo.while is tensor<4x8xf32>, it should be tensor<i1>",
+        "returned value 0 of region 0 of stablehlo.while is tensor<4x8xf32>, expected tensor<i1>",
     );
     let sort = |args: &'static str| {
         with_op(OpKind::Sort { dim: Some(0), stable: Some(false) }, "4x8xf32", move |m| {
@@ -292,7 +292,7 @@ fn i8_region_types() {
         })
     };
     holds(&sort("f32 f32"));
-    breaks(&sort("f32 f32 f32"), "SH0208", "has 3 arguments, it should have 2");
+    breaks(&sort("f32 f32 f32"), "SH0208", "has 3 arguments, expected 2");
 }
 
 #[test]
@@ -311,7 +311,7 @@ fn i9_functions() {
     breaks(&s.module, "SH0209", "the parameters of @main are not its body's arguments");
     let mut s = small();
     s.module.func_names.insert("alias".into(), FuncId::new(0));
-    breaks(&s.module, "SH0209", "stands under the name @alias");
+    breaks(&s.module, "SH0209", "is listed as @alias");
 }
 
 #[test]
@@ -325,18 +325,18 @@ fn i10_calls() {
     };
     holds(&with_callee("f", "4x8xf32"));
     breaks(&with_callee("g", "4x8xf32"), "SH0207", "there is no function @g");
-    breaks(&with_callee("f", "4x8xf32 i32"), "SH0210", "the call of @f has 1 operands, it takes 2");
+    breaks(&with_callee("f", "4x8xf32 i32"), "SH0210", "the call of @f has 1 operands, expected 2");
     breaks(
         &with_callee("f", "4x8xi32"),
         "SH0210",
-        "operand 0 of the call of @f is tensor<4x8xf32>, it takes tensor<4x8xi32>",
+        "operand 0 of the call of @f is tensor<4x8xf32>, expected tensor<4x8xi32>",
     );
     let mut module = with_callee("f", "4x8xf32");
     let f = module.funcs[module.func_names["f"]].body.unwrap();
     let x = arg(&module, f, 0);
     let back = module.add_op(OpKind::Call { callee: "f".into() }, &[x], &[], &[]);
     module.regions[f].ops.0.insert(0, back);
-    breaks(&module, "SH0210", "@f calls itself, perhaps through others");
+    breaks(&module, "SH0210", "@f calls itself, directly or indirectly");
 }
 
 #[test]
@@ -352,10 +352,10 @@ fn i11_meshes() {
     holds(&with_mesh(Mesh::default()));
     breaks(&with_mesh(Mesh::new([("x", 0)])), "SH0211", "axis \"x\" of mesh @other has size 0");
     breaks(&with_mesh(ids(&[0, 1, 2])), "SH0211", "mesh @other has 4 devices and 3 device ids");
-    breaks(&with_mesh(ids(&[0, 1, 1, 2])), "SH0211", "1 is there twice");
+    breaks(&with_mesh(ids(&[0, 1, 1, 2])), "SH0211", "1 is repeated");
     breaks(&with_mesh(ids(&[0, 1, 2, 4])), "SH0211", "4 is out of range");
     let none = Mesh { device_ids: Some(vec![1, 2]), ..Mesh::default() };
-    breaks(&with_mesh(none), "SH0211", "without axes has to name one device");
+    breaks(&with_mesh(none), "SH0211", "without axes must have one device id");
     let huge = Mesh::new([("x", 1 << 40), ("y", 1 << 40)]);
     breaks(&with_mesh(huge), "SH0211", "mesh @other of 1099511627776 x 1099511627776 devices is too large");
 }
@@ -383,18 +383,18 @@ fn i12_shardings() {
     breaks(
         &with_dims(&[&[data]]),
         "SH0212",
-        "the sharding of argument 0 of @main has 1 dimensions, the value has 2",
+        "the sharding of argument 0 of @main has 1 dimensions, but the value has 2",
     );
     breaks(&with_dims(&[&[data], &[data]]), "SH0212", "axis data is used twice");
     breaks(
         &with_dims(&[&[AxisRef::whole(2)], &[]]),
         "SH0212",
-        "axis number 2 does not exist, the mesh has the axes \"data\", \"model\"",
+        "axis number 2 is out of range, the mesh has the axes \"data\", \"model\"",
     );
     breaks(&with_dims(&[&[model], &[sub(1, 1, 2)]]), "SH0212", "overlap");
-    breaks(&with_dims(&[&[sub(1, 1, 3)], &[]]), "SH0212", "is not a part of axis \"model\" of size 4");
-    breaks(&with_dims(&[&[sub(1, 1, 4)], &[]]), "SH0212", "is all of axis \"model\"");
-    breaks(&with_dims(&[&[sub(1, 0, 2)], &[]]), "SH0212", "is not a part");
+    breaks(&with_dims(&[&[sub(1, 1, 3)], &[]]), "SH0212", "is not a sub-axis of axis \"model\" of size 4");
+    breaks(&with_dims(&[&[sub(1, 1, 4)], &[]]), "SH0212", "is the full axis \"model\"");
+    breaks(&with_dims(&[&[sub(1, 0, 2)], &[]]), "SH0212", "is not a sub-axis");
     breaks(
         &with_sharding(&|mesh| TensorSharding {
             unreduced: list(&[data]),
@@ -416,7 +416,7 @@ fn i12_shardings() {
     let six = s.module.add_mesh("six", Mesh::new([("x", 12)]));
     let id = s.module.shardings.intern(sharding(six, &[&[sub(0, 1, 2)], &[sub(0, 3, 2)]]));
     s.module.shardings.set(ValueId::new(1), Some(id));
-    breaks(&s.module, "SH0212", "are not parts of one split");
+    breaks(&s.module, "SH0212", "do not belong to one factorization");
     // A constraint and a result of a function count as well.
     let mut s = small();
     let id = s.module.shardings.intern(sharding(s.mesh, &[&[data]]));
@@ -436,7 +436,7 @@ fn i12_shardings() {
     for dims in [&[&[data][..], &[]], &[&[][..], &[]]] {
         let id = s.module.shardings.intern(sharding(one, dims));
         s.module.shardings.set(ValueId::new(1), Some(id));
-        breaks(&s.module, "SH0212", "a mesh of one named device splits nothing");
+        breaks(&s.module, "SH0212", "a sharding on a maximal mesh has no axes");
     }
 }
 
@@ -475,17 +475,17 @@ fn i13_placements() {
     breaks(
         &manual("4x8xf32", both, &[data], 1),
         "SH0213",
-        "operand 0: the body has tensor<4x8xf32> for tensor<4x8xf32>, it should have tensor<2x8xf32>",
+        "operand 0: the body has tensor<4x8xf32> for tensor<4x8xf32>, expected tensor<2x8xf32>",
     );
     breaks(
         &manual("2x8xf32", both, &[data], 2),
         "SH0213",
-        "1 operands, 2 shardings of them and 1 values of the body",
+        "1 operands, but 2 shardings and 1 values of the body",
     );
     breaks(
         &manual("2x8xf32", &[&[model, data], &[]], &[data], 1),
         "SH0213",
-        "a manual axis follows one that is not",
+        "manual axes must precede free axes",
     );
     breaks(&manual("2x8xf32", both, &[data, data], 1), "SH0213", "axis data is used twice");
     // The body sees nothing of what is around it.
@@ -515,7 +515,7 @@ fn i13_placements() {
     breaks(
         &constraint(&[&[], &[DATA]]),
         "SH0213",
-        "sdy.sharding_constraint uses the axis data, which is manual around it",
+        "sdy.sharding_constraint uses the axis data, which is manual in an enclosing sdy.manual_computation",
     );
     let mut module = inside(&|_| OpKind::Unary(UnaryOp::Sine));
     let sine = module.ops[module.regions[body].ops[0]].results[0];
@@ -565,7 +565,7 @@ fn i13_placements() {
     breaks(
         &collective(reduce(), &[&[data], &[model]], &[&[data], &[model]]),
         "SH0213",
-        "it reduces over devices that hold different parts",
+        "it reduces along an axis that shards a dimension",
     );
     let parts = || MeshCollectiveKind::AllGather(axes(&[&[sub(1, 2, 2)], &[]]));
     holds(&collective(parts(), &[&[model], &[]], &[&[sub(1, 1, 2)], &[]]));
@@ -590,7 +590,7 @@ fn i13_placements() {
     breaks(
         &collective(replicated(), &[&[data], &[]], &[&[data], &[]]),
         "SH0213",
-        "its result is pending over {}, it should be over {model}",
+        "its result is unreduced along {}, expected {model}",
     );
     let there_and_back = MeshCollectiveKind::AllToAll(vec![
         AxisMove { axes: list(&[model]), from: 0, to: 1 },
@@ -599,7 +599,7 @@ fn i13_placements() {
     breaks(
         &collective(there_and_back, &[&[model], &[data]], &[&[data], &[model]]),
         "SH0213",
-        "dimension 1 takes part in two moves",
+        "dimension 1 is in two moves",
     );
     holds(&collective(MeshCollectiveKind::CollectivePermute, &[&[data], &[]], &[&[sub(1, 1, 2)], &[]]));
     breaks(
@@ -636,25 +636,25 @@ fn i14_replica_groups() {
     holds(&replicas(&[&[0, 1, 2], &[3, -1, -1]]));
     breaks(&replicas(&[&[0, 1, 2], &[3]]), "SH0214", "has groups of 3 and of 1 devices");
     breaks(&replicas(&[&[0, 1], &[1, 3]]), "SH0214", "has device 1 in its groups twice");
-    breaks(&replicas(&[&[0, 1], &[2, 4]]), "SH0214", "names device 4 of 4");
-    breaks(&replicas(&[&[0, 1], &[2, -3]]), "SH0214", "names device -3 of 4");
-    breaks(&replicas(&[&[0, 1]]), "SH0214", "has 2 of 4 devices in its groups");
+    breaks(&replicas(&[&[0, 1], &[2, 4]]), "SH0214", "has device id 4 of 4");
+    breaks(&replicas(&[&[0, 1], &[2, -3]]), "SH0214", "has device id -3 of 4");
+    breaks(&replicas(&[&[0, 1]]), "SH0214", "has only 2 of 4 devices in its groups");
     // Global ids count replicas times partitions; without a known number there is nothing to cover.
     holds(&with_devices(all_reduce(&[&[0, 1, 2, 3]], Some(1), true), 1, 4));
     breaks(
         &with_devices(all_reduce(&[&[0, 1, 2, 3]], Some(1), false), 1, 4),
         "SH0214",
-        "names device 1 of 1",
+        "has device id 1 of 1",
     );
     holds(&all_reduce(&[&[0, 1]], None, false));
-    breaks(&all_reduce(&[&[0, 9]], None, false), "SH0214", "names device 9 of 2");
-    breaks(&all_reduce(&[&[0, 1]], None, true), "SH0214", "has global device ids but no channel");
+    breaks(&all_reduce(&[&[0, 9]], None, false), "SH0214", "has device id 9 of 2");
+    breaks(&all_reduce(&[&[0, 1]], None, true), "SH0214", "has use_global_device_ids but no channel");
     let gather = |groups: &[&[i64]], result: &str| {
         let spec = Box::new(grouped(groups, None, false));
         with_op(OpKind::AllGather { dim: 0, spec }, result, |_| vec![])
     };
     holds(&gather(&[&[0, 1]], "8x8xf32"));
-    breaks(&gather(&[&[0, 1], &[2, -1]], "8x8xf32"), "SH0214", "no group can be filled with -1");
+    breaks(&gather(&[&[0, 1], &[2, -1]], "8x8xf32"), "SH0214", "its groups cannot be filled with -1");
     let broadcast = |groups: &[&[i64]]| {
         let kind = OpKind::CollectiveBroadcast(Box::new(grouped(groups, None, false)));
         with_devices(with_op(kind, "4x8xf32", |_| vec![]), 4, 1)
@@ -672,10 +672,10 @@ fn i15_permutes() {
     holds(&permute(&[]));
     breaks(&permute(&[&[0, 1], &[0, 2]]), "SH0215", "has device 0 as source twice");
     breaks(&permute(&[&[0, 1], &[2, 1]]), "SH0215", "has device 1 as target twice");
-    breaks(&permute(&[&[0, 1, 2]]), "SH0215", "takes pairs");
+    breaks(&permute(&[&[0, 1, 2]]), "SH0215", "needs pairs");
     let global = OpKind::CollectivePermute(Box::new(grouped(&[&[0, 1]], Some(1), true)));
-    breaks(&with_op(global, "4x8xf32", |_| vec![]), "SH0214", "cannot have global device ids");
-    breaks(&permute(&[&[0, 4]]), "SH0215", "names device 4 of 4");
+    breaks(&with_op(global, "4x8xf32", |_| vec![]), "SH0214", "cannot have use_global_device_ids");
+    breaks(&permute(&[&[0, 4]]), "SH0215", "has device id 4 of 4");
 }
 
 #[test]

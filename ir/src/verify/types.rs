@@ -73,14 +73,14 @@ fn size_fault(module: &Module, ty: TypeId) -> Option<String> {
         Type::Quantized(tensor) => limits::size_fault(&tensor.shape, 8),
         Type::Tuple(_) | Type::Token | Type::Other(_) => None,
     };
-    fault.map(|fault| format!("{} cannot be: {fault}", module.types.display(ty)))
+    fault.map(|fault| format!("invalid type {}: {fault}", module.types.display(ty)))
 }
 
 fn fault(module: &Module, ty: TypeId) -> Option<String> {
     match module.types.get(ty) {
         Type::Tensor(tensor) => tensor_fault(tensor),
         Type::Other(text) if text.starts_with("!stablehlo.future<") => future_fault(text),
-        Type::Other(text) => text.starts_with("!stablehlo.").then(|| format!("there is no type {text}")),
+        Type::Other(text) => text.starts_with("!stablehlo.").then(|| format!("unknown type {text}")),
         Type::Quantized(tensor) => quant_fault(tensor),
         Type::Token | Type::Tuple(_) => None,
     }
@@ -94,7 +94,7 @@ fn quant_fault(tensor: &QuantTensor) -> Option<String> {
             element.params().iter().find(|p| !(storage.min..=storage.max).contains(&p.zero_point))
     {
         return Some(format!(
-            "the zero point {} of {tensor} is beyond what is stored, {} to {}",
+            "the zero point {} of {tensor} is outside the storage range, {} to {}",
             params.zero_point, storage.min, storage.max
         ));
     }
@@ -110,28 +110,32 @@ fn quant_fault(tensor: &QuantTensor) -> Option<String> {
     };
     if let Some(params) = element.params().iter().find(|p| bad_scale(p.scale.value())) {
         let expressed = element.expressed.as_deref().unwrap_or("a float");
-        return Some(format!("the scale {} of {tensor} is no positive {expressed}", params.scale));
+        return Some(format!("the scale {} of {tensor} must be a positive {expressed}", params.scale));
     }
     let axis = element.axis()?;
     let Some(&size) = usize::try_from(axis).ok().and_then(|axis| tensor.shape.get(axis)) else {
         return Some(format!(
-            "{tensor} has scales along dimension {axis}, it has {} dimensions",
+            "{tensor} has quantization dimension {axis}, but it has {} dimensions",
             tensor.rank()
         ));
     };
     let count = element.params().len();
     (size != DYNAMIC && size != count as i64)
-        .then(|| format!("{tensor} has {count} scales along dimension {axis} of size {size}"))
+        .then(|| format!("{tensor} has {count} scales, but quantization dimension {axis} has size {size}"))
 }
 
 fn tensor_fault(tensor: &TensorType) -> Option<String> {
     let list = tensor.bounds()?;
     if list.len() != tensor.rank() {
-        return Some(format!("{tensor} has bounds of {} dimensions, it has {}", list.len(), tensor.rank()));
+        return Some(format!(
+            "{tensor} has bounds for {} dimensions, but it has {}",
+            list.len(),
+            tensor.rank()
+        ));
     }
     let fixed = |&(_, (&size, &bound)): &(usize, (&i64, &i64))| size != DYNAMIC && bound != DYNAMIC;
     let (d, _) = tensor.shape.iter().zip(list).enumerate().find(fixed)?;
-    Some(format!("dimension {d} of {tensor} has a size and a bound; write `?` for the bound"))
+    Some(format!("dimension {d} of {tensor} has a static size and a bound; write `?` as its bound"))
 }
 
 /// Futures of asynchronous operations are of tensors.
@@ -149,7 +153,7 @@ fn future_fault(text: &str) -> Option<String> {
         });
         let item = rest.get(..end.unwrap_or(rest.len()))?.trim();
         if !item.starts_with("tensor<") && !item.starts_with('!') {
-            return Some(format!("{text} has the item {item}, a future is of tensors"));
+            return Some(format!("{text} has the element {item}, the elements of a future must be tensors"));
         }
         rest = end.and_then(|end| rest.get(end + 1..)).unwrap_or("");
     }

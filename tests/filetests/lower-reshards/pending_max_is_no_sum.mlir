@@ -3,7 +3,7 @@
 
 sdy.mesh @mesh = <["a"=2]>
 
-// CHECK: error[SH0218]: sdy.reshard makes a pending maximum a pending sum
+// CHECK: error[SH0218]: sdy.reshard changes an unreduced maximum to an unreduced sum
 func.func @main(%x: tensor<16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], unreduced=max{"a"}>}) -> (tensor<16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], unreduced={"a"}>}) {
   return %x : tensor<16xf32>
 }

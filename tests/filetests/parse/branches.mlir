@@ -5,7 +5,7 @@
 // CHECK: func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
 // CHECK-NEXT: cf.br ^bb1(%x : tensor<8xf32>)
 // CHECK-NEXT: ^bb1(%y: tensor<8xf32>):
-// ERR: error[SH0301]: shardc passes the function @main with branches between blocks on as text and cannot work on it
+// ERR: error[SH0301]: shardc keeps the function @main with branches between blocks as text and cannot compile it
 // ERR-NEXT: branches.mlir:[[#LINE:]]:3
 // ERR: help: StableHLO's control flow is `while`, `case` and `if`
 func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {

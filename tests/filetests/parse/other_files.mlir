@@ -12,4 +12,4 @@
 // GZ: error[SH0191]: this is a gzip archive, not StableHLO
 // GZ: help: unpack it first
 // PY: error[SH0191]: this is a Python or shell script, not StableHLO
-// EMPTY: error[SH0301]: the program is empty: it has no function
+// EMPTY: error[SH0301]: the program is empty: it has no functions

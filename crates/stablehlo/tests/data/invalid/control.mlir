@@ -35,7 +35,7 @@ func.func @branches(%p: tensor<i32>, %q: tensor<2xi1>, %t: tensor<i1>, %a: tenso
   }, {
     stablehlo.return %a : tensor<4xf32>
   }) : (tensor<2xi1>) -> tensor<4xf32>
-  // error: SH0208 returned value 0 of region 1 of stablehlo.if is tensor<5xf32>, it should be tensor<4xf32>
+  // error: SH0208 returned value 0 of region 1 of stablehlo.if is tensor<5xf32>, expected tensor<4xf32>
   %2 = "stablehlo.if"(%t) ({
     stablehlo.return %a : tensor<4xf32>
   }, {
@@ -55,7 +55,7 @@ func.func @branches(%p: tensor<i32>, %q: tensor<2xi1>, %t: tensor<i1>, %a: tenso
 // -----
 
 func.func @loops(%p: tensor<i1>, %q: tensor<2xi1>, %a: tensor<4xf32>, %b: tensor<5xf32>) {
-  // error: SH0208 returned value 0 of region 0 of stablehlo.while is tensor<2xi1>, it should be tensor<i1>
+  // error: SH0208 returned value 0 of region 0 of stablehlo.while is tensor<2xi1>, expected tensor<i1>
   %0 = "stablehlo.while"(%a) ({
   ^bb0(%x: tensor<4xf32>):
     stablehlo.return %q : tensor<2xi1>
@@ -63,7 +63,7 @@ func.func @loops(%p: tensor<i1>, %q: tensor<2xi1>, %a: tensor<4xf32>, %b: tensor
   ^bb0(%x: tensor<4xf32>):
     stablehlo.return %x : tensor<4xf32>
   }) : (tensor<4xf32>) -> tensor<4xf32>
-  // error: SH0208 returned value 0 of region 1 of stablehlo.while is tensor<5xf32>, it should be tensor<4xf32>
+  // error: SH0208 returned value 0 of region 1 of stablehlo.while is tensor<5xf32>, expected tensor<4xf32>
   %1 = "stablehlo.while"(%a) ({
   ^bb0(%x: tensor<4xf32>):
     stablehlo.return %p : tensor<i1>
@@ -71,8 +71,8 @@ func.func @loops(%p: tensor<i1>, %q: tensor<2xi1>, %a: tensor<4xf32>, %b: tensor
   ^bb0(%x: tensor<4xf32>):
     stablehlo.return %b : tensor<5xf32>
   }) : (tensor<4xf32>) -> tensor<4xf32>
-  // error: SH0208 region 0 of stablehlo.while has 2 arguments, it should have 1
-  // error: SH0208 argument 0 of region 1 of stablehlo.while is tensor<4xi32>, it should be tensor<4xf32>
+  // error: SH0208 region 0 of stablehlo.while has 2 arguments, expected 1
+  // error: SH0208 argument 0 of region 1 of stablehlo.while is tensor<4xi32>, expected tensor<4xf32>
   %2 = "stablehlo.while"(%a) ({
   ^bb0(%x: tensor<4xf32>, %y: tensor<4xf32>):
     stablehlo.return %p : tensor<i1>
@@ -90,9 +90,9 @@ func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
   %0 = call @none(%a) : (tensor<4xf32>) -> tensor<4xf32>
   // error: SH0207 result 0 of func.call is tensor<5xf32>, expected tensor<4xf32>
   %1 = call @other(%a) : (tensor<4xf32>) -> tensor<5xf32>
-  // error: SH0210 the call of @other has 2 operands, it takes 1
+  // error: SH0210 the call of @other has 2 operands, expected 1
   %2 = "func.call"(%a, %a) <{callee = @other}> : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  // error: SH0210 operand 0 of the call of @wide is tensor<4xf32>, it takes tensor<8xf32>
+  // error: SH0210 operand 0 of the call of @wide is tensor<4xf32>, expected tensor<8xf32>
   %3 = call @wide(%a) : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
@@ -104,7 +104,7 @@ func.func private @wide(%a: tensor<8xf32>) -> tensor<4xf32>
 // -----
 
 func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
-  // error: SH0210 @main calls itself, perhaps through others
+  // error: SH0210 @main calls itself, directly or indirectly
   %0 = call @main(%a) : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
@@ -112,13 +112,13 @@ func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 func.func @main(%a: tensor<4xf32>) {
-  // error: SH0210 "op" is no name for a composite
+  // error: SH0210 "op" is not a valid name of a composite
   %0 = stablehlo.composite "op" %a {decomposition = @other} : (tensor<4xf32>) -> tensor<4xf32>
   // error: SH0210 there is no function @none that space.op decomposes to
   %1 = stablehlo.composite "space.op" %a {decomposition = @none} : (tensor<4xf32>) -> tensor<4xf32>
-  // error: SH0210 space.op has 2 operands, its decomposition @other 1
+  // error: SH0210 space.op has 2 operands, but its decomposition @other has 1
   %2 = stablehlo.composite "space.op" %a, %a {decomposition = @other} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  // error: SH0210 result 0 of space.op is tensor<4xf64>, that of its decomposition @other tensor<4xf32>
+  // error: SH0210 result 0 of space.op is tensor<4xf64>, but that of its decomposition @other is tensor<4xf32>
   %3 = stablehlo.composite "space.op" %a {decomposition = @other} : (tensor<4xf32>) -> tensor<4xf64>
   return
 }

@@ -23,9 +23,9 @@ func.func @gathers(%a: tensor<4x4xf32>, %z: tensor<0x4xf32>) {
   %3 = "stablehlo.all_gather"(%z) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<0x4xf32>) -> tensor<4x4xf32>
   // error: SH0214 stablehlo.all_gather has device 1 in its groups twice
   %4 = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1], [1, 2]]> : tensor<2x2xi64>}> : (tensor<4x4xf32>) -> tensor<8x4xf32>
-  // error: SH0214 stablehlo.all_gather names device 2 of 2
+  // error: SH0214 stablehlo.all_gather has device id 2 of 2
   %5 = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 2]]> : tensor<1x2xi64>}> : (tensor<4x4xf32>) -> tensor<8x4xf32>
-  // error: SH0214 stablehlo.all_gather has global device ids but no channel
+  // error: SH0214 stablehlo.all_gather has use_global_device_ids but no channel
   %6 = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, use_global_device_ids}> : (tensor<4x4xf32>) -> tensor<8x4xf32>
   return
 }
@@ -39,7 +39,7 @@ func.func @exchanges(%a: tensor<4x4xf32>, %b: tensor<5x4xf32>) {
   %1 = "stablehlo.all_to_all"(%b) <{split_dimension = 0 : i64, concat_dimension = 1 : i64, split_count = 2 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<5x4xf32>) -> tensor<2x8xf32>
   // error: SH0215 stablehlo.collective_permute has device 0 as source twice
   %2 = "stablehlo.collective_permute"(%a) <{source_target_pairs = dense<[[0, 1], [0, 2]]> : tensor<2x2xi64>}> : (tensor<4x4xf32>) -> tensor<4x4xf32>
-  // error: SH0215 stablehlo.collective_permute names device -1
+  // error: SH0215 stablehlo.collective_permute has device id -1
   %3 = "stablehlo.collective_permute"(%a) <{source_target_pairs = dense<[[0, -1]]> : tensor<1x2xi64>}> : (tensor<4x4xf32>) -> tensor<4x4xf32>
   // error: SH0207 stablehlo.reduce_scatter of tensor<4x4xf32> gives tensor<3x4xf32>: sizes 4 and 3 of dimension 0 are not multiples
   %4 = "stablehlo.reduce_scatter"(%a) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, scatter_dimension = 0 : i64}> ({
@@ -90,7 +90,7 @@ func.func @futures(%a: tensor<4xf32>, %f: !stablehlo.future<tensor<4xf32>>) {
     %n = stablehlo.negate %x : tensor<4xf32>
     stablehlo.return %n : tensor<4xf32>
   }) : (tensor<4xf32>) -> !stablehlo.future<tensor<4xf32>>
-  // error: SH0207 async_start gives !stablehlo.future<tensor<4xf32>>, it should be !stablehlo.future<tensor<2xf32>>
+  // error: SH0207 async_start gives !stablehlo.future<tensor<4xf32>>, expected !stablehlo.future<tensor<2xf32>>
   %1 = "stablehlo.async_start"(%a) ({
   ^bb0(%x: tensor<4xf32>):
     %n = stablehlo.slice %x [0:2] : (tensor<4xf32>) -> tensor<2xf32>
@@ -105,9 +105,9 @@ func.func @futures(%a: tensor<4xf32>, %f: !stablehlo.future<tensor<4xf32>>) {
 
 // -----
 
-// error: SH0217 !stablehlo.future<f32> has the item f32, a future is of tensors
+// error: SH0217 !stablehlo.future<f32> has the element f32, the elements of a future must be tensors
 func.func private @promise() -> !stablehlo.future<f32>
-// error: SH0217 there is no type !stablehlo.promise
+// error: SH0217 unknown type !stablehlo.promise
 func.func private @unknown() -> !stablehlo.promise
 
 // -----
@@ -117,17 +117,17 @@ func.func @customs(%a: tensor<4x8xf32>, %t: !stablehlo.token) {
   %0 = stablehlo.custom_call @f(%a) {operand_layouts = [dense<[0, 1]> : tensor<2xindex>]} : (tensor<4x8xf32>) -> tensor<4x8xf32>
   // error: SH0216 custom_call of @f has the layout [0, 2] for operand 0 of type tensor<4x8xf32>
   %1 = stablehlo.custom_call @f(%a) {operand_layouts = [dense<[0, 2]> : tensor<2xindex>], result_layouts = [dense<[1, 0]> : tensor<2xindex>]} : (tensor<4x8xf32>) -> tensor<4x8xf32>
-  // error: SH0216 custom_call of @f has 2 operands and 1 layouts of operands
+  // error: SH0216 custom_call of @f has 2 operands, but 1 operand layouts
   %2 = stablehlo.custom_call @f(%a, %t) {operand_layouts = [dense<[0, 1]> : tensor<2xindex>], result_layouts = [dense<[1, 0]> : tensor<2xindex>]} : (tensor<4x8xf32>, !stablehlo.token) -> tensor<4x8xf32>
-  // error: SH0216 custom_call of @f aliases operand 1 in output_operand_aliases, it has 1
+  // error: SH0216 custom_call of @f aliases operand 1 in output_operand_aliases, but has 1 operands
   %3 = stablehlo.custom_call @f(%a) {output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = [], operand_index = 1, operand_tuple_indices = []>]} : (tensor<4x8xf32>) -> tensor<4x8xf32>
-  // error: SH0216 custom_call of @f aliases tensor<4x8xf32> with a result of type tensor<8x4xf32>
+  // error: SH0216 custom_call of @f aliases an operand of type tensor<4x8xf32> with a result of type tensor<8x4xf32>
   %4 = stablehlo.custom_call @f(%a) {output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = [], operand_index = 0, operand_tuple_indices = []>]} : (tensor<4x8xf32>) -> tensor<8x4xf32>
-  // error: SH0216 custom_call of @f has no item 0 of the result of alias 0 to alias
+  // error: SH0216 custom_call of @f has no element 0 in the result of alias 0
   %5 = stablehlo.custom_call @f(%a) {output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = [0], operand_index = 0, operand_tuple_indices = []>]} : (tensor<4x8xf32>) -> tensor<4x8xf32>
-  // error: SH0216 custom_call of @f has a backend_config that is not a dictionary, which api_version 4 asks for
+  // error: SH0216 custom_call of @f has a backend_config that is not a dictionary, as api_version 4 requires
   %6 = stablehlo.custom_call @f(%a) {api_version = 4 : i32, backend_config = "x"} : (tensor<4x8xf32>) -> tensor<4x8xf32>
-  // error: SH0216 custom_call of @f has a backend_config that is not a string, which api_version 2 asks for
+  // error: SH0216 custom_call of @f has a backend_config that is not a string, as api_version 2 requires
   %7 = stablehlo.custom_call @f(%a) {api_version = 2 : i32, backend_config = {x = 1 : i32}} : (tensor<4x8xf32>) -> tensor<4x8xf32>
   return
 }

@@ -21,13 +21,13 @@ func.func @feed() -> (tensor<i64>, tensor<i64>) {
 }
 func.func @main(%a: tensor<i64>) {
   %0:2 = "interpreter.run_parallel"(%a, %a) <{programs = [[@id], [@id]]}> : (tensor<i64>, tensor<i64>) -> (tensor<i64>, tensor<i64>)
-  // error: SH0216 interpreter.run_parallel has 2 inputs, its programs have 1
+  // error: SH0216 interpreter.run_parallel has 2 inputs, but its programs have 1
   %1 = "interpreter.run_parallel"(%a, %a) <{programs = [[@id]]}> : (tensor<i64>, tensor<i64>) -> tensor<i64>
-  // error: SH0216 interpreter.run_parallel feeds what @feed gives, which is not one tensor
+  // error: SH0216 interpreter.run_parallel has the infeed function @feed, which must return one tensor
   %2 = "interpreter.run_parallel"(%a) <{programs = [[@id]], infeed = [@feed]}> : (tensor<i64>) -> tensor<i64>
   // error: SH0216 interpreter.run_parallel has no programs
   "interpreter.run_parallel"() <{programs = [[]]}> : () -> ()
-  // error: SH0216 interpreter.run_parallel names @none, which is no function of the module
+  // error: SH0216 interpreter.run_parallel refers to @none, which is not a function of the module
   "interpreter.run_parallel"() <{programs = [[@none]]}> : () -> ()
   return
 }

@@ -29,9 +29,9 @@ func.func @dots(%a: tensor<2x3x4xf32>, %b: tensor<2x4x5xf32>) {
 // -----
 
 func.func @algorithms(%a: tensor<3x4xf32>, %b: tensor<4x5xf32>) {
-  // error: SH0216 stablehlo.dot_general has an algorithm that no hardware is known for: f16 of 1 components x f32 of 1 summed in f32 in 1 steps
+  // error: SH0216 stablehlo.dot_general has an algorithm that no known hardware supports: f16 of 1 components x f32 of 1, accumulated in f32 in 1 steps
   %0 = "stablehlo.dot_general"(%a, %b) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>, algorithm = #stablehlo.dot_algorithm<lhs_precision_type = f16, rhs_precision_type = f32, accumulation_type = f32, lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 1, allow_imprecise_accumulation = false>}> : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
-  // error: SH0216 stablehlo.dot_general has an algorithm with lhs_component_count = 0, which has to be positive
+  // error: SH0216 stablehlo.dot_general has an algorithm with lhs_component_count = 0, which must be positive
   %1 = "stablehlo.dot_general"(%a, %b) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>, algorithm = #stablehlo.dot_algorithm<lhs_precision_type = f32, rhs_precision_type = f32, accumulation_type = f32, lhs_component_count = 0, rhs_component_count = 1, num_primitive_operations = 1, allow_imprecise_accumulation = false>}> : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
   // error: SH0216 stablehlo.dot_general has an algorithm and a precision
   %2 = "stablehlo.dot_general"(%a, %b) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>, precision_config = [#stablehlo<precision HIGH>, #stablehlo<precision DEFAULT>], algorithm = #stablehlo.dot_algorithm<lhs_precision_type = f32, rhs_precision_type = f32, accumulation_type = f32, lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 1, allow_imprecise_accumulation = false>}> : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>

@@ -92,15 +92,15 @@ func.func @products(%a: tensor<4x2x!q>, %b: tensor<2x3x!q>, %c: tensor<2x3x!rows
 
 // -----
 
-// error: SH0217 the zero point 200 of tensor<2x!quant.uniform<i8:f32, 5.000000e-01:200>> is beyond what is stored, -128 to 127
+// error: SH0217 the zero point 200 of tensor<2x!quant.uniform<i8:f32, 5.000000e-01:200>> is outside the storage range, -128 to 127
 func.func @zero_point(%a: tensor<2x!quant.uniform<i8:f32, 0.5:200>>) {
   return
 }
-// error: SH0217 tensor<2x!quant.uniform<i8:f32:1, {5.000000e-01,2.500000e-01}>> has scales along dimension 1, it has 1 dimensions
+// error: SH0217 tensor<2x!quant.uniform<i8:f32:1, {5.000000e-01,2.500000e-01}>> has quantization dimension 1, but it has 1 dimensions
 func.func @axis(%a: tensor<2x!quant.uniform<i8:f32:1, {0.5,0.25}>>) {
   return
 }
-// error: SH0217 tensor<3x!quant.uniform<i8:f32:0, {5.000000e-01,2.500000e-01}>> has 2 scales along dimension 0 of size 3
+// error: SH0217 tensor<3x!quant.uniform<i8:f32:0, {5.000000e-01,2.500000e-01}>> has 2 scales, but quantization dimension 0 has size 3
 func.func @count(%a: tensor<3x!quant.uniform<i8:f32:0, {0.5,0.25}>>) {
   return
 }

@@ -52,12 +52,12 @@ func.func @reduces(%a: tensor<4x5xf32>, %b: tensor<5x4xf32>, %z: tensor<f32>, %i
 // -----
 
 func.func @bodies(%a: tensor<4xf32>, %l: tensor<4xi64>, %z: tensor<f32>, %i: tensor<i64>) {
-  // error: SH0208 region 0 of stablehlo.reduce has 1 arguments, it should have 2
+  // error: SH0208 region 0 of stablehlo.reduce has 1 arguments, expected 2
   %0 = "stablehlo.reduce"(%a, %z) <{dimensions = array<i64: 0>}> ({
   ^bb0(%x: tensor<f32>):
     stablehlo.return %x : tensor<f32>
   }) : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
-  // error: SH0208 region 0 of stablehlo.reduce has 2 returned values, it should have 1
+  // error: SH0208 region 0 of stablehlo.reduce has 2 returned values, expected 1
   %1 = "stablehlo.reduce"(%a, %z) <{dimensions = array<i64: 0>}> ({
   ^bb0(%x: tensor<f32>, %y: tensor<f32>):
     stablehlo.return %x, %y : tensor<f32>, tensor<f32>
@@ -67,7 +67,7 @@ func.func @bodies(%a: tensor<4xf32>, %l: tensor<4xi64>, %z: tensor<f32>, %i: ten
   ^bb0(%x: tensor<i32>, %y: tensor<i32>):
     stablehlo.return %x : tensor<i32>
   }) : (tensor<4xi64>, tensor<i64>) -> tensor<i32>
-  // error: SH0208 argument 1 of region 0 of stablehlo.reduce is tensor<i32>, it should be tensor<f32>
+  // error: SH0208 argument 1 of region 0 of stablehlo.reduce is tensor<i32>, expected tensor<f32>
   %3 = "stablehlo.reduce"(%a, %z) <{dimensions = array<i64: 0>}> ({
   ^bb0(%x: tensor<f32>, %y: tensor<i32>):
     stablehlo.return %x : tensor<f32>
@@ -119,12 +119,12 @@ func.func @orders(%a: tensor<4x5xf32>, %b: tensor<4xi32>) {
     %c = stablehlo.compare LT, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
     stablehlo.return %c : tensor<i1>
   }) : (tensor<4x5xf32>) -> tensor<4x5xf32>
-  // error: SH0208 returned value 0 of region 0 of stablehlo.sort is tensor<f32>, it should be tensor<i1>
+  // error: SH0208 returned value 0 of region 0 of stablehlo.sort is tensor<f32>, expected tensor<i1>
   %1 = "stablehlo.sort"(%a) <{dimension = 0 : i64, is_stable = true}> ({
   ^bb0(%x: tensor<f32>, %y: tensor<f32>):
     stablehlo.return %x : tensor<f32>
   }) : (tensor<4x5xf32>) -> tensor<4x5xf32>
-  // error: SH0208 argument 1 of region 0 of stablehlo.sort is tensor<i32>, it should be tensor<f32>
+  // error: SH0208 argument 1 of region 0 of stablehlo.sort is tensor<i32>, expected tensor<f32>
   %2 = "stablehlo.sort"(%a) <{dimension = 0 : i64, is_stable = true}> ({
   ^bb0(%x: tensor<f32>, %y: tensor<i32>):
     %c = stablehlo.compare LT, %x, %x : (tensor<f32>, tensor<f32>) -> tensor<i1>
@@ -135,7 +135,7 @@ func.func @orders(%a: tensor<4x5xf32>, %b: tensor<4xi32>) {
   ^bb0(%x: tensor<f32>):
     stablehlo.return %x : tensor<f32>
   }) : (tensor<4x5xf32>) -> tensor<4x5xf32>
-  // error: SH0208 region 0 of stablehlo.map has 2 arguments, it should have 1
+  // error: SH0208 region 0 of stablehlo.map has 2 arguments, expected 1
   %4 = "stablehlo.map"(%b) <{dimensions = array<i64: 0>}> ({
   ^bb0(%x: tensor<i32>, %y: tensor<i32>):
     stablehlo.return %x : tensor<i32>

@@ -16,7 +16,7 @@ func.func @fits(%a: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x":
 
 // -----
 
-// error: SH0211 the device ids of mesh @mesh are not a permutation of 0..4: 1 is there twice
+// error: SH0211 the device ids of mesh @mesh are not a permutation of 0..4: 1 is repeated
 sdy.mesh @mesh = <["x"=4], device_ids=[0, 1, 1, 3]>
 func.func @main() {
   return
@@ -25,7 +25,7 @@ func.func @main() {
 // -----
 
 sdy.mesh @mesh = <["x"=8, "y"=2]>
-// error: SH0212 the sharding of argument 0 of @rank has 1 dimensions, the value has 2
+// error: SH0212 the sharding of argument 0 of @rank has 1 dimensions, but the value has 2
 func.func @rank(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) {
   return
 }
@@ -37,7 +37,7 @@ func.func @twice(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}
 func.func @overlap(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x":(1)4}, {"x":(2)2}]>}) {
   return
 }
-// error: SH0212 the sharding of argument 0 of @whole is not valid: x:(1)2 and x:(2)2 follow one another and have to be written as one
+// error: SH0212 the sharding of argument 0 of @whole is not valid: the adjacent sub-axes x:(1)2 and x:(2)2 must be merged
 func.func @whole(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x":(1)2, "x":(2)2}, {}]>}) {
   return
 }
@@ -45,11 +45,11 @@ func.func @whole(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x":
 func.func @order(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}], replicated={"y", "x"}>}) {
   return
 }
-// error: SH0212 the sharding of argument 0 of @priority is not valid: dimension 0 has a priority but neither axes nor room for any
+// error: SH0212 the sharding of argument 0 of @priority is not valid: dimension 0 has a priority, but it is closed and has no axes
 func.func @priority(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}p2, {}]>}) {
   return
 }
-// error: SH0212 the sharding of argument 0 of @token has axes, the value is no tensor
+// error: SH0212 the sharding of argument 0 of @token has axes, but the value is not a tensor
 func.func @token(%a: !stablehlo.token {sdy.sharding = #sdy.sharding<@mesh, [], replicated={"x"}>}) {
   return
 }
@@ -60,21 +60,21 @@ sdy.mesh @mesh = <["x"=4, "y"=2]>
 sdy.mesh @other = <["x"=4, "y"=2]>
 sdy.mesh @wide = <["x"=2, "y"=4]>
 func.func @collectives(%a: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %b: tensor<16x8xf32>) {
-  // error: SH0213 sdy.all_gather: dimension 1 is sharded {} before and {} after, which the axes exchanged do not make up
+  // error: SH0213 sdy.all_gather: dimension 1 is sharded {} before and {} after, which does not match the exchanged axes
   %0 = sdy.all_gather [{}, {"x"}] %a out_sharding=<@mesh, [{"x"}, {}]> : tensor<16x8xf32>
-  // error: SH0213 sdy.all_gather: its operand has no sharding to change
+  // error: SH0213 sdy.all_gather: its operand has no sharding
   %1 = sdy.all_gather [{"x"}, {}] %b out_sharding=<@mesh, [{}, {}]> : tensor<16x8xf32>
-  // error: SH0213 sdy.all_reduce: it reduces over devices that hold different parts: axis x is used twice
+  // error: SH0213 sdy.all_reduce: it reduces along an axis that shards a dimension: axis x is used twice
   %2 = sdy.all_reduce {"x"} %a out_sharding=<@mesh, [{"x"}, {}]> : tensor<16x8xf32>
   // error: SH0213 sdy.all_reduce: the reduced axes y and x are not in the order of the mesh
   %3 = sdy.all_reduce {"y", "x"} %b out_sharding=<@mesh, [{}, {}]> : tensor<16x8xf32>
-  // error: SH0213 sdy.collective_permute: its operand and its result are on two meshes of the same devices
+  // error: SH0213 sdy.collective_permute: its operand and its result are on two meshes with the same device order
   %4 = sdy.collective_permute %a out_sharding=<@other, [{"x"}, {}]> : tensor<16x8xf32>
-  // error: SH0213 sdy.collective_permute: its operand and its result are on meshes of different axes
+  // error: SH0213 sdy.collective_permute: its operand and its result are on meshes with different axes
   %5 = sdy.collective_permute %a out_sharding=<@wide, [{"x"}, {}]> : tensor<16x8xf32>
-  // error: SH0213 sdy.all_to_all: dimensions 0 and 0 do not fit an operand of rank 2
+  // error: SH0213 sdy.all_to_all: dimensions 0 and 0 must be different dimensions of an operand of rank 2
   %6 = sdy.all_to_all [{"x"}: 0->0] %a out_sharding=<@mesh, [{"x"}, {}]> : tensor<16x8xf32>
-  // error: SH0213 sdy.all_slice: x:(1)2 and x:(2)2 follow one another and have to be written as one
+  // error: SH0213 sdy.all_slice: the adjacent sub-axes x:(1)2 and x:(2)2 must be merged
   %7 = sdy.all_slice [{"x":(1)2, "x":(2)2}, {}] %b out_sharding=<@mesh, [{"x"}, {}]> : tensor<16x8xf32>
   return
 }
@@ -83,13 +83,13 @@ func.func @collectives(%a: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@mesh,
 
 sdy.mesh @mesh = <["x"=4, "y"=2]>
 func.func @pending(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], unreduced=max{"x"}>}, %b: tensor<8xf32>) {
-  // error: SH0218 sdy.reshard makes a pending maximum a pending sum
+  // error: SH0218 sdy.reshard changes an unreduced maximum to an unreduced sum
   %0 = sdy.reshard %a <@mesh, [{}], unreduced={"x"}> : tensor<8xf32>
   // A reshard may create an unreduced maximum, as in Shardy of JAX 0.12.
   %1 = sdy.reshard %b <@mesh, [{}], unreduced=max{"x"}> : tensor<8xf32>
-  // error: SH0218 sdy.all_reduce completes a pending maximum by a pending sum
+  // error: SH0218 sdy.all_reduce reduces an unreduced maximum as a sum
   %2 = sdy.all_reduce {"x"} %a out_sharding=<@mesh, [{}]> : tensor<8xf32>
-  // error: SH0218 sdy.propagation_barrier bars no direction: use NONE, FORWARD or BACKWARD, or drop it
+  // error: SH0218 sdy.propagation_barrier allows both directions and has no effect: use NONE, FORWARD or BACKWARD, or remove it
   %3 = sdy.propagation_barrier %b allowed_direction=BOTH : tensor<8xf32>
   return
 }
@@ -98,16 +98,16 @@ func.func @pending(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], 
 
 sdy.mesh @mesh = <["x"=4, "y"=2]>
 func.func @manual(%a: tensor<8xf32>) {
-  // error: SH0213 sdy.manual_computation: operand 0: the body has tensor<8xf32> for tensor<8xf32>, it should have tensor<2xf32>
+  // error: SH0213 sdy.manual_computation: operand 0: the body has tensor<8xf32> for tensor<8xf32>, expected tensor<2xf32>
   %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%b: tensor<8xf32>) {
     sdy.return %b : tensor<8xf32>
   } : (tensor<8xf32>) -> tensor<8xf32>
-  // error: SH0213 sdy.manual_computation: operand 0: a manual axis follows one that is not manual
+  // error: SH0213 sdy.manual_computation: operand 0: manual axes must precede free axes in a dimension
   %1 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"y", "x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%b: tensor<2xf32>) {
     sdy.return %b : tensor<2xf32>
   } : (tensor<8xf32>) -> tensor<8xf32>
   %2 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%b: tensor<2xf32>) {
-    // error: SH0213 sdy.sharding_constraint uses the axis x, which is manual around it
+    // error: SH0213 sdy.sharding_constraint uses the axis x, which is manual in an enclosing sdy.manual_computation
     %c = sdy.sharding_constraint %b <@mesh, [{"x"}]> : tensor<2xf32>
     sdy.return %c : tensor<2xf32>
   } : (tensor<8xf32>) -> tensor<8xf32>
@@ -117,21 +117,21 @@ func.func @manual(%a: tensor<8xf32>) {
 // -----
 
 func.func @rules(%a: tensor<4x8xf32>, %d: tensor<?x8xf32>) {
-  // error: SH0218 sdy.sharding_rule of stablehlo.custom_call @f has factors of 1 dimensions of operand 0, it has 2
+  // error: SH0218 sdy.sharding_rule of stablehlo.custom_call @f has factors for 1 dimensions of operand 0, which has 2
   %0 = stablehlo.custom_call @f(%a) {sdy.sharding_rule = #sdy.op_sharding_rule<([i])->([i, j]) {i=4, j=8}>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
-  // error: SH0218 sdy.sharding_rule of stablehlo.custom_call @f has factors of 2 operands, the operation has 1
+  // error: SH0218 sdy.sharding_rule of stablehlo.custom_call @f has factors for 2 operands, but the operation has 1
   %1 = stablehlo.custom_call @f(%a) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j], [i, j])->([i, j]) {i=4, j=8}>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
-  // error: SH0218 sdy.sharding_rule of stablehlo.custom_call @f has the factor l that no operand and no result has
+  // error: SH0218 sdy.sharding_rule of stablehlo.custom_call @f has the factor l, which no operand or result has
   %2 = stablehlo.custom_call @f(%a) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, k]) {i=4, j=8, k=8, l=2}>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
   // error: SH0218 sdy.sharding_rule of stablehlo.custom_call @f has the reduction factor j in a result
   %3 = stablehlo.custom_call @f(%a) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=4, j=8} reduction={j}>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
-  // error: SH0218 sdy.sharding_rule of stablehlo.custom_call @f has its need_replication factors not in order, each once: j before i
+  // error: SH0218 sdy.sharding_rule of stablehlo.custom_call @f must list its need_replication factors in ascending order, got j before i
   %4 = stablehlo.custom_call @f(%a) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=4, j=8} need_replication={j, i}>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
-  // error: SH0218 sdy.sharding_rule of stablehlo.custom_call @f has the factor j in two kinds, one of which is permutation
+  // error: SH0218 sdy.sharding_rule of stablehlo.custom_call @f lists the factor j as permutation and as another kind
   %5 = stablehlo.custom_call @f(%a) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=4, j=8} need_replication={j} permutation={j}>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
-  // error: SH0218 sdy.sharding_rule of stablehlo.custom_call @f is for tensors of known shape, operand 0 is tensor<?x8xf32>
+  // error: SH0218 sdy.sharding_rule of stablehlo.custom_call @f needs static shapes, but operand 0 is tensor<?x8xf32>
   %6 = stablehlo.custom_call @f(%d) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=4, j=8}>} : (tensor<?x8xf32>) -> tensor<4x8xf32>
-  // error: SH0218 sdy.sharding_rule of stablehlo.custom_call @f has to be a #sdy.op_sharding_rule<...>
+  // error: SH0218 sdy.sharding_rule of stablehlo.custom_call @f must be a #sdy.op_sharding_rule<...>
   %7 = stablehlo.custom_call @f(%a) {sdy.sharding_rule = 3 : i64} : (tensor<4x8xf32>) -> tensor<4x8xf32>
   return
 }
@@ -140,20 +140,20 @@ func.func @rules(%a: tensor<4x8xf32>, %d: tensor<?x8xf32>) {
 
 sdy.mesh @mesh = <["x"=4]>
 func.func @edges(%a: tensor<8xf32>, %d: tensor<?xf32>, %e: tensor<8xf32>) {
-  // error: SH0218 sdy.data_flow_edge is for tensors of known shape, not tensor<?xf32>
+  // error: SH0218 sdy.data_flow_edge needs a static shape, got tensor<?xf32>
   %0 = sdy.data_flow_edge %d : tensor<?xf32>
-  // error: SH0212 the sharding of sharding 0 of sdy.data_flow_edge has 2 dimensions, the value has 1
+  // error: SH0212 the sharding of sharding 0 of sdy.data_flow_edge has 2 dimensions, but the value has 1
   %1 = sdy.data_flow_edge %e sharding=<@mesh, [{}, {}]> : tensor<8xf32>
-  // error: SH0218 sdy.data_flow_edge has to be the only user of its operand, which has 5
+  // error: SH0218 sdy.data_flow_edge must be the only user of its operand, which has 5 users
   %2 = sdy.data_flow_edge %a : tensor<8xf32>
   %3 = stablehlo.negate %a : tensor<8xf32>
-  // error: SH0218 sdy.func_data_flow_edge takes an argument of a function or a result of a call
+  // error: SH0218 sdy.func_data_flow_edge needs an argument of a function or a result of a call
   %4 = sdy.func_data_flow_edge %3 : tensor<8xf32>
-  // error: SH0218 sdy.propagation_edges of stablehlo.abs names operand 1 of 1
+  // error: SH0218 sdy.propagation_edges of stablehlo.abs refers to operand 1, but the operation has 1
   %5 = stablehlo.abs %a {sdy.propagation_edges = #sdy.propagation_edges<[{step-1 = [{"x" = operand-1 -> [result-0]}]}]>} : tensor<8xf32>
-  // error: SH0218 sdy.propagation_edges of stablehlo.abs names no value that has a sharding
+  // error: SH0218 sdy.propagation_edges of stablehlo.abs refers to no value with a sharding
   %6 = stablehlo.abs %a {sdy.propagation_edges = #sdy.propagation_edges<[{step-1 = [{"x" = operand-0 -> [result-0]}]}]>} : tensor<8xf32>
-  // error: SH0218 sdy.propagation_edges of stablehlo.abs has to be a #sdy.propagation_edges<...>
+  // error: SH0218 sdy.propagation_edges of stablehlo.abs must be a #sdy.propagation_edges<...>
   %7 = stablehlo.abs %a {sdy.propagation_edges = 7} : tensor<8xf32>
   return
 }
@@ -184,7 +184,7 @@ func.func @part(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x":(
 // -----
 
 sdy.mesh @one = <[], device_ids=[0]>
-// error: SH0212 the sharding of argument 0 of @dimensions_on_one_device is not valid: a mesh of one named device splits nothing: write `[]`
+// error: SH0212 the sharding of argument 0 of @dimensions_on_one_device is not valid: a sharding on a maximal mesh has no axes: write `[]`
 func.func @dimensions_on_one_device(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@one, [{}, {}]>}) {
   return
 }

@@ -19,6 +19,7 @@ pub enum Targets {
 
 /// Why a text names no targets.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum TargetsError {
     /// There is nothing in it.
     #[error("no targets are named")]

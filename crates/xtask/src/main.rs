@@ -8,6 +8,7 @@ mod bench;
 mod check;
 mod conformance;
 mod demo;
+mod features;
 mod fuzz;
 mod kills;
 mod plugins;
@@ -60,6 +61,11 @@ enum Command {
         after_help = "Examples:\n  cargo xtask test\n  cargo xtask test quick            # only unit tests and filetests\n  cargo xtask test --changed main   # only tests of crates that differ from main\n  cargo xtask test --slowest        # list the slowest tests of the last run\n  cargo xtask test fmt clippy       # only these steps\n  cargo xtask test --keep-going     # do not stop at the first failure"
     )]
     Test(check::TestArgs),
+    /// Check that the library compiles without features, with each feature alone, and with all.
+    #[command(
+        after_help = "Examples:\n  cargo xtask features\n  cargo xtask features strategy runtime    # only these, each alone"
+    )]
+    Features(features::FeaturesArgs),
     /// Run shardc on the test files of Shardy and StableHLO, and on the corpus of real programs.
     #[command(
         after_help = "Examples:\n  cargo xtask conformance\n  cargo xtask conformance read\n  cargo xtask conformance shardy transforms/propagation -v"
@@ -119,6 +125,7 @@ fn main() -> ExitCode {
         Command::Setup(args) => setup::run(&args.others()).map(|_| ()),
         Command::Demo(args) => demo::run(&workspace, &args),
         Command::Test(args) => check::run(&workspace, &args),
+        Command::Features(args) => features::run(&workspace, &args),
         Command::Conformance(args) => conformance::run(&workspace, &args),
         Command::Sweep(args) => sweep::run(&workspace, &args),
         Command::Fuzz(args) => fuzz::run(&workspace, &args),

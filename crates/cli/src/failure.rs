@@ -29,7 +29,7 @@ impl Failure {
     pub(crate) fn of(error: &Error, name: &str, text: &str) -> Failure {
         match error {
             Error::Runtime(error) => Failure::runtime(error),
-            Error::Diagnostics(_) | Error::Graph(_) => {
+            _ => {
                 let diagnostics = error.diagnostics().into_owned();
                 let usage = diagnostics.iter().all(is_about_options);
                 Failure::Refused { diagnostics, name: name.to_owned(), text: text.to_owned(), usage }

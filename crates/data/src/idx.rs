@@ -24,6 +24,7 @@ pub struct Idx {
 
 /// An error in reading a file.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum IdxError {
     /// The file cannot be opened or decompressed.
     #[error("error[SH1101]: {path}: {source}")]

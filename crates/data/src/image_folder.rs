@@ -27,6 +27,7 @@ pub struct ImageFolder {
 
 /// An error in reading a folder or an image.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ImageFolderError {
     /// A folder or file cannot be opened.
     #[error("error[SH1101]: {path}: {source}")]

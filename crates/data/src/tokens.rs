@@ -27,6 +27,7 @@ pub struct TokenFile {
 
 /// An error in reading tokens.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum TokenError {
     /// The file cannot be opened or read.
     #[error("error[SH1111]: {path}: {source}")]

@@ -5,6 +5,7 @@ use std::{borrow::Cow, fmt};
 use shardc_ir::{Class, Diagnostic, Interruption};
 
 use crate::LocatedDiagnostic;
+use crate::absent::{GraphErrors, RuntimeError};
 
 /// Why there is no result.
 ///
@@ -21,17 +22,17 @@ use crate::LocatedDiagnostic;
 ///
 /// [`Error::render`] shows the lines of the program as well.
 #[derive(Clone, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// The program or the options are invalid.
     #[error("{}", lines(.0))]
     Diagnostics(Vec<Diagnostic>),
-    /// A graph is invalid: [`Report`](crate::graph::Report) shows the lines of Rust that caused it.
+    /// A graph is invalid: `graph::Report` shows the lines of Rust that caused it.
     #[error("{0}")]
-    Graph(shardc_graph::GraphErrors),
+    Graph(GraphErrors),
     /// An error of a plugin, a device or the back end's compiler.
-    #[cfg(feature = "runtime")]
     #[error("{}", runtime_line(.0))]
-    Runtime(#[from] shardc_runtime::RuntimeError),
+    Runtime(#[from] RuntimeError),
 }
 
 /// Prints the same as `Display`, for errors returned from `main`.
@@ -49,8 +50,7 @@ fn lines(diagnostics: &[Diagnostic]) -> String {
     diagnostics.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-#[cfg(feature = "runtime")]
-fn runtime_line(error: &shardc_runtime::RuntimeError) -> String {
+fn runtime_line(error: &RuntimeError) -> String {
     let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
     format!("error[{}]: {error}{hint}", error.code())
 }
@@ -61,19 +61,20 @@ impl From<Vec<Diagnostic>> for Error {
     }
 }
 
+#[cfg(feature = "graph")]
 impl From<shardc_graph::GraphError> for Error {
     fn from(error: shardc_graph::GraphError) -> Self {
         Error::Graph(error.into())
     }
 }
 
-impl From<shardc_graph::GraphErrors> for Error {
-    fn from(errors: shardc_graph::GraphErrors) -> Self {
+impl From<GraphErrors> for Error {
+    fn from(errors: GraphErrors) -> Self {
         Error::Graph(errors)
     }
 }
 
-#[cfg(feature = "runtime")]
+#[cfg(feature = "checkpoint")]
 impl From<shardc_checkpoint::CheckpointError> for Error {
     fn from(error: shardc_checkpoint::CheckpointError) -> Self {
         let diagnostic = Diagnostic::invalid(error.code(), error.to_string());
@@ -87,6 +88,7 @@ impl From<Diagnostic> for Error {
     }
 }
 
+#[cfg(feature = "statedict")]
 impl From<shardc_statedict::StateDictError> for Error {
     fn from(error: shardc_statedict::StateDictError) -> Self {
         let diagnostic = Diagnostic::invalid(error.code(), error.to_string());
@@ -104,7 +106,6 @@ impl Error {
         match self {
             Error::Diagnostics(list) => Cow::Borrowed(list),
             Error::Graph(errors) => Cow::Owned(errors.to_diagnostics()),
-            #[cfg(feature = "runtime")]
             Error::Runtime(_) => Cow::Borrowed(&[]),
         }
     }
@@ -129,7 +130,6 @@ impl Error {
         let locate = |diagnostic: &Diagnostic| LocatedDiagnostic::new(diagnostic, source_name, source);
         match self {
             Error::Diagnostics(_) | Error::Graph(_) => self.diagnostics().iter().map(locate).collect(),
-            #[cfg(feature = "runtime")]
             Error::Runtime(error) => {
                 let diagnostic = Diagnostic::invalid("", error.to_string());
                 let hint = error.hint();
@@ -146,7 +146,6 @@ impl Error {
             Error::Diagnostics(_) | Error::Graph(_) => {
                 shardc_stablehlo::render(&self.diagnostics(), source_name, source, color)
             }
-            #[cfg(feature = "runtime")]
             Error::Runtime(error) => {
                 let notes: String = error.notes().iter().map(|n| format!("  = note: {n}\n")).collect();
                 let hint = error.hint().map(|h| format!("  = help: {h}\n")).unwrap_or_default();

@@ -33,36 +33,59 @@
 //! This crate is the public API: a change to it is noted in the change log. The crates below it (`shardc-ir`, `shardc-passes`, ...)
 //! are internal and may change in any release.
 //!
-//! The feature `runtime` (on by default) adds the module `exec`, which runs programs through PJRT and compares a partitioned
-//! program with its single-device original. The feature `mlir` writes programs as MLIR bytecode too, which plugins read faster; it
-//! needs LLVM 22. Without `mlir`, shardc needs only Rust.
+//! # Features
+//!
+//! Without features, the crate is the compiler: it parses, propagates, partitions, explains and prints. Features only add modules
+//! and methods. All are on by default, except for `images`, the object stores and `mlir`.
+//!
+//! | feature | adds | turns on |
+//! |---|---|---|
+//! | `rule-files` | `rules::RuleFile::parse`: sharding rules from TOML files | |
+//! | `autodiff` | `autodiff`: gradients; `coverage`: which operations are supported | |
+//! | `graph` | `graph`: programs built in Rust | `autodiff` |
+//! | `strategy` | `strategy`: FSDP and ZeRO for imported programs; `lora` | `graph` |
+//! | `nn` | `nn`: layers, models, optimizers | `strategy` |
+//! | `data` | `data`: data sets | |
+//! | `images` | data sets of JPEG and PNG files | `data` |
+//! | `statedict` | `statedict`: safetensors, files of PyTorch | |
+//! | `runtime` | `runtime` and `exec`: run programs through PJRT, and compare partitions with their original | |
+//! | `checkpoint` | `checkpoint`: sharded checkpoints | `runtime` |
+//! | `s3`, `gcs`, `azure` | checkpoints in object stores | `checkpoint` |
+//! | `train` | `train`: training steps; `pretrained`: weights of published models | `checkpoint`, `data`, `nn`, `statedict` |
+//! | `mlir` | programs as MLIR bytecode, which plugins read faster; needs LLVM 22 | |
 
 /// The programs of docs/MODELS.md compile and run.
-#[cfg(all(doctest, feature = "runtime"))]
+#[cfg(all(doctest, feature = "train"))]
 #[doc = include_str!("../../../docs/MODELS.md")]
 struct Models;
 
+mod absent;
+#[cfg(feature = "autodiff")]
 pub mod autodiff;
 mod backend;
-#[cfg(feature = "runtime")]
+#[cfg(feature = "checkpoint")]
 pub mod checkpoint;
 mod choices;
 mod compiler;
+#[cfg(feature = "autodiff")]
 pub mod coverage;
 mod error;
 #[cfg(feature = "runtime")]
 pub mod exec;
 pub mod explain;
 mod located;
+#[cfg(feature = "strategy")]
 pub mod lora;
 mod manifest;
 pub mod passes;
-#[cfg(feature = "runtime")]
+#[cfg(feature = "train")]
 pub mod pretrained;
+#[cfg(feature = "graph")]
 mod report;
 pub mod rules;
+#[cfg(feature = "strategy")]
 pub mod strategy;
-#[cfg(feature = "runtime")]
+#[cfg(feature = "train")]
 pub mod train;
 #[cfg(feature = "runtime")]
 mod widen;
@@ -116,6 +139,7 @@ pub mod lint {
 }
 
 /// Programs built in Rust, for [`Compiler::partition_module`].
+#[cfg(feature = "graph")]
 pub mod graph {
     #[doc(inline)]
     pub use shardc_graph::{
@@ -130,6 +154,7 @@ pub mod graph {
 }
 
 /// Data sets for training.
+#[cfg(feature = "data")]
 pub mod data {
     #[doc(inline)]
     pub use shardc_data::*;
@@ -152,6 +177,7 @@ pub mod data {
 /// # Ok(())
 /// # }
 /// ```
+#[cfg(feature = "statedict")]
 pub mod statedict {
     #[doc(inline)]
     pub use shardc_statedict::{
@@ -161,6 +187,7 @@ pub mod statedict {
 }
 
 /// Models and training steps for the graph builder.
+#[cfg(feature = "nn")]
 pub mod nn {
     #[doc(inline)]
     pub use shardc_nn::*;

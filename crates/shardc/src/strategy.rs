@@ -39,6 +39,7 @@
 //! ```
 
 use shardc_ir::{Diagnostic, Module};
+#[cfg(feature = "nn")]
 use shardc_nn::{Kind, StepProgram};
 use shardc_passes::annotations::names::{Named, Names};
 use shardc_passes::annotations::spec::MeshSpec;
@@ -167,6 +168,7 @@ pub fn apply_units(
 ///
 /// # Errors
 /// The strategy does not fit the mesh (SH1251).
+#[cfg(feature = "nn")]
 pub fn annotate(step: &mut StepProgram, settings: &Settings) -> Result<Vec<Diagnostic>, Error> {
     let roles = roles_of(step)?;
     strategy::apply(&mut step.module, &roles, settings, step.mesh.as_ir()).map_err(Error::Diagnostics)
@@ -177,6 +179,7 @@ pub fn annotate(step: &mut StepProgram, settings: &Settings) -> Result<Vec<Diagn
 ///
 /// # Errors
 /// Calls of the program cannot be inlined.
+#[cfg(feature = "nn")]
 pub fn roles_of(step: &StepProgram) -> Result<Roles, Error> {
     let role = |kind: Kind| match kind {
         Kind::Parameter => Role::Parameter,

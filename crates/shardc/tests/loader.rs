@@ -1,7 +1,7 @@
 //! Training with a loader: the same results on all meshes, and after resuming at any position.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
-#![cfg(feature = "runtime")]
+#![cfg(feature = "train")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

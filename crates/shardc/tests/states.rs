@@ -1,7 +1,7 @@
 //! Tests of states built from other states.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
-#![cfg(feature = "runtime")]
+#![cfg(feature = "train")]
 
 use shardc::graph::{DType::F32, Graph, Mesh, spec};
 use shardc::nn::layers::Dense;

@@ -6,6 +6,7 @@
 
 pub mod check;
 pub mod demo;
+pub mod features;
 pub mod fuzz;
 pub mod kills;
 pub mod plugins;

@@ -10,7 +10,7 @@ use clap::{Args, Parser, Subcommand};
 use shardc_runtime::plugin::PluginKind;
 
 use xtask::workspace::{Workspace, cargo};
-use xtask::{check, demo, fuzz, kills, process, sanitize, setup, sweep};
+use xtask::{check, demo, features, fuzz, kills, process, sanitize, setup, sweep};
 
 #[derive(Parser)]
 #[command(
@@ -45,6 +45,11 @@ enum Command {
         after_help = "Examples:\n  cargo xtask test\n  cargo xtask test quick            # only unit tests and filetests\n  cargo xtask test --changed main   # only tests of crates that differ from main\n  cargo xtask test --slowest        # list the slowest tests of the last run\n  cargo xtask test fmt clippy       # only these steps\n  cargo xtask test --keep-going     # do not stop at the first failure"
     )]
     Test(check::TestArgs),
+    /// Check that the library compiles without features, with each feature alone, and with all.
+    #[command(
+        after_help = "Examples:\n  cargo xtask features\n  cargo xtask features strategy runtime    # only these, each alone"
+    )]
+    Features(features::FeaturesArgs),
     /// Run shardc on the test files of Shardy and StableHLO, and on the corpus of real programs.
     #[command(disable_help_flag = true)]
     Conformance(Forwarded),
@@ -116,6 +121,7 @@ fn main() -> ExitCode {
         Command::Demo(args) => demo::run(&workspace, &args),
         Command::Test(args) => check::run(&workspace, &args),
         Command::Conformance(args) => args.run(&workspace, "conformance"),
+        Command::Features(args) => features::run(&workspace, &args),
         Command::Sweep(args) => sweep::run(&workspace, &args),
         Command::Fuzz(args) => fuzz::run(&workspace, &args),
         Command::Kills(args) => kills::run(&workspace, &args),

@@ -58,7 +58,7 @@ impl Trace {
                 self.refused = Some(format!("{stage} {}", error.code()));
                 Ok(())
             }
-            Error::Diagnostics(_) | Error::Graph(_) => self.refuse(stage, &error.diagnostics()),
+            _ => self.refuse(stage, &error.diagnostics()),
         }
     }
 }

@@ -43,6 +43,7 @@
 
 mod arrays;
 mod processes;
+#[cfg(feature = "train")]
 mod state;
 
 pub use arrays::{Saving, array_parts, blocks_of, restore_arrays, sharding_of};
@@ -55,4 +56,5 @@ pub use shardc_checkpoint::{
 };
 #[doc(inline)]
 pub use shardc_checkpoint::{State as StateParts, save as save_parts};
+#[cfg(feature = "train")]
 pub use state::{parts, reader, restore, restore_into, save};

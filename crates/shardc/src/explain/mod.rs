@@ -163,7 +163,6 @@ impl Explainer<'_> {
             Question::Collective(number) => {
                 let output = partitioned.map_err(|e| match e {
                     Error::Diagnostics(_) | Error::Graph(_) => e.clone(),
-                    #[cfg(feature = "runtime")]
                     Error::Runtime(error) => Diagnostic::internal("SH0821", error.to_string()).into(),
                 })?;
                 report.collectives = self.one_collective(output, *number)?;

@@ -19,6 +19,7 @@ pub enum Targets {
 
 /// The error for a text that is not a target specification.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum TargetsError {
     /// The text is empty.
     #[error("the list of targets is empty")]

@@ -1,0 +1,81 @@
+//! The crates that `shardc` without features depends on, which front ends compile.
+
+#![allow(clippy::expect_used, reason = "a test fails by panicking")]
+
+use std::collections::BTreeSet;
+
+use shardc_filetest::program::cargo;
+
+/// The most crates in the tree, `shardc` included.
+const MOST: usize = 45;
+
+/// Crates that compile C, open connections, unpack archives, or belong to features.
+const ABSENT: &[&str] = &[
+    "bindgen",
+    "cc",
+    "cmake",
+    "flate2",
+    "libloading",
+    "melior",
+    "mlir-sys",
+    "object_store",
+    "openssl-sys",
+    "prost",
+    "reqwest",
+    "ring",
+    "rustls",
+    "saphyr",
+    "safetensors",
+    "shardc-autodiff",
+    "shardc-checkpoint",
+    "shardc-graph",
+    "shardc-nn",
+    "shardc-runtime",
+    "shardc-strategy",
+    "tokio",
+    "toml",
+    "ureq",
+    "zarrs",
+    "zip",
+    "zstd-sys",
+];
+
+/// The crates that `shardc` needs with these features on Linux.
+fn tree(features: &[&str]) -> BTreeSet<String> {
+    let mut command = cargo();
+    command.args(["tree", "--offline", "--package", "shardc", "--prefix", "none", "--format", "{p}"]);
+    command.args(["--edges", "normal,build", "--target", "x86_64-unknown-linux-gnu"]).args(features);
+    let output = command.current_dir(env!("CARGO_MANIFEST_DIR")).output().expect("cargo starts");
+    let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{errors}");
+    // A crate that was listed before ends with `(*)`.
+    text.lines()
+        .map(|line| line.trim_end_matches(" (*)").to_owned())
+        .filter(|line| !line.is_empty())
+        .collect()
+}
+
+fn name(package: &str) -> &str {
+    package.split(' ').next().unwrap_or_default()
+}
+
+#[test]
+fn without_features_the_library_has_few_crates_and_no_c() {
+    let crates = tree(&["--no-default-features"]);
+    assert!(crates.iter().any(|package| name(package) == "shardc-passes"), "{crates:?}");
+    assert!(crates.len() <= MOST, "{} crates: {crates:#?}", crates.len());
+    let unwanted: Vec<&String> = crates
+        .iter()
+        .filter(|package| ABSENT.contains(&name(package)) || name(package).ends_with("-sys"))
+        .collect();
+    assert!(unwanted.is_empty(), "{unwanted:?}");
+}
+
+/// What is absent above is really a dependency of features, under these names.
+#[test]
+fn default_features_have_what_the_compiler_does_not_need() {
+    let crates = tree(&[]);
+    for expected in ["cc", "ring", "shardc-nn", "tokio", "toml", "ureq", "zip"] {
+        assert!(crates.iter().any(|package| name(package) == expected), "{expected}: {crates:#?}");
+    }
+}

@@ -20,7 +20,7 @@ mod units;
 mod words;
 
 pub use accelerate::{Accelerate, ModelSettings, Question, next_question, written};
-pub use apply::{apply, apply_units};
+pub use apply::{ApplyStep, apply, apply_observed, apply_units};
 pub use formulas::{Kept, PerParameter, Sent, kept, sent};
 pub use lora::{
     Adapted, Adapter, Bias, Layers, LinearMap, Lora, Parameters, Patterns, Reform, Side, Step, Targets,

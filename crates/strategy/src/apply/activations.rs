@@ -21,7 +21,7 @@ use super::constraints::Constraints;
 use super::{BATCH_FIRST, prioritize};
 
 /// The classes of a step's dimensions.
-pub(super) struct Dimensions<'a> {
+pub(super) struct ActivationClasses<'a> {
     pub(super) classes: &'a DimensionClasses,
     /// Classes of batch dimensions.
     pub(super) batch: &'a FxHashSet<u32>,
@@ -37,30 +37,30 @@ pub(super) struct Dimensions<'a> {
     pub(super) uneven: &'a FxHashMap<ValueId, usize>,
 }
 
-/// Constrains the activations of a body without calls.
+/// Constrains the activations of a body without calls. Returns whether there are any.
 pub(super) fn constrain(
     module: &mut Module,
     body: RegionId,
     (mesh, axes): (MeshId, &Axes),
-    dims: &Dimensions<'_>,
+    dims: &ActivationClasses<'_>,
     sequence_parallel: bool,
-) {
-    let plan = Plan { mesh, axes, dims, sequence_parallel };
+) -> bool {
+    let activations = Activations { mesh, axes, dims, sequence_parallel };
     let mut found = Constraints::default();
     for op in module.walk(body) {
-        plan.of_op(module, op, &mut found);
+        activations.of_op(module, op, &mut found);
     }
-    found.insert(module, body);
+    found.insert(module, body)
 }
 
-struct Plan<'a> {
+struct Activations<'a> {
     mesh: MeshId,
     axes: &'a Axes,
-    dims: &'a Dimensions<'a>,
+    dims: &'a ActivationClasses<'a>,
     sequence_parallel: bool,
 }
 
-impl Plan<'_> {
+impl Activations<'_> {
     fn of_op(&self, module: &Module, op: OpId, found: &mut Constraints) {
         let data = &module.ops[op];
         let mesh = &module.meshes[self.mesh];

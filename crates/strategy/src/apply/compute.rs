@@ -8,10 +8,24 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{DType, Module, OpId, OpKind, RegionId, Rewriter, TensorBuild, ValueId};
 use shardc_passes::analysis::regions::has_program_regions;
 
+use super::context::Context;
 use crate::stacked::Stacked;
 
+/// Computes matmuls in the compute type of the settings.
+pub(super) fn apply(module: &mut Module, context: &mut Context<'_>) {
+    let settings = context.settings;
+    if let Some(dtype) = settings.compute_dtype.filter(|&dtype| dtype != DType::F32)
+        && let Some(dimensions) = context.dimensions(module)
+    {
+        let has_batch = |value: ValueId| dimensions.has_batch(value);
+        let stacked = context.stacked(module);
+        narrow(module, context.body, stacked, &has_batch, dtype, settings.fp32_reduce_scatter);
+        context.invalidate_dimensions();
+    }
+}
+
 /// Computes in `dtype` the matmuls with a batch operand (`has_batch`) in a body without calls.
-pub(super) fn narrow(
+fn narrow(
     module: &mut Module,
     body: RegionId,
     stacked: &Stacked,
@@ -119,5 +133,22 @@ impl Walk<'_> {
                 && self.stacked.origin(module.ops[op].operands[0]).is_some()
         });
         (is_row || self.stacked.origin(from).is_some()).then_some((made, first))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{ONE_WEIGHT, around};
+
+    #[test]
+    fn matmuls_of_activations_are_narrowed() {
+        let around = around("compute-dtype", ONE_WEIGHT, ("full_shard bf16", "fsdp=4"), &[]);
+        assert_eq!(around.added("-> tensor<8x8xbf16>"), 2, "the matmul, and the cast of its cotangent");
+        assert_eq!(around.added("tensor<8x16xbf16>, tensor<16x8xbf16>"), 1);
+    }
+
+    #[test]
+    fn nothing_is_narrowed_without_a_compute_type() {
+        assert!(around("compute-dtype", ONE_WEIGHT, ("full_shard", "fsdp=4"), &[]).is_same());
     }
 }

@@ -14,11 +14,13 @@ pub(super) struct Constraints {
 }
 
 impl Constraints {
-    /// Inserts the constraints into a body.
-    pub(super) fn insert(&self, module: &mut Module, body: RegionId) {
-        if !self.operands.is_empty() || !self.results.is_empty() {
-            self.insert_under(&mut Rewriter::new(module), body);
+    /// Inserts the constraints into a body. Returns whether there are any.
+    pub(super) fn insert(&self, module: &mut Module, body: RegionId) -> bool {
+        if self.operands.is_empty() && self.results.is_empty() {
+            return false;
         }
+        self.insert_under(&mut Rewriter::new(module), body);
+        true
     }
 
     fn insert_under(&self, rw: &mut Rewriter<'_>, region: RegionId) {

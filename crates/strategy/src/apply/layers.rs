@@ -12,29 +12,43 @@ use shardc_passes::propagate::DimensionClasses;
 
 use super::axes::Axes;
 use super::constraints::Constraints;
+use super::context::Context;
 use super::{THEN_STATE, prioritize};
+use crate::roles::Role;
 
-/// The classes of a step's dimensions.
-pub(super) struct Layers<'a> {
-    pub(super) classes: &'a DimensionClasses,
-    /// Classes of batch dimensions.
-    pub(super) batch: &'a FxHashSet<u32>,
-    /// Classes of layer dimensions of stacks.
-    pub(super) layers: &'a FxHashSet<u32>,
+/// Shards batched matmuls of the update by layer.
+pub(super) fn apply(module: &mut Module, context: &mut Context<'_>) {
+    let Some(dimensions) = context.dimensions(module) else { return };
+    let (classes, batch) = (&dimensions.classes, &dimensions.batch);
+    let layers = &context.stacked(module).classes(classes);
+    let examples: Vec<ValueId> = context.roles.of(Role::Batch).map(|i| context.args[i]).collect();
+    let matmuls = LayerMatmuls { classes, batch, layers };
+    if matmuls.split(module, context.body, (context.mesh, &context.axes), &examples) {
+        context.invalidate_dimensions();
+    }
 }
 
-impl Layers<'_> {
+/// The classes of a step's dimensions.
+struct LayerMatmuls<'a> {
+    classes: &'a DimensionClasses,
+    /// Classes of batch dimensions.
+    batch: &'a FxHashSet<u32>,
+    /// Classes of layer dimensions of stacks.
+    layers: &'a FxHashSet<u32>,
+}
+
+impl LayerMatmuls<'_> {
     /// Shards batched matmuls of the update by layer: those that depend on these arguments, which have a batch, and have no batch
-    /// themselves.
-    pub(super) fn split(
+    /// themselves. Returns whether there are any.
+    fn split(
         &self,
         module: &mut Module,
         body: RegionId,
         (mesh, axes): (MeshId, &Axes),
         examples: &[ValueId],
-    ) {
+    ) -> bool {
         if axes.shard.is_empty() || self.layers.is_empty() {
-            return;
+            return false;
         }
         let behind = behind(module, body, examples);
         let returned = module.terminator(body).map_or(&[][..], |end| &module.ops[end].operands);
@@ -44,7 +58,7 @@ impl Layers<'_> {
         for op in behind {
             self.of_op(module, op, (mesh, axes), &inner, &mut found);
         }
-        found.insert(module, body);
+        found.insert(module, body)
     }
 
     /// Shards a matmul that is batched by layers, and its operands. Results of `inner` operations, which the body does not return, are
@@ -134,4 +148,22 @@ fn behind(module: &Module, body: RegionId, args: &[ValueId]) -> Vec<OpId> {
         }
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{STACK, around};
+    use crate::roles::Role;
+
+    #[test]
+    fn matmuls_of_an_update_are_sharded_by_layer() {
+        let said = [(1, Role::Batch)];
+        let around = around("split-layer-matmuls", STACK, ("full_shard", "fsdp=2"), &said);
+        assert_eq!(around.added(r#"<@mesh, [{"fsdp"}p1, {?}, {?}]>"#), 2, "the gradient and the product");
+    }
+
+    #[test]
+    fn no_matmul_is_sharded_without_sharded_state() {
+        assert!(around("split-layer-matmuls", STACK, ("no_shard", "fsdp=2"), &[(1, Role::Batch)]).is_same());
+    }
 }

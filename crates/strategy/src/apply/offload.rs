@@ -16,7 +16,9 @@ use shardc_ir::{
     TensorType, ValueId,
 };
 
+use super::context::Context;
 use crate::flow;
+use crate::roles::Role;
 use crate::stacked::Stacked;
 
 /// Pinned host memory, accessible to devices by DMA.
@@ -29,8 +31,30 @@ const SMALL: u64 = 64 << 10;
 /// State below this fraction of a device's state may stay on the device.
 const PART: u64 = 1000;
 
+/// Moves parameters and optimizer state to host memory.
+pub(super) fn apply(module: &mut Module, context: &mut Context<'_>) {
+    let (func, body, roles) = (context.func, context.body, context.roles);
+    let stacked = context.stacked(module);
+    let shardings = context.args.iter().zip(&context.placed);
+    let state: Vec<State> = (0..)
+        .zip(roles.arguments.iter().zip(shardings))
+        .filter(|(_, (argument, _))| argument.role.is_weight() || argument.role == Role::OptimizerState)
+        .map(|(i, (_, (&arg, sharding)))| {
+            let local = sharding.local_shape(&module.meshes[sharding.mesh], module.shape(arg));
+            State::new(module, i, (arg, &local), stacked)
+        })
+        .collect();
+    let arguments = waiting(&state);
+    let next = arguments.iter().filter_map(|&i| roles.arguments[i].next);
+    let results: Vec<(usize, ShardingId)> = next
+        .filter_map(|result| Some((result, module.funcs[func].res_shardings.get(result)?.expand()?)))
+        .collect();
+    offload(module, (func, body), stacked, &arguments, &results);
+    context.invalidate_dimensions();
+}
+
 /// An argument that could be in host memory.
-pub(super) struct State {
+struct State {
     /// The number of the argument.
     number: usize,
     /// Bytes of its shard on a device.
@@ -43,12 +67,7 @@ pub(super) struct State {
 
 impl State {
     /// The state of argument `number`, whose shard has the shape `local`.
-    pub(super) fn new(
-        module: &Module,
-        number: usize,
-        (arg, local): (ValueId, &[i64]),
-        stacked: &Stacked,
-    ) -> State {
+    fn new(module: &Module, number: usize, (arg, local): (ValueId, &[i64]), stacked: &Stacked) -> State {
         let bytes = |shape: &[i64]| {
             let ty = module.tensor(arg).map(|ty| TensorType::new(shape, ty.dtype));
             let bytes = ty.and_then(|ty| ty.num_bytes());
@@ -63,14 +82,14 @@ impl State {
 }
 
 /// The numbers of the arguments to keep in host memory.
-pub(super) fn waiting(state: &[State]) -> Vec<usize> {
+fn waiting(state: &[State]) -> Vec<usize> {
     let all = state.iter().map(|state| state.bytes).fold(0, u64::saturating_add);
     let stays = |state: &State| state.is_whole || state.at_once < SMALL && state.bytes < all / PART;
     state.iter().filter(|state| !stays(state)).map(|state| state.number).collect()
 }
 
 /// Moves the arguments and results with these numbers, with their shardings, to host memory.
-pub(super) fn offload(
+fn offload(
     module: &mut Module,
     (func, body): (FuncId, RegionId),
     stacked: &Stacked,
@@ -210,4 +229,28 @@ fn placed(rw: &mut Rewriter<'_>, value: ValueId, memory: &str) -> ValueId {
         rw.module.ops[op].attrs.set_frontend(attrs);
     }
     placed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{ONE_WEIGHT, around};
+    use super::{State, waiting};
+
+    #[test]
+    fn a_weight_is_in_host_memory() {
+        let around = around("offload", ONE_WEIGHT, ("full_shard offload", "fsdp=4"), &[]);
+        assert_eq!(around.added(r#"mhlo.memory_kind = "pinned_host""#), 2, "the argument and its next value");
+        assert!(around.added("annotate_device_placement") >= 3, "{}", around.after);
+    }
+
+    #[test]
+    fn without_the_setting_state_stays_on_the_device() {
+        assert!(around("offload", ONE_WEIGHT, ("full_shard", "fsdp=4"), &[]).is_same());
+    }
+
+    #[test]
+    fn state_that_is_small_stays_on_the_device() {
+        let state = |number, bytes| State { number, bytes, at_once: bytes, is_whole: false };
+        assert_eq!(waiting(&[state(0, 1 << 30), state(1, 1 << 10)]), [0]);
+    }
 }

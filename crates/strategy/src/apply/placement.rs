@@ -7,20 +7,46 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{AxisRef, DimSharding, Module, RegionId, TensorSharding, ValueId};
 
-use super::Plan;
+use super::context::Context;
 use super::dims::split_dim;
+use super::{BATCH_FIRST, THEN_STATE, prioritize};
 use crate::flow::computed_by;
 use crate::roles::{Argument, Role, Roles};
 use crate::settings::Sharding;
 
-impl Plan<'_> {
+impl Context<'_> {
+    /// Annotates each argument that has no annotation.
+    pub(super) fn shard_arguments(&mut self, module: &mut Module) {
+        self.said = said(module, &self.args);
+        let read_by_loss = match self.settings.sharding {
+            Sharding::Zero1 => read_by_loss(module, self.body, self.roles),
+            _ => FxHashSet::default(),
+        };
+        let mut placed: Vec<TensorSharding> = Vec::with_capacity(self.args.len());
+        for (argument, &arg) in self.roles.arguments.iter().zip(&self.args) {
+            if let Some(said) = self.said.get(&arg) {
+                placed.push(said.clone());
+                continue;
+            }
+            let mut sharding = self.of_argument(module, (arg, argument), &read_by_loss);
+            let has_examples = argument.role == Role::Batch || argument.batch_dim.is_some();
+            let priority = if has_examples { BATCH_FIRST } else { THEN_STATE };
+            prioritize(&mut sharding, priority);
+            let interned = module.shardings.intern(sharding.clone());
+            module.shardings.set(arg, Some(interned));
+            placed.push(sharding);
+        }
+        self.placed = placed;
+    }
+
     /// The sharding of an argument without an annotation.
-    pub(super) fn of_argument(
+    fn of_argument(
         &self,
         module: &Module,
         (arg, argument): (ValueId, &Argument),
-        args: &[ValueId],
+        read_by_loss: &FxHashSet<ValueId>,
     ) -> TensorSharding {
+        let args = &self.args;
         match argument.role {
             Role::Parameter | Role::FrozenParameter | Role::GradientAccumulator
                 if self.settings.sharding == Sharding::Zero1 =>
@@ -29,7 +55,7 @@ impl Plan<'_> {
             }
             // A target network, or a teacher that averages parameters: if sharded, it would be gathered in each step.
             Role::OptimizerState
-                if self.settings.sharding == Sharding::Zero1 && self.read_by_loss.contains(&arg) =>
+                if self.settings.sharding == Sharding::Zero1 && read_by_loss.contains(&arg) =>
             {
                 self.whole(module, like(module, (arg, argument), args))
             }
@@ -74,7 +100,7 @@ impl Plan<'_> {
         };
         let shard: Vec<AxisRef> = self.axes.shard.iter().filter(is_free).cloned().collect();
         let n = module.meshes[self.mesh].axes_size(&shard);
-        let is_of_stack = |dim: &usize| self.stacked.is_stacked(arg, *dim);
+        let is_of_stack = |dim: &usize| self.stacked(module).is_stacked(arg, *dim);
         // The first dimension of a layer's parameter, if the layers are stacked.
         let first = (0..module.rank(arg)).find(|dim| !is_of_stack(dim));
         let may = |dim: usize| {
@@ -104,7 +130,7 @@ fn like(module: &Module, (arg, argument): (ValueId, &Argument), args: &[ValueId]
 }
 
 /// The arguments that the loss depends on.
-pub(super) fn read_by_loss(module: &Module, body: RegionId, roles: &Roles) -> FxHashSet<ValueId> {
+fn read_by_loss(module: &Module, body: RegionId, roles: &Roles) -> FxHashSet<ValueId> {
     let returned = module.terminator(body).map(|end| &module.ops[end].operands);
     let loss = roles.loss.and_then(|loss| returned?.get(loss).copied());
     let ops = computed_by(module, loss);
@@ -112,7 +138,37 @@ pub(super) fn read_by_loss(module: &Module, body: RegionId, roles: &Roles) -> Fx
 }
 
 /// The annotations of the program on its arguments.
-pub(super) fn said(module: &Module, args: &[ValueId]) -> FxHashMap<ValueId, TensorSharding> {
+fn said(module: &Module, args: &[ValueId]) -> FxHashMap<ValueId, TensorSharding> {
     let of = |&arg: &ValueId| Some((arg, module.shardings.get(module.shardings.of(arg)?).clone()));
     args.iter().filter_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{ONE_WEIGHT, around};
+
+    #[test]
+    fn weights_and_the_batch_are_sharded() {
+        let around = around("shard-arguments", ONE_WEIGHT, ("full_shard", "fsdp=4"), &[]);
+        assert_eq!(around.added(r#"<@mesh, [{"fsdp"}p1, {}]>"#), 1);
+        assert_eq!(around.added(r#"<@mesh, [{"fsdp"}p0, {}]>"#), 1);
+    }
+
+    #[test]
+    fn zero1_replicates_weights() {
+        let around = around("shard-arguments", ONE_WEIGHT, ("zero1", "fsdp=4"), &[]);
+        assert_eq!((around.added("<@mesh, [{}, {}]>"), around.added("p1")), (1, 0));
+    }
+
+    #[test]
+    fn annotations_of_the_program_are_kept() {
+        let annotated = ONE_WEIGHT.replacen(
+            "tf.aliasing_output = 0 : i32",
+            r#"tf.aliasing_output = 0 : i32, sdy.sharding = #sdy.sharding<@mesh, [{}, {"fsdp"}]>"#,
+            1,
+        );
+        let annotated = format!("sdy.mesh @mesh = <[\"fsdp\"=4]>\n{annotated}");
+        let around = around("shard-arguments", &annotated, ("full_shard", "fsdp=4"), &[]);
+        assert_eq!((around.added("p0"), around.added("p1")), (1, 0), "{}", around.after);
+    }
 }

@@ -9,14 +9,18 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{Build, Module, OpId, OpKind, RegionId, Rewriter, ValueId, ValueMap, Work, clone_op};
 use shardc_passes::analysis::regions::has_program_regions;
 
+use super::context::Context;
+
 /// The maximum size in bytes of a key, and of values that keys and tensor sizes are computed from.
 const LITTLE: i64 = 4096;
 
-/// Ties the keys of loops that generate random bits to values computed before them; `has_batch` tests for a batch dimension.
-pub(super) fn wait(module: &mut Module, region: RegionId, has_batch: &dyn Fn(ValueId) -> bool) {
-    let found = Found::under(module, region, has_batch);
+/// Ties the keys of loops that generate random bits to values computed before them.
+pub(super) fn apply(module: &mut Module, context: &mut Context<'_>) {
+    let Some(dimensions) = context.dimensions(module) else { return };
+    let found = Found::under(module, context.body, &|value| dimensions.has_batch(value));
     if !found.waits.is_empty() {
-        insert(&mut Rewriter::new(module), region, &found);
+        insert(&mut Rewriter::new(module), context.body, &found);
+        context.invalidate_dimensions();
     }
 }
 
@@ -138,5 +142,53 @@ impl Start {
             }
         }
         Some(start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::around;
+    use crate::roles::Role;
+
+    /// A dropout with bits of this shape; its key is argument 2.
+    fn dropout(shape: &str) -> String {
+        r#"func.func @main(%w: tensor<64x64xf32> {tf.aliasing_output = 0 : i32}, %x: tensor<SHAPExf32>, %key: tensor<ui32>)
+            -> (tensor<64x64xf32>, tensor<f32>) {
+          %zero = stablehlo.constant dense<0.0> : tensor<f32>
+          %none = stablehlo.constant dense<0> : tensor<i32>
+          %y = stablehlo.dot_general %x, %w, contracting_dims = [2] x [0] : (tensor<SHAPExf32>, tensor<64x64xf32>) -> tensor<SHAPExf32>
+          %start = stablehlo.broadcast_in_dim %key, dims = [] : (tensor<ui32>) -> tensor<SHAPExui32>
+          %bits:2 = stablehlo.while(%i = %none, %b = %start) : tensor<i32>, tensor<SHAPExui32>
+          cond {
+            %five = stablehlo.constant dense<5> : tensor<i32>
+            %c = stablehlo.compare LT, %i, %five : (tensor<i32>, tensor<i32>) -> tensor<i1>
+            stablehlo.return %c : tensor<i1>
+          } do {
+            %one = stablehlo.constant dense<1> : tensor<i32>
+            %next = stablehlo.add %i, %one : tensor<i32>
+            %more = stablehlo.xor %b, %b : tensor<SHAPExui32>
+            stablehlo.return %next, %more : tensor<i32>, tensor<SHAPExui32>
+          }
+          %mask = stablehlo.convert %bits#1 : (tensor<SHAPExui32>) -> tensor<SHAPExf32>
+          %kept = stablehlo.multiply %y, %mask : tensor<SHAPExf32>
+          %sum = stablehlo.reduce(%kept init: %zero) applies stablehlo.add across dimensions = [0, 1, 2] : (tensor<SHAPExf32>, tensor<f32>) -> tensor<f32>
+          %g = stablehlo.dot_general %x, %mask, contracting_dims = [0, 1] x [0, 1] : (tensor<SHAPExf32>, tensor<SHAPExf32>) -> tensor<64x64xf32>
+          %w1 = stablehlo.subtract %w, %g : tensor<64x64xf32>
+          return %w1, %sum : tensor<64x64xf32>, tensor<f32>
+        }"#
+        .replace("SHAPE", shape)
+    }
+
+    const ROLES: [(usize, Role); 2] = [(1, Role::Batch), (2, Role::RngKey)];
+
+    #[test]
+    fn the_key_waits_for_the_last_matmul() {
+        let around = around("delay-random-bits", &dropout("8x64x64"), ("full_shard", "fsdp=4"), &ROLES);
+        assert_eq!(around.added("stablehlo.optimization_barrier %arg2, %"), 1);
+    }
+
+    #[test]
+    fn few_bits_do_not_wait() {
+        assert!(around("delay-random-bits", &dropout("4x2x64"), ("full_shard", "fsdp=4"), &ROLES).is_same());
     }
 }

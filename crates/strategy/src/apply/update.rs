@@ -6,16 +6,17 @@
 //! value, such as averages of parameters: computed on shards, they would be gathered again.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use shardc_ir::{BinaryOp, Module, OpId, OpKind, RegionId, Rewriter, TensorSharding, ValueId};
+use shardc_ir::{BinaryOp, Module, OpId, OpKind, Rewriter, TensorSharding, ValueId};
 
-use super::{Plan, THEN_STATE, constrained, prioritize};
+use super::context::Context;
+use super::{THEN_STATE, constrained, prioritize};
 use crate::flow::replace;
-use crate::roles::{Role, Roles};
+use crate::roles::Role;
 
-impl Plan<'_> {
+impl Context<'_> {
     /// Shards the computation of the parameters' change, and gathers it.
-    pub(super) fn update_in_parts(&self, module: &mut Module, body: RegionId, roles: &Roles) {
-        let args = module.regions[body].args.clone();
+    pub(super) fn update_in_parts(&mut self, module: &mut Module) {
+        let (roles, body, args) = (self.roles, self.body, &self.args);
         let Some(end) = module.terminator(body) else { return };
         let returned = module.ops[end].operands.clone();
         // The operands to gather, by operation.
@@ -55,6 +56,8 @@ impl Plan<'_> {
                 sums.extend(sum.map(|&sum| (sum, whole)));
             }
         }
+        drop(rw);
+        self.invalidate_dimensions();
     }
 }
 
@@ -91,4 +94,21 @@ fn is_scaled(module: &Module, value: ValueId, arg: ValueId) -> bool {
             }
             _ => false,
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{ONE_WEIGHT, around};
+
+    #[test]
+    fn zero1_computes_a_shard_of_the_update_and_gathers_it() {
+        let around = around("shard-update", ONE_WEIGHT, ("zero1", "fsdp=4"), &[]);
+        assert_eq!(around.added("sdy.sharding_constraint"), 2);
+        assert_eq!(around.added(r#"<@mesh, [{"fsdp"}p1, {}]>"#), 1);
+    }
+
+    #[test]
+    fn other_strategies_leave_the_update() {
+        assert!(around("shard-update", ONE_WEIGHT, ("full_shard", "fsdp=4"), &[]).is_same());
+    }
 }

@@ -48,6 +48,9 @@ pub struct Part<'a> {
     pub is_list: bool,
 }
 
+/// A function that selects modules.
+type Policy<'a> = dyn Fn(&Part<'_>) -> bool + 'a;
+
 /// The units of a step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Units {
@@ -62,12 +65,25 @@ impl Units {
     /// parameter is gathered separately.
     #[must_use]
     pub fn find(module: &Module, roles: &Roles, wrap: Wrap) -> Option<Units> {
+        Units::of_wrap(roles, wrap, &|policy| Units::by(module, roles, policy))
+    }
+
+    /// The units that [`Units::find`] finds in a body, with its stacks as computed before.
+    pub(crate) fn find_with(
+        module: &Module,
+        at: (RegionId, &Stacked),
+        roles: &Roles,
+        wrap: Wrap,
+    ) -> Option<Units> {
+        Units::of_wrap(roles, wrap, &|policy| Units::of_policy(module, at, roles, policy))
+    }
+
+    /// The units of a wrap policy; `by` selects by a function.
+    fn of_wrap(roles: &Roles, wrap: Wrap, by: &dyn Fn(&Policy<'_>) -> Units) -> Option<Units> {
         let units = match wrap {
-            Wrap::Always => Units::by(module, roles, &|part| part.parameters > 0),
-            Wrap::Layers => Units::by(module, roles, &|part| part.is_layer),
-            Wrap::Size(least) => {
-                Units::by(module, roles, &|part| part.parameters >= least.max(1) && !part.is_list)
-            }
+            Wrap::Always => by(&|part| part.parameters > 0),
+            Wrap::Layers => by(&|part| part.is_layer),
+            Wrap::Size(least) => by(&|part| part.parameters >= least.max(1) && !part.is_list),
             Wrap::Nothing => {
                 return Some(Units { names: Vec::new(), of: vec![None; roles.arguments.len()] });
             }
@@ -81,6 +97,15 @@ impl Units {
         let Some(body) = module.entry().and_then(|func| module.funcs[func].body) else {
             return Units::default();
         };
+        Units::of_policy(module, (body, &Stacked::of(module, body)), roles, policy)
+    }
+
+    fn of_policy(
+        module: &Module,
+        (body, stacked): (RegionId, &Stacked),
+        roles: &Roles,
+        policy: &Policy<'_>,
+    ) -> Units {
         let args = &module.regions[body].args;
         let weights: Vec<usize> = (0..args.len().min(roles.arguments.len()))
             .filter(|&i| roles.arguments[i].role.is_weight())
@@ -91,7 +116,6 @@ impl Units {
             true => unnamed(module, body, args, &weights),
             false => Tree::of(weights.iter().zip(names).map(|(&i, name)| (i, tree::path(name)))),
         };
-        let stacked = Stacked::of(module, body);
         let is_stack = |i: usize| stacked.has_rows(args[i]);
         tree.units(roles.arguments.len(), &sizes, &is_stack, policy)
     }

@@ -20,7 +20,7 @@ pub(crate) fn changed(workspace: &Workspace, base: &str) -> Result<Option<String
 
 /// One term for each crate with a changed file, and the filetests for every crate, because they run the compiler from end to end.
 ///
-/// The crate of integration tests is slow, so a file of `tests/tests` selects only its binary, and a filetest only the filetests.
+/// The crate of integration tests is slow, so a file of `tests/tests` selects only its own tests, and a filetest only the filetests.
 fn filterset<'f>(files: impl Iterator<Item = &'f Path>, folders: &[(&Path, &str)]) -> Option<String> {
     let mut terms = BTreeSet::new();
     for file in files {
@@ -30,18 +30,24 @@ fn filterset<'f>(files: impl Iterator<Item = &'f Path>, folders: &[(&Path, &str)
         };
         terms.insert("binary(filetests)".to_owned());
         let Ok(rest) = file.strip_prefix(folder) else { continue };
-        let integration_test = rest.strip_prefix("tests").ok().filter(|_| *folder == Path::new("tests"));
         if rest.starts_with("filetests") {
             continue;
         }
-        terms.insert(
-            match integration_test.filter(|file| file.components().count() == 1).and_then(Path::file_stem) {
-                Some(binary) => format!("binary(={})", binary.to_string_lossy()),
-                None => format!("package(={name})"),
-            },
-        );
+        let integration_test = rest.strip_prefix("tests").ok().filter(|_| *folder == Path::new("tests"));
+        terms.insert(integration_test.and_then(of_test_file).unwrap_or_else(|| format!("package(={name})")));
     }
     (!terms.is_empty()).then(|| terms.into_iter().collect::<Vec<_>>().join(" + "))
+}
+
+/// The term for a file of `tests/tests`: its binary, or its module of the binary `suite`. `None` for another file.
+fn of_test_file(file: &Path) -> Option<String> {
+    let name = file.file_stem()?.to_str()?;
+    let folder = file.parent()?;
+    if folder == Path::new("") {
+        return Some(format!("binary(={name})"));
+    }
+    (folder == Path::new("suite") && name != "main")
+        .then(|| format!("(package(=shardc-tests) & binary(=suite) & test(/^{name}::/))"))
 }
 
 #[cfg(test)]
@@ -64,12 +70,15 @@ mod tests {
     }
 
     #[test]
-    fn an_integration_test_selects_its_binary_alone() {
-        let one = "binary(=guide) + binary(filetests)";
-        assert_eq!(select(&["tests/tests/guide.rs"]).as_deref(), Some(one));
+    fn an_integration_test_selects_its_own_tests_alone() {
+        let one = "binary(=gradients) + binary(filetests)";
+        assert_eq!(select(&["tests/tests/gradients.rs"]).as_deref(), Some(one));
+        let one = "(package(=shardc-tests) & binary(=suite) & test(/^guide::/)) + binary(filetests)";
+        assert_eq!(select(&["tests/tests/suite/guide.rs"]).as_deref(), Some(one));
         assert_eq!(select(&["tests/filetests/plan/a.mlir"]).as_deref(), Some("binary(filetests)"));
         let all = "binary(filetests) + package(=shardc-tests)";
         assert_eq!(select(&["tests/src/lib.rs"]).as_deref(), Some(all));
+        assert_eq!(select(&["tests/tests/suite/main.rs"]).as_deref(), Some(all));
     }
 
     #[test]

@@ -31,7 +31,7 @@
 
 // KEPT-NOT: warning
 // NONE: warning[SH1252]: activation_checkpointing: no layer activations to rematerialize in this step
-// NONE: = help: layers are found by the numbers in names of parameters, and outside of loops; of others `jax.checkpoint` and `shardc grad --checkpoint` say, where the step is differentiated, what is computed again
+// NONE: = help: layers are found by the numbers in the names of parameters, outside of loops; for other code, choose what is rematerialized where the step is differentiated: `jax.checkpoint` or `shardc grad --checkpoint`
 func.func @main(
     %a0: tensor<16x16xf32> {tf.aliasing_output = 0 : i32} loc("params['h'][0]['a']"),
     %b0: tensor<16x16xf32> {tf.aliasing_output = 1 : i32} loc("params['h'][0]['b']"),

@@ -41,7 +41,7 @@ pub struct Writing {
     /// Steps of training
     #[arg(long, default_value_t = 500)]
     pub train: u64,
-    /// Characters to write
+    /// Characters to write after training; 0 writes nothing
     #[arg(long, default_value_t = 160)]
     pub write: usize,
 }
@@ -92,6 +92,9 @@ pub fn learn_to_write(
         return Ok(());
     };
     println!("loss {last:.3} a character, from {:.3} for guessing", (characters.len() as f64).ln());
+    if args.write == 0 {
+        return Ok(());
+    }
     let next = options.compile(&client, sampling()?)?;
     println!("{}", write(&next, &mut next.adopt(&state)?, &characters, args.write)?);
     Ok(())

@@ -13,7 +13,7 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use shardc_filetest::{
     quick::xla_flags,
-    shared,
+    sample, shared,
     skip::{self, Need},
 };
 
@@ -204,11 +204,15 @@ fn nextest(workspace: &Workspace, cargo: impl Fn() -> Command, selection: &[&str
     process::run(run.args(selection))
 }
 
-/// Runs the ignored tests, which are too slow for every change.
+/// Runs all tests with all their cases, also those that are too slow for every change.
 pub(crate) fn slow_tests(workspace: &Workspace) -> Result<()> {
     let python = setup::run(&[])?;
-    let cargo = || with_environment(cargo(), workspace, python.as_deref());
-    nextest(workspace, cargo, &["--run-ignored", "only"])
+    let cargo = || {
+        let mut command = with_environment(cargo(), workspace, python.as_deref());
+        command.env(sample::THOROUGH, "1");
+        command
+    };
+    nextest(workspace, cargo, &["--run-ignored", "all"])
 }
 
 /// Runs the steps.

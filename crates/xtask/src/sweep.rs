@@ -35,7 +35,7 @@ enum Of {
     Settings,
     /// As `settings`, for eight TPUs: programs are compiled but not run.
     SettingsForTpus,
-    /// The tests that `cargo xtask test` skips because they are slow (`#[ignore]`). The other options have no effect.
+    /// All tests with all their cases. `cargo xtask test` runs a sample of long ones. The other options have no effect.
     Tests,
 }
 

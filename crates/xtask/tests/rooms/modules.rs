@@ -41,12 +41,6 @@ const KNOWN: &[Known] = &[
     },
     Known {
         package: "shardc-passes",
-        parent: "plan::decide",
-        children: &["decisions", "site"],
-        reason: "both use a helper of the other",
-    },
-    Known {
-        package: "shardc-passes",
         parent: "reshard",
         children: &["addends", "search"],
         reason: "a path to an unreduced value begins with a path to another value",

@@ -46,12 +46,6 @@ const KNOWN: &[Known] = &[
         reason: "a path to an unreduced value begins with a path to another value",
     },
     Known {
-        package: "shardc-passes",
-        parent: "windows",
-        children: &["edges", "exchange", "piece", "rounds"],
-        reason: "the parts of an exchange use its types",
-    },
-    Known {
         package: "shardc-stablehlo",
         parent: "bytecode",
         children: &["builtin", "chlo", "dialect", "quant", "sdy", "stablehlo", "vhlo"],

@@ -35,12 +35,6 @@ const KNOWN: &[Known] = &[
     },
     Known {
         package: "shardc-passes",
-        parent: "gspmd",
-        children: &["export", "import", "manual"],
-        reason: "manual computations use the state of the import and a helper of the export",
-    },
-    Known {
-        package: "shardc-passes",
         parent: "reshard",
         children: &["addends", "search"],
         reason: "a path to an unreduced value begins with a path to another value",

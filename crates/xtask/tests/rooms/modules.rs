@@ -34,12 +34,6 @@ const KNOWN: &[Known] = &[
         reason: "a function that is partitioned separately runs the pipeline again",
     },
     Known {
-        package: "shardc-passes",
-        parent: "reshard",
-        children: &["addends", "search"],
-        reason: "a path to an unreduced value begins with a path to another value",
-    },
-    Known {
         package: "shardc-stablehlo",
         parent: "bytecode",
         children: &["builtin", "chlo", "dialect", "quant", "sdy", "stablehlo", "vhlo"],

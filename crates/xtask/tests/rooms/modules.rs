@@ -23,12 +23,6 @@ struct Known {
 const KNOWN: &[Known] = &[
     Known {
         package: "shardc-passes",
-        parent: "cost::memory",
-        children: &["gathered", "products", "program", "stacks"],
-        reason: "the model of a program calls the parts that also read it",
-    },
-    Known {
-        package: "shardc-passes",
         parent: "driver",
         children: &["calls", "context", "import", "partition", "passes", "pipeline"],
         reason: "a function that is partitioned separately runs the pipeline again",

@@ -34,12 +34,6 @@ const KNOWN: &[Known] = &[
         reason: "the registry names all dialects, and each dialect reads attributes of any other through it",
     },
     Known {
-        package: "shardc-strategy",
-        parent: "roles",
-        children: &["facts", "loss", "state"],
-        reason: "each infers a role from the others",
-    },
-    Known {
         package: "shardc-tests",
         parent: "fuzz::ops",
         children: &["elements", "table"],

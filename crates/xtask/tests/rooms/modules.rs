@@ -33,12 +33,6 @@ const KNOWN: &[Known] = &[
         children: &["builtin", "chlo", "dialect", "quant", "sdy", "stablehlo", "vhlo"],
         reason: "the registry names all dialects, and each dialect reads attributes of any other through it",
     },
-    Known {
-        package: "shardc-tests",
-        parent: "fuzz::ops",
-        children: &["elements", "table"],
-        reason: "the table names the generators, which use its type",
-    },
 ];
 
 #[test]

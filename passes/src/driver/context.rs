@@ -45,6 +45,9 @@ pub struct PassContext {
     pub(crate) handed: Handed,
 }
 
+/// What a pass gives: warnings, or the reasons why it could not do its work.
+pub type PassResult = Result<Vec<Diagnostic>, Vec<Diagnostic>>;
+
 /// What is said about a program besides its text.
 #[derive(Clone, Debug, Default)]
 pub struct ImportOptions {

@@ -6,7 +6,7 @@ use shardc_ir::{Class, Diagnostic, FuncId, MeshId, Module, OpKind, RegionId, ver
 
 use super::calls::sign_calls;
 use super::context::BeforePlan;
-pub use super::context::PassContext;
+pub use super::context::{PassContext, PassResult};
 use super::import;
 use super::interface::{aliases, interface};
 use super::pass_options::{DEBUG, PassOption, debug_options};
@@ -39,9 +39,6 @@ use crate::transforms::fused_parts::fused_parts;
 use crate::transforms::legalize_backend::{Backend, BackendOptions, legalize};
 use crate::transforms::merge_reductions::merge_reductions;
 use crate::transforms::unquantize::unquantize;
-
-/// What a pass gives: warnings, or the reasons why it could not do its work.
-pub type PassResult = Result<Vec<Diagnostic>, Vec<Diagnostic>>;
 
 /// A pass.
 #[derive(Clone, Copy, Debug)]

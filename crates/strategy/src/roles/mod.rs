@@ -21,6 +21,7 @@ mod batch;
 mod classify;
 mod dependence;
 mod facts;
+mod forward;
 mod loss;
 mod next;
 mod state;

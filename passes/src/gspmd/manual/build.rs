@@ -7,7 +7,7 @@ use shardc_ir::{
 };
 
 use super::{Former, ManualPart, Res, inputs};
-use crate::gspmd::export::without;
+use crate::gspmd::to_axes::without;
 
 impl Former<'_, '_> {
     /// Returns an entering value without its constraint, and the sharding in which it enters.

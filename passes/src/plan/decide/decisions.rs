@@ -14,17 +14,14 @@ use super::OpPlanner;
 use super::available::AvailableCopies;
 use super::carry;
 use super::loop_invariant::LoopInvariance;
-use super::site::splits;
+use super::site::{Splits, splits};
 use crate::plan::free_values::FreeValues;
-use crate::plan::support::{self, Split};
+use crate::plan::support;
 use crate::rules::sharding_rule::ShardingRule;
 use crate::rules::{is_told_by_types, rule_of};
 
 /// The shardings that an operation asks of its operands, then those in which it makes its results.
 pub(super) type Decided = SmallVec<[ShardingId; 4]>;
-
-/// How the factors of a rule split.
-pub(super) type Splits = SmallVec<[Split; 6]>;
 
 /// What is known of the tensors of an operation, as a word for each thing.
 #[derive(Clone, PartialEq, Eq, Hash)]

@@ -2,11 +2,8 @@
 
 use shardc_ir::OpDef;
 
-use super::piece::Piece;
+use super::piece::Drawer;
 use super::{control, devices, elements, gathers, moves, sums, windows};
-
-/// Draws a program around the operation of this name; `None` if what was drawn cannot be.
-pub(super) type Drawer = fn(&mut Piece<'_>, &'static str) -> Option<()>;
 
 /// Operations by who draws them. Elementwise ones are drawn by the columns of their own tables.
 const DRAWN: &[(&[&str], Drawer)] = &[

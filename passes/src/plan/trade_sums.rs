@@ -1,7 +1,7 @@
 //! Replaces the all-reduce of a `dot_general`, `gather` or `scatter` by collectives on its operands where that sends less.
 //!
-//! Planning decides one operation at a time, and leaves sums unreduced so that sums of sums are completed together and loops complete
-//! them once. This pass runs after those, on the sums that are still completed alone. It has two rewrites.
+//! Planning decides one operation at a time. It leaves sums unreduced, so that a sum of sums is all-reduced once, and a loop all-reduces
+//! once after its last trip. This pass runs after those rewrites, on the sums that still have their own all-reduce. It has two rewrites.
 //!
 //! *Exchange.* The axes of the sum split a dimension of the result instead. A matmul then all-gathers one operand, moves the other by an
 //! all-to-all, and all-gathers the result: its weight gradient costs the weight once, where the all-reduce costs it twice. Each device
@@ -12,8 +12,8 @@
 //!
 //! Conditions:
 //!
-//! * The result, or its transpose, has no user but the reshard that completes an additive sum. The sum of a matmul is not
-//!   reduce-scattered: planning has weighed that.
+//! * The only user of the result, or of its transpose, is the reshard that completes an additive sum. The reshard of a matmul is no
+//!   reduce-scatter: planning has already weighed that.
 //! * The new cost is less than 80 % of the old one.
 //! * An exchange saves at least 4 MiB (`cost::WORTH_EXCHANGING`), and its operands need no more memory than operands and result do now.
 //! * An exchange splits the dimension of the result evenly.

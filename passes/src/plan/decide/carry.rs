@@ -88,7 +88,7 @@ fn carrying<'a>(site: &Site<'a>, carry: &Carry) -> Site<'a> {
     out
 }
 
-/// Returns the ways to compute an operation on partial sums, which its operands have or its results are to have.
+/// Returns the ways to compute an operation on partial sums, if an operand or a wanted result is unreduced.
 fn carries(module: &Module, op: OpId, site: &Site<'_>) -> Vec<Carry> {
     let data = &module.ops[op];
     let is_pending = |s: &TensorSharding| !s.unreduced.is_empty();

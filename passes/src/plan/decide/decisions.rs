@@ -20,22 +20,22 @@ use crate::plan::support::{self, Split};
 use crate::rules::sharding_rule::ShardingRule;
 use crate::rules::{is_told_by_types, rule_of};
 
-/// The shardings that an operation asks of its operands, then those in which it makes its results.
+/// The shardings in which an operation needs its operands, then those in which it produces its results.
 pub(super) type Decided = SmallVec<[ShardingId; 4]>;
 
-/// How the factors of a rule split.
+/// How each factor of a rule may be split.
 pub(super) type Splits = SmallVec<[Split; 6]>;
 
-/// What is known of the tensors of an operation, as a word for each thing.
+/// The key of a decision: properties of an operation and its tensors, one word each.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Signature {
-    /// A hash of what tells most kinds apart.
+    /// A hash that distinguishes most kinds.
     kind: u64,
     words: SmallVec<[u32; 16]>,
 }
 
 impl Signature {
-    /// Returns the signature of an operation; `None` where a tensor has no sharding.
+    /// Returns the signature of an operation; `None` if a tensor has no sharding.
     fn of(
         module: &Module,
         op: OpId,
@@ -52,12 +52,12 @@ impl Signature {
             let at = words.len();
             words.push(0);
             words.extend(copies.shardings(value).map(|id| id.index() as u32));
-            // How many shardings follow, and whether it can be had in any.
+            // The number of shardings that follow, and whether the value is available in any sharding.
             let others = (words.len() - at - 1) as u32;
             words[at] = 2 * others + u32::from(free.is_free(value));
             words.extend(invariance.iter().flat_map(|loops| bits(loops.share(module, value))));
         }
-        // Of all the loops around and beside, only how much a reshard counts in them makes a difference.
+        // The only effect of enclosing loops is the fraction of a reshard's cost that counts.
         words.push(u32::from(invariance.is_some()));
         for &value in &data.results {
             words.push(module.values[value].ty.index() as u32);
@@ -75,10 +75,10 @@ fn bits(share: f64) -> [u32; 2] {
     [bits as u32, (bits >> 32) as u32]
 }
 
-/// A decision, and for what it holds besides the signature.
+/// A decision, and the conditions on it besides the signature.
 struct Entry {
     kind: OpKind,
-    /// The rule and its splits, where kind and types do not tell them.
+    /// The rule and its splits, unless kind and types determine them.
     rule: Option<Box<(ShardingRule, Splits)>>,
     decided: Decided,
 }
@@ -88,7 +88,7 @@ struct Entry {
 pub(super) struct Decisions(FxHashMap<Signature, SmallVec<[Entry; 1]>>);
 
 impl Decisions {
-    /// Returns the decision for such an operation, if one was made; `rule` where [`is_told_by_types`] does not say that those tell all.
+    /// Returns the earlier decision for an equal operation; `rule` is needed unless [`is_told_by_types`] holds.
     fn get(
         &self,
         signature: &Signature,
@@ -113,13 +113,13 @@ impl Decisions {
 }
 
 impl OpPlanner<'_> {
-    /// Returns how an operation with a rule is done: as the last one of which the same is known, else as is cheapest. `None`
-    /// if it has no rule, or some operand or result has no sharding.
+    /// Returns the decision for an operation with a rule: the memoized one, or else the cheapest. `None` if it has no rule, or an operand
+    /// or result has no sharding.
     pub(super) fn decided(&mut self, op: OpId, copies: &AvailableCopies) -> Option<Decided> {
         let module = &*self.rw.module;
         let data = &module.ops[op];
         if carry::takes_part(module, op) {
-            // Whether it carries what is pending depends on its regions, too.
+            // Whether it passes on unreduced values also depends on its regions.
             let (rule, _) = self.rule_and_splits(op)?;
             let decision = self.decide(op, &rule, copies)?;
             self.warnings.extend(decision.warning);
@@ -149,7 +149,7 @@ impl OpPlanner<'_> {
         let decision = self.decide(op, &rule, copies)?;
         let ids = self.interned(decision.shardings);
         match decision.warning {
-            // What is told of an operation names it.
+            // The warning names the operation, so the decision is not memoized.
             Some(warning) => self.warnings.push(warning),
             None => {
                 let kind = self.rw.module.ops[op].kind.clone();
@@ -160,7 +160,7 @@ impl OpPlanner<'_> {
         Some(ids)
     }
 
-    /// Returns how an operation is done, whatever was decided before.
+    /// Returns the decision for an operation, without the memo.
     fn decided_anew(&mut self, op: OpId, copies: &AvailableCopies) -> Option<Decided> {
         let (rule, _) = self.rule_and_splits(op)?;
         let decision = self.decide(op, &rule, copies)?;

@@ -27,7 +27,7 @@ impl OpPlanner<'_> {
             else {
                 continue;
             };
-            // The first operation that needed it has the warning already.
+            // The first operation that needed this copy already has the warning.
             let is_ready =
                 copies.shardings(value).any(|id| self.rw.module.shardings.get(id).same_placement(to));
             if from.same_placement(to) || is_ready || self.free.is_free(value) {

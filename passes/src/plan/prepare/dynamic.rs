@@ -5,7 +5,7 @@ use shardc_ir::{Diagnostic, FuncId, Module, RegionId, ShardingId, Span, TypeId};
 
 use crate::analysis::regions::program_parts;
 
-/// Refuses tensors of unknown sizes that are split.
+/// Rejects split tensors with dynamic sizes.
 pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<(), Vec<Diagnostic>> {
     let mut errors = Vec::new();
     let mut check = |ty: TypeId, id: Option<ShardingId>, span: Span, what: &dyn Fn() -> String| {

@@ -101,7 +101,7 @@ impl Found {
         rw.enter(region);
         while let Some(op) = rw.next_op() {
             let new = if let Some(&range) = self.slices.get(&op) {
-                // What the slice reads may have been replaced since it was looked at.
+                // The operand of the slice may have been replaced since the analysis.
                 let value = rw.module.ops[op].operands[0];
                 let made = ranges.make(&mut rw, &mut made, Range { value, ..range }, true);
                 Some([made].into_iter().collect())
@@ -118,13 +118,13 @@ impl Found {
 /// The slices of one value.
 struct Sliced {
     line: Line,
-    /// Each with its range.
+    /// Each slice with its range.
     ops: Vec<(OpId, Range)>,
-    /// What they cost, as slices of this value.
+    /// Their cost as slices of this value.
     cost: f64,
 }
 
-/// Returns the values of which ranges along a split dimension are taken within a region, and evenly split again.
+/// Returns the values from which slices within a region take ranges along a split dimension, where the results are evenly split again.
 fn sliced(module: &Module, region: RegionId) -> IndexMap<ValueId, Sliced, FxBuildHasher> {
     let mut found: IndexMap<ValueId, Sliced, FxBuildHasher> = IndexMap::default();
     for &op in &module.regions[region].ops {

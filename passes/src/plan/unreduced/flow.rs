@@ -39,9 +39,9 @@ pub(crate) fn flow(module: &mut Module, body: RegionId, results: &[Option<Shardi
 
 struct Flow<'a> {
     uses: Uses,
-    /// The operation that each region belongs to; none for the function's body.
+    /// The operation that contains each region; none for the function's body.
     parents: SecondaryMap<RegionId, PackedOption<OpId>>,
-    /// The region that each terminator ends.
+    /// The region of each terminator.
     regions: SecondaryMap<OpId, PackedOption<RegionId>>,
     results: &'a [Option<ShardingId>],
 }
@@ -51,7 +51,7 @@ impl Flow<'_> {
         for &op in module.regions[region].ops.clone().iter().rev() {
             let data = &module.ops[op];
             let flows = match data.kind {
-                // What they make is annotated, or is as what goes in.
+                // Their results are annotated, or have the sharding of the operands.
                 OpKind::ShardingConstraint(_)
                 | OpKind::Reshard(_)
                 | OpKind::While
@@ -74,7 +74,8 @@ impl Flow<'_> {
         }
     }
 
-    /// Returns as what all readers take a value, if it comes so. Some reader wants addends, or there is one alone.
+    /// Returns the unreduced axes that all users of a value accept, if its producer yields them. Either some user takes partial sums, or
+    /// there is one user only.
     fn read_as(&self, module: &Module, value: ValueId) -> Option<Pending> {
         let readers = self.uses.of(value);
         let mut wanted: Option<Pending> = None;
@@ -93,7 +94,7 @@ impl Flow<'_> {
         wanted.or_else(as_made).filter(|wanted| comes_as(module, value, wanted))
     }
 
-    /// Returns as what an operation takes its operand `i`.
+    /// Returns the form in which an operation takes its operand `i`.
     fn taken(&self, module: &Module, op: OpId, i: usize) -> Taken {
         let data = &module.ops[op];
         let as_value = |value: Option<&ValueId>| match value.and_then(|&v| pending(module, v)) {

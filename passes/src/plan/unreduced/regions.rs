@@ -3,8 +3,8 @@
 //! Annotations state what is unreduced at producers and users; loop-carried values and branch results mostly have no annotation.
 //!
 //! * A loop-carried value is unreduced if the value that the body returns is. A gradient accumulated over micro-batches so stays a partial
-//!   sum until after the loop. If the body returns it reduced, it is carried reduced.
-//! * A branch result is unreduced if a branch returns it so, or if its annotation says so and a branch produces partial sums.
+//! * A loop-carried value is unreduced if the value that the body returns is. A gradient that is accumulated over micro-batches thus stays
+//!   a partial sum until after the loop. If the body returns it reduced, it is carried reduced.
 //! * A barrier keeps its result or its operand unreduced.
 //!
 //! Every choice is correct: a carried partial sum is completed where a user needs it reduced.

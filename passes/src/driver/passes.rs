@@ -1,4 +1,4 @@
-//! The passes by name, one at a time.
+//! The table of passes by name, and how one of them runs.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ use crate::transforms::legalize_backend::{Backend, BackendOptions, legalize};
 use crate::transforms::merge_reductions::merge_reductions;
 use crate::transforms::unquantize::unquantize;
 
-/// What a pass gives: warnings, or the reasons why it could not do its work.
+/// The result of a pass: warnings, or errors.
 pub type PassResult = Result<Vec<Diagnostic>, Vec<Diagnostic>>;
 
 /// A pass.
@@ -48,24 +48,23 @@ pub type PassResult = Result<Vec<Diagnostic>, Vec<Diagnostic>>;
 pub struct Pass {
     /// Its name.
     pub name: &'static str,
-    /// What it does, in one line.
+    /// A one-line description.
     pub about: &'static str,
-    /// What it asks of the module that it is given, besides that it is verified; [`Pass::run`] looks.
+    /// Preconditions on the module, besides that it is verified; [`Pass::run`] checks them.
     pub needs: &'static [Precondition],
-    /// The options that it takes.
+    /// Its options.
     pub options: &'static [PassOption],
-    /// Does it, where what it needs holds; [`Pass::run`] looks at that first.
+    /// The pass itself, without checks of preconditions.
     pub apply: fn(&mut Module, &mut PassContext) -> PassResult,
 }
 
 impl Pass {
-    /// Runs it on a verified module.
+    /// Runs the pass on a verified module.
     ///
     /// # Errors
-    /// SH0391 where the module is not what the pass needs; else why it could not do its work. The module is then not to
-    /// be used any more.
+    /// SH0391 if a precondition does not hold; otherwise the errors of the pass. The module must then be dropped.
     pub fn run(&self, module: &mut Module, context: &mut PassContext) -> PassResult {
-        // In a pipeline those before it have seen to that.
+        // In a pipeline, earlier passes establish the preconditions.
         if context.in_pipeline {
             return (self.apply)(module, context);
         }
@@ -74,7 +73,7 @@ impl Pass {
         if !missing.is_empty() {
             return Err(missing);
         }
-        // Other passes may change what the passes of planning have found.
+        // Other passes may invalidate the state of planning.
         if self.name != "plan" && !PLANNING.contains(&self.name) {
             context.handed.planning = Planning::default();
         }
@@ -85,7 +84,7 @@ impl Pass {
     }
 }
 
-/// Every pass by name. Which of them the compiler runs, and in which order, is in `pipeline`.
+/// All passes by name. `pipeline` defines which of them the compiler runs, and in which order.
 pub const PASSES: &[Pass] = &[
     Pass {
         name: "refine-shapes",
@@ -198,8 +197,8 @@ pub const PASSES: &[Pass] = &[
             let operations = module.ops.len();
             context.handed.propagated = propagate_prepared(module, &prepared, &options);
             let Some(entry) = module.entry() else { return Ok(Vec::new()) };
-            // What was inserted where members of sharding groups disagree depends on priorities, and values are numbered
-            // otherwise then.
+            // Constraints that were inserted for disagreeing members of sharding groups depend on priorities, and shift the
+            // numbers of values.
             if module.ops.len() == operations {
                 if let Some(before) = shared.propagated.take() {
                     shared.is_repeated = before.is_of(module, entry);
@@ -418,7 +417,7 @@ pub const PASSES: &[Pass] = &[
             if context.in_pipeline {
                 return done.map(|()| Vec::new());
             }
-            // Of a program that was planned, what comes out is right; of one that was only written so, the verifier tells.
+            // The result for a planned program is valid; for one that was only written like that, the verifier decides.
             done.and_then(|()| verify(module)).map_err(|errors| not_planned("localize", errors))?;
             Ok(Vec::new())
         },
@@ -490,7 +489,7 @@ pub const PASSES: &[Pass] = &[
     },
 ];
 
-/// The pass called `name`. Names that it had before, and those of XLA's importers, stand for it as well.
+/// Returns the pass with this name. Former names, and those of XLA's importers, are aliases.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Pass> {
     let name = match name {
@@ -505,10 +504,10 @@ pub fn find(name: &str) -> Option<&'static Pass> {
     PASSES.iter().find(|pass| pass.name == name)
 }
 
-/// Which annotations `prioritize` lets speak first.
+/// The annotations to which `prioritize` gives the first priority.
 const STRATEGY: PassOption = PassOption { name: "strategy", values: &["as-annotated", "batch-first"] };
 
-/// For which client of XLA the program is.
+/// The PJRT client that the program is for.
 const TARGET: PassOption = PassOption { name: "target", values: &["any", "cpu", "gpu", "tpu"] };
 const PROCESSES: PassOption = PassOption { name: "processes", values: &["1", "2", "4", "8"] };
 
@@ -521,7 +520,7 @@ fn body_of(module: &Module, func: FuncId) -> Result<RegionId, Vec<Diagnostic>> {
     module.funcs[func].body.ok_or_else(missing)
 }
 
-/// Works on every function, or, in a pipeline, where nothing is called any more, on the entry function alone.
+/// Applies `work` to every function or, in a pipeline, where no calls are left, to the entry function alone.
 fn each_body(module: &mut Module, context: &PassContext, work: fn(&mut Module, RegionId)) -> PassResult {
     let bodies: Vec<RegionId> = match context.in_pipeline {
         true => module.entry().and_then(|entry| module.funcs[entry].body).into_iter().collect(),
@@ -531,8 +530,8 @@ fn each_body(module: &mut Module, context: &PassContext, work: fn(&mut Module, R
     Ok(Vec::new())
 }
 
-/// Gives values the shardings that the text of a program implies and does not spell out: what constraints, reshards and
-/// collectives make has the one that they name, and the arguments of a loop have those of its results.
+/// Sets shardings that the text of a program implies. Results of constraints, reshards and collectives have the sharding that the
+/// operation names; arguments of a loop have those of its results.
 fn restore_implied_shardings(module: &mut Module) {
     let Some(body) = module.entry().and_then(|entry| module.funcs[entry].body) else { return };
     for op in module.walk(body) {
@@ -558,7 +557,7 @@ fn restore_implied_shardings(module: &mut Module) {
     }
 }
 
-/// The mesh that planning decided on; found again where planning was another run.
+/// Returns the mesh that planning chose; derived from the module if planning was another run.
 fn main_mesh(module: &Module, func: FuncId, context: &PassContext) -> Option<MeshId> {
     context.handed.mesh.or_else(|| planned_mesh(module, module.funcs[func].body?))
 }
@@ -605,7 +604,7 @@ fn planned(module: &mut Module, context: &mut PassContext) -> PassResult {
     Ok(all)
 }
 
-/// Checks what can be checked of a program in this state: pending sums while it has shardings, else the collectives.
+/// Runs the checks for the state of the program: unreduced values if it has shardings, otherwise collectives.
 fn verify_all(module: &mut Module, context: &mut PassContext) -> PassResult {
     let entry = entry(module)?;
     let interface = context.handed.interface.as_ref();
@@ -614,7 +613,7 @@ fn verify_all(module: &mut Module, context: &mut PassContext) -> PassResult {
             None => verify_pending(module, body_of(module, entry)?),
             Some(_) => verify_with_calls(module, entry, interface, &context.handed.signatures),
         };
-        // Where the program itself has collectives that devices come to unequally often, those are told.
+        // Collectives of the input program that devices execute unequally often are only reported.
         let partings = context.handed.before.as_ref().map_or(&[][..], |before| &before.partings);
         return checked.map(|()| Vec::new()).map_err(|errors| {
             let its_own = !partings.is_empty() && errors.iter().all(|error| error.code == "SH0462");
@@ -625,7 +624,7 @@ fn verify_all(module: &mut Module, context: &mut PassContext) -> PassResult {
         Some(body) if !module.mesh_names.is_empty() => verify_pending(module, body),
         _ => verify_collectives(module, entry, None),
     };
-    // Who made the module is not known here: perhaps whoever wrote the text.
+    // The origin of the module is unknown here: it may have been written by hand.
     checked.map(|()| Vec::new()).map_err(|mut errors| {
         errors.iter_mut().for_each(|error| error.class = Class::InvalidInput);
         errors

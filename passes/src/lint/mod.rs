@@ -1,16 +1,15 @@
-//! What a program's annotations probably do not mean: warnings about sharding that is right, but costs memory,
-//! communication, or a reader's time.
+//! Lints of a program's annotations: warnings about sharding that is correct, but costs memory or communication, or is hard to read.
 //!
-//! [`LINTS`] is the table of rules. A rule looks at one stage of the program: as it is annotated, as it is propagated,
-//! or as it is planned; all rules of a stage share one run (`run`), so that the whole costs about what compilation costs.
-//! Only the search for constraints without effect propagates again, a bounded number of times (`redundant`).
+//! [`LINTS`] is the table of rules. A rule checks one stage of the program: annotated, propagated or planned. All rules of a stage share
+//! one run (`run`), so linting costs about as much as compiling. Only the search for constraints without effect propagates again, a
+//! bounded number of times (`redundant`).
 //!
-//! ## What holds
+//! ## Guarantees
 //!
-//! * Nothing is changed: rules read, and what they find is data.
-//! * Rules look at what the compiler would do: where it tries two strategies, at the one that it keeps.
-//! * Findings are in order of the table, within a rule the most bytes first; the same program gives the same findings.
-//! * Whatever was not looked at, since it was too much or could not be planned, is told in [`LintReport::notes`].
+//! * Rules do not change the program; findings are data.
+//! * Rules check the result of the compiler. If it tries two strategies, they check the one that it keeps.
+//! * Findings are in the order of the table, and by decreasing bytes within a rule. They are deterministic.
+//! * [`LintReport::notes`] lists everything that was not checked because of a limit or a planning error.
 
 mod aliases;
 mod annotations;
@@ -37,30 +36,30 @@ pub use unintended::not_meant;
 /// A rule.
 #[derive(Debug)]
 pub struct Lint {
-    /// Its name, which [`LintOptions::with_levels`] takes.
+    /// The name, as in [`LintOptions::with_levels`].
     pub name: &'static str,
     /// The code of its diagnostics.
     pub code: &'static str,
-    /// What it warns of, in one line.
+    /// A one-line description of its warnings.
     pub about: &'static str,
     check: Check,
 }
 
-/// The stage of the program that a rule looks at, and how it does. Code and severity of what it gives are filled in by who
-/// runs it; its bytes are those held, sent or padded on a device.
+/// The stage of the program that a rule checks, and its function. The caller fills in the code and severity of the diagnostics; their
+/// bytes are held, sent or padded on one device.
 #[derive(Clone, Copy, Debug)]
 enum Check {
-    /// Sees the program as annotated, with calls inlined.
+    /// Checks the program as annotated, with calls inlined.
     Annotated(fn(&Subject<'_>) -> Vec<Diagnostic>),
-    /// Sees the program as propagated, with a sharding on every value.
+    /// Checks the program as propagated, with a sharding on every value.
     Propagated(fn(&Subject<'_>) -> Vec<Diagnostic>),
-    /// Sees the program as planned, with explicit reshards, and what planning has to tell.
+    /// Checks the program as planned, with explicit reshards and the warnings of planning.
     Planned(fn(&Subject<'_>, &Plan) -> Vec<Diagnostic>),
-    /// Sees the program as annotated; besides, constraints without effect are searched for (`redundant`).
+    /// Checks the program as annotated, and searches for constraints without effect (`redundant`).
     Redundancy(fn(&Subject<'_>) -> Vec<Diagnostic>),
 }
 
-/// Every rule, in the order in which findings are given.
+/// All rules, in the order of their findings.
 pub const LINTS: &[Lint] = &[
     Lint {
         name: "large-unsharded-parameter",
@@ -148,32 +147,32 @@ pub const LINTS: &[Lint] = &[
     },
 ];
 
-/// The rule with this name or code.
+/// Returns the rule with this name or code.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Lint> {
     LINTS.iter().find(|lint| lint.name == name || lint.code == name)
 }
 
-/// What becomes of the findings of a rule.
+/// The severity of a rule's findings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Level {
-    /// Nothing: the rule is not run.
+    /// None: the rule does not run.
     Allow,
-    /// They are warnings.
+    /// Warnings.
     #[default]
     Warn,
-    /// They are errors.
+    /// Errors.
     Deny,
 }
 
-/// What to look for.
+/// Options of a lint run.
 #[derive(Clone, Debug)]
 pub struct LintOptions {
-    /// What is smaller than this is not worth a warning, where a rule is about bytes.
+    /// The threshold of rules about bytes: smaller findings are dropped.
     pub min_bytes: u64,
-    /// How many findings of one rule are told apart; the rest is counted.
+    /// The most findings of one rule that are listed; the rest is counted.
     pub max_per_rule: usize,
-    /// How often propagation is run again, at most, to find constraints without effect.
+    /// The most additional runs of propagation in the search for constraints without effect.
     pub max_trials: usize,
     levels: [Level; LINTS.len()],
 }
@@ -190,11 +189,10 @@ impl Default for LintOptions {
 }
 
 impl LintOptions {
-    /// Changes the levels of rules, by name or code: let be, or made errors. `all` stands for all rules; the name of a rule counts
-    /// more than `all`.
+    /// Sets the levels of rules, by name or code. `all` stands for all rules; the name of a rule takes precedence over `all`.
     ///
     /// # Errors
-    /// A name that no rule has, or one that is in both lists (`SH0900`).
+    /// A name is unknown, or is in both lists (`SH0900`).
     pub fn with_levels<S: AsRef<str>>(mut self, allow: &[S], deny: &[S]) -> Result<Self, Diagnostic> {
         let mut named = [false; LINTS.len()];
         for (names, level) in [(allow, Level::Allow), (deny, Level::Deny)] {
@@ -217,7 +215,7 @@ impl LintOptions {
         Ok(self)
     }
 
-    /// What becomes of the findings of a rule.
+    /// Returns the level of a rule.
     #[must_use]
     pub fn level(&self, lint: &Lint) -> Level {
         let at = LINTS.iter().position(|other| other.code == lint.code);
@@ -234,28 +232,28 @@ fn unknown(name: &str) -> Diagnostic {
     ))
 }
 
-/// One thing that a rule found.
+/// A finding of a rule.
 #[derive(Clone, Debug)]
 pub struct Finding {
     /// The rule.
     pub lint: &'static Lint,
-    /// What it has to say; an error where the rule is denied.
+    /// The diagnostic; an error if the rule is denied.
     pub diagnostic: Diagnostic,
 }
 
-/// What was found.
+/// The result of a lint run.
 #[derive(Clone, Debug, Default)]
 pub struct LintReport {
     /// The findings, in order of the rules.
     pub findings: Vec<Finding>,
-    /// What was not looked at, and what was left out: one sentence each.
+    /// What was not checked or not listed, one sentence each.
     pub notes: Vec<String>,
-    /// What reading the annotations already warned of; the caller's, since it comes before any rule.
+    /// Warnings of the import, which the caller adds since import precedes all rules.
     pub warnings: Vec<Diagnostic>,
 }
 
 impl LintReport {
-    /// Whether a rule that is denied found something.
+    /// Whether a denied rule has findings.
     #[must_use]
     pub fn has_errors(&self) -> bool {
         self.findings.iter().any(|finding| finding.diagnostic.severity == Severity::Error)

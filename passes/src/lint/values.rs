@@ -1,4 +1,4 @@
-//! Large values that every device holds whole.
+//! Large values that are replicated on every device.
 
 use indexmap::IndexMap;
 use rustc_hash::FxHashSet;
@@ -10,13 +10,16 @@ use crate::driver::replicated::all_replicated;
 use crate::plan::Plan;
 use crate::report::byte_size::bytes_text;
 
-/// How many times [`LintOptions::min_bytes`](super::LintOptions::min_bytes) a value must have.
+/// The least size of a value, in units of [`LintOptions::min_bytes`](super::LintOptions::min_bytes).
 const LARGE: u64 = 16;
 
-/// Values without a split, one finding for each type that loses a split which an operand has; where none does, one for
-/// each type. What is only computed from such values is counted. Not told are: constants; what a constraint asks for; arguments that
-/// are whole, what is as large as one of them (its gradient, its update) or made from it alone: the argument is told
-/// instead; and everything, if nothing is split at all.
+/// Returns large replicated values: one finding for each type that loses the split of an operand; if there is none, one for each type.
+/// Other replicated values are only counted. Exceptions:
+///
+/// * constants, and results of constraints;
+/// * values of the size of a replicated argument (its gradient, its update) or computed from arguments only: the argument is reported
+///   instead;
+/// * all values, if nothing is split at all.
 pub(super) fn replicated(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let module = subject.module;
     let ops = program_ops(module, subject.body);
@@ -53,7 +56,7 @@ pub(super) fn replicated(subject: &Subject<'_>) -> Vec<Diagnostic> {
             let root = Root { op, split_operand };
             let (count, best) = kinds.entry(ty).or_insert((0, root));
             *count += 1;
-            // Where the split is lost is the place to look at.
+            // The operation that loses the split is the one to show.
             if best.split_operand.is_none() && split_operand.is_some() {
                 *best = root;
             }
@@ -66,7 +69,7 @@ pub(super) fn replicated(subject: &Subject<'_>) -> Vec<Diagnostic> {
     told.into_iter().map(|(ty, (num, root))| warning(subject, ty, *num, *root, others)).collect()
 }
 
-/// A program of which every operation is done whole ([`all_replicated`]).
+/// Reports a program in which every operation is computed on replicated values ([`all_replicated`]).
 pub(super) fn everything(subject: &Subject<'_>, _: &Plan) -> Vec<Diagnostic> {
     all_replicated(subject.module, subject.body).into_iter().collect()
 }

@@ -1,6 +1,6 @@
-//! Numbers for people.
+//! Human-readable byte sizes.
 
-/// Bytes as people read them: `1.5 MiB`.
+/// Formats a number of bytes: `1.5 MiB`.
 #[must_use]
 pub fn bytes_text(n: u64) -> String {
     let mut value = n as f64;
@@ -13,8 +13,8 @@ pub fn bytes_text(n: u64) -> String {
     format!("{value:.1} TiB")
 }
 
-/// The number of bytes that a text means: `4096`, `64KiB`, `1.5 MiB`, `2GB`; units are powers of 1024, and may be
-/// written without `i` and `B`. `None` if it is not such a text.
+/// Parses a number of bytes: `4096`, `64KiB`, `1.5 MiB`, `2GB`. Units are powers of 1024, with or without `i` and `B`. `None` if the text
+/// is malformed.
 #[must_use]
 pub fn parse_bytes(text: &str) -> Option<u64> {
     let text = text.trim();

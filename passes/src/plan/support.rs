@@ -1,4 +1,4 @@
-//! Legality of partitioning: which factors of an operation may be split, and what splitting them makes of its results.
+//! Legality of partitioning: which factors of an operation may be split, and the effect on its results.
 //!
 //! Conditions are per operation, in [`split`]. Each factor is one of:
 //!

@@ -261,7 +261,7 @@ fn resharded(
     if has.is_some_and(|has| has.same_placement(&sharding)) {
         return value;
     }
-    // Splat constants and broadcasts of scalars are made again in the wanted sharding.
+    // Splat constants and broadcasts of scalars are recreated in the wanted sharding.
     let def = rw.module.def_op(value).map(|op| (op, &rw.module.ops[op]));
     if let Some((op, data)) = def
         && matches!(data.kind, OpKind::BroadcastInDim { .. } | OpKind::Constant(Dense::Splat(_)))

@@ -148,7 +148,8 @@ impl Lettered<'_> {
 /// Returns the rule of an operation from one letter for each dimension. A letter that only operands have is a factor of kind `inner`; one
 /// that only results have is not related to the operands.
 ///
-/// # Errors The letters do not fit the shapes, omit dimensions (`...`), or repeat within one tensor.
+/// # Errors
+/// The letters do not fit the shapes, omit dimensions (`...`), or repeat within one tensor.
 pub(super) fn rule(
     module: &Module,
     op: OpId,

@@ -142,7 +142,8 @@ impl CustomCall<'_> {
     /// The rule with one letter for each dimension: `bmk,bkn->bmn`. Letters that operands and results share are pass-through; dimensions
     /// with other letters need replication.
     ///
-    /// # Errors The text has another form, has letters for more or fewer tensors or dimensions than the call has, or gives one letter two
+    /// # Errors
+    /// The text has another form, has letters for more or fewer tensors or dimensions than the call has, or gives one letter two
     /// sizes.
     pub fn letters(&self, letters: &str) -> Result<CallRule, RuleError> {
         match letters::rule(self.module, self.op, letters, FactorKind::NeedReplication) {
@@ -153,7 +154,8 @@ impl CustomCall<'_> {
 
     /// The rule of an element-wise call whose operands and results have one shape. Scalar operands are broadcast.
     ///
-    /// # Errors The shapes differ.
+    /// # Errors
+    /// The shapes differ.
     pub fn pointwise(&self) -> Result<CallRule, RuleError> {
         let data = &self.module.ops[self.op];
         let operands = data.operands.iter().enumerate().map(|(index, &v)| (Side::Operand, index, v));
@@ -269,7 +271,8 @@ impl RuleRegistry {
 
     /// Writes to each call of a registered target the rule that its function returns. A rule that the program has already stays.
     ///
-    /// # Errors SH0807 for each call whose rule does not fit its operands and results.
+    /// # Errors
+    /// SH0807 for each call whose rule does not fit its operands and results.
     pub fn resolve(&self, module: &mut Module) -> Result<(), Vec<Diagnostic>> {
         if self.is_empty() {
             return Ok(());
@@ -294,7 +297,8 @@ impl RuleRegistry {
 
     /// The rule to write to a custom call, or to the custom call that represents a call of a function or a composite of this name.
     ///
-    /// # Errors SH0807 if the rule does not fit the operands and results.
+    /// # Errors
+    /// SH0807 if the rule does not fit the operands and results.
     pub(crate) fn rule_of_call(
         &self,
         module: &Module,

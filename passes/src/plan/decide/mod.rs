@@ -180,7 +180,7 @@ impl OpPlanner<'_> {
     ) {
         let outer = std::mem::replace(&mut self.invariance, invariance);
         self.rw.enter(region);
-        // Each region has its own copies: one that is made in a branch does not dominate the code after it.
+        // Each region has its own copies: one that is created in a branch does not dominate the code after it.
         let mut copies = AvailableCopies::default();
         while let Some(op) = self.rw.next_op() {
             // The other operations are still visited, so that every region that was entered is left.
@@ -259,7 +259,7 @@ impl OpPlanner<'_> {
         let data = &self.rw.module.ops[op];
         let (operand, result) = (data.operands[0], data.results[0]);
         let Some(sharding) = self.rw.module.shardings.of(result) else { return };
-        // Available partial sums need not be made from the completed sum.
+        // An available partial sum need not be recreated from the completed sum.
         let known = copies.get(operand, sharding).filter(|_| self.is_pending(sharding));
         if let Some(copy) = known.or_else(|| self.computed_rather_than_sent(operand, sharding, copies)) {
             self.rw.module.ops[op].operands[0] = copy;

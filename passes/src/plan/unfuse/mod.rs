@@ -23,7 +23,7 @@
 //! %q = stablehlo.dot_general %x, %1, contracting_dims = [1] x [0]
 //! ```
 //!
-//! [`ranges`] computes how a range of a value is made of ranges of its operands, and [`joins`] finds the users of concatenations. Both use
+//! [`ranges`] computes a range of a value from ranges of its operands, and [`joins`] finds the users of concatenations. Both use
 //! the sharding rules of operations. The replaced operations stay as dead code. Each element is computed from the same elements as before,
 //! but sums of matmuls are rounded once more for each range.
 

@@ -132,7 +132,7 @@ impl OpPlanner<'_> {
             debug_assert_eq!(
                 Some(&known),
                 self.decided_anew(op, copies).as_ref(),
-                "more than is told decides"
+                "the decision depends on more than the signature"
             );
             return Some(known);
         }
@@ -142,7 +142,7 @@ impl OpPlanner<'_> {
             debug_assert_eq!(
                 Some(&known),
                 self.decided_anew(op, copies).as_ref(),
-                "more than the rule decides"
+                "the decision depends on more than signature and rule"
             );
             return Some(known);
         }

@@ -52,7 +52,7 @@ fn receives(kind: &OpKind, groups: &ReplicaGroups) -> bool {
 
 /// Returns the evidence of further processes, and a hint; `None` if there is one process.
 fn further_processes(module: &Module, op: OpId) -> Option<(String, &'static str)> {
-    const MANUAL: &str = "put what each device does into an sdy.manual_computation (jax.shard_map); elsewhere write the program for one device and annotate it, and shardc inserts the collectives";
+    const MANUAL: &str = "put per-device code into an sdy.manual_computation (jax.shard_map); elsewhere write the program for one device and annotate it, and shardc inserts the collectives";
     if let Some(n) = module.num_replicas().filter(|&n| n > 1) {
         let hint = "partition the program of one replica: write the replicas as an axis of the mesh that splits the batch";
         return Some((format!("of {n} replicas"), hint));
@@ -66,7 +66,7 @@ fn further_processes(module: &Module, op: OpId) -> Option<(String, &'static str)
     }
     let spec = spec?;
     if spec.has_dynamic_root {
-        return Some(("with a root that is computed".to_owned(), MANUAL));
+        return Some(("with a dynamic root".to_owned(), MANUAL));
     }
     if spec.mesh_axes.is_some() && spec.groups.is_empty() {
         return Some(("along axes of a mesh".to_owned(), MANUAL));

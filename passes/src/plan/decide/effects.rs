@@ -36,11 +36,11 @@ impl OpPlanner<'_> {
             return;
         }
         let message = format!(
-            "{} has an effect, which is that of every device, each with whole values",
+            "{} has a side effect, and every device executes it with replicated values",
             data.kind.title()
         );
         let mut note = Diagnostic::warning(Class::Unsupported, "SH0316", message).at(data.span).hint(
-            "let a device do it alone, or each with its part, in an sdy.manual_computation (jax.shard_map)",
+            "run it on one device, or on the shard of each device, in an sdy.manual_computation (jax.shard_map)",
         );
         note.user_loc = self.rw.module.user_loc(op);
         self.notes.push(note);

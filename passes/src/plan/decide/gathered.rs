@@ -159,7 +159,7 @@ fn warning_of(module: &Module, reshard: OpId, reader: OpId) -> Option<Diagnostic
     let what = maker.unwrap_or_else(|| "an argument".to_owned());
     let data = &module.ops[reader];
     let message = format!(
-        "{what}, {ty}, is split {} and gathered whole on every device for {}: {}",
+        "{what}, {ty}, is split {} and all-gathered on every device for {}: {}",
         from.display(&module.meshes[from.mesh]),
         data.kind.title(),
         bytes_text(bytes)
@@ -167,7 +167,7 @@ fn warning_of(module: &Module, reshard: OpId, reader: OpId) -> Option<Diagnostic
     let mut warning = Diagnostic::warning(Class::InvalidInput, "SH0909", message)
         .at(data.span)
         .bytes(bytes)
-        .hint("the operation's other operands or its result are split otherwise: annotate them alike, or constrain the value before the operation");
+        .hint("the operation's other operands or its result are sharded differently: annotate them the same way, or constrain the value before the operation");
     warning.user_loc = module.user_loc(reader);
     Some(warning)
 }

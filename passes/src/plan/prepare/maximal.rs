@@ -13,7 +13,7 @@ pub(crate) fn notes(module: &Module, func: FuncId, body: RegionId) -> Vec<Diagno
     let note = |id: ShardingId, span: Span, what: String| {
         let mesh = &module.meshes[module.shardings.get(id).mesh];
         let device = mesh.device_ids.as_ref().and_then(|ids| ids.first()).filter(|_| mesh.is_maximal())?;
-        let message = format!("{what} should be on device {device} only: every device has it");
+        let message = format!("{what} should be on device {device} only, but is replicated on every device");
         Some(
             Diagnostic::warning(Class::Unsupported, "SH0311", message).at(span).hint(
                 "every device runs the same program: replicate the value, or split it along a mesh axis",

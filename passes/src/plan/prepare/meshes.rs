@@ -50,7 +50,7 @@ pub(crate) fn common_mesh(
     cuts.dedup();
     if cuts.windows(2).any(|pair| pair[1] % pair[0] != 0) {
         let last = others.last().copied().unwrap_or(first);
-        return Err(refused(module, first, last, "their axes split the devices at places that do not nest"));
+        return Err(refused(module, first, last, "their axes have no common refinement"));
     }
     let is_fine =
         |mesh: &Mesh| cuts.iter().all(|&cut| cut == mesh.num_devices() as i64 || starts_axis(mesh, cut));
@@ -149,7 +149,7 @@ fn refused(module: &Module, a: MeshId, b: MeshId, why: &str) -> Box<Diagnostic> 
     let (a, b) = (module.mesh_name(a), module.mesh_name(b));
     Box::new(
         Diagnostic::unsupported("SH0302", format!("values are sharded on two meshes, @{a} and @{b}: {why}"))
-            .hint("annotate every tensor on one mesh, or on meshes over the same devices whose axes are products of common parts"),
+            .hint("use one mesh for all annotations, or meshes over the same devices whose axes are products of common sub-axes"),
     )
 }
 

@@ -54,7 +54,7 @@ fn asked_for(module: &Module, func: FuncId, body: RegionId, ops: &[OpId]) -> Vec
     let refused = |ty: TypeId, id: Option<ShardingId>, span: Span| {
         let &dim = split_scales(module, ty, id?).first()?;
         let message = format!(
-            "dimension {dim} of {} is split, and each position of it has its own scale: its parts are of different types",
+            "dimension {dim} of {} is split, but has per-axis scales: its shards would have different types",
             module.types.display(ty)
         );
         Some(Diagnostic::unsupported("SH0319", message).at(span).hint(

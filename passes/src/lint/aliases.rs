@@ -24,10 +24,7 @@ pub(super) fn disagreeing(subject: &Subject<'_>) -> Vec<Diagnostic> {
         let loss = if fits {
             "a caller that feeds the result back in must reshard it".to_owned()
         } else {
-            format!(
-                "the memory cannot be taken over, which costs {} per device",
-                bytes_text(taken.min(given))
-            )
+            format!("the memory cannot be reused, which costs {} per device", bytes_text(taken.min(given)))
         };
         let message = format!(
             "{} is donated to result {r}, but is sharded {} and the result {}: {loss}",

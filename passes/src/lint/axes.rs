@@ -20,7 +20,7 @@ pub(super) fn unused(subject: &Subject<'_>) -> Vec<Diagnostic> {
             );
             let warning = Diagnostic::warning(Class::InvalidInput, "", message)
                 .at(module.mesh_places[id].span)
-                .hint(format!("split a dimension of the batch or of the parameters along \"{name}\", or take the axis out of the mesh"));
+                .hint(format!("split a dimension of the batch or of the parameters along \"{name}\", or remove the axis from the mesh"));
             out.push(warning);
         }
     }
@@ -37,12 +37,12 @@ pub(super) fn nothing_split(subject: &Subject<'_>) -> Vec<Diagnostic> {
         return Vec::new();
     }
     let message = format!(
-        "nothing is split: each of the {} devices of mesh @{} does the whole program",
+        "nothing is split: each of the {} devices of mesh @{} computes the entire program",
         mesh.num_devices(),
         module.mesh_name(id)
     );
     let hint = could_split(subject, id, mesh).unwrap_or_else(|| {
-        "no axis of the mesh divides an argument: pad them, or constrain what the program computes".to_owned()
+        "no axis of the mesh divides an argument: pad arguments, or constrain intermediate values".to_owned()
     });
     let warning = Diagnostic::warning(Class::InvalidInput, "", message);
     vec![warning.at(module.mesh_places[id].span).hint(hint)]

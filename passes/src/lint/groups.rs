@@ -42,7 +42,7 @@ pub(super) fn contradicting(subject: &Subject<'_>) -> Vec<Diagnostic> {
         let mut warning = Diagnostic::warning(Class::InvalidInput, "", message)
             .at(module.ops[op].span)
             .note(module.ops[other_op].span, "the other value of the group".to_owned())
-            .hint("annotate one of them only, or take one out of the group");
+            .hint("annotate only one of them, or remove one from the group");
         warning.user_loc = module.user_loc(op);
         out.push(warning);
     }

@@ -64,19 +64,19 @@ pub const LINTS: &[Lint] = &[
     Lint {
         name: "large-unsharded-parameter",
         code: "SH0901",
-        about: "an argument of many bytes is whole on every device, and an axis could split it",
+        about: "a large argument is replicated on every device, although an axis could split it",
         check: Check::Propagated(parameters::unsharded),
     },
     Lint {
         name: "unused-mesh-axis",
         code: "SH0902",
-        about: "an axis of the mesh splits nothing: its devices all do the same",
+        about: "an axis of the mesh splits nothing: its devices all do the same work",
         check: Check::Propagated(axes::unused),
     },
     Lint {
         name: "nothing-split",
         code: "SH0911",
-        about: "no annotation splits anything: every device does the whole program",
+        about: "no annotation splits anything: every device computes the entire program",
         check: Check::Annotated(axes::nothing_split),
     },
     Lint {
@@ -88,61 +88,61 @@ pub const LINTS: &[Lint] = &[
     Lint {
         name: "contradicting-group",
         code: "SH0904",
-        about: "two values of one sharding group are annotated with shardings that contradict",
+        about: "two values of one sharding group have contradicting annotations",
         check: Check::Annotated(groups::contradicting),
     },
     Lint {
         name: "aliased-pair-disagrees",
         code: "SH0905",
-        about: "a donated argument and the result that takes its memory are sharded differently",
+        about: "a donated argument and the result that reuses its memory are sharded differently",
         check: Check::Propagated(aliases::disagreeing),
     },
     Lint {
         name: "uneven-parameter",
         code: "SH0906",
-        about: "a split dimension of an argument or result does not divide: who feeds the program must pad",
+        about: "axes do not divide a dimension of an argument or result: the caller must pad",
         check: Check::Propagated(uneven::parameters),
     },
     Lint {
         name: "more-parts-than-elements",
         code: "SH0912",
-        about: "an annotation splits a dimension into more parts than it has elements: some devices have padding only",
+        about: "an annotation splits a dimension into more blocks than it has elements: some devices hold only padding",
         check: Check::Annotated(uneven::more_parts_than_elements),
     },
     Lint {
         name: "uneven-split",
         code: "SH0907",
-        about: "a split dimension inside the program does not divide, and the padding takes many bytes",
+        about: "axes do not divide a dimension inside the program, and the padding takes many bytes",
         check: Check::Propagated(uneven::values),
     },
     Lint {
         name: "constraint-reshards",
         code: "SH0908",
-        about: "a sharding constraint forces data to move between devices",
+        about: "a sharding constraint forces communication",
         check: Check::Planned(reshards::by_constraints),
     },
     Lint {
         name: "sharded-value-replicated",
         code: "SH0909",
-        about: "a value that is split is gathered whole on every device, though no annotation asks for it",
+        about: "a split value is all-gathered on every device, although no annotation requests it",
         check: Check::Planned(reshards::to_whole),
     },
     Lint {
         name: "gather-for-operation",
         code: "SH0310",
-        about: "an operation cannot be done on parts of a dimension that is split, so that it is gathered",
+        about: "an operation cannot be partitioned along a split dimension, which is all-gathered",
         check: Check::Planned(reshards::for_operations),
     },
     Lint {
         name: "large-replicated-value",
         code: "SH0910",
-        about: "a value of many bytes inside the program is whole on every device",
+        about: "a large value inside the program is replicated on every device",
         check: Check::Propagated(values::replicated),
     },
     Lint {
         name: "everything-replicated",
         code: "SH0913",
-        about: "arguments are split, but every operation is done whole on every device",
+        about: "arguments are split, but every operation is computed on replicated values",
         check: Check::Planned(values::everything),
     },
 ];
@@ -207,7 +207,7 @@ impl LintOptions {
                 };
                 if named[at] && self.levels[at] != level {
                     let message = format!("the rule {name} is both allowed and denied");
-                    return Err(Diagnostic::invalid("SH0900", message).hint("leave out one of the two"));
+                    return Err(Diagnostic::invalid("SH0900", message).hint("remove one of the two"));
                 }
                 (named[at], self.levels[at]) = (true, level);
             }
@@ -225,7 +225,7 @@ impl LintOptions {
 
 fn unknown(name: &str) -> Diagnostic {
     let names: Vec<&str> = LINTS.iter().map(|lint| lint.name).collect();
-    Diagnostic::invalid("SH0900", format!("no rule is called {name}")).hint(unknown_name_hint(
+    Diagnostic::invalid("SH0900", format!("unknown rule {name}")).hint(unknown_name_hint(
         name,
         "the rules",
         &names,

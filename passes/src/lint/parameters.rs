@@ -69,7 +69,7 @@ fn one_type(subject: &Subject<'_>, ty: &TensorType, mesh_id: MeshId, args: &[usi
         _ => format!("{} of type {ty} are", count(args.len(), "argument")),
     };
     let message =
-        format!("{what} whole on each of {} devices: {} each", mesh.num_devices(), bytes_text(each));
+        format!("{what} replicated on each of {} devices: {} each", mesh.num_devices(), bytes_text(each));
     let mut warning = Diagnostic::warning(Class::InvalidInput, "", message).at(func.arg_span(first));
     if args.len() > 1 {
         let names = few(args.iter().map(|&i| subject.arg_name(i)));
@@ -91,8 +91,9 @@ fn one_type(subject: &Subject<'_>, ty: &TensorType, mesh_id: MeshId, args: &[usi
                 bytes_text(bytes_of(ty, &shape)),
             ))
         }
-        None => warning
-            .hint("no axis of the mesh divides a dimension of it; a size that divides would need no padding"),
+        None => warning.hint(
+            "no axis of the mesh divides any of its dimensions; choose a divisible size to avoid padding",
+        ),
     };
     warning.user_loc = subject.arg_loc(first);
     warning.bytes(each.saturating_mul(args.len() as u64))
@@ -116,7 +117,7 @@ fn all_whole(
     let mesh = &subject.module.meshes[*mesh_id];
     let &first = args.first()?;
     let message = format!(
-        "most parameters are whole on each of {} devices: {} of {} or more take {} on each",
+        "most parameters are replicated on each of {} devices: {} of {} or more take {} on each",
         mesh.num_devices(),
         count(num, "argument"),
         bytes_text(subject.options.min_bytes),

@@ -67,9 +67,8 @@ pub(super) fn constraints(
     search.narrow(&places, false);
     let note = (search.untried > 0).then(|| {
         format!(
-            "{} of sharding constraints {} not tried for annotation-without-effect: that would take more than {} propagations",
-            count(search.untried, "place"),
-            if search.untried == 1 { "was" } else { "were" },
+            "the sharding constraints at {} were not tried for annotation-without-effect: that would take more than {} propagations",
+            count(search.untried, "source location"),
             subject.options.max_trials
         )
     });
@@ -203,17 +202,17 @@ fn finding(subject: &Subject<'_>, ops: &[OpId], all: usize) -> Diagnostic {
     let data = &base.ops[first];
     let sharding = text(base, first);
     let message = format!(
-        "the constraint {sharding} changes nothing: propagation gives every value the same sharding without it"
+        "the constraint {sharding} has no effect: propagation gives every value the same sharding without it"
     );
     let mut warning = Diagnostic::warning(Class::InvalidInput, "", message).at(data.span);
     if ops.len() > 1 {
-        let more = count(ops.len() - 1, "constraint");
-        warning = warning.note(Span::NONE, format!("{more} more like it"));
+        let more = count(ops.len() - 1, "more constraint");
+        warning = warning.note(Span::NONE, format!("{more} like it"));
     }
     warning = warning.hint(if all > 1 {
-        "leave it out, together with all others that this rule tells".to_owned()
+        "remove it, together with all others that this rule reports".to_owned()
     } else {
-        "leave it out, or keep it to guard against changes elsewhere".to_owned()
+        "remove it, or keep it to guard against changes elsewhere".to_owned()
     });
     warning.user_loc = base.user_loc(first);
     warning

@@ -135,10 +135,10 @@ fn constraint(subject: &Subject<'_>, forced: &Forced) -> Option<Diagnostic> {
     let mut warning = Diagnostic::warning(Class::InvalidInput, "", message).at(data.span);
     if forced.times > 1 {
         let (times, bytes) = (forced.times, bytes_text(forced.bytes));
-        warning = warning.note(Span::NONE, format!("the program does so {times} times: {bytes} in all"));
+        warning = warning.note(Span::NONE, format!("it runs {times} times: {bytes} in all"));
     }
     warning = warning.hint(format!(
-        "write {} if that will do, or annotate what the value is computed from so that it is split like this already",
+        "write {} if that is sufficient, or annotate the operands of the value so that it already has this sharding",
         from.completed().display(mesh)
     ));
     warning.user_loc = module.user_loc(forced.op);
@@ -170,8 +170,8 @@ pub(super) fn for_operations(subject: &Subject<'_>, plan: &Plan) -> Vec<Diagnost
     let found = places.into_values().map(|(largest, times, bytes)| {
         let mut diagnostic = largest.warning.clone();
         if times > 1 {
-            let more = count(times - 1, "gather");
-            let text = format!("{more} more of this place or kind: {} in all", bytes_text(bytes));
+            let more = count(times - 1, "more all-gather");
+            let text = format!("{more} at this location or of this kind: {} in all", bytes_text(bytes));
             diagnostic = diagnostic.note(Span::NONE, text);
         }
         diagnostic.bytes(bytes)

@@ -174,7 +174,7 @@ fn not_planned(errors: &[Diagnostic]) -> String {
     let why = errors.first().map_or_else(String::new, |e| format!(": {} ({})", e.message, e.code));
     let rules: Vec<&str> =
         LINTS.iter().filter(|l| matches!(l.check, Check::Planned(_))).map(|l| l.name).collect();
-    format!("this program cannot be partitioned{why}; not looked for: {}", rules.join(", "))
+    format!("this program cannot be partitioned{why}; not checked: {}", rules.join(", "))
 }
 
 /// Adds the findings of a rule to the report by decreasing bytes, and the number of those that are left out.
@@ -191,6 +191,6 @@ fn give(lint: &'static Lint, mut found: Vec<Diagnostic>, options: &LintOptions, 
         report.findings.push(Finding { lint, diagnostic });
     }
     if more > 0 {
-        report.notes.push(format!("{more} more of {} are not shown", lint.name));
+        report.notes.push(format!("{more} more findings of {} are not shown", lint.name));
     }
 }

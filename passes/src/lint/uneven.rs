@@ -21,7 +21,7 @@ fn more_parts(subject: &Subject<'_>, annotation: AnnotatedValue<'_>) -> Option<D
     let dim = overfull_dim(mesh, ty, sharding)?;
     let (n, k) = (ty.shape[dim], sharding.shards(mesh, dim));
     let message = format!(
-        "dimension {dim} of {what}, {ty}, is split {}, into more parts than it has elements: {}",
+        "dimension {dim} of {what}, {ty}, is split {}, into more blocks than it has elements: {}",
         axes_text(mesh, sharding.axes(dim)),
         blocks_text(n, k),
     );
@@ -134,10 +134,10 @@ pub(super) fn values(subject: &Subject<'_>) -> Vec<Diagnostic> {
         );
         let mut warning = Diagnostic::warning(Class::InvalidInput, "", message)
             .at(data.span)
-            .hint("choose a size that divides, or constrain the value to axes that divide it");
+            .hint("choose a divisible size, or constrain the value to axes that divide it");
         if kind.values > 1 {
             warning =
-                warning.note(Span::NONE, format!("{} more split like this", count(kind.values - 1, "value")));
+                warning.note(Span::NONE, format!("{} split like this", count(kind.values - 1, "more value")));
         }
         warning.user_loc = module.user_loc(op);
         out.push(warning.bytes(bytes));
@@ -171,12 +171,12 @@ fn axes_text(mesh: &Mesh, axes: &[shardc_ir::AxisRef]) -> String {
     format!("{} ways along {}", mesh.axes_size(axes), names.join(" and "))
 }
 
-/// `126 elements in 8 parts of 16, 2 of padding (1.6%)`.
+/// `126 elements in 8 blocks of 16, 2 of padding (1.6%)`.
 fn blocks_text(n: i64, k: i64) -> String {
     let block = n / k + i64::from(n % k > 0);
     let all = block.saturating_mul(k);
     let share = 100.0 * (all - n) as f64 / all as f64;
-    format!("{n} elements in {k} parts of {block}, {} of padding ({share:.1}%)", all - n)
+    format!("{n} elements in {k} blocks of {block}, {} of padding ({share:.1}%)", all - n)
 }
 
 /// The largest axis that divides a size, as text.

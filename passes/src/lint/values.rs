@@ -86,8 +86,11 @@ fn warning(subject: &Subject<'_>, ty: &TensorType, num: usize, root: Root, other
     let module = subject.module;
     let data = &module.ops[root.op];
     let bytes = whole_bytes(ty);
-    let message =
-        format!("the result of {}, {ty}, is whole on every device: {}", data.kind.title(), bytes_text(bytes));
+    let message = format!(
+        "the result of {}, {ty}, is replicated on every device: {}",
+        data.kind.title(),
+        bytes_text(bytes)
+    );
     let mut warning = Diagnostic::warning(Class::InvalidInput, "", message).at(data.span);
     let split = root.split_operand.and_then(|i| Some((i, module.shardings.sharding_of(data.operands[i])?)));
     if let Some((i, sharding)) = split {
@@ -95,11 +98,11 @@ fn warning(subject: &Subject<'_>, ty: &TensorType, num: usize, root: Root, other
         warning = warning.note(Span::NONE, format!("its operand {i} is split {text}"));
     }
     if num > 1 {
-        warning = warning.note(Span::NONE, format!("{} more of this type", count(num - 1, "value")));
+        warning = warning.note(Span::NONE, format!("{} of this type", count(num - 1, "more value")));
     }
     if others > 0 {
         let text =
-            format!("{} of other types, computed from such, whole as well", count(others, "large value"));
+            format!("{} of other types, computed from these, also replicated", count(others, "large value"));
         warning = warning.note(Span::NONE, text);
     }
     warning = warning.hint("constrain it (sdy.sharding_constraint, with_sharding_constraint), or split the arguments that it is computed from");

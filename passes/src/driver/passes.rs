@@ -88,14 +88,14 @@ impl Pass {
 pub const PASSES: &[Pass] = &[
     Pass {
         name: "refine-shapes",
-        about: "give symbolic dimensions the sizes of the options, and refine the shapes that follow, through calls too",
+        about: "set symbolic dimensions to the sizes in the options, and refine the shapes that depend on them, through calls too",
         needs: &[],
         options: &[],
         apply: |module, context| specialize(module, &context.import.dims).map(|()| Vec::new()),
     },
     Pass {
         name: "resolve-call-rules",
-        about: "write the rules of the front end on custom calls",
+        about: "write the sharding rules of the front end to custom calls",
         needs: &[],
         options: &[],
         apply: |module, context| {
@@ -107,56 +107,56 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "import-gspmd",
-        about: "read mhlo.sharding annotations into shardings by axes of a mesh",
+        about: "convert mhlo.sharding annotations to axis-based shardings",
         needs: &[],
         options: &[],
         apply: import::import_gspmd,
     },
     Pass {
         name: "annotate",
-        about: "give the program the mesh and the shardings of the options",
+        about: "apply the mesh and the shardings in the options",
         needs: &[],
         options: &[],
         apply: import::annotate_by_options,
     },
     Pass {
         name: "inline",
-        about: "replace every call by the body of the function",
+        about: "replace every call by the body of its callee",
         needs: &[],
         options: &[],
         apply: import::inline,
     },
     Pass {
         name: "decompose",
-        about: "write scans as loops, asynchronous operations as those that they start, batch normalization as sums, calls of top-k as `chlo.top_k`, old and dynamic operations as newer and static ones",
+        about: "expand scans to loops, asynchronous operations to synchronous ones, batch normalization to sums, calls of top-k to `chlo.top_k`, deprecated and dynamic operations to current and static ones",
         needs: &[],
         options: &[],
         apply: |module, context| each_body(module, context, decompose),
     },
     Pass {
         name: "batch-indices",
-        about: "let gathers and scatters whose index counts a batch be batched",
+        about: "turn index components that only count a batch into batching dimensions of gathers and scatters",
         needs: &[],
         options: &[],
         apply: |module, context| each_body(module, context, batch_indices),
     },
     Pass {
         name: "fused-parts",
-        about: "take parts of a fused dimension before it is reshaped apart, and join them along it",
+        about: "turn indices and stacks of the parts of a fused dimension into slices and concatenations along it",
         needs: &[],
         options: &[],
         apply: |module, context| each_body(module, context, fused_parts),
     },
     Pass {
         name: "fold-edges",
-        about: "fold slices into the pads and concatenations that they cut off",
+        about: "fold slices that cut off what a pad or concatenation added",
         needs: &[],
         options: &[],
         apply: |module, context| each_body(module, context, fold_edges),
     },
     Pass {
         name: "prioritize",
-        about: "let the annotations of the batch speak before those of parameters",
+        about: "give annotations of the batch a higher priority than those of parameters",
         needs: &[NO_CALLS],
         options: &[STRATEGY],
         apply: |module, context| {
@@ -171,7 +171,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "propagate",
-        about: "carry shardings from annotations to every value",
+        about: "propagate shardings from annotations to every value",
         needs: &[NO_CALLS],
         options: DEBUG,
         apply: |module, context| {
@@ -211,7 +211,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "note-annotations",
-        about: "keep in mind what was asked for",
+        about: "record the annotations for later warnings",
         needs: &[NO_CALLS],
         options: &[],
         apply: |module, context| {
@@ -227,14 +227,14 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "diagonals",
-        about: "take diagonals out along the dimension that is not split",
+        about: "reduce masked diagonals along the unsplit dimension",
         needs: &[],
         options: &[],
         apply: |module, context| each_body(module, context, diagonals),
     },
     Pass {
         name: "fold-pads",
-        about: "let convolutions and windows pad their input themselves",
+        about: "fold pads into convolutions and windows",
         needs: &[],
         options: &[],
         apply: |module, context| {
@@ -245,7 +245,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "fold-reshapes",
-        about: "let readers of reshapes that undo others read what these give back",
+        about: "remove reshapes that only undo other reshapes",
         needs: &[NO_CALLS, PROPAGATED],
         options: &[],
         apply: |module, context| {
@@ -256,7 +256,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "fold-slices",
-        about: "let concatenations along split dimensions take their parts from what these are slices of",
+        about: "fold slices into concatenations along split dimensions",
         needs: &[NO_CALLS, PROPAGATED],
         options: &[],
         apply: |module, context| {
@@ -267,7 +267,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "unfuse-products",
-        about: "compute ranges of products along split dimensions as products",
+        about: "unfuse matmuls that are sliced or concatenated along split dimensions",
         needs: &[NO_CALLS, PROPAGATED],
         options: &[],
         apply: |module, context| {
@@ -278,7 +278,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "dce",
-        about: "remove operations whose results nobody uses",
+        about: "remove dead operations",
         needs: &[],
         options: &[],
         apply: |module, context| {
@@ -331,14 +331,14 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "plan",
-        about: "choose how each operation is done, and insert explicit reshards",
+        about: "choose the partitioning of each operation, and insert explicit reshards",
         needs: PLANNING_NEEDS,
         options: &[],
         apply: planned,
     },
     Pass {
         name: "merge-reductions",
-        about: "add pending sums before they are completed",
+        about: "add unreduced values before they are all-reduced",
         needs: &[NO_CALLS, PLANNED],
         options: &[],
         apply: |module, _| {
@@ -351,7 +351,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "defer-sums",
-        about: "complete sums that a loop only adds up after it",
+        about: "move the all-reduce of a value that a loop only accumulates after the loop",
         needs: &[NO_CALLS, PLANNED],
         options: &[],
         apply: |module, context| {
@@ -368,7 +368,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "trade-sums",
-        about: "exchange the operands of products rather than sum their addends, where that sends less",
+        about: "replace the all-reduce of a matmul, lookup or scatter by an exchange of its operands where that sends less",
         needs: &[NO_CALLS, PLANNED],
         options: &[],
         apply: |module, _| {
@@ -394,7 +394,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "interface",
-        about: "read off a planned program which block of which array each device is fed",
+        about: "derive the interface of a planned program: the block of each argument and result on each device",
         needs: &[NO_CALLS, PLANNED, NO_RESHARDS],
         options: &[],
         apply: |module, context| {
@@ -424,7 +424,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "clean-collectives",
-        about: "merge, combine and drop collectives, and take them out of loops",
+        about: "merge, combine and remove collectives, and hoist them out of loops",
         needs: &[],
         options: &[],
         apply: |module, context| {
@@ -435,14 +435,14 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "unquantize",
-        about: "write quantized numbers as the integers that are stored, and arithmetic on them as that on real numbers",
+        about: "replace quantized values by their stored integers, and quantized arithmetic by arithmetic on real numbers",
         needs: &[],
         options: &[],
         apply: |module, _| unquantize(module).map(|()| Vec::new()),
     },
     Pass {
         name: "legalize-backend",
-        about: "take away what only a partitioner understands, and say how many devices run the program",
+        about: "adapt a partitioned program to a PJRT plugin: remove annotations, rewrite unsupported operations, write the number of devices",
         needs: &[],
         options: &[TARGET, PROCESSES],
         apply: |module, context| {
@@ -465,21 +465,21 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "verify-collectives",
-        about: "check that pending sums are completed once, and that devices meet in collectives as they should",
+        about: "check that unreduced values are reduced exactly once, and that the collectives of all devices match",
         needs: &[],
         options: &[],
         apply: verify_all,
     },
     Pass {
         name: "export-gspmd",
-        about: "write shardings as mhlo.sharding annotations, for XLA's older partitioner",
+        about: "convert shardings to mhlo.sharding annotations, for XLA's GSPMD partitioner",
         needs: &[],
         options: &[],
         apply: |module, _| export_gspmd(module).map(|()| Vec::new()),
     },
     Pass {
         name: "unroll-manual",
-        about: "write manual computations out for one device, the reference of shardc verify",
+        about: "unroll manual computations for a single device: the reference program of shardc verify",
         needs: &[NO_CALLS],
         options: &[],
         apply: |module, _| {

@@ -62,7 +62,7 @@ impl Step {
         };
         let refused = |message: String| Diagnostic::invalid("SH0395", message);
         let Some(pass) = find(name) else {
-            let error = refused(format!("no pass is called {name}"));
+            let error = refused(format!("unknown pass {name}"));
             return Err(match nearest(name, names.iter().copied()) {
                 Some(meant) => error.hint(format!("did you mean {meant}?")),
                 None => error,

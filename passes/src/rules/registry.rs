@@ -47,7 +47,7 @@ pub enum RuleError {
         fault: LettersFault,
     },
     /// The shapes of operands and results differ.
-    #[error("works on each element by itself, but {tensor} is {ty} and {reference} is {reference_ty}")]
+    #[error("is element-wise, but {tensor} is {ty} and {reference} is {reference_ty}")]
     Pointwise {
         /// The operand or result.
         tensor: TensorRef,
@@ -175,9 +175,9 @@ impl CustomCall<'_> {
                 });
             }
         }
-        pointwise(self.module, self.op).map(CallRule::from).ok_or_else(|| {
-            RuleError::Other("is that of each element of a result, the call has none".to_owned())
-        })
+        pointwise(self.module, self.op)
+            .map(CallRule::from)
+            .ok_or_else(|| RuleError::Other("is element-wise, but the call has no result".to_owned()))
     }
 }
 
@@ -317,7 +317,7 @@ impl RuleRegistry {
                 Callee::CustomCall => data.kind.title().to_string(),
                 Callee::Function | Callee::Composite => format!("the {} {name}", callee.title()),
             };
-            let message = format!("the rule that is registered for {title} {what}");
+            let message = format!("the rule registered for {title} {what}");
             let mut error = Diagnostic::invalid("SH0807", message).at(data.span).hint(hint);
             error.user_loc = module.user_loc(op);
             Box::new(error)
@@ -327,13 +327,13 @@ impl RuleRegistry {
             Ok(CallRule::Known(rule)) => ShardingRule { custom: true, ..*rule },
             Ok(CallRule::Unknown) => return Ok(None),
             Err(error) => {
-                let hint = "give a rule that fits, or say CallRule::Unknown of a call that has none";
+                let hint = "return a rule that fits, or CallRule::Unknown for a call without a rule";
                 return Err(wrong(format!("does not fit: {error}"), hint.to_owned()));
             }
         };
         let text = format!("#sdy.op_sharding_rule<{rule}>");
         match sharding_rule_fault(module, op, &text) {
-            Some(fault) => Err(wrong(fault, format!("it is {rule}"))),
+            Some(fault) => Err(wrong(fault, format!("the rule is {rule}"))),
             None => Ok(Some(text)),
         }
     }

@@ -147,7 +147,7 @@ fn fault(
             assert_eq!((error.code, error.class), ("SH0807", shardc_ir::Class::InvalidInput));
             let at = &text[error.span.start as usize..error.span.end as usize];
             assert!(at.starts_with("stablehlo.custom_call"), "{at}");
-            let whose = "the rule that is registered for stablehlo.custom_call @mine ";
+            let whose = "the rule registered for stablehlo.custom_call @mine ";
             error.message.strip_prefix(whose).expect(&error.message).to_owned()
         }
     }
@@ -163,10 +163,13 @@ fn letters_that_do_not_fit_a_call_are_an_error_that_says_what_does_not() {
         of("ik,kj"),
         "does not fit: `ik,kj` has no `->` between the letters of the operands and those of the results"
     );
-    assert_eq!(of("ik,k2->ij"), "does not fit: `ik,k2->ij` has `2`, which is no letter, in operand 1");
-    assert_eq!(of("ik,kj->...j"), "does not fit: `ik,kj->...j` has `.`, which is no letter, in result 0");
-    assert_eq!(of("ik->ij"), "does not fit: `ik->ij` has letters of 1 operand, the call has 2");
-    assert_eq!(of("ik,kj->ij,i"), "does not fit: `ik,kj->ij,i` has letters of 2 results, the call has 1");
+    assert_eq!(of("ik,k2->ij"), "does not fit: `ik,k2->ij` has `2`, which is not a letter, in operand 1");
+    assert_eq!(of("ik,kj->...j"), "does not fit: `ik,kj->...j` has `.`, which is not a letter, in result 0");
+    assert_eq!(of("ik->ij"), "does not fit: `ik->ij` has letters for 1 operand, but the call has 2");
+    assert_eq!(
+        of("ik,kj->ij,i"),
+        "does not fit: `ik,kj->ij,i` has letters for 2 results, but the call has 1"
+    );
     assert_eq!(
         of("ik,k->ij"),
         "does not fit: `ik,k->ij` has 1 letter, `k`, for the 2 dimensions of operand 1, which is tensor<4x2xf32>"
@@ -198,7 +201,7 @@ fn a_call_that_is_not_pointwise_is_not_taken_for_one() {
     assert_eq!(fault("tensor<8x4xf32>; tensor<f32> -> tensor<8x4xbf16>", pointwise), "fits");
     assert_eq!(
         fault("tensor<8x4xf32>; tensor<4xf32> -> tensor<8x4xf32>", pointwise),
-        "does not fit: works on each element by itself, but operand 1 is tensor<4xf32> and result 0 is tensor<8x4xf32>"
+        "does not fit: is element-wise, but operand 1 is tensor<4xf32> and result 0 is tensor<8x4xf32>"
     );
 }
 

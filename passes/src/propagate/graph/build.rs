@@ -159,7 +159,11 @@ impl<'m> Build<'m> {
         let key = (discriminant(&data.kind), types);
         let known = self.by_types.get(&key).and_then(|list| list.iter().find(|(kind, _)| *kind == data.kind));
         if let Some(&(_, rule)) = known {
-            debug_assert_eq!(rule, self.made(op, elementwise), "more than kind and types tells the rule");
+            debug_assert_eq!(
+                rule,
+                self.made(op, elementwise),
+                "the rule depends on more than kind and types"
+            );
             return rule;
         }
         let rule = self.made(op, elementwise);

@@ -6,7 +6,7 @@
 sdy.mesh @mesh = <["data"=4]>
 
 // CHECK: warning[SH0909]: the result of stablehlo.tanh, tensor<16x32xf32>, is split [{"data"}, {}] and all-gathered on every device for stablehlo.dot_general: 2.0 KiB
-// CHECK: gathered_for_a_conflict.mlir:[[# @LINE + 8]]
+// CHECK: all_gather_for_conflict.mlir:[[# @LINE + 8]]
 // CHECK: help: the operation's other operands or its result are sharded differently
 // CHECK: stablehlo.all_gather
 // STRICT: error[SH0909]

@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn names_count_more_than_all() {
+    fn rule_names_override_all() {
         let level = |options: &LintOptions, name: &str| find(name).map(|lint| options.level(lint));
         let options = LintOptions::default().with_levels(&["uneven-split"], &["all"]).unwrap();
         assert_eq!(level(&options, "uneven-split"), Some(Level::Allow));
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_no_rule_has_are_refused() {
+    fn unknown_rule_names_are_rejected() {
         let error = LintOptions::default().with_levels(&[], &["uneven"]).unwrap_err();
         assert_eq!(error.code, "SH0900");
         assert!(error.hint.is_some_and(|hint| hint.contains("uneven-split")));

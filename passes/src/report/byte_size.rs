@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_are_written_and_read() {
+    fn byte_sizes_are_formatted_and_parsed() {
         assert_eq!([0, 1023, 1536, 3 << 30].map(bytes_text), ["0 B", "1023 B", "1.5 KiB", "3.0 GiB"]);
         let read = ["0", "4096", "1MiB", "1.5 kib", "2G", "7B"].map(parse_bytes);
         assert_eq!(read, [0, 4096, 1 << 20, 1536, 2 << 30, 7].map(Some));

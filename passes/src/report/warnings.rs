@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_about_cost_comes_first_and_then_the_most_bytes() {
+    fn warnings_without_bytes_come_first_then_by_decreasing_bytes() {
         let all = [
             warning("small", Some(10)),
             warning("large", Some(4096)),
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_ones_are_told_once_and_count_together() {
+    fn equal_warnings_are_merged_and_summed() {
         let of = |operand: u32, bytes| {
             warning(&format!("sort needs operand {operand}: tensor<8x{bytes}xf32>, 64 bytes"), Some(bytes))
         };
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_of_equal_ones_is_shown() {
+    fn the_largest_of_equal_warnings_is_shown() {
         let all = [
             warning("parameter 0 costs 64 bytes", Some(64)),
             warning("parameter 1 costs 256 bytes", Some(256)),
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn other_places_of_the_users_program_are_named() {
+    fn other_source_locations_are_listed() {
         let at = |loc: &str| Diagnostic { user_loc: Some(loc.to_owned()), ..warning("x", Some(1)) };
         let all = ["a.py:1:1", "a.py:2:1", "a.py:2:1", "b.py:1:1", "b.py:2:1", "b.py:3:1"].map(at);
         let note = &select(&all, 0).told[0].warning.notes[0].1;
@@ -217,12 +217,12 @@ mod tests {
     }
 
     #[test]
-    fn a_hundredth_of_what_is_sent_is_worth_telling() {
+    fn the_threshold_is_a_hundredth_of_the_sent_bytes() {
         assert_eq!([0, 1, 250, 6_000_000, 1 << 30].map(worth_telling), [0, 1, 3, 60_000, 65_536]);
     }
 
     #[test]
-    fn loops_count_as_often_as_they_run() {
+    fn bytes_in_loops_are_multiplied_by_runs() {
         let in_loop = counted(warning("x", Some(100)), 24);
         assert_eq!(in_loop.bytes, Some(2400));
         assert_eq!(in_loop.notes[0].1, "counted 24 times, for the trips of its loop: 2.3 KiB");

@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refine_cuts_where_others_begin_or_end() {
+    fn refine_cuts_at_the_boundaries_of_others() {
         let mesh = Mesh::new([("x", 8)]);
         let whole = parts(&mesh, &[AxisRef::whole(0)]);
         let part = Parts::from_slice(&[Part { axis: 0, pre: 2, size: 2 }]);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hull_contains_what_does_not_nest() {
+    fn a_hull_contains_incompatible_parts() {
         let part = |pre, size| Part { axis: 0, pre, size };
         assert_eq!(hull(&[part(1, 2), part(1, 3)], 0), part(1, 6));
         assert_eq!(hull(&[part(2, 3), part(3, 2), Part { axis: 1, pre: 1, size: 5 }], 0), part(1, 6));
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_that_do_not_nest_overlap() {
+    fn incompatible_parts_overlap() {
         let part = |pre, size| Part { axis: 0, pre, size };
         // An axis of 6: the major half, and the part minor to the major third.
         assert!(part(1, 2).overlaps(part(3, 2)) && part(3, 2).overlaps(part(1, 2)));
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn refine_refuses_cuts_that_do_not_nest() {
+    fn refine_rejects_incompatible_cuts() {
         let mesh = Mesh::new([("x", 6)]);
         let two = Parts::from_slice(&[Part { axis: 0, pre: 1, size: 2 }]);
         let three = Parts::from_slice(&[Part { axis: 0, pre: 1, size: 3 }]);

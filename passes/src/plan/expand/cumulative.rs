@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_window_over_all_that_comes_before_runs_along_its_dimension() {
+    fn prefix_scan_windows_are_recognized() {
         for backward in [false, true] {
             let spec = scan_window(1, 8, 3, backward);
             assert_eq!(scanned_dim(&spec, &[4, 8, 2]), Some((1, backward)));

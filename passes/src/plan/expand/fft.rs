@@ -315,7 +315,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dimensions_come_last_and_back() {
+    fn last_dims_are_permuted_and_restored() {
         let (there, back) = last_dims(4, &[0, 2]);
         assert_eq!(there.as_slice(), [1, 3, 0, 2]);
         assert_eq!(back.as_slice(), [2, 0, 3, 1]);

@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dimensions_are_grouped_where_the_elements_agree() {
+    fn reshape_groups_have_equal_numbers_of_elements() {
         let spans = |a: &[i64], b: &[i64]| -> Vec<((usize, usize), (usize, usize))> {
             groups(a, b).into_iter().map(|g| (g.from, g.to)).collect()
         };

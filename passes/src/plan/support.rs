@@ -4,14 +4,14 @@
 //!
 //! * split freely: each device computes its part (`Split::Plain`);
 //! * split with a halo exchange of windows (`Split::Halo`);
-//! * split so that results are unreduced, with or without a halo (`Split::Pending`, `Split::PendingHalo`);
+//! * split so that results are unreduced, with or without a halo (`Split::Unreduced`, `Split::UnreducedHalo`);
 //! * not splittable (`Split::No`): the dimension is all-gathered before the operation. That is correct, and the planner warns about it
 //!   where it costs communication.
 //!
 //! [`localize`](crate::localize) relies on all of these conditions.
 //!
 //! ```mlir
-//! // [i, k] x [k, j] -> [i, j]: i and j are Split::Plain, k is Split::Pending(Add)
+//! // [i, k] x [k, j] -> [i, j]: i and j are Split::Plain, k is Split::Unreduced(Add)
 //! %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
 //! ```
 
@@ -39,9 +39,9 @@ pub(crate) enum Split {
     /// Each device computes its part from windows of the operands, which a halo exchange with its neighbours completes.
     Halo,
     /// Each device's result is a partial result: the value is unreduced.
-    Pending(ReductionKind),
+    Unreduced(ReductionKind),
     /// Each device's result is a partial result, computed from windows that a halo exchange completes.
-    PendingHalo(ReductionKind),
+    UnreducedHalo(ReductionKind),
     /// Not supported: the factor must be unsplit on each device.
     No,
 }
@@ -49,13 +49,13 @@ pub(crate) enum Split {
 impl Split {
     /// Whether it needs a halo exchange.
     pub(crate) fn is_windowed(self) -> bool {
-        matches!(self, Split::Halo | Split::PendingHalo(_))
+        matches!(self, Split::Halo | Split::UnreducedHalo(_))
     }
 
     /// The reduction that combines partial results, if any.
-    pub(crate) fn pending(self) -> Option<ReductionKind> {
+    pub(crate) fn reduction(self) -> Option<ReductionKind> {
         match self {
-            Split::Pending(kind) | Split::PendingHalo(kind) => Some(kind),
+            Split::Unreduced(kind) | Split::UnreducedHalo(kind) => Some(kind),
             Split::Plain | Split::Halo | Split::No => None,
         }
     }
@@ -162,7 +162,7 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
             let has_indices = !spec.scatter_dims_to_operand_dims.is_empty();
             match factor.kind {
                 FactorKind::Reduction if one_input && has_indices => {
-                    collective_reduction(module, op).map_or(Split::No, Split::Pending)
+                    collective_reduction(module, op).map_or(Split::No, Split::Unreduced)
                 }
                 FactorKind::Reduction => Split::No,
                 // An inserted dimension is split by moving the indices, so there must be indices for it.
@@ -216,7 +216,7 @@ fn split_windows(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIn
             return Some(Split::No);
         }
     }
-    // Replicated operands are not split along with the others (see [`keep_whole`]).
+    // Replicated operands are not split along with the others (see [`keep_replicated_operands`]).
     let is_whole = |m: &TensorMapping| takes_whole(&data.kind) && m.find(index).is_none();
     let fits = rule.results.iter().all(|m| only(m, dim))
         && rule.operands.iter().take(inputs).all(|m| only(m, from) || is_whole(m))
@@ -297,7 +297,12 @@ pub(crate) fn planning_rule(module: &Module, op: OpId, mut rule: ShardingRule) -
 
 /// Lets operands of a `concatenate` stay replicated along the concatenated dimension, whatever splits the result there: each device
 /// slices its block locally. Applies to operands that are replicated there already or [are free](FreeValues::is_free).
-pub(super) fn keep_whole(module: &Module, op: OpId, rule: &mut ShardingRule, free: &FreeValues) {
+pub(super) fn keep_replicated_operands(
+    module: &Module,
+    op: OpId,
+    rule: &mut ShardingRule,
+    free: &FreeValues,
+) {
     let data = &module.ops[op];
     let dim = match &data.kind {
         OpKind::Concatenate { dim } => *dim as usize,
@@ -404,15 +409,15 @@ pub(crate) fn single_windows(spec: &ScatterSpec, input: &[i64], update: &[i64]) 
 fn split_sum(module: &Module, op: OpId, spec: &ConvSpec, rule: &ShardingRule, index: FactorIndex) -> Split {
     let of = |operand: usize| rule.operands.get(operand).and_then(|m| m.find(index)).map(|(d, _)| d as u32);
     let (Some(from), Some(kernel)) = (of(0), of(1)) else { return Split::No };
-    let Split::Pending(sum) = sum_unless_bool(module, op) else { return Split::No };
+    let Split::Unreduced(sum) = sum_unless_bool(module, op) else { return Split::No };
     // Each feature group has its own sum; a device computes a partial sum of one group.
     if from == spec.input.feature || sums_whole_dimension(module, op, spec, from as usize) {
-        return Split::Pending(sum);
+        return Split::Unreduced(sum);
     }
     let spatial = spec.input.spatial.iter().zip(&spec.kernel.spatial);
     let alone = |operand: usize, dim: u32| rule.operands[operand].dims[dim as usize].len() == 1;
     let is_spatial = spatial.into_iter().any(|(&l, &r)| l == from && r == kernel);
-    if is_spatial && alone(0, from) && alone(1, kernel) { Split::PendingHalo(sum) } else { Split::No }
+    if is_spatial && alone(0, from) && alone(1, kernel) { Split::UnreducedHalo(sum) } else { Split::No }
 }
 
 fn pass_through(factor: Factor) -> Split {
@@ -422,8 +427,8 @@ fn pass_through(factor: Factor) -> Split {
 /// Each element of the result comes from the one device that holds it; the others contribute zero, or `false`.
 fn sum_of_parts(module: &Module, op: OpId) -> Split {
     match module.tensor(module.ops[op].results[0]).map(|t| t.dtype) {
-        Some(DType::I1) => Split::Pending(ReductionKind::Or),
-        Some(dtype) if identity(ReductionKind::Add, dtype).is_some() => Split::Pending(ReductionKind::Add),
+        Some(DType::I1) => Split::Unreduced(ReductionKind::Or),
+        Some(dtype) if identity(ReductionKind::Add, dtype).is_some() => Split::Unreduced(ReductionKind::Add),
         Some(_) | None => Split::No,
     }
 }
@@ -432,7 +437,7 @@ fn sum_of_parts(module: &Module, op: OpId) -> Split {
 fn sum_unless_bool(module: &Module, op: OpId) -> Split {
     match module.tensor(module.ops[op].results[0]).map(|t| t.dtype) {
         None | Some(DType::I1) => Split::No,
-        Some(_) => Split::Pending(ReductionKind::Add),
+        Some(_) => Split::Unreduced(ReductionKind::Add),
     }
 }
 
@@ -470,7 +475,7 @@ fn split_reduce(module: &Module, op: OpId) -> Split {
                 || is_identity(module, init, kind)
                 || dtype.is_some_and(|dtype| identity(kind, dtype).is_some()) =>
         {
-            Split::Pending(kind)
+            Split::Unreduced(kind)
         }
         Some(_) | None => Split::No,
     }

@@ -132,13 +132,13 @@ struct Sum {
 fn completed_sum(module: &Module, op: OpId) -> Option<Sum> {
     let data = &module.ops[op];
     let (OpKind::Reshard(_), &[mut value]) = (&data.kind, data.operands.as_slice()) else { return None };
-    let pending = module.shardings.sharding_of(value)?;
+    let partial = module.shardings.sharding_of(value)?;
     let wanted = module.shardings.sharding_of(*data.results.first()?)?;
-    if pending.unreduced.is_empty() || !wanted.unreduced.is_empty() || pending.reduction != ReductionKind::Add
+    if partial.unreduced.is_empty() || !wanted.unreduced.is_empty() || partial.reduction != ReductionKind::Add
     {
         return None;
     }
-    let is_summed_over = |axis: AxisRef| pending.unreduced.iter().any(|sum| sum.axis == axis.axis);
+    let is_summed_over = |axis: AxisRef| partial.unreduced.iter().any(|sum| sum.axis == axis.axis);
     let is_scattered = wanted.split_axes().any(is_summed_over);
     let mut transposes = SmallVec::new();
     loop {
@@ -311,7 +311,7 @@ fn gathered(site: &Site<'_>, agreed: &FactorParts) -> Option<FactorParts> {
     let mut chosen = agreed.clone();
     let mut is_summed: SmallVec<[bool; 6]> = SmallVec::new();
     for (parts, &split) in chosen.iter_mut().zip(&site.splits) {
-        let is_sum = split == Split::Pending(ReductionKind::Add) && !parts.is_empty();
+        let is_sum = split == Split::Unreduced(ReductionKind::Add) && !parts.is_empty();
         if is_sum {
             parts.clear();
         }
@@ -336,7 +336,7 @@ fn gathered(site: &Site<'_>, agreed: &FactorParts) -> Option<FactorParts> {
 
 /// Returns the assignments in which the axes of the sum evenly split a dimension of the result instead.
 fn without_sum(site: &Site<'_>, agreed: &FactorParts) -> Vec<FactorParts> {
-    let is_sum = |split: Split| split == Split::Pending(ReductionKind::Add);
+    let is_sum = |split: Split| split == Split::Unreduced(ReductionKind::Add);
     let mut without = agreed.clone();
     let mut sums = Parts::new();
     for (parts, &split) in without.iter_mut().zip(&site.splits) {

@@ -121,7 +121,7 @@ impl Site<'_> {
         planner: &mut Planner<'_>,
     ) -> Option<FactorParts> {
         // An assignment cannot save more than it costs.
-        if least < cost::WORTH_EXCHANGING || !self.pending(best).is_empty() {
+        if least < cost::WORTH_EXCHANGING || !self.unreduced_axes(best).is_empty() {
             return None;
         }
         let mut costs: Vec<(f64, FactorParts)> = Vec::new();
@@ -216,7 +216,7 @@ impl Site<'_> {
     /// All-gathering such an operand is cheaper if many slices, or most of its elements, are taken.
     fn without_sums(&self, chosen: &FactorParts) -> Option<FactorParts> {
         let is_read = matches!(self.kind, OpKind::DynamicSlice { .. } | OpKind::Gather(_));
-        is_read.then(|| self.without(chosen, |split| split.pending().is_some()))?
+        is_read.then(|| self.without(chosen, |split| split.reduction().is_some()))?
     }
 
     /// Returns the assignment without the factors whose split satisfies the predicate, if there are any.
@@ -586,7 +586,7 @@ impl Site<'_> {
         });
         let mut sharding = TensorSharding::from_dims(self.mesh_id, dims);
         if tensor.is_result {
-            sharding.unreduced = self.pending(chosen);
+            sharding.unreduced = self.unreduced_axes(chosen);
             sharding.reduction = self.reduction(chosen);
         } else if tensor.brings {
             sharding.unreduced = to_axes(self.mesh, &self.carried);
@@ -598,16 +598,16 @@ impl Site<'_> {
     /// Returns the reduction of the unreduced results.
     fn reduction(&self, chosen: &FactorParts) -> ReductionKind {
         let kinds = chosen.iter().zip(&self.splits).filter(|(parts, _)| !parts.is_empty());
-        let mut kinds = kinds.filter_map(|(_, split)| split.pending());
+        let mut kinds = kinds.filter_map(|(_, split)| split.reduction());
         kinds.next().unwrap_or(self.carried_by)
     }
 
     /// Returns the axes over which the results are unreduced, in the order of the mesh.
-    fn pending(&self, chosen: &FactorParts) -> AxisList {
+    fn unreduced_axes(&self, chosen: &FactorParts) -> AxisList {
         let mut parts: SmallVec<[Part; 4]> = chosen
             .iter()
             .zip(&self.splits)
-            .filter(|(_, split)| split.pending().is_some())
+            .filter(|(_, split)| split.reduction().is_some())
             .flat_map(|(parts, _)| parts.iter().copied())
             .chain(self.carried.iter().copied())
             .collect();

@@ -18,7 +18,7 @@ use super::site::splits;
 use crate::plan::free_values::FreeValues;
 use crate::plan::support::{self, Split};
 use crate::rules::sharding_rule::ShardingRule;
-use crate::rules::{is_told_by_types, rule_of};
+use crate::rules::{is_determined_by_types, rule_of};
 
 /// The shardings in which an operation needs its operands, then those in which it produces its results.
 pub(super) type Decided = SmallVec<[ShardingId; 4]>;
@@ -88,7 +88,7 @@ struct Entry {
 pub(super) struct Decisions(FxHashMap<Signature, SmallVec<[Entry; 1]>>);
 
 impl Decisions {
-    /// Returns the earlier decision for an equal operation; `rule` is needed unless [`is_told_by_types`] holds.
+    /// Returns the earlier decision for an equal operation; `rule` is needed unless [`is_determined_by_types`] holds.
     fn get(
         &self,
         signature: &Signature,
@@ -126,22 +126,24 @@ impl OpPlanner<'_> {
             return Some(self.interned(decision.shardings));
         }
         let signature = Signature::of(module, op, self.invariance.as_ref(), copies, &self.free)?;
-        let is_told = is_told_by_types(data);
-        if is_told && let Some(known) = self.decisions.get(&signature, &data.kind, None) {
+        let is_determined = is_determined_by_types(data);
+        if is_determined && let Some(known) = self.decisions.get(&signature, &data.kind, None) {
             let known = known.clone();
             debug_assert_eq!(
                 Some(&known),
-                self.decided_anew(op, copies).as_ref(),
+                self.decided_uncached(op, copies).as_ref(),
                 "the decision depends on more than the signature"
             );
             return Some(known);
         }
         let (rule, splits) = self.rule_and_splits(op)?;
-        if !is_told && let Some(known) = self.decisions.get(&signature, &data.kind, Some((&rule, &splits))) {
+        if !is_determined
+            && let Some(known) = self.decisions.get(&signature, &data.kind, Some((&rule, &splits)))
+        {
             let known = known.clone();
             debug_assert_eq!(
                 Some(&known),
-                self.decided_anew(op, copies).as_ref(),
+                self.decided_uncached(op, copies).as_ref(),
                 "the decision depends on more than signature and rule"
             );
             return Some(known);
@@ -153,7 +155,7 @@ impl OpPlanner<'_> {
             Some(warning) => self.warnings.push(warning),
             None => {
                 let kind = self.rw.module.ops[op].kind.clone();
-                let rule = (!is_told).then_some((rule, splits));
+                let rule = (!is_determined).then_some((rule, splits));
                 self.decisions.insert(signature, kind, rule, ids.clone());
             }
         }
@@ -161,7 +163,7 @@ impl OpPlanner<'_> {
     }
 
     /// Returns the decision for an operation, without the memo.
-    fn decided_anew(&mut self, op: OpId, copies: &AvailableCopies) -> Option<Decided> {
+    fn decided_uncached(&mut self, op: OpId, copies: &AvailableCopies) -> Option<Decided> {
         let (rule, _) = self.rule_and_splits(op)?;
         let decision = self.decide(op, &rule, copies)?;
         Some(self.interned(decision.shardings))
@@ -175,7 +177,7 @@ impl OpPlanner<'_> {
     fn rule_and_splits(&self, op: OpId) -> Option<(ShardingRule, Splits)> {
         let module = &*self.rw.module;
         let mut rule = support::planning_rule(module, op, rule_of(module, op)?);
-        support::keep_whole(module, op, &mut rule, &self.free);
+        support::keep_replicated_operands(module, op, &mut rule, &self.free);
         let splits = splits(module, op, &rule);
         Some((rule, splits))
     }

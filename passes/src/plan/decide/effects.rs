@@ -14,7 +14,7 @@ const BETWEEN_DEVICES: i64 = 1;
 
 impl OpPlanner<'_> {
     /// Prints a note that every device executes `op`, if that is observable; rejects `op` if it communicates between devices.
-    pub(super) fn note_effect(&mut self, op: OpId) {
+    pub(super) fn check_side_effect(&mut self, op: OpId) {
         let data = &self.rw.module.ops[op];
         let has_effect = match &data.kind {
             OpKind::Send(spec) | OpKind::Recv(spec) if spec.channel.ty == BETWEEN_DEVICES => {

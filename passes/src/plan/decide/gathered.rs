@@ -101,7 +101,7 @@ pub(crate) fn gathered(module: &Module, body: RegionId, asked: &Asked, plan: &Pl
     // Few programs have any, and this search is cheaper than the use lists of the whole module.
     let whole: Vec<OpId> = program_ops(module, body)
         .into_iter()
-        .filter(|&op| !is_meant(op) && becomes_whole(module, op))
+        .filter(|&op| !is_meant(op) && is_replicating(module, op))
         .filter(|&op| !asked.is_from_argument(module, body, module.ops[op].operands[0]))
         .collect();
     if whole.is_empty() {
@@ -127,7 +127,7 @@ pub(crate) fn gathered(module: &Module, body: RegionId, asked: &Asked, plan: &Pl
 }
 
 /// Whether a reshard replicates a split value that is not empty.
-fn becomes_whole(module: &Module, op: OpId) -> bool {
+fn is_replicating(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let (OpKind::Reshard(to), [operand], [_]) = (&data.kind, &*data.operands, &*data.results) else {
         return false;

@@ -222,13 +222,13 @@ impl OpPlanner<'_> {
             OpKind::Case | OpKind::If => {
                 let wanted = self.result_shardings(op);
                 // The operand chooses the branch. All devices must take the same one, since it may have collectives.
-                self.require_whole(op, copies);
+                self.require_replicated(op, copies);
                 for region in self.rw.module.ops[op].regions.clone() {
                     self.region(region, &wanted);
                 }
             }
             // The size of a static dimension would be a constant.
-            OpKind::GetDimensionSize { .. } => self.whole(op, copies),
+            OpKind::GetDimensionSize { .. } => self.replicate_op(op, copies),
             OpKind::Constant(Dense::Splat(_)) | OpKind::Iota { .. } => self.complete_unless_free(op),
             OpKind::Call { callee } => {
                 let message = format!("the call of @{callee} was not inlined");
@@ -245,10 +245,10 @@ impl OpPlanner<'_> {
                 }
                 self.by_rule(op, copies);
             }
-            OpKind::Constant(_) => self.whole(op, copies),
-            OpKind::Rng(_) => self.drawn_by_one(op, copies),
+            OpKind::Constant(_) => self.replicate_op(op, copies),
+            OpKind::Rng(_) => self.generate_on_one_device(op, copies),
             _ => {
-                self.note_effect(op);
+                self.check_side_effect(op);
                 self.by_rule(op, copies);
             }
         }
@@ -260,15 +260,15 @@ impl OpPlanner<'_> {
         let (operand, result) = (data.operands[0], data.results[0]);
         let Some(sharding) = self.rw.module.shardings.of(result) else { return };
         // An available partial sum need not be recreated from the completed sum.
-        let known = copies.get(operand, sharding).filter(|_| self.is_pending(sharding));
-        if let Some(copy) = known.or_else(|| self.computed_rather_than_sent(operand, sharding, copies)) {
+        let known = copies.get(operand, sharding).filter(|_| self.is_unreduced(sharding));
+        if let Some(copy) = known.or_else(|| self.rematerialized_if_sent(operand, sharding, copies)) {
             self.rw.module.ops[op].operands[0] = copy;
         }
         self.rw.module.ops[op].kind = OpKind::Reshard(sharding);
         // If an all-gathered value is wanted split, its source is still available.
         let before = self.rw.module.shardings.of(operand).filter(|&before| before != sharding);
         if let Some(before) = before
-            && ![before, sharding].into_iter().any(|id| self.is_pending(id))
+            && ![before, sharding].into_iter().any(|id| self.is_unreduced(id))
         {
             copies.insert(result, before, operand);
         }
@@ -311,7 +311,7 @@ impl OpPlanner<'_> {
         self.rw.module.ops[op].results.iter().map(|&v| self.rw.module.shardings.of(v)).collect()
     }
 
-    fn is_pending(&self, sharding: ShardingId) -> bool {
+    fn is_unreduced(&self, sharding: ShardingId) -> bool {
         !self.rw.module.shardings.get(sharding).unreduced.is_empty()
     }
 
@@ -327,7 +327,7 @@ impl OpPlanner<'_> {
         }
     }
 
-    fn require_whole(&mut self, op: OpId, copies: &mut AvailableCopies) {
+    fn require_replicated(&mut self, op: OpId, copies: &mut AvailableCopies) {
         for i in 0..self.rw.module.ops[op].operands.len() {
             let operand = self.rw.module.ops[op].operands[i];
             if let Some(ty) = self.rw.module.stored(operand) {
@@ -390,7 +390,7 @@ impl OpPlanner<'_> {
     }
 
     /// Plans an operation that every device computes on replicated values.
-    fn whole(&mut self, op: OpId, copies: &mut AvailableCopies) {
+    fn replicate_op(&mut self, op: OpId, copies: &mut AvailableCopies) {
         let whole: SmallVec<[TensorSharding; 4]> = self.rw.module.ops[op]
             .operands
             .iter()
@@ -398,7 +398,7 @@ impl OpPlanner<'_> {
             .collect();
         let warning = self.gather_warning(op, None, &whole, copies);
         self.warnings.extend(warning);
-        self.require_whole(op, copies);
+        self.require_replicated(op, copies);
         self.rw.keep();
         for i in 0..self.rw.module.ops[op].results.len() {
             let value = self.rw.module.ops[op].results[i];
@@ -410,8 +410,8 @@ impl OpPlanner<'_> {
     }
 
     /// Plans an operation whose result differs between devices (`rng`): one device computes it, and the others add zeros.
-    fn drawn_by_one(&mut self, op: OpId, copies: &mut AvailableCopies) {
-        self.require_whole(op, copies);
+    fn generate_on_one_device(&mut self, op: OpId, copies: &mut AvailableCopies) {
+        self.require_replicated(op, copies);
         self.rw.keep();
         let Some(ty) = self.rw.module.tensor(self.rw.module.ops[op].results[0]) else { return };
         let mut made = TensorSharding::replicated(self.mesh_id, ty.rank());
@@ -423,7 +423,7 @@ impl OpPlanner<'_> {
 
     fn by_rule(&mut self, op: OpId, copies: &mut AvailableCopies) {
         let Some(ids) = self.decided(op, copies) else {
-            self.whole(op, copies);
+            self.replicate_op(op, copies);
             return;
         };
         let num_operands = self.rw.module.ops[op].operands.len();

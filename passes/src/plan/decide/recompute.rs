@@ -55,7 +55,7 @@ struct Step {
 
 impl OpPlanner<'_> {
     /// Returns `value` rematerialized in the sharding `to`, if a reshard would send it.
-    pub(super) fn computed_rather_than_sent(
+    pub(super) fn rematerialized_if_sent(
         &mut self,
         value: ValueId,
         to: ShardingId,

@@ -166,7 +166,7 @@ impl Steps<'_, '_> {
         let transform = Transform { kind, shape, first };
         let (stages, end) = transform.stages(&self.rw.module.meshes[self.mesh], &from, &to)?;
         if end != to {
-            self.leave_as_made(result, &end, uses);
+            self.keep_transformed_sharding(result, &end, uses);
         }
 
         let (mut value, mut dims) = (operand, from);
@@ -207,7 +207,7 @@ impl Steps<'_, '_> {
                 at.iter().map(|&d| (shape[d as usize], dims[d as usize].clone())).unzip()
             };
             if is_in_place && is_last {
-                self.become_last(kind, value);
+                self.replace_by_last_step(kind, value);
                 return Some(());
             }
             let (sizes, split) = order(&there);
@@ -217,7 +217,7 @@ impl Steps<'_, '_> {
             }
             let back = OpKind::Transpose { permutation: back };
             if is_last {
-                self.become_last(back, value);
+                self.replace_by_last_step(back, value);
                 return Some(());
             }
             value = self.emit(back, &[value], &shape, dtype, &dims);
@@ -226,7 +226,7 @@ impl Steps<'_, '_> {
     }
 
     /// Turns the current operation into the last step, on `value`.
-    fn become_last(&mut self, kind: OpKind, value: ValueId) {
+    fn replace_by_last_step(&mut self, kind: OpKind, value: ValueId) {
         let data = &mut self.rw.module.ops[self.at];
         data.kind = kind;
         data.operands = std::iter::once(value).collect();
@@ -247,7 +247,12 @@ impl Steps<'_, '_> {
 
     /// Keeps the sharding that the transform produces on its result, and on element-wise values computed from it, if their only other users
     /// are transforms: resharding back and forth would send the bytes twice.
-    fn leave_as_made(&mut self, result: ValueId, dims: &[DimSharding], uses: &Uses) -> Option<()> {
+    fn keep_transformed_sharding(
+        &mut self,
+        result: ValueId,
+        dims: &[DimSharding],
+        uses: &Uses,
+    ) -> Option<()> {
         let module = &*self.rw.module;
         let asked = module.shardings.of(result)?;
         let shape = module.shape(result);

@@ -14,7 +14,7 @@ use crate::analysis::regions::program_parts;
 ///
 /// # Errors
 /// The program itself requests such a split (`SH0319`).
-pub(super) fn keep_scales_whole(
+pub(super) fn replicate_scaled_dims(
     module: &mut Module,
     func: FuncId,
     body: RegionId,
@@ -29,7 +29,7 @@ pub(super) fn keep_scales_whole(
     if values.is_empty() {
         return Ok(());
     }
-    let errors = asked_for(module, func, body, &ops);
+    let errors = requested_splits(module, func, body, &ops);
     if !errors.is_empty() {
         return Err(errors);
     }
@@ -50,7 +50,7 @@ pub(super) fn keep_scales_whole(
 }
 
 /// Returns errors for such splits that the program requests: arguments, results, constraints.
-fn asked_for(module: &Module, func: FuncId, body: RegionId, ops: &[OpId]) -> Vec<Diagnostic> {
+fn requested_splits(module: &Module, func: FuncId, body: RegionId, ops: &[OpId]) -> Vec<Diagnostic> {
     let refused = |ty: TypeId, id: Option<ShardingId>, span: Span| {
         let &dim = split_scales(module, ty, id?).first()?;
         let message = format!(

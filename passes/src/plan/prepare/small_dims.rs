@@ -40,7 +40,7 @@ use crate::windows::{Along, Exchange, is_windowed, transfers};
 
 /// Removes axes from dimensions with fewer elements than shards, if that sends less. `declared` are the result shardings of the function
 /// that the program requests.
-pub(crate) fn take_off_axes(
+pub(crate) fn remove_axes(
     module: &mut Module,
     body: RegionId,
     mesh_id: MeshId,
@@ -80,7 +80,7 @@ pub(crate) fn take_off_axes(
         }
     }
     let chosen: Vec<(ValueId, usize)> = (0..classes.nodes.len())
-        .filter(|&node| classes.sends_less_whole(node))
+        .filter(|&node| classes.sends_less_replicated(node))
         .map(|node| classes.nodes[node])
         .collect();
     if chosen.is_empty() {
@@ -92,7 +92,7 @@ pub(crate) fn take_off_axes(
     let uses = module.uses();
     // Backward, so that the users of a value have their final shardings.
     for &(value, _) in chosen.iter().rev() {
-        let asked = asked_by_readers(module, &mesh, &uses, value);
+        let asked = split_by_all_users(module, &mesh, &uses, value);
         for (dim, axes) in asked {
             change(module, value, |sharding| sharding.dims[dim] = DimSharding::closed(&axes));
         }
@@ -335,7 +335,7 @@ impl Classes {
     }
 
     /// Whether removing the axes of a node's class sends less.
-    fn sends_less_whole(&self, node: usize) -> bool {
+    fn sends_less_replicated(&self, node: usize) -> bool {
         let class = self.class[self.root(node)];
         // Fewer collectives do not justify more bytes.
         !class.pinned
@@ -384,7 +384,7 @@ fn slice_price(module: &Module, op: OpId, dim: usize, k: i64, row_bytes: f64) ->
 }
 
 /// Returns the dimensions and axes by which all users of a value split it, though the value itself does not.
-fn asked_by_readers(module: &Module, mesh: &Mesh, uses: &Uses, value: ValueId) -> Vec<(usize, AxisList)> {
+fn split_by_all_users(module: &Module, mesh: &Mesh, uses: &Uses, value: ValueId) -> Vec<(usize, AxisList)> {
     let Some(own) = module.shardings.sharding_of(value) else { return Vec::new() };
     let mut asked: Option<Vec<(usize, AxisList)>> = None;
     for &(op, i) in uses.of(value) {

@@ -5,7 +5,9 @@ use shardc_ir::{BinaryOp, Build, Module, OpId, OpKind, RegionId, Rewriter, TypeI
 use smallvec::SmallVec;
 
 use super::is_worthwhile;
-use super::ranges::{Made, OperandDims, Price, Range, Ranges, Search, dims_of, part_of, rule_of_ranges};
+use super::ranges::{
+    ComputedRanges, OperandDims, Price, Range, Ranges, Search, dims_of, part_of, rule_of_ranges,
+};
 use crate::plan::line::Line;
 
 /// The concatenations of a region to remove: their users use the concatenated ranges instead.
@@ -113,7 +115,7 @@ impl Joins {
         &self,
         ranges: &Ranges<'_>,
         rw: &mut Rewriter<'_>,
-        made: &mut Made,
+        made: &mut ComputedRanges,
         op: OpId,
     ) -> Option<SmallVec<[ValueId; 2]>> {
         let (index, end) = self.ends.get(&op)?;
@@ -168,7 +170,7 @@ impl Joins {
         &self,
         ranges: &Ranges<'_>,
         rw: &mut Rewriter<'_>,
-        made: &mut Made,
+        made: &mut ComputedRanges,
         (op, dims): (OpId, &OperandDims),
         range: (i64, i64),
     ) -> SmallVec<[ValueId; 3]> {
@@ -185,7 +187,7 @@ impl Joins {
         &self,
         ranges: &Ranges<'_>,
         rw: &mut Rewriter<'_>,
-        made: &mut Made,
+        made: &mut ComputedRanges,
         (value, dim): (ValueId, usize),
         (start, limit): (i64, i64),
     ) -> ValueId {

@@ -35,7 +35,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use shardc_ir::{Module, OpId, OpKind, RegionId, Rewriter, UseCounts, ValueId};
 
 use self::joins::Joins;
-use self::ranges::{Made, Range, Ranges, Search};
+use self::ranges::{ComputedRanges, Range, Ranges, Search};
 use super::free_values::FreeValues;
 use super::line::Line;
 use crate::analysis::regions::program_regions;
@@ -96,7 +96,7 @@ impl Found {
 
     fn carry_out(&self, module: &mut Module, region: RegionId, readers: &UseCounts) {
         let ranges = Ranges { readers, local: &self.local };
-        let mut made = Made::default();
+        let mut made = ComputedRanges::default();
         let mut rw = Rewriter::new(module);
         rw.enter(region);
         while let Some(op) = rw.next_op() {

@@ -29,7 +29,7 @@ pub(super) struct Range {
 pub(super) type OperandDims = SmallVec<[Option<usize>; 3]>;
 
 /// Ranges that are computed already, so that each is computed once.
-pub(super) type Made = FxHashMap<Range, ValueId>;
+pub(super) type ComputedRanges = FxHashMap<Range, ValueId>;
 
 /// The limits of the search: use counts, and the operations through which ranges are followed.
 #[derive(Clone, Copy)]
@@ -64,12 +64,12 @@ impl Ranges<'_> {
     pub(super) fn make(
         &self,
         rw: &mut Rewriter<'_>,
-        made: &mut Made,
+        made: &mut ComputedRanges,
         range: Range,
         is_read_by_ranges: bool,
     ) -> ValueId {
         let Range { value, dim, start, limit } = range;
-        if whole(rw.module, value, dim) == Some((start, limit)) {
+        if full_range(rw.module, value, dim) == Some((start, limit)) {
             return value;
         }
         if let Some(&made) = made.get(&range) {
@@ -93,7 +93,7 @@ impl Ranges<'_> {
 }
 
 /// Returns all of a dimension, as a range.
-fn whole(module: &Module, value: ValueId, dim: usize) -> Option<(i64, i64)> {
+fn full_range(module: &Module, value: ValueId, dim: usize) -> Option<(i64, i64)> {
     Some((0, *module.shape(value).get(dim)?))
 }
 
@@ -225,7 +225,7 @@ impl<'a> Search<'a> {
 
     /// Adds the cost of a range.
     pub(super) fn add(&self, price: &mut Price, range: Range, is_read_by_ranges: bool) -> Option<()> {
-        if whole(self.module, range.value, range.dim) == Some((range.start, range.limit))
+        if full_range(self.module, range.value, range.dim) == Some((range.start, range.limit))
             || self.paid.contains(&range)
             || !price.seen.insert(range)
         {

@@ -12,7 +12,7 @@ use crate::analysis::elementwise::is_elementwise;
 use crate::propagate::flow::Parents;
 use crate::propagate::schedule::OpClass;
 use crate::rules::sharding_rule::{Factor, FactorIndex, FactorKind, ShardingRule, TensorMapping};
-use crate::rules::{RuleOptions, has_rule, is_told_by_types, rule_with};
+use crate::rules::{RuleOptions, has_rule, is_determined_by_types, rule_with};
 
 /// The types of the operands and results of an operation.
 type Types = SmallVec<[TypeId; 4]>;
@@ -152,7 +152,7 @@ impl<'m> Build<'m> {
                 return Some(rule);
             }
         }
-        if !is_told_by_types(data) {
+        if !is_determined_by_types(data) {
             return self.made(op, elementwise);
         }
         let types = data.operands.iter().chain(&data.results).map(|&v| module.values[v].ty).collect();

@@ -1,4 +1,4 @@
-//! What `shardc-shardy`, `shardc-graph` and the facade read of this crate besides its passes. Nobody else should: it changes with the passes.
+//! Internals for `shardc-shardy`, `shardc-graph` and the facade only, besides the passes. They change with the passes.
 
 pub use crate::analysis::inlined_size::check_size;
 pub use crate::collectives::verify::axes_results_vary_along;
@@ -10,7 +10,7 @@ pub use crate::transforms::cse::cse;
 pub use crate::transforms::dce::dce_where;
 pub use crate::transforms::inline::check_calls;
 
-/// Who calls whom.
+/// The call graph.
 pub mod call_graph {
     pub use crate::analysis::call_graph::{
         EXECUTION_THREAD, ORIGINAL_FUNC_NAME, callee_of, callees_first, calls_in, original_name,
@@ -22,7 +22,7 @@ pub mod symbols {
     pub use crate::analysis::symbols::{FreshNames, drop_unused_funcs};
 }
 
-/// Where the sharding of a value is written.
+/// Access to the sharding of a value.
 pub mod access {
     pub use crate::sharding::access::{ShardingAccess, result_sharding};
 }
@@ -32,7 +32,7 @@ pub mod manual {
     pub use crate::sharding::manual::{inside, outside, without_manual_axes};
 }
 
-/// Every sharding of a function.
+/// Visitor of every sharding of a function.
 pub mod map {
     pub use crate::sharding::map::{Change, map_func, map_module};
 }

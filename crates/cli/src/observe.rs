@@ -64,7 +64,7 @@ impl<'a> Watch<'a> {
                     Some(meant) => format!("did you mean {meant}?"),
                     None => "`shardc opt --passes list` shows them".to_owned(),
                 };
-                usage(format!("no pass is called {name}; {hint}"))
+                usage(format!("unknown pass {name}; {hint}"))
             })
         };
         let stop = match stop.and_then(|stop| stop.stop_after.as_deref()) {

@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn the_batch_is_counted_in_many_ways() {
+    fn batch_counts_are_recognized_in_many_forms() {
         let negative = "%i = stablehlo.iota dim = 0 : tensor<3xi32>
           %z = stablehlo.constant dense<0> : tensor<3xi32>
           %n = stablehlo.constant dense<3> : tensor<3xi32>
@@ -442,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn broadcasts_and_transpositions_carry_the_dimension() {
+    fn broadcasts_and_transposes_keep_the_dimension() {
         let body = "%i = stablehlo.iota dim = 0 : tensor<3xui32>
           %b = stablehlo.broadcast_in_dim %i, dims = [1] : (tensor<3xui32>) -> tensor<2x3x1xui32>
           %t = stablehlo.transpose %b, dims = [1, 2, 0] : (tensor<2x3x1xui32>) -> tensor<3x1x2xui32>

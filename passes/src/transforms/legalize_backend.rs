@@ -324,7 +324,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_entry_of_a_program_that_runs_is_called_main() {
+    fn the_entry_of_a_runnable_program_is_named_main() {
         let text = "func.func @step(%x: tensor<8xf32>) -> tensor<8xf32> { return %x : tensor<8xf32> }";
         let read = shardc_stablehlo::parse(text).unwrap();
         for (num_devices, name, count) in [(None, "step", 1), (Some(8), "main", 8)] {

@@ -29,8 +29,8 @@ use crate::analysis::reducer::{identity, reduction_of};
 use crate::plan::support::splits_reduce;
 
 impl Steps<'_, '_> {
-    /// Returns `value` with each dimension of `split` (dimension, blocks) in two: blocks, and elements of a block. `fill` is
-    /// the scalar that pads the last block.
+    /// Returns `value` with each dimension of `split` (dimension, blocks) reshaped to two: blocks, and elements of a block. The scalar
+    /// `fill` pads the last block.
     pub(super) fn blocks(
         &mut self,
         value: ValueId,
@@ -67,13 +67,13 @@ impl Steps<'_, '_> {
         Some(self.emit(OpKind::Reshape, &[value], &shape, ty.dtype, &dims))
     }
 
-    /// Returns the initial value that counts for nothing: that of the program, unless the reduction is a known one.
+    /// Returns a neutral initial value: that of the program, unless the identity of the reduction is known.
     fn neutral(&mut self, inputs: usize, i: usize) -> Option<ValueId> {
         let data = &self.rw.module.ops[self.at];
         let init = *data.operands.get(inputs + i)?;
         let kind = data.regions.first().and_then(|&region| reduction_of(self.rw.module, region, inputs));
         let dtype = self.rw.module.tensor(init)?.dtype;
-        // Sums and products of numbers of one bit are disjunctions and conjunctions, and have their identities.
+        // Sums and products of one-bit numbers are disjunctions and conjunctions, and have their identities.
         let kind = kind.map(|kind| match (kind, dtype) {
             (ReductionKind::Add, DType::I1) => ReductionKind::Or,
             (ReductionKind::Mul, DType::I1) => ReductionKind::And,
@@ -85,7 +85,7 @@ impl Steps<'_, '_> {
         }
     }
 
-    /// Takes apart a `reduce` that no collective can complete, such as an argmax of a value and its index.
+    /// Expands a `reduce` without a collective, such as an argmax of a value and its index.
     pub(super) fn reduce(&mut self, reduced: &DimList) -> Option<()> {
         let operands = self.rw.module.ops[self.at].operands.clone();
         let inputs = operands.len() / 2;
@@ -93,7 +93,7 @@ impl Steps<'_, '_> {
         if split.is_empty() || splits_reduce(self.rw.module, self.at) {
             return None;
         }
-        // The index of a dimension after `blocks`, where each split dimension before it has become two.
+        // The index of a dimension after `blocks`, which replaces each split dimension before it by two.
         let at = |dim: usize| dim + split.iter().filter(|&&(d, _)| d < dim).count();
         let first: Vec<usize> = split.iter().map(|&(d, _)| at(d)).collect();
         let inner: Vec<usize> = reduced
@@ -139,8 +139,8 @@ impl Steps<'_, '_> {
         Some(())
     }
 
-    /// Takes apart a `top_k`: each device takes the `k` largest of its block, and of all these the `k` largest are taken, of
-    /// which the indices are looked up. Equal elements keep their order, since blocks are gathered in order.
+    /// Expands a `top_k`: each device takes the `k` largest elements of its block. The `k` largest of all candidates are selected, and
+    /// their indices looked up. Equal elements keep their order, since blocks are gathered in order.
     pub(super) fn top_k(&mut self, k: i64, stable: Option<bool>) -> Option<()> {
         let operand = *self.rw.module.ops[self.at].operands.first()?;
         let ty = self.rw.module.tensor(operand)?.clone();
@@ -148,7 +148,7 @@ impl Steps<'_, '_> {
         let [split] = self.split_dims(operand, [last])?[..] else { return None };
         let block = (ty.shape[last] + split.1 - 1) / split.1;
         let few = k.min(block);
-        // Gathering the operand sends about as much where most elements are taken. Indices are computed in `i32` below.
+        // If most elements are taken, an all-gather of the operand sends about as much. Indices are computed in `i32` below.
         let &[largest, indices] = self.rw.module.ops[self.at].results.as_slice() else { return None };
         let index = self.rw.module.tensor(indices)?.dtype;
         if few * split.1 * 2 > ty.shape[last] || index != DType::I32 {
@@ -165,7 +165,7 @@ impl Steps<'_, '_> {
         self.place(values, &dims);
         self.place(positions, &dims);
 
-        // Where they were in the whole dimension.
+        // The global index of each element.
         let number = self.emit(OpKind::Iota { dim: last as u32 }, &[], &shape, index, &dims);
         let size = self.splat(&(block as i32).to_le_bytes(), index);
         let broadcast = OpKind::BroadcastInDim { dims: DimList::new() };
@@ -185,7 +185,7 @@ impl Steps<'_, '_> {
         }
         self.rw.module.ops[self.at].operands[0] = gathered[0];
 
-        // The operation now says which of the gathered ones they are, from which their places are looked up.
+        // The operation now returns positions among the gathered candidates; global indices are looked up from them.
         self.rw.module.renew_result(self.at, 1);
         let chosen = self.rw.module.ops[self.at].results[1];
         let sharding = self.rw.module.shardings.of(largest);
@@ -194,7 +194,7 @@ impl Steps<'_, '_> {
         Some(())
     }
 
-    /// Adds a gather after the operation, so that `old` becomes the element of each row of `indices` that `chosen` numbers.
+    /// Adds a gather after the operation. Its result, the element of each row of `positions` at index `chosen`, replaces `old`.
     fn look_up(&mut self, positions: ValueId, chosen: ValueId, old: ValueId, last: usize) {
         let batch: DimList = (0..last as u32).collect();
         let spec = GatherSpec {

@@ -90,7 +90,7 @@ pub(crate) fn close_results(
 pub(crate) fn unified_mesh(module: &Module, body: RegionId) -> Result<MeshId, Vec<Diagnostic>> {
     let failed = || {
         let message = "the shardings of the program are not closed and on one mesh";
-        vec![Diagnostic::invalid("SH0391", message).hint("run the pass unify-meshes before")]
+        vec![Diagnostic::invalid("SH0391", message).hint("run the pass unify-meshes first")]
     };
     let mesh = planned_mesh(module, body).ok_or_else(failed)?;
     let is_unified = |value: ValueId, is_argument: bool| {

@@ -5,7 +5,7 @@ use shardc_ir::{Diagnostic, FuncId, Module, RegionId, ShardingId, Span, TypeId};
 
 use crate::analysis::regions::program_parts;
 
-/// Refuses tensors of unknown sizes that are split.
+/// Rejects split tensors with dynamic sizes.
 pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<(), Vec<Diagnostic>> {
     let mut errors = Vec::new();
     let mut check = |ty: TypeId, id: Option<ShardingId>, span: Span, what: &dyn Fn() -> String| {
@@ -14,9 +14,9 @@ pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<(),
         };
         let Some(ty) = module.types.stored(ty).filter(|ty| !ty.is_static()) else { return };
         let spec = sharding.display(&module.meshes[sharding.mesh]);
-        let message = format!("{} is sharded {spec}: {ty} has a size that is not known", what());
+        let message = format!("{} is sharded {spec}: {ty} has a dynamic size", what());
         errors.push(Diagnostic::unsupported("SH0315", message).at(span).hint(
-            "give the dimension a size with `Compiler::dim`, leave it whole, or pad it to its greatest size \
+            "give the dimension a size with `Compiler::dim`, leave it unsharded, or pad it to its maximum size \
                      (stablehlo.set_dimension_size, stablehlo.pad) and shard that",
         ));
     };

@@ -1,11 +1,11 @@
-//! Maximal shardings: values on one named device (`<[], device_ids=[3]>`). Shardy has them; a program that all devices run has not. They
-//! become replicated, so the named device has its value, too.
+//! Maximal shardings: values on one named device (`<[], device_ids=[3]>`). Shardy supports them; an SPMD program cannot express them. They
+//! become replicated, so the named device has its value too.
 
 use shardc_ir::{
     Class, Diagnostic, FuncId, MeshId, Module, OpKind, RegionId, ShardingId, Span, TensorSharding,
 };
 
-/// Tells which values are meant to be on one device only. They are planned as whole values that all devices have.
+/// Returns notes about values with maximal shardings. They are planned as replicated.
 pub(crate) fn notes(module: &Module, func: FuncId, body: RegionId) -> Vec<Diagnostic> {
     if module.meshes.values().all(|mesh| !mesh.is_maximal()) {
         return Vec::new();
@@ -13,7 +13,7 @@ pub(crate) fn notes(module: &Module, func: FuncId, body: RegionId) -> Vec<Diagno
     let note = |id: ShardingId, span: Span, what: String| {
         let mesh = &module.meshes[module.shardings.get(id).mesh];
         let device = mesh.device_ids.as_ref().and_then(|ids| ids.first()).filter(|_| mesh.is_maximal())?;
-        let message = format!("{what} should be on device {device} only: every device has it");
+        let message = format!("{what} should be on device {device} only, but is replicated on every device");
         Some(
             Diagnostic::warning(Class::Unsupported, "SH0311", message).at(span).hint(
                 "every device runs the same program: replicate the value, or split it along a mesh axis",
@@ -42,7 +42,7 @@ pub(crate) fn notes(module: &Module, func: FuncId, body: RegionId) -> Vec<Diagno
     args.chain(results).chain(ops).collect()
 }
 
-/// The sharding as planning takes it, of a tensor of this rank.
+/// Returns the sharding that planning uses for a tensor of this rank: replicated if the sharding is maximal.
 pub(crate) fn on_all(
     module: &Module,
     sharding: &TensorSharding,

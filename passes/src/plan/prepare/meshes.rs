@@ -12,8 +12,8 @@ use shardc_ir::{
 use crate::analysis::regions::program_parts;
 use crate::manual::mesh_of;
 
-/// The mesh on which all shardings of the program can be said: that which it uses, where it uses one. Size-one axes and
-/// values that are not split do not count.
+/// Returns the mesh that can express all shardings of the program: its only mesh, if it uses one. Axes of size one and replicated values
+/// do not count.
 pub(crate) fn common_mesh(
     module: &mut Module,
     func: FuncId,
@@ -50,7 +50,7 @@ pub(crate) fn common_mesh(
     cuts.dedup();
     if cuts.windows(2).any(|pair| pair[1] % pair[0] != 0) {
         let last = others.last().copied().unwrap_or(first);
-        return Err(refused(module, first, last, "their axes split the devices at places that do not nest"));
+        return Err(refused(module, first, last, "their axes have no common refinement"));
     }
     let is_fine =
         |mesh: &Mesh| cuts.iter().all(|&cut| cut == mesh.num_devices() as i64 || starts_axis(mesh, cut));
@@ -62,14 +62,14 @@ pub(crate) fn common_mesh(
     Ok(module.add_mesh(&name, mesh))
 }
 
-/// A mesh of one device, for a program of which all that is said is that some values are on a named one: shardings on
-/// the mesh of a named device have no dimensions, and those that planning writes have.
+/// Adds a mesh of one device, for a program whose only shardings are maximal: those have no dimensions, but the shardings that planning
+/// writes have.
 fn unnamed_device(module: &mut Module, named: MeshId) -> MeshId {
     let name = free_name(module, named, "_whole");
     module.add_mesh(&name, Mesh::new([]))
 }
 
-/// A name for a mesh that is made of another, which no mesh has.
+/// Returns an unused name for a mesh derived from another.
 fn free_name(module: &Module, of: MeshId, suffix: &str) -> String {
     let mut name = format!("{}{suffix}", module.mesh_name(of));
     while module.mesh_names.contains_key(name.as_str()) {
@@ -78,7 +78,7 @@ fn free_name(module: &Module, of: MeshId, suffix: &str) -> String {
     name
 }
 
-/// The meshes that shardings of the program use, each once, and where their sub-axes begin and end.
+/// Returns the meshes that shardings of the program use, each once, and the boundaries of their sub-axes.
 fn used_meshes(module: &Module, func: FuncId, body: RegionId) -> (Vec<MeshId>, Vec<i64>) {
     let (mut used, mut cuts): (Vec<MeshId>, Vec<i64>) = (Vec::new(), Vec::new());
     let mut meet = |id: MeshId| {
@@ -116,7 +116,7 @@ fn used_meshes(module: &Module, func: FuncId, body: RegionId) -> (Vec<MeshId>, V
     (used, cuts)
 }
 
-/// Puts first the mesh in whose order of devices most bytes go in and come out: those need not be permuted.
+/// Moves to the front the mesh with the device order of most input and output bytes: these need no permutation.
 fn to_front(module: &Module, func: FuncId, body: RegionId, used: &mut [MeshId]) {
     let Some(&first) = used.first() else { return };
     if used.iter().all(|&id| module.meshes[first].has_devices_of(&module.meshes[id])) {
@@ -149,11 +149,11 @@ fn refused(module: &Module, a: MeshId, b: MeshId, why: &str) -> Box<Diagnostic> 
     let (a, b) = (module.mesh_name(a), module.mesh_name(b));
     Box::new(
         Diagnostic::unsupported("SH0302", format!("values are sharded on two meshes, @{a} and @{b}: {why}"))
-            .hint("annotate every tensor on one mesh, or on meshes over the same devices whose axes are products of common parts"),
+            .hint("use one mesh for all annotations, or meshes over the same devices whose axes are products of common sub-axes"),
     )
 }
 
-/// A mesh with an axis from each cut to the next; axes are called after those of `first`.
+/// Returns a mesh with an axis from each cut to the next; axes are named after those of `first`.
 fn finer(module: &Module, first: MeshId, cuts: &[i64]) -> (String, Mesh) {
     let mesh = &module.meshes[first];
     let mut axes: Vec<(String, i64)> = Vec::new();
@@ -173,7 +173,7 @@ fn finer(module: &Module, first: MeshId, cuts: &[i64]) -> (String, Mesh) {
     (name, Mesh { device_ids: mesh.device_ids.clone(), ..fine })
 }
 
-/// The placement that `sharding` says, on the common mesh, and nothing else: all closed, no axes of size one.
+/// Returns `sharding` on the common mesh, closed, without axes of size one, priorities or other properties.
 pub(crate) fn tidy(module: &Module, sharding: &TensorSharding, to: MeshId) -> TensorSharding {
     let dims =
         sharding.dims.iter().map(|dim| DimSharding::closed(&on_mesh(module, sharding.mesh, &dim.axes, to)));
@@ -183,7 +183,7 @@ pub(crate) fn tidy(module: &Module, sharding: &TensorSharding, to: MeshId) -> Te
     closed.tidied()
 }
 
-/// Axes of one mesh as axes of the common one; those of size one are left out.
+/// Returns the axes of one mesh as axes of the common one, without axes of size one.
 pub(crate) fn on_mesh(module: &Module, from: MeshId, axes: &[AxisRef], to: MeshId) -> AxisList {
     let (old, new) = (&module.meshes[from], &module.meshes[to]);
     let axes = axes.iter().copied().filter(|&axis| !old.is_trivial(axis));

@@ -26,13 +26,13 @@
 
 use shardc_ir::{AxisList, Module, OpId, OpKind, ReductionKind, RegionId, TensorType, Uses, ValueId, Work};
 
-use super::regions::{pending, set};
+use super::regions::{set, unreduced_of};
 use crate::analysis::linear::{Passes, passes};
 use crate::analysis::reducer::is_identity;
 use crate::analysis::regions::program_ops;
 
 /// Leaves matmul results under `body` unreduced if all their users shrink them.
-pub(crate) fn leave_pending(module: &mut Module, body: RegionId) {
+pub(crate) fn keep_unreduced(module: &mut Module, body: RegionId) {
     let uses = module.uses();
     let products: Vec<OpId> = program_ops(module, body)
         .into_iter()
@@ -46,9 +46,10 @@ pub(crate) fn leave_pending(module: &mut Module, body: RegionId) {
         }
         let forms = forms(module, &uses, result);
         let last = forms[forms.len() - 1];
-        if is_made_less_of(module, &uses, last) && forms.iter().all(|&v| pending(module, v).is_none()) {
+        if is_shrunk_by_users(module, &uses, last) && forms.iter().all(|&v| unreduced_of(module, v).is_none())
+        {
             for form in forms {
-                take_off(module, form, &over);
+                remove_split_axes(module, form, &over);
             }
             set(module, last, Some((over, ReductionKind::Add)));
         }
@@ -56,7 +57,7 @@ pub(crate) fn leave_pending(module: &mut Module, body: RegionId) {
 }
 
 /// Removes axes from the dimension shardings of a value: it cannot be both unreduced over an axis and split by it.
-fn take_off(module: &mut Module, value: ValueId, over: &AxisList) {
+fn remove_split_axes(module: &mut Module, value: ValueId, over: &AxisList) {
     let Some(mut sharding) = module.shardings.sharding_of(value).cloned() else { return };
     for dim in &mut sharding.dims {
         dim.axes.retain(|axis| !over.iter().any(|other| other.axis == axis.axis));
@@ -100,7 +101,7 @@ fn forms(module: &Module, uses: &Uses, value: ValueId) -> Vec<ValueId> {
 
 /// Whether all users of a value are `dot_general` or additive `reduce` from zero, and their results together have at most half its
 /// bytes.
-fn is_made_less_of(module: &Module, uses: &Uses, value: ValueId) -> bool {
+fn is_shrunk_by_users(module: &Module, uses: &Uses, value: ValueId) -> bool {
     let bytes = |v: ValueId| module.stored(v).and_then(TensorType::num_bytes);
     let readers = uses.of(value);
     let takes_addends = |&(op, i): &(OpId, u32)| {

@@ -164,11 +164,12 @@ impl Init {
         let g = key.to_tensor().graph();
         match *self {
             Init::Nf4(ref part) => part.values(key),
-            Init::CopyOf(ref name) => {
-                g.refuse(&[], format!("values that are a copy of the variable {name:?}"))
-            }
+            Init::CopyOf(ref name) => g.refuse(
+                &[],
+                format!("Init::CopyOf({name:?}) needs the values of another variable, not a key"),
+            ),
             Init::NormOf { ref of, .. } => {
-                g.refuse(&[], format!("values that are norms of the variable {of:?}"))
+                g.refuse(&[], format!("Init::NormOf({of:?}) needs the values of another variable, not a key"))
             }
             Init::Constant(number) => g.full(shape, number, dtype),
             Init::Normal(deviation) => key.normal(shape, dtype) * deviation,
@@ -190,7 +191,7 @@ impl Init {
                         (g.iota([*rows, *columns], 0, DType::I32), g.iota([*rows, *columns], 1, DType::I32));
                     row.eq(column).to(dtype).broadcast_to(shape)
                 }
-                _ => g.refuse(&[], format!("an identity of shape {shape:?}")),
+                _ => g.refuse(&[], format!("an identity matrix needs rank 2 or more, got shape {shape:?}")),
             },
         }
     }

@@ -30,7 +30,7 @@ impl StepProgram {
                     None => g.refuse(
                         &[],
                         format!(
-                            "the variable {:?} begins as norms of {of:?}, which there is not",
+                            "the initializer of the variable {:?} needs the norms of {of:?}, but there is no such variable",
                             variable.name
                         ),
                     ),

@@ -173,7 +173,8 @@ fn with_causes(
         let place = name.and_then(|name| Some((name, entries.get(name)?.set_at?)));
         if let Some((name, location)) = place {
             let text = format!(
-                "the variable {name:?} is set in the closure of {of}: let that return what it becomes, and set it to what comes out"
+                "the variable {name:?} is set inside the closure of {of}: return the next value from the closure, and set the variable \
+                 to the result"
             );
             told.push(GraphError { kind: ErrorKind::Operands(text), location, operands: Vec::new() });
             has_cause = true;

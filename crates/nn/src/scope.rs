@@ -60,12 +60,12 @@ impl Trip<'_> {
     fn cannot_set(&self, name: &str) -> String {
         match self.layers {
             Some(_) => format!(
-                "the variable {name:?} is set in a stack, whose layers are one loop: make layers that keep something one by one, in \
-                 scopes of their own, or let `stack_with` return what it becomes, and set it to that"
+                "cannot set the variable {name:?} inside a stack, which is one loop over layers: create stateful layers one by one in \
+                 separate scopes, or return the next value from `stack_with` and set the variable to it"
             ),
             None => format!(
-                "the variable {name:?} is set in a part of a batch that is accumulated, where parts share it: normalise by what \
-                 keeps no statistics, or take the gradient of the batch at once"
+                "cannot set the variable {name:?} during gradient accumulation, where microbatches share it: use a normalization without \
+                 running statistics, or compute the gradient of the full batch at once"
             ),
         }
     }
@@ -80,7 +80,7 @@ impl<'g> Scope<'g> {
     #[track_caller]
     pub fn new(graph: &'g Graph) -> Self {
         if !graph.is_first("scope") {
-            let text = "the graph has a scope: variables of a second one would be inputs; take clones of the first, or scopes below it";
+            let text = "the graph already has a scope: clone it, or create a nested scope";
             graph.refuse(&[], text);
         }
         Scope {
@@ -397,7 +397,7 @@ impl<'g> Scope<'g> {
                     entry.next = Some(next);
                     return;
                 }
-                format!("the variable {name:?} is {}{:?} and becomes {next:?}", want.1, want.0)
+                format!("the variable {name:?} is {}{:?}, but is set to {next:?}", want.1, want.0)
             }
         };
         self.graph.refuse(&[next], text);
@@ -579,7 +579,7 @@ impl<'g> Scope<'g> {
             self.graph.refuse(&[], text);
         }
         for name in self.values.unknown(|name| self.entries.borrow().contains_key(name)) {
-            let text = format!("a tensor is given for the variable {name:?}, which there is not");
+            let text = format!("a value is given for an unknown variable {name:?}");
             self.graph.refuse(&[], text);
         }
         program::finish(self.graph, &self.entries.borrow(), metrics)

@@ -66,13 +66,13 @@ pub(crate) fn source<'v>(
     let mut source = variable;
     let mut seen = vec![variable.name.as_str()];
     while let Init::CopyOf(name) = &source.init {
-        let begins = format!("the variable {:?} begins as a copy of {name:?}", source.name);
-        let next = get(name).ok_or_else(|| format!("{begins}, which there is not"))?;
+        let begins = format!("the initializer of the variable {:?} copies {name:?}", source.name);
+        let next = get(name).ok_or_else(|| format!("{begins}, but there is no such variable"))?;
         if next.shape != source.shape {
-            return Err(format!("{begins}, but has the shape {:?}, and not {:?}", source.shape, next.shape));
+            return Err(format!("{begins}, but the shapes differ: {:?} and {:?}", source.shape, next.shape));
         }
         if seen.contains(&next.name.as_str()) {
-            return Err(format!("{begins}, which begins as a copy of it"));
+            return Err(format!("{begins}, which copies it in turn"));
         }
         seen.push(&next.name);
         source = next;

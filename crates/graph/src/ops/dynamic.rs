@@ -95,7 +95,7 @@ fn start_along(
     let dtype = m.dtype_of(index);
     if !m.shape_of(index).is_empty() || !dtype.is_integer() {
         let shape = m.shape_of(index);
-        return Err(ErrorKind::Operands(format!("an index is a scalar integer, not {dtype}{shape:?}")));
+        return Err(ErrorKind::Operands(format!("an index must be a scalar integer, got {dtype}{shape:?}")));
     }
     let zero = m.filled(0.0, &[], dtype)?;
     let start = (0..rank).map(|d| if d == dim { index } else { zero });

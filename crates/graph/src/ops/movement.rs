@@ -305,8 +305,9 @@ impl<'g> Tensor<'g> {
             let dim = axes::one("split", axis, &shape)?;
             let n = parts as i64;
             if n == 0 || shape[dim] % n != 0 {
-                let text =
-                    format!("dimension {dim} of a tensor of shape {shape:?} is not {parts} equal parts");
+                let text = format!(
+                    "split: dimension {dim} of a tensor of shape {shape:?} is not divisible by {parts}"
+                );
                 return Err(ErrorKind::Operands(text));
             }
             let size = shape[dim] / n;
@@ -484,7 +485,7 @@ impl Graph {
 fn concatenate(m: &mut Maker<'_>, values: &[ValueId], axis: i64) -> KindResult<ValueId> {
     let op = "concatenate";
     let Some(&first) = values.first() else {
-        return Err(ErrorKind::Operands("concatenate of no tensors".to_owned()));
+        return Err(ErrorKind::Operands("concatenate needs at least one tensor".to_owned()));
     };
     let (shape, dtype) = (m.shape_of(first), m.dtype_of(first));
     let dim = axes::one(op, axis, &shape)?;
@@ -508,7 +509,7 @@ fn completed(from: &[i64], mut shape: Vec<i64>) -> KindResult<Vec<i64>> {
     if let Some(free) = shape.iter().position(|&n| n == -1) {
         let others: i64 = shape.iter().enumerate().filter(|(i, _)| *i != free).map(|(_, &n)| n).product();
         if others <= 0 || have % others != 0 {
-            let text = format!("{have} elements do not fill the shape {shape:?}");
+            let text = format!("cannot reshape {have} elements to {shape:?}");
             return Err(ErrorKind::Operands(text));
         }
         shape[free] = have / others;

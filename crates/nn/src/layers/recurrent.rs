@@ -49,7 +49,7 @@ impl Lstm {
             return x;
         }
         if x.rank() != 3 {
-            return g.refuse(&[x], "a recurrent layer takes a tensor of shape [batch, time, features]");
+            return g.refuse(&[x], "a recurrent layer needs a tensor of shape [batch, time, features]");
         }
         g.track_caller(|| self.scanned(p, x))
     }
@@ -125,7 +125,7 @@ impl Gru {
             return x;
         }
         if x.rank() != 3 {
-            return g.refuse(&[x], "a recurrent layer takes a tensor of shape [batch, time, features]");
+            return g.refuse(&[x], "a recurrent layer needs a tensor of shape [batch, time, features]");
         }
         g.track_caller(|| self.scanned(p, x))
     }

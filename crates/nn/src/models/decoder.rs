@@ -143,7 +143,8 @@ impl Decoder {
         let mut x = self.table(self.vocab_size).apply(&p.at("wte"), tokens);
         if let Some(positions) = self.max_positions {
             if time > positions {
-                return g.refuse(&[tokens], format!("{time} tokens at {positions} positions"));
+                return g
+                    .refuse(&[tokens], format!("{time} tokens exceed the maximum of {positions} positions"));
             }
             x = x + self.table(positions).apply(&p.at("wpe"), g.arange(time, DType::I32));
         }

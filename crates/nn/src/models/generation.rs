@@ -91,17 +91,17 @@ impl Decoder {
         }
         let g = p.graph();
         if tokens.rank() != 2 || tokens.size(1) < 1 {
-            return g.refuse(&given, "prompts are of shape [batch, time], of one token or more");
+            return g.refuse(&given, "prompts must have shape [batch, time] and at least one token");
         }
         let [batch, time] = tokens.dims::<2>();
         if time > context {
-            return g.refuse(&given, format!("prompts of {time} tokens in a context of {context}"));
+            return g.refuse(&given, format!("prompts of {time} tokens exceed the context of {context}"));
         }
         if let Some(text) = self.beyond(context) {
             return g.refuse(&given, text);
         }
         if lengths.is_some_and(|lengths| lengths.shape() != [batch] || !lengths.dtype().is_integer()) {
-            return g.refuse(&given, format!("lengths of {batch} prompts are integers of shape [{batch}]"));
+            return g.refuse(&given, format!("prompt lengths must be integers of shape [{batch}]"));
         }
         let cache = Cache::of(self, p, batch, context);
         let begin = lengths.map(|lengths| time - lengths.to(DType::I32));
@@ -178,6 +178,6 @@ impl Decoder {
     /// The error message if the context is longer than the positions.
     fn beyond(&self, context: i64) -> Option<String> {
         let positions = self.max_positions.filter(|&positions| positions < context)?;
-        Some(format!("a context of {context} tokens at {positions} positions"))
+        Some(format!("a context of {context} tokens exceeds the maximum of {positions} positions"))
     }
 }

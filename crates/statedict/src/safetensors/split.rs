@@ -77,7 +77,7 @@ pub fn split(dict: &StateDict, stem: &str, max_shard_size: u64) -> Result<Split>
 /// It is not such a number, or not positive (SH1413).
 pub fn parse_size(text: &str) -> Result<u64> {
     let wrong = || {
-        let text = format!("{text:?} is no size of a file");
+        let text = format!("{text:?} is not a file size");
         StateDictError::new(ErrorKind::Content, text).hint("write it as 5GB, 500MB or 2GiB")
     };
     let upper = text.trim().to_ascii_uppercase();

@@ -67,10 +67,10 @@ pub(crate) fn tensors(items: &[(Value, Value)]) -> Result<StateDict> {
     for (key, value) in items {
         let wrong = |text: String| StateDictError::new(ErrorKind::Content, text);
         let Value::Str(name) = key else {
-            return Err(wrong(format!("{} stands for the name of a tensor", key.kind())));
+            return Err(wrong(format!("the name of a tensor is {}", key.kind())));
         };
         let Value::Tensor(tensor) = value else {
-            return Err(wrong(format!("{name:?} is {}, no tensor", value.kind())));
+            return Err(wrong(format!("{name:?} is {}, not a tensor", value.kind())));
         };
         dict.insert(name, tensor.clone())?;
     }

@@ -121,7 +121,7 @@ impl CheckStep {
             ),
             CheckStep::Typos => typos(workspace),
             CheckStep::Deny => deny(cargo),
-            CheckStep::Quick => nextest(workspace, cargo, &["-E", selection::QUICK]),
+            CheckStep::Quick => nextest(workspace, quick_xla(cargo), &["-E", selection::QUICK]),
             CheckStep::Test => tests(workspace, cargo),
             CheckStep::Doc => {
                 let args = ["doc", "--workspace", "--no-deps"];
@@ -185,7 +185,7 @@ fn tests(workspace: &Workspace, cargo: impl Fn() -> Command) -> Result<()> {
     if which(NEXTEST).is_none() {
         return process::run(cargo().args(["test", "--workspace", "--no-fail-fast"]).args(FEATURES));
     }
-    nextest(workspace, &cargo, &[])?;
+    nextest(workspace, quick_xla(&cargo), &[])?;
     process::run(cargo().args(["test", "--workspace", "--doc"]).args(FEATURES))
 }
 
@@ -198,13 +198,20 @@ fn nextest(workspace: &Workspace, cargo: impl Fn() -> Command, selection: &[&str
     process::run(cargo().args(["build", "--workspace", "--bin", "shardc"]).args(FEATURES))?;
     let mut run = cargo();
     run.env("SHARDC_BIN", workspace.program(false, "shardc"));
-    // Most of the time of tests that run programs is XLA's compile time.
-    run.env("XLA_FLAGS", xla_flags());
     run.args(["nextest", "run", "--workspace", "--no-fail-fast"]).args(FEATURES);
     process::run(run.args(selection))
 }
 
-/// Runs all tests with all their cases, also those that are too slow for every change.
+/// Commands whose programs minimize XLA's compile time, which is most of the time of tests that run programs.
+fn quick_xla(cargo: impl Fn() -> Command) -> impl Fn() -> Command {
+    move || {
+        let mut command = cargo();
+        command.env("XLA_FLAGS", xla_flags());
+        command
+    }
+}
+
+/// Runs all tests with all their cases, also those that are too slow for every change, and with XLA's default options.
 pub(crate) fn slow_tests(workspace: &Workspace) -> Result<()> {
     let python = setup::run(&[])?;
     let cargo = || {
@@ -230,7 +237,7 @@ pub fn run(workspace: &Workspace, args: &TestArgs) -> Result<()> {
             return Ok(());
         };
         let cargo = || with_environment(cargo(), workspace, python.as_deref());
-        return nextest(workspace, cargo, &["-E", &filterset]);
+        return nextest(workspace, quick_xla(cargo), &["-E", &filterset]);
     }
     times.push(("setup", begun.elapsed(), true));
     let mut first_failure = None;

@@ -11,7 +11,7 @@ use super::strategy::Priorities;
 use crate::annotations::dims::DimSize;
 use crate::annotations::spec::{Annotation, MeshSpec};
 use crate::collectives::clean::{CleanOptions, CleanReport};
-use crate::plan::{Asked, Plan, Planning};
+use crate::plan::{Plan, Planning, Requests};
 use crate::propagate::{Prepared, PropagateOptions, PropagateReport};
 use crate::rules::registry::RuleRegistry;
 use crate::sharding::interface::Interface;
@@ -114,7 +114,7 @@ pub(crate) struct Shared {
 /// Properties of the propagated program that planning removes.
 #[derive(Clone, Debug)]
 pub(crate) struct BeforePlan {
-    pub(crate) asked: Asked,
+    pub(crate) requested: Requests,
     /// Collectives of the program that devices may execute different numbers of times.
     pub(crate) partings: Vec<Diagnostic>,
     /// The result that each parameter is donated to.

@@ -24,7 +24,9 @@ use crate::manual::unroll_manual;
 use crate::plan::expand::expand_sharded_ops;
 use crate::plan::prepare::{legalize_shardings, replicate_small_dims, unify_meshes};
 use crate::plan::unreduced::{delay_reductions, propagate_unreduced};
-use crate::plan::{Asked, Planning, fold_slices, gathered, plan, planned_mesh, trade_sums, unfuse_products};
+use crate::plan::{
+    Planning, Requests, fold_slices, gathered, plan, planned_mesh, trade_sums, unfuse_products,
+};
 use crate::propagate::{prepare, propagate_prepared};
 use crate::reshard::lower_reshards;
 use crate::transforms::batch_indices::batch_indices;
@@ -215,7 +217,7 @@ pub const PASSES: &[Pass] = &[
             let func = entry(module)?;
             let body = body_of(module, func)?;
             context.handed.before = Some(BeforePlan {
-                asked: Asked::new(module, body),
+                requested: Requests::new(module, body),
                 partings: written_partings(module, body),
                 aliases: aliases(module, func),
             });
@@ -592,7 +594,7 @@ fn planned(module: &mut Module, context: &mut PassContext) -> PassResult {
     let all = warnings.iter().chain(&plan.notes).cloned().collect();
     handed.gathered.extend(warnings);
     if let Some(before) = &handed.before {
-        let silent = gathered(module, body, &before.asked, &plan);
+        let silent = gathered(module, body, &before.requested, &plan);
         handed.gathered.extend(silent.into_iter().map(|gather| gather.warning));
         let notes = unhonoured.into_iter().chain(plan.notes.iter().cloned());
         handed.notes.extend(notes.chain(all_replicated(module, body)));

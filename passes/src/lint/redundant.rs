@@ -73,13 +73,13 @@ pub(super) fn constraints(
         )
     });
     // Without source locations, constraints with equal text are one finding.
-    let mut told: IndexMap<String, Vec<OpId>> = IndexMap::new();
+    let mut reported: IndexMap<String, Vec<OpId>> = IndexMap::new();
     for ops in search.redundant {
         let key = base.user_loc(ops[0]).unwrap_or_else(|| text(base, ops[0]));
-        told.entry(key).or_default().extend(ops);
+        reported.entry(key).or_default().extend(ops);
     }
-    told.values_mut().for_each(|ops| ops.sort_unstable());
-    (told.values().map(|ops| finding(subject, ops, told.len())).collect(), note)
+    reported.values_mut().for_each(|ops| ops.sort_unstable());
+    (reported.values().map(|ops| finding(subject, ops, reported.len())).collect(), note)
 }
 
 /// Whether a constraint splits or closes any dimension.
@@ -173,7 +173,7 @@ fn compared(subject: &Subject<'_>, ops: &[OpId]) -> Vec<ValueId> {
     let mut out = base.regions[subject.body].args.clone();
     for &op in ops {
         let data = &base.ops[op];
-        if !subject.facts.asked.is_constraint(op) {
+        if !subject.facts.requested.is_constraint(op) {
             out.extend(data.results.iter().copied().filter(|&v| !subject.is_constant(v)));
         }
     }

@@ -24,7 +24,7 @@ pub(super) fn by_constraints(subject: &Subject<'_>, _: &Plan) -> Vec<Diagnostic>
     let mut seen: FxHashSet<OpId> = FxHashSet::default();
     let mut places: IndexMap<ReshardSite, Forced> = IndexMap::new();
     for op in program_ops(module, subject.body) {
-        let (true, OpKind::Reshard(to)) = (subject.facts.asked.is_constraint(op), &module.ops[op].kind)
+        let (true, OpKind::Reshard(to)) = (subject.facts.requested.is_constraint(op), &module.ops[op].kind)
         else {
             continue;
         };
@@ -80,7 +80,7 @@ fn reshards_before(
         todo.extend(operands.filter_map(|&v| module.def_op(v)).filter(|&def| {
             let data = &module.ops[def];
             is_elementwise(module, def)
-                && !subject.facts.asked.is_constraint(def)
+                && !subject.facts.requested.is_constraint(def)
                 && data.results.first().is_some_and(|&v| {
                     module.shape(v) == shape
                         && module.shardings.sharding_of(v).is_some_and(|s| s.same_placement(wanted))
@@ -148,9 +148,10 @@ fn constraint(subject: &Subject<'_>, forced: &Forced) -> Option<Diagnostic> {
 /// Returns the all-gathers that no annotation requests ([`gathered`]), equal ones once.
 pub(super) fn to_whole(subject: &Subject<'_>, plan: &Plan) -> Vec<Diagnostic> {
     let Subject { module, body, facts, options, .. } = *subject;
-    let found = gathered(module, body, &facts.asked, plan);
-    let told = merged(found.iter().map(|gather| &gather.warning)).into_iter().map(|told| told.warning);
-    told.filter(|warning| warning.bytes.is_some_and(|bytes| bytes >= options.min_bytes)).collect()
+    let found = gathered(module, body, &facts.requested, plan);
+    let reported =
+        merged(found.iter().map(|gather| &gather.warning)).into_iter().map(|reported| reported.warning);
+    reported.filter(|warning| warning.bytes.is_some_and(|bytes| bytes >= options.min_bytes)).collect()
 }
 
 /// Returns the large warnings of planning: one finding for each source location, or each kind of operation.

@@ -7,19 +7,19 @@ use shardc_ir::{
 use smallvec::SmallVec;
 
 use super::LintOptions;
-use crate::plan::Asked;
+use crate::plan::Requests;
 
 /// Properties of the annotated program, for all stages, which share its handles.
 pub(super) struct Facts {
     /// Values that are computed from constants alone.
     constants: SecondaryMap<ValueId, bool>,
     /// The annotations.
-    pub(super) asked: Asked,
+    pub(super) requested: Requests,
 }
 
 impl Facts {
     pub(super) fn new(module: &Module, body: RegionId) -> Facts {
-        let mut facts = Facts { constants: SecondaryMap::new(), asked: Asked::new(module, body) };
+        let mut facts = Facts { constants: SecondaryMap::new(), requested: Requests::new(module, body) };
         for op in module.walk(body) {
             let data = &module.ops[op];
             if data.regions.is_empty()

@@ -35,8 +35,8 @@ pub(super) fn replicated(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let mut kinds: IndexMap<&TensorType, (usize, Root)> = IndexMap::new();
     for op in ops {
         let data = &module.ops[op];
-        let asked = matches!(data.kind, OpKind::ShardingConstraint(_) | OpKind::Reshard(_));
-        if asked || has_program_regions(&data.kind) {
+        let requested = matches!(data.kind, OpKind::ShardingConstraint(_) | OpKind::Reshard(_));
+        if requested || has_program_regions(&data.kind) {
             continue;
         }
         for &value in &data.results {
@@ -48,7 +48,7 @@ pub(super) fn replicated(subject: &Subject<'_>) -> Vec<Diagnostic> {
             if !large
                 || subject.is_constant(value)
                 || whole_args.contains(&ty.num_elements())
-                || subject.facts.asked.is_from_argument(subject.module, subject.body, value)
+                || subject.facts.requested.is_from_argument(subject.module, subject.body, value)
             {
                 continue;
             }
@@ -63,10 +63,10 @@ pub(super) fn replicated(subject: &Subject<'_>) -> Vec<Diagnostic> {
         }
     }
     let any_root = kinds.values().any(|(_, root)| root.split_operand.is_some());
-    let (told, others): (Vec<_>, Vec<_>) =
+    let (reported, others): (Vec<_>, Vec<_>) =
         kinds.iter().partition(|(_, (_, root))| root.split_operand.is_some() || !any_root);
     let others: usize = others.iter().map(|(_, (num, _))| num).sum();
-    told.into_iter().map(|(ty, (num, root))| warning(subject, ty, *num, *root, others)).collect()
+    reported.into_iter().map(|(ty, (num, root))| warning(subject, ty, *num, *root, others)).collect()
 }
 
 /// Reports a program in which every operation is computed on replicated values ([`all_replicated`]).

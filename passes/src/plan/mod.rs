@@ -45,7 +45,7 @@ pub(crate) mod unreduced;
 use rustc_hash::FxHashSet;
 use shardc_ir::{Diagnostic, FuncId, MeshId, Module, OpId, RegionId};
 
-pub(crate) use self::decide::{Asked, Gather, Plan, gathered, plan};
+pub(crate) use self::decide::{Gather, Plan, Requests, gathered, plan};
 pub(crate) use self::fold_slices::fold_slices;
 pub(crate) use self::prepare::device_order::planned_mesh;
 pub(crate) use self::support::single_windows;

@@ -15,7 +15,7 @@ use crate::rules::is_identity;
 
 /// The annotations of a program, recorded before planning turns constraints into reshards.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct Requests {
     /// The operation that contains each region.
     parents: SecondaryMap<RegionId, PackedOption<OpId>>,
     /// Whether an operation is a sharding constraint of the user.
@@ -24,9 +24,9 @@ pub(crate) struct Asked {
     reshards: SecondaryMap<OpId, bool>,
 }
 
-impl Asked {
-    pub(crate) fn new(module: &Module, body: RegionId) -> Asked {
-        let mut asked = Asked {
+impl Requests {
+    pub(crate) fn new(module: &Module, body: RegionId) -> Requests {
+        let mut requested = Requests {
             parents: SecondaryMap::new(),
             constraints: SecondaryMap::new(),
             reshards: SecondaryMap::new(),
@@ -34,15 +34,15 @@ impl Asked {
         for op in program_ops(module, body) {
             let data = &module.ops[op];
             for &region in &data.regions {
-                asked.parents[region] = op.into();
+                requested.parents[region] = op.into();
             }
             match data.kind {
-                OpKind::ShardingConstraint(_) => asked.constraints[op] = true,
-                OpKind::Reshard(_) => asked.reshards[op] = true,
+                OpKind::ShardingConstraint(_) => requested.constraints[op] = true,
+                OpKind::Reshard(_) => requested.reshards[op] = true,
                 _ => {}
             }
         }
-        asked
+        requested
     }
 
     /// Whether an operation is a sharding constraint that the user wrote.
@@ -96,13 +96,14 @@ impl Asked {
 /// * partial results between the steps of an expanded operation;
 /// * results of the function;
 /// * values that planning has already warned about.
-pub(crate) fn gathered(module: &Module, body: RegionId, asked: &Asked, plan: &Plan) -> Vec<Gather> {
-    let is_meant = |op: OpId| asked.constraints[op] || asked.reshards[op] || plan.between_steps.contains(&op);
+pub(crate) fn gathered(module: &Module, body: RegionId, requested: &Requests, plan: &Plan) -> Vec<Gather> {
+    let is_meant =
+        |op: OpId| requested.constraints[op] || requested.reshards[op] || plan.between_steps.contains(&op);
     // Few programs have any, and this search is cheaper than the use lists of the whole module.
     let whole: Vec<OpId> = program_ops(module, body)
         .into_iter()
         .filter(|&op| !is_meant(op) && is_replicating(module, op))
-        .filter(|&op| !asked.is_from_argument(module, body, module.ops[op].operands[0]))
+        .filter(|&op| !requested.is_from_argument(module, body, module.ops[op].operands[0]))
         .collect();
     if whole.is_empty() {
         return Vec::new();

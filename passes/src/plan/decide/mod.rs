@@ -48,7 +48,7 @@ use smallvec::SmallVec;
 
 use self::available::AvailableCopies;
 use self::decisions::Decisions;
-pub(crate) use self::gathered::{Asked, gathered};
+pub(crate) use self::gathered::{Requests, gathered};
 use self::loop_invariant::LoopInvariance;
 use self::site::site;
 use self::smallest_value::{EarlierReshard, earlier_reshard};

@@ -152,9 +152,9 @@ impl OpPlanner<'_> {
                 Step { value, to, op: None, operands: SmallVec::from_slice(&[Source::Value(value)]) }
             }
             _ => match self.operands_for(op, to) {
-                Some(asked) => {
+                Some(requested) => {
                     let mut operands = SmallVec::new();
-                    for (operand, sharding) in data.operands.clone().into_iter().zip(asked) {
+                    for (operand, sharding) in data.operands.clone().into_iter().zip(requested) {
                         let sharding = self.rw.module.shardings.intern(sharding);
                         operands.push(self.source(operand, sharding, copies, steps)?);
                     }

@@ -156,11 +156,11 @@ impl Steps<'_, '_> {
             return None;
         }
         let given = self.rw.module.shardings.sharding_of(operand)?;
-        let asked = self.rw.module.shardings.sharding_of(result)?;
-        if !given.unreduced.is_empty() || !asked.unreduced.is_empty() {
+        let requested = self.rw.module.shardings.sharding_of(result)?;
+        if !given.unreduced.is_empty() || !requested.unreduced.is_empty() {
             return None;
         }
-        let (from, to) = (given.dims.to_vec(), asked.dims.to_vec());
+        let (from, to) = (given.dims.to_vec(), requested.dims.to_vec());
         // The last dimension has different sizes on the two sides; the smaller one decides whether axes fit.
         let shape: Vec<i64> = input.shape.iter().zip(&output.shape).map(|(&a, &b)| a.min(b)).collect();
         let transform = Transform { kind, shape, first };
@@ -254,7 +254,7 @@ impl Steps<'_, '_> {
         uses: &Uses,
     ) -> Option<()> {
         let module = &*self.rw.module;
-        let asked = module.shardings.of(result)?;
+        let requested = module.shardings.of(result)?;
         let shape = module.shape(result);
         let bytes = |v: ValueId| module.tensor(v).and_then(|ty| ty.num_bytes()).unwrap_or(0);
         let (mut alike, mut known) = (vec![result], FxHashSet::from_iter([result]));
@@ -275,7 +275,8 @@ impl Steps<'_, '_> {
                     && def.parts == Parts::AlongPassThrough
                     && data.regions.is_empty();
                 let &[made] = data.results.as_slice() else { return None };
-                if !by_element || module.shape(made) != shape || module.shardings.of(made) != Some(asked) {
+                if !by_element || module.shape(made) != shape || module.shardings.of(made) != Some(requested)
+                {
                     return None;
                 }
                 others.extend(data.operands.iter().copied().filter(|&v| module.rank(v) > 0));

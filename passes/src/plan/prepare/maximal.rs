@@ -32,11 +32,11 @@ pub(crate) fn notes(module: &Module, func: FuncId, body: RegionId) -> Vec<Diagno
     let ops = module.walk(body);
     let ops = ops.into_iter().filter_map(|op| {
         let op = &module.ops[op];
-        let asked = match &op.kind {
+        let requested = match &op.kind {
             OpKind::ShardingConstraint(id) | OpKind::Reshard(id) => Some(*id),
             _ => None,
         };
-        let mut ids = asked.into_iter().chain(op.results.iter().filter_map(|&r| module.shardings.of(r)));
+        let mut ids = requested.into_iter().chain(op.results.iter().filter_map(|&r| module.shardings.of(r)));
         ids.find_map(|id| note(id, op.span, format!("the result of {}", op.kind.title())))
     });
     args.chain(results).chain(ops).collect()

@@ -95,13 +95,13 @@ fn used_meshes(module: &Module, func: FuncId, body: RegionId) -> (Vec<MeshId>, V
         }
     };
     let (ops, regions) = program_parts(module, body);
-    let mut asked: Vec<_> = Vec::new();
+    let mut requested: Vec<_> = Vec::new();
     let args = regions.iter().flat_map(|&r| &module.regions[r].args);
     for &value in args.chain(ops.iter().flat_map(|&op| &module.ops[op].results)) {
-        asked.extend(module.shardings.of(value));
+        requested.extend(module.shardings.of(value));
     }
-    asked.extend(module.funcs[func].res_shardings.iter().filter_map(|s| s.expand()));
-    for sharding in asked.into_iter().map(|id| module.shardings.get(id)) {
+    requested.extend(module.funcs[func].res_shardings.iter().filter_map(|s| s.expand()));
+    for sharding in requested.into_iter().map(|id| module.shardings.get(id)) {
         if !sharding.is_unsplit() || !sharding.unreduced.is_empty() {
             meet(sharding.mesh);
             cut(sharding);

@@ -92,8 +92,8 @@ pub(crate) fn remove_axes(
     let uses = module.uses();
     // Backward, so that the users of a value have their final shardings.
     for &(value, _) in chosen.iter().rev() {
-        let asked = split_by_all_users(module, &mesh, &uses, value);
-        for (dim, axes) in asked {
+        let requested = split_by_all_users(module, &mesh, &uses, value);
+        for (dim, axes) in requested {
             change(module, value, |sharding| sharding.dims[dim] = DimSharding::closed(&axes));
         }
     }
@@ -386,7 +386,7 @@ fn slice_price(module: &Module, op: OpId, dim: usize, k: i64, row_bytes: f64) ->
 /// Returns the dimensions and axes by which all users of a value split it, though the value itself does not.
 fn split_by_all_users(module: &Module, mesh: &Mesh, uses: &Uses, value: ValueId) -> Vec<(usize, AxisList)> {
     let Some(own) = module.shardings.sharding_of(value) else { return Vec::new() };
-    let mut asked: Option<Vec<(usize, AxisList)>> = None;
+    let mut requested: Option<Vec<(usize, AxisList)>> = None;
     for &(op, i) in uses.of(value) {
         let data = &module.ops[op];
         let Some(rule) = rule_of(module, op).map(|rule| planning_rule(module, op, rule)) else {
@@ -405,10 +405,10 @@ fn split_by_all_users(module: &Module, mesh: &Mesh, uses: &Uses, value: ValueId)
             });
             here.extend(found.map(|axes| (dim, axes)).take(1));
         }
-        match &asked {
-            Some(asked) if *asked != here => return Vec::new(),
+        match &requested {
+            Some(requested) if *requested != here => return Vec::new(),
             Some(_) => {}
-            None => asked = Some(here),
+            None => requested = Some(here),
         }
     }
     let used: AxisList = own.split_axes().chain(own.unreduced.iter().copied()).collect();
@@ -416,7 +416,7 @@ fn split_by_all_users(module: &Module, mesh: &Mesh, uses: &Uses, value: ValueId)
     let is_free = |axes: &AxisList| !parts(mesh, axes).iter().any(|a| used.iter().any(|u| a.overlaps(*u)));
     let shape = module.shape(value);
     let divides = |dim: usize, axes: &AxisList| shape[dim] % mesh.axes_size(axes) == 0;
-    let mut asked = asked.unwrap_or_default();
-    asked.retain(|(dim, axes)| own.axes(*dim).is_empty() && is_free(axes) && divides(*dim, axes));
-    asked
+    let mut requested = requested.unwrap_or_default();
+    requested.retain(|(dim, axes)| own.axes(*dim).is_empty() && is_free(axes) && divides(*dim, axes));
+    requested
 }

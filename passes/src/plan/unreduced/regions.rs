@@ -109,10 +109,10 @@ fn returned(module: &mut Module, op: OpId) {
         let values: Vec<ValueId> =
             ends.iter().filter_map(|&end| module.ops[end].operands.get(i).copied()).collect();
         let declared = values.iter().find_map(|&value| unreduced_of(module, value));
-        let asked = unreduced_of(module, result);
-        let asked =
-            asked.filter(|asked| values.iter().any(|&value| is_produced_unreduced(module, value, asked)));
-        set(module, result, declared.or(asked));
+        let requested = unreduced_of(module, result);
+        let requested = requested
+            .filter(|requested| values.iter().any(|&value| is_produced_unreduced(module, value, requested)));
+        set(module, result, declared.or(requested));
     }
 }
 

@@ -207,7 +207,9 @@ fn what_a_checkpoint_lacks_is_said_of_all() {
     larger[0].shape = vec![13, 8];
     let text = wrong(Family::Gpt2, &larger, MODELS[0].2);
     assert!(
-        text.contains("\"transformer.wte.weight\" has the shape [12, 8], and \"wte.embedding\" is [13, 8]"),
+        text.contains(
+            "\"transformer.wte.weight\" has shape [12, 8], but \"wte.embedding\" has shape [13, 8]"
+        ),
         "{text}"
     );
     let text = wrong(Family::Gpt2, &program.variables, b"no file at all");

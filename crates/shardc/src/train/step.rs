@@ -181,7 +181,7 @@ impl Step {
                 && (array.shape != want || array.dtype != variable.dtype)
             {
                 let (have, name) = (array.ty(), &variable.name);
-                wrong.push(format!("{name:?} is {}{want:?}, not {have}", variable.dtype));
+                wrong.push(format!("{name:?} must be {}{want:?}, got {have}", variable.dtype));
             }
         }
         if !wrong.is_empty() {
@@ -383,7 +383,7 @@ impl Step {
             }
             None => return Ok(()),
         };
-        let hint = "it is the state of another step: `Step::adopt` takes the variables of this step from it";
+        let hint = "the state belongs to a different step: `Step::adopt` selects the variables of this step";
         Err(Diagnostic::invalid("SH0720", text).hint(hint).into())
     }
 

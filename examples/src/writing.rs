@@ -91,7 +91,7 @@ pub fn learn_to_write(
     else {
         return Ok(());
     };
-    println!("loss {last:.3} a character, from {:.3} for guessing", (characters.len() as f64).ln());
+    println!("loss {last:.3} per character; random guessing has {:.3}", (characters.len() as f64).ln());
     if args.write == 0 {
         return Ok(());
     }

@@ -26,7 +26,7 @@ fn spmd_user_guide() {
     if rest.starts_with("Not run") {
         skip(Need::CpuPlugin, &format!("running the example: {}", rest.trim_end()));
     } else {
-        assert!(rest.contains("The same as on one device: true"), "{rest}");
+        assert!(rest.contains("Equal to the result of one device: true"), "{rest}");
     }
 }
 

@@ -83,7 +83,7 @@ impl Client {
         let counts = processes.all_gather("shardc/devices", &count)?;
         if let Some(other) = counts.iter().position(|other| *other != count) {
             return Err(RuntimeError::Processes(format!(
-                "all processes must have the same number of devices: process {} has {}, process {other} another number",
+                "all processes must have the same number of devices: process {} has {}, but process {other} has a different number",
                 processes.index(),
                 client.devices.len()
             )));

@@ -221,7 +221,7 @@ pub enum RuntimeError {
         waiting: Vec<i32>,
     },
     /// Devices of the client are hung, so nothing can run on it any more.
-    #[error("nothing can run on this client any more: {reason}")]
+    #[error("this client cannot run programs any more: {reason}")]
     ClientLost {
         /// The earlier event.
         reason: String,

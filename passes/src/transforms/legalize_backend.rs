@@ -143,7 +143,7 @@ pub fn legalize(module: &mut Module, options: &BackendOptions) -> Result<(), Dia
 
 fn legalize_region(rw: &mut Rewriter<'_>, region: RegionId, depth: usize) -> Result<(), Diagnostic> {
     if depth > MAX_DEPTH {
-        let message = format!("regions are nested more than {MAX_DEPTH} deep");
+        let message = format!("regions are nested more than {MAX_DEPTH} levels deep");
         return Err(Diagnostic::unsupported("SH0507", message));
     }
     rw.enter(region);
@@ -287,7 +287,7 @@ fn fate(module: &Module, id: OpId) -> Result<Fate, Diagnostic> {
     use OpKind as K;
     let op = &module.ops[id];
     let global = |what: String| {
-        Diagnostic::invalid("SH0501", format!("{what} is about global values and cannot be lowered"))
+        Diagnostic::invalid("SH0501", format!("{what} applies to global values and cannot be lowered"))
             .hint("partition the program first")
     };
     Ok(match &op.kind {

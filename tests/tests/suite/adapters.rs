@@ -293,7 +293,7 @@ fn adapters_that_cannot_be_merged_are_told() {
     let in_bits = error(model(&mesh, Some(&lora), false, Some(Nf4::default())), &lora);
     assert!(in_bits.starts_with("error[SH1252]") && in_bits.contains("four bits"), "{in_bits}");
     let other = error(model(&mesh, Some(&lora), false, None), &Lora::new(4, 6.0));
-    assert!(other.contains("\"h.attn.query.lora_a\" has the rank 3, not 4"), "{other}");
+    assert!(other.contains("\"h.attn.query.lora_a\" has rank 3, expected 4"), "{other}");
     let none = error(model(&mesh, None, false, None), &lora);
     assert!(none.contains("the step has no adapters"), "{none}");
 }

@@ -390,7 +390,7 @@ impl Program {
             if port.ty == array.ty() && port.layout != *array.layout() {
                 let (expected, given) = (port.layout.to_string(), array.layout().to_string());
                 let given =
-                    if expected == given { format!("{given}, in another device order") } else { given };
+                    if expected == given { format!("{given}, in a different device order") } else { given };
                 wrong.push(Mismatch::new(i, Problem::Layout { expected, given }));
             }
         }

@@ -146,7 +146,7 @@ impl Parsed {
                 let shape = tensor.shape();
                 let ours = &variable.shape;
                 return Err(format!(
-                    "{name:?} has the shape {shape:?}, not {want:?}, for {:?} of {ours:?}",
+                    "{name:?} has shape {shape:?}, expected {want:?}, for {:?} of {ours:?}",
                     variable.name
                 ));
             }

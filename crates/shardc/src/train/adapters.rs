@@ -85,14 +85,14 @@ impl Step {
             match (get("kernel"), get("lora_b")) {
                 _ if lora.rank_of(map.trim_end_matches('.')) != rank => {
                     let want = lora.rank_of(map.trim_end_matches('.'));
-                    wrong.push(format!("{:?} has the rank {rank}, not {want}", a.name));
+                    wrong.push(format!("{:?} has rank {rank}, expected {want}", a.name));
                 }
                 (Some(kernel), Some(b)) => {
                     adapted.push(Adapted { kernel, a, b, magnitude: get("lora_magnitude") });
                 }
                 _ if get("kernel.nf4").is_some() => {
                     wrong.push(format!(
-                        "the kernel of {:?} is stored in four bits, to which the sum would be rounded",
+                        "the kernel of {:?} is stored in four bits, and merging would round the sum to them",
                         a.name
                     ));
                 }

@@ -56,11 +56,11 @@ impl Step {
             .filter_map(|(variable, port)| {
                 let have = state.arrays.get(&variable.name)?.ty();
                 (have != port.ty)
-                    .then(|| format!("{:?} is {have}, and the step takes {}", variable.name, port.ty))
+                    .then(|| format!("{:?} is {have}, but the step takes {}", variable.name, port.ty))
             })
             .collect();
         if !wrong.is_empty() {
-            let text = format!("the state does not fit the step: {}", wrong.join("; "));
+            let text = format!("the state does not match the step: {}", wrong.join("; "));
             let hint = "remove them with `State::filtered`: they then keep their initial values";
             return Err(Diagnostic::invalid("SH0721", text).hint(hint).into());
         }

@@ -71,6 +71,10 @@ pub(super) fn unknown<'a>(
     let more = if known.len() > SHOWN { ", ..." } else { "" };
     let list = known[..known.len().min(SHOWN)].join(", ");
     Diagnostic::invalid("SH0720", format!("there is no {what} named {name:?}"))
-        .hint(if known.is_empty() { "there are none".to_owned() } else { format!("there are {list}{more}") })
+        .hint(if known.is_empty() {
+            format!("no {what} exists")
+        } else {
+            format!("the known names are {list}{more}")
+        })
         .into()
 }

@@ -181,11 +181,11 @@ impl Step {
                 && (array.shape != want || array.dtype != variable.dtype)
             {
                 let (have, name) = (array.ty(), &variable.name);
-                wrong.push(format!("{name:?} is {}{want:?}, not {have}", variable.dtype));
+                wrong.push(format!("{name:?} must be {}{want:?}, got {have}", variable.dtype));
             }
         }
         if !wrong.is_empty() {
-            let text = format!("these arrays are not the variables of the step: {}", wrong.join("; "));
+            let text = format!("the arrays do not match the variables of the step: {}", wrong.join("; "));
             return Err(Diagnostic::invalid("SH0721", text).into());
         }
         let spread = |i: usize| {
@@ -247,7 +247,7 @@ impl Step {
             let Some(array) = block(bounds)? else { return Ok(None) };
             let want: Vec<usize> = bounds.iter().map(|bounds| bounds.end - bounds.start).collect();
             if array.shape != want || array.dtype != port.ty.dtype {
-                let text = format!("a block of {}{want:?} is {}", port.ty.dtype, array.ty());
+                let text = format!("a block must be {}{want:?}, got {}", port.ty.dtype, array.ty());
                 return Err(Error::from(Diagnostic::invalid("SH0721", text)));
             }
             Ok(Some(array))
@@ -383,7 +383,7 @@ impl Step {
             }
             None => return Ok(()),
         };
-        let hint = "it is the state of another step: `Step::adopt` takes the variables of this step from it";
+        let hint = "the state belongs to a different step: `Step::adopt` selects the variables of this step";
         Err(Diagnostic::invalid("SH0720", text).hint(hint).into())
     }
 
@@ -542,7 +542,7 @@ pub(super) fn fits(what: &str, name: &str, given: &ArrayType, taken: &Port) -> R
     if *given == taken.ty {
         return Ok(());
     }
-    let text = format!("the {what} {name:?} is {given}, and the step takes {}", taken.ty);
+    let text = format!("the {what} {name:?} is {given}, but the step takes {}", taken.ty);
     Err(Diagnostic::invalid("SH0721", text).into())
 }
 
@@ -553,7 +553,7 @@ fn replicated(interface: &Interface) -> Option<Diagnostic> {
     if devices < 2 || !interface.inputs.iter().chain(&interface.outputs).all(is_whole) {
         return None;
     }
-    let text = format!("nothing is sharded: each of the {devices} devices computes the whole step");
+    let text = format!("nothing is sharded: each of the {devices} devices computes the full step");
     let hint = "mark the batch (`mark_sharding`), or apply a strategy: `shardc::strategy::apply`";
     Some(Diagnostic::warning(Class::InvalidInput, "SH0727", text).hint(hint))
 }

@@ -201,7 +201,7 @@ impl<'s, 'b> Pool<'s, 'b> {
             }
             BAttr::Dict(entries) => {
                 if let Some(name) = store.repeated_name(entries) {
-                    let message = format!("malformed bytecode: a dictionary gives `{name}` twice");
+                    let message = format!("malformed bytecode: a dictionary has the key `{name}` twice");
                     return Err(Diagnostic::invalid(codes::MALFORMED, message).into());
                 }
                 self.text.push('{');

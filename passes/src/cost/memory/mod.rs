@@ -182,7 +182,7 @@ pub(crate) fn too_much_with_calls(
         return None;
     }
     let message = format!(
-        "each device needs about {}, and has {}: {} for arguments, and {} for results and temporaries, here",
+        "each device needs about {} but has {}: {} for arguments, and {} for results and temporaries here",
         bytes_text(estimate.peak),
         bytes_text(limit),
         bytes_text(estimate.arguments),

@@ -39,7 +39,7 @@ impl Former<'_, '_> {
             return Ok((value, TensorSharding::replicated(self.import.home.mesh, module.rank(value))));
         }
         let message = format!(
-            "no sharding says how {} is split into {}",
+            "no sharding specifies how {} is split into {}",
             module.types.display(module.values[value].ty),
             module.types.display(module.values[local].ty)
         );

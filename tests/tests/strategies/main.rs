@@ -90,7 +90,7 @@ const WORDS: &[(&str, &str)] = &[
 const NARROW: &[&str] =
     &["full_shard bf16", "full_shard auto_wrap bf16 fp32_reduce_scatter", "shard_grad_op fp16"];
 
-/// Every third setting is tried on a program; all settings on all programs would take ten minutes.
+/// Every third setting is tested on a program; all settings on all programs would take ten minutes.
 const OF_WORDS: usize = 3;
 
 /// The step gives the results of one device with each strategy, and with some of the settings.

@@ -2,7 +2,6 @@
 //!
 //! The programs are in `shared/corpus` next to the checkout, or in the folder that `SHARDC_SHARED` names. Without them, the tests report
 //! that they are skipped.
-//! they were skipped.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

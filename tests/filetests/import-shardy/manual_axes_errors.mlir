@@ -1,5 +1,5 @@
 // RUN: shardc opt %s --passes sdy-manual-axes-cleanup -split-input-file -verify-diagnostics
-
+// Manual computations with manual axes but without shardings are rejected.
 sdy.mesh @mesh = <["a"=2]>
 
 func.func @main() {

@@ -16,7 +16,7 @@ use shardc::{Compiler, Diagnostic};
 
 use crate::run::Saving;
 
-/// Where an example runs, and for how long.
+/// The devices and the duration of an example.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
     /// Devices along the axis "data", which shards the batch
@@ -55,7 +55,7 @@ pub struct Options {
     /// Report the time of steps: devices, waiting for batches, transfers
     #[arg(long)]
     pub times: bool,
-    /// Where the state is saved.
+    /// The location of the saved state.
     #[command(flatten)]
     pub saving: Saving,
 }

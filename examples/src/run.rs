@@ -9,7 +9,7 @@ use clap::Args;
 use shardc::checkpoint::{self, Alone, CheckpointManager, Fit, Info, Job, Keep, Options, Processes, Store};
 use shardc::train::{Position, State, Step};
 
-/// Where a run saves its state, and when.
+/// The location of the saved state, and when to save it.
 #[derive(Args, Clone, Debug)]
 pub struct Saving {
     /// Save checkpoints in this folder, and resume from the last one there, on any mesh and with any strategy

@@ -1,30 +1,30 @@
-//! Whether there is an LLVM for MLIR's bindings, and what to install and to set where there is none.
+//! Checks whether MLIR's bindings can use an installed LLVM, and reports what to install and which variables to set.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The version of LLVM that melior is made for.
+/// The LLVM version that melior requires.
 const MAJOR: &str = "22";
 
-/// The variables that say where LLVM is, of the crates `mlir-sys` and `tblgen`.
+/// The variables of the crates `mlir-sys` and `tblgen` for the path of LLVM.
 pub(crate) const PREFIXES: [&str; 2] = ["MLIR_SYS_220_PREFIX", "TABLEGEN_220_PREFIX"];
 
-/// Where Debian puts it.
+/// The path in Debian.
 const DEBIAN: &str = "/usr/lib/llvm-22";
 
-/// What the machine says of itself.
+/// Access to the build machine.
 pub(crate) trait Machine {
     /// The value of an environment variable.
     fn variable(&self, name: &str) -> Option<OsString>;
 
-    /// What a program prints, given one argument; `None` where it is not there or fails.
+    /// The output of a program with one argument; `None` if it does not exist or fails.
     fn answer(&self, program: &Path, argument: &str) -> Option<String>;
 
-    /// Whether there is a file.
+    /// Whether a file exists.
     fn has(&self, file: &Path) -> bool;
 }
 
-/// What is wrong and what to do about it, one line each; nothing where LLVM is as MLIR's bindings need it.
+/// The problems and their remedies, one per line; empty if LLVM fits MLIR's bindings.
 pub(crate) fn errors(machine: &impl Machine) -> Vec<String> {
     let mut lines: Vec<String> =
         PREFIXES.iter().filter_map(|variable| trouble(machine, variable).err()).collect();
@@ -45,7 +45,7 @@ pub(crate) fn errors(machine: &impl Machine) -> Vec<String> {
     lines
 }
 
-/// What is wrong with the LLVM that a variable, or the path where it is not set, leads to.
+/// The problem with the LLVM at the path that a variable gives, or at the default path.
 fn trouble(machine: &impl Machine, variable: &str) -> Result<(), String> {
     let prefix = machine.variable(variable).map(PathBuf::from);
     let config =

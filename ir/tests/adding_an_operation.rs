@@ -1,4 +1,4 @@
-//! `docs/ADDING_AN_OPERATION.md` lists the places that an operation stands in: all of them, and no others.
+//! `docs/ADDING_AN_OPERATION.md` lists exactly the places that name an operation.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may")]
 
@@ -10,8 +10,7 @@ use std::path::{Path, PathBuf};
 const VARIANT: &str = "Fft";
 const NAME: &str = "\"stablehlo.fft\"";
 
-/// Where a pass does what only this operation needs, or the graph builder has a method for it, besides the places that every one
-/// has.
+/// Places that name this operation but not every operation: a pass handles it specially, or the graph builder has a method for it.
 const OWN: &[&str] = &[
     "crates/autodiff/src/transpose/rules/linear_algebra.rs",
     "crates/graph/src/ops/linalg.rs",
@@ -20,7 +19,7 @@ const OWN: &[&str] = &[
     "passes/src/transforms/row_major_fft.rs",
 ];
 
-/// More places than that are too many.
+/// The maximum number of places.
 const MOST: usize = 10;
 
 fn root() -> PathBuf {
@@ -38,7 +37,7 @@ fn listed() -> BTreeSet<String> {
     text.lines().filter_map(place).collect()
 }
 
-/// Whether a source names the operation: as a variant, as one that is declared, or by its name in programs.
+/// Whether a source names the operation: as a variant, in a declaration, or by its name in programs.
 fn names_it(source: &str) -> bool {
     let variants = ["OpKind::", "K::"].map(|path| format!("{path}{VARIANT}"));
     let is_variant = |at: usize, found: &str| {
@@ -53,7 +52,7 @@ fn names_it(source: &str) -> bool {
         || source.contains("pub enum OpKind") && source.contains(&format!("    {VARIANT} {{"))
 }
 
-/// The sources of the workspace, tests left out.
+/// The sources of the workspace, except tests.
 fn sources(dir: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();

@@ -1,4 +1,4 @@
-//! What the build script says where the feature `mlir` finds no LLVM that it can use.
+//! The messages of the build script if the feature `mlir` finds no usable LLVM.
 
 #[path = "../build/llvm.rs"]
 mod llvm;
@@ -13,11 +13,11 @@ const VARIABLES: &str = "then set MLIR_SYS_220_PREFIX and TABLEGEN_220_PREFIX to
      and LIBCLANG_PATH to the folder of libclang (/usr/lib/llvm-22/lib), in the environment or in [env] of \
      .cargo/config.toml; or build shardc without its feature `mlir`, which needs no LLVM";
 
-/// A machine that has what a test says.
+/// A machine with the properties that a test sets.
 #[derive(Default)]
 struct Machine {
     variables: BTreeMap<&'static str, &'static str>,
-    /// The LLVMs: their `llvm-config`, version, and whether they have MLIR.
+    /// The installed LLVMs: their `llvm-config`, version, and whether they include MLIR.
     llvms: BTreeMap<&'static str, (&'static str, bool)>,
 }
 

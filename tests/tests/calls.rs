@@ -22,18 +22,18 @@ use shardc_tests::devices::client;
 use shardc_tests::outline::outline;
 use shardc_tests::random::{MeshRecipe, Recipe};
 
-/// How many programs a plain test run tries.
+/// Number of programs in a plain test run.
 const CASES: u64 = 16;
 
-/// What XLA's CPU back end cannot do, as its message says.
+/// Limitations of XLA's CPU back end, by their messages.
 const BACK_END: &[&str] = &["fft_thunk.cc", "Unsupported element type for DotThunk"];
 
-/// How a case went.
+/// The outcome of a case.
 #[derive(PartialEq)]
 enum Outcome {
-    /// So many functions were partitioned by themselves.
+    /// Results are equal; the number of functions that were partitioned separately.
     Equal(usize),
-    /// Nothing is read of the piece, or it is refused.
+    /// The outlined piece is dead, or the program is rejected.
     Passed,
 }
 
@@ -68,7 +68,7 @@ fn check(client: &Client, recipe: &Recipe, mode: SpmdMode, seed: u64) -> Result<
         Err(Error::Diagnostics(all)) if all.iter().all(|d| d.class == Class::Unsupported) => {
             return Ok(Outcome::Passed);
         }
-        // What is refused with all calls inlined is no matter of calls.
+        // A program that is rejected with all calls inlined says nothing about calls.
         Err(_) if Compiler::new().spmd_mode(mode).partition(text.as_bytes()).is_err() => {
             return Ok(Outcome::Passed);
         }

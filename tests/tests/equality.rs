@@ -15,7 +15,7 @@ use shardc_tests::{
     skip::{Need, skipped},
 };
 
-/// Real programs that are too large to bring along, in `corpus/jax` of the shared data.
+/// Real programs that are too large for the repository, in `corpus/jax` of the shared data.
 const SHARED: &[&str] = &[
     "hf_bert_tiny_fsdp_tp_train",
     "hf_llama_tiny_fsdp_tp_train",
@@ -32,14 +32,14 @@ const SHARED: &[&str] = &[
     "two_meshes_same_devices",
 ];
 
-/// What shardc warns of where it cannot do an operation or a reshard in parts. Programs here shall be done in parts, as far
-/// as their annotations do not contradict each other.
+/// Warnings about an operation or a reshard that is not partitioned. Programs here must be partitioned, except where their annotations
+/// contradict each other.
 const NOT_IN_PARTS: [&str; 2] = ["SH0310", "SH0318"];
 
-/// Programs that are not; with those of [`RANDOM`].
+/// Programs with such warnings, in addition to those of [`RANDOM`].
 const WARNED: &[&str] = &["manual_uneven_free_axis", "two_device_orders"];
 
-/// The folder of programs that random ones were made smaller to (see `random.rs`).
+/// The folder of programs that random programs were shrunk to (see `random.rs`).
 const RANDOM: &str = "programs/random";
 
 fn main() -> ExitCode {
@@ -77,10 +77,10 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// Bytes of text up to which a program is compiled once more from it.
+/// Programs with at most this number of bytes are also compiled from text.
 const SMALL: usize = 64 << 10;
 
-/// Compares the two forms that a plugin may be given, and returns the text.
+/// Compares the text and the bytecode that a plugin may be given, and returns the text.
 fn text_says_what_bytecode_says(output: &Output) -> Result<String, Failed> {
     let text = output.backend_text().map_err(|e| e.to_string())?;
     let bytecode = output.bytecode().map_err(|e| e.to_string())?;

@@ -16,8 +16,8 @@ struct Sample {
     fuzzer: &'static str,
     seed: u64,
     cases: u64,
-    /// A stage that so many of 100 cases have to pass: a fuzzer whose inputs all end at the door sees little. Where a case is
-    /// several pieces, each of them counts.
+    /// A stage, and the number of 100 cases that must pass it: a fuzzer whose inputs all fail early tests little. If a case has several
+    /// pieces, each piece counts.
     passes: (&'static str, u64),
 }
 
@@ -52,7 +52,7 @@ fn check(sample: &Sample) -> Result<(), Failed> {
     let fuzzer: &'static Fuzzer = find(sample.fuzzer).ok_or("no such fuzzer")?;
     let dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("fuzz").join(sample.fuzzer);
     let mut run = Run::new(fuzzer, sample.seed, dir);
-    // Without optimisation everything takes several times as long.
+    // Without optimization, everything takes several times as long.
     (run.cases, run.jobs, run.from, run.limit) = (sample.cases, 1, From::Checkout, Duration::from_secs(60));
     let report = drive(&run)?;
     if !report.findings.is_empty() {

@@ -28,14 +28,14 @@ use shardc_tests::skip::{Need, skipped};
 use drawn::{Failure, Outcome, caught, fails, mode, say, sweep};
 use recipes::recipe;
 
-/// How many programs a plain test run tries.
+/// Number of programs in a plain test run.
 const CASES: u64 = 200;
 
-/// What XLA's CPU back end cannot do, as its message says.
+/// Limitations of XLA's CPU back end, by their messages.
 const BACK_END: &[&str] = &[
     "fft_thunk.cc",
     "Unsupported element type for DotThunk",
-    // Its own propagation says of what a loop hands on that it is replicated, where everything is marked as manual.
+    // XLA's propagation marks a loop-carried value as replicated although everything is marked as manual.
     "Inconsistent while sharding",
 ];
 
@@ -77,7 +77,7 @@ fn check(client: &Client, recipe: &Recipe, case: u64) -> Result<Outcome, Failure
 const SHARED: [&str; 5] =
     ["conv_batch_groups", "scatter_min_max", "scan_nested", "sort_payload", "attention_blockwise_scan"];
 
-/// What lies in the shared data, as trials; one that says so where it is not there.
+/// A trial for each function of the shared data, or one that reports that the data is missing.
 fn shared_trials() -> Vec<Trial> {
     let missing = |reason: String| Trial::test("shared", move || Ok(skipped(Need::Shared, &reason)?));
     let Some(dir) = shared().map(|dir| dir.join("gradients")).filter(|dir| dir.is_dir()) else {
@@ -110,7 +110,7 @@ fn of_pair(pair: &Pair) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs this program again with XLA at its quickest, unless the environment says how XLA shall be: compiling takes longest.
+/// Runs this program again with XLA's fastest compilation, unless the environment has XLA flags: compilation takes longest.
 fn quickly() -> Option<ExitCode> {
     if env::var_os("XLA_FLAGS").is_some() {
         return None;

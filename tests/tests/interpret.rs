@@ -16,7 +16,7 @@ use shardc_tests::{
 /// Files of `conformance/stablehlo/tests/interpret` in the shared data.
 const SHARED: &[&str] = &["all_reduce", "dynamic_slice", "gather", "reduce", "scatter"];
 
-/// What the second of these expects is wrong.
+/// Two tests; the second one expects wrong values.
 const OWN: &str = r#"
 func.func @right() {
   %a = stablehlo.constant dense<[1, 2, 3, 4, 5]> : tensor<5xi32>
@@ -85,7 +85,7 @@ fn passes(text: &str) -> Result<(), Failed> {
 
 fn wrong_expectations_show() -> Result<(), Failed> {
     for (program, outcome) in outcomes(OWN)? {
-        // One device gives what eight give, and still the test says otherwise.
+        // The runs on one and on eight devices agree, but the test expects other values.
         let expected = program.starts_with("right");
         let equal = outcome == Outcome::Equal;
         if equal != expected {
@@ -106,7 +106,7 @@ fn draws_are_repeated() -> Result<(), Failed> {
     if text(1) != text(1) || text(1) == text(2) {
         return Err("a draw depends on its numbers alone".into());
     }
-    // Five elements are not divided by any axis but one of five.
+    // Five elements are divisible only by an axis of size five.
     if !text(1).1 {
         return Err(format!("no uneven sharding was drawn: {}", text(1).0).into());
     }

@@ -9,7 +9,7 @@ use std::{env, fmt, io::Write as _};
 /// The environment variable that lists what must be available.
 pub const REQUIRE: &str = "SHARDC_REQUIRE";
 
-/// What a test may need.
+/// A resource that a test may need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
     /// The folder of shared data.

@@ -11,7 +11,7 @@ use shardc_filetest::{
     skip::{Need, skip},
 };
 
-/// Checks and what they are checked against; both also in pieces, see below.
+/// Checks and their inputs; variations of both are tested too, see below.
 const CASES: [(&str, &str); 10] = [
     (
         "// CHECK-LABEL: func @a\n// CHECK-SAME: (%[[X:.*]]: f32)\n// CHECK-NEXT: %[[Y:.*]] = add %[[X]], %[[X]]\n\
@@ -44,7 +44,7 @@ const CASES: [(&str, &str); 10] = [
     ("// CHECK: b{{[^x]*}}c\n// CHECK: {{^}}d{{.}}\n// CHECK-SAME: {{[[:alpha:]]+}}\n", "b c\nedx\ndyz\n"),
 ];
 
-/// Those, and with each line of the checks or of the input left out, written twice, or changed with the next one.
+/// The cases, and variations in which a line of the checks or of the input is deleted, duplicated, or swapped with the next one.
 fn variations() -> Vec<(String, String)> {
     let varied = |text: &str| {
         let lines: Vec<&str> = text.split_inclusive('\n').collect();

@@ -70,7 +70,7 @@ fn given_derivatives_that_do_not_fit_are_reported_once() {
     assert!(around.contains("the closure captures a tensor"), "{around}");
 }
 
-/// Errors and warnings of a graph that returns what is made of `x` and `w`.
+/// Errors and warnings of a graph that returns `make` of `x` and `w`.
 fn said(make: &dyn for<'g> Fn(&'g Graph, Tensor<'g>, Tensor<'g>) -> Tensor<'g>) -> (String, usize) {
     let g = graph();
     let y = make(&g, g.parameter("x", [4], F32), g.parameter("w", [4], F32));
@@ -96,13 +96,13 @@ fn the_loss_of_a_closure_goes_through_nothing_from_around_it() {
     assert!(errors.contains("the loss uses a captured tensor"), "{errors}");
     assert_eq!(within(&|w| (w * 3).stop_gradient()), (String::new(), 0));
     assert_eq!(within(&|w| w), (String::new(), 0));
-    // A loss that was made outside.
+    // The loss is defined outside of the closure.
     let (errors, _) = said(&|g, x, w| {
         let loss = (w * x).sum(..);
         g.cond(x.sum(..).gt(0), || g.grad(loss, &w), || w)
     });
     assert!(errors.contains("the loss uses a captured tensor"), "{errors}");
-    // What does not depend on it may come from anywhere.
+    // Tensors that the loss does not depend on may be defined anywhere.
     assert_eq!(
         said(&|g, x, w| {
             let h = x.exp();

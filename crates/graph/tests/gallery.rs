@@ -10,14 +10,14 @@ use shardc_graph::{
     Graph, GraphErrors, Mesh, spec,
 };
 
-/// What is shown, with the lines of this file.
+/// The rendered errors, with the lines of this file.
 fn shown(errors: &GraphErrors) -> String {
     let text = errors.render(&mut |_| Some(include_str!("gallery.rs").to_owned()), false);
-    // Windows names files in its own way.
+    // Windows separates paths by backslashes.
     text.replace('\\', "/")
 }
 
-/// It is shown so in docs/MODELS.md; `SHARDC_BLESS=1` writes it there in place of what begins like it.
+/// Checks that docs/MODELS.md shows this text; `SHARDC_BLESS=1` replaces the text there that begins like it.
 fn assert_in_docs(shown: &str) {
     static WRITING: Mutex<()> = Mutex::new(());
     let _one = WRITING.lock().unwrap();
@@ -46,7 +46,7 @@ fn a_wrong_shape() {
     let x = g.parameter("x", [8, 4], F32);
     let w = g.parameter("w", [8, 16], F32);
     let b = g.parameter("b", [15], F32);
-    // What follows from the first mistake is not reported; the second one is independent of it.
+    // Errors that follow from the first mistake are not reported; the second mistake is independent of it.
     let h = (x.dot(w) + b).tanh();
     let y = x - b;
     let shown = shown(&g.finish(&[("h", h), ("y", y)]).unwrap_err());

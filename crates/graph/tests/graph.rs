@@ -140,7 +140,7 @@ fn a_gradient_is_part_of_the_graph() {
         let w = g.parameter("w", [4, 2], F32);
         let y = x.dot(w);
         let [dx, dw] = g.grad((y * y.stop_gradient()).sum(..), &[x, w]);
-        // What was made before is still there, and gradients are tensors like others.
+        // Earlier tensors stay valid, and gradients are tensors like others.
         dw.dot(y.t()).sum(..) + g.grad(dx.square().sum(..), &w).sum(..)
     });
     insta::assert_snapshot!(text);

@@ -32,7 +32,7 @@ fn arguments(module: &Module) -> Vec<ValueId> {
 fn a_parameter_is_marked_once() {
     let g = graph();
     let x = g.parameter("x", [8, 4], F32).mark_sharding(spec!["data", None]);
-    // The same again, in other words.
+    // The same sharding, specified in other steps.
     x.mark_sharding(spec![0, None]).clear_sharding().mark_sharding(spec![None, "model"]);
     let module = g.finish(&[("y", -x)]).unwrap();
     let sharding = module.shardings.of(arguments(&module)[0]).unwrap();
@@ -69,7 +69,7 @@ fn marks_of_other_tensors_are_constraints_one_after_the_other() {
     let g = graph();
     let y = (-g.parameter("x", [8, 4], F32)).mark_sharding(spec!["data", None]);
     let between = y.exp();
-    // The same again is nothing new.
+    // A repeated annotation has no effect.
     y.mark_sharding(spec![0, None]).mark_sharding(spec![None, "model"]).mark_sharding(spec![None, "model"]);
     let module = g.finish(&[("between", between), ("y", y)]).unwrap();
     assert_eq!(constraints(&module), [r#"[{"data"}, {}]"#, r#"[{}, {"model"}]"#]);
@@ -82,7 +82,7 @@ fn a_tensor_is_marked_like_another() {
     let y = g.parameter("y", [8, 4], F32).shard_like(x);
     assert_eq!(y.sharding(), x.sharding());
     assert!((-y).shard_like(x).sharding().is_some());
-    // Neither is marked: they are of one group.
+    // Neither is marked, but they are in one sharding group.
     let (a, b) = (x.exp(), y.tanh());
     a.shard_like(b);
     let module = g.finish(&[("a", a), ("b", b)]).unwrap();

@@ -1,4 +1,4 @@
-//! How meshes are made.
+//! Construction of meshes.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -65,13 +65,13 @@ fn each_block_has_a_color() {
     out += &shown(draw(&[4, 4], spec![None, "model"], true));
     out += &shown(draw(&[2, 2, 2], spec![None, None, None], true));
     insta::assert_snapshot!(out);
-    // Without its escapes it is the plain one.
+    // Without escapes, it equals the plain picture.
     let mut plain = String::new();
     for (i, part) in draw(&[4, 4], spec!["data", "model"], true).split("\u{1b}[").enumerate() {
         plain += if i == 0 { part } else { part.split_once('m').unwrap().1 };
     }
     assert_eq!(plain, draw(&[4, 4], spec!["data", "model"], false));
-    // Neighbours differ, also where a row has as many blocks as there are colours.
+    // Neighbours have different colours, even if a row has as many blocks as there are colours.
     let wide = Mesh::new(&[("data", 2), ("model", 16)]).unwrap();
     let text = visualize_sharding(&wide, [2, 16], &spec!["data", "model"], true).unwrap();
     let rows: Vec<Vec<&str>> =

@@ -11,7 +11,7 @@ const RING: [(i64, i64); 4] = [(0, 1), (1, 2), (2, 3), (3, 0)];
 
 type Body = for<'g> fn(&'g Graph, Tensor<'g>, Tensor<'g>) -> Tensor<'g>;
 
-/// The errors where a body is given blocks of `x`, split over "data", and all of `w`, and what it returns is split over nothing.
+/// The errors of a body that gets blocks of `x`, sharded over "data", and all of `w`, and whose result is declared replicated.
 fn errors(mesh: &Mesh, body: Body) -> Vec<String> {
     let g = Graph::new("step", mesh);
     let (x, w) = (g.parameter("x", [8, 4], F32), g.parameter("w", [2, 4], F32));
@@ -33,12 +33,12 @@ fn meshes() -> [Mesh; 2] {
     ]
 }
 
-/// A sum over devices whose gradient is handed on, as at the end of a layer that is split as Megatron's are.
+/// A psum whose gradient is the identity, as at the end of a layer with Megatron's tensor parallelism.
 fn megatron<'g>(g: &'g Graph, x: Tensor<'g>) -> Tensor<'g> {
     g.custom_vjp(x, |x| (x.psum("data"), ()), |(), dy| dy)
 }
 
-/// A loop whose first carried value is another one on each device from the second trip on: one look at its body does not tell.
+/// A loop whose first carried value differs between devices from the second iteration on: one pass over the body does not detect this.
 fn fixed_point<'g>(g: &'g Graph, x: Tensor<'g>, w: Tensor<'g>) -> Tensor<'g> {
     g.fori(0, 3, (w, w, x), |_, (_, b, x)| (b, x, x)).0
 }
@@ -143,7 +143,7 @@ fn a_shard_map_in_another_one_is_looked_at_along_its_own_axes() {
             let to = if left_out { spec![None, None] } else { spec![None, "model"] };
             let odd = g.axis_index("data") % 2;
             g.shard_map(x, &[spec![None, "model"]], &[to], |x| {
-                // Only devices along "data" may choose differently, but what some choose differs along "model".
+                // The branch depends only on the position along "data", but the operands of the branch differ along "model".
                 g.cond(odd.eq(0), || x.psum("model"), || x) + x.psum(["data", "model"])
             })
         });
@@ -152,7 +152,7 @@ fn a_shard_map_in_another_one_is_looked_at_along_its_own_axes() {
     assert_eq!(inner(false), "");
     let told = inner(true);
     assert!(told.contains("SH0623") && told.contains("along \"model\" may"), "{told}");
-    // Of the first device along "data" this is 2 for both along "model", of the others it is not.
+    // On the first device along "data" this is 2 on both devices along "model"; on the others it is not.
     let g = Graph::new("step", &meshes()[0]);
     let x = g.parameter("x", [8, 4], F32);
     let y = g.shard_map_over("data", x, &[spec!["data", None]], &[spec!["data", None]], |x| {

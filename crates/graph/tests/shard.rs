@@ -163,7 +163,7 @@ fn what_does_not_fit_inside_of_a_shard_map_is_told() {
         let g = Graph::new("step", &mesh());
         let x = g.parameter("x", [8, 4], F32);
         let y = g.shard_map_over("data", x, &[spec!["data", None]], &[spec![_, _]], make);
-        // What follows from it reports nothing.
+        // Operations that depend on it report nothing.
         let _ = y.exp().dot(y);
         let errors = g.finish(&[("y", y)]).unwrap_err();
         let line = |error: &shardc_graph::GraphError| {

@@ -71,7 +71,7 @@ fn without_features_the_library_has_few_crates_and_no_c() {
     assert!(unwanted.is_empty(), "{unwanted:?}");
 }
 
-/// What is absent above is really a dependency of features, under these names.
+/// The packages that are absent above are dependencies of features, under these names.
 #[test]
 fn default_features_have_what_the_compiler_does_not_need() {
     let crates = tree(&[]);

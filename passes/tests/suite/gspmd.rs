@@ -1,7 +1,7 @@
-//! GSPMD's annotations of real programs: read, written, read again.
+//! GSPMD annotations of real programs: parsed, printed, and parsed again.
 //!
-//! The programs are in `shared/corpus` beside the checkout (or where `SHARDC_SHARED` says); without, the tests say that
-//! they were skipped.
+//! The programs are in `shared/corpus` next to the checkout, or in the folder that `SHARDC_SHARED` names. Without them, the tests report
+//! that they are skipped.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -12,7 +12,7 @@ use shardc_ir::{Module, verify};
 use shardc_passes::gspmd::{export_gspmd, import_gspmd, is_annotated};
 use shardc_stablehlo::{PrintOptions, parse, print};
 
-/// Large programs say nothing more than small ones, and take long in a debug build.
+/// Large programs have no additional features, and take long in a debug build.
 const MAX_BYTES: u64 = 200_000;
 
 fn corpus() -> Option<PathBuf> {
@@ -85,7 +85,7 @@ fn annotated_programs_are_read_and_written() {
         if was_annotated {
             imported(&name, &mut module);
         }
-        // What is written says the same when it is read and written again.
+        // The printed annotations are equal after parsing and printing again.
         if export_gspmd(&mut module).is_err() {
             continue;
         }
@@ -93,7 +93,7 @@ fn annotated_programs_are_read_and_written() {
         let first = text(&module);
         let second = read_and_written(&name, &first);
         if first.contains("@SPMDFullToShardShape") {
-            // Operations may stand in another order, and constraints that say nothing are gone.
+            // Operations may be in another order, and constraints without effect are removed.
             assert_eq!(shardings(&second), shardings(&read_and_written(&name, &second)), "{name}");
         } else {
             let differ = first.lines().zip(second.lines()).find(|(a, b)| a != b);

@@ -1,4 +1,4 @@
-//! Inlining of calls, on programs that are written as text.
+//! Inlining of calls, on programs in text form.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

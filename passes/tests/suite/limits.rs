@@ -1,4 +1,4 @@
-//! Programs that are small to write and large to work on: within their limits they are done, in little memory and time.
+//! Programs with small text and large cost: within the limits, they are compiled in little memory and time.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -17,7 +17,7 @@ fn partitioned(text: &str) -> Module {
     module
 }
 
-/// Each operand proposes how to split the operation: nearly all propose the same.
+/// Each operand proposes a sharding of the operation; nearly all proposals are equal.
 #[test]
 fn a_concatenation_of_a_thousand_values() {
     let operands = vec!["%x"; 1000].join(", ");
@@ -31,7 +31,7 @@ fn a_concatenation_of_a_thousand_values() {
     ));
 }
 
-/// Who agrees with whom is kept in the size of the groups of a collective, not in that times their members.
+/// Agreement between devices takes memory for the members of the groups of a collective, not for pairs of members.
 #[test]
 fn groups_of_many_devices() {
     let module = partitioned(
@@ -46,8 +46,8 @@ fn groups_of_many_devices() {
     assert!(collectives.into_iter().any(|spec| spec.groups.num_ids() == 32768));
 }
 
-/// A loop whose devices meet in each trip, a shift along an axis and a change of axes, for a million devices: who comes to
-/// what is found by coordinates, and only the pairs of the permutes are as many as there are devices.
+/// A loop with collectives in each iteration, a shift along an axis and a resharding, for a million devices: the participants are
+/// determined by coordinates, and only the pairs of the permutes are as many as there are devices.
 #[test]
 fn a_million_devices() {
     let module = partitioned(
@@ -78,7 +78,7 @@ fn a_million_devices() {
     assert!(groups.iter().any(|pairs| pairs.as_strided().is_none() && pairs.num_ids() >= 1 << 20));
 }
 
-/// There are some hundred thousand ways to slice a whole value over seven axes; not all of them are looked at.
+/// There are several hundred thousand ways to slice a replicated value over seven axes; not all of them are tried.
 #[test]
 fn a_reshard_over_seven_axes() {
     partitioned(

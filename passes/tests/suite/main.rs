@@ -1,4 +1,4 @@
-//! Tests of the passes, in one program: each test program takes seconds to link.
+//! Tests of the passes, in one test binary, because linking a binary takes seconds.
 
 mod gspmd;
 mod inline;

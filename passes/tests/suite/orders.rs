@@ -1,4 +1,4 @@
-//! Passes by name run in any order: each does its work or says why it cannot, and none panics.
+//! Passes run by name in any order: each succeeds or returns an error, and none panics.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -8,10 +8,10 @@ use shardc_ir::{Module, SpmdMode, verify};
 use shardc_passes::driver::pass_options::PassOptions;
 use shardc_passes::driver::passes::{PASSES, PassContext};
 
-/// How many sequences of passes are run.
+/// Number of random pass sequences.
 const RUNS: usize = 2000;
 
-/// The programs of the file tests in these folders, which stop at every stage of the pipeline.
+/// The programs of the filetests in these folders, which end at every stage of the pipeline.
 fn modules() -> Vec<(PathBuf, Module)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/filetests");
     let folders =
@@ -35,7 +35,7 @@ fn modules() -> Vec<(PathBuf, Module)> {
 fn no_order_of_passes_panics() {
     let modules = modules();
     assert!(modules.len() > 50, "{} programs", modules.len());
-    // Xorshift: what fails once fails again.
+    // Xorshift, with a fixed seed: a failure is reproducible.
     let mut state: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut draw = |below: usize| {
         state ^= state << 13;
@@ -49,7 +49,7 @@ fn no_order_of_passes_panics() {
         let mut module = module.clone();
         let mode = if draw(2) == 0 { SpmdMode::Replica } else { SpmdMode::Partition };
         let sequence: Vec<usize> = (0..=draw(4)).map(|_| draw(PASSES.len())).collect();
-        // Shown where a pass panics.
+        // Printed if a pass panics.
         let names: Vec<&str> = sequence.iter().map(|&pass| PASSES[pass].name).collect();
         eprintln!("{}: {}", path.display(), names.join(","));
         for pass in sequence {

@@ -1,7 +1,7 @@
-//! Propagation on programs that are written as text, and on real ones against what Shardy decides.
+//! Propagation on programs in text form, and on real programs compared with Shardy.
 //!
-//! In `data/propagate.mlir` a `// sharding:` comment gives the sharding of each result of the operation below it,
-//! `// args:` and `// results:` those of the function below them. `SHARDC_BLESS=1` writes what is found.
+//! In `data/propagate.mlir` a `// sharding:` comment gives the sharding of each result of the operation below it, and `// args:` and `//
+//! results:` those of the function below them. `SHARDC_BLESS=1` writes the inferred shardings.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -31,7 +31,7 @@ fn show(module: &Module, id: Option<ShardingId>) -> String {
     })
 }
 
-/// What each comment of a program should say.
+/// The program with the expected text of each comment.
 fn annotated(text: &str) -> String {
     let module = propagated(text, &PropagateOptions::default());
     let (func, body) =
@@ -80,14 +80,14 @@ fn shardings_match_the_expected_text() {
     }
 }
 
-/// The folder of data that is shared between checkouts, if there is one.
+/// The shared data folder, if it exists.
 fn shared() -> Option<PathBuf> {
     let path = std::env::var_os("SHARDC_SHARED")
         .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared")), PathBuf::from);
     path.is_dir().then_some(path)
 }
 
-/// Arguments, results and constraints, one line each; unsplit tensors are left out.
+/// Arguments, results and constraints, one line each, without unsharded tensors.
 fn summary(module: &Module) -> Vec<String> {
     let mut out = Vec::new();
     let Some((func, body)) = module.entry().and_then(|f| Some((f, module.funcs[f].body?))) else {
@@ -213,7 +213,7 @@ fn group_members_must_be_compatible() {
     assert_eq!(errors[0].to_string(), "error[SH0804]: values of sharding group 1 have different shapes");
 }
 
-/// Small random numbers, the same on every run.
+/// Small random numbers from a fixed seed.
 struct Random(u64);
 
 impl Random {
@@ -224,7 +224,7 @@ impl Random {
         (self.0 >> 33) as usize % n
     }
 
-    /// A sharding with whole axes and parts, open and closed dimensions, priorities and replicated axes.
+    /// A sharding with axes and sub-axes, open and closed dimensions, priorities and replicated axes.
     fn sharding(&mut self, mesh_id: MeshId, mesh: &Mesh, rank: usize) -> TensorSharding {
         let mut out = TensorSharding::replicated(mesh_id, rank);
         for (i, &n) in mesh.axes.values().enumerate() {
@@ -256,8 +256,7 @@ impl Random {
     }
 }
 
-/// Whatever the annotations, propagation ends, every value gets a sharding that is in order, and axes that the
-/// user gave an argument stay.
+/// For any annotations, propagation terminates, every value gets a valid sharding, and the annotated axes of arguments stay.
 #[test]
 fn random_annotations_give_valid_shardings() {
     let programs = include_str!("../data/propagate.mlir").split("// -----\n");

@@ -1,4 +1,4 @@
-//! On real programs, every axis on every value has a way back to an annotation that is really there.
+//! On real programs, the provenance of every axis on every value ends at an annotation that exists.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -11,7 +11,7 @@ use shardc_passes::propagate::{
 };
 use shardc_passes::transforms::inline::inline_calls;
 
-/// The programs of this repository and, where there is a shared folder, those of its corpus.
+/// The programs of this repository, and those of the corpus in the shared folder, if it exists.
 fn programs() -> Vec<PathBuf> {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/programs");
     let shared = std::env::var_os("SHARDC_SHARED").map(|dir| Path::new(&dir).join("corpus/jax"));
@@ -20,7 +20,7 @@ fn programs() -> Vec<PathBuf> {
         let Ok(entries) = std::fs::read_dir(&dir) else { continue };
         let files = entries.filter_map(|entry| Some(entry.ok()?.path()));
         out.extend(files.filter(|path| {
-            // The largest programs have nothing that the smaller ones of their kind have not.
+            // The largest programs have no features that smaller ones of their kind lack.
             let size = std::fs::metadata(path).map_or(0, |data| data.len());
             path.extension().is_some_and(|ext| ext == "mlir") && size < 1 << 20
         }));
@@ -29,7 +29,7 @@ fn programs() -> Vec<PathBuf> {
     out
 }
 
-/// The sharding that an annotation of a program that has not been propagated gives.
+/// The sharding of an annotation of a program before propagation.
 fn given(module: &Module, annotation: AnnotationSource) -> Option<TensorSharding> {
     let func = module.entry()?;
     let body = module.funcs[func].body?;
@@ -61,7 +61,7 @@ fn given(module: &Module, annotation: AnnotationSource) -> Option<TensorSharding
     }
 }
 
-/// Checks the chains of each axis of a sharding; returns how many axes there are.
+/// Checks the provenance of each axis of a sharding; returns the number of axes.
 fn check(before: &Module, provenance: &Provenance, subject: Subject, sharding: &TensorSharding) -> usize {
     let dims = sharding.dims.iter().enumerate().map(|(d, dim)| (AxisRole::Dim(d as u32), &dim.axes));
     let places = dims.chain([(AxisRole::Unreduced, &sharding.unreduced)]);
@@ -76,7 +76,7 @@ fn check(before: &Module, provenance: &Provenance, subject: Subject, sharding: &
                 if let AnnotationSource::Constraint(op) = origin
                     && before.ops.get(op).is_none()
                 {
-                    // Made during propagation, for an operand of a manual computation.
+                    // Created during propagation, for an operand of a manual computation.
                     continue;
                 }
                 let given = given(before, origin).unwrap_or_else(|| panic!("{origin:?} is no annotation"));

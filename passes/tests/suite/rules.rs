@@ -1,4 +1,4 @@
-//! Sharding rules of operations that are written as text.
+//! Sharding rules of operations in text form.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -13,7 +13,7 @@ fn parse(text: &str) -> Module {
     shardc_stablehlo::parse(text).unwrap_or_else(|errors| panic!("{errors:#?}"))
 }
 
-/// Rules of each function's operations, those of nested regions only if asked for.
+/// The rules of each function's operations; those of nested regions only if `nested`.
 fn rules(module: &Module, nested: bool) -> Vec<(String, Vec<String>)> {
     let rules_of = |body| {
         let ops = if nested { module.walk(body) } else { module.regions[body].ops.to_vec() };
@@ -38,7 +38,7 @@ fn rules_match_the_expected_text() {
     }
 }
 
-/// The folder of data that is shared between checkouts, if there is one.
+/// The shared data folder, if it exists.
 fn shared() -> Option<PathBuf> {
     let path = std::env::var_os("SHARDC_SHARED")
         .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared")), PathBuf::from);
@@ -61,7 +61,7 @@ fn rules_are_those_of_shardy() {
             .filter_map(|l| l.split_once("op_sharding_rule<"))
             .filter_map(|(_, rest)| rest.rsplit_once('>'))
             .map(|(rule, _)| rule)
-            // A few lines are cut short on purpose.
+            // A few lines are truncated on purpose.
             .filter(|rule| parse_rule(rule).is_ok())
             .collect();
         if expected.is_empty() {
@@ -69,7 +69,7 @@ fn rules_are_those_of_shardy() {
         }
         let module = match shardc_stablehlo::parse(&code) {
             Ok(module) => module,
-            // Operations that shardc's own representation does not have.
+            // Operations that shardc's IR does not have.
             Err(errors) if errors.iter().all(|e| e.code == "SH0106") => {
                 unread += 1;
                 continue;
@@ -98,7 +98,7 @@ func.func @main(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
 }
 "#;
 
-/// The rule that a call has after a registry has looked at it.
+/// The rule of a call after its lookup in a registry.
 fn resolved(text: &str, registry: &RuleRegistry) -> Option<Attr> {
     let mut module = parse(text);
     registry.resolve(&mut module).expect("the rules fit");
@@ -112,16 +112,16 @@ fn registered_rules_apply_to_calls() {
     registry.register("other", |call| call.pointwise());
     let rule = "#sdy.op_sharding_rule<([i, k])->([i, j]) {i=8, j=4, k=4} need_replication={j, k}, custom>";
     assert_eq!(resolved(CALL, &registry), Some(Attr::Raw(rule.into())));
-    // What the program says itself stays.
+    // A rule in the program takes precedence.
     let own = "#sdy.op_sharding_rule<([i, j])->([i, j]) {i=8, j=4}, custom>";
     let text = CALL.replace("@mine(%a)", &format!("@mine(%a) {{sdy.sharding_rule = {own}}}"));
     assert_eq!(resolved(&text, &registry), Some(Attr::Raw(own.into())));
-    // That nothing is known is said on purpose.
+    // The registry states explicitly that the rule is unknown.
     registry.register("mine", |_| Ok(CallRule::Unknown));
     assert_eq!(resolved(CALL, &registry), None);
 }
 
-/// What is said of a call whose rule does not fit.
+/// The error for a call whose rule does not fit.
 fn fault(
     signature: &str,
     rule: impl Fn(&CustomCall<'_>) -> Result<CallRule, RuleError> + Send + Sync + 'static,

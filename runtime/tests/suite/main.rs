@@ -1,4 +1,4 @@
-//! Tests of the runtime, in one program: each test program takes seconds to link.
+//! Tests of the runtime, in one test binary, because linking a binary takes seconds.
 
 mod asynchronous;
 #[path = "../common/mod.rs"]

@@ -1,4 +1,4 @@
-// What is written as the series of a Bessel function has the derivative of that function, not those of its terms, which are
+// The power series of a Bessel function gets the derivative of the function, not those of its terms, which are
 // infinite at zero.
 // RUN: shardc grad %s --wrt x -o - | shardc jvp - --wrt arg0 -o - | FileCheck %s
 

@@ -1,5 +1,5 @@
-// The bits of a differentiated number may be compared or counted, but not become a number again: its derivative would be lost.
-//
+// The bits of a differentiated float may be compared or counted, but a bitcast back to float is rejected: its
+// derivative would be lost.
 // RUN: split-file %s %t
 // RUN: not shardc grad %t/refused.mlir --wrt x 2>&1 | FileCheck %s --check-prefix=REFUSED
 // RUN: shardc grad %t/compared.mlir --wrt x | FileCheck %s --check-prefix=COMPARED

@@ -1,5 +1,5 @@
-// A loop in blocks: of 18 trips three blocks of six keep what they begin from, and each is done again before its gradient; of 7
-// trips two blocks of three, and one trip is left over.
+// Loop checkpointing in blocks: for 18 iterations, the initial values of three blocks of six are saved, and each
+// block is recomputed before its gradient. 7 iterations are two blocks of three and one iteration.
 // RUN: shardc grad %s --wrt x --blocks -o - | FileCheck %s
 
 // CHECK: %[[STATES:.*]] = stablehlo.constant dense<0.000000e+00> : tensor<3x16xf32>
@@ -11,7 +11,7 @@
 // CHECK: stablehlo.while({{.*}} = %[[SEVEN]]#4)
 // CHECK: stablehlo.while({{.*}} = %[[ALL]]#5, {{.*}} = %arg1)
 // CHECK: %[[BEGIN:.*]]:4 = stablehlo.optimization_barrier
-// What counts the trips of the first time is not carried again.
+// The counter of the forward pass is not carried again.
 // CHECK: %[[AGAIN:.*]]:4 = stablehlo.while(%{{.*}} = %[[BEGIN]]#1, %{{.*}} = %[[BEGIN]]#2
 // CHECK: stablehlo.while({{.*}} = %[[BEGIN]]#3, {{.*}} = %[[AGAIN]]#3
 func.func @main(%x: tensor<16xf32>, %w: tensor<16xf32>) -> tensor<f32> {

@@ -1,4 +1,4 @@
-// What a policy does not keep is computed again, behind a barrier with what is asked for, and each layer where its gradient is.
+// Values that the policy does not save are recomputed behind a barrier with the cotangent, each layer in its own backward step.
 // RUN: shardc grad %s --wrt w0,w1 --checkpoint nothing --layers layer -o - | FileCheck %s
 // RUN: shardc grad %s --wrt w0,w1 --checkpoint dots -o - | FileCheck %s --check-prefix=DOTS
 

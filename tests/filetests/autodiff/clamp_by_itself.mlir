@@ -1,5 +1,5 @@
-// A bound that is the operand itself bounds nothing: the derivative is 1, not that of a tie.
-//
+// A clamp bound that is the operand itself has no effect:
+// the derivative is 1, not that of a tie.
 // RUN: shardc grad %s --wrt x -o - | FileCheck %s
 
 // CHECK-LABEL: func.func @main

@@ -1,8 +1,8 @@
-// A gradient computes what is needed and keeps no more.
+// A gradient computes and saves only what it needs.
 // RUN: shardc grad %s --wrt x,table,hot -o - | FileCheck %s
 
-// The logistic is kept, its exponential is not; the largest element has no derivative; a gather's gradient is a scatter that
-// adds, and a one-hot product's is a product.
+// The logistic is saved, its exponential is not; the maximum has no derivative; the gradient of a gather is a
+// scatter-add, and that of a matmul with one-hot rows a matmul.
 // CHECK: stablehlo.reduce({{.*}}) applies stablehlo.maximum
 // CHECK-NOT: stablehlo.compare EQ
 // CHECK: %[[Y:.*]] = stablehlo.divide

@@ -1,4 +1,4 @@
-// A loop with an unknown trip count that works element by element has a gradient: the loop runs again, and carries slopes.
+// An elementwise loop with an unknown trip count has a gradient: the loop runs again and carries elementwise derivatives.
 // RUN: shardc grad %s --wrt x -o - | FileCheck %s
 
 // CHECK: stablehlo.while

@@ -1,14 +1,14 @@
-// Calls of LAPACK, as JAX writes them for CPUs, have the derivatives that JAX gives their operations.
+// LAPACK custom calls, as JAX emits them for CPUs, have the derivatives that JAX defines for their operations.
 // RUN: shardc grad %s --wrt a -o - | FileCheck %s
 
-// The permutation that the pivots of `getrf` are.
+// The permutation given by the pivots of `getrf`.
 // CHECK: %[[LU:.*]]:3 = stablehlo.custom_call @lapack_sgetrf_ffi(%arg0)
 // CHECK: stablehlo.while
 // CHECK: %[[X:.*]] = stablehlo.custom_call @lapack_strsm_ffi
-// `geqrf`: the orthogonal factor is computed for the derivative.
+// `geqrf`: the derivative computes the orthogonal factor.
 // CHECK: %[[QR:.*]]:2 = stablehlo.custom_call @lapack_sgeqrf_ffi(%arg0)
 // CHECK: stablehlo.custom_call @lapack_sorgqr_ffi(%[[QR]]#0, %[[QR]]#1)
-// Singular values alone: the vectors are computed for the derivative.
+// Singular values only: the derivative computes the vectors.
 // CHECK: stablehlo.custom_call @lapack_sgesdd_ffi(%arg0) {{.*}}mode = 78
 // CHECK: stablehlo.custom_call @lapack_sgesdd_ffi(%arg0) {{.*}}mode = 83
 // CHECK: stablehlo.custom_call @lapack_ssyevd_ffi(%arg0)

@@ -1,4 +1,4 @@
-// The smallest elements are returned, and only compared otherwise: they change.
+// The minimum is returned besides its use in comparisons, so it has a derivative.
 // RUN: shardc grad %s --wrt x -o - | FileCheck %s
 
 // CHECK: %[[SMALLEST:.*]] = stablehlo.reduce(%arg0 init: %{{.*}}) applies stablehlo.minimum

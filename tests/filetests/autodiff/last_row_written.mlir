@@ -1,5 +1,5 @@
-// Of rows that go to one place the last one written counts. Which that is, is found by one number for each row, not for each
-// element; and where the row of a clamped index surely lies within, nothing is masked.
+// If rows are scattered to one position, the last one counts. One number per row, not per element, determines which
+// row that is. No mask is needed where a clamped row index is in bounds.
 // RUN: shardc grad %s --wrt x,rows,row -o - | FileCheck %s
 
 // CHECK: stablehlo.iota dim = 0 : tensor<3xi32>

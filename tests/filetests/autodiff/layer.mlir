@@ -1,4 +1,4 @@
-// Gradients go through calls; what they need of the forward part is kept, and nothing is computed that nobody needs.
+// Gradients pass through calls; residuals of the forward pass are saved, and nothing unused is computed.
 // RUN: shardc grad %s --wrt w --value -o - | FileCheck %s
 
 // CHECK-LABEL: func.func @main

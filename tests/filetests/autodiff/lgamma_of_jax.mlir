@@ -1,5 +1,5 @@
-// JAX's function for the logarithm of the gamma function takes numbers apart into bits. Its derivative is digamma, that of JAX.
-// Another function of that name, without the constants of the algorithm, is differentiated as it is written.
+// JAX's function for lgamma inspects the bits of floats. Its derivative is digamma, as in JAX. Another function of
+// that name, without the constants of the algorithm, is differentiated operation by operation.
 // RUN: shardc grad %s --wrt x -o - | FileCheck %s
 // RUN: not shardc grad %s --wrt x --entry other -o - 2>&1 | FileCheck %s --check-prefix=OTHER
 

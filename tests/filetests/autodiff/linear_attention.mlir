@@ -1,5 +1,5 @@
-// Attention that is carried as a matrix from step to step never has all pairs of positions: its gradient has none, either, though
-// it keeps the matrix of each step.
+// Linear attention, which carries a matrix from step to step, has no tensor of all pairs of positions. Its gradient
+// has none either, although it saves the matrix of each step.
 // RUN: shardc grad %s --wrt q,k,v -o - | FileCheck %s
 // RUN: shardc grad %s --wrt q,k,v --blocks -o - | FileCheck %s
 

@@ -1,4 +1,4 @@
-// Windows that are moved by one element have other elements, though there are as many of them.
+// Windows that are shifted by one element have other elements, although there are as many of them.
 // RUN: shardc grad %s --wrt x -o - | FileCheck %s
 
 // CHECK: stablehlo.pad %arg0, %{{.*}}, low = [-1], high = [1], interior = [0]

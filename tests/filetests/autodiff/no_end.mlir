@@ -1,4 +1,4 @@
-// A loop with an unknown trip count whose body mixes elements has no gradient in reverse mode; the error is at its line.
+// A loop with an unknown trip count whose body is not elementwise has no reverse-mode gradient; the error is at its line.
 // RUN: not shardc grad %s --wrt x 2>&1 | FileCheck %s
 
 // CHECK: error[SH1004]: cannot differentiate a while loop with an unknown trip count in reverse mode

@@ -1,5 +1,5 @@
-// A loop that takes the rows of a stack by numbers out of a vector, as a scan over the numbers of layers does: no two trips take the same
-// row where these count on, and then the gradient is written row by row, not added to a whole stack in each trip.
+// A loop takes rows of a stack by indices from a vector, like a scan over layer numbers. If the indices are an iota, no two
+// iterations take the same row: the gradient is written row by row, instead of added to a whole stack in each iteration.
 // RUN: shardc grad %s --wrt x -o - | FileCheck %s
 
 // CHECK: stablehlo.while

@@ -1,5 +1,5 @@
-// What waits for the backward pass goes to the host's memory behind the operation that makes it, in a loop before it is put on a
-// stack, and comes back where it is read.
+// Residuals are offloaded to host memory after their producers, in a loop before they are stacked, and are copied
+// back before their users.
 // RUN: shardc grad %s --wrt x,w --checkpoint dots --offload dots -o - | FileCheck %s
 // RUN: shardc grad %s --wrt x,w -o - | FileCheck %s --check-prefix=PLAIN
 // RUN: shardc grad %s --wrt x,w --offload dots -o - | shardc opt - --passes 'legalize-backend{target=cpu}' | FileCheck %s --check-prefix=PLAIN

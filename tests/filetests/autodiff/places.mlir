@@ -1,14 +1,14 @@
-// Where indices are known to lie within, nothing is moved or masked; where they are not, as few numbers as can be.
+// Indices that are known to be in bounds are not clamped or masked; other indices are, on as few numbers as possible.
 // RUN: shardc grad %s --wrt x -o - | FileCheck %s
 
-// What is masked where an index lies outside is left out by the scatter.
+// A scatter drops updates out of bounds, so no mask is needed.
 // CHECK: "stablehlo.sort"
 // CHECK-NOT: stablehlo.reduce
 // CHECK: "stablehlo.scatter"(%{{.*}}, %arg3, %{{.*}})
-// Of a pair of numbers, the one that is not known is moved before it is repeated.
+// In a pair of indices, only the unknown one is adjusted, before it is broadcast.
 // CHECK: stablehlo.clamp %{{.*}}, %arg2, %{{.*}} : tensor<4xi32>
 // CHECK: "stablehlo.scatter"
-// The order of a sort, wrapped as if it could be negative, and masked as if it could be too large.
+// The permutation of a sort, wrapped as if it could be negative, and masked as if it could be out of bounds.
 // CHECK-NOT: stablehlo.clamp
 // CHECK-NOT: stablehlo.select
 // CHECK: "stablehlo.scatter"

@@ -1,12 +1,12 @@
-// A product of one value with itself changes by the product with one factor less, so many times.
+// The derivative of a product of `n` equal factors is `n` times the product of `n - 1` of them.
 // RUN: shardc grad %s --wrt x,u,w -o - | FileCheck %s
 
-// `3 x^2` takes the square that is there.
+// `3 x^2` reuses the existing square.
 // CHECK: %[[SQUARE:.*]] = stablehlo.multiply %arg0, %arg0
 // CHECK: %[[THREE:.*]] = stablehlo.constant dense<3.000000e+00>
 // CHECK: %[[SIX:.*]] = stablehlo.constant dense<6.000000e+00>
 // CHECK: %[[FIFTH:.*]] = stablehlo.multiply %arg1, %{{.*}}
-// `1 / w^2` changes by `-2 / w^3`.
+// The derivative of `1 / w^2` is `-2 / w^3`.
 // CHECK: %[[BELOW:.*]] = stablehlo.multiply %{{[0-9]+}}, %arg2
 // CHECK: stablehlo.divide %{{.*}}, %[[BELOW]]
 // CHECK: %[[OF_U:.*]] = stablehlo.multiply %{{.*}}, %[[SIX]]

@@ -1,5 +1,5 @@
-// Backward, each slice returns to its sender: sizes and offsets are swapped, and devices tell each other the offsets. The
-// cotangent of the initial result is zero where a slice was written.
+// In the backward pass, each slice returns to its sender: sizes and offsets are swapped, and devices exchange the
+// offsets. The cotangent of the initial result is zero where a slice was written.
 // RUN: shardc grad %s --wrt x,init -o - | FileCheck %s
 
 // CHECK: stablehlo.custom_call @ragged_all_to_all(%arg4, %arg5, %{{.*}}, %{{.*}}, %arg6, %arg7)

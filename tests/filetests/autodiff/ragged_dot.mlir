@@ -1,4 +1,4 @@
-// The gradient of a product with rows in groups has rows in groups on the left; on the right it contracts them.
+// The gradients of a ragged_dot: with ragged rows for the left operand, and with a ragged contracting dimension for the right one.
 // RUN: shardc grad %s --wrt x,y -o - | FileCheck %s
 
 // CHECK: %[[CT:.*]] = stablehlo.multiply %{{.*}}, %arg3

@@ -1,4 +1,4 @@
-// The gradients of a product that contracts groups have rows in groups.
+// The gradients of a ragged_dot with a ragged contracting dimension have ragged rows.
 // RUN: shardc grad %s --wrt x,y -o - | FileCheck %s
 
 // CHECK: %[[CT:.*]] = stablehlo.multiply %{{.*}}, %arg3

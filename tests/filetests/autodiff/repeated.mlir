@@ -1,4 +1,4 @@
-// What several uses of a value ask for is added once, where all of it is there; partitioned, it is one sum over devices.
+// The cotangents of several uses of a value are added once, after all of them exist; partitioned, this is one all-reduce.
 // RUN: shardc grad %s --wrt w -o - | FileCheck %s
 // RUN: shardc grad %s --wrt w -o - | shardc partition - -o - | FileCheck %s --check-prefix=DEVICE
 

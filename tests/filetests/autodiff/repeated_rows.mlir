@@ -1,4 +1,4 @@
-// A loop that takes some rows of a stack twice, by numbers out of a vector: what is asked of a row in two trips is added up.
+// A loop takes some rows of a stack twice, by indices from a vector: the cotangents of a row are added.
 // RUN: shardc grad %s --wrt x -o - | FileCheck %s
 
 // CHECK: stablehlo.while

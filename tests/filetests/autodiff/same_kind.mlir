@@ -1,4 +1,4 @@
-// A broadcast becomes one sum over what it repeated, a gather one scatter that adds, a product with one-hot rows a product.
+// The gradient of a broadcast is one sum, that of a gather one scatter-add, and that of a matmul with one-hot rows a matmul.
 // RUN: shardc grad %s --wrt b,table,weights -o - | FileCheck %s
 
 // CHECK: %[[ASKED:.*]] = stablehlo.multiply %{{.*}}, %arg4

@@ -1,4 +1,4 @@
-// What a scatter multiplies by is multiplied with what is asked, where it went: no factor is written out.
+// The gradient of a multiplying scatter multiplies the cotangent in place, and expands no tensor of factors.
 // RUN: shardc grad %s --wrt x,u -o - | FileCheck %s
 
 // CHECK: "stablehlo.gather"(%arg0, %arg1)

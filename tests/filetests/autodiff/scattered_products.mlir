@@ -1,4 +1,4 @@
-// What windows select is added where it goes: other combiners are refused, with a way around.
+// The gradient of select_and_scatter with add; other combiners are rejected with a workaround.
 // RUN: not shardc grad %s --wrt x -o - 2>&1 | FileCheck %s
 
 // CHECK: error[SH1001]: stablehlo.select_and_scatter cannot be differentiated with a combiner other than addition

@@ -1,4 +1,4 @@
-// Shardings of arguments and constraints are those of their gradients too, unless that is left open.
+// Gradients get the shardings of their arguments, and of constraints, unless these are open.
 // RUN: shardc grad %s --wrt w -o - | FileCheck %s
 // RUN: shardc grad %s --wrt w --free-shardings -o - | FileCheck %s --check-prefix=FREE
 

@@ -1,11 +1,11 @@
-// Quotients by what is repeated, and logarithms of sums of exponentials.
+// Gradients of quotients by a broadcast, and of log-sum-exp.
 // RUN: shardc grad %s --wrt x,a,b -o - | FileCheck %s
 
-// One division for each row.
+// One division per row.
 // CHECK: %[[ONES:.*]] = stablehlo.constant dense<1.000000e+00> : tensor<4xf32>
 // CHECK: %[[INVERSE:.*]] = stablehlo.divide %[[ONES]], %{{.*}} : tensor<4xf32>
 // CHECK: %[[SPREAD:.*]] = stablehlo.broadcast_in_dim %[[INVERSE]]
-// The share of each operand is a logistic of what they are apart, and none where both are infinite alike.
+// The derivative of each operand is a logistic of their difference; it is not NaN if both are the same infinity.
 // CHECK: %[[A:.*]] = stablehlo.logistic %[[APART:.*]]
 // CHECK: %[[OF_A:.*]] = stablehlo.select %{{.*}}, %{{.*}}, %[[A]]
 // CHECK: %[[NEGATED:.*]] = stablehlo.negate %[[APART]]

@@ -1,4 +1,4 @@
-// What is asked of what is subtracted is taken off from the sum, not negated and added.
+// The cotangent of a subtracted value is subtracted from the sum, not negated and added.
 // RUN: shardc grad %s --wrt x -o - | FileCheck %s
 
 // CHECK-NOT: stablehlo.negate

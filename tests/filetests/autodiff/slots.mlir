@@ -1,5 +1,5 @@
-// A loop that takes and makes a row in each trip: backward, the rows that are asked of are read and not emptied, and those of
-// what it took are written and not added to zeros.
+// A loop reads and writes one row per iteration. In the backward pass, rows of the result's cotangent are read
+// without clearing them, and rows of the operand's gradient are written without adding them to zeros.
 // RUN: shardc grad %s --wrt x -o - | FileCheck %s
 
 // CHECK: stablehlo.while

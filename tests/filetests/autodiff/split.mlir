@@ -1,4 +1,4 @@
-// What is asked of the parts that a value was split into is put side by side; of what lies between it is zero.
+// The cotangents of slices of a value are concatenated, with zeros in the gaps.
 // RUN: shardc grad %s --wrt x -o - | FileCheck %s
 
 // CHECK-NOT: stablehlo.pad

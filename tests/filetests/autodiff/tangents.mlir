@@ -1,4 +1,4 @@
-// Forward mode takes a tangent for each argument named, and carries tangents through loops, also those of unknown length.
+// Forward mode takes a tangent for each named argument, and carries tangents through loops, including those with unknown trip counts.
 // RUN: shardc jvp %s --wrt x -o - | FileCheck %s
 
 // CHECK-LABEL: func.func @main

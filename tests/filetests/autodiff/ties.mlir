@@ -1,4 +1,4 @@
-// Ties and kinks follow JAX: a half where two operands are equal, 0 for relu and relu6, 1 for |x| at 0.
+// Ties and kinks follow JAX: the derivative is one half where two operands are equal, 0 for relu and relu6, 1 for |x| at 0.
 // RUN: shardc grad %s --wrt x -o - | FileCheck %s
 
 // relu: `maximum(x, 0)` with the constant second.
@@ -10,7 +10,7 @@
 // CHECK: %[[X1:.*]] = stablehlo.slice %arg0 [1:2]
 // CHECK: stablehlo.compare GT, %[[X1]]
 // CHECK: stablehlo.compare EQ, %[[X1]]
-// celu: the maximum and the minimum of one pair share it, too.
+// celu: the maximum and the minimum of one pair also share it.
 // CHECK: %[[X2:.*]] = stablehlo.slice %arg0 [2:3]
 // CHECK: stablehlo.compare GT, %[[X2]]
 // CHECK: stablehlo.compare EQ, %[[X2]]

@@ -1,5 +1,5 @@
-// A bound of `clamp` has a derivative strictly beyond it, a power by its base is 0 at (inf, 0), and `logaddexp2` has the
-// shares of its exponentials.
+// A bound of `clamp` has a derivative only where the operand is strictly beyond it; the derivative of a power by its
+// base is 0 at (inf, 0); `logaddexp2` has the softmax of its exponents as derivatives.
 // RUN: shardc grad %s --wrt low --wrt a --wrt x -o - | FileCheck %s
 
 // CHECK: stablehlo.compare GT, %arg0

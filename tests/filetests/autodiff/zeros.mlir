@@ -1,5 +1,5 @@
-// Nothing is computed with zeros: what the result does not depend on has a constant for its gradient, integers have none, and a
-// value that goes into an operation whose result is not asked for makes nothing.
+// No computation on zeros: the gradient of an argument that the result does not depend on is a constant, integers
+// have no gradient, and unused results of an operation contribute nothing.
 // RUN: shardc grad %s --wrt x,unused -o - | FileCheck %s
 
 // CHECK-NOT: tensor<8x8xf32>{{$}}

@@ -1,6 +1,6 @@
 // RUN: shardc opt %s --passes batch-indices,dce | FileCheck %s
 
-// One component of the index is the position of the index itself, made non-negative first, as `x[arange(4), i]` has it.
+// One component of each index is its own position, made non-negative first, as in `x[arange(4), i]`.
 // CHECK-LABEL: func.func @picked
 func.func @picked(%x: tensor<4x8xf32>, %i: tensor<4xi32>) -> tensor<4xf32> {
   %n = stablehlo.iota dim = 0 : tensor<4xi32>

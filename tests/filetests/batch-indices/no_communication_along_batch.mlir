@@ -1,5 +1,5 @@
-// What an index picks from a batch, or writes into it, is each device's own where one component counts the batch; without
-// that, rows would be looked for on all devices.
+// A gather or scatter whose index has a component that counts the batch is local to each device; otherwise rows would
+// be looked up on all devices.
 // RUN: shardc partition %s -o - | FileCheck %s
 // CHECK-NOT: {{all_gather|all_reduce|reduce_scatter|collective_permute|all_to_all}}
 sdy.mesh @mesh = <["x"=4]>

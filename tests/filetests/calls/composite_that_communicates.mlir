@@ -1,4 +1,4 @@
-// A composite whose decomposition communicates is a call: a back end that replaces it by a kernel would leave that out.
+// A composite whose decomposition communicates becomes a call: a back end that replaces it by a kernel would omit the communication.
 // RUN: shardc partition %s --keep-composite my.sum -o - 2>%t.err | FileCheck %s
 // RUN: FileCheck %s --check-prefix=WARNING --input-file %t.err
 

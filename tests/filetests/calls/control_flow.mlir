@@ -1,5 +1,5 @@
-// Calls in a loop and in the branches of a conditional, of a function with two results and a dimension that does not divide.
-// What the loop asks is a sum that the function completes: all devices have it, and so go round the loop equally often.
+// Calls of one function in a loop and in branches, with two results and an uneven dimension. The loop condition is a
+// sum that the function all-reduces, so every device runs the same number of iterations.
 // RUN: shardc partition %s -o - --inline-budget 1 2>/dev/null | FileCheck %s
 
 // CHECK: func.func public @main(%arg0: tensor<8xf32>)

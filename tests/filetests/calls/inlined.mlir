@@ -1,5 +1,5 @@
-// What must not be done for each call by itself is inlined, whatever the budget: what has an effect, what is told of devices, and
-// everything in a program with manual computations. A function that is called once is a part of its caller.
+// Functions that must not be partitioned separately are inlined regardless of the budget: those with effects, those
+// that depend on device ids, and all in programs with manual computations. A function with one call is also inlined.
 // RUN: shardc partition %s -o - --inline-budget 1 2>/dev/null | FileCheck %s
 
 // CHECK: func.func public @main

@@ -1,8 +1,8 @@
-// Twenty functions of which each calls the next four times: inlined, they were 2^38 sums. Functions stay functions, and each
-// is partitioned once.
+// Each of twenty functions calls the next one four times: inlined, this would be 2^38 sums. The functions are kept,
+// and each is partitioned once.
 // RUN: shardc partition %s -o - --inline-budget 1 --summary 2>&1 | FileCheck %s
 // RUN: shardc explain %s --inline-budget 1 | FileCheck %s --check-prefix=EXPLAIN
-// What is written as one program, or looked at as one, is inlined whole.
+// Commands that print or inspect a single program inline everything.
 // RUN: not shardc propagate %s -o - 2>&1 | FileCheck %s --check-prefix=WHOLE
 // RUN: not shardc lint %s 2>&1 | FileCheck %s --check-prefix=WHOLE
 

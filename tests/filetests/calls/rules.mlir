@@ -1,4 +1,4 @@
-// Rules of a file: custom calls are split by them; functions and composites that they name are kept whole.
+// Sharding rules from a file: custom calls are sharded by them; functions and composites that they name are not inlined.
 // RUN: shardc partition %s --rules %S/rules.toml -o - --summary 2>%t.summary | FileCheck %s
 // RUN: FileCheck %s --check-prefix=SUMMARY --input-file %t.summary
 // RUN: shardc partition %s --rule mark=pointwise --keep-composite my.softmax=bf-\>bg -o - | FileCheck %s --check-prefix=OPTIONS

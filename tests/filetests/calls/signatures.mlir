@@ -1,6 +1,6 @@
-// A function is partitioned once for each set of shardings that it is called with; three calls with two make two functions.
+// A function is partitioned once for each set of shardings of its calls; three calls with two sets give two functions.
 // RUN: shardc partition %s -o - --inline-budget 1 | FileCheck %s
-// In partition mode each collective has a channel of its own, in whatever function it is.
+// In partition mode, each collective has a unique channel, also across functions.
 // RUN: shardc partition %s -o - --inline-budget 1 --spmd-mode partition | FileCheck %s --check-prefix=CHANNELS
 
 // CHECK: func.func public @main

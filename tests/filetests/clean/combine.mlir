@@ -1,5 +1,5 @@
-// Small collectives that do not depend on each other become one. Between replicas, all-reduces take several operands;
-// others are put end to end. What depends on another stays apart.
+// Small independent collectives are combined. All-reduces between replicas get several operands; other operands are
+// concatenated. Dependent collectives are not combined.
 // RUN: shardc opt %s --passes clean-collectives | FileCheck %s --implicit-check-not=stablehlo.all_ --implicit-check-not=stablehlo.collective_ --implicit-check-not=stablehlo.reduce_scatter
 
 module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 4 : i32} {

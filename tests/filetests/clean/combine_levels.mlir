@@ -1,6 +1,6 @@
-// Collectives that nobody needs before the end of the program become one, though others stand between them that cannot:
-// the gradients of two layers, with what the second layer sends to the first. What a product needs right away does not
-// wait for them. Gathers would have to be copied to become one, which does not pay off for so many bytes.
+// Collectives whose results are only used at the end of the program are combined across others that cannot be: the
+// gradients of two layers, across the collective between the layers. The collective of a matmul is not delayed.
+// All-gathers would have to be copied to be combined, which does not pay off for so many bytes.
 // RUN: shardc opt %s --passes clean-collectives | FileCheck %s --implicit-check-not=stablehlo.all_ --implicit-check-not=stablehlo.reduce_scatter
 
 module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 4 : i32} {

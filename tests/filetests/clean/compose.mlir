@@ -1,5 +1,5 @@
-// Permutes of all devices in sequence are one, whatever each device does to its block between them. Where a device gets
-// nothing, or somebody else reads what came, they stay two.
+// Consecutive permutes over all devices are composed, across elementwise operations. They stay separate if a device
+// receives nothing, or if the intermediate value has another user.
 // RUN: shardc opt %s --passes clean-collectives | FileCheck %s
 
 module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 4 : i32} {

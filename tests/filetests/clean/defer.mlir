@@ -1,4 +1,4 @@
-// A loop that only adds up sums over devices adds up their addends, and completes the sum once.
+// A loop that only accumulates all-reduced sums accumulates partial sums instead, with one all-reduce after the loop.
 // RUN: shardc partition %S/../../programs/small/loop_accumulates.mlir -o %t --summary 2>&1 | FileCheck %s
 // RUN: shardc partition %S/../../programs/small/loop_accumulates.mlir -o %t --summary --keep-bytes 0 2>&1 | FileCheck %s --check-prefix=OFF --implicit-check-not=completed
 // RUN: shardc opt %S/../../programs/small/loop_accumulates.mlir --passes propagate,plan,merge-reductions,defer-sums,verify-collectives | FileCheck %s --check-prefix=PLAN

@@ -1,4 +1,4 @@
-// A gradient that is scaled before a loop adds or subtracts it is scaled by each device, and summed once after the loop.
+// A gradient that is scaled before a loop adds or subtracts it is scaled on each device, and all-reduced once after the loop.
 // RUN: shardc partition %s -o - --summary 2>&1 | FileCheck %s
 
 // CHECK: stablehlo.while

@@ -1,5 +1,5 @@
-// What is summed in a narrow type and added up in a wider one, transposed, is so by each device, and summed once; but not where the loop runs so
-// seldom that the sums are fewer bytes.
+// Values that are all-reduced in a narrow type, and accumulated transposed in a wider type, are accumulated per
+// device and all-reduced once, except if the trip count is so small that this sends more bytes.
 // RUN: shardc partition %S/../../programs/small/loop_accumulates_wider.mlir -o - --summary 2>&1 | FileCheck %s
 // RUN: shardc partition %s -o %t --summary 2>&1 | FileCheck %s --check-prefix=ONCE --implicit-check-not=completed
 

@@ -1,5 +1,5 @@
-// A loop gathers the same weight each time round: once before it is enough, as long as the loop is known to run, and
-// may keep what it then has all the time.
+// A loop-invariant all-gather is hoisted if the loop runs at least
+// once, and if memory permits to keep the result.
 // RUN: shardc opt %s --passes clean-collectives | FileCheck %s
 // RUN: shardc partition %S/../../programs/small/loop_gathers_weight.mlir -o %t --summary 2>&1 | FileCheck %s --check-prefix=SUMMARY
 // RUN: shardc partition %S/../../programs/small/loop_gathers_weight.mlir -o %t --summary --keep-bytes 255 2>&1 | FileCheck %s --check-prefix=KEPT --implicit-check-not=cleaned

@@ -1,5 +1,5 @@
-// The backward part of a loop computes its layer again behind a barrier, which hands on a table that is made of a parameter before
-// the loop: it is gathered once. The parameter itself is gathered each time round on purpose.
+// The backward pass of a loop rematerializes its layer behind a barrier on a table that is computed from a parameter
+// before the loop: the table is all-gathered once. The parameter itself is intentionally all-gathered in each iteration.
 // RUN: shardc opt %s --passes clean-collectives | FileCheck %s
 module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 4 : i32} {
   // CHECK: %[[TABLE:.*]] = stablehlo.exponential %arg0

@@ -1,4 +1,4 @@
-// Equal collectives become one, also in a branch below; one that nobody reads goes, and one that only looks alike stays.
+// Equal collectives are merged, also with one in a nested branch; dead ones are removed, and one that only looks equal is kept.
 // RUN: shardc opt %s --passes clean-collectives | FileCheck %s --implicit-check-not=stablehlo.all_gather --implicit-check-not=stablehlo.all_to_all
 
 module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 4 : i32} {

@@ -1,4 +1,4 @@
-// Sums that are reshaped or scaled before they are added to each other are completed once.
+// Partial sums that are reshaped or scaled before they are added are all-reduced once.
 // RUN: shardc partition %s -o - --summary 2>&1 | FileCheck %s
 
 // CHECK: all_reduce 1 0 1 448 B

@@ -1,5 +1,5 @@
-// Two gradients of one parameter: one is a product over the whole batch, the other is split over the devices of a node already. The
-// first is reduce-scattered within the node; across nodes their sum is summed once.
+// One parameter has two gradients: a matmul over the whole batch, and one that is already sharded within a node. The
+// first is reduce-scattered within the node, and their sum is all-reduced once across nodes.
 // RUN: shardc opt %s --passes propagate,plan,merge-reductions,dce | FileCheck %s
 
 sdy.mesh @mesh = <["node"=2, "fsdp"=4]>

@@ -1,4 +1,4 @@
-// What leads to a collective is compared with the body of its reduction: two sums of the same are one, a maximum is not.
+// The comparison of collectives includes the bodies of their reductions: two equal sums are merged, a sum and a maximum are not.
 // RUN: shardc opt %s --passes clean-collectives | FileCheck %s --implicit-check-not=stablehlo.reduce
 
 module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 4 : i32} {

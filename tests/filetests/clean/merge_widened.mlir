@@ -1,4 +1,4 @@
-// Sums in `bf16` that are converted to `f32` before they are added are completed once, in `bf16`.
+// Partial sums in `bf16` that are cast to `f32` before they are added are all-reduced once, in `bf16`.
 // RUN: shardc partition %s -o - --summary 2>&1 | FileCheck %s
 
 // CHECK: dot_general

@@ -1,5 +1,5 @@
-// Operations of CHLO, maps and old forms are computed like any others: what they make of what a loop does not change goes along with
-// a collective that leaves the loop, equal ones become one, and they keep no collectives apart.
+// Pure CHLO operations, maps and deprecated forms are treated like other operations: loop-invariant ones are hoisted
+// with a collective, equal ones are merged, and they do not prevent combining.
 // RUN: shardc opt %s --passes clean-collectives | FileCheck %s
 
 module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 4 : i32} {

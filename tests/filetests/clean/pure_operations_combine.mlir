@@ -1,5 +1,5 @@
-// What computes keeps no order with others of its kind: the second sum does not wait for the first because each of them goes
-// through an operation of CHLO.
+// Pure operations are not ordered among each other: two all-reduces are combined although each depends on a CHLO
+// operation.
 // RUN: shardc opt %s --passes clean-collectives | FileCheck %s
 
 module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 4 : i32} {

@@ -1,5 +1,5 @@
-// Parameters that the forward and the backward pass need whole are gathered for both where memory is short; the second
-// all-gather waits for the gradient that it meets. That of the last layer is needed right away, and is kept.
+// If memory is short, parameters are all-gathered separately for the forward and the backward pass; the second
+// all-gather waits for the cotangent. The last layer's parameter is needed again at once, and is kept.
 // RUN: shardc partition %s -o - --memory 0 --combine-bytes 0 | FileCheck %s --implicit-check-not=stablehlo.all_gather
 // RUN: shardc partition %s -o - --memory 1MiB --combine-bytes 0 | FileCheck %s --check-prefix=KEPT --implicit-check-not=optimization_barrier
 // RUN: shardc partition %s -o %t.mlir --memory 1KiB --summary 2>&1 | FileCheck %s --check-prefix=SHORT

@@ -1,5 +1,5 @@
-// The gradients of two parameters that lie side by side are slices of one product. Summed after the slices, they are what a loop
-// only adds up, and completed behind it.
+// The gradients of two adjacent parameters are slices of one matmul. All-reduced after the slices, they are only
+// accumulated in the loop, so the all-reduces move behind it.
 // RUN: shardc opt %s --passes propagate,plan,merge-reductions,defer-sums,verify-collectives | FileCheck %s
 // RUN: shardc partition %s -o %t --summary 2>&1 | FileCheck %s --check-prefix=SENT
 

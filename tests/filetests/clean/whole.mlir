@@ -1,5 +1,5 @@
-// A gradient is scattered over some devices and summed over others. Two of them are scattered end to end, and summed as they then are,
-// beside what was not scattered.
+// Two gradients are reduce-scattered over some devices and all-reduced over others. Their reduce-scatters are
+// combined, and so are their all-reduces, together with that of a gradient without a reduce-scatter.
 // RUN: shardc opt %s --passes clean-collectives | FileCheck %s --implicit-check-not=stablehlo.all_reduce --implicit-check-not=stablehlo.reduce_scatter
 
 module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 4 : i32} {

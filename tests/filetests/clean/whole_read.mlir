@@ -1,4 +1,4 @@
-// A part that is read before it is summed is cut off first, and so is the rest of what it was scattered with.
+// If a part of a combined reduce-scatter has a user before the all-reduce, it is sliced off first, and so is the rest.
 // RUN: shardc opt %s --passes clean-collectives | FileCheck %s --implicit-check-not=stablehlo.all_reduce --implicit-check-not=stablehlo.reduce_scatter
 
 module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 4 : i32} {

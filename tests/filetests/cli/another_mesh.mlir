@@ -1,4 +1,4 @@
-// --mesh takes the place of a program's own mesh: axes are found by name, whatever their order; more may be there.
+// --mesh replaces the program's mesh: axes are matched by name, in any order; additional axes are permitted.
 // RUN: shardc partition %s -o - --mesh y=2,x=3 --manifest %t.json | FileCheck %s
 // RUN: FileCheck %s --check-prefix=MANIFEST --input-file=%t.json
 // RUN: shardc propagate %s --mesh x=2,z=5,y=1 | FileCheck %s --check-prefix=MORE

@@ -1,5 +1,5 @@
 // RUN: not shardc partition %s -o - --mesh x=8 2>&1 | FileCheck %s
-
+// --mesh cannot replace several meshes.
 // CHECK: error[SH0339]: the module has several meshes, @one and @two
 // CHECK: = help: leave out --mesh: one mesh cannot replace several
 sdy.mesh @one = <["x"=4]>

@@ -1,4 +1,4 @@
-// A part of an axis is one of its size; where there are several meshes, one cannot take the place of all.
+// A sub-axis becomes an axis of its size; a program with several meshes cannot be given a single one.
 // RUN: not shardc partition %s -o - --mesh x=8 2>&1 | FileCheck %s
 
 // CHECK: error[SH0337]: the program shards by x:(1)2, a sub-axis of an axis of size 4; the new mesh has size 8

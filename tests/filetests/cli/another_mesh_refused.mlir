@@ -1,4 +1,4 @@
-// What is written for one mesh does not go with another: manual computations, parts of axes.
+// Manual computations and sub-axes depend on their mesh, which --mesh then cannot replace.
 // RUN: not shardc partition %s -o - --mesh x=2,y=2 2>&1 | FileCheck %s
 // RUN: shardc partition %s -o - --mesh x=2,y=2 2> %t.err; test $? = 2
 // RUN: shardc partition %s -o - --mesh x=4,y=1 | FileCheck %s --check-prefix=SAME

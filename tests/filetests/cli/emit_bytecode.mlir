@@ -1,4 +1,4 @@
-// The program as bytecode, which begins with MLIR's mark.
+// The program as bytecode, which begins with MLIR's magic number.
 // REQUIRES: mlir
 // RUN: shardc partition %s -o - --mesh data=4 --spec arg0=data,- --emit bytecode | head -c 2 | FileCheck %s
 

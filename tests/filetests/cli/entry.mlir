@@ -1,4 +1,4 @@
-// --entry names the function that is compiled; what it does not call is dropped.
+// --entry names the function to compile; functions that it does not call are dropped.
 // RUN: shardc partition %s --entry step -o - | FileCheck %s
 // RUN: shardc grad %s --entry loss --wrt arg0 | FileCheck %s --check-prefix=GRAD
 // RUN: not shardc partition %s --entry setp -o %t 2>&1 | FileCheck %s --check-prefix=MISSPELT

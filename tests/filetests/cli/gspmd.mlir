@@ -1,5 +1,5 @@
-// A program that is annotated for GSPMD is partitioned like any other: its mesh is inferred, or given. Tiles say nothing
-// of names: where they do not fit the mesh that is given, its axes take the place of the inferred ones, in order.
+// A program with GSPMD annotations is partitioned on an inferred or a given mesh. Tiles do not name axes: if they do
+// not fit the given mesh, its axes replace the inferred ones in order.
 // RUN: shardc partition %s -o - --manifest %t.json | FileCheck %s
 // RUN: FileCheck %s --check-prefix=INFERRED --input-file=%t.json
 // RUN: shardc partition %s -o - --mesh data=4 --manifest %t.json

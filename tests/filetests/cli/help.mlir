@@ -1,4 +1,4 @@
-// Every command says what it is for, with an example.
+// Every command has a description and an example in its help.
 // RUN: shardc --help | FileCheck %s
 // RUN: for command in partition propagate explain lint verify run launch compile ops opt plugin completions man; do \
 // RUN:   shardc $command --help | grep -q "shardc $command" || exit 1; done

@@ -1,4 +1,4 @@
-// Names of arguments and source lines of the input are in what every command writes, so that chains go by name.
+// Names of arguments and source lines of the input are kept in the output of every command, so commands can be chained by name.
 // RUN: shardc opt %s | FileCheck %s --check-prefix=CHECK
 // RUN: shardc opt %s --locations none | FileCheck %s --check-prefix=NONE
 // RUN: shardc propagate %s | FileCheck %s

@@ -1,4 +1,4 @@
-// A program that says nothing about devices: refused, with both ways to say it.
+// A program without a mesh is rejected; the error lists both ways to specify one.
 // RUN: not shardc partition %s -o - 2>&1 | FileCheck %s
 // RUN: shardc partition %s -o - 2> %t.err; test $? = 1
 

@@ -1,4 +1,4 @@
-// A program without names says how a front end writes them.
+// For a program without argument names, the error shows how a front end writes them.
 // RUN: not shardc partition %s --mesh x=2 --spec "params['w']=x" -o %t 2>&1 | FileCheck %s
 // RUN: not shardc grad %s --wrt params 2>&1 | FileCheck %s
 

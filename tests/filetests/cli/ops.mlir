@@ -1,4 +1,4 @@
-// The coverage of operations is observed; the page of the documentation is what the command writes.
+// The coverage of operations is measured; the page of the documentation is the output of the command.
 // RUN: shardc ops --markdown | diff %S/../../../docs/OPS.md -
 // RUN: shardc ops dot_general | FileCheck %s
 // RUN: shardc ops sort --json | FileCheck %s --check-prefix=JSON

@@ -1,4 +1,4 @@
-// Options that do not fit the program: exit code 2, with what the program has.
+// Options that do not fit the program: exit code 2, and an error that lists what the program has.
 // RUN: not shardc partition %s -o - --mesh data=4,model=2 --spec arg0=dat,- 2>&1 | FileCheck %s --check-prefix=AXIS
 // RUN: not shardc partition %s -o - --mesh data=4,model=2 --spec arg0=data 2>&1 | FileCheck %s --check-prefix=RANK
 // RUN: not shardc partition %s -o - --mesh data=4,model=2 --spec arg7=data,- 2>&1 | FileCheck %s --check-prefix=ARG

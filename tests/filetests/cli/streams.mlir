@@ -1,4 +1,4 @@
-// A file name of - is the standard input or output; a reader that has seen enough is no error.
+// The file name - is standard input or output; a closed output pipe is not an error.
 // RUN: shardc partition - -o - --mesh data=4 --spec arg0=data,- < %s | FileCheck %s
 // RUN: shardc propagate - --mesh data=4 --spec arg0=data,- < %s | FileCheck %s --check-prefix=GLOBAL
 // RUN: shardc partition %s -o - --mesh data=4 --spec arg0=data,- | true

@@ -1,4 +1,4 @@
-// --strict turns a gather that no annotation asks for from a warning into an error; nothing is written then.
+// --strict turns the warning about an all-gather that no annotation requests into an error; no output is written then.
 // RUN: shardc partition %s -o %t.loose.mlir 2>&1 | FileCheck %s --check-prefix=LOOSE
 // RUN: not shardc partition %s -o %t.strict.mlir --strict 2>&1 | FileCheck %s --check-prefix=STRICT
 // RUN: not test -e %t.strict.mlir

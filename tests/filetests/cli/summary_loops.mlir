@@ -1,4 +1,4 @@
-// What is sent in a loop is sent in each trip.
+// Bytes sent in a loop are multiplied by the trip count.
 // RUN: shardc partition %s -o %t.mlir --summary 2>&1 | FileCheck %s
 // RUN: shardc partition %s -o %t.mlir --summary --format json 2>&1 | FileCheck %s --check-prefix=JSON
 

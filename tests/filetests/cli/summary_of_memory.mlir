@@ -1,4 +1,4 @@
-// The summary has a total, reports the host's memory apart from the device's, and states whether the program fits.
+// The summary has a total, lists host memory and device memory separately, and states whether the program fits.
 // RUN: shardc partition %s -o %t.mlir --summary --memory 6MiB 2>&1 | FileCheck %s
 
 // CHECK-NOT: SH0470

@@ -1,4 +1,4 @@
-// A manual computation whose result differs along an axis that its sharding leaves out is an error in the program.
+// A result of a manual computation that differs along an axis that its sharding does not contain is an error in the program.
 // RUN: not shardc verify %s 2>&1 | FileCheck %s
 // RUN: not shardc run %s 2>&1 | FileCheck %s
 

@@ -1,4 +1,4 @@
-// A ragged_all_to_all between devices gives what it gives on one device, in both modes; so does its tangent.
+// A ragged_all_to_all between devices gives the results of one device in both modes, and so does its tangent.
 // RUN: shardc verify %s | FileCheck %s
 // RUN: shardc verify %s --spmd-mode partition | FileCheck %s
 // RUN: shardc jvp %s --wrt x,init -o %t && shardc verify %t | FileCheck %s

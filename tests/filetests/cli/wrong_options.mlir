@@ -1,4 +1,4 @@
-// A command line that cannot be right: exit code 2, and what to write instead.
+// Invalid command lines: exit code 2, and a hint.
 // RUN: not shardc partition %s 2>&1 | FileCheck %s --check-prefix=NO-OUTPUT
 // RUN: not shardc partition %s -o - --spec arg0 --mesh x=2 2>&1 | FileCheck %s --check-prefix=NO-SPEC
 // RUN: not shardc partition %s -o - --spec arg0=x,- 2>&1 | FileCheck %s --check-prefix=NO-MESH

@@ -1,4 +1,4 @@
-// What has an effect, by itself or in a region, and what may never end stays though nobody uses it.
+// Unused operations with effects, directly or in a region, and loops that may not terminate are kept.
 // RUN: shardc opt %s --passes dce | FileCheck %s
 
 // CHECK: stablehlo.reduce

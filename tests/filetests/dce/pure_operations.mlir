@@ -1,4 +1,4 @@
-// What has no effect and ends goes where nobody uses it: whatever computes, and what does so by regions that have no effect.
+// Unused pure operations are removed, including those with pure regions.
 // RUN: shardc opt %s --passes dce | FileCheck %s
 
 // CHECK: func.func @main(

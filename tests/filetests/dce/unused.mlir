@@ -1,4 +1,4 @@
-// Operations whose results nobody uses go, and then those that only they used.
+// Operations without used results are removed, and then the producers of their operands.
 // RUN: shardc opt %s --passes dce | FileCheck %s
 
 // CHECK: func.func @main(%arg0: tensor<4xf32>)

@@ -1,6 +1,6 @@
 // RUN: shardc opt %s --passes decompose | FileCheck %s
 
-// When an operation that is started is done is for the back end to choose.
+// The back end may choose when a started operation completes.
 
 // CHECK-LABEL: func.func @main
 // CHECK-NOT: async

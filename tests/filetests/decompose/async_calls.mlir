@@ -1,4 +1,4 @@
-// JAX 0.12 writes asynchronous collectives as two custom calls, with JSON for the attributes.
+// JAX 0.12 writes asynchronous collectives as two custom calls with JSON attributes.
 // RUN: shardc partition %s -o - | FileCheck %s --implicit-check-not=custom_call
 sdy.mesh @mesh = <["x"=4]>
 func.func private @add(%a: tensor<f32>, %b: tensor<f32>) -> tensor<f32> {

@@ -1,6 +1,6 @@
 // RUN: shardc opt %s --passes decompose | FileCheck %s
 
-// Sums for each feature, in 32 bits at least; the rest is done element by element.
+// Sums per feature, in at least 32 bits; the rest is elementwise.
 
 // CHECK-LABEL: func.func @training
 func.func @training(%x: tensor<8x3x5xbf16>, %s: tensor<3xbf16>, %o: tensor<3xbf16>) -> (tensor<8x3x5xbf16>, tensor<3xbf16>, tensor<3xbf16>) {

@@ -1,5 +1,5 @@
 // RUN: shardc opt %s --passes decompose | FileCheck %s
-
+// An einsum becomes a dot_general with a transpose, after sums over dimensions of only one operand.
 // CHECK-LABEL: func.func @product
 // CHECK: %[[DOT:.*]] = stablehlo.dot_general %arg0, %arg1, batching_dims = [0] x [2], contracting_dims = [2] x [0] : {{.*}} -> tensor<2x3x5xf32>
 // CHECK: stablehlo.transpose %[[DOT]], dims = [2, 0, 1] : (tensor<2x3x5xf32>) -> tensor<5x2x3xf32>

@@ -1,4 +1,4 @@
-// Operations of mhlo that XLA's converter from HLO leaves outside StableHLO are read, and partitions do not have them.
+// MHLO operations that XLA's converter from HLO leaves are parsed, and do not occur in partitions.
 // RUN: shardc opt %s | FileCheck %s --check-prefix=READ
 // RUN: shardc partition %s --mesh x=8 --spec arg0=x --summary -o - | FileCheck %s --implicit-check-not=mhlo.copy --implicit-check-not=all_ --implicit-check-not=collective_
 

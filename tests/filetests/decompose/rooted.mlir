@@ -1,4 +1,4 @@
-// Collectives whose root is known only at run time become sums, of bits for a broadcast.
+// Collectives whose root is known only at run time become all-reduces; a broadcast all-reduces bits.
 // RUN: shardc partition %s -o - | FileCheck %s --implicit-check-not=collective_
 sdy.mesh @mesh = <["x"=4]>
 // CHECK-LABEL: func.func public @main

@@ -1,6 +1,6 @@
 // RUN: shardc opt %s --passes decompose | FileCheck %s
 
-// A scan is the loop that it stands for.
+// A scan becomes a loop.
 
 // CHECK-LABEL: func.func @main
 func.func @main(%x: tensor<2x3xi32>, %init: tensor<2xi32>) -> (tensor<2x3xi32>, tensor<2xi32>) {

@@ -1,4 +1,4 @@
-// A slice of one element does not fit a dimension that has none: the selection stays as it is.
+// A slice of one element does not fit an empty dimension: the operation is not changed.
 // RUN: shardc opt --passes decompose %s -o - | FileCheck %s
 
 // CHECK: "stablehlo.torch_index_select"

@@ -1,4 +1,4 @@
-// What a gather cannot say stays as it is: dimensions that there are not, indices that are no integers.
+// Operations that a gather cannot express are not changed: invalid dimensions, non-integer indices.
 // RUN: shardc opt --passes decompose %s -o - | FileCheck %s --implicit-check-not=stablehlo.gather
 
 func.func @main(%a: tensor<24xf32>, %i: tensor<i32>, %j: tensor<f32>) -> (tensor<f32>, tensor<f32>) {

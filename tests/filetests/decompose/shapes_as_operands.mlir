@@ -1,6 +1,6 @@
 // RUN: shardc opt %s --passes decompose | FileCheck %s
 
-// Where the result has a static type, its shape is known whatever the operand is.
+// If the result type is static, its shape is known whatever the operand is.
 // CHECK-LABEL: func.func @shapes
 // CHECK: stablehlo.broadcast_in_dim %arg0, dims = [1, 2] : (tensor<6x5xf32>) -> tensor<2x6x5xf32>
 // CHECK: stablehlo.reshape %arg0 : (tensor<6x5xf32>) -> tensor<30xf32>

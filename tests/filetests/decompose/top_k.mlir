@@ -1,4 +1,4 @@
-// Custom calls that take the largest elements are `chlo.top_k`; those that take the smallest stay.
+// Custom calls that select the largest elements become `chlo.top_k`; those that select the smallest are not changed.
 // RUN: shardc opt %s --passes decompose | FileCheck %s
 
 // CHECK-LABEL: func.func public @mhlo

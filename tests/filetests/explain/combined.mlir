@@ -1,4 +1,4 @@
-// Small collectives that became one are explained by all the operations that they served.
+// A combined collective is explained by all operations that it serves.
 // RUN: shardc explain %s | FileCheck %s
 // RUN: shardc explain %s --collective 0 | FileCheck %s --check-prefix=ONE
 // RUN: shardc explain %s --json - | FileCheck %s --check-prefix=JSON

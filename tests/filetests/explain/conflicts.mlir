@@ -1,4 +1,4 @@
-// Why a value did not get an axis.
+// The reason why a value did not get an axis.
 // RUN: shardc explain %s --all | FileCheck %s
 
 // CHECK-DAG: "data" already shards dimension 1, as annotated

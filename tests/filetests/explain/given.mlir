@@ -1,4 +1,4 @@
-// Annotations from the command line, and names that the front end gave.
+// Annotations from the command line, and argument names from the front end.
 // RUN: shardc explain %s --mesh data=4 --spec arg0=data,- --value "params['w']" | FileCheck %s
 // RUN: shardc explain %s --mesh data=4 --spec arg0=data,- --arg 0 --json - | FileCheck %s --check-prefix=JSON
 // RUN: shardc explain %s --mesh data=4 --spec arg0=data,- --html - | FileCheck %s --check-prefix=HTML

@@ -1,4 +1,4 @@
-// A value that is for one device has no dimensions that anything splits.
+// A value on a single device has no dimensions that can be sharded.
 // RUN: shardc explain %s | FileCheck %s
 
 // CHECK: axis "axis_0" (2 devices) shards 1 values

@@ -1,4 +1,4 @@
-// The whole of a program: what reached how much, what lost and why, what each collective is for.
+// The summary of a program: the reach of each annotation, conflicts and their reasons, and the purpose of each collective.
 // RUN: shardc explain %s | FileCheck %s
 
 // CHECK: axis "data" (4 devices) shards 5 values

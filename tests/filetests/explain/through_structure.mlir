@@ -1,4 +1,4 @@
-// Axes on their way through a loop, a call, a sharding group, a manual computation and a reshape.
+// Propagation of axes through a loop, a call, a sharding group, a manual computation and a reshape.
 // RUN: shardc explain %s --result 0 | FileCheck %s
 // RUN: shardc explain %s --value %grouped | FileCheck %s --check-prefix=GROUP
 // RUN: shardc explain %s --value %part | FileCheck %s --check-prefix=MANUAL

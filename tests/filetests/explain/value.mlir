@@ -1,4 +1,4 @@
-// The way of each axis of a value, from the annotation on, with the lines that carried it.
+// The provenance of each axis of a value, from the annotation on, with source lines.
 // RUN: shardc explain %s --value %2 | FileCheck %s
 // RUN: shardc explain %s --line 26 | FileCheck %s
 // RUN: not shardc explain %s --value nothing 2>&1 | FileCheck %s --check-prefix=NOTHING

@@ -1,4 +1,4 @@
-// What comes from and goes to the outside is split evenly, along whole axes where the user left it open, and closed.
+// Arguments and results get even, closed shardings, along whole axes where the user left them open.
 // RUN: shardc opt %s --passes sdy-update-non-divisible-input-output-shardings | FileCheck %s --check-prefix=EVEN
 // RUN: shardc opt %s --passes sdy-remove-sub-axes-in-input-output-shardings | FileCheck %s --check-prefix=WHOLE
 // RUN: shardc opt %s --passes sdy-close-shardings | FileCheck %s --check-prefix=CLOSED

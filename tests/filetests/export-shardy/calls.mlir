@@ -1,4 +1,4 @@
-// Results of functions are sharded as what they return; calls reshard what they give to what is wanted there.
+// Function results get the shardings of the returned values; calls reshard their operands to the callee's shardings.
 // RUN: shardc opt %s --passes sdy-propagate-to-func-results | FileCheck %s --check-prefix=RESULTS
 // RUN: shardc opt %s --passes sdy-propagate-to-func-results,sdy-insert-func-call-reshards | FileCheck %s
 

@@ -1,6 +1,6 @@
 // RUN: shardc opt %s --passes canonicalize | FileCheck %s
 // RUN: shardc opt %s --passes 'canonicalize{enable-patterns=sdy-collective}' | FileCheck %s --check-prefix=COLLECTIVE
-
+// Canonicalization patterns for collectives, reshards and manual computations.
 sdy.mesh @mesh = <["x"=2, "y"=2, "z"=1]>
 
 // A sum of which each device keeps a part is scattered.

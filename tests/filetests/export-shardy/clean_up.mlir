@@ -1,4 +1,4 @@
-// What only propagation needs goes.
+// Operations and attributes that only propagation needs are removed.
 // RUN: shardc opt %s --passes sdy-remove-sharding-groups,sdy-sharding-constraint-to-reshard,sdy-drop-sharding-rules,sdy-remove-propagation-debug-info | FileCheck %s
 // RUN: shardc opt %s --passes sdy-inline-meshes | FileCheck %s --check-prefix=INLINE
 // RUN: shardc opt %s --passes sdy-drop-sharding-and-mesh | FileCheck %s --check-prefix=DROP

@@ -1,4 +1,4 @@
-// Equal constants and broadcasts of one scalar become one where their shardings are the same.
+// Equal constants and broadcasts of one scalar are merged if their shardings are equal.
 // RUN: shardc opt %s --passes sdy-constant-or-scalar-merger | FileCheck %s
 
 sdy.mesh @mesh = <["x"=2]>

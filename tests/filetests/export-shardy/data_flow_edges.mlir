@@ -1,4 +1,4 @@
-// What propagation left on edges goes to what data flows through, and the edges go.
+// The shardings of data-flow edges are moved to their sources, and the edges are removed.
 // RUN: shardc opt %s --passes sdy-sink-data-flow-edges | FileCheck %s
 // RUN: shardc opt %s --passes 'sdy-sink-data-flow-edges{sink-debug-sharding-origins}' | FileCheck %s --check-prefix=ORIGINS
 

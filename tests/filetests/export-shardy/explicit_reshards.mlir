@@ -1,4 +1,4 @@
-// What XLA's partitioner wants explicit becomes so; other conflicts stay implicit.
+// Reshards that XLA's partitioner requires become explicit; other conflicts stay implicit.
 // RUN: shardc opt %s --passes sdy-insert-explicit-reshards | FileCheck %s
 
 sdy.mesh @mesh = <["x"=2, "y"=2]>

@@ -1,6 +1,6 @@
 // RUN: shardc opt %s -split-input-file -verify-diagnostics -sdy-insert-explicit-reshards
 // RUN: not shardc opt %s -split-input-file -sdy-insert-explicit-reshards='enable-full-version=true' 2>&1 | FileCheck %s
-
+// Errors of sdy-insert-explicit-reshards.
 // CHECK: error[SH0823]
 // CHECK: shardc's own pass `plan` does
 sdy.mesh @one = <[], device_ids=[0]>

@@ -1,4 +1,4 @@
-// Edges between functions hand over what they got, or open what was there.
+// Function data-flow edges pass on their shardings, or open the existing ones.
 // RUN: shardc opt %s --passes sdy-sink-func-data-flow-edges | FileCheck %s
 
 sdy.mesh @mesh = <["x"=2]>

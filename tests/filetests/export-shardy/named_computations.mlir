@@ -1,4 +1,4 @@
-// Each named computation becomes a function, inner ones first; names that are taken get a number.
+// Each named computation becomes a function, inner ones first; names that already exist get a number.
 // RUN: shardc opt %s --passes sdy-export-named-computations | FileCheck %s
 
 sdy.mesh @mesh = <["x"=2]>

@@ -1,4 +1,4 @@
-// Copies of one function with the same shardings become one, or all of them do: the one that most calls suit.
+// Copies of one function with equal shardings are merged, or all copies are: into the one that fits most calls.
 // RUN: shardc opt %s --passes sdy-unflatten-call-graph | FileCheck %s
 // RUN: shardc opt %s -sdy-unflatten-call-graph='dedup-functions-fully=true' | FileCheck %s --check-prefix=FULLY
 

@@ -1,4 +1,4 @@
-// Nothing pending is lost, and nothing is made pending that the operation cannot make so.
+// Unreduced values are reduced before they are lost, and no operation produces an unreduced value that it cannot.
 // RUN: shardc opt %s -split-input-file -verify-diagnostics -sdy-verify-unreduced-axes
 
 sdy.mesh @mesh = <["x"=2, "y"=2]>

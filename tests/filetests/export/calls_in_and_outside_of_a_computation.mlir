@@ -1,4 +1,4 @@
-// A function is written once; its calls inside of a manual computation and outside ask for different annotations.
+// A function is exported once; its calls within and outside of a manual computation need different annotations.
 // RUN: not shardc opt %s --passes export-gspmd 2>&1 | FileCheck %s
 // RUN: shardc opt %s --passes inline,export-gspmd | FileCheck %s --check-prefix=INLINED
 

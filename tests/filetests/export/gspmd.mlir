@@ -1,5 +1,5 @@
-// Shardings by axes are written as tiles, constraints as @Sharding, and manual computations as the calls at their
-// borders. What was written is read back as it was, on the mesh that is inferred from it.
+// Axis-based shardings are exported as tiles, constraints as @Sharding, and manual computations as the calls at their
+// boundaries. Importing the output restores the annotations on the inferred mesh.
 // RUN: shardc opt %s --passes export-gspmd -o %t.mlir
 // RUN: FileCheck %s --input-file=%t.mlir
 // RUN: shardc opt %t.mlir --passes import-gspmd,export-gspmd | diff %t.mlir -

@@ -1,4 +1,4 @@
-// A mesh with explicit devices gives lists of devices, or an iota where one says the same.
+// A mesh with explicit devices gives device lists, or an iota if it is equivalent.
 // RUN: shardc opt %s --passes export-gspmd | FileCheck %s
 
 // CHECK: %arg0: tensor<8x8xf32> {mhlo.sharding = "{devices=[2,2]3,1,0,2}"}

@@ -1,4 +1,4 @@
-// A program that is partitioned already has no sharding for GSPMD, and goes on saying for how many devices it is.
+// A partitioned program has no GSPMD shardings, and keeps its number of devices.
 // RUN: shardc opt %s --passes export-gspmd | FileCheck %s
 // RUN: shardc opt %s --passes export-gspmd,verify-collectives | FileCheck %s
 

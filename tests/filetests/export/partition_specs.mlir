@@ -1,5 +1,5 @@
-// Partition specifications and the shardings for which PyTorch/XLA writes lists of devices, on eight of them: written as iotas, which are those
-// lists, and read back from lists.
+// Partition specs and the shardings that PyTorch/XLA writes for eight devices as device lists: exported as equivalent
+// iotas, and imported from lists.
 // RUN: split-file %s %t
 // RUN: shardc opt %t/specs.mlir --passes export-gspmd | FileCheck %s
 // RUN: shardc propagate %t/lists.mlir --mesh data=4,model=2 | FileCheck %s --check-prefix=READ

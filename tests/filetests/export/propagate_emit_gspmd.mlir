@@ -1,4 +1,4 @@
-// A propagated program may be written for GSPMD. A loop that reads from outside has no sharding of its own.
+// A propagated program can be exported to GSPMD. A loop that captures values has no sharding of its own.
 // RUN: shardc propagate %s --emit-gspmd | FileCheck %s
 
 sdy.mesh @mesh = <["x"=4]>

@@ -1,4 +1,4 @@
-// A slice that cuts off what a pad or a concatenation added becomes part of it: the longer value has other blocks than its neighbours.
+// A slice of a pad or concatenation is folded into it, because the longer intermediate value has other shard boundaries.
 // RUN: shardc opt %s --passes fold-edges,dce | FileCheck %s
 
 // CHECK-LABEL: func.func public @pad_then_slice

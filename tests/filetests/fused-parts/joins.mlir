@@ -1,7 +1,7 @@
 // RUN: shardc opt %s --passes fused-parts,dce | FileCheck %s
 //
-// Parts that are stacked and then reshaped into one dimension are reshaped, and joined along that. Parts that are padded with zeros
-// to the size of all and summed are joined.
+// Parts that are stacked and then reshaped into one dimension are reshaped first, and concatenated along that
+// dimension. Parts that are padded with zeros to the full size and added are concatenated.
 
 // CHECK-LABEL: func.func public @stacked
 // CHECK: %[[B:.*]] = stablehlo.transpose %arg1, dims = [2, 0, 1, 3]

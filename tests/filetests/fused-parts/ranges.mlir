@@ -1,7 +1,7 @@
 // RUN: shardc opt %s --passes fused-parts,dce | FileCheck %s
 //
-// One of three parts of a product is a range of its columns, whether the program reshapes the columns apart before it takes the part,
-// and transposes them, or not.
+// One of three parts of a matmul is a slice of its columns, whether or not the program reshapes and transposes the
+// columns before it takes the part.
 
 // CHECK-LABEL: func.func public @apart
 // CHECK: %[[K:.*]] = stablehlo.slice %arg0 [0:8, 32:64]

@@ -1,6 +1,6 @@
 // RUN: shardc opt %s --passes sdy-remove-size-one-axes | FileCheck %s --check-prefix=ONE
 // RUN: shardc opt %s --passes sdy-manual-axes-cleanup | FileCheck %s --check-prefix=MANUAL
-
+// Removal of axes of size one, and canonical manual axes.
 sdy.mesh @mesh = <["a"=2, "one"=1, "b"=4]>
 
 // ONE: func @main(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}, {}]>})

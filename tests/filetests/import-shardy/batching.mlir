@@ -1,6 +1,6 @@
 // RUN: shardc opt %s --passes sdy-explicit-gather-scatter-batching | FileCheck %s
 
-// The rows are counted by a component of the indices: it goes, and what computed it.
+// One component of the indices counts the rows: it is removed with its computation.
 // CHECK-LABEL: func @wrapped
 func.func @wrapped(%arg0: tensor<4x8xf32>, %arg1: tensor<4x1xi32>) -> tensor<4xf32> {
   // CHECK-NEXT: "stablehlo.gather"(%arg0, %arg1)

@@ -1,6 +1,6 @@
 // RUN: shardc opt %s --passes sdy-constant-or-scalar-splitter -split-input-file | FileCheck %s
 
-// Each use of what is computed from constants has its own copy, scalars aside.
+// Each use of a constant expression gets its own copy, except scalars.
 // CHECK-LABEL: func @each_use
 func.func @each_use(%arg0: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
   // CHECK-NEXT: %[[ONE:.*]] = sdy.constant dense<1.000000e+00> : tensor<f32>

@@ -1,5 +1,5 @@
 // RUN: shardc opt %s --passes sdy-add-data-flow-edges,sdy-apply-sharding-constraints | FileCheck %s
-
+// Sharding constraints are applied to the producers of their operands.
 sdy.mesh @mesh = <["a"=2, "b"=2]>
 
 // The producer gets the sharding of its constraint, with which the constraint's rule is written; an open one it does

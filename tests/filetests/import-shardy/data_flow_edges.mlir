@@ -1,5 +1,5 @@
 // RUN: shardc opt %s --passes sdy-add-data-flow-edges | FileCheck %s
-
+// Data-flow edges are inserted for loops and manual computations.
 sdy.mesh @mesh = <["a"=2, "b"=2]>
 
 // A value in a loop has one edge: behind the loop.

@@ -1,5 +1,5 @@
 // RUN: shardc opt %s --passes sdy-manual-axes-cleanup -split-input-file -verify-diagnostics
-
+// Non-empty manual computations with manual axes need an operand or result, which gives the mesh.
 sdy.mesh @mesh = <["a"=2]>
 
 func.func @main() {

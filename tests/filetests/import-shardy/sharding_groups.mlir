@@ -1,6 +1,6 @@
 // RUN: shardc opt %s --passes sdy-sharding-group-import | FileCheck %s
 
-// A value in two groups makes them one, also by way of a third. They are led by the one that a value with several names first.
+// A value in two groups merges them, also transitively. The representative is the group that comes first at a value with several groups.
 // CHECK-LABEL: func @joined
 func.func @joined(%arg0: tensor<4xf32>, %arg1: tensor<4xf32>, %arg2: tensor<8xf32>, %arg3: tensor<4xf32>) {
   // CHECK-NEXT: sdy.sharding_group %arg0 group_id=1

@@ -1,5 +1,5 @@
 // RUN: shardc opt %s --passes sdy-sharding-group-import -split-input-file -verify-diagnostics
-
+// Errors in sharding groups.
 func.func @shapes(%arg0: tensor<4xf32>, %arg1: tensor<8xf32>) {
   sdy.sharding_group %arg0 group_id=3 : tensor<4xf32>
   // expected-error @+1 {{SH0804 values of sharding group 3 have different shapes}}

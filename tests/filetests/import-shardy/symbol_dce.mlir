@@ -1,6 +1,6 @@
 // RUN: shardc opt %s --passes symbol-dce | FileCheck %s
 
-// Meshes stay where they are among the functions that stay.
+// Meshes keep their positions among the remaining functions.
 // CHECK: module
 // CHECK-NEXT: func.func private @inner(
 // CHECK: sdy.mesh @mesh

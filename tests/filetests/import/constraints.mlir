@@ -1,4 +1,4 @@
-// @Sharding is a constraint: closed, save for the dimensions that it calls unspecified. What says nothing goes.
+// @Sharding is a constraint: closed, except for its unspecified dimensions. One without information is removed.
 // RUN: shardc opt %s --passes import-gspmd | FileCheck %s
 
 // CHECK: sdy.mesh @mesh = <["axis_0"=4, "axis_1"=2]>

@@ -1,4 +1,4 @@
-// Tiles whose devices are no transposed iota give a mesh with explicit devices.
+// Tiles whose devices are not a transposed iota give a mesh with explicit devices.
 // RUN: shardc opt %s --passes import-gspmd | FileCheck %s
 
 // CHECK: sdy.mesh @mesh = <["axis_0"=2, "axis_1"=2], device_ids=[3, 1, 2, 0]>

@@ -1,5 +1,5 @@
-// What depends on a value that came in from @SPMDFullToShardShape is the body of a manual computation, up to
-// @SPMDShardToFullShape. Whole values that it uses come in whole; what needs nothing is made inside.
+// Operations that depend on a result of @SPMDFullToShardShape form the body of a manual computation, up to
+// @SPMDShardToFullShape. Replicated values that they use become operands; operations without operands are moved inside.
 // RUN: shardc opt %s --passes import-gspmd | FileCheck %s
 
 // CHECK: sdy.mesh @mesh = <["axis_0"=4, "axis_1"=2]>

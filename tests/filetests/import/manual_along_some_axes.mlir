@@ -1,5 +1,5 @@
-// Manual subgroups are manual axes; the others stay for propagation. One manual computation may be inside of another,
-// here by way of a function.
+// Manual subgroups become manual axes; propagation may use the others. Manual computations may be nested, here
+// through a function.
 // RUN: shardc opt %s --passes import-gspmd | FileCheck %s
 
 // CHECK: sdy.mesh @mesh = <["axis_0"=4, "axis_1"=2]>

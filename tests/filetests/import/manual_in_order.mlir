@@ -1,4 +1,4 @@
-// A manual computation comes after all that it uses and before all that uses it, wherever its borders stood.
+// A manual computation is placed after the producers of its operands and before all users, whatever the order of the boundary calls.
 // RUN: shardc opt %s --passes import-gspmd | FileCheck %s
 
 // CHECK-LABEL: func.func @main

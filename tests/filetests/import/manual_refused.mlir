@@ -1,4 +1,4 @@
-// Where the local part of a program cannot be told from the rest, the error says why.
+// If the local part of a program cannot be separated from the rest, the error gives the reason.
 // RUN: split-file %s %t
 // RUN: not shardc opt %t/cycle.mlir --passes import-gspmd 2>&1 | FileCheck %s --check-prefix=CYCLE
 // RUN: not shardc opt %t/leaves.mlir --passes import-gspmd 2>&1 | FileCheck %s --check-prefix=LEAVES

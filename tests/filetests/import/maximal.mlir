@@ -1,4 +1,4 @@
-// A value on one device is on a mesh of that device; in the partitioned program all have it.
+// A value on one device is on a mesh of that device; in the partitioned program, all devices have it.
 // RUN: shardc opt %s --passes import-gspmd | FileCheck %s
 // RUN: shardc partition %s -o - 2>&1 | FileCheck %s --check-prefix=WARN
 

@@ -1,4 +1,4 @@
-// A module may give the shardings of its entry function, in one tuple or one by one.
+// Module attributes may contain the shardings of the entry function, as one tuple or separately.
 // RUN: shardc opt %s --passes import-gspmd 2>%t.err | FileCheck %s
 // RUN: FileCheck %s --check-prefix=WARNING --input-file=%t.err
 

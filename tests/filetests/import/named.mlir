@@ -1,4 +1,4 @@
-// Shardings that name their mesh bring it along; tiles are read onto it.
+// Shardings with a named mesh define the mesh; tiles are mapped onto it.
 // RUN: shardc opt %s --passes import-gspmd | FileCheck %s
 
 // CHECK: sdy.mesh @mesh = <["x"=2, "y"=4]>

@@ -1,5 +1,5 @@
 // RUN: not shardc opt %s --passes import-gspmd 2>&1 | FileCheck %s
-
+// A priority must fit in 32 bits.
 // CHECK: error[SH0341]
 // CHECK-SAME: priority 4294967296 is too large: the maximum is 4294967295
 module attributes {mhlo.frontend_attributes = {xla.sdy.meshes = "{mesh = #sdy.mesh<[\22a\22=2]>}"}} {

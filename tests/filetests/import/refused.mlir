@@ -1,4 +1,4 @@
-// Annotations that cannot be read, or that do not go together.
+// Invalid or contradictory annotations.
 // RUN: split-file %s %t
 // RUN: not shardc opt %t/text.mlir --passes import-gspmd 2>&1 | FileCheck %s --check-prefix=TEXT
 // RUN: not shardc opt %t/meshes.mlir --passes import-gspmd 2>&1 | FileCheck %s --check-prefix=MESHES

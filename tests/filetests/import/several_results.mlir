@@ -1,4 +1,4 @@
-// A tuple of shardings is one for each result; one alone is for all of them.
+// A tuple of shardings has one for each result; a single sharding applies to all.
 // RUN: shardc opt %s --passes import-gspmd | FileCheck %s
 
 // CHECK-LABEL: func.func @main

@@ -1,4 +1,4 @@
-// Shardings of Shardy's that write their mesh out, for a whole tuple of arguments; a declaration keeps no annotation.
+// Shardy shardings with inlined meshes, for a tuple of arguments; a function declaration keeps no annotation.
 // RUN: shardc opt %s --passes import-gspmd | FileCheck %s
 
 // CHECK-NOT: mhlo

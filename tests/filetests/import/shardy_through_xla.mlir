@@ -1,4 +1,4 @@
-// Shardy's own annotations in the form in which they pass through XLA: frontend attributes and custom calls.
+// Shardy annotations in the form in which they pass through XLA: frontend attributes and custom calls.
 // RUN: shardc opt %s --passes import-gspmd | FileCheck %s
 
 // CHECK: module @m attributes {mhlo.frontend_attributes = {other = "kept"}} {

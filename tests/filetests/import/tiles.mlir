@@ -1,4 +1,4 @@
-// Tile assignments in all forms give one mesh: the coarsest on which each of them is a list of axes.
+// All forms of tile assignments give one mesh: the coarsest on which each of them is a list of axes.
 // RUN: shardc opt %s --passes import-gspmd | FileCheck %s
 // RUN: shardc opt %s --passes xla-sdy-import-shardings | FileCheck %s
 // RUN: shardc propagate %s --mesh data=2,seq=2,model=2 | FileCheck %s --check-prefix=GIVEN

@@ -1,4 +1,4 @@
-// A sharding that names a mesh does not mean the mesh that is derived from the number of partitions.
+// A sharding with a named mesh does not refer to the mesh that is derived from the number of partitions.
 // RUN: not shardc partition %s -o - 2>&1 | FileCheck %s
 module @m attributes {mhlo.num_partitions = 2 : i32} {
   // CHECK: error[SH0341]: {{.*}} there is no mesh @mesh

@@ -1,4 +1,4 @@
-// Every call is replaced by a copy of the function's body, calls within calls too.
+// Every call is replaced by a copy of the function's body, including nested calls.
 // RUN: shardc opt %s --passes inline | FileCheck %s
 
 // CHECK: func.func public @main(%arg0: tensor<4xf32>)

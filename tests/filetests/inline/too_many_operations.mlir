@@ -1,5 +1,5 @@
-// What inlining would make is counted before: each function calls the next four times, and the first stands for 2^24
-// operations.
+// The size after inlining is computed in advance: each function calls the next one four times, so the first one would
+// become 2^24 operations.
 // RUN: not shardc opt %s --passes inline 2>&1 | FileCheck %s
 // RUN: not shardc opt %s --passes sdy-flatten-call-graph 2>&1 | FileCheck %s
 

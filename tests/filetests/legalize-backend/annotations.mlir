@@ -1,4 +1,4 @@
-// What only a partitioner understands goes: meshes, shardings, constraints, groups, calls that stand for shardings.
+// Annotations that only a partitioner needs are removed: meshes, shardings, constraints, groups, sharding custom calls.
 // RUN: shardc opt %s --passes legalize-backend | FileCheck %s --implicit-check-not=sdy --implicit-check-not=harding
 // RUN: shardc opt %s --passes legalize-backend --spmd-mode partition | FileCheck %s --check-prefix=MANUAL --implicit-check-not=sdy
 

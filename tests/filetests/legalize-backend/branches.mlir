@@ -1,4 +1,4 @@
-// Loops, branches and terminators carry no mark: XLA takes values out of their tuples and puts others in.
+// Loops, branches and terminators have no `mhlo.sharding`, because XLA changes their tuples.
 // RUN: shardc opt %s --passes legalize-backend --spmd-mode partition | FileCheck %s
 
 sdy.mesh @mesh = <["x"=2]>

@@ -1,4 +1,4 @@
-// XLA's CPU and TPU compilers have no collective_broadcast: the first device of each group sends its bits in a sum with zeros.
+// XLA's CPU and TPU compilers have no collective_broadcast: the first device of each group all-reduces its bits with zeros.
 // RUN: shardc opt %s --passes legalize-backend{target=cpu} | FileCheck %s --implicit-check-not=collective_broadcast
 // RUN: shardc opt %s --passes legalize-backend{target=tpu} | FileCheck %s --implicit-check-not=collective_broadcast
 // RUN: shardc opt %s --passes legalize-backend | FileCheck %s --check-prefix=ANY

@@ -1,5 +1,5 @@
-// A comparison of integers with a sign says so: XLA takes two constants of which that is not written for numbers without one, and
-// 0 is not more than -4 then.
+// Comparisons of signed integers get an explicit type: XLA treats a comparison of two constants without one as
+// unsigned, and 0 is then not greater than -4.
 // RUN: shardc opt %s --passes legalize-backend | FileCheck %s
 
 // CHECK: stablehlo.compare GT, %{{.*}}, %{{.*}}, SIGNED : (tensor<2xi32>, tensor<2xi32>)

@@ -1,4 +1,4 @@
-// The TPU compiler scatters no sums of complex numbers: those of the parts are scattered, side by side. Others take them as they are.
+// The TPU compiler has no complex reduce-scatter: both parts are reduce-scattered side by side. Other clients get it unchanged.
 // RUN: shardc opt %s --passes legalize-backend | FileCheck %s
 // RUN: shardc opt %s --passes 'legalize-backend{target=cpu}' | FileCheck %s --check-prefix=CPU
 

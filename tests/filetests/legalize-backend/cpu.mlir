@@ -1,5 +1,5 @@
-// For XLA's CPU client collectives in a loop take turns with those around it: the loop waits for the one before it that it does
-// not need, and the one behind it for the loop. The result of a Fourier transform is in row-major order.
+// For XLA's CPU client, collectives in a loop are ordered relative to independent collectives before and after it.
+// The result of an FFT is row-major.
 // RUN: shardc opt %s --passes 'legalize-backend{target=cpu}' | FileCheck %s
 // RUN: shardc opt %s --passes legalize-backend | FileCheck %s --check-prefix=ANY
 

@@ -1,4 +1,4 @@
-// What a composite decomposes into goes to back ends with it, however private, and whether or not shardings are read before.
+// The decomposition of a composite, even if private, is passed to back ends, whether or not shardings are imported before.
 // RUN: shardc opt %s --passes legalize-backend | FileCheck %s
 // RUN: shardc opt %s --passes import-gspmd,legalize-backend | FileCheck %s
 

@@ -1,4 +1,4 @@
-// Values that are not those of one device are refused, not handed on.
+// Programs with global values are rejected.
 // RUN: not shardc opt %s --passes legalize-backend 2>&1 | FileCheck %s
 
 func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {

@@ -1,5 +1,5 @@
-// For XLA's compiler for GPUs a value that is returned several times takes the memory of one argument: version 0.11.2 of the CUDA
-// plugin gives all of them one buffer, so that what reads the others reads the first.
+// For XLA's GPU compiler, a value that is returned several times aliases only one argument: version 0.11.2 of the
+// CUDA plugin gives all of these results one buffer, so users of the others read the first.
 // RUN: shardc opt %s --passes 'legalize-backend{target=gpu}' | FileCheck %s
 // RUN: shardc opt %s --passes legalize-backend | FileCheck %s --check-prefix=ANY
 

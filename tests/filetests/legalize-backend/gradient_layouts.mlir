@@ -1,5 +1,5 @@
-// For XLA's TPU compiler a gradient lies as the parameter does that it updates: else the parameter and its momentum would be copied into
-// the order of dimensions of the gradient, and back.
+// For XLA's TPU compiler, a gradient gets the layout of its parameter: otherwise the parameter and its momentum would
+// be copied to the gradient's layout and back.
 // RUN: shardc opt %s --passes 'legalize-backend{target=tpu}' | FileCheck %s
 // RUN: shardc opt %s --passes legalize-backend | FileCheck %s --check-prefix=ANY
 

@@ -1,5 +1,5 @@
-// XLA adds an initial value once for each partial sum: a reduction starts from the neutral value, and the result is combined with the
-// initial value.
+// XLA adds an initial value once for each partial sum: the reduction starts with the identity, and its result is
+// combined with the initial value.
 // RUN: shardc opt %s --passes legalize-backend | FileCheck %s
 // RUN: shardc verify %s --mesh a=8 --spec arg0=a,- --spec arg2=a | FileCheck %s --check-prefix=EQUAL
 

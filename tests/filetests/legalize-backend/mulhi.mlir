@@ -1,4 +1,4 @@
-// Plugins may have a CHLO dialect without mulhi: the upper half of a product is computed in 64 bits, or of halves.
+// Plugins may have a CHLO dialect without mulhi: it is computed in 64 bits, or from halves.
 // RUN: shardc opt %s --passes legalize-backend | FileCheck %s --implicit-check-not=chlo.mulhi
 
 // CHECK-LABEL: func.func @main

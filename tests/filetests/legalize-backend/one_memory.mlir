@@ -1,4 +1,4 @@
-// XLA's CPU client has one memory: a call that moves a value there is replaced by its operand. Other clients get the call.
+// XLA's CPU client has one memory: calls that move a value to host memory are replaced by their operands. Other clients get the call.
 // RUN: shardc opt %s --passes 'legalize-backend{target=cpu}' | FileCheck %s --check-prefix=CPU
 // RUN: shardc opt %s --passes legalize-backend | FileCheck %s --check-prefix=ANY
 

@@ -1,5 +1,5 @@
-// A part of what several parameters were gathered as goes to the host's memory from behind a barrier: XLA's compiler for TPUs would take all
-// of it there.
+// A slice of combined all-gathers is offloaded to host memory behind a barrier: XLA's TPU compiler would otherwise
+// move all of the combined value there.
 // RUN: shardc opt %s --passes 'legalize-backend{target=tpu}' | FileCheck %s
 // RUN: shardc opt %s --passes legalize-backend | FileCheck %s --check-prefix=ANY --implicit-check-not=optimization_barrier
 

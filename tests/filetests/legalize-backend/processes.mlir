@@ -1,4 +1,4 @@
-// What crosses processes of the CPU client becomes a call of the runtime; what does not stays, with the numbers of one process.
+// Collectives across processes of the CPU client become calls of the runtime; those within a process stay, with its local device ids.
 // RUN: shardc opt %s --passes 'legalize-backend{target=cpu processes=2}' --spmd-mode replica | FileCheck %s
 // RUN: shardc opt %s --passes 'legalize-backend{target=cpu}' --spmd-mode replica | FileCheck %s --check-prefix=ONE
 

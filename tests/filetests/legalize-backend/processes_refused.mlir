@@ -1,4 +1,4 @@
-// What cannot be done in several processes is refused, with what would help.
+// Operations that cannot run in several processes are rejected with a hint.
 // RUN: not shardc opt %s --passes 'legalize-backend{target=cpu processes=2}' --spmd-mode replica 2>&1 | FileCheck %s
 // RUN: not shardc opt %s --passes 'legalize-backend{target=cpu processes=8}' --spmd-mode replica 2>&1 | FileCheck %s --check-prefix=UNEVEN
 

@@ -1,5 +1,5 @@
-// XLA's CPU client has no ragged_all_to_all, and no compiler of XLA takes one between replicas: operands are gathered, and a mask
-// says which rows are received.
+// XLA's CPU client has no ragged_all_to_all, and no XLA compiler supports it between replicas: operands are
+// all-gathered, and a mask selects the received rows.
 // RUN: shardc opt %s --passes 'legalize-backend{target=cpu}' | FileCheck %s
 // RUN: shardc opt %s --passes 'legalize-backend{target=tpu}' | FileCheck %s
 // RUN: shardc opt %s --passes legalize-backend | FileCheck %s

@@ -1,5 +1,5 @@
-// XLA's CPU client has no ragged_dot: rows go into groups by a mask. A group is contracted where the right operand has it, a
-// batch where the result does; a batch in groups needs none.
+// XLA's CPU client has no ragged_dot: a mask assigns rows to groups. The group dimension is contracting if the right
+// operand has it, and a batch dimension if the result has it; a ragged batch dimension needs no mask.
 // RUN: shardc opt %s --passes 'legalize-backend{target=cpu}' | FileCheck %s
 // RUN: shardc opt %s --passes legalize-backend | FileCheck %s --check-prefix=ANY
 

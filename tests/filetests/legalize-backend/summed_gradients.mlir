@@ -1,5 +1,5 @@
-// What devices sum is in the order of dimensions of what they sum, and that of a small gradient is its product's, transposed. For XLA's TPU
-// compiler it lies as the parameter does: else the parameter and its momentum would be copied into the other order, and back.
+// The layout of an all-reduce is that of its operand, and the operand of a small gradient's all-reduce is a transposed matmul. For XLA's
+// TPU compiler it gets the parameter's layout: otherwise the parameter and its momentum would be copied to the other layout and back.
 // RUN: shardc opt %s --passes 'legalize-backend{target=tpu}' | FileCheck %s
 
 sdy.mesh @mesh = <["x"=2]>

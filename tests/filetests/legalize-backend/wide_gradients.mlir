@@ -1,5 +1,5 @@
-// XLA writes complex numbers, and numbers of 64 bits, as pairs for a TPU, and refuses a layout constraint of them: gradients of these types
-// are left as they lie.
+// XLA represents complex and 64-bit numbers as pairs on TPUs, and rejects layout constraints on them: gradients of
+// these types keep their layout.
 // RUN: shardc opt %s --passes 'legalize-backend{target=tpu}' | FileCheck %s --implicit-check-not=LayoutConstraint
 
 sdy.mesh @mesh = <["x"=2]>

@@ -1,4 +1,4 @@
-// XLA's CPU client multiplies bf16 into bf16 alone: operands of a product that gives f32 are widened there.
+// XLA's CPU client has no bf16 matmul with an f32 result: the operands are cast to f32.
 // RUN: shardc opt %s --passes 'legalize-backend{target=cpu}' | FileCheck %s
 // RUN: shardc opt %s --passes legalize-backend | FileCheck %s --check-prefix=OTHERS
 func.func @main(%x: tensor<4x8xbf16>, %y: tensor<8x2xbf16>) -> (tensor<4x2xf32>, tensor<4x2xbf16>) {

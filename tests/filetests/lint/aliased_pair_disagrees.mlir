@@ -1,4 +1,4 @@
-// A donated argument whose result is annotated otherwise: its memory cannot be taken over.
+// A donated argument and its result have different annotations: the result cannot reuse the memory.
 // RUN: shardc lint %s | FileCheck %s
 
 sdy.mesh @mesh = <["data"=4]>

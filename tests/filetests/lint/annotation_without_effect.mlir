@@ -1,5 +1,5 @@
-// Constraints that propagation would give anyway, told with how many of a kind; one that decides something is not; an axis
-// on a dimension of size one.
+// Constraints that repeat the result of propagation are reported with their number per kind, one with an effect is
+// not; also reported is an axis on a dimension of size one.
 // RUN: shardc lint %s | FileCheck %s
 
 sdy.mesh @mesh = <["data"=4, "model"=2]>

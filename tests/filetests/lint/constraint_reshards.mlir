@@ -1,4 +1,4 @@
-// A constraint that moves data; one that completes a sum as a reduce-scatter sends less than is needed anyway.
+// A constraint that moves data is reported; one that turns an all-reduce into a reduce-scatter is not, because it sends less.
 // RUN: shardc lint %s --min-bytes 0 | FileCheck %s
 // RUN: shardc lint %s | FileCheck %s --check-prefix=SMALL
 

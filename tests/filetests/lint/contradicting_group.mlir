@@ -1,4 +1,4 @@
-// Two values of one group that are annotated differently; where one goes on from the other, open, there is no quarrel.
+// Two values of one group have different annotations; there is no conflict if one extends the other's open dimensions.
 // RUN: shardc lint %s --allow all --deny contradicting-group > %t.txt; test $? = 1
 // RUN: FileCheck %s --input-file=%t.txt
 

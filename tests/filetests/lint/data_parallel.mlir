@@ -1,4 +1,4 @@
-// Data parallelism leaves every parameter whole: that is a strategy, told once, and only where it takes much memory.
+// Data parallelism replicates every parameter: this strategy is reported once, and only if it takes much memory.
 // RUN: shardc lint %s | FileCheck %s --check-prefix=SMALL
 // RUN: shardc lint %s --min-bytes 4KiB | FileCheck %s
 

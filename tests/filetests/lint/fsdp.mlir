@@ -1,4 +1,4 @@
-// Parameters and batch split along one axis (FSDP): what the compiler makes of it gathers weights, which is no warning.
+// Parameters and batch sharded along one axis (FSDP): weights are all-gathered, which is not reported.
 // RUN: shardc lint %s --min-bytes 0 --deny all | FileCheck %s
 
 sdy.mesh @mesh = <["data"=4]>

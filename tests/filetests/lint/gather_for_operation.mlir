@@ -1,4 +1,4 @@
-// What an operation cannot do on parts: told where it is large, with the operation's own code.
+// An operation that cannot work on shards is reported if its operand is large, with the code of that operation's diagnostic.
 // RUN: shardc lint %s --min-bytes 0 --allow large-replicated-value,everything-replicated | FileCheck %s
 // RUN: shardc lint %s --allow everything-replicated | FileCheck %s --check-prefix=SMALL
 

@@ -1,5 +1,5 @@
-// A large value that nothing splits, at the operation where the split is lost; not what is as large as an argument that is
-// whole, nor constants.
+// A large replicated value is reported at the operation where its sharding is lost, except values as large as a
+// replicated argument, and constants.
 // RUN: shardc lint %s --min-bytes 2KiB --allow large-unsharded-parameter | FileCheck %s
 // RUN: shardc lint %s | FileCheck %s --check-prefix=SMALL
 

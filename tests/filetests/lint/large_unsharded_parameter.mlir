@@ -1,4 +1,4 @@
-// A large argument that is whole on every device, in a program that splits the others: told with what could split it.
+// A large replicated argument is reported if other arguments are sharded, with a sharding that would fit.
 // RUN: shardc lint %s --allow annotation-without-effect | FileCheck %s
 // RUN: shardc lint %s --min-bytes 8MiB | FileCheck %s --check-prefix=LARGER
 // RUN: shardc lint %s --deny large-unsharded-parameter > %t.txt; test $? = 1

@@ -1,4 +1,4 @@
-// A program that cannot be partitioned is looked at as far as it goes, and it is said what was not looked for.
+// A program that cannot be partitioned is linted as far as possible, and the skipped rules are reported.
 // RUN: shardc lint %s | FileCheck %s
 
 sdy.mesh @mesh = <["data"=4, "model"=2]>

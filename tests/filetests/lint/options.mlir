@@ -1,4 +1,4 @@
-// Rules by name, the exit code, the formats, and what is refused.
+// Selection of rules, exit codes, output formats, and invalid options.
 // RUN: shardc lint --list | FileCheck %s --check-prefix=LIST
 // RUN: shardc lint %s
 // RUN: shardc lint %s --deny all > %t.txt; test $? = 1

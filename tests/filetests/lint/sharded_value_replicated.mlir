@@ -1,4 +1,4 @@
-// An activation that is split, and gathered since the product is split otherwise. A weight that is gathered is none.
+// A sharded activation that is all-gathered because its matmul is sharded otherwise is reported; an all-gathered weight is not.
 // RUN: shardc lint %s --min-bytes 1KiB | FileCheck %s
 // RUN: shardc lint %s | FileCheck %s --check-prefix=SMALL
 

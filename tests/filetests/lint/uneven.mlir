@@ -1,4 +1,4 @@
-// Splits that do not divide: at the boundary always told, inside where the padding takes many bytes.
+// Uneven shardings: always reported for arguments and results, and for other values if padding takes many bytes.
 // RUN: shardc lint %s | FileCheck %s
 // RUN: shardc lint %s --min-bytes 100 --allow uneven-parameter,annotation-without-effect | FileCheck %s --check-prefix=INSIDE
 

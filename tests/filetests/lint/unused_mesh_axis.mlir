@@ -1,4 +1,4 @@
-// An axis of more than one device that splits nothing; one of size one has nothing to split.
+// A mesh axis that shards nothing is reported, except an axis of size one.
 // RUN: shardc lint %s | FileCheck %s
 // RUN: shardc lint %s --deny unused-mesh-axis | FileCheck %s --check-prefix=DENIED || true
 // RUN: shardc lint %s --allow unused-mesh-axis | FileCheck %s --check-prefix=ALLOWED

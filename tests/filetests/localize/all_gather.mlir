@@ -1,4 +1,4 @@
-// A collective on a global value becomes one on local values, with a group for each position of the other axes.
+// A collective on a global value becomes one on local values, with a group for each position along the other axes.
 // RUN: shardc opt %s --passes localize | FileCheck %s --check-prefixes=CHECK,REPLICA
 // RUN: shardc opt %s --passes localize --spmd-mode partition | FileCheck %s --check-prefixes=CHECK,PARTITION
 

@@ -1,5 +1,5 @@
-// Cutting out a block: starts are coordinates times block sizes. The minor axis is id mod 2, the major one id div 2;
-// a device's id is the replica's or the partition's.
+// Slicing out a shard: start indices are coordinates times shard sizes. The minor coordinate is id mod 2, the major
+// one id div 2; the id is a replica id or a partition id.
 // RUN: shardc opt %s --passes localize | FileCheck %s --check-prefixes=CHECK,REPLICA
 // RUN: shardc opt %s --passes localize --spmd-mode partition | FileCheck %s --check-prefixes=CHECK,PARTITION
 

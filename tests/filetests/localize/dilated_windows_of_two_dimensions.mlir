@@ -1,5 +1,5 @@
-// Both spatial dimensions of a transposed convolution's input are split: borders are exchanged before gaps are put between
-// elements, so that none are sent.
+// Both spatial dimensions of a transposed convolution's input are sharded: the halo exchange precedes the base
+// dilation, so that no inserted zeros are sent.
 // RUN: shardc partition %s -o - | FileCheck %s
 // CHECK: "stablehlo.collective_permute"(%{{.*}}) {{.*}} : (tensor<2x1x2x4xf32>)
 // CHECK: "stablehlo.collective_permute"(%{{.*}}) {{.*}} : (tensor<2x6x1x4xf32>)

@@ -1,4 +1,4 @@
-// Every result of windows over no elements is made, not the first alone.
+// Every result of windows over no elements is created, not only the first.
 // RUN: shardc partition %s -o - | FileCheck %s
 
 sdy.mesh @mesh = <["x"=2]>

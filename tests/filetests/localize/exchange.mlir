@@ -1,4 +1,4 @@
-// A direct exchange: each round cuts a slab, sends it and writes it into the new block.
+// A direct exchange: each round slices a piece, sends it, and writes it into the new block.
 // RUN: shardc opt %s --passes localize -split-input-file | FileCheck %s
 
 sdy.mesh @mesh = <["data"=4, "model"=2]>

@@ -1,5 +1,5 @@
-// In partition mode a loop result gets a barrier if a later operation may be equal to it: here a conversion to the same
-// type. XLA would move the mark of the conversion to the loop. The count has no such reader and gets no barrier.
+// In partition mode a loop result gets a barrier if a user may be simplified to it: here a conversion to the same type.
+// XLA would move that operation's `mhlo.sharding` to the loop. The counter has no such user, and gets no barrier.
 // RUN: shardc opt %s --passes propagate,plan,lower-reshards,localize --spmd-mode partition | FileCheck %s
 // RUN: shardc opt %s --passes propagate,plan,lower-reshards,localize | FileCheck %s --check-prefix=REPLICA --implicit-check-not=barrier
 

@@ -1,5 +1,5 @@
-// In partition mode a loop reads what is made of constants through a barrier: XLA must not compute it early, since the
-// result would lose the mark that it is partitioned already.
+// In partition mode a loop reads constant expressions through a barrier: XLA must not fold them, since the result
+// would lose its {manual} sharding.
 // RUN: shardc opt %s --passes propagate,plan,lower-reshards,localize --spmd-mode partition | FileCheck %s
 // RUN: shardc opt %s --passes propagate,plan,lower-reshards,localize | FileCheck %s --check-prefix=REPLICA --implicit-check-not=barrier
 

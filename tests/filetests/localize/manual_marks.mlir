@@ -1,4 +1,4 @@
-// In partition mode everything is marked as partitioned already, so that XLA's own partitioner leaves it alone.
+// In partition mode every operation has the sharding {manual}, so that XLA's own partitioner does not change it.
 // RUN: shardc opt %s --passes localize --spmd-mode partition | FileCheck %s
 // RUN: shardc opt %s --passes localize | FileCheck %s --check-prefix=REPLICA --implicit-check-not=mhlo.sharding
 

@@ -1,5 +1,5 @@
-// One partition is marked by nothing: XLA's partitioner does not run, and what simplifies the tuple of a barrier leaves the marks of
-// values behind that it took out.
+// With num_partitions=1, no {manual} sharding is emitted: XLA's partitioner does not run, and its simplification of a
+// barrier's tuple would leave the shardings of removed elements.
 // RUN: shardc opt %s --passes localize --spmd-mode partition | FileCheck %s --implicit-check-not=mhlo.sharding
 // RUN: shardc opt %s --passes localize,legalize-backend --spmd-mode partition | FileCheck %s --implicit-check-not=mhlo.sharding
 

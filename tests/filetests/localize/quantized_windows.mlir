@@ -1,4 +1,4 @@
-// Windows of quantized tensors span a device's block where they span the whole dimension.
+// Windows of quantized tensors that span the whole dimension span the local block.
 // RUN: shardc partition %s -o - | FileCheck %s --implicit-check-not=all_gather
 
 !q = !quant.uniform<i8:f32, 0.5:3>

@@ -1,5 +1,5 @@
-// The gradient of a pool whose windows reach over the borders of blocks: each device does all windows that touch its block,
-// and keeps the block.
+// The gradient of a pooling operation whose windows cross shard borders: each device computes all windows that
+// overlap its shard, and keeps the shard.
 // RUN: shardc opt %s --passes propagate,plan,localize,dce | FileCheck %s
 
 sdy.mesh @mesh = <["x"=4]>

@@ -1,4 +1,4 @@
-// A table with one entry is written as it is read: localized again, the program is for one device.
+// A table with one entry is emitted as it is parsed; localizing the output again treats it as a program for one device.
 // RUN: shardc opt %s --passes propagate,localize,localize --spmd-mode partition | FileCheck %s
 
 sdy.mesh @mesh = <["x"=4]>

@@ -1,4 +1,4 @@
-// A tensor just below the limit is padded so that all devices have equal parts to exchange: what that makes is above it.
+// A tensor just below the size limit is padded so that all devices exchange equal parts: the padded size exceeds the limit.
 // RUN: not shardc partition %s -o %t.mlir 2>&1 | FileCheck %s
 // RUN: not shardc opt %s --passes propagate,plan,lower-reshards,localize 2>&1 | FileCheck %s
 

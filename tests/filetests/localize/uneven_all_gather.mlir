@@ -1,4 +1,4 @@
-// Ten rows on four devices are gathered as twelve, and trimmed.
+// Ten rows on four devices are all-gathered as twelve, then sliced.
 // RUN: shardc opt %s --passes localize | FileCheck %s
 
 sdy.mesh @mesh = <["a"=4]>

@@ -1,4 +1,4 @@
-// Every other element of a dimension whose blocks are even is at hand.
+// Every second element of an evenly sharded dimension is local.
 // RUN: shardc opt %s --passes propagate,plan,localize,dce | FileCheck %s
 
 sdy.mesh @mesh = <["x"=4]>

@@ -1,5 +1,5 @@
-// A window of three elements around each: neighbours send one element to either side, and beyond the ends there is the
-// initial value.
+// Windows of three elements: each device sends one element to either neighbour, and the ends of the dimension have
+// the initial value.
 // RUN: shardc opt %s --passes propagate,plan,localize | FileCheck %s
 
 sdy.mesh @mesh = <["x"=4]>

@@ -1,5 +1,5 @@
-// A window of a split dimension at a place known at run time: an update stays within the blocks, and of what is read each
-// device brings its part.
+// Dynamic slice and update along a sharded dimension at indices known at run time: an update is local, and a slice is
+// a sum of the parts of each device.
 // RUN: shardc opt %s --passes propagate,plan,lower-reshards,localize -split-input-file | FileCheck %s
 
 sdy.mesh @mesh = <["x"=4]>

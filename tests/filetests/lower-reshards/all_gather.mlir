@@ -1,4 +1,4 @@
-// Axes that leave a dimension and go nowhere: an all-gather of the minor ones.
+// Axes that are removed from a dimension, minor ones first: an all-gather.
 // RUN: shardc opt %s --passes lower-reshards | FileCheck %s
 
 sdy.mesh @mesh = <["a"=2, "b"=2, "c"=4]>

@@ -1,4 +1,4 @@
-// Axes that appear: each device cuts out its block, nothing is sent.
+// Axes that are added: each device slices its shard, without communication.
 // RUN: shardc opt %s --passes lower-reshards | FileCheck %s
 
 sdy.mesh @mesh = <["a"=2, "b"=2, "c"=4]>

@@ -1,4 +1,4 @@
-// Axes move between several pairs of dimensions at once.
+// Axes that move between several pairs of dimensions: one all-to-all.
 // RUN: shardc opt %s --passes localize | FileCheck %s
 
 sdy.mesh @mesh = <["a"=2, "b"=2]>

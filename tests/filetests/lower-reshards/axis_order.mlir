@@ -1,4 +1,4 @@
-// The order of the axes of one dimension counts: major and minor change places by a permute.
+// The order of the axes of a dimension matters: swapping major and minor is a collective-permute.
 // RUN: shardc opt %s --passes lower-reshards | FileCheck %s
 
 sdy.mesh @mesh = <["a"=2, "b"=2, "c"=4]>

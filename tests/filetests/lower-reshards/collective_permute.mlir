@@ -1,4 +1,4 @@
-// The same blocks on other devices: a permute.
+// The same shards on other devices: a collective-permute.
 // RUN: shardc opt %s --passes lower-reshards | FileCheck %s
 
 sdy.mesh @mesh = <["a"=2, "b"=2, "c"=4]>

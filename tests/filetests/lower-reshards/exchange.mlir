@@ -1,4 +1,4 @@
-// Axes of different sizes change places: each new block is two halves of old ones, exchanged directly.
+// Axes of different sizes are swapped: each new shard is two halves of old ones, which are sent directly.
 // RUN: shardc opt %s --passes lower-reshards -split-input-file | FileCheck %s
 
 sdy.mesh @mesh = <["data"=4, "model"=2]>

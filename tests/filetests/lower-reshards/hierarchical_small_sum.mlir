@@ -1,4 +1,4 @@
-// However small a sum is, nodes have to agree on the part alone that each device keeps.
+// Even a small sum is reduced within nodes first, so that nodes exchange only each device's part.
 // RUN: shardc opt %s --passes lower-reshards | FileCheck %s
 
 sdy.mesh @mesh = <["node"=2, "fsdp"=4]>

@@ -1,4 +1,4 @@
-// A reshard that changes nothing vanishes.
+// A reshard without effect is removed.
 // RUN: shardc opt %s --passes lower-reshards | FileCheck %s
 
 sdy.mesh @mesh = <["a"=2, "b"=2, "c"=4]>

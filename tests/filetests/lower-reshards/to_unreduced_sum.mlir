@@ -1,5 +1,5 @@
-// A whole value becomes a pending sum of what one device has and zeros; a split one becomes addends where it is. Nothing is
-// sent for either.
+// A replicated value becomes unreduced: one device has the value, the others zeros. A sharded value becomes unreduced
+// with zeros outside of each shard. Neither needs communication.
 // RUN: shardc opt %s --passes lower-reshards | FileCheck %s
 
 sdy.mesh @mesh = <["a"=2, "b"=2]>

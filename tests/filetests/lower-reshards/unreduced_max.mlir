@@ -1,4 +1,4 @@
-// What is pending as the largest value is completed as such, never as a sum.
+// A value that is unreduced with maximum is completed by a maximum, never by a sum.
 // RUN: shardc opt %s --passes lower-reshards | FileCheck %s
 
 sdy.mesh @mesh = <["a"=2]>

@@ -1,4 +1,4 @@
-// A value that is pending as the largest is not turned into a pending sum.
+// A value that is unreduced with maximum is not converted to an unreduced sum.
 // RUN: not shardc opt %s --passes plan 2>&1 | FileCheck %s
 
 sdy.mesh @mesh = <["a"=2]>

@@ -1,4 +1,4 @@
-// A pending sum is completed by an all-reduce; where the wanted sharding has the axis, by a reduce-scatter.
+// An unreduced sum is completed by an all-reduce, or by a reduce-scatter if the target sharding has the axis.
 // RUN: shardc opt %s --passes lower-reshards | FileCheck %s
 
 sdy.mesh @mesh = <["a"=2]>

@@ -1,4 +1,4 @@
-// A sum of two large rows that twelve devices are to have a block of each: a reduce-scatter would send twelve rows.
+// An unreduced value of two large rows is resharded over twelve devices: a reduce-scatter would send twelve rows.
 // RUN: shardc opt %s --passes lower-reshards | FileCheck %s
 
 sdy.mesh @mesh = <["a"=12]>

@@ -1,4 +1,4 @@
-// The program as it is, in each format; bytecode reads back.
+// The unchanged program in each format; bytecode is parsed again.
 // REQUIRES: mlir
 // RUN: shardc opt %s --emit bytecode -o %t.mlirbc
 // RUN: shardc opt %t.mlirbc | FileCheck %s

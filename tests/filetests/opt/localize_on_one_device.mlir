@@ -1,4 +1,4 @@
-// A value on one named device is split along no dimension, whatever its rank: localizing what was not planned is no panic.
+// A value on one named device has no sharded dimensions, whatever its rank: localization without planning does not panic.
 // RUN: not shardc opt %s --passes import-gspmd,propagate,localize 2>&1 | FileCheck %s --implicit-check-not=panicked
 
 // CHECK: error[SH0392]

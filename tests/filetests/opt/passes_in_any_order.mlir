@@ -1,4 +1,4 @@
-// A pass that needs what another one leaves says which, whatever the order.
+// A pass that requires an earlier pass names it in its error, for any order.
 // RUN: split-file %s %t
 // RUN: not shardc opt %t/main.mlir --passes plan 2>&1 | FileCheck %s --check-prefix=CALLS
 // RUN: not shardc opt %t/slice.mlir --passes propagate,plan 2>&1 | FileCheck %s --check-prefix=COLLECTIVES

@@ -1,4 +1,4 @@
-// What a reshard makes is known in a planned program that is read from text: the sum is completed after the transpose.
+// The results of reshards are known when a planned program is parsed from text: the sum is completed after the transpose.
 // RUN: shardc opt %s --passes merge-reductions | FileCheck %s
 
 sdy.mesh @mesh = <["x"=4]>

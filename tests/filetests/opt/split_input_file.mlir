@@ -1,5 +1,5 @@
-// Each program between the marks stands alone; places are those of the whole file, and a mistake in one does not
-// keep the others from being printed.
+// Each program between the separators is independent; line numbers are those of the whole file, and an error in one
+// program does not prevent printing the others.
 // RUN: not shardc opt -split-input-file %s 2>%t.err | FileCheck %s
 // RUN: FileCheck --check-prefix=ERR --input-file=%t.err %s
 

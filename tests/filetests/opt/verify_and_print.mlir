@@ -1,4 +1,4 @@
-// With expected errors, the programs that are as expected are printed; one that is refused leaves a gap.
+// With expected errors, programs with the expected errors are printed; a rejected program is omitted.
 // RUN: shardc opt -split-input-file -verify-diagnostics %s | FileCheck %s
 
 // CHECK-LABEL: func.func @good

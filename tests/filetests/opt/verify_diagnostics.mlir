@@ -1,4 +1,4 @@
-// Comments say which errors are expected, and where.
+// Comments specify the expected errors and their lines.
 // RUN: shardc opt -split-input-file -verify-diagnostics %s
 // RUN: not shardc opt -split-input-file -verify-diagnostics=text %s 2>&1 | FileCheck %s
 

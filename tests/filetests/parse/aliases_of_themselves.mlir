@@ -1,4 +1,4 @@
-// An alias stands for a type or an attribute, not for itself; of an element type it stands for the element type.
+// A type or attribute alias cannot refer to itself; an alias may define an element type.
 // RUN: not shardc opt %s -split-input-file 2>&1 | FileCheck %s
 
 // CHECK: error[SH0112]: the type alias `!t` refers to itself

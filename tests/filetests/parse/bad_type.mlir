@@ -1,4 +1,4 @@
-// A type that MLIR does not have.
+// A type that does not exist in MLIR.
 // RUN: not shardc opt %s 2>&1 | FileCheck %s
 
 func.func @main(%a: tensor<4xg32>) -> tensor<4xf32> {

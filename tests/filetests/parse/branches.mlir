@@ -1,4 +1,4 @@
-// A function with branches between blocks passes through as text; what needs to work on it says that it cannot.
+// A function with branches between blocks is kept as text; passes that would process it report that they cannot.
 // RUN: shardc opt %s | FileCheck %s
 // RUN: not shardc partition %s -o %t.mlir 2>&1 | FileCheck --check-prefix=ERR %s
 

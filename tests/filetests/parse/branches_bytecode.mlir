@@ -1,4 +1,4 @@
-// What is passed on as text cannot be written as bytecode.
+// Functions that are kept as text cannot be written as bytecode.
 // REQUIRES: mlir
 // RUN: not shardc opt %s --emit bytecode -o %t.mlirbc 2>&1 | FileCheck %s
 

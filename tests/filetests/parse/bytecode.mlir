@@ -1,4 +1,4 @@
-// MLIR bytecode is read wherever text is, from files and from the standard input.
+// MLIR bytecode is accepted like text, from files and from standard input.
 // REQUIRES: mlir
 // RUN: shardc partition %s -o %t.mlirbc --mesh data=4 --spec arg0=data,- --emit bytecode
 // RUN: shardc opt %t.mlirbc | FileCheck %s --check-prefix=READ
@@ -6,7 +6,7 @@
 // READ: func.func @main(%arg0: tensor<8x64xf32>, %arg1: tensor<64x16xf32>) -> tensor<8x16xf32>
 // READ-NEXT: %0 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [0]
 
-// A file that is cut off says so, and where.
+// The error for a truncated file has the position.
 // RUN: head -c 100 %t.mlirbc > %t.cut
 // RUN: not shardc opt %t.cut 2>&1 | FileCheck %s --check-prefix=CUT
 // CUT: error[SH0121]: the bytecode ends too early: expected {{[0-9]+}} bytes at byte {{[0-9]+}}, but {{[0-9]+}} bytes are left there

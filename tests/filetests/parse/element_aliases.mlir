@@ -1,4 +1,4 @@
-// An alias of an element type is read as what it stands for.
+// An alias of an element type is resolved.
 // RUN: shardc opt %s | FileCheck %s
 
 !byte = i8

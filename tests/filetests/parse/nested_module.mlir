@@ -1,4 +1,4 @@
-// The outermost module that has functions is the program; those around it stay around it.
+// The outermost module with functions is the program; enclosing modules are kept around it.
 // RUN: shardc propagate %s | FileCheck %s
 
 // CHECK: module @outer {

@@ -1,4 +1,4 @@
-// Files of other kinds are told by their names.
+// Files of other formats are reported by the name of the format.
 // RUN: printf 'HloModule jit_f\n' > %t.hlo
 // RUN: not shardc opt %t.hlo 2>&1 | FileCheck --check-prefix=HLO %s
 // RUN: printf '\037\213\010\000' > %t.gz

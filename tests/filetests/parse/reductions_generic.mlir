@@ -1,4 +1,4 @@
-// In generic form a reduction is a number; planning leaves more of them than Shardy has.
+// In generic form a reduction is a number; planning produces more kinds than Shardy has.
 // RUN: shardc opt %s --emit generic -o %t.mlir
 // RUN: shardc opt %t.mlir | FileCheck %s
 

@@ -1,4 +1,4 @@
-// What is written can be read, and is written the same again.
+// Printed programs are parsed and printed unchanged.
 // RUN: shardc opt %s -o %t.1.mlir
 // RUN: shardc opt %t.1.mlir -o %t.2.mlir
 // RUN: diff %t.1.mlir %t.2.mlir

@@ -1,4 +1,4 @@
-// Reading goes on after a mistake: all are told at once.
+// The parser continues after an error and reports all errors.
 // RUN: not shardc opt %s 2>&1 | FileCheck %s
 
 func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {

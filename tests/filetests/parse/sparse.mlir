@@ -1,4 +1,4 @@
-// Sparse constants are carried as they are written.
+// Sparse constants are kept as they are written.
 // RUN: shardc opt %s | FileCheck %s
 
 // CHECK: stablehlo.constant sparse<{{\[}}[0, 1], [1, 0]], [5, -6]> : tensor<2x2xi32>

@@ -1,4 +1,4 @@
-// Indices of sparse constants lie in their types, and each has a value.
+// The indices of sparse constants must be in bounds, and each must have a value.
 // RUN: not shardc opt %s -split-input-file 2>&1 | FileCheck %s
 
 // CHECK: error[SH0111]: the index [5] is out of bounds for tensor<2xi32>

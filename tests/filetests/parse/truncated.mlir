@@ -1,4 +1,4 @@
-// A file that ends too early.
+// A truncated file.
 // RUN: not shardc opt %s 2>&1 | FileCheck %s
 
 // CHECK: error[SH01{{[0-9]+}}]:

@@ -1,4 +1,4 @@
-// Sizes and widths that no tensor has are errors in the text, with the limit.
+// Sizes and widths beyond the limits are errors that state the limit.
 // RUN: not shardc opt %s 2>&1 | FileCheck %s
 
 // CHECK: error[SH0110]: `tensor<9223372036854775807x4xf32>` is too large: dimension 0 has 9223372036854775807 elements, at most 2^56 are possible

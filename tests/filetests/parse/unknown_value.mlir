@@ -1,4 +1,4 @@
-// A value that is not defined, with the place.
+// An undefined value is reported with its position.
 // RUN: not shardc opt %s 2>&1 | FileCheck %s
 
 func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {

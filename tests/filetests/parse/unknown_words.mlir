@@ -1,4 +1,4 @@
-// A word that an enumeration does not have is told where it stands.
+// An unknown enumeration value is reported with its position.
 // RUN: not shardc opt %s --split-input-file 2>&1 | FileCheck %s
 
 // CHECK: sdy.propagation_barrier: `SIDEWAYS` is not a direction: use NONE, FORWARD, BACKWARD or BOTH

@@ -1,4 +1,4 @@
-// The parameters of a function may be types alone if the block of its body names them.
+// The parameters of a function may be only types if the entry block of its body names them.
 // RUN: shardc opt %s | FileCheck %s
 
 // CHECK: func.func @main(%[[X:.*]]: tensor<4xf32>, %{{.*}}: tensor<2xi32>) -> tensor<4xf32>

@@ -1,4 +1,4 @@
-// What is pending is read as it is written: planning leaves every kind of reduction.
+// Unreduced shardings round-trip, with every kind of reduction that planning produces.
 // RUN: shardc opt %s | FileCheck %s
 
 sdy.mesh @mesh = <["a"=2]>

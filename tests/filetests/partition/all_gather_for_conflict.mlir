@@ -1,5 +1,5 @@
-// Both operands are split along the same axis where only one can be: the product is computed from a whole one. The
-// operation could have worked on parts, so that this is said.
+// Both operands are sharded along the same axis, but only one can be: the matmul uses an all-gathered operand. The
+// operation could work on shards, so this is reported.
 // RUN: shardc partition %s -o - 2>&1 | FileCheck %s
 // RUN: not shardc partition %s --strict -o - 2>&1 | FileCheck %s --check-prefix=STRICT
 

@@ -1,4 +1,4 @@
-// XLA refuses mhlo.sharding on @ApproxTopK, which it expands.
+// XLA rejects mhlo.sharding on @ApproxTopK, which it expands.
 // RUN: shardc partition %s --spmd-mode partition -o - 2>/dev/null | FileCheck %s
 sdy.mesh @mesh = <["x"=2]>
 func.func private @gt(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<i32>, %d: tensor<i32>) -> tensor<i1> {

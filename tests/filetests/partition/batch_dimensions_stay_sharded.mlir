@@ -1,5 +1,5 @@
-// Calls and operations on each matrix or row of a batch are done on parts of the batch; a dimension that they look at
-// as a whole is gathered.
+// Custom calls and operations on each matrix or row of a batch work on shards of the batch; dimensions that they need
+// whole are all-gathered.
 // RUN: shardc partition %s -o - 2>/dev/null | FileCheck %s
 
 sdy.mesh @mesh = <["x"=4, "y"=2]>

@@ -1,6 +1,6 @@
 // RUN: shardc partition %s --strict -o - | FileCheck %s
 
-// A batch that is split in two ways sends the two sums of each feature, in one collective, and its gradient one more after it.
+// A batch that is sharded along two axes all-reduces both sums per feature in one collective, and the gradient needs one more.
 
 sdy.mesh @mesh = <["x"=2, "y"=2]>
 // CHECK-LABEL: func.func @main

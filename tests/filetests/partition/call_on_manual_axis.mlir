@@ -1,4 +1,4 @@
-// A function that shards along an axis cannot be called where the axis is manual: the line is the function's, and the mistake not shardc's.
+// A function that shards along an axis cannot be called where the axis is manual: the error has the function's line.
 // RUN: not shardc partition %s -o - 2>&1 | FileCheck %s --implicit-check-not="bug in shardc"
 
 sdy.mesh @mesh = <["x"=2]>

@@ -1,4 +1,4 @@
-// The sharding of an operation without results names a mesh, which a partition does not have.
+// The sharding of an operation without results names a mesh; it is removed with the mesh.
 // RUN: shardc partition %s -o - 2>/dev/null | FileCheck %s --implicit-check-not=sdy
 // RUN: shardc partition %s --spmd-mode partition -o - 2>/dev/null | FileCheck %s --implicit-check-not=sdy
 sdy.mesh @mesh = <["x"=2]>

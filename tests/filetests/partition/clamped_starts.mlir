@@ -1,7 +1,7 @@
 // RUN: shardc partition %s -o - | FileCheck %s
 
-// A slice of several elements starts within bounds before a block is cut out of it, since XLA adds up the starts of both. One
-// element is not cut further, and a start that is a constant says where it is.
+// The start of a slice of several elements is clamped before the shard is sliced, because XLA adds the starts of both
+// slices. A single element is not sliced further, and a constant start is in bounds.
 
 sdy.mesh @mesh = <["x"=4]>
 // CHECK-LABEL: func.func public @main

@@ -1,5 +1,5 @@
-// A function that nothing calls stays as it is: a collective there that the partitioned program cannot have is the
-// program's own.
+// A function that is never called is kept unchanged: a collective in it that is invalid in the partitioned program is
+// an error in the input.
 // RUN: not shardc partition %s -o %t.mlir 2>&1 | FileCheck %s
 
 // CHECK: error[SH0304]: stablehlo.all_reduce has a channel or global ids, but devices are replicas, in @other, which is not partitioned

@@ -1,4 +1,4 @@
-// Two axes of one size change places: devices 1 and 2 exchange their blocks.
+// Two axes of equal size are swapped: devices 1 and 2 exchange their shards.
 // RUN: shardc partition %s -o - | FileCheck %s
 
 // CHECK: "stablehlo.collective_permute"(%{{.*}}) <{source_target_pairs = dense<{{\[}}[0, 0], [2, 1], [1, 2], [3, 3]]> : tensor<4x2xi64>}> : (tensor<4x4xf32>) -> tensor<4x4xf32>

@@ -1,5 +1,5 @@
-// Gradients that lie side by side are cut apart along the dimension that is split, and then added up: the addends are cut, and each sum
-// is completed once, after the loop.
+// Adjacent gradients are sliced along the sharded dimension and then accumulated in a loop: the partial sums are
+// sliced, and each sum is completed once, after the loop.
 // RUN: shardc partition %s -o - | FileCheck %s
 
 sdy.mesh @mesh = <["node"=2, "fsdp"=4]>

@@ -1,5 +1,5 @@
-// Groups of a convolution are split as batches are: each device does the convolutions of its groups, and where there are
-// more devices than groups, it does its features of one group.
+// Feature groups of a convolution are sharded like a batch: each device convolves its groups, and if there are more
+// devices than groups, its features of one group.
 // RUN: shardc partition %s -o - | FileCheck %s --implicit-check-not=all_ --implicit-check-not=collective --implicit-check-not=reduce
 
 sdy.mesh @mesh = <["x"=2, "y"=2]>

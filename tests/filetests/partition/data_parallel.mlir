@@ -1,4 +1,4 @@
-// Data parallel: each device multiplies its part of the batch, and an all-reduce over the data axis adds up the
+// Data parallelism: each device multiplies its shard of the batch, and an all-reduce over the data axis sums the
 // gradient. Devices 0 and 1 have the same data, so they are in different groups.
 // RUN: shardc partition %s -o - | FileCheck %s
 // RUN: shardc partition %s -o - --spmd-mode partition | FileCheck %s --check-prefix=PARTITION

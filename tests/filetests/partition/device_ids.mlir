@@ -1,4 +1,4 @@
-// A mesh may put the devices in any order: groups name devices, not positions.
+// A mesh may have any device order: replica groups contain device ids, not positions in the mesh.
 // RUN: shardc partition %s -o - | FileCheck %s
 
 sdy.mesh @mesh = <["data"=4], device_ids=[3, 1, 0, 2]>

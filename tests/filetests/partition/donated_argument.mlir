@@ -1,4 +1,4 @@
-// A donated argument keeps its alias where it is as large as the result on each device; else it is merely donated.
+// A donated argument keeps its alias if its local size equals that of the result; otherwise it is only a donor.
 // RUN: shardc partition %s -o - | FileCheck %s
 
 sdy.mesh @mesh = <["data"=4]>

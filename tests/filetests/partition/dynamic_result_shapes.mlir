@@ -1,4 +1,4 @@
-// A result whose type does not say its size is made whole, though the operands, which do, are split.
+// A result with a dynamic type is replicated, although the operands are static and sharded.
 // RUN: shardc partition %s -o - 2>&1 | FileCheck %s
 
 sdy.mesh @mesh = <["x"=2]>

@@ -1,4 +1,4 @@
-// What has a dimension of unknown size is whole on every device, and so is what makes it.
+// A value with a dynamic dimension is replicated, and its producer runs replicated.
 // RUN: shardc partition %s -o %t.mlir
 // RUN: shardc opt %t.mlir --passes verify-collectives -o %t.out.mlir
 // RUN: FileCheck %s --input-file %t.mlir

@@ -1,5 +1,5 @@
-// Padding with the nearest row and column in a loop (`jnp.pad` with "edge"), of blocks on a mesh of two axes: devices send borders.
-// Each trip sends less than 10 rows and columns of blocks of 128 by 256 elements; nothing is gathered.
+// Padding with the nearest row and column in a loop (`jnp.pad` with "edge"), sharded along two axes: devices exchange
+// borders. Each iteration sends less than 10 rows and columns of shards of 128 by 256 elements; there is no all-gather.
 // RUN: shardc partition %s --strict --warn-bytes 0 -o %t.mlir
 // RUN: FileCheck %s < %t.mlir
 

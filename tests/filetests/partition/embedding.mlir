@@ -1,5 +1,5 @@
-// A lookup in a table whose rows are split: each device takes its offset from the ids, looks up what it has, puts zero
-// where the row is another device's, and the sum over devices is the answer.
+// A lookup in a table with sharded rows: each device subtracts its offset from the indices, looks up local rows, uses
+// zero for rows of other devices, and an all-reduce gives the result.
 // RUN: shardc partition %s -o - | FileCheck %s
 
 // CHECK: func.func @main(%arg0: tensor<16x8xf32>, %arg1: tensor<16x1xi32>) -> tensor<16x8xf32> {

@@ -1,5 +1,5 @@
-// The gradient of an embedding, tokens split: each device adds its own rows. The initial value counts on one device
-// only, the others start from zero.
+// The gradient of an embedding with sharded tokens: each device adds the rows of its tokens. Only one device starts
+// from the initial value, the others from zero.
 // RUN: shardc partition %s -o - | FileCheck %s
 
 // CHECK: func.func @main(%arg0: tensor<4x8xf32>, %arg1: tensor<4x1xi32>, %arg2: tensor<4x8xf32>) -> tensor<4x8xf32> {

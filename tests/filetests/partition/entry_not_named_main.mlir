@@ -1,6 +1,6 @@
-// An all_gather that the program itself wants, in a function that is not called main. With a channel it is among all devices;
-// without one it is among replicas, which a program of one replica per device has, too. Global ids without a channel mean
-// nothing, and dropping the mesh before localizing leaves a body that does not fit: neither is shardc's fault.
+// An all_gather of the program itself, in an entry function that is not called main. With a channel it is among all
+// devices. Without one it is among replicas, which a program with one replica per device has, too. Global ids without a
+// channel are invalid, and dropping the mesh before localization leaves an invalid body: both are errors in the input.
 // RUN: split-file %s %t
 // RUN: shardc partition %t/channel.mlir -o - | FileCheck %s
 // RUN: shardc partition %t/channel.mlir -o - --spmd-mode partition | FileCheck %s

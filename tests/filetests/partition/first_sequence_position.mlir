@@ -1,4 +1,4 @@
-// The first position of sequences that are split, as a classifier reads it: an all-reduce of these positions.
+// The first position of sharded sequences, as a classifier reads it: an all-reduce of that position.
 // RUN: shardc partition %s --strict --warn-bytes 0 -o - | FileCheck %s
 
 sdy.mesh @mesh = <["x"=8]>

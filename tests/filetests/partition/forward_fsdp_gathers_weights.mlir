@@ -1,7 +1,7 @@
 // RUN: shardc partition %s -o - --summary --combine-bytes 0 | FileCheck %s
 //
-// A forward pass updates nothing in place, so the batch is told by its dimension: it reaches the most values from the
-// fewest arguments. Each layer gathers its weights, and no activation is gathered or summed.
+// A forward pass has no parameter updates, so the batch is inferred from its dimension: it reaches the most values
+// from the fewest arguments. Each layer all-gathers its weights, and no activation is all-gathered or all-reduced.
 
 sdy.mesh @mesh = <["data"=4]>
 

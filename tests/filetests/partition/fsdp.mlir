@@ -1,4 +1,4 @@
-// Fully sharded data parallel: the weight is gathered before it is used; its gradient is summed and scattered at once.
+// Fully sharded data parallelism: the weight is all-gathered before its use; its gradient is reduce-scattered.
 // RUN: shardc partition %s -o - | FileCheck %s
 
 // CHECK: func.func @main(%arg0: tensor<8x16xf32>, %arg1: tensor<2x16xf32>) -> (tensor<8x16xf32>, tensor<2x16xf32>) {

@@ -1,5 +1,5 @@
-// Parameters and batch are split along one axis: the weights, updated in place, are gathered, and the gradient is
-// scattered back. Letting the parameters speak first would gather the activations of the whole batch.
+// Parameters and batch are sharded along one axis: weights, which are updated in place, are all-gathered, and
+// gradients are reduce-scattered. Propagating parameters first would all-gather activations of the whole batch.
 // RUN: shardc partition %s -o - --strict --combine-bytes 0 | FileCheck %s
 
 sdy.mesh @mesh = <["data"=8]>

@@ -1,5 +1,5 @@
-// A count along a dimension that the minor axis splits: every device counts its block and adds where the block begins,
-// (id mod 2) * 8.
+// An iota along a dimension that is sharded by the minor axis: every device adds the offset of its shard, (id mod 2)
+// * 8.
 // RUN: shardc partition %s -o - | FileCheck %s
 
 // CHECK: func.func @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {

@@ -1,4 +1,4 @@
-// The exchange of what is added up costs less than its sum, but in each trip; the sum is completed once, after the loop.
+// An exchange would send less than the all-reduce, but in each iteration; the accumulated sum is all-reduced once, after the loop.
 // RUN: shardc partition %s -o - | FileCheck %s
 
 sdy.mesh @mesh = <["data"=8]>

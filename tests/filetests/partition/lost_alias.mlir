@@ -1,4 +1,4 @@
-// A parameter that is sharded otherwise than the result that takes its memory keeps it: a warning says how much.
+// A parameter that is sharded differently from its aliased result cannot give it its memory: a warning reports the bytes.
 // RUN: shardc partition %s -o %t.mlir --strict 2>&1 | FileCheck %s
 
 sdy.mesh @mesh = <["x"=4]>

@@ -1,4 +1,4 @@
-// A parameter of another element type or shape than the result that takes its memory keeps it: the warning says which it is.
+// A parameter with another element type or shape than its aliased result cannot give it its memory: the warning says which differs.
 // RUN: shardc partition %s -o %t.mlir 2>&1 | FileCheck %s
 
 sdy.mesh @mesh = <["x"=4]>

@@ -1,4 +1,4 @@
-// The manifest says how the arguments are cut and in which order the devices stand.
+// The manifest records how arguments are sharded, and the device order.
 // RUN: shardc partition %s -o %t.mlir --manifest - | FileCheck %s
 
 sdy.mesh @mesh = <["data"=2, "model"=2]>

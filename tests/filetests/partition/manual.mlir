@@ -1,4 +1,4 @@
-// A manual computation gives way to its body. Its collective keeps the devices that it names, in the way of the mode.
+// A manual computation is replaced by its body. Its collective keeps its devices, in the form of the mode.
 // RUN: shardc partition %s -o - | FileCheck %s --check-prefixes=CHECK,REPLICA
 // RUN: shardc partition %s --spmd-mode partition -o - | FileCheck %s --check-prefixes=CHECK,PARTITION
 

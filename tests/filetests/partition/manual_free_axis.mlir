@@ -1,5 +1,5 @@
-// Along a free axis the body of a manual computation is a program like any other: its product is split, and a sum over
-// the free axis is completed at each manual coordinate. The program's own collectives work on what the free axis left.
+// Along a free axis, the body of a manual computation is partitioned like any program: its matmul is sharded, and a
+// sum over the free axis is completed at each manual coordinate. The program's own collectives work on local values.
 // RUN: shardc partition %s -o - | FileCheck %s --implicit-check-not=all_gather --implicit-check-not=dynamic_slice
 
 // CHECK: func.func @main(%arg0: tensor<4x4xf32>, %arg1: tensor<4x6xf32>) -> tensor<4x6xf32> {

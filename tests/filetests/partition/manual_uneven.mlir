@@ -1,4 +1,4 @@
-// The body of a manual computation has the sizes that its own axes make, though they do not divide what it gives.
+// The body of a manual computation has the sizes that its manual axes give, although they do not divide its result.
 // RUN: shardc partition %s -o %t.mlir 2>&1 | FileCheck %s
 // RUN: shardc opt %t.mlir --passes verify-collectives -o %t.out.mlir
 

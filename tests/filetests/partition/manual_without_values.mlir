@@ -1,5 +1,5 @@
-// A program without values is for the devices of its mesh, and a manual computation that takes and returns nothing names no
-// mesh: its body is left.
+// A program without values is for the devices of its mesh, and a manual computation without operands and results
+// names no mesh: only its body remains.
 // RUN: shardc partition %s -o - | FileCheck %s
 
 // CHECK: mhlo.num_replicas = 2

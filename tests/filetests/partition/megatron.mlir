@@ -1,4 +1,4 @@
-// Megatron's pair of weights, columns then rows: the activations between stay split, one all-reduce at the end.
+// Megatron's pair of weights, sharded by columns, then by rows: activations between them stay sharded, with one all-reduce at the end.
 // RUN: shardc partition %s -o - | FileCheck %s --implicit-check-not=all_gather --implicit-check-not=reshape
 
 // CHECK: func.func @main(%arg0: tensor<4x16xf32>, %arg1: tensor<16x8xf32>, %arg2: tensor<8x16xf32>) -> tensor<4x16xf32> {

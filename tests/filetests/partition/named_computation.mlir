@@ -1,4 +1,4 @@
-// A named computation is done on parts as if it stood in its place.
+// A named computation is partitioned as if it were inlined.
 // RUN: shardc partition %s -o - | FileCheck %s
 
 sdy.mesh @mesh = <["x"=2, "y"=2]>

@@ -1,4 +1,4 @@
-// A reduction whose initial value is no scalar is for whole operands.
+// A reduction whose initial value is not a scalar needs unsharded operands.
 // RUN: shardc partition %s -o %t.mlir 2>&1 | FileCheck %s
 // RUN: shardc opt %t.mlir --passes verify-collectives -o %t.out.mlir
 

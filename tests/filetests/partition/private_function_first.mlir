@@ -1,4 +1,4 @@
-// A private function above the entry function is inlined and gone; the entry function is still found.
+// A private function before the entry function is inlined and removed; the entry function is still found.
 // RUN: shardc partition %s -o - | FileCheck %s
 
 sdy.mesh @mesh = <["x"=4]>

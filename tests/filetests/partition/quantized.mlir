@@ -1,7 +1,7 @@
 // RUN: shardc partition %s -o - 2>&1 | FileCheck %s
 
-// Each device works on its part of quantized elements; they travel as the integers that are stored. A sum of parts has
-// no quantized zero to start from, so what is summed over is gathered, and said.
+// Each device works on its shard of quantized elements, which are sent as stored integers. A partial sum has no
+// quantized zero to start from, so the reduced dimension is all-gathered, which is reported.
 
 sdy.mesh @mesh = <["x"=2]>
 

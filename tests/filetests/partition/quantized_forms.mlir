@@ -1,5 +1,5 @@
-// What is quantized is valid after partitioning as it was before: the older form of a product, of which less is asked,
-// stays it, and positions are counted in quantized elements.
+// Quantized operations stay valid after partitioning: the older form of dot, which has weaker requirements, is kept,
+// and an iota of quantized elements is offset in quantized arithmetic.
 // RUN: shardc partition %s -o %t.mlir
 // RUN: shardc opt %t.mlir --passes verify-collectives -o %t.out.mlir
 // RUN: FileCheck %s --input-file %t.mlir

@@ -1,6 +1,6 @@
 // RUN: shardc partition %s -o - | FileCheck %s
 
-// The stored zero of this type stands for -0.3: a convolution, which pads with the number zero, must not pad instead.
+// The stored zero of this type represents -0.3: a convolution, which pads with the number zero, must not absorb this padding.
 
 sdy.mesh @mesh = <["x"=2]>
 

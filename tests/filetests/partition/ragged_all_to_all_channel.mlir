@@ -1,4 +1,4 @@
-// A channel stands for a collective among partitions: a program of replicas has none, in a custom call neither.
+// A channel marks a collective among partitions: in replica mode there is none, also not in a custom call.
 // RUN: shardc partition %s -o - | FileCheck %s
 // RUN: shardc partition %s --spmd-mode partition -o - | FileCheck %s --check-prefix=PARTITIONS
 sdy.mesh @mesh = <["d"=2]>

@@ -1,5 +1,5 @@
-// A ragged_all_to_all in a computation that is manual over one axis: the columns stay split along the other, in both modes.
-// Its bytes are counted: at most all rows that a device has.
+// A ragged_all_to_all in a computation that is manual along one axis: columns stay sharded along the other, in both
+// modes. Its bytes are counted as at most all rows of a device.
 // RUN: shardc partition %s --warn-bytes 0 -o - 2>&1 | FileCheck %s
 // RUN: shardc partition %s --warn-bytes 0 --spmd-mode partition -o - 2>&1 | FileCheck %s --check-prefix=PARTITIONS
 // RUN: shardc partition %s --summary -o %t 2>&1 | FileCheck %s --check-prefix=SUMMARY

@@ -1,7 +1,7 @@
 // RUN: shardc partition %s -o - | FileCheck %s
 
-// In a product of groups of rows, columns are each device's own, and what is contracted gives pending sums; padding
-// counts for nothing on either side.
+// In a ragged_dot, sharded columns are local, and a sharded contracting dimension gives unreduced sums; padding
+// contributes nothing on either side.
 
 sdy.mesh @mesh = <["x"=4, "y"=2]>
 // CHECK-LABEL: func.func public @main

@@ -1,4 +1,4 @@
-// Replica groups may be written as axes of a mesh, which stands in the module then; what is written is read back as the same groups.
+// Replica groups may be written as axes of a mesh, which the module then contains; parsing the output gives the same groups.
 // RUN: shardc partition %s -o %t.mlir --groups mesh-axes
 // RUN: shardc opt %t.mlir --passes verify-collectives | FileCheck %s
 // RUN: shardc partition %s -o - --mesh data=4,model=262144 --groups mesh-axes | FileCheck %s --check-prefix=MANY

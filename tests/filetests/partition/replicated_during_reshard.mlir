@@ -1,4 +1,4 @@
-// Blocks of ten rows and of ten columns that do not line up: the value is whole on its way, which is not silent.
+// Shards of ten rows and of ten columns are not aligned: the value is replicated in between, which is reported.
 // RUN: shardc partition %s -o %t.mlir 2>&1 | FileCheck %s
 // RUN: not shardc partition %s -o %t.mlir --strict 2>&1 | FileCheck %s --check-prefix=STRICT
 

@@ -1,5 +1,5 @@
-// Gathers that nobody needs to be warned of: what a step of an operation leaves, here the largest elements of each block; what
-// the program itself reshards; a weight, reversed for the gradient of a convolution; nothing at all.
+// All-gathers without a warning: of a step's intermediate result, here the largest elements of each shard; of a
+// reshard in the program; of a weight that is reversed for a convolution's gradient; and none at all.
 // RUN: shardc partition %s --strict --combine-bytes 0 -o - | FileCheck %s
 
 sdy.mesh @mesh = <["x"=4]>

@@ -1,5 +1,5 @@
 // RUN: shardc partition %s -o - | FileCheck %s
-// A reshape whose sizes share too little is done on whole operands, never on blocks that do not fit.
+// A reshape whose sizes have too small a common divisor works on replicated operands.
 
 sdy.mesh @mesh = <["x"=3, "y"=2]>
 

@@ -1,4 +1,4 @@
-// Numbers that a device draws are its own: one device draws for all.
+// Random numbers would differ between devices: one device draws for all.
 // RUN: shardc partition %s -o - | FileCheck %s
 
 sdy.mesh @mesh = <["x"=4, "y"=2]>

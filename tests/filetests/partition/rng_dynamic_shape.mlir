@@ -1,4 +1,4 @@
-// One device draws for all, and the others add zeros: how many is not known.
+// One device draws for all, and the others add zeros; the size is unknown.
 // RUN: not shardc partition %s -o %t.mlir 2>&1 | FileCheck %s
 
 // CHECK: error[SH0315]: stablehlo.rng draws tensor<?xf32>, which has a dynamic dimension

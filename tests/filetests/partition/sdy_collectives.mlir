@@ -1,5 +1,5 @@
-// Collectives between shardings say how a value is sharded from here on, and the value itself stays: shardc finds out by
-// itself what has to be sent.
+// sdy collectives only specify the sharding of their results, and do not change values: shardc itself chooses the
+// collectives to lower them to.
 // RUN: shardc partition %s -o - | FileCheck %s
 
 sdy.mesh @mesh = <["x"=2, "y"=2]>

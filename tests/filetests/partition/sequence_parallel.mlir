@@ -1,5 +1,5 @@
-// Sequence parallel: the partial sums become blocks of the sequence by a reduce-scatter, and are gathered for the next
-// product. No all-reduce.
+// Sequence parallelism: partial sums become shards of the sequence by a reduce-scatter, and are all-gathered for the
+// next matmul. There is no all-reduce.
 // RUN: shardc partition %s -o - | FileCheck %s --implicit-check-not=all_reduce
 
 // CHECK: %[[PART:.*]] = stablehlo.dot_general %arg0, %arg1, {{.*}} -> tensor<16x16xf32>

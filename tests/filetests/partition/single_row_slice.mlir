@@ -1,5 +1,5 @@
-// One row of a split dimension: the device that has it adds it to a sum, the others add nothing. No other row is sent, and
-// nothing is gathered that --strict would refuse.
+// One row of a sharded dimension: the device that has it contributes it to an all-reduce, the others contribute
+// zeros. No other row is sent, and there is no all-gather that --strict would reject.
 // RUN: shardc partition %s --strict --warn-bytes 0 -o %t.mlir --summary 2> %t.err
 // RUN: FileCheck %s < %t.mlir
 // RUN: FileCheck %s --check-prefix=SUM < %t.err

@@ -1,5 +1,5 @@
 // RUN: shardc partition %s -o - | FileCheck %s
-// Ten elements over eight devices are blocks of two. Neither axis alone makes blocks that the other could cut.
+// Ten elements over eight devices are shards of two. Neither axis alone gives shards that the other one could slice.
 
 sdy.mesh @mesh = <["x"=2, "y"=4]>
 

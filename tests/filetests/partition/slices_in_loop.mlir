@@ -1,5 +1,5 @@
-// What a loop slices each time round, and does not change, is gathered once before it; a slice of what it changes is a sum
-// of what each device has of it.
+// A loop-invariant value that is sliced in each iteration is all-gathered once before the loop; a slice of a carried
+// value is an all-reduce of each device's part.
 // RUN: shardc partition %S/../../programs/small/loop_reads_rows.mlir -o - | FileCheck %s --implicit-check-not=stablehlo.all_gather --implicit-check-not=stablehlo.all_reduce
 
 // CHECK: func.func @main
@@ -11,7 +11,7 @@
 // CHECK: "stablehlo.all_reduce"
 // CHECK: (tensor<1x8xf32>) -> tensor<1x8xf32>
 
-// Of a slice outside of loops, what sends less decides: here its sum, since the tensor is much larger.
+// Outside of loops, the smaller number of bytes decides: here the all-reduce, because the tensor is much larger.
 // RUN: shardc partition %s -o - | FileCheck %s --check-prefix=ONCE --implicit-check-not=stablehlo.all_gather
 sdy.mesh @mesh = <["data"=4]>
 func.func @main(%x: tensor<1024x256xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}, %i: tensor<i32>) -> tensor<1x256xf32> {

@@ -1,6 +1,6 @@
 // RUN: shardc partition %s -o - | FileCheck %s
-//
-// Three pending sums that are added to a fourth value one after the other are completed by one all-reduce.
+// Three unreduced values that are added to a fourth value one after
+// the other are completed by one all-reduce.
 
 sdy.mesh @mesh = <["model"=4]>
 

@@ -1,4 +1,4 @@
-// A token holds no data: what its sharding says of a mesh is not asked of the program's.
+// A token holds no data: the mesh of its sharding need not be a mesh of the program.
 // RUN: shardc partition %s -o - | FileCheck %s
 
 // CHECK: mhlo.num_replicas = 8

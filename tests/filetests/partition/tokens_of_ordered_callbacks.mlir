@@ -1,4 +1,4 @@
-// Tokens go in and out of the program as they are: they hold no data, and the manifest says so.
+// Tokens are arguments and results as before: they hold no data, which the manifest records.
 // RUN: shardc partition %s -o %t.mlir --manifest %t.json 2>%t.err
 // RUN: FileCheck %s < %t.mlir
 // RUN: FileCheck %s --check-prefix=JSON < %t.json

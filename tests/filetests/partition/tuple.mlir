@@ -1,4 +1,4 @@
-// What is put into a tuple and taken out of it stays split, and may be annotated there.
+// Tuple elements stay sharded, and may be annotated.
 // RUN: shardc partition %s --strict -o - | FileCheck %s --implicit-check-not=tuple --implicit-check-not=all_gather
 
 sdy.mesh @mesh = <["x"=4]>

@@ -1,5 +1,5 @@
-// A result that nobody annotated is whole where the axis does not divide it; what is computed in parts is gathered for
-// that, which is said. Whoever asks for uneven parts gets them.
+// A result without an annotation is replicated if the axis does not divide it; a value that is computed in shards is
+// then all-gathered, which is reported. Annotated results may be uneven.
 // RUN: shardc partition %s -o - 2>&1 | FileCheck %s
 // RUN: shardc partition %s --spec "result0=data,-" -o - 2>&1 | FileCheck %s --check-prefix=ASKED
 // RUN: not shardc partition %s --strict -o - 2>&1 | FileCheck %s --check-prefix=STRICT

@@ -1,5 +1,5 @@
-// Ten rows on four devices: blocks of three, whose last rows are padding of any value. A sum masks it first: row number
-// within the block, plus the block's offset, less than ten.
+// Ten rows on four devices: shards of three rows, where the last rows are unspecified padding. A sum masks it first:
+// a row index in the shard, plus the shard's offset, must be less than ten.
 // RUN: shardc partition %s -o - | FileCheck %s
 
 // CHECK: func.func @main(%arg0: tensor<3x8xf32>) -> tensor<8xf32> {

@@ -1,4 +1,4 @@
-// Collectives that the program puts where some devices of a group do not come: its devices would wait forever.
+// Collectives that only some devices of a group reach would deadlock, and are rejected.
 // RUN: not shardc partition %s -o %t.mlir 2>&1 | FileCheck %s
 // RUN: not shardc partition %s -o %t.mlir --spmd-mode partition 2>&1 | FileCheck %s
 

@@ -1,4 +1,4 @@
-// A number is converted to a truth value as `!= 0`: device 2 goes where device 0 does not, and would wait for it forever.
+// A device id is converted to a predicate as `!= 0`: device 2 takes another branch than device 0, which would deadlock.
 // RUN: not shardc partition %s -o %t.mlir 2>&1 | FileCheck %s
 
 // CHECK: error[SH0326]: devices 0 and 2 take part in this stablehlo.all_reduce, but the condition on which they execute it may differ between them

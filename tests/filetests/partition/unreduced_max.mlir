@@ -1,4 +1,4 @@
-// JAX 0.12 writes maxima and minima that are not completed yet: a reduction is completed where it is asked for, on less.
+// JAX 0.12 has maxima and minima that are unreduced: a reduction is completed where the program requests it, on fewer elements.
 // RUN: shardc partition %s -o - | FileCheck %s
 // RUN: shardc partition %s --spmd-mode partition -o - | FileCheck %s
 sdy.mesh @mesh = <["data"=4, "model"=2]>

@@ -1,4 +1,4 @@
-// A loop: its state is split as propagation wants it, and the collective is in the body.
+// A loop: its carried values are sharded by propagation, and the collective is in its body.
 // RUN: shardc partition %s -o - | FileCheck %s
 
 // CHECK: stablehlo.while(%{{.*}} = %{{.*}}, %[[STATE:.*]] = %arg0) : tensor<i32>, tensor<4x4xf32>

@@ -1,4 +1,4 @@
-// A product is a sum along an axis only because one small operand is split there: it is gathered, and the large result is not summed.
+// A matmul contracts a sharded dimension only because one small operand is sharded: this is all-gathered, not the result all-reduced.
 // RUN: shardc partition %s -o - | FileCheck %s
 
 sdy.mesh @mesh = <["x"=8]>

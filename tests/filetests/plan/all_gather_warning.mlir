@@ -1,4 +1,4 @@
-// An operation that cannot be done in parts is done whole on every device, with a warning that says which and where.
+// An operation that cannot work on shards runs replicated on every device, with a warning that names it and its line.
 // RUN: shardc opt %s --passes propagate,plan -o %t.mlir 2> %t.err
 // RUN: FileCheck %s < %t.mlir
 // RUN: FileCheck %s --check-prefix=WARN < %t.err

@@ -1,5 +1,5 @@
-// An operation that needs a dimension whole works on parts along another one, which an all-to-all brings about. What it
-// makes is used as it is by the next one of the kind.
+// An operation that needs an unsharded dimension is sharded along another one, by an all-to-all. Its result is used
+// with this sharding by the next such operation.
 // RUN: shardc opt %s --split-input-file --passes propagate,plan,dce -o %t.mlir 2> %t.err
 // RUN: FileCheck %s < %t.mlir
 // RUN: FileCheck %s --check-prefix=WARN --allow-empty < %t.err

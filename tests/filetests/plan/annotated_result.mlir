@@ -1,5 +1,5 @@
-// The function's results have the sharding that the annotation asks for, whatever their operation makes: here less
-// work on both axes, and a gather at the end.
+// The function's results have the annotated sharding, whatever sharding their producers have: here less computation
+// along both axes, and an all-gather at the end.
 // RUN: shardc opt %s --passes propagate,plan | FileCheck %s
 
 sdy.mesh @mesh = <["x"=2, "y"=2]>

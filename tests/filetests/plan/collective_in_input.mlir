@@ -1,4 +1,4 @@
-// A program that has collectives between processes already is not for one device: refused, with what to do.
+// A program that contains collectives between processes is not for one device: rejected with a hint.
 // RUN: not shardc opt %s --split-input-file --passes propagate,plan 2>&1 | FileCheck %s
 
 sdy.mesh @mesh = <["x"=4]>

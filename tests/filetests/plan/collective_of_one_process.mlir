@@ -1,4 +1,4 @@
-// A process that is alone has what it would exchange with itself; what nobody sends to it is zero.
+// A collective in a group of one process returns its operand; a permute without a sender returns zero.
 // RUN: shardc opt %s --passes propagate,plan,lower-reshards | FileCheck %s
 
 sdy.mesh @mesh = <["x"=4]>

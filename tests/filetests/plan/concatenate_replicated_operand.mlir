@@ -1,7 +1,7 @@
 // RUN: shardc partition %s -o - | FileCheck %s --implicit-check-not=all_gather
 //
-// Of an operand that every device has whole, and of one that costs nothing to make, each device cuts its part: nothing of
-// them is sent. Devices 2 and 3 get the two halves of %b, half of which device 3 has.
+// Each device slices its part from a replicated operand, and from one that is cheap to compute: neither is sent.
+// Devices 2 and 3 get the two halves of %b, half of which device 3 has.
 
 sdy.mesh @mesh = <["x"=4]>
 

@@ -1,5 +1,5 @@
-// Both operands of a product are split along the dimension that it sums over, as in the gradient of a weight under data
-// parallelism: nobody computes more than its part, and the sum stays.
+// Both operands of a matmul are sharded along the contracting dimension, as in the weight gradient of data
+// parallelism: each device multiplies only its shards, and the result is all-reduced.
 // RUN: shardc partition %s -o - | FileCheck %s --implicit-check-not=all_gather
 
 sdy.mesh @mesh = <["x"=8]>

@@ -1,5 +1,5 @@
-// A kernel larger than the windows are many, of which blocks are not even: devices exchange what their windows need instead
-// of gathering the input.
+// A kernel with more elements than there are windows, in uneven shards: devices exchange the elements that their
+// windows need, instead of all-gathering the input.
 // RUN: shardc partition %s -o - | FileCheck %s
 // CHECK-NOT: all_gather
 // CHECK: "stablehlo.collective_permute"

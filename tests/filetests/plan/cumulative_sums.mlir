@@ -1,4 +1,4 @@
-// A running sum takes two steps: of each block, and of the blocks' totals, of which every device gathers one row.
+// A cumulative sum takes two steps: of each shard, and of the shards' totals, of which every device all-gathers one row.
 // RUN: shardc opt %s --passes propagate,plan -split-input-file -o %t.mlir 2> %t.err
 // RUN: FileCheck %s < %t.mlir
 // RUN: FileCheck %s --check-prefix=WARN --allow-empty < %t.err

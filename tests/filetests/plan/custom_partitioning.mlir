@@ -1,5 +1,5 @@
-// JAX's custom_partitioning works on parts as its own rule says: block scales are split as what they scale. A dimension that no
-// result has is needed whole.
+// JAX's custom_partitioning is sharded by its own rule: block scales are sharded like the values that they scale. A
+// dimension that is in no result is replicated.
 // RUN: shardc partition %s -o - | FileCheck %s
 
 sdy.mesh @mesh = <["data"=4, "model"=2]>

@@ -1,5 +1,5 @@
-// The gradient of a low-rank update is only multiplied with its two factors: it is summed over devices after those products, which
-// are less. What is read by anything else is summed at once.
+// The gradient of a low-rank update is used only by matmuls with its two factors: the all-reduce is deferred past
+// these matmuls, whose results are smaller. A gradient with other users is all-reduced first.
 // RUN: shardc opt %s --passes propagate,plan | FileCheck %s
 
 sdy.mesh @mesh = <["data"=4]>

@@ -1,8 +1,8 @@
-// One order of devices inside; blocks are permuted where they come in or go out in another one.
+// One device order inside the program; arguments and results with another order are permuted.
 // RUN: shardc opt %s --passes propagate,plan,lower-reshards | FileCheck %s
 // RUN: shardc partition %s -o /dev/null --manifest - 2>&1 | FileCheck %s --check-prefix=MANIFEST
 
-// More bytes are on @b: %x is what is permuted.
+// More bytes are on @b: %x is permuted.
 sdy.mesh @a = <["x"=4]>
 sdy.mesh @b = <["y"=2, "z"=2], device_ids=[0, 3, 1, 2]>
 // CHECK: sdy.mesh @a_in_order

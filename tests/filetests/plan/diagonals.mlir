@@ -1,7 +1,7 @@
 // RUN: shardc partition %s -o - | FileCheck %s
 
-// A diagonal, as einsum("ii->i") is written, and one of the last two of three dimensions: each device takes its part out of
-// the rows that it has.
+// A diagonal, as einsum("ii->i") is lowered, and one of the last two of three dimensions: each device takes the
+// elements from its own rows.
 // CHECK-NOT: {{all_gather|all_reduce|reduce_scatter|collective_permute|all_to_all}}
 // CHECK: stablehlo.reduce(%{{.*}}) applies stablehlo.add across dimensions = [1]
 // CHECK-NOT: {{all_gather|all_reduce|reduce_scatter|collective_permute|all_to_all}}

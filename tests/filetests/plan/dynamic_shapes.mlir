@@ -1,4 +1,4 @@
-// A tensor with a size that is not known goes through whole; it cannot be split.
+// A tensor with a dynamic size stays replicated; it cannot be sharded.
 // RUN: not shardc opt %s --split-input-file --passes propagate,plan,lower-reshards,localize 2>%t.err | FileCheck %s
 // RUN: FileCheck %s --check-prefix=ERR < %t.err
 

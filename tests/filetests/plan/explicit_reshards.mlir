@@ -1,5 +1,5 @@
-// Planning makes every change of sharding explicit, still on global shapes: the weight is gathered before its use, and
-// the product over the split batch is a pending sum (unreduced) until its reshard completes it.
+// Planning makes every reshard explicit, on global shapes: the weight is all-gathered before its use, and the matmul
+// over the sharded batch is unreduced until its reshard completes it.
 // RUN: shardc opt %s --passes inline,propagate,plan | FileCheck %s
 
 // CHECK: %[[W:.*]] = sdy.reshard %arg1 <@mesh, [{}, {}]> : tensor<16x16xf32>

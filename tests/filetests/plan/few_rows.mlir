@@ -1,4 +1,4 @@
-// Where few rows of a split dimension are wanted whole, or split along another dimension, a slice is a sum of what devices have.
+// If a few rows of a sharded dimension are needed replicated, or sharded along another dimension, a slice is a sum of each device's rows.
 // RUN: shardc opt %s --passes propagate,plan | FileCheck %s
 
 sdy.mesh @mesh = <["x"=8]>

@@ -1,4 +1,4 @@
-// Where every dimension of a transform is split, the axes of one move to the minor part of another one, and no device gathers the tensor.
+// If every dimension of an FFT is sharded, the axes of one move to the minor end of another one, and no device has the whole tensor.
 // RUN: shardc partition %s -o %t --summary 2>&1 | FileCheck %s
 // RUN: shardc verify %s
 

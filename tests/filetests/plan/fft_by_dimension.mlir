@@ -1,5 +1,5 @@
-// A transform over several dimensions is done along those that each device has whole, and along the others after an
-// all-to-all. The next transform takes what comes out as it is.
+// A multidimensional FFT is done first along the unsharded dimensions, then along the others after an all-to-all. The
+// next FFT uses the resulting sharding.
 // RUN: shardc opt %s --passes propagate,plan,dce -split-input-file -o %t.mlir 2> %t.err
 // RUN: FileCheck %s < %t.mlir
 // RUN: FileCheck %s --check-prefix=WARN --allow-empty < %t.err

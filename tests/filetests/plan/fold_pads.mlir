@@ -1,7 +1,7 @@
 // RUN: shardc opt %s --passes fold-pads,dce | FileCheck %s
 //
-// Zeros around the input of a convolution, also ones that were converted, become its own padding; so does a window's
-// initial value. A window of largest values cannot pad with zeros.
+// Zero padding of a convolution's input, also if it is cast, becomes the convolution's own padding; so does padding
+// with the initial value of a window. A window with maximum cannot pad with zeros.
 
 // CHECK-LABEL: func.func public @main
 // CHECK-NOT: stablehlo.pad %arg0

@@ -1,8 +1,8 @@
 // RUN: shardc opt %s --passes propagate,unfuse-products,dce | FileCheck %s
 // RUN: shardc partition %s -o - | FileCheck %s --check-prefix=LOCAL --implicit-check-not=permute{{.*}}64x64x
 //
-// A convolution of features that a skip connection joins is the sum of convolutions of each, with its range of the kernel; a range of
-// the features of its gradient is a convolution with that range.
+// A convolution of concatenated features, as from a skip connection, is a sum of convolutions of each part with its
+// slice of the kernel. A slice of the features of its gradient is a convolution with that slice.
 
 // CHECK-LABEL: @main
 // CHECK: %[[OF_A:.*]] = stablehlo.slice %arg2 [0:3, 0:3, 0:8, 0:8]

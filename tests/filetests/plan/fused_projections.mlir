@@ -1,8 +1,8 @@
 // RUN: shardc opt %s --passes propagate,unfuse-products,dce | FileCheck %s
 // RUN: shardc partition %s -o - | FileCheck %s --check-prefix=LOCAL --implicit-check-not=permute{{.*}}8192x
-//
-// What is multiplied with one weight for queries, keys and values is three products, each with its range of the weight: devices
-// exchange ranges of the weight, and nothing that has a row for each of 16,384 tokens. The same goes for the gradients.
+// A matmul with a fused weight for queries, keys and values becomes three matmuls with slices of the weight. Devices
+// exchange slices of the weight, and nothing that has a row for each of 16,384 tokens. The same holds for the
+// gradients.
 
 sdy.mesh @mesh = <["data"=2, "model"=4]>
 

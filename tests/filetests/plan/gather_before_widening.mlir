@@ -1,6 +1,6 @@
 // RUN: shardc opt %s --passes plan | FileCheck %s
-//
-// A value that a conversion widens, or a broadcast repeats, is moved while it is small; what is made of it is made again.
+// A value that is cast to a wider type, or broadcast, is sent before that, while it is small; the cast or broadcast
+// is recomputed.
 
 sdy.mesh @mesh = <["data"=4]>
 

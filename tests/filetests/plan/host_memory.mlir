@@ -1,5 +1,5 @@
-// Where a value is to be in memory has no effect on what it is: the call splits as its operand does, passes shardings on both
-// ways, and stays, even unused.
+// A memory placement does not change the value: the call is sharded like its operand, propagates shardings both ways,
+// and is kept even if unused.
 // RUN: shardc partition %s -o %t.mlir 2>&1 | FileCheck %s --check-prefix=QUIET --allow-empty
 // RUN: FileCheck %s < %t.mlir
 

@@ -1,4 +1,4 @@
-// Meshes that have no common parts.
+// Meshes without common sub-axes.
 // RUN: not shardc opt %s --split-input-file --passes propagate,plan 2>&1 | FileCheck %s
 
 sdy.mesh @a = <["x"=2, "y"=3]>

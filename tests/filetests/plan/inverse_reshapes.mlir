@@ -1,4 +1,4 @@
-// A dimension of one element that comes and goes is looked through.
+// Reshapes that add and remove a dimension of size one are ignored.
 // RUN: shardc opt %s --passes fold-reshapes,dce | FileCheck %s
 
 // CHECK-LABEL: func.func @comes_and_goes

@@ -1,5 +1,5 @@
-// The gradient of a kernel is a sum over the parts of a spatial dimension; a part that the kernel's blocks do not divide
-// evenly is gathered.
+// The gradient of a kernel is a sum over shards of a spatial dimension; a shard that the kernel's shards do not
+// divide evenly is all-gathered.
 // RUN: shardc opt %s --passes propagate,plan -split-input-file -o %t.mlir 2> %t.err
 // RUN: FileCheck %s < %t.mlir
 // RUN: FileCheck %s --check-prefix=WARN < %t.err

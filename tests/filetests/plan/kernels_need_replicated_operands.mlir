@@ -1,4 +1,4 @@
-// A rule does not make a kernel or code of the host work on parts, and a known target is known: the advice says what helps.
+// A sharding rule does not make a kernel or host code work on shards, and a known target is recognized: the hint fits.
 // RUN: shardc opt %s --passes propagate,plan 2>&1 >%t.mlir | FileCheck %s
 
 sdy.mesh @mesh = <["x"=4]>

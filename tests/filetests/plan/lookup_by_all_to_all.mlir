@@ -1,5 +1,5 @@
-// Rows of a split table that split indices look up are found in parts of each row: an all-to-all before and one behind send less than a
-// gather of the whole table.
+// Sharded indices look up rows of a sharded table: each device looks up parts of all rows. An all-to-all before the
+// lookup and one after it send less than an all-gather of the table.
 // RUN: shardc opt %s --passes propagate,plan -split-input-file | FileCheck %s
 // RUN: shardc partition %S/../../programs/small/exchanged_rows.mlir -o %t --summary 2>&1 | FileCheck %s --check-prefix=SENT
 // SENT: all_gather 2 0 2 168.0 KiB

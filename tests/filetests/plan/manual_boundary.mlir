@@ -1,5 +1,5 @@
-// A free axis crosses the boundary of a manual computation only where it divides what each manual coordinate has; where
-// it does not, the value crosses whole along that axis and is split inside. That costs a gather, so it is said.
+// A free axis crosses the boundary of a manual computation only if it divides the local size at each manual coordinate;
+// otherwise the value is replicated along that axis at the boundary and sharded inside. The all-gather is reported.
 // RUN: shardc opt %s --passes propagate,plan 2>&1 | FileCheck %s
 
 sdy.mesh @mesh = <["m"=2, "f"=4]>

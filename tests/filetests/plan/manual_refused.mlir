@@ -1,4 +1,4 @@
-// What has no meaning in a manual computation: devices that are not told apart there must not be treated differently.
+// Operations without meaning in a manual computation: devices with equal manual coordinates must be treated equally.
 // RUN: not shardc opt %s --split-input-file --passes propagate,plan 2>&1 | FileCheck %s
 
 sdy.mesh @mesh = <["m"=2, "f"=2]>

@@ -2,7 +2,7 @@
 // RUN: FileCheck %s < %t.mlir
 // RUN: FileCheck %s --check-prefix=WARN < %t.err
 
-// A program that all devices run has no values on one of them: all have them.
+// A program that runs on all devices has no values on one of them: all devices have them.
 
 sdy.mesh @one = <[], device_ids=[0]>
 sdy.mesh @mesh = <["x"=4]>

@@ -1,4 +1,4 @@
-// The outputs of experts are reduced on each device before the all-reduce over devices.
+// The outputs of experts are summed on each device before the all-reduce over devices.
 // RUN: shardc partition %s -o - | FileCheck %s
 
 sdy.mesh @mesh = <["x"=2, "y"=4]>

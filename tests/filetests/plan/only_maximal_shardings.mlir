@@ -1,4 +1,4 @@
-// Where the only mesh is one named device, nothing is split: the plan is for one device that has no name.
+// If the only mesh is one named device, nothing is sharded: the plan is for one unnamed device.
 // RUN: shardc opt %s --passes plan 2>/dev/null | FileCheck %s
 // RUN: shardc opt %s --passes propagate,plan,lower-reshards,localize 2>/dev/null | FileCheck %s --check-prefix=LOCAL
 // RUN: shardc partition %s -o - --manifest %t.json 2>&1 | FileCheck %s --check-prefix=LOCAL

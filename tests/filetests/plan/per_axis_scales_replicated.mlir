@@ -1,6 +1,6 @@
 // RUN: not shardc partition %s -o - 2>&1 | FileCheck %s
 
-// Parts of a dimension with a scale for each position are of different types, and all devices run one program.
+// Shards of a dimension with per-position scales would have different types, but all devices run one program.
 
 sdy.mesh @mesh = <["x"=2]>
 

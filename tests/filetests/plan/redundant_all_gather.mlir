@@ -1,4 +1,4 @@
-// What a constraint gathers, and an operation wants as it was before, is not gathered: nothing else reads the whole.
+// A value that a constraint all-gathers, and whose only user needs the original sharding, is not all-gathered.
 // RUN: shardc opt %s --passes propagate,plan,dce -split-input-file | FileCheck %s
 
 sdy.mesh @mesh = <["data"=4]>

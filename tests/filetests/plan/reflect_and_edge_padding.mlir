@@ -1,8 +1,8 @@
 // RUN: shardc partition %s -o - 2>&1 | FileCheck %s --implicit-check-not=SH0310
 //
-// Padding that mirrors or repeats the rows at a border. A slice of a concatenation is one of the operand that it takes, so that
-// both borders are known to be of %a; repeated rows are repeated on each device, and reach it as a sum of one row; the blocks
-// that move travel in one exchange.
+// Padding that mirrors or repeats the rows at a border. A slice of a concatenation becomes a slice of its operand, so
+// that both borders are known to be those of %a. A repeated row is an all-reduce of one row, broadcast on each
+// device. The shards that move are sent in one exchange.
 
 sdy.mesh @mesh = <["x"=8]>
 

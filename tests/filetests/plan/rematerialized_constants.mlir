@@ -1,5 +1,5 @@
-// What is computed from nothing but counts and constants is never sent: each device computes the part that an operation
-// asks for, whatever the part is that it has.
+// Values that are computed only from iotas and constants are never sent: each device computes the shard that a user
+// needs, whatever its own sharding is.
 // RUN: shardc opt %s --passes propagate,plan,dce -split-input-file -o %t.mlir 2> %t.err
 // RUN: FileCheck %s --implicit-check-not=sdy.reshard < %t.mlir
 // RUN: FileCheck %s --check-prefix=WARN --allow-empty < %t.err

@@ -1,4 +1,4 @@
-// A value that two operations want in the same other sharding is resharded once.
+// Two users that need a value in the same other sharding share one reshard.
 // RUN: shardc opt %s --passes propagate,plan | FileCheck %s
 
 sdy.mesh @mesh = <["data"=4]>

@@ -1,8 +1,8 @@
 // RUN: shardc opt %s --passes propagate,fold-slices,dce | FileCheck %s --check-prefix=FOLDED
 // RUN: shardc partition %s -o - | FileCheck %s --implicit-check-not=all_gather
 //
-// A roll is done as one window of what it rolls: by a part of a block in one collective-permute, by whole blocks in one, by
-// anything else in two. Slices of a dimension that is not split stay.
+// A roll is one window of its operand: a shift by a part of a shard takes one collective-permute, a shift by whole
+// shards one, any other shift two. Slices of an unsharded dimension are kept.
 
 sdy.mesh @mesh = <["x"=4]>
 

@@ -1,4 +1,4 @@
-// A row that is subtracted from each row of the tensor that it is one of: all devices get it, and the tensor stays where it is.
+// A row of a tensor is subtracted from each of its rows: all devices get the row, and the tensor keeps its sharding.
 // RUN: shardc opt %s --passes propagate,plan | FileCheck %s
 
 sdy.mesh @mesh = <["x"=8]>

@@ -1,5 +1,5 @@
-// A row that becomes the first of others stays on the device that has it, also where a reshape in between adds and takes off
-// dimensions of one element: no sum, and no gather.
+// A row that is concatenated before other rows stays on its device, also if a reshape in between adds and removes
+// dimensions of size one: no all-reduce, and no all-gather.
 // RUN: shardc opt %s --passes propagate,plan | FileCheck %s
 
 sdy.mesh @mesh = <["x"=8]>

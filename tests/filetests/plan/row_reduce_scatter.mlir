@@ -1,4 +1,4 @@
-// One row, of which the reader wants another dimension split by the same axis: a reduce-scatter, and no row is whole anywhere.
+// One row whose user needs another dimension sharded by the same axis: a reduce-scatter, and no device has the whole row.
 // RUN: shardc opt %s --passes propagate,plan | FileCheck %s
 
 sdy.mesh @mesh = <["x"=8]>

@@ -1,4 +1,4 @@
-// What has an effect is done by every device, and a note says so; in a manual computation the program says who does it.
+// An operation with effects runs on every device, which a note reports; in a manual computation the program determines this.
 // RUN: not shardc opt %s --split-input-file --passes propagate,plan,lower-reshards,localize -o %t.mlir 2> %t.err
 // RUN: FileCheck %s < %t.err
 

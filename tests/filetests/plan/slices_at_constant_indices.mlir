@@ -1,8 +1,8 @@
 // RUN: shardc opt %s --passes propagate,fold-slices,dce | FileCheck %s
 // RUN: shardc partition %s -o - 2>&1 | FileCheck %s --check-prefix=SENT --implicit-check-not=SH0310 --implicit-check-not=all_gather
 //
-// A dynamic_slice at constants, and a gather of rows at equal distances or of one window, are slices. Of a dimension that is
-// not split they stay as they are, and so does a gather of rows in another order, or beyond the end.
+// A dynamic_slice at constant indices, and a gather of equidistant rows or of one window, become slices. Along an
+// unsharded dimension they are kept, and so is a gather of rows in another order, or beyond the end.
 
 sdy.mesh @mesh = <["x"=4]>
 

@@ -1,6 +1,6 @@
 // RUN: shardc opt %s --passes propagate,fold-slices,dce | FileCheck %s
-//
-// What one of 64 devices has, it would send to each of the others in turn: the slices stay, and are planned for themselves.
+// One of 64 devices would send its rows to each of the others in
+// turn: the slices are kept, and planned separately.
 
 sdy.mesh @mesh = <["x"=64]>
 

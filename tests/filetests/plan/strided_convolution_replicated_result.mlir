@@ -1,5 +1,5 @@
-// A convolution with stride and dilation works on blocks though its result is wanted whole: borders and the result are less than the
-// operand. Of a small operand the gather alone would be cheaper, since it starts one collective less.
+// A convolution with stride and dilation works on shards although its result is replicated: borders and result are
+// smaller than the operand. For a small operand, an all-gather alone is cheaper, because it is one launch less.
 // RUN: shardc partition %s -o - | FileCheck %s
 sdy.mesh @mesh = <["x"=4]>
 // CHECK: collective_permute

@@ -1,4 +1,4 @@
-// Convolutions with strides and dilations together, over blocks that are mostly not even: devices exchange borders alone.
+// Convolutions with strides and dilations, over mostly uneven shards: devices only exchange borders.
 // RUN: shardc partition %s -o - | FileCheck %s
 // CHECK-NOT: {{all_gather|all_reduce|reduce_scatter|all_to_all}}
 sdy.mesh @mesh = <["x"=4]>

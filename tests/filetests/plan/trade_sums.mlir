@@ -1,5 +1,5 @@
-// The sum of a product over a split dimension is not made where exchanging the operands sends less: one is gathered, the other
-// moved by an all-to-all, and the parts of the result are gathered.
+// A matmul over a sharded contracting dimension needs no all-reduce if exchanging its operands sends less: one is
+// all-gathered, the other is resharded by an all-to-all, and the shards of the result are all-gathered.
 // RUN: shardc opt %s --passes propagate,plan,dce,merge-reductions,trade-sums -split-input-file | FileCheck %s
 // RUN: shardc partition %S/../../programs/small/traded_sums.mlir -o %t --summary 2>&1 | FileCheck %s --check-prefix=SENT
 // SENT: all_reduce 1 0 1 18.0 MiB

@@ -1,4 +1,4 @@
-// Of a program that sends much else a few percent are not traded: gathers take steps and memory of their own.
+// An all-reduce is not replaced if this saves only a few percent of the program's bytes: all-gathers take time and memory.
 // RUN: shardc opt %s --passes propagate,plan,dce,merge-reductions,trade-sums | FileCheck %s
 
 sdy.mesh @mesh = <["data"=8]>

@@ -1,5 +1,5 @@
-// The gradient of a weight, a product that is transposed, is completed after that: back ends make one product of both.
-// What is read elsewhere, too, is completed before.
+// A weight gradient that is transposed is all-reduced after the transpose: back ends fuse the matmul and the
+// transpose. If it has other users, it is all-reduced before.
 // RUN: shardc partition %s -o - | FileCheck %s
 // RUN: shardc verify %s
 

@@ -1,5 +1,5 @@
-// Meshes over the same devices are one mesh whose axes are the parts that theirs have in common; what is split along an
-// axis is split along its parts. One of the program's own meshes is taken where it is fine enough.
+// Meshes over the same devices are merged into one whose axes are their common sub-axes; an axis in a sharding is
+// replaced by its parts. If one of the program's meshes is fine enough, it is used.
 // RUN: shardc opt %s --split-input-file --passes propagate,plan | FileCheck %s
 
 sdy.mesh @rows = <["a"=4, "b"=2]>

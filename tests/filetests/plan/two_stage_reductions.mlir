@@ -1,4 +1,4 @@
-// A reduction that no collective does takes two steps: of each block, and of the blocks' results, which are gathered.
+// A reduction without a corresponding collective has two steps: of each shard, and of the all-gathered results.
 // RUN: shardc opt %s --passes propagate,plan -split-input-file -o %t.mlir 2> %t.err
 // RUN: FileCheck %s < %t.mlir
 // RUN: FileCheck %s --check-prefix=WARN --allow-empty < %t.err

@@ -1,4 +1,4 @@
-// Of a sort whose first or last elements alone are used, each block contributes as many candidates, which are sorted once more.
+// If only the first or last elements of a sort are used, each shard contributes that many candidates, which are sorted again.
 // RUN: shardc partition %s -o - --summary 2>&1 | FileCheck %s
 
 sdy.mesh @mesh = <["x"=8]>

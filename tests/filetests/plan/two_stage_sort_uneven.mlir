@@ -1,4 +1,4 @@
-// The last three of 1001 elements, reversed: a flag keeps the padding of the last block of 126 out of the candidates.
+// The last three of 1001 elements, reversed: a flag excludes the padding of the last shard of 126 from the candidates.
 // RUN: shardc partition %s -o - --summary 2>&1 | FileCheck %s
 
 sdy.mesh @mesh = <["x"=8]>

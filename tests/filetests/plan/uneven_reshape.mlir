@@ -1,5 +1,5 @@
-// Ten rows of four in four blocks of three rows are no four blocks of ten elements: padded to equal blocks they are
-// twelve each, and only the borders of blocks move.
+// Ten rows of four elements in four shards of three rows are not four shards of ten elements: padded to equal shards
+// of twelve, only the ends of shards are sent.
 // RUN: shardc opt %s --passes propagate,plan -split-input-file -o %t.mlir 2> %t.err
 // RUN: FileCheck %s < %t.mlir
 // RUN: FileCheck %s --check-prefix=WARN --allow-empty < %t.err

@@ -1,4 +1,4 @@
-// A custom call of which nothing is known is done whole, with a warning that says how to tell; one with a rule in parts.
+// An unknown custom call runs on replicated operands, with a warning and a hint; one with a sharding rule runs on shards.
 // RUN: shardc opt %s --passes propagate,plan -o %t.mlir 2> %t.err
 // RUN: FileCheck %s < %t.mlir
 // RUN: FileCheck %s --check-prefix=WARN < %t.err

@@ -1,7 +1,7 @@
 // RUN: shardc partition %s -o - 2>&1 | FileCheck %s --implicit-check-not=all_gather --implicit-check-not=SH0310
 //
-// Updates at places that the program says: a device gets of the update what meets its part, and nothing is gathered. What
-// starts beyond its last place begins there; an update that every device has whole is written where it belongs.
+// Updates at constant indices: a device uses the part of the update that overlaps its shard, and nothing is
+// all-gathered. A start beyond the last valid index is clamped; a replicated update is written in place.
 
 sdy.mesh @mesh = <["x"=8]>
 

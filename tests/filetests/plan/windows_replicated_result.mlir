@@ -1,4 +1,4 @@
-// Where the result is wanted whole, its operand is gathered, and the warning says what would avoid it.
+// If the result is needed replicated, the operand is all-gathered, and the warning says how to avoid it.
 // RUN: shardc opt %s --passes plan -o %t.mlir 2> %t.err
 // RUN: FileCheck %s < %t.mlir
 // RUN: FileCheck %s --check-prefix=WARN < %t.err

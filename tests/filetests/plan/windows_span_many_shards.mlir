@@ -1,4 +1,4 @@
-// Each sum needs the blocks of most devices: with so many devices they are gathered at once.
+// Each sum needs the shards of most devices: with so many devices, they are all-gathered.
 // RUN: shardc opt %s --passes propagate,plan -o %t.mlir 2> %t.err
 // RUN: FileCheck %s < %t.mlir
 // RUN: FileCheck %s --check-prefix=WARN < %t.err

@@ -1,4 +1,4 @@
-// Data flows into regions and out of them along edges, and nowhere else.
+// Data-flow edges connect values inside and outside of regions.
 // RUN: shardc opt %s -split-input-file -sdy-basic-propagate | FileCheck %s
 
 sdy.mesh @mesh = <["x"=2, "y"=2]>

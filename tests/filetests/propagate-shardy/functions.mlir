@@ -1,4 +1,4 @@
-// Data flows between functions along edges: in from all calls, out to each.
+// Data-flow edges connect functions: arguments with all calls, results with each call.
 // RUN: shardc opt %s -sdy-basic-propagate | FileCheck %s
 
 sdy.mesh @mesh = <["x"=2, "y"=2]>

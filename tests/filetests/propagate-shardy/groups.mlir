@@ -1,4 +1,4 @@
-// Members of a group share a sharding; where annotations disagree, what reads them does.
+// Members of a group share a sharding; if annotations disagree, their users do too.
 // RUN: shardc opt %s -split-input-file -sdy-basic-propagate -verify-diagnostics | FileCheck %s
 
 sdy.mesh @mesh = <["x"=2, "y"=2]>

@@ -1,4 +1,4 @@
-// Rules as text; conservative ones leave alone what may not fit. A call that nobody knows is told.
+// Sharding rules as text; conservative ones skip factors that may not divide. Unknown calls are reported.
 // RUN: shardc opt %s -sdy-populate-op-sharding-rules 2>/dev/null | FileCheck %s --check-prefixes=CHECK,BOLD
 // RUN: shardc opt %s -sdy-populate-op-sharding-rules='conservative-propagation=true' 2>/dev/null | FileCheck %s --check-prefixes=CHECK,SAFE
 // RUN: shardc opt %s -sdy-populate-op-sharding-rules -sdy-drop-sharding-rules -verify-diagnostics | FileCheck %s --check-prefix=DROPPED

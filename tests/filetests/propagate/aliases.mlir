@@ -1,4 +1,4 @@
-// A donated argument and the result that takes its memory end with one sharding, whichever of them is annotated.
+// A donated argument and its aliased result get one sharding, whichever of them is annotated.
 // RUN: shardc propagate %s | FileCheck %s
 
 sdy.mesh @mesh = <["x"=2, "y"=2]>

@@ -1,4 +1,4 @@
-// A constraint reaches back to what the value is made of, up to an argument that says nothing; not to one that is closed.
+// A constraint propagates backward through producers to an argument without an annotation, but not to a closed one.
 // RUN: shardc propagate %s | FileCheck %s
 
 sdy.mesh @mesh = <["x"=2]>

@@ -1,4 +1,4 @@
-// What Shardy's debugging options write.
+// The output of Shardy's debugging options.
 // RUN: shardc propagate %s --debug-sharding-origins | FileCheck %s --check-prefix=ORIGINS
 // RUN: shardc propagate %s --debug-propagation-edge-sharding | FileCheck %s --check-prefix=EDGES
 // RUN: shardc opt %s -sdy-aggressive-propagate="debug-sharding-origins=true debug-propagation-edge-sharding=true" | FileCheck %s --check-prefix=PASS

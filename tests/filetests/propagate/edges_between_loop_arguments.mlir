@@ -1,5 +1,5 @@
-// In a loop, what carries an axis from one of its arguments to another has no value whose sharding is written: what is said of
-// it would not read back. What an operation carries to its result, or to what is computed, is said.
+// An edge between two arguments of a loop has no value with a printed sharding, so its debug attribute would not
+// parse and is omitted. Edges to a result or to an operation's value are printed.
 // RUN: shardc propagate %s --debug-propagation-edge-sharding | FileCheck %s
 // RUN: shardc propagate %s --debug-propagation-edge-sharding -o %t.mlir && shardc opt %t.mlir | FileCheck %s
 

@@ -1,4 +1,4 @@
-// The sharding of a loop's initial value is that of its state and its result.
+// The sharding of a loop's initial value propagates to its carried value and its result.
 // RUN: shardc propagate %s | FileCheck %s
 
 sdy.mesh @mesh = <["x"=4]>

@@ -1,6 +1,6 @@
 // RUN: shardc opt %s --passes propagate | FileCheck %s
 
-// Only what the program puts on a named device is there; no other mesh, no other sharding.
+// Only values that the program places on a named device are there; they get no other mesh and no other sharding.
 
 sdy.mesh @one = <[], device_ids=[0]>
 

@@ -1,6 +1,6 @@
 // RUN: shardc propagate %s | FileCheck %s
 
-// Quantized elements are split as others are.
+// Quantized tensors are sharded like others.
 
 sdy.mesh @mesh = <["x"=2, "y"=2]>
 

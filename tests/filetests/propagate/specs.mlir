@@ -1,4 +1,4 @@
-// A program without annotations is annotated on the command line, by position, by result, or by pattern.
+// A program without annotations is annotated on the command line, by position, result or pattern.
 // RUN: shardc propagate %s --mesh data=4,model=2 --spec arg0=data,- --spec "arg1=-,model" | FileCheck %s
 // RUN: shardc propagate %s --mesh data=4,model=2 --spec "arg*=data+model,..." | FileCheck %s --check-prefix=BOTH
 // RUN: shardc propagate %s --mesh data=4,model=2 --spec result0=data,model | FileCheck %s --check-prefix=RESULT

@@ -1,4 +1,4 @@
-// Shardings follow the factors of a product: rows from the left operand, columns from the right one.
+// Shardings follow the factors of a matmul: rows from the left operand, columns from the right one.
 // RUN: shardc propagate %s | FileCheck %s
 
 sdy.mesh @mesh = <["data"=4, "model"=2]>

@@ -1,4 +1,4 @@
-// A transpose carries an axis along; a reshape keeps it on the major one of the dimensions that it splits into.
+// A transpose permutes the axes; a reshape keeps an axis on the major one of the dimensions that it splits into.
 // RUN: shardc propagate %s | FileCheck %s
 
 sdy.mesh @mesh = <["x"=4]>

@@ -1,4 +1,4 @@
-// A function with dimensions of unknown size is refined at each of its calls, with the shapes of that call; a static one stays.
+// A function with dynamic dimensions is refined for each call with the shapes of that call; a static function is kept.
 // RUN: shardc opt %s --passes=refine-shapes | FileCheck %s
 // RUN: shardc verify %s --mesh d=4 --spec arg0=d,- --spec arg1=d,-
 // RUN: shardc grad %s --wrt arg0 --of 2 | FileCheck %s --check-prefix=GRAD

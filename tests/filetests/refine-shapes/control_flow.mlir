@@ -1,4 +1,4 @@
-// Shapes are refined into loops, branches and manual computations. A size that a loop carries along unchanged is known in it.
+// Shapes are refined in loops, branches and manual computations. A loop-invariant carried size is known in the loop.
 // RUN: shardc opt %s --dim x.0=8 | FileCheck %s
 // RUN: shardc verify %s --dim x.0=8
 

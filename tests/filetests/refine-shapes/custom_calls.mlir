@@ -1,4 +1,4 @@
-// Custom calls that take shapes as operands: StableHLO's dynamic operations, and calls that name their shape operands.
+// Custom calls with shape operands: StableHLO's dynamic operations, and calls that name their shape operands.
 // RUN: shardc opt %s --dim x.0=8 | FileCheck %s
 // RUN: shardc verify %s --mesh d=4 --spec x=d,- --dim x.0=8
 

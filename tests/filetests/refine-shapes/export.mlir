@@ -1,4 +1,4 @@
-// An export of JAX with symbolic dimensions: shapes follow from the sizes of variables, through the wrapper that checks them.
+// A JAX export with symbolic dimensions: shapes follow from the sizes of variables, through the wrapper that checks them.
 // RUN: shardc opt %s --dim b=8 | FileCheck %s
 // RUN: shardc opt %s --dim x.0=8 | FileCheck %s
 // RUN: shardc verify %s --mesh d=4 --spec x=d,- --dim b=8

@@ -1,5 +1,5 @@
-// A program that JAX lowered with symbolic dimensions, without an export: a parameter carries the size of the variable, and
-// nothing relates the variable to the shapes of arguments.
+// A program that JAX lowered with symbolic dimensions, without an export: a parameter carries the size of the
+// variable, and nothing relates the variable to argument shapes.
 // RUN: shardc opt %s --dim b=8 --dim arg1.0=8 | FileCheck %s
 // RUN: shardc verify %s --mesh d=4 --spec arg1=d,- --dim b=8 --dim arg1.0=8
 // RUN: not shardc opt %s --dim b=8 2>&1 | FileCheck %s --check-prefix=MISSING

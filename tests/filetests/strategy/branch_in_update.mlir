@@ -1,5 +1,5 @@
-// A branch behind the forward part computes activations anew: the parameters that it reads are gathered behind what is around it, not
-// behind a value of its own.
+// A branch after the forward pass recomputes activations: the parameters that it reads are all-gathered after the
+// preceding operations, not after a value of its own.
 // RUN: shardc fsdp apply %s --fsdp full_shard --mesh fsdp=4 | FileCheck %s
 
 // CHECK: %[[ODD:[0-9]+]] = stablehlo.remainder

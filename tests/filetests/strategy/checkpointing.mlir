@@ -1,7 +1,7 @@
-// Activation checkpointing: what the backward part reads of a layer is computed once more from what goes into the layer, behind a
-// barrier that waits for the gradient that the layer gets, and for the gradients of parameters of the layer after it. The last layer is
-// kept, as its gradients are asked for at once, and so is what the step takes or the next layer reads. Layers in no loop are found by the
-// numbers in names; where there are none, it is said.
+// Activation checkpointing: residuals of a layer are recomputed from the layer's inputs, behind a barrier on the
+// layer's output cotangent and on parameter gradients of the next layer. The last layer's residuals are saved,
+// because its gradients come first; so are inputs of the step and of the next layer. Layers outside of loops are
+// identified by the numbers in names; without such names, this is reported.
 // RUN: shardc fsdp apply %s --fsdp "full_shard activation_checkpointing" --mesh fsdp=4 | FileCheck %s
 // RUN: shardc fsdp apply %s --fsdp "full_shard auto_wrap activation_checkpointing" --mesh fsdp=4 | FileCheck %s --check-prefix=UNITS
 // RUN: shardc fsdp apply %S/units.mlir --fsdp "full_shard activation_checkpointing" --mesh fsdp=4 2>&1 | FileCheck %s --check-prefix=KEPT
@@ -21,7 +21,7 @@
 // CHECK: stablehlo.subtract %arg2, %[[HELD]]#2
 // CHECK: stablehlo.subtract %arg3, %[[HELD]]#1
 
-// The parameters of a unit are gathered once for both, when it is computed again.
+// The parameters of a recomputed unit are all-gathered once for recomputation and gradients.
 // UNITS: %[[HELD:.*]]:4 = stablehlo.optimization_barrier %arg4, %{{[0-9]+}}, %{{[0-9]+}}, %[[DH1:[0-9]+]]
 // UNITS: %[[UNIT:.*]]:3 = stablehlo.optimization_barrier %arg0, %arg1, %[[HELD]]#0
 // UNITS: %[[A0:.*]] = sdy.sharding_constraint %[[UNIT]]#0

@@ -1,5 +1,5 @@
-// What a layer takes is kept as what that is computed by, where it is no more and takes no product: h1 is added to what the layer makes of
-// it, and so kept; its sums of rows, the quotient and the mask that is repeated for each column are computed again.
+// A layer's input is saved as its producer's operand if this is not larger and no matmul is between them: h1 has
+// another use, and is saved; its row sums, the quotient and the broadcast mask are recomputed.
 // RUN: shardc fsdp apply %s --fsdp "no_shard activation_checkpointing" --mesh data=4 | FileCheck %s
 // CHECK: %[[H1:.*]] = stablehlo.dot_general %arg3, %arg0
 // CHECK: %[[G2:.*]] = stablehlo.dot_general %{{.*}}, %{{.*}}, contracting_dims = [0] x [0]

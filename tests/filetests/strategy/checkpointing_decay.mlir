@@ -1,4 +1,4 @@
-// A weight that decays by a rate which the step is given is no activation of its layer: it is not computed again.
+// A weight that is decayed by an argument of the step is not an activation of its layer: it is not recomputed.
 // RUN: shardc fsdp apply %s --fsdp "no_shard activation_checkpointing" --mesh data=4 | FileCheck %s
 // RUN: shardc verify %s --fsdp "no_shard activation_checkpointing" --mesh data=4
 // CHECK: %[[H1:.*]] = stablehlo.dot_general %arg3, %arg0

@@ -1,5 +1,5 @@
-// A parameter that two layers read has two sums over examples for its gradient, here one of them transposed. What is computed again does
-// not wait for the first of them: devices add both up, and send what they have once. It waits for %gb1 and %ga1.
+// The gradient of a parameter with two users is a sum of two partial sums, one of them transposed. Recomputation does
+// not wait for the first: devices add both, and all-reduce once. It waits for %gb1 and %ga1.
 // RUN: shardc fsdp apply %s --fsdp "no_shard activation_checkpointing" --mesh data=4 | FileCheck %s
 // RUN: shardc partition %s --fsdp "no_shard activation_checkpointing" --mesh data=4 --summary -o %t 2>&1 | FileCheck %s --check-prefix=SENT
 // CHECK: %[[FIRST:.*]] = stablehlo.dot_general %{{.*}}, contracting_dims = [0] x [0]

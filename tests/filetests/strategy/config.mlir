@@ -1,5 +1,5 @@
-// A file of `accelerate config`: settings without effect are warnings, once for each reason; its processes are the mesh. Unknown
-// keys are warnings, wrong values errors, at their lines.
+// A file of `accelerate config`: settings without effect are warnings, one for each reason; its number of processes
+// is the mesh. Unknown keys are warnings, wrong values errors, with their lines.
 // RUN: shardc partition %S/full_shard.mlir --config %S/accelerate.yaml -o %t --summary 2>&1 | FileCheck %s
 // RUN: shardc fsdp apply %S/full_shard.mlir --config %S/accelerate.yaml --mesh fsdp=2 | FileCheck %s --check-prefix=APPLY
 // RUN: not shardc partition %S/full_shard.mlir --config %S/wrong.yaml -o %t 2>&1 | FileCheck %s --check-prefix=WRONG

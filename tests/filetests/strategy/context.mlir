@@ -1,6 +1,6 @@
-// Axes that split activations. Context parallelism splits sequences, where one token more does not divide what is cut out of it;
-// sequence parallelism splits what stands between layers over the axis of tensor parallelism, so that a layer begins with an
-// all-gather and ends with a reduce-scatter.
+// Axes that shard activations. Context parallelism shards sequences, also if a sequence with one more token is
+// uneven. Sequence parallelism shards activations between layers over the axis of tensor parallelism: a layer begins
+// with an all-gather and ends with a reduce-scatter.
 // RUN: shardc fsdp apply %s --mesh data=2,cp=4 | FileCheck %s
 // RUN: shardc fsdp apply %s --fsdp "full_shard sequence_parallel" --mesh data=2,model=4 | FileCheck %s --check-prefix=SP
 // RUN: not shardc fsdp apply %S/full_shard.mlir --mesh data=2,cp=4 2>&1 | FileCheck %s --check-prefix=NONE

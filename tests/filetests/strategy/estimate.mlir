@@ -1,5 +1,5 @@
-// Strategies side by side, on the mesh that the program has, and in the memory of a machine: a TPU pads rows of 32 numbers to tiles of 128, and
-// XLA's compilers need more at once than is alive.
+// Estimates of strategies, on the mesh of the program, in the memory of a machine: a TPU pads rows of 32 numbers to
+// tiles of 128, and XLA's compilers need more memory than the live values.
 // RUN: shardc fsdp estimate %s | FileCheck %s
 // RUN: shardc fsdp estimate %s --mesh fsdp=4 --machine tpu-v5e | FileCheck %s --check-prefix=TPU
 // RUN: shardc fsdp estimate %s --machine gpu --format json | FileCheck %s --check-prefix=GPU

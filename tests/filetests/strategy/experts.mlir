@@ -1,5 +1,5 @@
-// Expert parallelism: weights that count experts are split by them and never gathered along that axis; what goes to experts and comes
-// from them is exchanged between examples and experts.
+// Expert parallelism: weights with an expert dimension are sharded along it, and never all-gathered along that axis;
+// tokens are exchanged between examples and experts.
 // RUN: shardc fsdp apply %s --mesh data=2,expert=4 | FileCheck %s
 // RUN: shardc partition %s --fsdp full_shard --mesh data=2,expert=4 -o %t --summary 2>&1 | FileCheck %s --check-prefix=SENT
 

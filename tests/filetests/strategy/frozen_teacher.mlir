@@ -1,4 +1,4 @@
-// Weights that a step returns unchanged while it trains others are frozen parameters, as the teacher of a distillation is.
+// Weights that a step returns unchanged while it trains others are frozen parameters, like the teacher in distillation.
 // RUN: shardc fsdp roles %s | FileCheck %s
 
 // CHECK: arg0 w tensor<16x16xf32> parameter res0

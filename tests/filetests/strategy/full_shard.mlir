@@ -1,5 +1,5 @@
-// FSDP: each weight is gathered for the forward part, and what the backward part needs of them once more, behind a barrier with what
-// is asked for of the activations. Updates read the parts.
+// FSDP: each weight is all-gathered for the forward pass, and those that the backward pass reads once more, behind a
+// barrier with the output cotangent of their users. Updates read the shards.
 // RUN: shardc fsdp apply %s --fsdp "full_shard auto_wrap" --mesh fsdp=4 | FileCheck %s
 // RUN: shardc fsdp apply %s --fsdp shard_grad_op --mesh fsdp=4 | FileCheck %s --check-prefix=ONCE
 // RUN: shardc fsdp apply %s --fsdp full_shard --reshard-after-forward false --mesh fsdp=4 | FileCheck %s --check-prefix=ONCE
@@ -31,7 +31,7 @@
 // DDP: %arg2: tensor<64x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>
 // HYBRID: %arg0: tensor<16x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"fsdp"}p1]>
 // HYBRID: %arg3: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"node", "fsdp"}p0, {}]>
-// Megatron: the first weight by columns, the second by rows, each gathered along the other axis alone.
+// Megatron: the first weight is sharded by columns, the second by rows; each is all-gathered only along the other axis.
 // TENSOR: %arg0: tensor<16x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}p1, {"model"}p1]>
 // TENSOR: %arg1: tensor<64x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"model"}p1, {"data"}p1]>
 // TENSOR: %arg2: tensor<64x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"model"}p1, {"data"}p1]>

@@ -1,6 +1,6 @@
-// What the backward part reads of a weight through forms of its own: a conversion that widens (a product of bf16 that is summed in
-// f32), one that narrows what the forward part narrowed, too, and one behind a barrier, as `jax.checkpoint` writes it. Each is gathered
-// again as its part, in the narrower type, and what the forward part gathered ends there. The update's own conversion reads the part.
+// The backward pass reads other forms of a weight: cast to a wider type (for a bf16 matmul with an f32 sum), cast to
+// a narrower type as in the forward pass, or behind a barrier, as emitted by `jax.checkpoint`. Each is all-gathered
+// again from its shard, in the narrower type. The update's own cast reads the shard.
 // RUN: shardc fsdp apply %s --fsdp full_shard --mesh fsdp=4 | FileCheck %s
 // RUN: shardc partition %s --fsdp full_shard --mesh fsdp=4 -o - | FileCheck %s --check-prefix=SENT
 // RUN: shardc partition %s --fsdp shard_grad_op --mesh fsdp=4 -o - | FileCheck %s --check-prefix=ONCE

@@ -1,6 +1,6 @@
-// An optimizer that multiplies matrices, as Muon, has those of all layers side by side, where loops take one of them at a time. Its products
-// are split by layers: along all devices, unevenly, or along a part of them where there are fewer layers. What it multiplies with its
-// own transpose is split once. Products of weights alone are not the optimizer's.
+// An optimizer with matmuls, such as Muon, works on stacks of all layers. Its matmuls are sharded by layers: along
+// all devices, unevenly, or along a part of them if there are fewer layers. The product of a matrix and its transpose
+// is sharded once. Matmuls of weights alone are not the optimizer's.
 // RUN: shardc fsdp apply %s --fsdp full_shard --mesh fsdp=2 --role arg1=batch | FileCheck %s --check-prefixes CHECK,EVEN
 // RUN: shardc fsdp apply %s --fsdp full_shard --mesh fsdp=3 --role arg1=batch | FileCheck %s --check-prefixes CHECK,EVEN
 // RUN: shardc fsdp apply %s --fsdp full_shard --mesh fsdp=8 --role arg1=batch | FileCheck %s --check-prefixes CHECK,PART

@@ -1,5 +1,5 @@
-// Adapters of low rank beside the linear maps of a program: a transposed weight, two parts of one weight, and the output, which is left
-// as it is.
+// Low-rank adapters for the linear maps of a program: a transposed weight, two slices of one weight, and the output
+// layer, which gets none.
 // RUN: shardc lora %s --rank 2 --alpha 4 | FileCheck %s
 // RUN: shardc lora %s --rank 2 --alpha 4 -o %t --quiet --merge - | FileCheck %s --check-prefix=MERGE
 // RUN: shardc lora %s --rank 2 --targets "up,lm_head" --dropout 0.5 | FileCheck %s --check-prefix=DROPOUT

@@ -1,4 +1,4 @@
-// Weights in 8 bits that are scaled before their products are no maps, nor are they examples: what they are multiplied with is.
+// Linear maps with scaled 8-bit weights get no adapters, and the weights are not examples: their other matmul operands are.
 // RUN: shardc lora %s --rank 2 -o %t 2>&1 | FileCheck %s
 // RUN: not shardc lora %s --rank 2 --role plain=batch -o %t 2>&1 | FileCheck %s --check-prefix=NONE
 

@@ -1,4 +1,4 @@
-// Adapters of a map whose weight is read by something else, too, stay beside it: merged they would change that.
+// Adapters of a map whose weight has other users cannot be merged: this would change the other users.
 // RUN: shardc lora %s --rank 2 --targets tied -o %t 2>&1 | FileCheck %s
 // RUN: not shardc lora %s --rank 2 -o %t --merge %t.merged 2>&1 | FileCheck %s --check-prefix=MERGE
 // RUN: shardc lora %s --rank 2 --targets whole -o %t --merge %t.merged

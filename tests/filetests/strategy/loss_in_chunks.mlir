@@ -1,5 +1,5 @@
-// A head that is read in loops alone: the loss is a sum over chunks, and the loop of the backward part computes their logits again, from
-// the same activations. Its next value needs nothing that the forward part computed with it, and it is a parameter all the same.
+// An output layer that is read only in loops: the loss is a sum over chunks, and the backward loop recomputes the
+// logits from the same activations. Its update does not depend on the forward pass through it, but it is a parameter.
 // RUN: shardc fsdp roles %s | FileCheck %s
 
 // CHECK: arg0 w tensor<8x8xf32> parameter res0

@@ -1,5 +1,5 @@
-// Of two numbers the loss is that which is computed first, in a function that is called, too. The other one is the next value of a temperature, which
-// nothing donates, so that it is a number like others; so is its momentum, which is no data of the step.
+// Of two scalar results, the loss is the one computed first, here in a called function. The other one is the next
+// value of a temperature, which is not donated; it is a parameter, and its momentum is not data of the step.
 // RUN: shardc fsdp roles %s | FileCheck %s
 
 // CHECK: w tensor<8x8xf32> parameter res0

@@ -1,5 +1,5 @@
-// Products in bf16 of a step in f32: weights are narrowed before they are gathered, and before they are transposed as PyTorch/XLA
-// reads them; gradients of weights are summed in bf16, or in f32 if they are to be.
+// bf16 matmuls in an f32 step: weights are cast before they are all-gathered, and before they are transposed as in
+// PyTorch/XLA; gradients are all-reduced in bf16, or in f32 if requested.
 // RUN: shardc fsdp apply %s --fsdp "full_shard bf16" --mesh fsdp=4 | FileCheck %s
 // RUN: shardc fsdp apply %s --fsdp "full_shard bf16 fp32_reduce_scatter" --mesh fsdp=4 | FileCheck %s --check-prefix=WIDE
 // RUN: shardc partition %s --fsdp "full_shard bf16" --mesh fsdp=4 -o - | FileCheck %s --check-prefix=SENT

@@ -1,5 +1,5 @@
-// A step that returns the norm of its update, too: that moves with parameters and both moments, and the loss with parameters alone; but
-// only the loss trains any. So does the product of momentum and gradient, which moves with momentum.
+// A step also returns the norm of its update, which depends on parameters and both moments, while the loss depends on
+// parameters alone. Only the loss determines trained arguments. The same holds for the product of momentum and gradient.
 // RUN: shardc fsdp roles %s | FileCheck %s
 
 // CHECK: arg0 w tensor<8x8xf32> parameter res0

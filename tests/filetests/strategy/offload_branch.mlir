@@ -1,4 +1,4 @@
-// A branch reads in its region what waits in host memory: it comes to the device before the branch.
+// A branch captures an offloaded value: it is copied to the device before the branch.
 // RUN: shardc fsdp apply %s --fsdp "full_shard offload" --mesh fsdp=4 | FileCheck %s
 
 // CHECK: %arg2: tensor<8x8xf32> {mhlo.memory_kind = "pinned_host"

@@ -1,4 +1,4 @@
-// A loop reads a weight from around it that waits in host memory: it comes to the device in the loop, and again for its update.
+// A loop captures an offloaded weight: it is copied to the device in the loop, and again for its update.
 // RUN: shardc fsdp apply %s --fsdp "zero1 offload" --mesh fsdp=4 -o %t && FileCheck %s < %t && shardc partition %t -o /dev/null
 
 // CHECK: %arg0: tensor<8x8xf32> {mhlo.memory_kind = "pinned_host"

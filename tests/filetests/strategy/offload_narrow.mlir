@@ -1,5 +1,5 @@
-// With offload a stack of matrices waits in host memory, and rows come to the device. A stack of vectors of less than 32 bits stays on the
-// device: libtpu does not take rows of it at the host.
+// With offload, a stack of matrices is in host memory, and rows are copied to the device. A stack of vectors of less
+// than 32 bits stays on the device: libtpu does not slice it in host memory.
 // RUN: shardc fsdp apply %s --fsdp "full_shard offload" --mesh fsdp=4 | FileCheck %s
 // CHECK: %arg0: tensor<3x16x16xf32> {mhlo.memory_kind = "pinned_host"
 // CHECK-SAME: %arg1: tensor<3x16xbf16> {sdy.sharding

@@ -1,5 +1,5 @@
-// With offload the weights wait in host memory. The scales stay on the device: they are less than a thousandth of the state, and
-// are sent faster than a transfer begins.
+// With offload, weights are in host memory. Scales stay on the device: they are less than a thousandth of the state,
+// and sending them takes less time than starting a transfer.
 // RUN: shardc fsdp apply %s --fsdp "full_shard offload" --mesh fsdp=4 | FileCheck %s
 // CHECK: %arg0: tensor<1024x2048xf32> {mhlo.memory_kind = "pinned_host"
 // CHECK-SAME: %arg1: tensor<2048xf32> {sdy.sharding

@@ -1,5 +1,5 @@
-// A file of `accelerate config`, by its questions; an answer that is none is asked for again, and behind the end of the input
-// everything is as in brackets. What is written is read again.
+// The questions of `accelerate config`; invalid answers are asked again, and after the end of the input the defaults
+// in brackets apply. The written file is read again.
 // RUN: shardc fsdp config < %S/answers.txt | FileCheck %s
 // RUN: shardc fsdp config -o %t < %S/answers.txt 2>&1 | FileCheck %s --check-prefix=ASKED
 // RUN: shardc fsdp config --defaults | FileCheck %s --check-prefix=DEFAULT

@@ -1,5 +1,5 @@
-// The bits of a dropout are made of a key that is known before the first layer; the key waits for the last product
-// before it, so that the bits of all layers are not made at once.
+// The random bits of a dropout depend on a key that is known before the first layer; the key waits for the preceding
+// matmul, so that the bits of all layers are not generated at once.
 // RUN: shardc fsdp apply %s --fsdp full_shard --mesh fsdp=4 --role arg1=batch --role arg2=rng_key | FileCheck %s
 
 // CHECK: %[[Y:.*]] = stablehlo.dot_general

@@ -1,4 +1,4 @@
-// What a strategy refuses: words that are none, a mesh that does not fit, names and roles that are none, a program without a loss.
+// Inputs that a strategy rejects: unknown words, an unsuitable mesh, unknown names and roles, a program without a loss.
 // RUN: not shardc fsdp apply %s --fsdp "ful_shard no_shard zero1" --mesh fsdp=4 2>&1 | FileCheck %s --check-prefix=WORDS
 // RUN: not shardc fsdp apply %S/full_shard.mlir --fsdp hybrid_shard --mesh fsdp=4 2>&1 | FileCheck %s --check-prefix=HYBRID
 // RUN: not shardc fsdp apply %S/full_shard.mlir --mesh data=2,context=2 2>&1 | FileCheck %s --check-prefix=CONTEXT

@@ -1,5 +1,5 @@
-// What a program says of a parameter holds for its momentum, too, which comes first here: both are split along the first dimension, though
-// the second one is larger. Nor need the mesh be said again.
+// The annotation of a parameter also applies to its momentum, which comes first here: both are sharded along the
+// first dimension, although the second one is larger. The mesh need not be repeated.
 // RUN: shardc fsdp apply %s --fsdp full_shard | FileCheck %s
 // RUN: shardc partition %s --fsdp full_shard -o - | FileCheck %s --check-prefix=DEVICE
 

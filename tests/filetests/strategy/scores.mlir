@@ -1,4 +1,4 @@
-// An attention has its sequence twice. With an axis for context its scores are split by queries where they are reduced along keys.
+// Attention scores have two sequence dimensions. With a context axis they are sharded by queries where they are reduced over keys.
 // RUN: shardc fsdp apply %s --fsdp no_shard --mesh data=2,context=2 --role arg3=batch | FileCheck %s
 
 // CHECK: %[[SCORES:.*]] = stablehlo.dot_general %{{.*}}, %{{.*}}, batching_dims

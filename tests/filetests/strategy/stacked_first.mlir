@@ -1,5 +1,5 @@
-// A stack of layers is split along the largest dimension of a layer that divides; along the first of a layer where
-// `--shard-param-on-dim-0` says so, and for GPUs, whose compiler would copy the whole stack otherwise.
+// A stack of layers is sharded along the largest even dimension of a layer; along the first one with
+// `--shard-param-on-dim-0`, and for GPUs, whose compiler would otherwise copy the whole stack.
 // RUN: shardc fsdp apply %s --fsdp full_shard --mesh fsdp=4 | FileCheck %s
 // RUN: shardc fsdp apply %s --fsdp full_shard --mesh fsdp=4 --shard-param-on-dim-0 | FileCheck %s --check-prefix=FIRST
 // RUN: shardc partition %s --fsdp full_shard --mesh fsdp=4 --machine gpu -o - | FileCheck %s --check-prefix=GPU
@@ -7,7 +7,7 @@
 // CHECK: %arg0: tensor<3x16x32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}, {"fsdp"}p1]>
 // FIRST: %arg0: tensor<3x16x32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"fsdp"}p1, {}]>
 // GPU: %arg0: tensor<3x4x32xf32>
-// The first dimension of the other one does not divide.
+// The first dimension of the other one is uneven.
 // CHECK: %arg1: tensor<3x6x32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}, {"fsdp"}p1]>
 // FIRST: %arg1: tensor<3x6x32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"fsdp"}p1, {}]>
 // GPU-SAME: %arg1: tensor<3x6x8xf32>

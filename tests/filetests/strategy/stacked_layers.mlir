@@ -1,5 +1,5 @@
-// A loop over a stack of layers gathers the rows of one trip, and never the stack, which is split along another dimension than that
-// of the layers. With offload the stack waits in host memory, and rows come to the device.
+// A loop over a stack of layers all-gathers the rows of one iteration, and never the stack, which is sharded along
+// another dimension than the layers. With offload the stack is in host memory, and rows are copied to the device.
 // RUN: shardc fsdp apply %s --fsdp full_shard --mesh fsdp=4 | FileCheck %s
 // RUN: shardc fsdp apply %s --fsdp "full_shard offload" --mesh fsdp=4 | FileCheck %s --check-prefix=HOST
 // RUN: shardc fsdp apply %s --mesh fsdp=4 -o %t && shardc partition %t -o - | FileCheck %s --check-prefix=PARTS

@@ -1,9 +1,9 @@
-// A loop over a stack of layers that reads its rows as bf16: a row is narrowed where it is taken, and half as many bytes are gathered.
-// It is rounded first, which keeps the TPU compiler from narrowing the whole stack before the loop, and from keeping both.
-// A barrier, as JAX has it where a layer is computed again, is no other form. What a loop reads wide is gathered wide.
+// A loop over a stack of layers casts its rows to bf16: a row is cast after its slice, and half as many bytes are
+// all-gathered. A rounding operation precedes the cast, so that the TPU compiler does not cast the whole stack before the
+// loop. A barrier, as JAX emits for rematerialization, is ignored. Rows that the loop reads in f32 are all-gathered in f32.
 // RUN: shardc fsdp apply %s --fsdp full_shard --mesh fsdp=4 | FileCheck %s
 // RUN: shardc partition %s --fsdp full_shard --mesh fsdp=4 -o - | FileCheck %s --check-prefix=SENT
-// A stack that is gathered once, and kept, is narrowed before that, and the loop carries the narrow one.
+// A stack that is all-gathered once is cast before that, and the loop carries the narrow stack.
 // RUN: shardc fsdp apply %s --fsdp shard_grad_op --mesh fsdp=4 | FileCheck %s --check-prefix=KEPT
 
 func.func @main(%w: tensor<3x16x16xf32> {tf.aliasing_output = 0 : i32}, %s: tensor<3x16x16xf32> {tf.aliasing_output = 1 : i32}, %x: tensor<8x16xbf16>) -> (tensor<3x16x16xf32>, tensor<3x16x16xf32>, tensor<bf16>) {

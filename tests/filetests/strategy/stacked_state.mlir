@@ -1,5 +1,5 @@
-// Momentum and accumulated gradients of a stack of layers are split along the dimension that the stack is split along, though no loop takes
-// rows of them: the update would exchange whole stacks otherwise. There are more layers than anything else in a layer.
+// Momentum and accumulated gradients of a stack of layers are sharded along the stack's dimension, although no loop
+// slices them: otherwise the update would exchange whole stacks. The layer dimension is the largest.
 // RUN: shardc fsdp apply %s --fsdp full_shard --mesh fsdp=4 | FileCheck %s
 // RUN: shardc partition %s --fsdp full_shard --mesh fsdp=4 -o - | FileCheck %s --check-prefix=DEVICE
 // RUN: shardc fsdp apply %s --fsdp full_shard --mesh fsdp=4 --shard-param-on-dim-0 | FileCheck %s --check-prefix=DIM0

@@ -1,4 +1,4 @@
-// Stacks that a loop gives each other's place are not carried narrow: both are gathered as they are.
+// Stacks that a loop swaps are not carried in a narrow type: both are all-gathered unchanged.
 // RUN: shardc fsdp apply %s --fsdp shard_grad_op --mesh fsdp=4 | FileCheck %s
 
 func.func @main(%w: tensor<3x16x16xf32> {tf.aliasing_output = 0 : i32}, %s: tensor<3x16x16xf32> {tf.aliasing_output = 1 : i32}, %x: tensor<8x16xbf16>) -> (tensor<3x16x16xf32>, tensor<3x16x16xf32>, tensor<bf16>) {

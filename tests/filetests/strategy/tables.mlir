@@ -1,5 +1,5 @@
-// A table of which rows are looked up is not gathered: parts of rows are exchanged, and so are those of its gradient. A table that
-// something else reads, too, is gathered as any parameter is.
+// A lookup table is not all-gathered: parts of rows are exchanged, and so are those of its gradient. A table with
+// other users is all-gathered like other parameters.
 // RUN: shardc partition %s --fsdp full_shard --mesh fsdp=8 -o - | FileCheck %s
 
 // CHECK: %[[PARTS:.*]] = "stablehlo.all_to_all"(%arg0) {{.*}} : (tensor<2048x256xf32>) -> tensor<16384x32xf32>

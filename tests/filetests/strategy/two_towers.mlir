@@ -1,5 +1,5 @@
-// Pairs of images and words, each read by a tower of its own, as in CLIP: each has its own dimension of examples, for all images meet all
-// words in the end. The words meet the parameters in a lookup alone; both towers are split.
+// Pairs of images and texts, each with its own tower, as in CLIP: each tower has its own batch dimension, because all
+// images are compared with all texts. Texts reach parameters only by lookup; both towers are sharded.
 // RUN: shardc fsdp roles %s | FileCheck %s
 // RUN: shardc partition %s --fsdp full_shard --mesh fsdp=4 -o - | FileCheck %s --check-prefix=DEVICE
 

@@ -1,6 +1,6 @@
-// Units: layers are modules that are repeated, found by the numbers in names. The parameters of a unit are gathered again behind one
-// barrier, those of no unit once. A unit is gathered when its gradients are asked for, or, with backward_prefetch, with what was
-// asked for of the unit behind it.
+// FSDP units: layers are repeated modules, identified by the numbers in names. The parameters of a unit are
+// all-gathered again behind one barrier, parameters outside of units once. A unit is all-gathered before its
+// gradients are computed, or, with backward_prefetch, with the output cotangent of the next unit.
 // RUN: shardc fsdp roles %s --fsdp "full_shard auto_wrap" | FileCheck %s --check-prefix=ROLES
 // RUN: shardc fsdp roles %s --fsdp "full_shard always_wrap" | FileCheck %s --check-prefix=ALWAYS
 // RUN: shardc fsdp roles %s --fsdp "full_shard min_num_params=300" | FileCheck %s --check-prefix=SIZE

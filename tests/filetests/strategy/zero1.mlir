@@ -1,5 +1,5 @@
-// ZeRO-1: what changes a parameter is computed in parts and gathered, where the step ends by adding it to the parameter, which may decay
-// before; else the next parameter is.
+// ZeRO-1: the update of a parameter is computed in shards and all-gathered, if the step ends by adding it to the
+// parameter, which may decay before; otherwise the next parameter is all-gathered.
 // RUN: shardc fsdp apply %s --fsdp zero1 --mesh fsdp=4 | FileCheck %s
 // RUN: shardc partition %s --fsdp zero1 --mesh fsdp=4 -o - | FileCheck %s --check-prefix=PARTS
 // RUN: shardc verify %s --fsdp zero1 --mesh fsdp=4

@@ -1,5 +1,5 @@
-// ZeRO-1: a parameter that an average reads is not gathered for it a second time. The average follows parameters: it is optimizer state,
-// though the loss moves with it, as with a target network. It is replicated, since the loss would gather it in each step.
+// ZeRO-1: a parameter is not all-gathered again for its moving average. The average follows parameters: it is optimizer state,
+// although the loss depends on it, as with a target network. It is replicated, since the loss would all-gather it in each step.
 // RUN: shardc fsdp roles %s | FileCheck %s --check-prefix=ROLES
 // RUN: shardc partition %s --fsdp zero1 --mesh fsdp=4 -o - | FileCheck %s
 // RUN: shardc verify %s --fsdp zero1 --mesh fsdp=4

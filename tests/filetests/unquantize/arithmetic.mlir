@@ -1,5 +1,5 @@
-// Quantized numbers become the integers that are stored. What moves elements moves those; arithmetic is that on real numbers,
-// rounded and kept in range.
+// Quantized elements become their stored integers. Operations that move elements move these; arithmetic is done on
+// real numbers, then rounded and clamped.
 // RUN: shardc opt %s --passes unquantize | FileCheck %s --implicit-check-not=quant
 
 !q = !quant.uniform<i8:f32, 0.5:3>

@@ -1,4 +1,4 @@
-// What a call does with quantized numbers is for nobody to say.
+// Custom calls with quantized operands are opaque.
 // RUN: not shardc opt %s --passes unquantize 2>&1 | FileCheck %s
 
 !q = !quant.uniform<i8:f32, 0.5>

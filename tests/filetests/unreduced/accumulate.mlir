@@ -1,4 +1,4 @@
-// Gradients that are added up over micro-batches are carried as addends, from zeros: one all-reduce after the loop.
+// Gradients that are accumulated over microbatches are carried unreduced, starting from zeros: one all-reduce after the loop.
 // RUN: shardc partition %s -o - | FileCheck %s
 // RUN: shardc verify %s
 

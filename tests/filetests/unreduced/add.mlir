@@ -1,4 +1,4 @@
-// A pending sum that the program asks for is added to another as addends: one all-reduce completes both.
+// An unreduced sum that the program requests is added to another without communication: one all-reduce completes both.
 // RUN: shardc partition %s -o - | FileCheck %s
 // RUN: shardc verify %s
 

@@ -1,5 +1,5 @@
-// A whole value that is added to a pending one counts once: one device has it among the addends. Where the result is whole, one
-// all-reduce completes it.
+// A replicated value that is added to an unreduced one counts once: one device adds it to its partial sum. If the
+// result is replicated, one all-reduce completes it.
 // RUN: shardc partition %s -o - | FileCheck %s
 // RUN: shardc verify %s
 

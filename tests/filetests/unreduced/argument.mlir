@@ -1,4 +1,4 @@
-// An argument that is annotated as unreduced comes as addends; what is not linear needs the sum.
+// An argument that is annotated as unreduced has partial sums; operations that are not linear need the sum.
 // RUN: shardc partition %s -o - --manifest %t.json | FileCheck %s
 // RUN: FileCheck %s --check-prefix=JSON < %t.json
 // RUN: shardc verify %s

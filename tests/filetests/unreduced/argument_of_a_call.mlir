@@ -1,4 +1,4 @@
-// A constraint without unreduced completes the sum.
+// A constraint without unreduced axes completes the sum.
 // RUN: shardc partition %s -o - | FileCheck %s
 // RUN: shardc verify %s
 

@@ -1,4 +1,4 @@
-// What a loop carries without an annotation of its own is pending where it goes in so and what is added to it comes so.
+// A loop-carried value without an annotation is unreduced if its initial value and the values added to it are.
 // RUN: shardc partition %s -o - | FileCheck %s
 // RUN: shardc verify %s
 

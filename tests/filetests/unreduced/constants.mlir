@@ -1,5 +1,5 @@
-// A value that becomes pending is kept by the first device along the axes; the others have zeros. Zeros are zeros on every
-// device, and so nothing is done for them.
+// A value that becomes unreduced is kept by the first device along the axes; the others have zeros. A zero constant
+// is zero on every device, so it needs no change.
 // RUN: shardc partition %s -o - | FileCheck %s
 // RUN: shardc verify %s
 

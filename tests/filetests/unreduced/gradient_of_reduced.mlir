@@ -1,4 +1,4 @@
-// The gradient of parameters that devices have alike is unreduced, and so is its transpose: nothing is sent.
+// The gradient of replicated parameters is unreduced, and so is its transpose: no communication.
 // RUN: shardc partition %s -o - | FileCheck %s
 // RUN: shardc verify %s
 

@@ -1,4 +1,4 @@
-// Addends along an axis that a manual computation leaves alone go through it.
+// Partial sums along a free axis pass through a manual computation.
 // RUN: shardc partition %s -o - | FileCheck %s
 // RUN: shardc verify %s
 

@@ -1,5 +1,5 @@
-// What is not linear in a sum needs it whole: products of two sums, divisions of integers, conversions that widen integers
-// (whose sums wrap around), and exponentials. Where such a result is annotated as unreduced, one device has it.
+// Operations that are not linear need the reduced value: products of two sums, integer divisions, widening integer
+// conversions (whose sums wrap around), and exponentials. If such a result is annotated as unreduced, one device has it.
 // RUN: shardc partition %s -o - | FileCheck %s
 // RUN: shardc verify %s
 // RUN: shardc explain %s | FileCheck %s --check-prefix=WHY

@@ -1,5 +1,5 @@
-// Other reductions pass through what they go with, and are completed before the rest. The largest of equal numbers is that
-// number: what is fed is given to every device.
+// Other reductions pass through operations that commute with them, and are completed before others. The maximum of
+// equal numbers is that number, so a fed value is given to every device.
 // RUN: shardc partition %s -o - | FileCheck %s
 // RUN: shardc verify %s
 

@@ -1,4 +1,4 @@
-// A parameter that is not annotated is fed whole, also where a constraint makes addends of it.
+// A parameter without an annotation is fed replicated, even if a constraint makes it unreduced.
 // RUN: shardc partition %s -o - --manifest %t.json | FileCheck %s
 // RUN: FileCheck %s --check-prefix=JSON < %t.json
 // RUN: shardc verify %s

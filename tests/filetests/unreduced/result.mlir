@@ -1,4 +1,4 @@
-// A result that is annotated as unreduced is returned as addends, which the manifest says.
+// A result that is annotated as unreduced is returned as partial sums, which the manifest records.
 // RUN: shardc partition %s -o - --manifest %t.json | FileCheck %s
 // RUN: FileCheck %s --check-prefix=JSON < %t.json
 // RUN: shardc verify %s

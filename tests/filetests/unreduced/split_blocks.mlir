@@ -1,4 +1,4 @@
-// What is split along an axis that it becomes pending along is put in its place in zeros, also where blocks are uneven.
+// A value that is sharded along an axis, and becomes unreduced along it, is padded with zeros to its position, also if shards are uneven.
 // RUN: shardc partition %s -o - | FileCheck %s
 // RUN: shardc verify %s
 

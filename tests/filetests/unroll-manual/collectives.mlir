@@ -1,4 +1,4 @@
-// The body once for each manual coordinate; free axes have none. Collectives are arithmetic between the copies.
+// The body is copied once for each manual coordinate; free axes have no copies. Collectives become arithmetic between the copies.
 // RUN: shardc opt %s --passes unroll-manual | FileCheck %s
 
 // CHECK: func.func @main(%[[X:.*]]: tensor<4x6xf32>

@@ -1,5 +1,5 @@
-// A loop in whose steps devices meet: all go on until the last is done, and who is done keeps what it has. One in which
-// they do not meet is copied.
+// A loop with collectives in its body: all coordinates iterate until the last one is done, and those that are done
+// keep their values. A loop without collectives is copied.
 // RUN: shardc opt %s --passes unroll-manual | FileCheck %s
 
 // CHECK: %[[N0:.*]] = stablehlo.slice {{.*}} [0:1]

@@ -1,5 +1,5 @@
-// A pending maximum that the body only completes is the value at each coordinate; of a pending sum the first coordinate has the
-// value, and the other zeros.
+// A value that is unreduced with maximum, and that the body only completes, is the same at each coordinate. An
+// unreduced sum is the value at the first coordinate, and zero at the others.
 // RUN: shardc opt %s --passes unroll-manual | FileCheck %s
 
 sdy.mesh @mesh = <["x"=2]>

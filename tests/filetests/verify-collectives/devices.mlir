@@ -1,4 +1,4 @@
-// The ids of collectives are those of the mode: no channel between replicas, one of its own between partitions.
+// The ids of collectives fit the mode: no channel between replicas, a unique channel between partitions.
 // RUN: shardc opt %s -split-input-file -verify-collectives -verify-diagnostics
 
 module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 4 : i32} {

@@ -1,7 +1,7 @@
-// Devices come to a collective together: what decides whether they do is the same on all devices of a group.
+// All devices of a group reach a collective together: the conditions that lead to it are equal on all of them.
 // RUN: shardc opt %s -split-input-file -verify-collectives -verify-diagnostics
 
-// Half of the devices sum, with devices that do not.
+// Half of the devices all-reduce with devices that do not participate.
 module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 4 : i32} {
   func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
     %id = stablehlo.replica_id : tensor<ui32>

@@ -1,4 +1,4 @@
-// Parts of sizes that are not known are put together: where each begins is not known either, and no sum is made of it.
+// Concatenation of parts with unknown sizes: their offsets are unknown too, and no sum is computed.
 // RUN: shardc partition %s -o - | FileCheck %s
 
 sdy.mesh @mesh = <["x"=2]>

@@ -1,4 +1,4 @@
-// Pending sums pass only through what a sum passes through, and are completed once.
+// Unreduced sums pass only through linear operations, and are completed once.
 // RUN: shardc opt %s -split-input-file -verify-collectives -verify-diagnostics
 
 sdy.mesh @mesh = <["x"=4]>

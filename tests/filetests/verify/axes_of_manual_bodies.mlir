@@ -1,4 +1,4 @@
-// Inside a manual computation an edge is not sharded along its axes, and quantized values have the sizes that these make.
+// In a manual computation, an edge is not sharded along its manual axes, and quantized values have local sizes.
 // RUN: not shardc verify %s 2>&1 | FileCheck %s
 
 // CHECK-DAG: error[SH0213]: sdy.data_flow_edge uses the axis x, which is manual in an enclosing sdy.manual_computation

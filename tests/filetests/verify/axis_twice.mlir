@@ -1,4 +1,4 @@
-// An axis splits one dimension of a tensor only.
+// An axis shards at most one dimension of a tensor.
 // RUN: not shardc opt %s 2>&1 | FileCheck %s
 
 sdy.mesh @mesh = <["x"=2]>

@@ -1,4 +1,4 @@
-// Every command that partitions verifies first, and says all that it finds.
+// Every command that partitions verifies first, and reports all errors.
 // RUN: not shardc partition %s -o %t.mlir 2>&1 | FileCheck %s
 // RUN: not shardc propagate %s -o %t.mlir 2>&1 | FileCheck %s
 // RUN: not test -e %t.mlir

@@ -1,4 +1,4 @@
-// A parameter gives its memory to one result that there is, and a result takes that of one parameter.
+// A parameter is donated to one existing result, and a result takes the memory of one parameter.
 // RUN: not shardc partition %s --mesh x=2 -o %t.mlir 2>&1 | FileCheck %s
 
 // CHECK: error[SH0219]: parameters 0 and 1 of @main are both donated to result 0

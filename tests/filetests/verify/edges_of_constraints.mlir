@@ -1,4 +1,4 @@
-// The sharding that an operation has itself is that of its result: what propagation says of it reads back.
+// The sharding on a constraint operation is that of its result: the output of propagation parses.
 // RUN: shardc opt %s | FileCheck %s
 
 sdy.mesh @mesh = <["a"=2]>

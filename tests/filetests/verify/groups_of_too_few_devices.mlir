@@ -1,4 +1,4 @@
-// Groups along axes of a mesh that names fewer devices than it has.
+// Groups along axes of a mesh with fewer device ids than its size.
 // RUN: not shardc verify %s 2>&1 | FileCheck %s
 
 // CHECK: error[SH0211]

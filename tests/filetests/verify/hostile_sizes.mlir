@@ -1,4 +1,4 @@
-// Sizes that overflow 64 bits are errors, in whatever sum or product.
+// Sizes whose sum or product overflows 64 bits are errors.
 // RUN: not shardc opt %s 2>&1 | FileCheck %s
 
 // CHECK: error[SH0207]: a dimension size of the result of stablehlo.select_and_scatter overflows

@@ -1,4 +1,4 @@
-// The device ids of a mesh are a permutation.
+// The device ids of a mesh must be a permutation.
 // RUN: not shardc opt %s 2>&1 | FileCheck %s
 
 // CHECK: error[SH0211]: {{.*}}1 is repeated

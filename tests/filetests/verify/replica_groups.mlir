@@ -1,4 +1,4 @@
-// Each device is in one group, and all groups are of one size.
+// Each device is in one group, and all groups have one size.
 // RUN: not shardc opt %s 2>&1 | FileCheck %s
 
 // CHECK: error[SH0214]: stablehlo.all_gather has device 1 in its groups twice

@@ -1,4 +1,4 @@
-// A rule that a program gives a custom call fits the call in number, rank and size; all that do not are told at once.
+// The sharding rule of a custom call must fit the call in number, rank and size; all errors are reported.
 // RUN: not shardc opt %s 2>&1 | FileCheck %s
 
 // CHECK: error[SH0218]: sdy.sharding_rule of stablehlo.custom_call @rank has factors for 1 dimensions of operand 0, which has 2

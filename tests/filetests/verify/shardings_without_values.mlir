@@ -1,4 +1,4 @@
-// A sharding that is there beyond the results is looked at too.
+// An extra sharding beyond the results is verified too.
 // RUN: not shardc opt --passes dce %s -o %t.mlir 2>&1 | FileCheck %s
 
 // CHECK: error[SH0212]: the sharding 1 of sdy.manual_computation is not valid

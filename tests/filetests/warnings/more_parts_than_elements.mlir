@@ -1,5 +1,5 @@
-// An axis that is larger than the dimension that it splits is told, with how much of the devices has padding only. What does
-// not divide otherwise is lint's to tell.
+// An axis that is larger than the dimension that it shards is reported, with the fraction of devices that have only
+// padding. Other uneven shardings are reported by lint.
 // RUN: shardc partition %s -o %t.mlir --strict 2>&1 | FileCheck %s --implicit-check-not=warning[
 // RUN: shardc lint %s | FileCheck %s --check-prefix=LINT
 

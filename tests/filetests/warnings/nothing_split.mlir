@@ -1,4 +1,4 @@
-// A mesh along which nothing is split is told, with how something could be; no error where gathers are.
+// A mesh along which nothing is sharded is reported with a hint; with --strict it is not an error like an all-gather.
 // RUN: shardc partition %s -o - --mesh "data=4,model=2" --strict 2>&1 | FileCheck %s
 // RUN: shardc lint %s --mesh "data=4,model=2" | FileCheck %s
 // RUN: shardc partition %s -o - --mesh "data=4,model=2" --spec arg1=data,- 2>&1 | FileCheck %s --check-prefix=SPLIT

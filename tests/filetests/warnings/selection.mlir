@@ -1,5 +1,5 @@
-// Warnings about cost: the most bytes first, loops counted as often as they run, equal ones once, and those about less than
-// 64 KiB and 1 % of what the program sends as a number. --strict refuses what is told.
+// Warnings about cost: sorted by bytes, loops weighted by trip counts, duplicates merged, and those below 64 KiB and
+// 1 % of the bytes sent only counted. --strict makes the printed ones errors.
 // RUN: shardc partition %s -o - 2>&1 | FileCheck %s
 // RUN: shardc partition %s -o - --warn-bytes 0 2>&1 | FileCheck %s --check-prefix=ALL --implicit-check-not=note:
 // RUN: shardc partition %s -o - --warn-bytes 20KiB 2>&1 | FileCheck %s --check-prefix=SOME

@@ -86,7 +86,7 @@ fn run(options: &Options) -> Result<bool, String> {
         let mut run = Run::new(fuzzer, options.seed, dir);
         (run.jobs, run.from, run.progress) = (options.jobs, options.from, true);
         if fuzzer.runs {
-            // A back end compiles for longer, and what it finds wrong is made smaller.
+            // A back end needs more time to compile and to shrink a finding.
             run.limit = Duration::from_secs(120);
         }
         if let Some(case) = options.case {

@@ -48,7 +48,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Says something before whatever comes next can end the process.
+/// Writes a line and flushes it, in case the next step ends the process.
 fn say(words: &[&str]) {
     let mut out = std::io::stdout().lock();
     let line = words.iter().map(|w| w.replace(['\t', '\n'], " ")).collect::<Vec<_>>().join("\t");
@@ -65,7 +65,7 @@ fn run(options: &Options) -> Result<(), String> {
         for test in tests_of(&text) {
             let name = format!("{}#{}", file.display(), test.name);
             match waiting.as_deref() {
-                // One device was too much for it.
+                // The run on one device ended the process.
                 Some(after) if after == name => {
                     waiting = None;
                     continue;

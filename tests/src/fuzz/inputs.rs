@@ -132,7 +132,7 @@ fn ready(client: &Client, text: &str, key: u64) -> Result<Ready, Error> {
     Ok(Ready { key, program, inputs, expected })
 }
 
-/// Valid inputs give the same results as before.
+/// Checks that valid inputs give the same results as before.
 fn right(client: &Client, ready: &Ready, name: &str) -> Result<(), Finding> {
     let got = ready
         .program

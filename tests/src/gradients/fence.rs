@@ -1,9 +1,9 @@
-//! Programs with barriers, so that a compiler cannot rewrite several operations together.
+//! Inserts barriers so that a compiler cannot rewrite several operations together.
 
 use shardc_ir::{Module, OpId, OpKind, RegionId, TypeId, ValueId};
 
-/// Puts an `optimization_barrier` behind each operation of the program, constants left out: rewriting that looks at what
-/// makes an operand finds nothing to rewrite. What the program computes is the same.
+/// Inserts an `optimization_barrier` after each operation except constants, so that rewrites that match on the producer of an operand do
+/// not apply. The program computes the same values.
 pub(super) fn fence(module: &mut Module) {
     let bodies: Vec<RegionId> = module.bodies().collect();
     for body in bodies {
@@ -23,7 +23,7 @@ fn is_program(kind: &OpKind) -> bool {
     kind.def().region_kind.is_program()
 }
 
-/// A barrier that gives what `op` gave to those that read it.
+/// A barrier on the results of `op`; their users read the barrier's results instead.
 fn barrier(module: &mut Module, op: OpId) -> Option<OpId> {
     let data = &module.ops[op];
     let is_tensors = data.results.iter().all(|&value| module.tensor(value).is_some());

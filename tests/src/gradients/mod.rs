@@ -10,32 +10,32 @@ use shardc_runtime::{Client, HostArray};
 
 use crate::fuzz::Rng;
 
-/// How far arguments are moved for a difference.
+/// The step of the finite differences.
 const STEP: f64 = 1e-6;
-/// How far a derivative may be from a difference, relative to the largest one of the tensor.
+/// Maximum difference between a derivative and a finite difference, relative to the largest derivative of the tensor.
 const TOLERANCE: f64 = 2e-5;
-/// Numbers that are larger are not compared.
+/// Larger numbers are not compared.
 const LARGE: f64 = 1e8;
-/// How far two derivatives that are the same in another order may be apart.
+/// Maximum difference between two derivatives that differ only in the order of computation.
 const EXACT: f64 = 1e-9;
 
-/// What was compared.
+/// The numbers of compared elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Compared {
-    /// Elements whose derivative was compared with a difference.
+    /// Elements whose derivative was compared with a finite difference.
     pub smooth: usize,
-    /// Elements with a corner or a step where they were looked at, or that are no number.
+    /// Elements at a corner or a step, or that are not finite.
     pub rough: usize,
 }
 
-/// Why a comparison failed.
+/// The reason why a comparison failed.
 #[derive(Debug)]
 pub enum Wrong {
-    /// The program, or its derivative, was refused.
+    /// The program or its derivative was rejected.
     Refused(Error),
     /// Numbers differ.
     Values(String),
-    /// Numbers differ, but not where the back end rewrites no two operations together: the programs are right.
+    /// Numbers differ, but agree if the back end cannot rewrite operations together: the programs are correct.
     BackEnd(String),
 }
 
@@ -51,7 +51,7 @@ fn differ<T>(text: String) -> Res<T> {
     Err(Wrong::Values(text))
 }
 
-/// The arguments or results that can change by a little, by their places.
+/// The indices of the arguments or results that can change by a small amount.
 fn changing(module: &Module, types: &[TypeId]) -> Vec<usize> {
     let can_change = |i: &usize| {
         let class = module.types.as_tensor(types[*i]).map(|ty| ty.dtype.class());
@@ -60,11 +60,11 @@ fn changing(module: &Module, types: &[TypeId]) -> Vec<usize> {
     (0..types.len()).filter(can_change).collect()
 }
 
-/// Where the elements of an argument are drawn from.
+/// The interval from which the elements of an argument are drawn.
 pub type Range = (f64, f64);
 
-/// Arrays of the types of some values: floats and integers in their ranges, without which floats are between minus one and one
-/// and integers small; truth values.
+/// Arrays of these types. Floats and integers are in their ranges; without a range, floats are between minus one and one, and integers
+/// are small. Also truth values.
 fn drawn(module: &Module, types: &[TypeId], ranges: &[Range], rng: &mut Rng) -> Option<Vec<HostArray>> {
     let of = |(i, &ty): (usize, &TypeId)| {
         let ty = module.types.as_tensor(ty)?;
@@ -89,7 +89,7 @@ fn drawn(module: &Module, types: &[TypeId], ranges: &[Range], rng: &mut Rng) -> 
     types.iter().enumerate().map(of).collect()
 }
 
-/// `arrays` at `places`, moved by `by` times the tangents.
+/// The arrays, where those at `places` are moved by `by` times the tangents.
 fn moved(arrays: &[HostArray], places: &[usize], tangents: &[HostArray], by: f64) -> Res<Vec<HostArray>> {
     let mut out = arrays.to_vec();
     for (&i, tangent) in places.iter().zip(tangents) {
@@ -110,7 +110,7 @@ fn is_double(module: &Module, types: &[TypeId]) -> bool {
     types.iter().all(is)
 }
 
-/// One program with all that its derivatives are compared by.
+/// A program, and the data for comparing its derivatives.
 struct Case<'a> {
     client: &'a Client,
     module: &'a Module,
@@ -122,7 +122,7 @@ struct Case<'a> {
 }
 
 impl<'a> Case<'a> {
-    /// `None` for a program of which nothing changes by a little.
+    /// `None` if nothing in the program can change by a small amount.
     fn new(client: &'a Client, module: &'a Module, ranges: &[Range], rng: &mut Rng) -> Option<Case<'a>> {
         let func = &module.funcs[module.entry()?];
         let (wrt, of) = (changing(module, &func.params), changing(module, &func.results));
@@ -149,8 +149,8 @@ impl<'a> Case<'a> {
         Ok(made)
     }
 
-    /// The derivative along the tangents, how it compares with differences, and whether all values are numbers. One program
-    /// computes values and derivatives, since compiling takes longest.
+    /// The derivative along the tangents, its comparison with finite differences, and whether all values are finite. One program computes
+    /// values and derivatives, because compilation takes longest.
     fn against_differences(&self) -> Res<(Vec<HostArray>, Compared, bool)> {
         let request = Request::new(Derivative::Jvp, &self.wrt, &self.of).with_value();
         let program = exec::Program::single(self.client, &self.derivative(&request)?)?;
@@ -180,7 +180,7 @@ impl<'a> Case<'a> {
                 let (near, far) = ((f(1) - f(2)) / (2.0 * STEP), (f(3) - f(4)) / (4.0 * STEP));
                 let (ahead, behind) = ((f(1) - f(0)) / STEP, (f(0) - f(2)) / STEP);
                 let noise = 1e-8 * size + 1e-9;
-                // A corner or a step: no derivative is right.
+                // At a corner or a step, no derivative is correct.
                 if (ahead - behind).abs() > 2e-3 * (near.abs() + 0.01 * scale) + noise
                     || (near - far).abs() > 1e-3 * (near.abs() + 0.01 * scale) + noise
                 {
@@ -200,7 +200,7 @@ impl<'a> Case<'a> {
         Ok((found, compared, is_finite))
     }
 
-    /// `<ct, J t>` against `<J^T ct, t>`; where values are no numbers (`is_finite`), the derivatives need not be.
+    /// Compares `<ct, J t>` with `<J^T ct, t>`. If values are not finite (`is_finite`), the derivatives may differ.
     fn against_each_other(
         &self,
         forward: &[HostArray],
@@ -214,7 +214,7 @@ impl<'a> Case<'a> {
         let (right, size_too) = product(&backward, &self.tangents);
         let size = size.max(size_too);
         let is_compared = is_finite || left.is_finite() && right.is_finite();
-        // Of numbers beyond that little is left by what cancels.
+        // Cancellation leaves few digits of larger numbers.
         if is_compared && size < LARGE && !is_within(left - right, EXACT * size + 1e-12) {
             return differ(format!(
                 "forward and backward differ: {left:e} and {right:e} (the terms add up to {size:e})"
@@ -224,19 +224,19 @@ impl<'a> Case<'a> {
     }
 }
 
-/// The derivative backward, run.
+/// The reverse-mode derivative, and its values.
 struct Backward {
     module: Module,
     args: Vec<HostArray>,
     results: Vec<HostArray>,
 }
 
-/// Whether a difference is a number, and no larger.
+/// Whether a difference is a number of at most `allowed`.
 fn is_within(difference: f64, allowed: f64) -> bool {
     difference.abs() <= allowed
 }
 
-/// The sum of the real parts of products, and of their sizes.
+/// The sum of the real parts of the elementwise products, and the sum of their magnitudes.
 fn product(a: &[HostArray], b: &[HostArray]) -> (f64, f64) {
     let (mut sum, mut size) = (0.0, 0.0);
     for (a, b) in a.iter().zip(b) {
@@ -250,12 +250,12 @@ fn product(a: &[HostArray], b: &[HostArray]) -> (f64, f64) {
     (sum, size)
 }
 
-/// Differentiates a program forward and backward by all that can change, and compares with differences and with each other;
-/// the gradient likewise, where `again`; and the partitioned gradient with that on one device, in a mode. Where numbers differ,
-/// all is done again with each operation behind a barrier: that tells faults of the back end's rewriting.
+/// Differentiates a program in forward and reverse mode by all arguments that can change. Compares the derivatives with finite
+/// differences and with each other. If `again`, does the same with the gradient. Compares the partitioned gradient with that on one
+/// device. If numbers differ, repeats everything with a barrier after each operation, to detect faults of the back end's rewrites.
 ///
 /// # Errors
-/// Something is refused, or numbers differ.
+/// Something is rejected, or numbers differ.
 pub fn check(
     client: &Client,
     text: &str,
@@ -295,15 +295,15 @@ fn check_once(
     Ok(compared)
 }
 
-/// What was compared, and the derivative backward.
+/// The number of compared elements, and the reverse-mode derivative.
 struct Checked {
     compared: Compared,
     backward: Backward,
 }
 
-/// Differentiates a program in double precision forward and backward, at arguments in these ranges, and compares with
-/// differences and with each other; the gradient likewise, where `again`. `None` for a program of which nothing changes by a
-/// little, or not in double precision.
+/// Differentiates a program in double precision in forward and reverse mode, at arguments in these ranges. Compares the derivatives with
+/// finite differences and with each other; if `again`, also those of the gradient. `None` if nothing in the program can change by a small
+/// amount, or if it has no form in double precision.
 fn derivatives(
     client: &Client,
     module: &Module,

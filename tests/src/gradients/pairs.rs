@@ -12,24 +12,24 @@ use super::{Compared, Range, Wrong, derivatives, differ, drawn};
 use crate::fuzz::Rng;
 use crate::interpret::shard;
 
-/// A function, as the manifest describes it.
+/// A function of the manifest.
 #[derive(Clone, Debug)]
 pub struct Pair {
     /// Its name.
     pub name: String,
-    /// Where it is.
+    /// The path of the file.
     pub file: PathBuf,
-    /// The arguments that it is differentiated by, by their places.
+    /// The indices of the arguments to differentiate by.
     pub wrt: Vec<usize>,
-    /// Where each argument is drawn from.
+    /// The interval of each argument.
     pub ranges: Vec<Range>,
 }
 
 impl Pair {
-    /// All of a folder.
+    /// All functions in a folder.
     ///
     /// # Errors
-    /// The manifest cannot be read, or is another.
+    /// The manifest cannot be read, or has another format.
     pub fn all(dir: &Path) -> Result<Vec<Pair>, String> {
         let path = dir.join("manifest.json");
         let wrong = |why: &str| format!("{}: {why}", path.display());
@@ -64,18 +64,18 @@ impl Pair {
     /// The function's value and gradients.
     ///
     /// # Errors
-    /// It cannot be read or differentiated.
+    /// The file cannot be read, or the function cannot be differentiated.
     pub fn gradient(&self) -> Result<Module, Wrong> {
         let mut module = self.forward()?;
         autodiff::value_and_grad(&mut module, &self.wrt)?;
         Ok(module)
     }
 
-    /// Compares derivatives with differences and with each other, those of the gradient too, in double precision. `None`
-    /// where the function is another one in that, or rounds, as its derivatives then do, each in its own way.
+    /// Compares derivatives with finite differences and with each other, also those of the gradient, in double precision. `None` if the
+    /// function differs in double precision, or rounds: its derivatives then round differently.
     ///
     /// # Errors
-    /// Something is refused, or numbers differ.
+    /// Something is rejected, or numbers differ.
     pub fn derivatives(&self, client: &Client, seed: u64) -> Result<Option<Compared>, Wrong> {
         let forward = self.forward()?;
         let rounds = |op: &OpId| matches!(forward.ops[*op].kind, OpKind::ReducePrecision { .. });
@@ -84,10 +84,10 @@ impl Pair {
         Ok(derivatives(client, &wide, &self.ranges, seed, true, false)?.map(|checked| checked.compared))
     }
 
-    /// Random arguments of a program that takes those of the function first; others are between minus one and one.
+    /// Random arguments of a program whose first arguments are those of the function. The others are between minus one and one.
     ///
     /// # Errors
-    /// It has no entry function, or an argument has no size.
+    /// There is no entry function, or an argument has an unknown size.
     pub fn inputs(&self, module: &Module) -> Result<Vec<HostArray>, Wrong> {
         let entry = module.entry().ok_or_else(|| Error::from(module.no_entry()))?;
         let mut rng = Rng::new("pairs", 0, 0);
@@ -97,10 +97,10 @@ impl Pair {
         }
     }
 
-    /// Random arguments, and what value and gradients are at them on one device.
+    /// Random arguments, and the value and gradients at them on one device.
     ///
     /// # Errors
-    /// Something is refused.
+    /// Something is rejected.
     pub fn reference(&self, client: &Client) -> Result<Reference, Wrong> {
         let gradient = self.gradient()?;
         let inputs = self.inputs(&gradient)?;
@@ -108,11 +108,12 @@ impl Pair {
         Ok(Reference { gradient, inputs, outputs })
     }
 
-    /// Shards arguments at random, those of the function before it is differentiated or those of the gradient and some of its
-    /// results, partitions, runs, and compares with one device. The partitioned program is left in a file, if one is named.
+    /// Shards arguments at random, partitions the program, runs it, and compares with one device. The shardings are on the arguments of
+    /// the function before differentiation, or on the arguments and some results of the gradient. Writes the partitioned program to a
+    /// file, if one is named.
     ///
     /// # Errors
-    /// Something is refused, or numbers differ.
+    /// Something is rejected, or numbers differ.
     pub fn partitioned(
         &self,
         client: &Client,
@@ -146,7 +147,7 @@ impl Pair {
     }
 }
 
-/// What value and gradients of a function are.
+/// The value and gradients of a function.
 #[derive(Clone, Debug)]
 pub struct Reference {
     gradient: Module,

@@ -11,7 +11,7 @@ use super::{
     parallel,
 };
 
-/// A constant that may as well be an argument.
+/// A constant that can become an argument.
 #[derive(Clone, Debug)]
 pub(super) struct Input {
     pub(super) op: OpId,
@@ -19,24 +19,24 @@ pub(super) struct Input {
     pub(super) array: HostArray,
 }
 
-/// A test as a program without checks whose function `main` returns what they look at.
+/// A test without its checks: the function `main` of the program returns the checked values.
 #[derive(Clone, Debug)]
 pub struct Case {
     pub(super) module: Module,
     pub(super) body: RegionId,
     pub(super) inputs: Vec<Input>,
     pub(super) expectations: Vec<Expectation>,
-    /// The mesh that the test needs, where any will not do.
+    /// The mesh that the test requires, if any.
     pub(super) mesh: Option<MeshId>,
-    /// The names of the operations that it computes with.
+    /// The names of the operations that compute its results.
     pub operations: Vec<String>,
 }
 
 impl Case {
-    /// Takes the test `func` of a program apart.
+    /// Splits the test `func` of a program into its parts.
     ///
     /// # Errors
-    /// It is no program for devices: it runs programs by itself, checks nothing, or has values that are no tensors.
+    /// The test cannot become a program for devices: it runs programs itself, checks nothing, or has values that are not tensors.
     pub fn new(mut module: Module, func: FuncId) -> Result<Case, String> {
         let mesh = parallel::one_program(&mut module, func)?;
         let body = alone(&mut module, func)?;
@@ -76,7 +76,7 @@ impl Case {
     }
 }
 
-/// Makes `func` the only function, as `main`, with what it calls in its body.
+/// Makes `func` the only function, named `main`, and inlines its callees.
 fn alone(module: &mut Module, func: FuncId) -> Result<RegionId, String> {
     let body = module.funcs[func].body.ok_or("a function without a body")?;
     if !module.regions[body].args.is_empty() {
@@ -110,7 +110,7 @@ fn rename_calls(module: &mut Module) {
     }
 }
 
-/// A probe's result is its operand.
+/// Replaces the results of probes by their operands.
 fn drop_probes(module: &mut Module, body: RegionId) {
     let mut map = ValueMap::new();
     for op in module.walk(body) {
@@ -128,7 +128,7 @@ fn drop_probes(module: &mut Module, body: RegionId) {
     }
 }
 
-/// The function returns `results`, and checks nothing.
+/// Makes the function return `results`, and removes its checks.
 fn give_back(module: &mut Module, body: RegionId, results: &[ValueId]) -> Result<(), String> {
     let terminator = module.terminator(body).ok_or("a function without a return")?;
     module.ops[terminator].operands = results.iter().copied().collect();
@@ -143,7 +143,7 @@ fn give_back(module: &mut Module, body: RegionId, results: &[ValueId]) -> Result
     Ok(())
 }
 
-/// Constants that nothing reads any more, which were what checks compared with, go.
+/// Removes dead constants, which only checks used.
 fn drop_unused(module: &mut Module, body: RegionId) {
     let uses = module.uses();
     module.retain_ops(body, |module, op| {
@@ -159,7 +159,7 @@ fn inputs(module: &Module, body: RegionId) -> Result<Vec<Input>, String> {
         else {
             continue;
         };
-        // What says how large something is stays known.
+        // Sizes must stay constants.
         if module.tensor(value).is_some() && !is_size(module, value) {
             inputs.push(Input { op, value, array: elements(module, value, dense)? });
         }
@@ -167,7 +167,7 @@ fn inputs(module: &Module, body: RegionId) -> Result<Vec<Input>, String> {
     Ok(inputs)
 }
 
-/// Whether a value says how large something is, which must stay known.
+/// Whether a value is a size, which must stay a constant.
 pub(super) fn is_size(module: &Module, value: ValueId) -> bool {
     let reads_sizes = |op: &Op| matches!(op.kind, OpKind::Dynamic(_) | OpKind::SetDimensionSize { .. });
     module.ops.values().any(|op| reads_sizes(op) && op.operands.contains(&value))

@@ -6,18 +6,18 @@ use shardc_runtime::HostArray;
 
 use super::expect::Closeness;
 
-/// How a result compares.
+/// The result of a comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// As close as it must be.
+    /// Within the tolerance of the test.
     Close,
-    /// Not quite, but no further off than another order of the same sums may be.
+    /// Outside of it, but within the rounding of sums in another order.
     Rounded,
-    /// Something else.
+    /// A larger difference.
     Off(String),
 }
 
-/// Compares a result with what it must be.
+/// Compares a result with the expected value.
 pub(super) fn judge(expected: &HostArray, got: &HostArray, closeness: Closeness) -> Verdict {
     let difference = match HostArray::compare(expected, got) {
         Ok(difference) => difference,
@@ -48,12 +48,12 @@ pub(super) fn judge(expected: &HostArray, got: &HostArray, closeness: Closeness)
     }
 }
 
-/// The power of two at or below a number.
+/// The largest power of two that is at most `number`.
 fn magnitude(number: f64) -> f64 {
     if number == 0.0 { 1.0 } else { number.abs().log2().floor().exp2() }
 }
 
-/// The step from one to the next larger number.
+/// The difference between one and the next larger number.
 fn step(dtype: DType) -> f64 {
     match dtype {
         DType::F64 | DType::C128 => f64::EPSILON,
@@ -65,7 +65,7 @@ fn step(dtype: DType) -> f64 {
     }
 }
 
-/// Both arrays, where they are small, else where they first differ.
+/// Both arrays if they are small, otherwise their first difference.
 fn shown(expected: &HostArray, got: &HostArray) -> String {
     let (a, b) = (expected.to_f64_vec(), got.to_f64_vec());
     if a.len() <= 24 {

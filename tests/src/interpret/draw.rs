@@ -26,17 +26,17 @@ const MESHES: [&[i64]; 14] = [
     &[1, 8],
 ];
 const NAMES: [&str; 3] = ["x", "y", "z"];
-/// How often shardings are drawn again in the hope of an uneven one.
+/// Number of attempts to draw an uneven sharding.
 const TRIES: u64 = 40;
 
-/// What is drawn: the same numbers give the same program.
+/// The parameters of a draw: equal parameters give equal programs.
 #[derive(Clone, Copy, Debug)]
 pub struct Draw {
-    /// Where the drawing begins.
+    /// The seed.
     pub seed: u64,
-    /// Whether some dimension should be split into blocks of different sizes, where one can.
+    /// Whether some dimension should be sharded unevenly, if possible.
     pub uneven: bool,
-    /// Whether every constant is an argument; else some stay, with a sharding.
+    /// Whether every constant becomes an argument; otherwise some stay constants, with a sharding.
     pub arguments: bool,
 }
 
@@ -45,14 +45,14 @@ pub struct Draw {
 pub struct Drawn {
     /// The program.
     pub module: Module,
-    /// What its arguments are.
+    /// The arguments.
     pub inputs: Vec<HostArray>,
-    /// Whether some dimension does not divide.
+    /// Whether some dimension is sharded unevenly.
     pub uneven: bool,
 }
 
 impl Draw {
-    /// Drawing `number` of a test with this name: from the second on uneven where that can be, and in the third some
+    /// The draw with this number for a test with this name. From the second draw on, shardings are uneven if possible; in the third, some
     /// constants stay.
     #[must_use]
     pub fn new(seed: u64, test: &str, number: u64) -> Draw {
@@ -63,7 +63,7 @@ impl Draw {
         Draw { seed, uneven: number > 0, arguments: number != 2 }
     }
 
-    /// Splits a test.
+    /// Shards a test.
     #[must_use]
     pub fn program(&self, case: &Case) -> Drawn {
         let mut drawn = Placer::new(self, case, 0).place(case);
@@ -77,8 +77,7 @@ impl Draw {
     }
 }
 
-/// Gives most arguments of a program's entry function, and some results where `results`, random shardings on a mesh of eight
-/// devices.
+/// Gives most arguments of the entry function, and some results if `results`, random shardings on a mesh of eight devices.
 pub fn shard(module: &mut Module, seed: u64, results: bool) {
     let eight: Vec<&[i64]> = MESHES.into_iter().filter(|sizes| sizes.iter().product::<i64>() == 8).collect();
     let mut numbers = Numbers(seed);
@@ -105,7 +104,7 @@ pub fn shard(module: &mut Module, seed: u64, results: bool) {
     *module = placer.module;
 }
 
-/// A test whose constants are all arguments, without shardings.
+/// A test with all constants as arguments, without shardings.
 pub(super) fn plain(case: &Case) -> (Module, Vec<HostArray>) {
     let mut placer = Placer {
         numbers: Numbers(0),
@@ -160,7 +159,7 @@ impl Placer {
             let mut left: Vec<i64> = (0..mesh.num_devices() as i64).collect();
             let ids: Vec<i64> =
                 (0..mesh.num_devices()).map(|_| left.remove(numbers.below(left.len()))).collect();
-            // A list in order is not written.
+            // The default order is omitted.
             mesh.device_ids = (!ids.is_sorted()).then_some(ids);
         }
         let mut module = case.module.clone();
@@ -175,7 +174,7 @@ impl Placer {
         Drawn { module: self.module, inputs, uneven: self.uneven }
     }
 
-    /// Constants become arguments.
+    /// Converts constants to arguments.
     fn arguments(&mut self, case: &Case) -> Vec<HostArray> {
         let mut inputs = Vec::new();
         let mut map = ValueMap::new();
@@ -207,7 +206,7 @@ impl Placer {
         inputs
     }
 
-    /// Some values between, and constants that stayed, get a sharding of their own.
+    /// Constrains some intermediate values and the remaining constants.
     fn constrain(&mut self, case: &Case) {
         let mut map = ValueMap::new();
         let mut placed = Vec::new();
@@ -253,7 +252,7 @@ impl Placer {
         }
     }
 
-    /// A sharding for a value: each axis, or each half of one, on some dimension or none.
+    /// A sharding of a value: each axis, or each half of an axis, shards a random dimension or none.
     fn sharding(&mut self, value: ValueId) -> Option<ShardingId> {
         let (id, mesh) = self.mesh.clone()?;
         let shape = self.module.tensor(value)?.shape.clone();
@@ -272,7 +271,7 @@ impl Placer {
         }
         let mut dims: Vec<Vec<AxisRef>> = vec![Vec::new(); shape.len()];
         for piece in pieces {
-            // Mostly on a dimension that there is something to split of.
+            // Usually a dimension with more than one element.
             let mut at = self.numbers.below(shape.len() * 3 + 1) / 3;
             if shape.get(at).is_some_and(|&n| n <= 1) && !self.numbers.one_in(4) {
                 at = self.numbers.below(shape.len());
@@ -294,7 +293,7 @@ impl Placer {
     }
 }
 
-/// Appends an axis; parts that continue each other are written as one.
+/// Appends an axis, and merges adjacent sub-axes.
 fn push(dim: &mut Vec<AxisRef>, piece: AxisRef, mesh: &Mesh) {
     if let (Some(last), Some(sub)) = (dim.last_mut(), piece.sub)
         && last.axis == piece.axis

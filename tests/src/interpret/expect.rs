@@ -4,28 +4,28 @@ use shardc_ir::{Attr, Dense, Module, Op, OpKind, ValueId};
 use shardc_runtime::HostArray;
 use shardc_stablehlo::parse;
 
-/// How close a result must be.
+/// The tolerance of a result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Closeness {
-    /// The same numbers.
+    /// Equal numbers.
     Equal,
-    /// No element further off than this.
+    /// The maximum absolute difference.
     Within(f64),
-    /// No element further off than this many of the smallest steps at the expected number.
+    /// The maximum difference in units in the last place of the expected number.
     Steps(f64),
 }
 
-/// One value that a test checks.
+/// A value that a test checks.
 #[derive(Clone, Debug)]
 pub(super) struct Expectation {
-    /// What it must be; where the test does not say by a constant, what one device computes.
+    /// The expected value; `None` if it is not a constant of the test, so that the result on one device is used.
     pub(super) expected: Option<HostArray>,
     pub(super) closeness: Closeness,
 }
 
-/// How far apart `check.expect_almost_eq` lets numbers be that says nothing else.
+/// The default tolerance of `check.expect_almost_eq`.
 const ALMOST: f64 = 1e-4;
-/// How many steps `check.expect_close` allows that says nothing else.
+/// The default number of units in the last place that `check.expect_close` allows.
 const STEPS: f64 = 3.0;
 
 /// The name of a check, without its dialect.
@@ -43,15 +43,15 @@ pub(super) fn is_check(kind: &OpKind) -> bool {
     check_name(kind).is_some()
 }
 
-/// Whether an operation hands its operand on, and shows it to the interpreter.
+/// Whether an operation is a probe, which returns its operand and shows it to the interpreter.
 pub(super) fn is_probe(kind: &OpKind) -> bool {
     matches!(kind, OpKind::Opaque(spec) if &*spec.name == "interpreter.probe")
 }
 
-/// The value that an operation checks, and what it must be; `None` for an operation that checks nothing.
+/// The value that an operation checks, and the expected value; `None` for other operations.
 ///
 /// # Errors
-/// It is a check that is not known here, or its constant cannot be read.
+/// The check is unknown, or its constant cannot be read.
 pub(super) fn expectation(module: &Module, op: &Op) -> Result<Option<(ValueId, Expectation)>, String> {
     let Some(name) = check_name(&op.kind) else { return Ok(None) };
     let props = match &op.kind {
@@ -59,7 +59,7 @@ pub(super) fn expectation(module: &Module, op: &Op) -> Result<Option<(ValueId, E
         OpKind::CustomCall(spec) => &spec.props,
         _ => return Ok(None),
     };
-    // This one has what must come out first.
+    // Here the expected value comes first.
     let (actual, wanted) = if name == "eq" { (1, 0) } else { (0, 1) };
     let &actual = op.operands.get(actual).ok_or("a check without operands")?;
     let number = |key: &str| {
@@ -91,7 +91,7 @@ pub(super) fn expectation(module: &Module, op: &Op) -> Result<Option<(ValueId, E
     Ok(Some((actual, Expectation { expected, closeness })))
 }
 
-/// The array that the text of an attribute holds, `dense<...> : tensor<...>`.
+/// The array in the text of an attribute, `dense<...> : tensor<...>`.
 fn written(text: &str) -> Result<HostArray, String> {
     let ty = text.rsplit_once(" : ").map_or("", |(_, ty)| ty);
     let program = format!(
@@ -107,7 +107,7 @@ fn written(text: &str) -> Result<HostArray, String> {
     elements(&module, value, dense)
 }
 
-/// The array that a constant is.
+/// The array of a constant.
 pub(super) fn elements(module: &Module, value: ValueId, dense: &Dense) -> Result<HostArray, String> {
     let ty = module.tensor(value).ok_or("a constant that is no tensor of numbers")?;
     let shape: Vec<usize> = ty

@@ -25,14 +25,13 @@ use shardc_stablehlo::parse_split;
 /// A test function of a text.
 #[derive(Clone, Debug)]
 pub struct Test {
-    /// The function's name, with `.2` and so on where the text has it before.
+    /// The function's name, with a suffix `.2` and so on if it is repeated in the text.
     pub name: String,
-    /// The program that holds it, or why it is not read.
+    /// The program that contains it, or the reason why it is not read.
     pub program: Result<(Module, FuncId), String>,
 }
 
-/// The tests of a text: of each program every function without parameters that checks something, or `main` where none
-/// does.
+/// The tests of a text: in each program, every function without parameters that checks something, or `main` if there is none.
 #[must_use]
 pub fn tests_of(text: &str) -> Vec<Test> {
     let mut tests: Vec<Test> = Vec::new();
@@ -70,7 +69,7 @@ fn has_checks(module: &Module, body: RegionId) -> bool {
     module.regions[body].ops.iter().any(|&op| expect::is_check(&module.ops[op].kind))
 }
 
-/// The names of what a test computes with, each once, in order.
+/// The names of the operations of a test, without repetitions, in order.
 #[must_use]
 pub fn operations(module: &Module, body: RegionId) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();

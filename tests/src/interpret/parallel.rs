@@ -8,14 +8,14 @@ use shardc_ir::{
     Mesh, MeshId, Module, OpId, OpKind, RegionId, SliceSpec, TensorSharding, TypeId, ValueId,
 };
 
-/// The axis that processes lie along.
+/// The axis of the processes.
 const AXIS: &str = "p";
 const RUN: &str = "interpreter.run_parallel";
 
-/// Rewrites what `func` runs in parallel; the mesh of its processes, if it does.
+/// Rewrites the parallel run in `func`, if there is one; returns the mesh of its processes.
 ///
 /// # Errors
-/// The processes run different programs, or need more of the interpreter.
+/// The processes run different programs, or need more features of the interpreter.
 pub(super) fn one_program(module: &mut Module, func: FuncId) -> Result<Option<MeshId>, String> {
     let body = module.funcs[func].body.ok_or("a function without a body")?;
     let is_run = |op: OpId| matches!(&module.ops[op].kind, OpKind::Opaque(spec) if &*spec.name == RUN);
@@ -98,7 +98,7 @@ impl Grid {
         self.replicas * self.partitions
     }
 
-    /// The groups of a collective as numbers of devices: what StableHLO's specification calls its strategy.
+    /// The groups of a collective as device numbers, by the process grouping strategies of StableHLO's specification.
     fn devices(&self, spec: &CollectiveSpec, pairs: bool, takes_ids: bool) -> Vec<Vec<i64>> {
         let across = spec.crosses_partitions();
         let (replicas, partitions) = (self.replicas as i64, self.partitions as i64);
@@ -113,7 +113,7 @@ impl Grid {
             return groups;
         }
         if across && takes_ids {
-            // Replicas, in all their partitions together.
+            // The groups are of replicas, and contain all of their partitions.
             for group in &groups {
                 let members = group.iter().flat_map(|r| (0..partitions).map(move |p| r * partitions + p));
                 out.push(members.collect());
@@ -141,8 +141,8 @@ fn called(module: &Module, program: &str) -> Result<Vec<OpId>, String> {
     Ok(ops)
 }
 
-/// The operations that take the place of the run: arguments of processes are put together, a manual computation takes
-/// its own of them, and what it makes is taken apart.
+/// The operations that replace the parallel run: the arguments of processes are concatenated, a manual computation takes each process's
+/// slice, and its results are sliced apart.
 fn manual(module: &mut Module, run: OpId, grid: &Grid, mesh: MeshId) -> Result<Vec<OpId>, String> {
     let processes = grid.processes();
     let func = module.func_names.get(&grid.program).copied().ok_or("there is no such program")?;
@@ -194,7 +194,7 @@ fn manual(module: &mut Module, run: OpId, grid: &Grid, mesh: MeshId) -> Result<V
             let spec = SliceSpec { start: start.into(), limit: limit.into(), stride: stride.into() };
             let slice = Builder::new(module).op1(OpKind::Slice(Box::new(spec)), &[all], one);
             ops.extend(module.def_op(slice));
-            // The value keeps its name, so that who reads it need not change.
+            // The value keeps its name, so that its users need not change.
             let value = made[process as usize * results.len() + i];
             let reshape = module.add_op(OpKind::Reshape, &[slice], &[], &[]);
             module.give_result(reshape, value);
@@ -204,7 +204,7 @@ fn manual(module: &mut Module, run: OpId, grid: &Grid, mesh: MeshId) -> Result<V
     Ok(ops)
 }
 
-/// What one process does.
+/// The computation of one process.
 fn body(
     module: &mut Module,
     program: &str,
@@ -229,7 +229,7 @@ fn body(
     Ok(region)
 }
 
-/// The type of such a value of several processes, along a first dimension.
+/// The type of such a value of all processes, stacked along a new first dimension.
 fn with_processes(module: &mut Module, ty: TypeId, processes: i64) -> Result<TypeId, String> {
     let tensor = module.types.as_tensor(ty).ok_or("a process takes or returns no tensor")?.clone();
     let shape: Vec<i64> = std::iter::once(processes).chain(tensor.shape.iter().copied()).collect();

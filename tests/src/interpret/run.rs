@@ -13,24 +13,24 @@ use super::{
     expect::Closeness,
 };
 
-/// How a program went.
+/// The outcome of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It gives what the test expects.
+    /// The results equal the expected ones.
     Equal,
-    /// The same but for how sums of floats are rounded.
+    /// They are equal up to the rounding of float sums.
     Rounded,
-    /// It gives what one device gives, which is not quite what the interpreter gives.
+    /// They equal those of one device, which differ slightly from the interpreter's.
     LikeOneDevice,
-    /// It is refused as unsupported.
+    /// The program is rejected as unsupported.
     Unsupported(String),
-    /// It is refused otherwise, or makes a program that is not valid or does not run.
+    /// The program is rejected for another reason, or its partition is invalid or does not run.
     Failed(String),
-    /// It gives something else.
+    /// Some result is wrong.
     Wrong(String),
 }
 
-/// What a test gives on one device; nothing where that cannot be known, but the test says what it expects.
+/// The results of a test on one device; empty if they are unknown and the test states its expected results.
 #[derive(Clone, Debug)]
 pub struct Reference(Vec<HostArray>);
 
@@ -50,13 +50,13 @@ impl<'c> Runner<'c> {
     /// Runs a test on one device.
     ///
     /// # Errors
-    /// What the back end says that cannot run it.
+    /// The back end cannot run it.
     pub fn reference(&self, case: &Case) -> Result<Reference, String> {
         let (module, inputs) = plain(case);
         let run = || Program::single(self.client, &module)?.run(self.client, &inputs);
         match run() {
             Ok(results) => Ok(Reference(results)),
-            // Not every collective can be written out for one device.
+            // Some collectives cannot be expressed for one device.
             Err(_) if case.mesh.is_some() && case.expectations.iter().all(|e| e.expected.is_some()) => {
                 Ok(Reference(Vec::new()))
             }
@@ -64,7 +64,7 @@ impl<'c> Runner<'c> {
         }
     }
 
-    /// Partitions a drawn program, runs it and compares. Returns the messages of warnings too.
+    /// Partitions a program, runs it, and compares the results. Also returns the messages of warnings.
     #[must_use]
     pub fn run(
         &self,
@@ -109,7 +109,7 @@ impl<'c> Runner<'c> {
                 }
                 continue;
             };
-            // The back end may be at odds with the interpreter by itself.
+            // The back end may differ from the interpreter on one device too.
             let single_is_off = matches!(judge(expected, single, expectation.closeness), Verdict::Off(_));
             if single_is_off && !matches!(judge(single, got, Closeness::Steps(3.0)), Verdict::Off(_)) {
                 outcome = Outcome::LikeOneDevice;

@@ -13,9 +13,9 @@ impl Emitter {
         Some(())
     }
 
-    /// The same bits as elements of another type, of the same width or not.
+    /// A bitcast to another type of the same or another width.
     pub(super) fn bitcast(&mut self, c: &mut Choices<'_>) -> Option<()> {
-        // Bits of whole numbers may be no number as a float.
+        // Bits of integers may be NaN as floats.
         let x =
             self.pick(c, |t| t.exact && matches!(t.elem, Elem::F32 | Elem::I32 | Elem::UI32 | Elem::I8))?;
         (x.elem != Elem::F32 || !self.floats).then_some(())?;
@@ -33,7 +33,7 @@ impl Emitter {
         Some(())
     }
 
-    /// Random bits, which follow from a state. Of 32 bits: in the mode of partitions XLA's CPU plugin fails on others.
+    /// Random bits, which depend on a state. They have 32 bits: in partition mode, XLA's CPU plugin fails for other widths.
     pub(super) fn random_bits(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.rank() > 0)?;
         let n = self.fresh();

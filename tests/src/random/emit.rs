@@ -28,7 +28,7 @@ impl Elem {
         }
     }
 
-    /// Whether elements are whole numbers.
+    /// Whether elements are integers.
     pub(crate) fn is_int(self) -> bool {
         match self {
             Elem::I32 | Elem::I8 | Elem::UI32 => true,
@@ -36,7 +36,7 @@ impl Elem {
         }
     }
 
-    /// Nothing.
+    /// The text of zero.
     pub(crate) fn zero(self) -> &'static str {
         match self {
             Elem::I32 | Elem::I8 | Elem::UI32 => "0",
@@ -46,12 +46,12 @@ impl Elem {
         }
     }
 
-    /// Whether elements are rounded.
+    /// Whether results are rounded.
     pub(crate) fn is_rounded(self) -> bool {
         matches!(self, Elem::F32 | Elem::C64)
     }
 
-    /// The smallest and the largest element; of complex numbers two others, since they have no order.
+    /// The smallest and the largest element; two arbitrary numbers for complex types, which have no order.
     pub(crate) fn extremes(self) -> [&'static str; 2] {
         match self {
             Elem::I32 => ["-2147483648", "2147483647"],
@@ -63,7 +63,7 @@ impl Elem {
         }
     }
 
-    /// How a comparison reads elements.
+    /// The comparison type of elements.
     pub(crate) fn order(self) -> &'static str {
         match self {
             Elem::I32 | Elem::I8 => "SIGNED",
@@ -106,7 +106,7 @@ pub(crate) fn ty(shape: &[i64], elem: Elem) -> String {
     out + elem.text() + ">"
 }
 
-/// Numbers with commas between.
+/// Numbers separated by commas.
 pub(crate) fn list<T: ToString>(items: impl IntoIterator<Item = T>) -> String {
     items.into_iter().map(|i| i.to_string()).collect::<Vec<_>>().join(", ")
 }
@@ -117,23 +117,23 @@ const SIZES: [i64; 14] = [8, 4, 6, 5, 16, 7, 10, 2, 9, 12, 3, 11, 1, 24];
 const ELEMS: [Elem; 9] =
     [Elem::F32, Elem::I32, Elem::F32, Elem::I32, Elem::I1, Elem::F32, Elem::I8, Elem::UI32, Elem::C64];
 
-/// The same where floats are wanted.
+/// Element types of parameters if floats are preferred.
 const FLOATS: [Elem; 9] =
     [Elem::F32, Elem::F32, Elem::F32, Elem::F32, Elem::I1, Elem::F32, Elem::F32, Elem::I32, Elem::C64];
 
-/// No tensor is larger, so that programs run fast.
+/// The maximum number of elements of a tensor, so that programs run fast.
 const MOST_ELEMENTS: i64 = 6000;
 
 pub(crate) struct Emitter {
     pub(crate) mesh: Mesh,
     sizes: [i64; 3],
-    /// Whether floats are wanted wherever there is a choice.
+    /// Whether floats are preferred.
     pub(crate) floats: bool,
     parameters: Vec<String>,
     body: String,
     indent: usize,
     next: usize,
-    /// What operations may use.
+    /// The values that operations may use.
     pub(crate) scope: Vec<Tensor>,
     used: std::collections::BTreeSet<String>,
     /// Other functions.
@@ -177,7 +177,7 @@ impl Emitter {
         self.scope.push(Tensor { name, shape, elem, exact: true });
     }
 
-    /// A name that nothing has yet.
+    /// An unused name.
     pub(crate) fn fresh(&mut self) -> usize {
         self.next += 1;
         self.next - 1
@@ -189,7 +189,7 @@ impl Emitter {
         }
     }
 
-    /// What `write` writes, which goes nowhere yet, and what it returns. Nothing of it stays in scope.
+    /// The lines that `write` emits, which are not yet part of the program, and its result. Their values do not stay in scope.
     pub(crate) fn apart_from_body<R>(
         &mut self,
         write: impl FnOnce(&mut Self) -> Option<(Tensor, R)>,
@@ -204,12 +204,12 @@ impl Emitter {
         result.map(|(tensor, more)| (body, tensor, more))
     }
 
-    /// Lines that were written apart.
+    /// Appends lines that were emitted separately.
     pub(crate) fn append(&mut self, body: &str) {
         self.body += body;
     }
 
-    /// Lines until the next `outdent` are two columns further in.
+    /// Indents lines by two columns until the next `outdent`.
     pub(crate) fn nest(&mut self) {
         self.indent += 2;
     }
@@ -218,13 +218,13 @@ impl Emitter {
         self.indent -= 2;
     }
 
-    /// Whether what is made of a tensor by comparing its elements is the same wherever the program runs. Drawn floats in
-    /// double precision are hardly ever equal.
+    /// Whether comparing the elements of a tensor gives the same result on every platform. Random floats in double precision are hardly
+    /// ever equal.
     pub(crate) fn compares(&self, t: &Tensor) -> bool {
         t.elem.is_int() && t.exact || self.floats && t.elem == Elem::F32
     }
 
-    /// Whether a tensor is one of 32-bit integers that are exact, or of floats where they are wanted.
+    /// Whether a tensor has exact 32-bit integers, or floats if these are preferred.
     pub(crate) fn sorts(&self, t: &Tensor) -> bool {
         t.elem == Elem::I32 && t.exact || self.floats && t.elem == Elem::F32
     }
@@ -234,8 +234,7 @@ impl Emitter {
         shape.len() <= 4 && shape.iter().product::<i64>() <= MOST_ELEMENTS
     }
 
-    /// An operation with one result. `text` is all that follows the equals sign but the type of the result, which
-    /// ends the line after `join`.
+    /// An operation with one result. The line is `text`, then `join`, then the type of the result.
     pub(crate) fn push(&mut self, text: &str, join: &str, shape: &[i64], elem: Elem, exact: bool) -> Tensor {
         let name = format!("%{}", self.fresh());
         self.line(&format!("{name} = {text}{join}{}", ty(shape, elem)));
@@ -287,21 +286,21 @@ impl Emitter {
         self.functions.push('\n');
     }
 
-    /// A constant tensor, which is not offered to operations. `text` is what stands in `dense<...>`.
+    /// A constant tensor, which is not offered to operations. `text` is the content of `dense<...>`.
     pub(crate) fn constant(&mut self, text: &str, shape: &[i64], elem: Elem) -> Tensor {
         let tensor = self.push(&format!("stablehlo.constant dense<{text}>"), " : ", shape, elem, true);
         self.scope.pop();
         tensor
     }
 
-    /// A constant list of 64-bit numbers; its name and type.
+    /// A constant list of 64-bit integers: its name and type.
     pub(crate) fn numbers(&mut self, numbers: &[i64]) -> (String, String) {
         let (name, ty) = (format!("%{}", self.fresh()), format!("tensor<{}xi64>", numbers.len()));
         self.line(&format!("{name} = stablehlo.constant dense<[{}]> : {ty}", list(numbers)));
         (name, ty)
     }
 
-    /// The whole module; returns what has no use, and what `more` says.
+    /// The whole module, which returns the unused values and those that `more` selects.
     pub(crate) fn finish(mut self, more: u16) -> String {
         let returned: Vec<Tensor> = self
             .scope

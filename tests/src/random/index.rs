@@ -3,22 +3,22 @@
 use super::Choices;
 use super::emit::{Elem, Emitter, Tensor, list};
 
-/// How slices are found: what gather and scatter have in common.
+/// The common parameters of gather and scatter.
 struct Take {
-    /// The dimension that indices choose from.
+    /// The indexed dimension.
     along: usize,
-    /// How many elements of it each slice has, if slices keep the dimension.
+    /// The number of elements of a slice along it, if slices keep the dimension.
     window: Option<i64>,
-    /// Of the indexed tensor and of the indices: dimensions that go together.
+    /// The batching dimension of the indexed tensor and that of the indices.
     batch: Option<(usize, usize)>,
-    /// Shape of the slices.
+    /// The shape of the slices.
     slices: Vec<i64>,
-    /// Dimensions of the slices that are not of the indices.
+    /// The dimensions of the slices that are not dimensions of the indices.
     offset: Vec<usize>,
 }
 
 impl Take {
-    /// The slices of `x` that `indices` take: dimensions of the indices, then those of `x` that are left.
+    /// The slices of `x` at `indices`: the dimensions of the indices come first, then the others of `x`.
     fn new(
         c: &mut Choices<'_>,
         x: &Tensor,
@@ -40,7 +40,7 @@ impl Take {
         Take { along, window, batch, slices, offset: (first..first + left.len()).collect() }
     }
 
-    /// The dimensions that slices do not have.
+    /// The collapsed dimensions.
     fn dropped(&self) -> String {
         list(self.window.is_none().then_some(self.along))
     }
@@ -72,8 +72,8 @@ impl Emitter {
         self.push(&text, " -> ", &take.slices, x.elem, x.exact)
     }
 
-    /// Behind a barrier, where XLA would do two things at once and wrongly: its CPU back end may take updates from a
-    /// tensor while it scatters into it.
+    /// Inserts a barrier, because XLA's CPU back end may otherwise fuse incorrectly and read updates from a tensor while it scatters into
+    /// that tensor.
     pub(super) fn apart(&mut self, x: Tensor) -> Tensor {
         self.use_all(&[&x]);
         let text = format!("stablehlo.optimization_barrier {}", x.name);
@@ -95,7 +95,7 @@ impl Emitter {
         Some(())
     }
 
-    /// Elements along one dimension, by indices of their own for each place along another.
+    /// Gathers elements along one dimension, with separate indices for each position along another dimension.
     pub(crate) fn gather_batched(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let (x, indices, take) = self.batched(c)?;
         self.take(&x, &indices, &take);
@@ -113,13 +113,13 @@ impl Emitter {
         Self::fits(&take.slices).then_some((x, indices, take))
     }
 
-    /// A tensor, pairs of indices into two of its dimensions, those dimensions, and the others.
+    /// A tensor, pairs of indices into two of its dimensions, these dimensions, and the other ones.
     fn pairs(&mut self, c: &mut Choices<'_>) -> Option<(Tensor, Tensor, [usize; 2], Vec<usize>)> {
         let x = self.pick(c, |t| t.rank() > 1)?;
         let i = c.below(x.rank());
         let j = (i + 1 + c.below(x.rank() - 1)) % x.rank();
         let (first, second) = if c.one_in(2) {
-            // The first index is the number of the pair, so that there are as many pairs as rows.
+            // The first index is the number of the pair, so there are as many pairs as rows.
             let second = self.indices(c, |t| t.shape == [x.shape[i]])?;
             (self.count(c, x.shape[i], second.elem)?, second)
         } else {
@@ -135,9 +135,9 @@ impl Emitter {
         Some((x, pairs, [i, j], left))
     }
 
-    /// The numbers below `n`, as programs write them: plainly, made non-negative, or by a division.
+    /// The numbers below `n` in a common form: an iota, made non-negative, or a quotient.
     fn count(&mut self, c: &mut Choices<'_>, n: i64, elem: Elem) -> Option<Tensor> {
-        // What is divided counts twice as far, which eight bits must hold.
+        // The dividend counts to twice `n`, which has to fit in eight bits.
         let way = if n < 64 { c.below(3) } else { 0 };
         if way < 2 {
             let count = self.push("stablehlo.iota dim = 0", " : ", &[n], elem, true);
@@ -173,7 +173,7 @@ impl Emitter {
         Some(self.apply("stablehlo.reshape", &[&column], "", &[n], elem, true))
     }
 
-    /// Elements by pairs of indices.
+    /// Gathers elements at pairs of indices.
     pub(crate) fn gather_pairs(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let (x, pairs, at, left) = self.pairs(c)?;
         self.take_pairs(&x, &pairs, at, &left);
@@ -198,7 +198,7 @@ impl Emitter {
         self.push(&text, " -> ", &shape, x.elem, x.exact)
     }
 
-    /// Adds to elements by pairs of indices.
+    /// Adds to elements at pairs of indices.
     pub(crate) fn scatter_pairs(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let (x, pairs, [i, j], left) = self.pairs(c)?;
         let taken = self.take_pairs(&x, &pairs, [i, j], &left);
@@ -228,8 +228,8 @@ impl Emitter {
         Some(())
     }
 
-    /// Combines rows into a table. The order in which updates meet does not matter, so it does not set. Indices differ
-    /// in size from the table: XLA's CPU back end reads them while it scatters, even from the buffer that it writes.
+    /// Scatters rows into a table with a combiner. The order of updates must not matter, so rows are not simply replaced. The indices
+    /// differ in size from the table, because XLA's CPU back end reads them while it scatters, even from the output buffer.
     pub(crate) fn scatter(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let (x, indices, take) = if c.one_in(4) {
             self.batched(c)?
@@ -279,7 +279,7 @@ impl Emitter {
         Some(())
     }
 
-    /// Sets rows of zeros, each once at most, as tokens are sent to their experts.
+    /// Scatters rows into zeros, each at most once, as tokens are dispatched to experts.
     pub(crate) fn scatter_unique(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let updates = self.pick(c, |t| t.rank() > 0)?;
         let (n, step) = (updates.shape[0], c.of(&[1, 2]));

@@ -1,21 +1,21 @@
-//! Manual computations, and collectives outside them, where the program is a single process.
+//! Manual computations, and collectives outside of them, where the program is a single process.
 
 use super::Choices;
 use super::emit::{Elem, Emitter, Tensor, list, ty};
 use super::placement::DEVICES;
 
-/// Along which axis a manual computation is, and along which dimension its operand is split there.
+/// The axis of a manual computation, and the dimension of its operand that the axis shards.
 struct Split {
     axis: &'static str,
-    /// Devices along the axis.
+    /// The size of the axis.
     size: i64,
     dim: usize,
-    /// Whether the body is written for single devices, not for groups of them.
+    /// Whether all axes are manual; otherwise only this one is.
     all: bool,
 }
 
 impl Split {
-    /// The sharding of a tensor of this rank, split along a dimension or not.
+    /// The sharding of a tensor of this rank, sharded along a dimension or not.
     fn sharding(&self, rank: usize, dim: Option<usize>) -> String {
         let open = if self.all { "" } else { "?" };
         let dims: Vec<String> = (0..rank)
@@ -30,7 +30,7 @@ impl Split {
 }
 
 impl Emitter {
-    /// What each device does with its block, or those along one axis.
+    /// A manual computation along one axis or all axes.
     pub(super) fn manual(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let axes: Vec<(&'static str, u32)> =
             self.mesh.axes().iter().copied().filter(|(_, size)| *size > 1).collect();
@@ -50,7 +50,7 @@ impl Emitter {
             ..t.clone()
         });
         let how = c.below(8);
-        // A sum that is scattered is of a tensor that all have whole.
+        // The operand of a reduce-scatter is replicated.
         let whole = how == 5;
         if whole {
             blocks[1].shape.clone_from(&x.shape);
@@ -63,7 +63,7 @@ impl Emitter {
         };
         let of_x = split.sharding(x.rank(), Some(split.dim));
         let of_y = split.sharding(x.rank(), (!whole).then_some(split.dim));
-        // The header needs the sharding of the result, which the body tells; so the body is written apart.
+        // The header contains the sharding of the result, which the body determines, so the body is emitted first.
         let (body, result, dim) = self.apart_from_body(|e| e.manual_body(c, how, &split, &blocks))?;
         let mut shape = result.shape.clone();
         if let Some(dim) = dim {
@@ -93,7 +93,7 @@ impl Emitter {
         Some(())
     }
 
-    /// Writes the body; its result, and the dimension along which that is split.
+    /// Writes the body. Returns its result, and the dimension along which the result is sharded.
     fn manual_body(
         &mut self,
         c: &mut Choices<'_>,
@@ -128,7 +128,7 @@ impl Emitter {
                 (self.meet("all_gather", &sum, &attributes, &shape, false), None)
             }
             3 => {
-                // Round, or from each to the next, so that the first gets nothing.
+                // A cyclic shift, or a shift in which the first device receives nothing.
                 let last = if c.one_in(2) { 1 } else { 0 };
                 let pairs: Vec<Vec<usize>> = groups
                     .iter()
@@ -168,7 +168,7 @@ impl Emitter {
                 (result?, Some(dim))
             }
             _ => {
-                // Of devices with the same block all have to make the same of it.
+                // Devices with the same block must compute the same result.
                 (split.size == DEVICES as i64 && a.elem.is_int()).then_some(())?;
                 let number = self.push("stablehlo.partition_id", " : ", &[], Elem::UI32, true);
                 let number = self.apply("stablehlo.convert", &[&number], "", &[], a.elem, true);
@@ -185,7 +185,7 @@ impl Emitter {
         })
     }
 
-    /// A collective; one that combines elements adds them.
+    /// A collective. Reductions add.
     fn meet(&mut self, name: &str, x: &Tensor, attributes: &str, shape: &[i64], adds: bool) -> Tensor {
         let n = self.fresh();
         let scalar = format!("tensor<{}>", x.elem.text());
@@ -201,7 +201,7 @@ impl Emitter {
         self.push(&text, " -> ", shape, x.elem, x.exact && (!adds || !x.elem.is_rounded()))
     }
 
-    /// A collective in which one process meets itself.
+    /// A collective in a group of one process.
     pub(super) fn alone(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.rank() > 0 && (t.elem.is_int() || t.elem == Elem::F32))?;
         let dim = c.below(x.rank());
@@ -219,7 +219,7 @@ impl Emitter {
             }
         };
         self.meet(name, &x, &attributes, &x.shape, adds);
-        // It has met nobody.
+        // The collective does not change the value.
         self.scope.last_mut()?.exact = x.exact;
         Some(())
     }

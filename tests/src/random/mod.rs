@@ -22,21 +22,21 @@ mod windows;
 use emit::Emitter;
 pub use placement::MeshRecipe;
 
-/// Numbers that say what a program is.
+/// The numbers that determine a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recipe {
     /// The mesh.
     pub mesh: MeshRecipe,
-    /// Which sizes the dimensions of the parameters have.
+    /// Select the sizes of the parameters' dimensions.
     pub sizes: [u16; 3],
     /// The parameters: type, rank, sizes, sharding.
     pub parameters: Vec<[u16; 10]>,
-    /// The operations: which, on what, how.
+    /// The operations: kind, operands, attributes.
     pub ops: Vec<[u16; 12]>,
-    /// Which values that have a use are returned too; those that have none always are.
+    /// Selects the used values that are returned too; unused ones always are.
     pub outputs: u16,
-    /// Whether the program is to be differentiated: floats in double precision wherever there is a choice, compared and
-    /// sorted too, and all elementwise operations on them.
+    /// Whether the program is to be differentiated. Floats in double precision are then preferred, and are also compared and sorted, and
+    /// all elementwise float operations occur.
     pub floats: bool,
 }
 
@@ -52,7 +52,7 @@ impl Recipe {
         }
         let text = emitter.finish(self.outputs);
         match self.floats {
-            // Infinities are written as bits.
+            // Infinities are written as bit patterns.
             true => text
                 .replace("0xFF800000", "0xFFF0000000000000")
                 .replace("0x7F800000", "0x7FF0000000000000")
@@ -62,7 +62,7 @@ impl Recipe {
     }
 }
 
-/// Reads numbers as choices; those that are missing choose the first.
+/// Reads numbers as choices; a missing number selects the first choice.
 pub(crate) struct Choices<'a> {
     rest: std::slice::Iter<'a, u16>,
 }
@@ -72,18 +72,18 @@ impl<'a> Choices<'a> {
         Choices { rest: numbers.iter() }
     }
 
-    /// One of `0..n`; zero where `n` is.
+    /// A number in `0..n`, or zero if `n` is zero.
     pub(crate) fn below(&mut self, n: usize) -> usize {
         let number = usize::from(self.rest.next().copied().unwrap_or(0));
         if n == 0 { 0 } else { number % n }
     }
 
-    /// One of some things.
+    /// A random element of `things`.
     pub(crate) fn of<T: Copy>(&mut self, things: &[T]) -> T {
         things[self.below(things.len())]
     }
 
-    /// True once in `n`, and never where numbers are missing.
+    /// True with probability 1 in `n`, and false if numbers are missing.
     pub(crate) fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == n - 1
     }
@@ -100,7 +100,7 @@ mod tests {
         assert!(!c.one_in(3));
     }
 
-    /// Recipes of numbers that follow from one another.
+    /// Recipes of consecutive random numbers.
     fn some_programs(count: usize) -> Vec<String> {
         let mut state = 1u64;
         let mut next = || {

@@ -3,11 +3,11 @@
 use super::Choices;
 use super::emit::{Elem, Emitter, Tensor, list, ty};
 
-/// Bounds on what a random loop body holds.
+/// Limits of random loop bodies.
 const DEEPEST: usize = 1;
 
 impl Emitter {
-    /// Adds the operation that the numbers ask for, if it can be.
+    /// Adds the operation that the numbers select, if it is possible.
     pub(crate) fn op(&mut self, c: &mut Choices<'_>) {
         self.op_at(c, 0);
     }
@@ -152,7 +152,7 @@ impl Emitter {
                 *d += 1;
             }
         }
-        // A dimension of size one repeats.
+        // Dimensions of size one are broadcast.
         if let Some(one) = (0..x.rank()).find(|&d| x.shape[d] == 1) {
             shape[dims[one]] = 6;
         }
@@ -202,7 +202,7 @@ impl Emitter {
         let mask = 1 + c.below((1 << x.rank()) - 1);
         let dims: Vec<usize> = (0..x.rank()).filter(|d| mask >> d & 1 == 1).collect();
         let shape: Vec<i64> = (0..x.rank()).filter(|d| !dims.contains(d)).map(|d| x.shape[d]).collect();
-        // StableHLO asks for an identity; XLA may leave out an initial value, or count it more than once.
+        // StableHLO requires an identity; XLA may omit an initial value, or apply it more than once.
         let [least, most] = x.elem.extremes();
         let (name, init, exact) = match x.elem {
             Elem::F32 => c.of(&[
@@ -237,7 +237,7 @@ impl Emitter {
         Some(())
     }
 
-    /// The largest element and its place, as a reduction of two tensors.
+    /// The largest element and its index, as a reduction of two tensors.
     fn arg_reduce(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.rank() > 0 && t.elem == Elem::I32 && t.exact)?;
         let dim = c.below(x.rank());
@@ -372,12 +372,12 @@ impl Emitter {
             Elem::I8 | Elem::UI32 => c.of(&[Elem::I32, Elem::I1]),
             Elem::I1 => c.of(&[Elem::I32, Elem::F32]),
         };
-        // Large integers are no floats, but they round alike everywhere.
+        // Large integers are not exact as floats, but rounding is the same everywhere.
         self.apply("stablehlo.convert", &[&x], "", &x.shape, to, true);
         Some(())
     }
 
-    /// Sorts a tensor by another; equal keys keep their order.
+    /// Sorts a tensor by the keys of another; the sort is stable.
     fn sort_pairs(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let keys = self.pick(c, |t| t.rank() > 0 && self.sorts(t))?;
         let (k, order) = (keys.elem.text(), keys.elem.order());
@@ -396,7 +396,7 @@ impl Emitter {
         Some(())
     }
 
-    /// Sorts integers, so that equal elements are the same.
+    /// Sorts integers, so that equal elements cannot be told apart.
     fn sort(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.rank() > 0 && self.sorts(t))?;
         let dim = c.below(x.rank());
@@ -441,7 +441,7 @@ impl Emitter {
         operands.extend(&starts);
         let attributes = format!(", sizes = [{}]", list(&sizes));
         let slice = self.apply("stablehlo.dynamic_slice", &operands, &attributes, &sizes, x.elem, x.exact);
-        // XLA makes one slice of two, and forgets that the first one would not reach beyond the end.
+        // XLA merges two dynamic slices, and then does not clamp the start of the first one.
         self.scope.pop();
         self.apart(slice);
         Some(())
@@ -460,7 +460,7 @@ impl Emitter {
         Some(())
     }
 
-    /// Between two scalars or two tensors.
+    /// Clamps to two scalars or two tensors.
     fn clamp(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.elem.is_int() || t.elem == Elem::F32)?;
         let bounds = if c.one_in(2) {
@@ -475,7 +475,7 @@ impl Emitter {
         Some(())
     }
 
-    /// The largest elements of the last dimension, and their places.
+    /// The largest elements along the last dimension, and their indices.
     fn top_k(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.rank() > 0 && t.elem == Elem::I32 && t.exact)?;
         let mut shape = x.shape.clone();
@@ -493,7 +493,7 @@ impl Emitter {
         Some(())
     }
 
-    /// The sum of one tensor and the largest elements of another, in one reduction.
+    /// A variadic reduction: the sum of one tensor and the maximum of another.
     fn reduce_two(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.rank() > 0 && t.elem.is_int() && t.exact)?;
         let y = self.pick(c, |t| t.shape == x.shape && (t.elem.is_int() || t.elem == Elem::F32))?;

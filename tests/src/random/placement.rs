@@ -2,12 +2,12 @@
 
 use super::Choices;
 
-/// Numbers that say what a mesh is.
+/// The parameters of a mesh.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MeshRecipe {
-    /// Which axes.
+    /// Selects the axes.
     pub axes: u16,
-    /// The order of devices; as numbered where zero.
+    /// Selects the order of devices; zero is the default order.
     pub order: u16,
 }
 
@@ -58,12 +58,12 @@ impl Mesh {
         format!("sdy.mesh @mesh = <[{}]{}>\n", axes.join(", "), ids.unwrap_or_default())
     }
 
-    /// Its axes and their sizes.
+    /// The axes and their sizes.
     pub(crate) fn axes(&self) -> &'static [(&'static str, u32)] {
         self.axes
     }
 
-    /// The devices that differ along one axis only, in order, for each place along the others.
+    /// The device groups along one axis, one for each position along the others.
     pub(crate) fn groups(&self, axis: &str) -> Vec<Vec<usize>> {
         let at = self.axes.iter().position(|(name, _)| *name == axis).unwrap_or(0);
         let size = self.axes[at].1 as usize;
@@ -75,10 +75,10 @@ impl Mesh {
             .collect()
     }
 
-    /// A sharding of a tensor of this rank: each axis, or each half of one, on some dimension or none. In one of four, what
-    /// is on none is what the tensor is a pending sum over.
+    /// A sharding of a tensor of this rank: each axis, or each half of an axis, shards a random dimension or none. In one of four cases,
+    /// the tensor is unreduced along the axes that shard none.
     pub(crate) fn sharding(&self, c: &mut Choices<'_>, rank: usize) -> String {
-        // One number for both, of which there are few.
+        // One number selects both, because only few numbers are drawn.
         let first = c.below(32);
         let (open, is_pending) = (first % 8, first / 8 == 3);
         let mut pieces: Vec<Piece> = Vec::new();
@@ -96,7 +96,7 @@ impl Mesh {
         let mut dims: Vec<Vec<Piece>> = vec![Vec::new(); rank];
         let mut rest: Vec<Piece> = Vec::new();
         for piece in pieces {
-            // A dimension twice as likely as none.
+            // An axis shards some dimension twice as often as none.
             let at = c.below(rank * 2 + 1);
             match dims.get_mut(if at < rank * 2 { at / 2 } else { rank }) {
                 Some(dim) => push(dim, piece),
@@ -126,10 +126,10 @@ impl Mesh {
     }
 }
 
-/// An axis or a part of one: its name, the product of the sizes of its more major parts, its size, and that of the axis.
+/// An axis or a sub-axis: its name, pre-size and size, and the size of the axis.
 type Piece = (&'static str, u32, u32, u32);
 
-/// Appends a piece; those that continue each other are written as one.
+/// Appends a piece, and merges adjacent sub-axes.
 fn push(pieces: &mut Vec<Piece>, piece: Piece) {
     match pieces.last_mut() {
         Some(last) if last.0 == piece.0 && last.1 * last.2 == piece.1 => last.2 *= piece.2,

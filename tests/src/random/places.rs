@@ -16,7 +16,7 @@ impl Emitter {
         }
     }
 
-    /// The elements from `start` to `limit` along `dim`.
+    /// Slices the elements from `start` to `limit` along `dim`.
     fn range(&mut self, x: &Tensor, dim: usize, start: i64, limit: i64) -> Tensor {
         let bound = |(d, &n): (usize, &i64)| {
             if d == dim { format!("{start}:{limit}") } else { format!("0:{n}") }
@@ -39,7 +39,7 @@ impl Emitter {
         Some(())
     }
 
-    /// What leaves at one end comes in at the other, or zeros.
+    /// Shifts elements along a dimension: those shifted out enter at the other end, or are replaced by zeros.
     fn rolled(&mut self, c: &mut Choices<'_>, x: &Tensor, dim: usize) -> Option<()> {
         let n = x.shape[dim];
         (n > 1).then_some(())?;
@@ -52,7 +52,7 @@ impl Emitter {
         self.joined(&[&rest, &first], dim)
     }
 
-    /// What stands before the elements and after them mirrors or repeats those at the border, or is that of the other end.
+    /// Pads a dimension with mirrored or repeated border elements, or with those of the other end.
     fn with_borders(&mut self, c: &mut Choices<'_>, x: &Tensor, dim: usize) -> Option<()> {
         let n = x.shape[dim];
         let width = 1 + c.below((n as usize).min(4)) as i64;
@@ -82,7 +82,7 @@ impl Emitter {
         self.joined(&[&borders[0], x, &borders[1]], dim)
     }
 
-    /// A window of another tensor's elements, or of its own, at constants, by either operation.
+    /// Overwrites a window at constant positions with elements of another tensor or of its own, by `dynamic_update_slice` or by scatter.
     fn window_set(&mut self, c: &mut Choices<'_>, x: &Tensor) -> Option<()> {
         let is_part = |t: &Tensor| {
             t.elem == x.elem && t.rank() == x.rank() && t.shape.iter().zip(&x.shape).all(|(a, b)| a <= b)
@@ -105,7 +105,7 @@ impl Emitter {
         self.scattered(x, &at, part, &numbers, name)
     }
 
-    /// Rows at equal distances are set to others, or combined with them.
+    /// Replaces rows at equal distances by others, or combines them.
     fn rows_combined(&mut self, c: &mut Choices<'_>, x: &Tensor) -> Option<()> {
         let is_rows = |t: &Tensor| {
             t.elem == x.elem
@@ -124,7 +124,7 @@ impl Emitter {
         self.scattered(x, &at, rows, &numbers, name)
     }
 
-    /// Sets elements of `x`, or combines them by the operation `name`.
+    /// Sets elements of `x`, or combines them with the operation `name`.
     fn scattered(
         &mut self,
         x: &Tensor,
@@ -133,7 +133,7 @@ impl Emitter {
         numbers: &str,
         name: &str,
     ) -> Option<()> {
-        // XLA's CPU back end reads updates while it scatters, even from the buffer that it writes.
+        // XLA's CPU back end reads updates while it scatters, even from the output buffer.
         let update = self.apart(update);
         let (n, scalar) = (self.fresh(), ty(&[], x.elem));
         let region = match name {
@@ -156,7 +156,7 @@ impl Emitter {
         Some(())
     }
 
-    /// A `dynamic_slice` that starts at constants, or a gather of rows at equal distances.
+    /// A `dynamic_slice` at constant positions, or a gather of rows at equal distances.
     fn constant_slice(&mut self, c: &mut Choices<'_>, x: &Tensor) -> Option<()> {
         if c.one_in(2) {
             let sizes: Vec<i64> = x.shape.iter().map(|&n| 1 + c.below(n as usize) as i64).collect();

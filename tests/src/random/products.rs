@@ -3,14 +3,14 @@
 use super::Choices;
 use super::emit::{Elem, Emitter, Tensor, list, ty};
 
-/// Dimensions of two tensors that go together.
+/// Pairs of corresponding dimensions of two tensors.
 struct Pairs {
     batch: Vec<(usize, usize)>,
     contract: Vec<(usize, usize)>,
 }
 
 impl Pairs {
-    /// The dimensions of one side that are in no pair.
+    /// The dimensions of one side that are not in a pair.
     fn free(&self, side: &Tensor, own: fn(&(usize, usize)) -> usize) -> Vec<usize> {
         let taken: Vec<usize> = self.batch.iter().chain(&self.contract).map(own).collect();
         (0..side.rank()).filter(|d| !taken.contains(d)).collect()
@@ -18,7 +18,7 @@ impl Pairs {
 }
 
 impl Emitter {
-    /// Two tensors to multiply, and how.
+    /// Two tensors to multiply, and their batch and contracting dimensions.
     fn factors(&mut self, c: &mut Choices<'_>) -> Option<(Tensor, Tensor, Pairs)> {
         let x = self.pick(c, |t| t.rank() > 0 && t.elem != Elem::I1)?;
         let y = self.pick(c, |t| {
@@ -72,7 +72,7 @@ impl Emitter {
         Some(())
     }
 
-    /// A tensor of floats in 16 bits: name and type.
+    /// Converts a tensor to 16-bit floats: name and type.
     fn narrow(&mut self, x: &Tensor) -> (String, String) {
         self.use_all(&[x]);
         let name = format!("%{}", self.fresh());
@@ -81,7 +81,7 @@ impl Emitter {
         (name, narrow)
     }
 
-    /// A product by letters, its dimensions in any order.
+    /// An `einsum` with its dimensions in any order.
     pub(super) fn einsum(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let (x, y, pairs) = self.factors(c)?;
         let letter = |d: usize| char::from(b'a' + d as u8);
@@ -129,7 +129,7 @@ impl Emitter {
         self.use_all(&[&one, &square]);
         let text = format!("stablehlo.add {}, {}", one.name, square.name);
         let matrix = self.push(&text, " : ", &shape, Elem::F32, false);
-        // All but the matrices themselves are no more than a way to them.
+        // Only the matrices stay in scope, not the intermediate values.
         let made = self.scope.len() - 5;
         self.scope.drain(made - 1..self.scope.len() - 1);
         Some((matrix, small))
@@ -163,7 +163,7 @@ impl Emitter {
         Some(())
     }
 
-    /// Complex numbers of two tensors of floats, or the parts of complex numbers.
+    /// Makes complex numbers from two float tensors, or takes their real or imaginary part.
     pub(super) fn complex(&mut self, c: &mut Choices<'_>) -> Option<()> {
         if let Some(x) = self.pick(c, |t| t.elem == Elem::C64).filter(|_| c.one_in(2)) {
             let part = c.of(&["real", "imag"]);
@@ -178,7 +178,7 @@ impl Emitter {
         Some(())
     }
 
-    /// Transforms of the last dimension or the last two.
+    /// An FFT over the last one or two dimensions.
     pub(super) fn fft(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.rank() > 0 && t.elem.is_rounded())?;
         let dims = 1 + c.below(x.rank().min(2));

@@ -4,7 +4,7 @@ use super::Choices;
 use super::emit::{Emitter, list};
 
 impl Emitter {
-    /// An operation of which an operand says what another has as an attribute.
+    /// A dynamic operation: an operand replaces an attribute.
     pub(super) fn shaped(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.rank() > 0)?;
         let (name, text, exact) = (x.name.clone(), x.ty(), x.exact);
@@ -68,7 +68,7 @@ impl Emitter {
         Some(())
     }
 
-    /// An operation of old programs.
+    /// A deprecated operation.
     pub(super) fn old(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.rank() > 0)?;
         let (mut shape, rank) = (x.shape.clone(), x.rank());

@@ -5,29 +5,29 @@ use shardc_ir::{BinaryOp, UnaryOp};
 use super::Choices;
 use super::emit::{Elem, Emitter, Tensor};
 
-/// Where an operation is defined.
+/// The domain of an operation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Domain {
-    /// Everywhere.
+    /// All numbers.
     All,
-    /// Everywhere, and it grows so fast that its operand has to be small.
+    /// Small numbers, because the function grows fast.
     Small,
-    /// Above zero.
+    /// Positive numbers.
     Positive,
-    /// Above one.
+    /// Numbers above one.
     AboveOne,
-    /// Between minus one and one.
+    /// Numbers between minus one and one.
     Within,
 }
 
-/// Where an operation on floats is defined; `None` for those on integers.
+/// The domain of an operation on floats; `None` for operations on integers.
 fn domain(op: UnaryOp) -> Option<Domain> {
     use UnaryOp as U;
     Some(match op {
         U::CountLeadingZeros | U::Not | U::Popcnt | U::AsinAcosKernel => return None,
-        // These make truth values or complex numbers of floats, or floats of complex numbers.
+        // These convert between floats, truth values and complex numbers.
         U::IsFinite | U::IsInf | U::IsNegInf | U::IsPosInf | U::Real | U::Imag | U::Conj => return None,
-        // They are expanded before anything is done to them.
+        // `decompose` expands these before any other pass.
         U::Copy | U::Exp2 | U::Log2 => return None,
         U::Abs
         | U::Ceil
@@ -52,7 +52,7 @@ fn domain(op: UnaryOp) -> Option<Domain> {
     })
 }
 
-/// Operations on complex numbers, small ones.
+/// Operations on small complex numbers.
 const COMPLEX: [UnaryOp; 12] = [
     UnaryOp::Negate,
     UnaryOp::Tanh,
@@ -69,14 +69,14 @@ const COMPLEX: [UnaryOp; 12] = [
 ];
 
 impl Emitter {
-    /// Some operation on one tensor of floats or complex numbers.
+    /// A random operation on a tensor of floats or complex numbers.
     pub(super) fn smooth_unary(&mut self, c: &mut Choices<'_>, x: Tensor) -> Tensor {
         if x.elem == Elem::C64 {
             if c.one_in(4) {
                 return self.apply("\"stablehlo.abs\"(", &[&x], ")", &x.shape, Elem::F32, false);
             }
             let op = c.of(&COMPLEX);
-            // Where it hardly changes it is not minus one, of which a logarithm of one more has nothing but rounding.
+            // Keeps the operand away from minus one, where rounding dominates the logarithm of one plus it.
             let small = self.one("stablehlo.tanh", &x);
             let most = self.constant("(0.875, 0.0)", &x.shape, x.elem);
             let small = self.two("stablehlo.multiply", &small, &most);
@@ -89,7 +89,7 @@ impl Emitter {
         self.one(op.name(), &x)
     }
 
-    /// A tensor of floats whose elements lie in a domain, made of `x`.
+    /// Maps `x` to a tensor of floats in a domain.
     fn within(&mut self, x: Tensor, domain: Domain) -> Tensor {
         let offset = match domain {
             Domain::All => return x,
@@ -108,7 +108,7 @@ impl Emitter {
         self.two("stablehlo.add", &square, &offset)
     }
 
-    /// Some operation on two tensors of floats or complex numbers of one shape.
+    /// A random operation on two float or complex tensors of equal shape.
     pub(super) fn smooth_binary(&mut self, c: &mut Choices<'_>, x: Tensor, y: Tensor) -> Tensor {
         use BinaryOp as B;
         if x.elem == Elem::C64 {
@@ -130,7 +130,7 @@ impl Emitter {
         ]);
         let x = self.within(x, first);
         let y = match (op, second) {
-            // Of a negative base whole exponents alone have a power.
+            // A negative base needs an integer exponent.
             (B::Power, Domain::All) => self.constant("3.0", &x.shape, x.elem),
             _ => self.within(y, second),
         };

@@ -4,10 +4,10 @@ use super::Choices;
 use super::emit::{Elem, Emitter, Tensor, list, ty};
 
 impl Emitter {
-    /// A convolution over one spatial dimension, as in a layer or as in the gradient of its kernel.
+    /// A convolution over one spatial dimension, as in a forward pass or as in the gradient of its kernel.
     pub(super) fn convolution(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let gradient = c.one_in(3);
-        // Of input and kernel: batch and output feature (free), the spatial dimension, the contracted one.
+        // The dimensions of input and kernel: batch and output feature (free), spatial, contracting.
         let (labels, input, kernel) = if gradient {
             ("[f, 0, b]x[i, 0, o]->[0, b, f]", [2, 1, 0], [2, 1, 0])
         } else {
@@ -42,7 +42,7 @@ impl Emitter {
         Some(())
     }
 
-    /// Running sums or maxima, as a window over all that came before.
+    /// Cumulative sums or maxima, as a window over all preceding elements.
     pub(super) fn cumulative(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x =
             self.pick(c, |t| t.rank() > 0 && (t.elem == Elem::I32 || self.floats && t.elem == Elem::F32))?;
@@ -76,12 +76,12 @@ impl Emitter {
         Some(())
     }
 
-    /// The largest element or the sum of each window, windows apart or over one another.
+    /// The maximum or the sum of each window; windows may overlap.
     pub(super) fn pool(&mut self, c: &mut Choices<'_>) -> Option<()> {
         self.pool_of(c, |_| true)
     }
 
-    /// The same of a tensor that fits.
+    /// The same operation on a tensor that satisfies `fits`.
     pub(super) fn pool_of(&mut self, c: &mut Choices<'_>, fits: impl Fn(&Tensor) -> bool) -> Option<()> {
         let x = self.pick(c, |t| t.rank() > 0 && (t.elem.is_int() || t.elem == Elem::F32) && fits(t))?;
         let dim = c.below(x.rank());
@@ -92,7 +92,7 @@ impl Emitter {
             true => ("multiply", "1.0", false),
             false => (name, init, exact),
         };
-        // An initial value that counts.
+        // An initial value that is not the identity.
         let one = if x.elem == Elem::F32 { "1.0" } else { "1" };
         let init = if c.one_in(4) { one } else { init };
         let (window, stride, low, high) =
@@ -127,8 +127,8 @@ impl Emitter {
         Some(())
     }
 
-    /// The gradient of taking each window's largest or smallest element. Of integers, so that equal elements are not taken
-    /// for different ones.
+    /// `select_and_scatter`: the gradient of the maximum or minimum of each window. It is drawn for integers, so that equal elements are
+    /// not distinguished.
     pub(super) fn pool_gradient(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.rank() > 0 && self.compares(t))?;
         let dim = c.below(x.rank());
@@ -163,7 +163,7 @@ impl Emitter {
         Some(())
     }
 
-    /// An operation whose windows cross the borders of blocks, on a tensor and with a result that are split for certain.
+    /// An operation whose windows cross shard borders, with a sharded operand and a sharded result.
     pub(super) fn windowed(&mut self, c: &mut Choices<'_>) -> Option<()> {
         self.constraint(c)?;
         let before = self.scope.len();
@@ -179,7 +179,7 @@ impl Emitter {
         if self.scope.len() > before { self.constraint(c) } else { None }
     }
 
-    /// Sums of one tensor and the largest elements of another, over the same windows.
+    /// A variadic `reduce_window`: sums of one tensor and maxima of another.
     pub(super) fn pool_two(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.rank() > 0 && self.compares(t))?;
         let y = self.pick(c, |t| t.shape == x.shape && (t.elem.is_int() || t.elem == Elem::F32))?;

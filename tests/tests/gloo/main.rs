@@ -27,7 +27,7 @@ use shardc_tests::skip::{Need, skipped};
 
 use crate::programs::{DEVICES, Program};
 
-/// Set in our own processes: the folder that they write to.
+/// Set in the child processes: the folder for their output.
 const FOLDER: &str = "SHARDC_TEST_FOLDER";
 
 fn main() -> ExitCode {
@@ -43,7 +43,7 @@ fn main() -> ExitCode {
     libtest_mimic::run(&Arguments { test_threads: Some(1), ..arguments }, trials.into()).exit_code()
 }
 
-/// Runs both jobs, and passes if none of their processes found fault.
+/// Runs both jobs, and passes if all of their processes succeed.
 fn same(count: usize) -> Result<(), Failed> {
     if plugin::find(PluginKind::Cpu, &Environment::from_process()).is_err() {
         let reason = "running programs needs the CPU plugin (`shardc plugin install cpu` fetches it)";
@@ -62,7 +62,7 @@ fn same(count: usize) -> Result<(), Failed> {
         command
     })?;
     let said = job(count, |index, at| python_process(&python, folder.path(), at, count, index))?;
-    // Each process says at last how many results of its devices it compared; gloo says before who meets whom.
+    // The last line of each process is the number of results that it compared; gloo prints its connections before.
     let last = |text: &String| text.lines().last().unwrap_or_default().trim().parse::<usize>();
     let compared = said.iter().map(last).sum::<Result<usize, _>>();
     let written = fs::read_to_string(folder.path().join("results"))?.parse::<usize>()?;
@@ -79,7 +79,7 @@ fn python_process(python: &OsString, folder: &Path, at: &str, count: usize, inde
     command
 }
 
-/// Starts the processes of a job, which meet at an address; what they print if all of them end well.
+/// Starts the processes of a job, which connect to an address; returns their output if all succeed.
 fn job(count: usize, start: impl Fn(usize, &str) -> Command) -> Result<Vec<String>, Failed> {
     let at = TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string();
     let spawn = |index| start(index, &at).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
@@ -97,7 +97,7 @@ fn job(count: usize, start: impl Fn(usize, &str) -> Command) -> Result<Vec<Strin
     if faults.is_empty() { Ok(said) } else { Err(faults.join("\n").into()) }
 }
 
-/// What one process of ours does: runs all programs in both modes, and writes what its devices take and give.
+/// The task of a shardc process: runs all programs in both modes, and writes the inputs and outputs of its devices.
 fn process(folder: &Path) {
     let options = ProcessOptions::from_variables(|name| std::env::var(name).ok()).unwrap().unwrap();
     let found = plugin::find(PluginKind::Cpu, &Environment::from_process()).unwrap();
@@ -138,7 +138,7 @@ fn write_program(output: &Output, program: &Program, mode: SpmdMode, folder: &Pa
     fs::write(folder.join("program.mlir"), text).unwrap();
 }
 
-/// Runs the program, and writes the blocks of this process's devices; the number of results.
+/// Runs the program, and writes the blocks of this process's devices; returns the number of results.
 fn write_values(client: &Client, output: &Output, program: &Program, folder: &Path) -> usize {
     let inputs = program.inputs(&output.interface);
     let program = exec::Program::partitioned(client, output).unwrap();
@@ -146,7 +146,7 @@ fn write_values(client: &Client, output: &Output, program: &Program, folder: &Pa
     let outputs = program.step(&inputs).unwrap();
     for &place in program.executable().placement().places() {
         let taken = inputs.iter().map(|array| {
-            // With its padding, unlike that of a result, which nobody reads.
+            // With padding; the padding of results is unspecified and not written.
             let at = array.places().iter().position(|&known| known == place).unwrap();
             array.buffers()[at].to_host().unwrap()
         });
@@ -160,7 +160,7 @@ fn write_values(client: &Client, output: &Output, program: &Program, folder: &Pa
     outputs.len()
 }
 
-/// Writes blocks to `PREFIX.NUMBER`, and says what they are.
+/// Writes blocks to `PREFIX.NUMBER`, and returns their descriptions.
 fn write_blocks(prefix: &Path, blocks: impl Iterator<Item = HostArray>) -> Vec<Value> {
     let write = |(i, block): (usize, HostArray)| {
         let mut path = prefix.as_os_str().to_owned();

@@ -15,9 +15,9 @@ pub(crate) const DEVICES: usize = 8;
 pub(crate) struct Program {
     pub(crate) name: String,
     pub(crate) text: String,
-    /// Collectives that it still has when it is partitioned.
+    /// Collectives that the partitioned program must contain.
     pub(crate) has: &'static [&'static str],
-    /// Whether no order of its sums changes a bit.
+    /// Whether sums are exact in any order.
     pub(crate) is_exact: bool,
 }
 
@@ -35,14 +35,14 @@ const REDUCED: [DType; 11] = [
     DType::F64,
     DType::C64,
 ];
-/// Those that it only moves.
+/// Element types that gloo only moves.
 const MOVED: [DType; 4] = [DType::I1, DType::I16, DType::UI16, DType::C128];
 
 const MOVES: &[&str] = &["all_gather", "all_to_all", "collective_permute"];
 const ALL: &[&str] = &["all_reduce", "all_gather", "reduce_scatter", "all_to_all", "collective_permute"];
 const STEP: &[&str] = &["all_reduce"];
 
-/// Groups of devices: all of them, pairs, and fours in no order. Each group has devices of several processes, of two and of four.
+/// Device groups: all devices, pairs, and unordered groups of four. Each group has devices of two or four processes.
 const GROUPS: [(usize, &str); 3] = [
     (8, "[[0, 1, 2, 3, 4, 5, 6, 7]]"),
     (2, "[[0, 4], [1, 5], [2, 6], [3, 7]]"),
@@ -75,7 +75,7 @@ pub(crate) fn all() -> Vec<Program> {
     reduced.into_iter().chain(moved).chain([step]).collect()
 }
 
-/// The collectives of one element type: each result is that of one of them.
+/// The collectives of one element type, each with one result.
 fn collectives(dtype: DType, reductions: &[&str]) -> String {
     let mut text = Body { dtype, text: String::new(), results: Vec::new() };
     for (i, reduction) in reductions.iter().enumerate() {
@@ -101,13 +101,13 @@ fn collectives(dtype: DType, reductions: &[&str]) -> String {
             format!("split_dimension = 0 : i64, concat_dimension = 1 : i64, split_count = {size} : i64, ");
         text.operation("all_to_all", &dims, groups, "", &format!("{}x{}", 8 / size, 8 * size));
     }
-    // Around all devices, and some to some, where the others get zeros.
+    // A cyclic shift over all devices, and a permute in which some devices receive zeros.
     text.permute("[[0, 1], [1, 2], [2, 3], [3, 4], [4, 5], [5, 6], [6, 7], [7, 0]]");
     text.permute("[[7, 0], [0, 5], [3, 2]]");
     text.program()
 }
 
-/// A computation on blocks of 8x8, while it is written.
+/// A computation on blocks of 8x8, under construction.
 struct Body {
     dtype: DType,
     text: String,
@@ -155,7 +155,7 @@ impl Body {
         self.end("8x8");
     }
 
-    /// The whole program: results are split along their first dimension, as the argument is.
+    /// The whole program; results are sharded along their first dimension, like the argument.
     fn program(&self) -> String {
         let count = self.results.len();
         let list = |of: &dyn Fn(usize) -> String| (0..count).map(of).collect::<Vec<_>>().join(", ");
@@ -190,7 +190,7 @@ fn dims(lists: &str) -> String {
 }
 
 impl Program {
-    /// What the program takes.
+    /// The inputs of the program.
     pub(crate) fn inputs(&self, interface: &Interface) -> Vec<HostArray> {
         match self.is_exact {
             true => interface.inputs.iter().map(|input| exact(input.global.dtype)).collect(),
@@ -199,7 +199,7 @@ impl Program {
     }
 }
 
-/// Elements of which sums and products of eight are exact: any integers, and floats that are powers of two.
+/// Elements of which eight can be added and multiplied exactly: any integers, and floats that are powers of two.
 fn exact(dtype: DType) -> HostArray {
     let shape = [64, 8];
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;

@@ -19,10 +19,10 @@ use shardc_tests::{
     skip::{Need, skip},
 };
 
-/// The program that `step.mlir` is until the guide has shown another.
+/// The initial content of `step.mlir`, until the guide shows another program.
 const FIRST_STEP: &str = "programs/mlp_dp_tp_train.mlir";
 
-/// Exit codes that a command of the guide may have: done, and refused. Not wrong usage, and no signal.
+/// Exit codes that a command of the guide may have: success and rejection, but not wrong usage or a signal.
 const EXPECTED: [i32; 2] = [0, 1];
 
 /// A folder to run commands in.
@@ -31,10 +31,10 @@ struct Folder {
     path: std::ffi::OsString,
 }
 
-/// What a command did.
+/// The result of a command.
 struct Ran {
     code: Option<i32>,
-    /// Both streams, as a terminal shows them.
+    /// Both streams, in the order of a terminal.
     text: String,
 }
 
@@ -69,7 +69,7 @@ impl Folder {
         Ran { code: out.status.code(), text: String::from_utf8_lossy(&out.stdout).into_owned() }
     }
 
-    /// Why a command cannot be run here, if it cannot.
+    /// The reason why a command cannot be run here, if any.
     fn lacks(&self, command: &str) -> Option<(Need, &'static str)> {
         let needs = |words: &[&str]| words.iter().any(|word| command.contains(word));
         if needs(&["bytecode", ".mlirbc"]) && !self.file("step.mlirbc").exists() {
@@ -85,14 +85,14 @@ impl Folder {
     }
 }
 
-/// The fenced block at the beginning of `text`: its language, what is in it, and what follows.
+/// The fenced block at the beginning of `text`: its language, its content, and the text after it.
 fn block(text: &str) -> Option<(&str, &str, &str)> {
     let (language, rest) = text.strip_prefix("```")?.split_once('\n')?;
     let (inside, after) = rest.split_once("\n```\n")?;
     Some((language, inside, after))
 }
 
-/// The block with what its commands print now.
+/// The block with the current output of its commands.
 fn replayed(folder: &Folder, inside: &str) -> String {
     let mut out = Vec::new();
     let mut lines = inside.lines().peekable();
@@ -187,7 +187,7 @@ fn commands_of_the_readme_succeed() {
             skip(need, &format!("{command}: {reason}"));
             continue;
         }
-        // What would use the network is only read.
+        // Commands that need the network are only parsed.
         let is_online = command.starts_with("shardc plugin install");
         let command = command.split('#').next().unwrap_or(command).trim_end();
         let ran = folder.run(&if is_online { format!("{command} --help") } else { command.to_owned() });

@@ -76,7 +76,7 @@ fn array(value: &Value) -> HostArray {
     HostArray::from_f64(if value["dtype"] == "f32" { F32 } else { I32 }, &shape, &data).unwrap()
 }
 
-/// What differs, if anything does.
+/// The difference, if any.
 fn compare(what: &str, want: &HostArray, have: &HostArray) -> Option<String> {
     if (want.dtype, &want.shape) != (have.dtype, &have.shape) {
         return Some(format!("{what} is {}, not {}", have.ty(), want.ty()));
@@ -137,7 +137,7 @@ fn layers_and_their_gradients_are_those_of_flax() {
         for (variable, &i) in step.variables.iter().zip(&step.arguments) {
             let shape: Vec<usize> = variable.shape.iter().map(|&n| n as usize).collect();
             let value = known.get(&variable.name).map(array);
-            // What is not learnt is not read while it is trained.
+            // Values that are not trained are not read in training.
             arguments[i] = Some(value.unwrap_or_else(|| HostArray::zeros(F32, &shape).unwrap()));
         }
         for (port, input) in step.inputs.iter().zip(inputs) {

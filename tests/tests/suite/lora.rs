@@ -14,7 +14,7 @@ use shardc_tests::sample::sample;
 use shardc_tests::shared;
 use shardc_tests::skip::{Need, skipped};
 
-/// Models of the shared data: plain, transposed weights, stacked layers, several heads of output, experts.
+/// Models of the shared data: plain, transposed weights, stacked layers, several output heads, experts.
 const MODELS: [(&str, usize); 7] = [
     ("llama_tiny", 14),
     ("llama_tiny_scan_remat", 7),
@@ -45,7 +45,7 @@ fn weights(adapted: &Adapted) -> Vec<usize> {
     weights
 }
 
-/// What the program that merges is given.
+/// The arguments of the program that merges adapters.
 fn for_merge(adapted: &Adapted, args: &[HostArray]) -> Vec<HostArray> {
     let adapters = adapted.adapters.iter().flat_map(|adapter| [adapter.a, adapter.b]);
     weights(adapted).into_iter().chain(adapters).map(|i| args[i].clone()).collect()
@@ -81,7 +81,7 @@ fn adapted_programs_compute_what_merged_weights_do() {
         let num_base = base.funcs[base.entry().unwrap()].params.len();
         let expected = run(&client, &base, &args[..num_base]);
 
-        // At first nothing changes.
+        // Initially, adapters change nothing.
         let key = HostArray::from_slice(&[0u32, 7], &[2]).unwrap();
         let first = run(&client, &initial(&module, &adapted).unwrap(), &[key]);
         let mut begun = args[..num_base].to_vec();
@@ -89,7 +89,7 @@ fn adapted_programs_compute_what_merged_weights_do() {
         assert!(first.iter().step_by(2).all(|a| a.to_f64_vec().iter().any(|&x| x != 0.0)), "{name}");
         near(name, &run(&client, &module, &begun)[0].to_f64_vec(), &expected[0].to_f64_vec(), 1e-6);
 
-        // Adapters are as good as weights that they are merged into.
+        // Adapters give the same results as the weights that they are merged into.
         let given = for_merge(&adapted, &args);
         let into = run(&client, &merged(&module, &adapted, &lora, Merge::Into).unwrap(), &given);
         let mut with_merged = args[..num_base].to_vec();
@@ -100,7 +100,7 @@ fn adapted_programs_compute_what_merged_weights_do() {
         near(name, &value, &run(&client, &base, &with_merged)[0].to_f64_vec(), 1e-4);
         assert!(value != expected[0].to_f64_vec(), "{name}: the adapters do something");
 
-        // They can be taken out again.
+        // Merging can be reversed.
         let mut back = given.clone();
         back[..into.len()].clone_from_slice(&into);
         let out_of = run(&client, &merged(&module, &adapted, &lora, Merge::OutOf).unwrap(), &back);
@@ -108,7 +108,7 @@ fn adapted_programs_compute_what_merged_weights_do() {
             near(name, &have.to_f64_vec(), &args[i].to_f64_vec(), 1e-5);
         }
 
-        // Where A grows by itself, W grows by s A B, and so it does where B does: the loss moves alike.
+        // A change of A alone changes W by s A B, and so does a change of B alone: the loss changes equally.
         let mut gradient = module.clone();
         let wrt: Vec<usize> = adapted.adapters.iter().flat_map(|adapter| [adapter.a, adapter.b]).collect();
         autodiff::grad(&mut gradient, &wrt).unwrap();
@@ -161,7 +161,7 @@ fn a_step_of_adapters_is_split() {
 #[test]
 fn dropout_drops_what_it_is_asked_to() {
     let Some(client) = client().unwrap() else { return };
-    // Of ones through an A and a B of ones, what is left is counted.
+    // With A and B of ones and an input of ones, the sum counts the elements that dropout keeps.
     let text = br#"func.func @main(%w: tensor<4096x1xf32>, %x: tensor<64x4096xf32>) -> tensor<64x1xf32> {
         %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
             : (tensor<64x4096xf32>, tensor<4096x1xf32>) -> tensor<64x1xf32>
@@ -202,7 +202,7 @@ fn a_weight_that_is_read_both_ways_is_two_maps() {
     let names: Vec<&str> = adapted.adapters.iter().map(|adapter| adapter.map.name.as_str()).collect();
     assert_eq!(names, ["w", "w.2"]);
     initial(&module, &adapted).unwrap();
-    // In one weight the change of either would be there for both.
+    // In a single weight, the update by one adapter would affect both uses.
     let Err(shardc::Error::Diagnostics(refused)) = merged(&module, &adapted, &lora, Merge::Into) else {
         panic!("merged");
     };
@@ -210,8 +210,8 @@ fn a_weight_that_is_read_both_ways_is_two_maps() {
     assert!(refused[1].message.contains("the adapters of w.2 cannot be merged"), "{}", refused[1].message);
 }
 
-/// Experts that read the same input have adapters of their own, as PEFT's `target_parameters` has them: `data/make_peft_experts.py` made
-/// the values.
+/// Experts that read the same input have separate adapters, as with PEFT's `target_parameters`: `data/make_peft_experts.py` made the
+/// values.
 #[test]
 fn experts_have_adapters_of_their_own_as_in_peft() {
     let Some(client) = client().unwrap() else { return };
@@ -239,7 +239,7 @@ fn experts_have_adapters_of_their_own_as_in_peft() {
             %z = stablehlo.transpose %y, dims = [1, 0, 2] : (tensor<6x3x5xf32>) -> tensor<3x6x5xf32>"
         )
     };
-    // The experts are the last dimension of the product.
+    // The experts are the last dimension of the dot product.
     let experts_last = |shape: &str, from: usize| {
         let permutation = if from == 1 { "[1, 2, 0]" } else { "[2, 1, 0]" };
         format!(

@@ -1,4 +1,4 @@
-//! Tests of the whole program: models, values, partitions and documents, in one program: each test program takes seconds to link.
+//! Tests of models, values, partitions and documents, in one test binary, because linking a binary takes seconds.
 
 mod adapters;
 mod dependencies;

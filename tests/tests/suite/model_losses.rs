@@ -33,7 +33,7 @@ const FEATURES: i64 = 32;
 const LAYERS: i64 = 2;
 const HEADS: i64 = 4;
 
-/// Between minus one half and one half, from the letters of a name and the number of the element.
+/// Numbers between minus one half and one half, from the letters of a name and the index of the element.
 fn numbers(name: &str, shape: &[i64]) -> Vec<f64> {
     let seed = name.chars().zip(1..).map(|(c, i)| i * u64::from(c)).sum::<u64>() % 1009;
     let count: i64 = shape.iter().product();
@@ -46,7 +46,7 @@ fn array(numbers: &[f64], shape: &[i64], dtype: shardc::graph::DType) -> HostArr
     HostArray::from_f64(dtype, &shape, numbers).unwrap()
 }
 
-/// How a variable begins.
+/// The initial value of a variable.
 fn initial(variable: &Variable) -> HostArray {
     let (name, shape) = (variable.name.as_str(), variable.shape.as_slice());
     let scale = |number: f64| match variable.kind {
@@ -59,7 +59,7 @@ fn initial(variable: &Variable) -> HostArray {
     array(&numbers, shape, variable.dtype)
 }
 
-/// What a step is given.
+/// The inputs of a step.
 fn batch(is_text: bool, step: usize) -> Vec<(&'static str, HostArray)> {
     let below = |name: &str, shape: &[i64], most: i64| {
         let drawn = numbers(&format!("{name}{step}"), shape);
@@ -110,7 +110,7 @@ fn experts<'g>(p: &Scope<'g>, tokens: Tensor<'g>) -> Tensor<'g> {
     Dense::new(VOCAB).use_bias(false).apply(&p.at("lm_head"), x)
 }
 
-/// As Megatron splits a transformer; the wide layer of a CNN; what an LSTM carries; experts over "data".
+/// Megatron's sharding for a transformer; the wide layer of a CNN; the recurrent state of an LSTM; experts over "data".
 fn split(variable: &Variable) -> Option<PartitionSpec> {
     Some(match variable.name.as_str() {
         "wide.kernel" => spec![None, "model"],
@@ -155,7 +155,7 @@ fn losses(step: &Step, is_text: bool, variables: &IndexMap<String, HostArray>) -
     losses
 }
 
-/// What differs, if anything does.
+/// The differences, if any.
 fn check(client: &Client, name: &str, is_text: bool, model: Model, value: &Value) -> String {
     let mut wrong = String::new();
     let program = step(model, is_text);

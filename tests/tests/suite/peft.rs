@@ -62,7 +62,7 @@ fn off(have: &[f64], want: &[f64]) -> f64 {
     have.iter().zip(want).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
 }
 
-/// What a model computes of the shared inputs with adapters, which are merged into the kernels first if `merge`.
+/// The outputs of a model with adapters for the shared inputs; the adapters are merged into the kernels first if `merge`.
 fn outputs(family: Family, base: &str, lora: &Lora, files: &AdapterFiles, merge: bool) -> Vec<f64> {
     let client = client().unwrap().expect("the plugin");
     let inputs = values("pretrained/values.json");

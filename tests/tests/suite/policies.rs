@@ -96,7 +96,7 @@ fn a_loop_of_units_in_a_unit_is_computed_again_whole() {
         let inside = module.ops[op].regions.iter().flat_map(|&region| module.walk(region));
         inside.filter(|&op| matches!(module.ops[op].kind, OpKind::DynamicUpdateSlice)).count()
     });
-    // The forward part, the same with what its backward part reads, and that, which makes the gradients.
+    // The forward pass, the forward pass with residuals, and the backward pass that reads them.
     assert_eq!(stacks.collect::<Vec<_>>(), [0, 1, 1]);
 }
 

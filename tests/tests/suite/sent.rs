@@ -22,7 +22,7 @@ use shardc_tests::skip::{Need, skipped};
 use shardc_tests::steps::STEPS;
 use shardc_tests::{files, root, shared};
 
-/// Strategies that training steps are split by, in words, and the mesh.
+/// Strategies for training steps, in the syntax of the command line, and the mesh.
 const STRATEGIES: &[(&str, &str)] = &[
     ("no_shard", "fsdp=8"),
     ("zero1", "fsdp=8"),
@@ -66,14 +66,14 @@ fn training_steps() {
     check("training_steps.txt", &lines);
 }
 
-/// A step of real size, and what each of its arguments is written as.
+/// A step of real size, and the role of each argument.
 #[derive(Deserialize)]
 struct Step {
     text: String,
     roles: Vec<String>,
 }
 
-/// Those of `data/real_steps.py` that are looked at here; all of them would take minutes.
+/// The tested steps of `data/real_steps.py`; all of them would take minutes.
 const REAL_STEPS: &[&str] = &[
     "dlrm",
     "fno",
@@ -124,7 +124,7 @@ fn split(lines: &mut String, name: &str, strategies: &[(&str, &str)], step: impl
     }
 }
 
-/// Adds what a program sends by each collective, and what a device needs.
+/// Adds the bytes that a program sends by each kind of collective, and the memory that a device needs.
 fn line(lines: &mut String, name: &str, module: Module) {
     let what = match Compiler::new().partition_module(module) {
         Ok(output) => told(&output),
@@ -144,7 +144,7 @@ fn told(output: &Output) -> String {
     told
 }
 
-/// Compares the lines with those of a file, or writes it anew where that is asked for.
+/// Compares the lines with a file, or rewrites the file if requested.
 fn check(file: &str, lines: &str) {
     let path = root().join("sent").join(file);
     if env::var_os("SHARDC_BLESS").is_some() {

@@ -12,7 +12,7 @@ use shardc_tests::devices::{Reference, Verdict, client, compare};
 
 type Make = for<'g> fn(&'g Graph, Tensor<'g>, Tensor<'g>) -> Vec<Tensor<'g>>;
 
-/// What is done with whole tensors `x`, `[8, 16]`, and `w`, `[16, 8]`; and with blocks.
+/// Computations on the whole tensors `x`, `[8, 16]`, and `w`, `[16, 8]`, and the same computations on their blocks.
 const CASES: &[(&str, Make, Make)] =
     &[
         (
@@ -134,7 +134,7 @@ fn program(make: Make, with_gradients: bool) -> Module {
 fn blocks_give_what_whole_tensors_do() {
     let Some(client) = client().unwrap() else { return };
     for (name, whole, blocks) in CASES {
-        // Of the largest of several blocks no part is a derivative.
+        // The maximum over several blocks has no derivative.
         let with_gradients = !name.contains("pmax");
         let whole = program(*whole, with_gradients);
         for mode in [SpmdMode::Replica, SpmdMode::Partition] {

@@ -8,7 +8,7 @@ use shardc_tests::{
     skip::{Need, skip},
 };
 
-/// Files of which every function passes.
+/// Files in which every function passes.
 const SAMPLE: [&str; 5] = [
     "ir/test/sharding_rule_parse_print.mlir",
     "transforms/import/test/remove_size_one_axes.mlir",

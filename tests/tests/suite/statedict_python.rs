@@ -17,7 +17,7 @@ use shardc::statedict::{StateDict, Tensor, open, safetensors, torch};
 use shardc_filetest::skip::{Need, skip};
 use shardc_tests::root;
 
-/// What a tensor is in Python: element type, shape, hexadecimal bytes.
+/// A tensor in Python: element type, shape, hexadecimal bytes.
 type Shown = (String, Vec<usize>, String);
 
 const TYPES: [(DType, &str); 12] = [
@@ -39,7 +39,7 @@ fn python() -> PathBuf {
     std::env::var_os("SHARDC_PYTHON").map_or_else(|| "python3".into(), PathBuf::from)
 }
 
-/// Whether there is a Python with safetensors; says so where not.
+/// Whether there is a Python with safetensors; reports if not.
 fn has_python() -> bool {
     if std::env::var_os("SHARDC_PYTHON").is_some() {
         return true;
@@ -54,7 +54,7 @@ fn has_python() -> bool {
     is_there
 }
 
-/// What the script prints.
+/// The output of the script.
 fn script(arguments: &[&Path], command: &str, input: &str) -> String {
     let script = root().join("tests/data/statedict.py");
     let mut child = Command::new(python());
@@ -66,7 +66,7 @@ fn script(arguments: &[&Path], command: &str, input: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Tensors of all types, with every pattern of sixteen bits in the one of BF16.
+/// Tensors of all types; the BF16 tensor has every 16-bit pattern.
 fn dict() -> StateDict {
     let mut dict = StateDict::new();
     for (i, (dtype, name)) in TYPES.into_iter().enumerate() {
@@ -120,7 +120,7 @@ fn python_reads_our_safetensors() {
             parsed(&script(&paths, "read", "")) == want,
             "what Python reads of {count} files is something else"
         );
-        // What an index says, Python says too.
+        // Python reads the same from an index.
         if let Some((name, text)) = &split.index {
             fs::write(folder.path().join(name), text).unwrap();
             let index: serde_json::Value = serde_json::from_str(text).unwrap();
@@ -142,7 +142,7 @@ fn python_s_safetensors_are_read() {
     let have = open(&path).unwrap();
     assert!(shown(&have) == want, "what we read of Python's file is something else");
     assert_eq!(have.metadata["format"], "pt");
-    // And written again, it is the same file.
+    // Written again, the file is identical.
     let mut again = Vec::new();
     safetensors::write(&have, &mut again, &mut |_| {}).unwrap();
     assert!(again == fs::read(&path).unwrap(), "the bytes of the file are others");
@@ -156,7 +156,7 @@ fn python_reads_our_files_of_torch() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ours.pth");
     let mut dict = StateDict::new();
-    // Not those that have no storage of their own in the stand-ins.
+    // Types that the stand-ins lack are left out.
     for (name, tensor) in self::dict().iter().filter(|(_, t)| !matches!(t.dtype(), DType::I16 | DType::I8)) {
         dict.insert(name, tensor.clone()).unwrap();
     }

@@ -15,7 +15,7 @@ use shardc_nn::{Init, Lora, Scope, optim};
 
 struct Program {
     module: Module,
-    /// The operation that a region is of.
+    /// The operation that contains each region.
     parents: HashMap<RegionId, OpId>,
 }
 
@@ -30,7 +30,7 @@ impl Program {
         Program { module, parents }
     }
 
-    /// What a value is made of, also around the loops that it is in.
+    /// The values that a value depends on, including those outside of its loops.
     fn made_of(&self, value: ValueId, found: &mut Vec<ValueId>) {
         if found.contains(&value) {
             return;
@@ -47,7 +47,8 @@ impl Program {
         }
     }
 
-    /// For each choice by random numbers within loops, how many there are of these, and of how many the trip's number is in it.
+    /// For each selection by random numbers within loops: the number of enclosing loops, and the number of those whose iteration number
+    /// it depends on.
     fn drawn(&self) -> Vec<(usize, usize)> {
         let mut drawn = Vec::new();
         let mut open: Vec<(RegionId, Vec<ValueId>)> = self.bodies(None, &[]);
@@ -69,7 +70,7 @@ impl Program {
         drawn
     }
 
-    /// The bodies of an operation, with the numbers of the trips of the loops that they are in: the first that each carries.
+    /// The regions of an operation, with the iteration numbers of the enclosing loops: the first carried value of each.
     fn bodies(&self, of: Option<OpId>, around: &[ValueId]) -> Vec<(RegionId, Vec<ValueId>)> {
         let regions = match of {
             Some(op) => self.module.ops[op].regions.to_vec(),

@@ -1,4 +1,4 @@
-//! Tests of layers, losses, optimizers and steps, in one program: each test program takes seconds to link.
+//! Tests of layers, losses, optimizers and steps, in one test binary, because linking a binary takes seconds.
 
 mod keys;
 mod layers;

@@ -10,7 +10,7 @@ use shardc_nn::layers::{Attention, Dense, Dropout, Gru, Lstm, Moe, Places, Rope,
 use shardc_nn::models::{Bert, Decoder, ResNet, Vit};
 use shardc_nn::{Init, Lora, Scope, optim};
 
-/// What is wrong with what `build` makes.
+/// The errors in the model that `build` makes.
 fn said(build: impl for<'g> FnOnce(&'g Graph, &Scope<'g>) -> Tensor<'g>) -> Vec<String> {
     let g = Graph::new("step", &Mesh::new(&[]).unwrap());
     let p = Scope::new(&g);
@@ -54,7 +54,7 @@ fn errors_are_where_layers_were_applied() {
         build(&g, &p);
         let mut errors = p.finish(&[]).unwrap_err().0;
         errors.dedup_by(|a, b| a.kind == b.kind);
-        // What follows from an error is none.
+        // Errors that follow from another error are not reported.
         let [error] = &errors[..] else { panic!("{errors:?}") };
         assert_eq!(error.location.file(), file!(), "{error}");
     };
@@ -79,7 +79,7 @@ fn errors_are_where_layers_were_applied() {
     at(&|g, p| {
         let _ = optim::accumulated(p, 2, &g.ones([4, 4], F32), |_, x| x);
     });
-    // Layers that are done in a loop, or again: 10 features are not divisible by 4 heads.
+    // Layers in a loop, or rematerialized: 10 features do not divide into 4 heads.
     at(&|g, p| {
         let _ = Decoder::gpt2(16, 8, 10, 2, 4).apply(p, g.zeros([1, 4], I32), None);
     });
@@ -121,7 +121,7 @@ fn errors_are_where_layers_were_applied() {
     });
 }
 
-/// A closure that is the user's own has the user's own lines.
+/// Errors in the user's closure have the user's source lines.
 #[test]
 fn errors_in_closures_of_users_are_where_these_are() {
     let g = Graph::new("step", &Mesh::new(&[]).unwrap());

@@ -58,7 +58,7 @@ fn a_stack_in_a_stack_has_weights_for_each_layer_of_both() {
         shown,
         [("stage.bias", &[2, 8][..], (2, &[8][..])), ("stage.layer.kernel", &[2, 3, 8, 8], (6, &[8, 8])),]
     );
-    // Each trip takes one layer of both.
+    // Each iteration takes a slice of both layers.
     let slices = step.module.ops.values().filter_map(|op| match &op.kind {
         OpKind::DynamicSlice { sizes } => Some(sizes.to_vec()),
         _ => None,
@@ -73,7 +73,7 @@ fn a_stack_in_a_stack_has_weights_for_each_layer_of_both() {
     );
 }
 
-/// How many hyperbolic tangents the gradients of a stack of layers and a unit behind it compute.
+/// The number of `tanh` operations in the gradients of a stack of layers followed by a unit.
 fn tangents(keep: Option<Keep>) -> usize {
     let g = Graph::new("step", &mesh());
     let p = Scope::new(&g);
@@ -163,7 +163,7 @@ fn statistics_are_kept_of_units_that_are_computed_again() {
     }
 }
 
-/// What is wrong with what `build` makes.
+/// The errors in the step that `build` makes.
 fn reported(build: impl for<'g> FnOnce(&'g Graph, &Scope<'g>)) -> Vec<String> {
     let g = Graph::new("step", &mesh());
     let p = Scope::new(&g);
@@ -179,7 +179,7 @@ fn a_loss_scale_holds_back_its_own_scope() {
     let scale = LossScale::default();
     let (x, ok) = (g.parameter("x", [16, 8], F32), g.parameter("ok", (), I1));
     let (first, second) = (p.at("first"), p.at("second"));
-    // One scale within the scope of another.
+    // One loss scale within the scope of another.
     for scope in [&first, &second, &second.at("inner")] {
         let loss = (x * scope.parameter("w", (), Init::ones())).square().mean(..);
         let (gradients, _) = scale.gradients(scope, loss);
@@ -252,7 +252,7 @@ fn variables_cannot_be_set_in_loops() {
             "the variable \"cache.{what}\" is set inside the closure of a loop: {returned}"
         ))
     );
-    // The scope of around a stack.
+    // A scope from outside of a stack.
     let errors = reported(|g, p| {
         p.stack("h", 2, g.parameter("x", [8, 3], F32), |_, x| BatchNorm::new().apply(p, x, true));
     });
@@ -359,7 +359,7 @@ fn what_begins_as_a_copy_is_split_as_its_source() {
     for name in ["follows", "other"] {
         p.variable(name, Kind::Frozen, [8, 8], BF16, Init::copy_of("w"));
     }
-    // A hard update, of one that is split otherwise.
+    // A hard update of a variable that is sharded differently.
     let whole = p.variable("whole", Kind::Frozen, [8, 8], F32, Init::copy_of("other"));
     p.mark_sharding(mark);
     whole.mark_sharding(spec![None, None]);

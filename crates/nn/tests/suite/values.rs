@@ -9,7 +9,7 @@ use shardc_graph::{
 use shardc_nn::layers::{BatchNorm, Dense};
 use shardc_nn::{Init, Kind, Scope};
 
-/// What is wrong with what `build` makes.
+/// The errors in the model that `build` makes.
 fn reported(build: impl for<'g> FnOnce(&'g Graph, &Scope<'g>)) -> Vec<String> {
     let g = Graph::new("step", &Mesh::new(&[("data", 4)]).unwrap());
     let p = Scope::new(&g);
@@ -29,11 +29,11 @@ fn values_that_do_not_fit_are_reported() {
             ("a.kernel", g.zeros([3, 4], F32)),
             ("a.bias", g.zeros([3], BF16)),
             ("b.kernel", g.zeros([3, 3], F32)),
-            // There is such a variable, though no layer here asks for it.
+            // The variable exists, but no layer here requests it.
             ("c.kernel", g.zeros([3, 3], F32)),
             ("d.kernel", g.zeros([3, 3], F32)),
         ]);
-        // Twice, and said once.
+        // Set twice, but reported once.
         for _ in 0..2 {
             _ = map.apply(&given.at("a"), x);
             _ = map.apply(&given.at("b"), x);

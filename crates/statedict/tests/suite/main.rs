@@ -1,4 +1,4 @@
-//! Tests of state dicts, in one program: each test program takes seconds to link.
+//! Tests of state dicts, in one test binary, because linking a binary takes seconds.
 
 mod dcp;
 mod folders;

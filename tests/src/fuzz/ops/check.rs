@@ -13,24 +13,24 @@ use crate::devices::client;
 use crate::fuzz::outcome::{Finding, Trace, listed, quietly, reads_back};
 use crate::fuzz::rng::{Rng, hash};
 
-/// Below the least normal number of 32 bits.
+/// Below the smallest normal 32-bit float.
 const LEAST: f64 = 1.1e-38;
 
-/// So long a piece that fails is made smaller.
+/// Time limit for shrinking a failing piece.
 const REDUCE: Duration = Duration::from_secs(20);
 
-/// What XLA's CPU back end cannot do: of which operation, and as its message says.
+/// Limitations of XLA's CPU back end: the operation, and part of the message.
 const BACK_END: &[(&str, &str)] = &[
     ("chlo.ragged_dot", "HLO opcode `ragged-dot` is not supported"),
-    // It reads an input whose dimensions it has put in another order itself.
+    // The back end itself permutes the dimensions of the input.
     ("stablehlo.fft", "fft_thunk.cc"),
     ("stablehlo.collective_broadcast", "HLO opcode `collective-broadcast` is not supported"),
-    // Newer than the dialect of the back end.
+    // Newer than the back end's dialect.
     ("chlo.mulhi", "unregistered operation 'chlo.mulhi'"),
     ("stablehlo.real_dynamic_slice", "'stablehlo.real_dynamic_slice' op can't be translated to XLA HLO"),
 ];
 
-/// A program, or several that are one.
+/// A program, or several joined into one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Program {
     pub(super) op: String,
@@ -38,7 +38,7 @@ pub(super) struct Program {
     mesh: String,
     mode: usize,
     seed: u64,
-    /// What is in it, its name, type and sharding.
+    /// The content, the name, the type and the sharding.
     arguments: Vec<(String, String)>,
     body: String,
     results: Vec<String>,
@@ -144,7 +144,7 @@ impl Program {
         Compiler::new().spmd_mode(if self.mode == 0 { SpmdMode::Replica } else { SpmdMode::Partition })
     }
 
-    /// How far sums in another order may be apart, by the coarsest type of numbers in the program.
+    /// The tolerance for sums in another order, by the least precise type in the program.
     fn tolerance(&self) -> f64 {
         let has =
             |elem: &str| self.body.contains(elem) || self.arguments.iter().any(|(_, a)| a.contains(elem));
@@ -156,7 +156,7 @@ impl Program {
     }
 }
 
-/// A piece that is partitioned.
+/// A partitioned piece.
 struct Parts {
     module: Module,
     output: Output,
@@ -201,10 +201,10 @@ fn partitioned(program: &Program) -> Result<Parts, Refusal> {
     Ok(Parts { module, output })
 }
 
-/// So many devices, and their groups are printed and read back.
+/// Up to this number of devices, groups are printed and parsed again.
 const PRINTED: usize = 4096;
 
-/// Partitions each piece, and asks the verifier of collectives about it.
+/// Partitions each piece, and runs the collective verifier on it.
 pub(in crate::fuzz) fn run_on_many(input: &[u8], trace: &mut Trace) -> Result<(), Finding> {
     let text = String::from_utf8_lossy(input);
     for program in programs(&text) {
@@ -235,7 +235,7 @@ pub(in crate::fuzz) fn run_on_many(input: &[u8], trace: &mut Trace) -> Result<()
     Ok(())
 }
 
-/// Whether an operation of this name works on other sizes than it did.
+/// Whether an operation of this name has other sizes than before partitioning.
 fn is_in_parts(op: &str, parts: &Parts) -> bool {
     let types = |module: &Module| -> BTreeSet<Vec<String>> {
         let all = module.ops.values().filter(|o| o.kind.name() == op);
@@ -327,14 +327,14 @@ fn inputs(program: &Program, output: &Output) -> Result<Vec<HostArray>, RuntimeE
     )| {
         let shape: Vec<usize> =
             tensor.global.shape.iter().map(|&n| usize::try_from(n).unwrap_or(0)).collect();
-        // The same whichever pieces stand beside it.
+        // The values do not depend on the other pieces.
         let mut rng = Rng::new("values", hash(&[program.seed], text), 0);
         filled(fill, tensor.global.dtype, &shape, &mut rng)
     };
     ports.map(array).collect()
 }
 
-/// What stands in the padding of an argument.
+/// The number that fills the padding of an argument.
 fn padding(dtype: DType) -> f64 {
     match dtype.class() {
         DTypeClass::Float | DTypeClass::Complex => f64::NAN,
@@ -382,7 +382,7 @@ fn compared(client: &Client, program: &Program) -> Result<(), Refusal> {
         let tolerance = if is_rounded { program.tolerance() } else { 0.0 };
         match HostArray::compare(expected, got) {
             Ok(difference) if difference.within(tolerance) => {}
-            // The back end takes numbers that are not normal for zero, or not, as it puts operations together.
+            // Depending on fusion, the back end flushes denormals to zero.
             Ok(difference) if is_rounded && difference.mismatches == 0 && difference.max_abs < LEAST => {}
             difference => {
                 let details = format!("result {index}: {difference:?}\n{text}\n{lowered}");
@@ -393,7 +393,7 @@ fn compared(client: &Client, program: &Program) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The finding of a piece, of the piece made smaller.
+/// The finding of a piece, shrunk.
 fn smaller(client: &Client, program: &Program, first: Finding) -> Finding {
     let until = Instant::now() + REDUCE;
     let try_one = |candidate: &Program| -> Option<Finding> {
@@ -436,7 +436,7 @@ fn smaller(client: &Client, program: &Program, first: Finding) -> Finding {
         }
         match changed.then(|| try_one(&candidate)).flatten() {
             Some(new) => {
-                // One result fewer moves the others.
+                // The removal of a result shifts the following ones.
                 at = if candidate.results.len() < results { at } else { at + 1 };
                 (best, best_finding) = (candidate, new);
             }
@@ -449,7 +449,7 @@ fn smaller(client: &Client, program: &Program, first: Finding) -> Finding {
     }
 }
 
-/// Takes the annotations of operations out of a body; whether there were any.
+/// Removes the annotations of operations from a body; returns whether there were any.
 fn without_annotations(body: &mut String) -> bool {
     let before = body.len();
     while let Some(start) = body.find(" {sdy.sharding = #sdy.sharding_per_value") {

@@ -5,11 +5,11 @@ use super::piece::{Piece, groups, list, ty};
 pub(super) fn manual(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     let axes: Vec<(&'static str, usize)> =
         p.mesh.axes().iter().copied().filter(|(_, size)| *size > 1).collect();
-    // A mesh of one device has no axis along which anything is sent.
+    // A mesh of one device has no axis for a collective.
     (!axes.is_empty()).then_some(())?;
     let (axis, size) = p.rng.of(&axes);
     let n = size as i64;
-    // All axes, or the one alone; a number of a device is that of all.
+    // All axes, or only one; a device number refers to all axes.
     let whole = name == "stablehlo.partition_id" || p.chance(2, "all axes");
     p.note_if(!whole && p.mesh.axes().len() > 1, "some axes");
     let elem = p.rng.of(&["f32", "i32"]);
@@ -82,7 +82,7 @@ pub(super) fn manual(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
         ),
         _ => format!("%{k}b = \"{name}\"{call} -> {out_ty}"),
     };
-    // Each device of the other axes has the same block, whatever the number of the device says.
+    // Devices along the other axes must have the same block, whatever the device number is.
     (name != "stablehlo.partition_id" || axes.len() == 1).then_some(())?;
     let sharding = |dim: Option<usize>| {
         let dims =

@@ -3,7 +3,7 @@
 use super::piece::{ANY, COMPLEX, Drawer, FLOATS, INTS, NUMBERS, Piece, SIGNED, is_float};
 use shardc_ir::{BinaryOp, BroadcastOp, UnaryOp};
 
-/// Who draws an elementwise operation without attributes.
+/// The drawer of an elementwise operation without attributes.
 pub(super) fn drawer(name: &str) -> Option<Drawer> {
     if UnaryOp::ALL.iter().any(|op| op.name() == name) {
         return Some(unary);
@@ -32,7 +32,7 @@ fn unary(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     p.note(elem);
     let fill = match short {
         "acosh" | "log" | "log2" | "rsqrt" | "sqrt" | "digamma" | "lgamma" | "cbrt" => "positive",
-        // Poles are far from what is drawn.
+        // Poles are far from the drawn numbers.
         "tan" | "asin" | "acos" | "atanh" | "erf_inv" | "log_plus_one" => "small",
         _ => "wide",
     };
@@ -49,7 +49,7 @@ fn unary(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     Some(())
 }
 
-/// The types, the fill of the second operand and the type of the result of an operation on two.
+/// For a binary operation: the element type, the fill of both operands, and the element type of the result.
 fn pair(p: &mut Piece<'_>, short: &str) -> (&'static str, &'static str, &'static str, &'static str) {
     let elems: &[&str] = match short {
         "and" | "or" | "xor" => &["i1", "i32", "ui8", "i64", "i8"],
@@ -63,13 +63,13 @@ fn pair(p: &mut Piece<'_>, short: &str) -> (&'static str, &'static str, &'static
         _ => NUMBERS,
     };
     let elem = p.rng.of(elems);
-    // Nothing is divided by zero, and no result is far from numbers that are near.
+    // Avoids division by zero, and discontinuities.
     let (first, second) = match short {
         "divide" | "power" | "remainder" if !is_float(elem) => ("wide", "positive"),
         "divide" => ("wide", "positive"),
         "shift_left" | "shift_right_arithmetic" | "shift_right_logical" => ("wide", "inside 6"),
         "power" | "atan2" => ("positive", "positive"),
-        // The remainder jumps where the quotient is whole.
+        // The remainder is discontinuous where the quotient is an integer.
         "remainder" => ("small", "only 1"),
         "polygamma" => ("only 1", "positive"),
         "zeta" => ("only 3", "positive"),
@@ -166,7 +166,7 @@ pub(super) fn clamp(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
 pub(super) fn convert(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     let from = p.rng.of(ANY);
     let to = p.rng.of(ANY);
-    // What a negative number is without a sign is left open, and so is what has an imaginary part as a real number.
+    // The conversion of a negative number to an unsigned type, or of a complex number to a real type, is unspecified.
     let is_open = to.starts_with("ui") && !from.starts_with("ui")
         || from.starts_with("complex") && !to.starts_with("complex");
     let fill = if to.starts_with("ui") { "positive" } else { "wide" };
@@ -205,7 +205,7 @@ pub(super) fn bitcast(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     } else if times < 0 {
         shape.push(-times);
     }
-    // Bits of small whole numbers are numbers in any type.
+    // Bits of small integers are valid numbers of any type.
     let x = p.argument(&shape, from, "positive");
     let z = p.op1(name, &[&x], "", "", &out, to);
     p.result(&z);

@@ -3,7 +3,7 @@
 use super::moves::INDICES;
 use super::piece::{ANY, NUMBERS, Piece, Tensor, ints, list};
 
-/// Dimension numbers of a gather or a scatter, which are each other's mirror.
+/// Dimension numbers of a gather or of a scatter, which mirror each other.
 struct Numbers {
     operand: Vec<i64>,
     indices: Vec<i64>,
@@ -42,7 +42,7 @@ fn numbers(p: &mut Piece<'_>) -> Option<Numbers> {
     p.note_if((0..rank).any(|d| sizes[d] > 1 && sizes[d] < operand[d]), "windows smaller than the operand");
     p.note_if(map.iter().any(|d| !collapsed.contains(d)), "windows that begin anywhere");
     (batching.iter().all(|&d| operand[d] > 0)).then_some(())?;
-    // The dimensions of the indices that are not their vector.
+    // The number of dimensions of the indices besides the index vector.
     let free_rank = p.rng.of(&[0, 1, 1, 2]);
     let mut batch = p.shape_of(free_rank);
     let mut indices_batching = Vec::new();
@@ -86,14 +86,14 @@ fn index_tensor(p: &mut Piece<'_>, n: &Numbers) -> (Tensor, bool) {
     let sorted = n.map.len() == 1 && p.chance(5, "sorted");
     let fill = match (sorted, p.rng.one_in(2)) {
         (true, _) => format!("sorted {most}"),
-        // A negative number is none without a sign.
+        // Unsigned types have no negative numbers.
         (false, true) if !elem.starts_with("ui") => {
             p.note("out of bounds");
             format!("index {most}")
         }
         _ => format!("inside {most}"),
     };
-    // Sorted along their one dimension alone.
+    // Indices are sorted only along a single dimension.
     let sorted = sorted && n.indices.iter().filter(|&&n| n != 1).count() <= 1;
     (p.argument(&n.indices, elem, &fill), sorted)
 }
@@ -145,7 +145,7 @@ pub(super) fn scatter(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     let n = numbers(p)?;
     let count = if p.chance(5, "several operands") { 2 } else { 1 };
     let elem = p.rng.of(if count == 1 { NUMBERS } else { &["i32", "f32"] });
-    // Each place once: of one index for each window, and windows of one element along it.
+    // Unique positions: one index per window, and windows with one element along its dimension.
     let single = n.map.len() == 1 && n.batching.is_empty() && n.map.iter().all(|&d| n.sizes[d] == 1);
     let windows: i64 = n.indices.iter().product();
     let unique = single && windows <= n.operand[n.map[0]] && p.chance(2, "unique");

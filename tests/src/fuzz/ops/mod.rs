@@ -26,13 +26,13 @@ use super::sources::Sources;
 
 pub(super) use self::check::{run, run_on_many};
 
-/// So many pieces are compiled together.
+/// The number of pieces that are compiled together.
 const PIECES: usize = 12;
 
-/// So many pieces are partitioned for one large mesh.
+/// The number of pieces that are partitioned for a large mesh.
 const PIECES_ON_MANY: usize = 4;
 
-/// The variable that names the one operation that is drawn.
+/// The variable that selects a single operation to draw.
 pub const ONLY: &str = "SHARDC_FUZZ_OP";
 
 pub(super) fn draw(_: &Sources, rng: &mut Rng) -> Vec<u8> {
@@ -40,7 +40,7 @@ pub(super) fn draw(_: &Sources, rng: &mut Rng) -> Vec<u8> {
     pieces(rng, &mesh, PIECES)
 }
 
-/// Few pieces on a mesh that may have a million devices.
+/// A few pieces on a mesh of up to a million devices.
 pub(super) fn draw_on_many(_: &Sources, rng: &mut Rng) -> Vec<u8> {
     let mesh = Mesh::draw_large(rng);
     pieces(rng, &mesh, PIECES_ON_MANY)
@@ -51,7 +51,7 @@ fn pieces(rng: &mut Rng, mesh: &Mesh, count: usize) -> Vec<u8> {
     let drawn: Vec<_> = table::drawers()
         .into_iter()
         .filter(|(name, _)| only.as_deref().is_none_or(|only| name.ends_with(only)))
-        // What devices hold by themselves has a size for each of them.
+        // Per-device values have a dimension of the size of the mesh.
         .filter(|(_, drawer)| mesh.devices() <= 64 || !table::is_manual(*drawer))
         .collect();
     let mut out = format!("// mesh {}\n// mode {}\n// seed {}\n", mesh.text(), rng.below(2), rng.below(1000));
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
     use crate::fuzz::{From, Sources};
 
-    /// Nothing is drawn that StableHLO does not allow, and every operation is drawn often.
+    /// Drawn programs are valid StableHLO, and every operation is drawn often.
     #[test]
     fn pieces_are_programs() {
         let sources = Sources::load(From::Checkout).unwrap();

@@ -2,7 +2,7 @@
 
 use super::piece::{ANY, NUMBERS, Piece, Tensor, ints, list, number};
 
-/// Numbers as a constant list of a type of indices; seldom of an argument, so that they are known at run time alone.
+/// Numbers as a constant list of an index type; rarely as an argument, so that their values are unknown at compile time.
 fn index_list(p: &mut Piece<'_>, numbers: &[i64]) -> Tensor {
     let elem = p.rng.of(&["i64", "i32"]);
     let text = if numbers.is_empty() { String::new() } else { format!("[{}]", list(numbers)) };
@@ -19,7 +19,7 @@ pub(super) fn from_nothing(p: &mut Piece<'_>, name: &'static str) -> Option<()> 
             false => number(elem, 1),
         };
         let x = p.constant(&shape, elem, &text);
-        // So that there is something to do with it.
+        // The barrier gives the piece an operation to partition.
         p.op1("stablehlo.optimization_barrier", &[&x], "", "", &shape, elem)
     } else {
         let dim = p.rng.below(shape.len());
@@ -37,7 +37,7 @@ pub(super) fn from_nothing(p: &mut Piece<'_>, name: &'static str) -> Option<()> 
 }
 
 pub(super) fn rng_bits(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
-    // Of 32 bits: in the mode of partitions XLA's CPU plugin fails on others.
+    // Only 32 bits: in partition mode, XLA's CPU plugin fails for other widths.
     let (elem, shape) = ("ui32", p.shape());
     let algorithm = p.rng.of(&["THREE_FRY", "PHILOX"]);
     p.note(algorithm);
@@ -93,7 +93,7 @@ pub(super) fn broadcast(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     Some(())
 }
 
-/// A way to write `count` as sizes.
+/// Factors of `count` as sizes.
 fn factored(p: &mut Piece<'_>, count: i64) -> Vec<i64> {
     let mut left = count;
     let mut shape = Vec::new();
@@ -113,7 +113,7 @@ fn factored(p: &mut Piece<'_>, count: i64) -> Vec<i64> {
 pub(super) fn reshape(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     let (elem, mut shape) = (p.rng.of(ANY), p.shape());
     let out = match p.rng.below(4) {
-        // One dimension becomes several, or several one.
+        // Splits one dimension, or merges several.
         0 => {
             let at = p.rng.below(shape.len());
             (shape[at] > 0).then_some(())?;
@@ -214,7 +214,7 @@ pub(super) fn slice(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
             true => p.argument(&rank, "i64", "only 0"),
             false => p.constant(&rank, "i64", &text(&starts)),
         };
-        // Limits go with the starts.
+        // The limits correspond to the starts.
         let limit = match start.name.ends_with("#0") {
             true => p.constant(&rank, "i64", &text(&limits)),
             false => {
@@ -229,7 +229,7 @@ pub(super) fn slice(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     Some(())
 }
 
-/// Scalars that say where a slice begins: arguments and constants, within bounds and beyond.
+/// Scalar start indices of a slice: arguments and constants, in and out of bounds.
 fn places(p: &mut Piece<'_>, shape: &[i64], sizes: &[i64]) -> Vec<Tensor> {
     let elem = p.rng.of(&["i32", "i64", "ui32", "i8"]);
     let all = shape.iter().zip(sizes);
@@ -346,5 +346,5 @@ pub(super) fn pad(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     Some(())
 }
 
-/// Types of indices.
+/// Index types.
 pub(super) const INDICES: &[&str] = &["i32", "i64", "ui32", "i32"];

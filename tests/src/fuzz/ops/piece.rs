@@ -15,7 +15,7 @@ pub(super) struct Mesh {
     ids: Option<Vec<usize>>,
 }
 
-/// Meshes of at most eight devices, also such that divide few sizes.
+/// Meshes of at most eight devices, including sizes that divide few dimensions.
 const MESHES: &[&[(&str, usize)]] = &[
     &[("x", 8)],
     &[("x", 4), ("y", 2)],
@@ -43,8 +43,8 @@ impl Mesh {
         Mesh { axes, ids }
     }
 
-    /// A mesh of up to 2^20 devices, of axes whose sizes are powers of two but for one. Most are small: what devices receive
-    /// from each other by permutes is listed for each.
+    /// A mesh of up to 2^20 devices, whose axis sizes are powers of two except one. Most meshes are small, because a permute lists every
+    /// pair of devices.
     pub(super) fn draw_large(rng: &mut Rng) -> Mesh {
         let names = ["x", "y", "z", "w"];
         let mut left = if rng.one_in(4) { 20 } else { 4 + rng.below(10) };
@@ -80,7 +80,7 @@ impl Mesh {
         &self.axes
     }
 
-    /// The numbers of the devices along `axis`, a group for each place on the others.
+    /// The device groups along `axis`, one for each position along the others.
     pub(super) fn groups(&self, axis: &str) -> Vec<Vec<usize>> {
         let at = self.axes.iter().position(|(name, _)| *name == axis).unwrap_or(0);
         let sizes: Vec<usize> = self.axes.iter().map(|(_, size)| *size).collect();
@@ -93,9 +93,9 @@ impl Mesh {
             .collect()
     }
 
-    /// A sharding of a tensor of this rank: whole axes, parts of them, open and closed dimensions.
+    /// A sharding of a tensor of this rank: axes, sub-axes, open and closed dimensions.
     pub(super) fn sharding(&self, rng: &mut Rng, rank: usize) -> String {
-        // Name, size of the more major parts, size, size of the whole axis.
+        // Name, pre-size, size, size of the axis.
         let mut parts: Vec<(&str, usize, usize, usize)> = Vec::new();
         for &(name, size) in &self.axes {
             let cuts: Vec<usize> = (2..size).filter(|cut| size.is_multiple_of(*cut)).collect();
@@ -165,12 +165,12 @@ pub(super) fn ty(shape: &[i64], elem: &str) -> String {
     out + elem + ">"
 }
 
-/// Things with commas between.
+/// Items separated by commas.
 pub(super) fn list<T: ToString>(items: impl IntoIterator<Item = T>) -> String {
     items.into_iter().map(|item| item.to_string()).collect::<Vec<_>>().join(", ")
 }
 
-/// An array attribute of whole numbers.
+/// An array attribute of integers.
 pub(super) fn ints<T: ToString>(items: impl IntoIterator<Item = T>) -> String {
     let items = list(items);
     if items.is_empty() { "array<i64>".to_owned() } else { format!("array<i64: {items}>") }
@@ -193,9 +193,9 @@ pub(super) const FLOATS: &[&str] = &["f32", "f32", "f32", "f64", "bf16", "f16"];
 pub(super) const INTS: &[&str] = &["i32", "i32", "i8", "ui32", "i64", "ui8", "i16", "ui16", "ui64"];
 pub(super) const SIGNED: &[&str] = &["i32", "i8", "i64", "i16"];
 pub(super) const COMPLEX: &[&str] = &["complex<f32>", "complex<f64>"];
-/// What most operations move or add.
+/// Element types that most operations support.
 pub(super) const NUMBERS: &[&str] = &["f32", "i32", "f32", "bf16", "i8", "f64", "ui32", "complex<f32>"];
-/// What operations move that do not count.
+/// Element types of operations that only move elements.
 pub(super) const ANY: &[&str] =
     &["f32", "i32", "i1", "bf16", "i8", "f64", "ui32", "complex<f32>", "f16", "ui8", "i64", "f8E4M3FN"];
 
@@ -235,7 +235,7 @@ impl<'a> Piece<'a> {
         Piece { rng, mesh, number, next: 0, arguments, body, functions, results, notes: Vec::new() }
     }
 
-    /// Says that the program has something special, for the table of what was drawn.
+    /// Records a feature of the program, for the table of draws.
     pub(super) fn note(&mut self, class: impl Into<String>) {
         let class = class.into().replace(['@', ',', ';'], " ");
         if !self.notes.contains(&class) {
@@ -243,14 +243,14 @@ impl<'a> Piece<'a> {
         }
     }
 
-    /// [`Piece::note`] if so.
+    /// Calls [`Piece::note`] if `is`.
     pub(super) fn note_if(&mut self, is: bool, class: &str) {
         if is {
             self.note(class);
         }
     }
 
-    /// True once in `n`; noted then.
+    /// True with probability 1 in `n`; recorded if so.
     pub(super) fn chance(&mut self, n: usize, class: &str) -> bool {
         let is = self.rng.one_in(n);
         self.note_if(is, class);
@@ -262,12 +262,12 @@ impl<'a> Piece<'a> {
         format!("p{}_{}", self.number, self.next)
     }
 
-    /// A size, seldom none at all.
+    /// A size, rarely zero.
     pub(super) fn size(&mut self) -> i64 {
         if self.chance(60, "size 0") { 0 } else { self.rng.of(SIZES) }
     }
 
-    /// A shape of `rank` dimensions and at most some thousand elements.
+    /// A shape of `rank` dimensions with at most a few thousand elements.
     pub(super) fn shape_of(&mut self, rank: usize) -> Vec<i64> {
         let mut shape: Vec<i64> = (0..rank).map(|_| self.size()).collect();
         while shape.iter().product::<i64>() > 3000 {
@@ -277,13 +277,13 @@ impl<'a> Piece<'a> {
         shape
     }
 
-    /// A shape of one to three dimensions, seldom four.
+    /// A shape of one to three dimensions, rarely four.
     pub(super) fn shape(&mut self) -> Vec<i64> {
         let rank = self.rng.of(&[1, 2, 2, 2, 3, 3, 4]);
         self.shape_of(rank)
     }
 
-    /// An argument, sharded or not. `fill` says what is in it, as [`filled`](super::values::filled) reads it.
+    /// An argument with or without a sharding. [`filled`](super::values::filled) interprets `fill`.
     pub(super) fn argument(&mut self, shape: &[i64], elem: &'static str, fill: &str) -> Tensor {
         let tensor = Tensor { name: format!("%{}", self.fresh()), shape: shape.to_vec(), elem };
         let sharding = match self.rng.one_in(6) {
@@ -296,12 +296,12 @@ impl<'a> Piece<'a> {
         tensor
     }
 
-    /// An argument of numbers of both signs.
+    /// An argument with numbers of both signs.
     pub(super) fn numbers(&mut self, shape: &[i64], elem: &'static str) -> Tensor {
         self.argument(shape, elem, "wide")
     }
 
-    /// A scalar, of the program or given to it.
+    /// A scalar, as a constant or an argument.
     pub(super) fn scalar(&mut self, elem: &'static str, value: i64) -> Tensor {
         if self.chance(5, "scalar argument") {
             return self.argument(&[], elem, &format!("only {value}"));
@@ -309,7 +309,7 @@ impl<'a> Piece<'a> {
         self.constant(&[], elem, &number(elem, value))
     }
 
-    /// A constant; `text` stands in `dense<...>`.
+    /// A constant; `text` is the content of `dense<...>`.
     pub(super) fn constant(&mut self, shape: &[i64], elem: &'static str, text: &str) -> Tensor {
         let attribute = format!("value = dense<{text}> : {}", ty(shape, elem));
         self.op1("stablehlo.constant", &[], &attribute, "", shape, elem)
@@ -328,7 +328,7 @@ impl<'a> Piece<'a> {
         }
     }
 
-    /// An operation in generic form; its results.
+    /// An operation in generic form. Returns its results.
     pub(super) fn op(
         &mut self,
         name: &str,
@@ -348,7 +348,7 @@ impl<'a> Piece<'a> {
         let attributes = if attributes.is_empty() { String::new() } else { format!(" <{{{attributes}}}>") };
         let regions = if regions.is_empty() { String::new() } else { format!(" ({regions})") };
         let outs = list(all.iter().map(Tensor::ty));
-        // An annotation of the operation itself.
+        // A sharding annotation of the operation.
         let annotated = all.len() == 1
             && name != "stablehlo.constant"
             && !name.starts_with("sdy.")
@@ -380,7 +380,7 @@ impl<'a> Piece<'a> {
         self.op(name, operands, attributes, regions, &[(shape, elem)]).swap_remove(0)
     }
 
-    /// A value that the program returns and that is compared.
+    /// Returns a value from the program, so that it is compared.
     pub(super) fn result(&mut self, tensor: &Tensor) {
         let sharding = match self.rng.one_in(4) {
             true => String::new(),
@@ -401,7 +401,7 @@ impl<'a> Piece<'a> {
         )
     }
 
-    /// A region that keeps the second of two scalars.
+    /// A region that returns the second of two scalars.
     pub(super) fn second(&mut self, elem: &str) -> String {
         let n = self.fresh();
         let ty = ty(&[], elem);
@@ -417,7 +417,7 @@ impl<'a> Piece<'a> {
         )
     }
 
-    /// An operation that combines numbers of a type in any order, and what begins it.
+    /// An associative and commutative operation on a type, and an initial value.
     pub(super) fn reducer(&mut self, elem: &'static str) -> (&'static str, Tensor) {
         let complex = elem.starts_with("complex");
         let names: &[&str] = match elem {
@@ -431,7 +431,7 @@ impl<'a> Piece<'a> {
         let neutral = match name {
             "add" | "or" | "xor" => 0,
             "multiply" => 1,
-            // Not neutral for all numbers: whatever is larger or smaller than it counts.
+            // Not the identity for all numbers.
             _ => self.rng.of(&[-1, 0, 1]),
         };
         let value = if self.chance(3, "initial value counts") { self.rng.of(&[3, 1, 2]) } else { neutral };

@@ -21,7 +21,7 @@ pub(super) fn dot_general(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
         *n = (*n).min(12);
     }
     let [batch, summed, left, right] = [&sizes[0], &sizes[1], &sizes[2], &sizes[3]];
-    // Which of each kind a dimension is: 0 batch, 1 summed, 2 free.
+    // The kind of each dimension: 0 batch, 1 contracting, 2 free.
     let of = |free: &Vec<i64>| -> Vec<(usize, usize, i64)> {
         let kinds = [batch, summed, free];
         kinds
@@ -38,7 +38,7 @@ pub(super) fn dot_general(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     };
     let shape = |side: &[(usize, usize, i64)]| -> Vec<i64> { side.iter().map(|s| s.2).collect() };
     let mut out = batch.clone();
-    // Free dimensions come in the order of the operand.
+    // Free dimensions are in the order of the operand.
     out.extend(l.iter().filter(|s| s.0 == 2).map(|s| s.2));
     out.extend(r.iter().filter(|s| s.0 == 2).map(|s| s.2));
     let (a_shape, b_shape) = (shape(&l), shape(&r));
@@ -85,7 +85,7 @@ pub(super) fn einsum(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     let z = if name == "stablehlo.einsum" {
         let b = p.numbers(&shape(&r), elem);
         let config = format!("einsum_config = \"{},{}->{}\"", word(&l), word(&r), word(&out));
-        // A letter of one operand alone that is not in the result is a sum that XLA does not read.
+        // XLA does not support an index of one operand that is not in the result.
         let is_read = l.iter().all(|d| r.contains(d) || out.contains(d))
             && r.iter().all(|d| l.contains(d) || out.contains(d));
         is_read.then_some(())?;
@@ -136,13 +136,13 @@ pub(super) fn fft(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
         _ => (p.numbers(&shape, complex), shape, complex),
     };
     let attributes = format!("fft_length = {}, fft_type = #stablehlo<fft_type {kind}>", ints(&length));
-    // The half of a real transform that is given is taken as it is only if its first number is real.
+    // The given half of a real transform is used unchanged only if its first number is real.
     let z = p.op1(name, &[&x], &attributes, "", &out, elem);
     p.result(&z);
     Some(())
 }
 
-/// The sizes of batches of matrices.
+/// The batch sizes and the order of square matrices.
 fn matrices(p: &mut Piece<'_>) -> (Vec<i64>, i64) {
     let rank = p.rng.of(&[0, 1, 1, 2]);
     let batch: Vec<i64> = p.shape_of(rank).into_iter().map(|n| n.min(10)).collect();
@@ -157,7 +157,7 @@ pub(super) fn cholesky(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     p.note(if lower { "lower" } else { "upper" });
     let a = p.argument(&shape, elem, "definite");
     let z = p.op1(name, &[&a], &format!("lower = {lower}"), "", &shape, elem);
-    // What stands in the other triangle is left open.
+    // The content of the other triangle is unspecified.
     let row = p.op1(
         "stablehlo.iota",
         &[],
@@ -209,7 +209,7 @@ pub(super) fn batch_norm(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     (!shape.contains(&0)).then_some(())?;
     let dim = p.rng.below(shape.len());
     let features = [shape[dim]];
-    // The variance of one element is none.
+    // One element has no variance.
     (shape.iter().product::<i64>() > 2 * features[0]).then_some(())?;
     let attributes = format!("epsilon = 1.0e-01 : f32, feature_index = {dim} : i64");
     let x = p.numbers(&shape, elem);
@@ -247,7 +247,7 @@ pub(super) fn reduce(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     p.note(format!("{} dimensions", dims.len()));
     let attributes = format!("dimensions = {}", ints(&dims));
     if p.chance(4, "largest and where") {
-        // Ties go to the smaller index, so that any order gives the same.
+        // Ties select the smaller index, so the order of evaluation does not matter.
         let x = p.numbers(&shape, "i32");
         let places = p.argument(&shape, "i32", "each");
         let least = p.constant(&[], "i32", "-2147483648");
@@ -290,7 +290,7 @@ pub(super) fn sort(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     let dim = p.rng.below(shape.len());
     let count = p.rng.of(&[1, 2, 3]);
     p.note(format!("{count} operands"));
-    // Whole numbers have ties, whose order only a stable sort says.
+    // Integers have ties, whose order only a stable sort defines.
     let key = p.rng.of(&["f32", "i32", "f64", "bf16"]);
     let stable = count > 1 && key != "f64" || p.chance(3, "stable");
     p.note_if(stable, "stable");
@@ -327,12 +327,12 @@ pub(super) fn top_k(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     *out.last_mut()? = k;
     let x = p.numbers(&shape, elem);
     let all = p.op(name, &[&x], &format!("k = {k} : i64"), "", &[(&out, elem), (&out, "i32")]);
-    // Of 16 bits there are ties.
+    // 16-bit numbers have ties.
     all.iter().for_each(|t| p.result(t));
     Some(())
 }
 
-/// Types that products and sums are of, for those who draw them elsewhere.
+/// Types of numbers that can be multiplied and added.
 pub(super) fn number_type(p: &mut Piece<'_>) -> &'static str {
     if p.rng.one_in(4) { p.rng.of(FLOATS) } else { p.rng.of(NUMBERS) }
 }

@@ -5,7 +5,7 @@ use shardc_ir::OpDef;
 use super::piece::Drawer;
 use super::{control, devices, elements, gathers, moves, sums, windows};
 
-/// Operations by who draws them. Elementwise ones are drawn by the columns of their own tables.
+/// Operations by drawer. Elementwise operations are drawn from the columns of their own tables.
 const DRAWN: &[(&[&str], Drawer)] = &[
     (&["stablehlo.compare"], elements::compare),
     (&["stablehlo.select"], elements::select),
@@ -72,7 +72,7 @@ const DRAWN: &[(&[&str], Drawer)] = &[
     ),
 ];
 
-/// Operations that are not drawn, and why.
+/// Operations that are not drawn, and the reasons.
 const NOT_DRAWN: &[(&str, &str)] = &[
     ("chlo._asin_acos_kernel", "no back end has it, and nothing decomposes it"),
     ("stablehlo.uniform_quantize", "XLA's CPU back end has no quantized elements"),
@@ -110,12 +110,12 @@ const NOT_DRAWN: &[(&str, &str)] = &[
     ("sdy.replicated_to_unreduced", "a step of a reshard, which a single device has not"),
 ];
 
-/// Whether it draws what devices do by themselves.
+/// Whether the drawer emits manual computations.
 pub(super) fn is_manual(drawer: Drawer) -> bool {
     std::ptr::fn_addr_eq(drawer, devices::manual as Drawer)
 }
 
-/// Who draws the operation of a row, or why nobody does; an error if the row is forgotten.
+/// The drawer of the operation of a row, or `None` if it is listed as not drawn; an error if the row is missing in both lists.
 fn drawer(def: &'static OpDef) -> Result<Option<Drawer>, &'static str> {
     let listed = DRAWN.iter().find(|(names, _)| names.contains(&def.name)).map(|(_, drawer)| *drawer);
     if NOT_DRAWN.iter().any(|(name, _)| *name == def.name) {
@@ -124,13 +124,13 @@ fn drawer(def: &'static OpDef) -> Result<Option<Drawer>, &'static str> {
     listed.or_else(|| elements::drawer(def.name)).map(Some).ok_or(def.name)
 }
 
-/// Every operation that is drawn, and who draws it.
+/// Every operation that is drawn, and its drawer.
 pub(super) fn drawers() -> Vec<(&'static str, Drawer)> {
     let all = OpDef::all().filter_map(|def| Some((def.name, drawer(def).ok().flatten()?)));
     let mut all: Vec<(&'static str, Drawer)> = all.collect();
     all.sort_by_key(|(name, _)| *name);
     all.dedup_by_key(|(name, _)| *name);
-    // Elementwise operations are alike: half of what is drawn is not.
+    // Elementwise operations are similar, so half of the draws are others.
     let others: Vec<_> = all.iter().copied().filter(|(name, _)| elements::drawer(name).is_none()).collect();
     all.extend(others.iter().chain(&others));
     all

@@ -5,9 +5,9 @@ use shardc_runtime::{HostArray, RuntimeError};
 
 use crate::fuzz::Rng;
 
-/// An array of this type filled as `how` says: `wide` (numbers of both signs), `positive` (0.5 to 2, 1 to 3),
-/// `small` (inside of one), `index N` (-2 to N + 1), `inside N` (0 to N - 1), `each N` (0 to N - 1 and on, each once),
-/// `sorted N`, `only V`, `definite` (symmetric matrices whose eigenvalues are positive).
+/// An array of this type. `how` selects the content: `wide` (numbers of both signs), `positive` (0.5 to 2, 1 to 3), `small` (magnitudes
+/// below one), `index N` (-2 to N + 1), `inside N` (0 to N - 1), `each N` (0 to N - 1 and on, without repetition), `sorted N`, `only V`,
+/// `definite` (symmetric positive definite matrices).
 pub(super) fn filled(
     how: &str,
     dtype: DType,
@@ -42,7 +42,7 @@ pub(super) fn filled(
     HostArray::from_f64(dtype, shape, &values)
 }
 
-/// Ones on the diagonal, and little beside it.
+/// Ones on the diagonal, and small numbers elsewhere.
 fn definite(dtype: DType, shape: &[usize], unit: &mut dyn FnMut() -> f64) -> Result<HostArray, RuntimeError> {
     let n = shape.last().copied().unwrap_or(1);
     let is_complex = dtype.class() == DTypeClass::Complex;

@@ -14,7 +14,7 @@ struct Window {
     out: i64,
 }
 
-/// A window along a dimension of `n` elements that has a place.
+/// A window that fits a dimension of `n` elements.
 fn window(p: &mut Piece<'_>, n: i64, is_dilated: bool) -> Window {
     let mut plain = Window { size: 1, stride: 1, low: 0, high: 0, base: 1, dilation: 1, out: n };
     if p.rng.one_in(3) {
@@ -30,8 +30,7 @@ fn window(p: &mut Piece<'_>, n: i64, is_dilated: bool) -> Window {
             dilation: if is_dilated { p.rng.of(&[1, 1, 2, 3]) } else { 1 },
             out: 0,
         };
-        // XLA's simplifier takes windows of one for the elements themselves, without what negative padding leaves out, and
-        // ends the process.
+        // XLA's simplifier replaces windows of size one by the elements, ignores negative padding, and crashes.
         if w.size == 1 && (w.low < 0 || w.high < 0) {
             continue;
         }
@@ -97,7 +96,7 @@ pub(super) fn reduce_window(p: &mut Piece<'_>, name: &'static str) -> Option<()>
     }
     let elem = p.rng.of(&["f32", "i32", "f32", "bf16", "i8", "ui32", "f64"]);
     let (op, start) = p.reducer(elem);
-    // A product of many numbers leaves the range of small types.
+    // A product of many numbers overflows small types.
     let region = p.combiner(op, elem);
     let x = p.numbers(&shape, elem);
     let z = p.op1(name, &[&x, &start], &attributes, &region, &out, elem);
@@ -111,7 +110,7 @@ pub(super) fn select_and_scatter(p: &mut Piece<'_>, name: &'static str) -> Optio
     (!shape.contains(&0)).then_some(())?;
     let mut windows: Vec<Window> = shape.iter().map(|&n| window(p, n, false)).collect();
     for (w, &n) in windows.iter_mut().zip(&shape) {
-        // A window has to have an element: where it lies in padding alone, what it selects is left open.
+        // Each window must contain an element: in padding alone, the selected element is unspecified.
         if w.low < 0 || w.high < 0 || w.low >= w.size || w.high >= w.size || n < w.size {
             *w = Window { size: 1, stride: 1, low: 0, high: 0, base: 1, dilation: 1, out: n };
         }
@@ -135,7 +134,7 @@ pub(super) fn select_and_scatter(p: &mut Piece<'_>, name: &'static str) -> Optio
     Some(())
 }
 
-/// The names of dimensions in some order, and their sizes in that order.
+/// The names of dimensions in a random order, and their sizes in this order.
 fn ordered(p: &mut Piece<'_>, names: &[(String, i64)]) -> (String, Vec<i64>) {
     let mut all = names.to_vec();
     if p.rng.one_in(2) {

@@ -350,7 +350,7 @@ fn global_size(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
     let devices = broken.devices;
     let tensor = tensor(broken, rng)?;
     let dim = rng.below(tensor.global.shape.len());
-    // More than the padding can be.
+    // More than padding can account for.
     let size = tensor.global.shape.get_mut(dim)?;
     *size = size.checked_add(devices)?;
     Some(())
@@ -358,7 +358,7 @@ fn global_size(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
 
 fn element_type(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
     let tensor = tensor(broken, rng)?;
-    // What has no elements has no type of them.
+    // Tokens have no element type.
     (!tensor.is_token).then_some(())?;
     tensor.global.dtype = if tensor.global.dtype == DType::F32 { DType::I32 } else { DType::F32 };
     Some(())

@@ -38,6 +38,8 @@ mod known_slices;
 mod line;
 pub(crate) mod prepare;
 mod support;
+#[cfg(test)]
+mod testing;
 mod trade_sums;
 mod unfuse;
 pub(crate) mod unreduced;

@@ -167,3 +167,107 @@ enum OperandForm {
     Either,
     Reduced,
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around};
+
+    const REDUCED: &str = "[{}, {}]";
+    const UNREDUCED: &str = r#"[{}, {}], unreduced={"x"}"#;
+
+    /// Propagates in a program whose matmul `%p` is computed as partial sums and has these users.
+    fn propagated(results: &str, users: &str) -> Around {
+        let program = format!(
+            r#"func.func @main(
+                %x: tensor<8x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"x"}}]>}},
+                %w: tensor<64x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}) -> {results} {{
+              %zero = stablehlo.constant dense<0.0> : tensor<f32>
+              %p = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x64xf32>, tensor<64x8xf32>) -> tensor<8x8xf32>
+              {users}
+            }}"#
+        );
+        around("propagate-unreduced", r#""x"=4"#, &program)
+    }
+
+    #[test]
+    fn a_value_between_a_matmul_and_an_unreduced_user_is_unreduced() {
+        let done = propagated(
+            "tensor<8x8xf32>",
+            r#"%n = stablehlo.negate %p : tensor<8x8xf32>
+            %r = sdy.sharding_constraint %n <@mesh, [{}, {}], unreduced={"x"}> : tensor<8x8xf32>
+            return %r : tensor<8x8xf32>"#,
+        );
+        assert_eq!(done.shardings("stablehlo.dot_general"), [UNREDUCED]);
+    }
+
+    #[test]
+    fn a_nonlinear_user_needs_the_reduced_value() {
+        let done = propagated(
+            "tensor<8x8xf32>",
+            r#"%n = stablehlo.exponential %p : tensor<8x8xf32>
+            %r = sdy.sharding_constraint %n <@mesh, [{}, {}], unreduced={"x"}> : tensor<8x8xf32>
+            return %r : tensor<8x8xf32>"#,
+        );
+        assert_eq!(done.shardings("stablehlo.dot_general"), [REDUCED]);
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn a_value_that_one_user_needs_reduced_is_reduced() {
+        let done = propagated(
+            "(tensor<8x8xf32>, tensor<8x8xf32>)",
+            r#"%n = stablehlo.negate %p : tensor<8x8xf32>
+            %r = sdy.sharding_constraint %n <@mesh, [{}, {}], unreduced={"x"}> : tensor<8x8xf32>
+            %e = stablehlo.exponential %p : tensor<8x8xf32>
+            return %r, %e : tensor<8x8xf32>, tensor<8x8xf32>"#,
+        );
+        assert_eq!(done.shardings("stablehlo.dot_general"), [REDUCED]);
+    }
+
+    #[test]
+    fn one_factor_of_a_product_at_most_is_unreduced() {
+        let done = propagated(
+            "tensor<8x8xf32>",
+            r#"%q = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x64xf32>, tensor<64x8xf32>) -> tensor<8x8xf32>
+            %n = stablehlo.multiply %p, %q : tensor<8x8xf32>
+            %r = sdy.sharding_constraint %n <@mesh, [{}, {}], unreduced={"x"}> : tensor<8x8xf32>
+            return %r : tensor<8x8xf32>"#,
+        );
+        assert_eq!(done.shardings("stablehlo.dot_general"), [REDUCED, REDUCED]);
+    }
+
+    #[test]
+    fn an_all_reduce_comes_after_a_light_user_with_a_smaller_result() {
+        let done = propagated(
+            "tensor<8xf32>",
+            r#"%c = sdy.sharding_constraint %p <@mesh, [{}, {}], unreduced={"x"}> : tensor<8x8xf32>
+            %n = stablehlo.negate %c : tensor<8x8xf32>
+            %r = stablehlo.reduce(%n init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<8x8xf32>, tensor<f32>) -> tensor<8xf32>
+            return %r : tensor<8xf32>"#,
+        );
+        assert_eq!(done.shardings("stablehlo.negate"), [UNREDUCED]);
+        assert_eq!(done.shardings("stablehlo.reduce"), ["[{}]"]);
+    }
+
+    #[test]
+    fn an_all_reduce_does_not_come_after_a_user_with_a_larger_result() {
+        let done = propagated(
+            "tensor<4x8x8xf32>",
+            r#"%c = sdy.sharding_constraint %p <@mesh, [{}, {}], unreduced={"x"}> : tensor<8x8xf32>
+            %n = stablehlo.negate %c : tensor<8x8xf32>
+            %r = stablehlo.broadcast_in_dim %n, dims = [1, 2] : (tensor<8x8xf32>) -> tensor<4x8x8xf32>
+            return %r : tensor<4x8x8xf32>"#,
+        );
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn nothing_is_unreduced_unless_an_annotation_or_a_matmul_makes_it_so() {
+        let done = propagated(
+            "tensor<8x8xf32>",
+            r#"%n = stablehlo.negate %p : tensor<8x8xf32>
+            return %n : tensor<8x8xf32>"#,
+        );
+        assert!(done.is_same(), "{}", done.after);
+    }
+}

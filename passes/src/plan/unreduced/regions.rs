@@ -184,3 +184,109 @@ pub(crate) fn is_produced_unreduced(module: &Module, value: ValueId, wanted: &Un
     }
     false
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around};
+
+    const REDUCED: &str = "[{}, {}]";
+    const UNREDUCED: &str = r#"[{}, {}], unreduced={"x"}"#;
+
+    /// Propagates in a program with the matmul `%p`, which is computed as partial sums.
+    fn propagated(rest: &str) -> Around {
+        let program = format!(
+            r#"func.func @main(
+                %x: tensor<8x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"x"}}]>}},
+                %w: tensor<64x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}},
+                %y: tensor<8x8xf32>, %condition: tensor<i1>) -> tensor<8x8xf32> {{
+              %p = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x64xf32>, tensor<64x8xf32>) -> tensor<8x8xf32>
+              %first = sdy.sharding_constraint %p <@mesh, [{{}}, {{}}], unreduced={{"x"}}> : tensor<8x8xf32>
+              {rest}
+            }}"#
+        );
+        around("propagate-unreduced", r#""x"=4"#, &program)
+    }
+
+    /// Propagates in a program with a loop that carries `%v`, which begins as `first`, and returns the value of `next`.
+    fn carried(first: &str, next: &str) -> Around {
+        propagated(&format!(
+            r#"%zero = stablehlo.constant dense<0> : tensor<i32>
+            %r:2 = stablehlo.while(%i = %zero, %v = {first}) : tensor<i32>, tensor<8x8xf32>
+              cond {{
+                %n = stablehlo.constant dense<4> : tensor<i32>
+                %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+                stablehlo.return %c : tensor<i1>
+              }} do {{
+                %one = stablehlo.constant dense<1> : tensor<i32>
+                %j = stablehlo.add %i, %one : tensor<i32>
+                {next}
+                stablehlo.return %j, %next : tensor<i32>, tensor<8x8xf32>
+              }}
+            return %r#1 : tensor<8x8xf32>"#
+        ))
+    }
+
+    #[test]
+    fn an_accumulated_gradient_stays_unreduced_until_after_the_loop() {
+        let done = carried(
+            "%y",
+            r#"%g = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x64xf32>, tensor<64x8xf32>) -> tensor<8x8xf32>
+            %sum = stablehlo.add %v, %g : tensor<8x8xf32>
+            %next = sdy.sharding_constraint %sum <@mesh, [{}, {}], unreduced={"x"}> : tensor<8x8xf32>"#,
+        );
+        assert_eq!(done.shardings("stablehlo.while"), ["[]", UNREDUCED]);
+        assert_eq!(done.shardings("stablehlo.dot_general"), [UNREDUCED]);
+    }
+
+    #[test]
+    fn an_unreduced_initial_value_stays_unreduced_through_a_linear_body() {
+        let done = carried("%first", "%next = stablehlo.negate %v : tensor<8x8xf32>");
+        assert_eq!(done.shardings("stablehlo.while"), ["[]", UNREDUCED]);
+        assert_eq!(done.shardings("stablehlo.negate"), [UNREDUCED]);
+    }
+
+    #[test]
+    fn a_loop_that_returns_a_reduced_value_carries_it_reduced() {
+        let done = carried("%first", "%next = stablehlo.exponential %v : tensor<8x8xf32>");
+        assert_eq!(done.shardings("stablehlo.while"), ["[]", REDUCED]);
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn a_barrier_keeps_its_operand_unreduced() {
+        let done = propagated(
+            "%r = stablehlo.optimization_barrier %first : tensor<8x8xf32>
+            return %r : tensor<8x8xf32>",
+        );
+        assert_eq!(done.shardings("stablehlo.optimization_barrier"), [UNREDUCED]);
+    }
+
+    /// Propagates in a program with a branch on `%condition` whose result is annotated as unreduced.
+    fn branched(then: &str) -> Around {
+        propagated(&format!(
+            r#"%b = "stablehlo.if"(%condition) ({{
+              {then}
+              stablehlo.return %t : tensor<8x8xf32>
+            }}, {{
+              stablehlo.return %y : tensor<8x8xf32>
+            }}) : (tensor<i1>) -> tensor<8x8xf32>
+            %r = sdy.sharding_constraint %b <@mesh, [{{}}, {{}}], unreduced={{"x"}}> : tensor<8x8xf32>
+            return %r : tensor<8x8xf32>"#
+        ))
+    }
+
+    #[test]
+    fn a_branch_result_is_unreduced_if_one_branch_produces_partial_sums() {
+        let done = branched(
+            "%t = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x64xf32>, tensor<64x8xf32>) -> tensor<8x8xf32>",
+        );
+        assert_eq!(done.shardings("stablehlo.if"), [UNREDUCED]);
+        assert_eq!(done.shardings("stablehlo.dot_general"), [UNREDUCED]);
+    }
+
+    #[test]
+    fn a_branch_result_is_reduced_if_no_branch_produces_partial_sums() {
+        let done = branched("%t = stablehlo.negate %y : tensor<8x8xf32>");
+        assert_eq!(done.shardings("stablehlo.if"), [REDUCED]);
+    }
+}

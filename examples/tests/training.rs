@@ -12,15 +12,7 @@ use shardc_filetest::skip::{Need, skip};
 
 /// The loss of each step.
 fn losses(program: &str, arguments: &[&str]) -> Vec<f64> {
-    let mut command = Command::new(program);
-    // Convolutions take longer without XLA's optimizations than their compilation with them.
-    if ["mnist", "mnist_fsdp", "resnet_data_parallel", "resnet50_imagenet"]
-        .iter()
-        .any(|name| program.ends_with(name))
-    {
-        command.env_remove("XLA_FLAGS");
-    }
-    losses_of(command.arg("--losses").args(arguments).output().unwrap())
+    losses_of(Command::new(program).arg("--losses").args(arguments).output().unwrap())
 }
 
 fn losses_of(output: Output) -> Vec<f64> {

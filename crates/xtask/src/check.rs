@@ -12,7 +12,7 @@ use std::{
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use shardc_filetest::{
-    quick::xla_flags,
+    quick::xla_flags_for_tests,
     sample, shared,
     skip::{self, Need},
 };
@@ -206,7 +206,7 @@ fn nextest(workspace: &Workspace, cargo: impl Fn() -> Command, selection: &[&str
 fn quick_xla(cargo: impl Fn() -> Command) -> impl Fn() -> Command {
     move || {
         let mut command = cargo();
-        command.env("XLA_FLAGS", xla_flags());
+        command.env("XLA_FLAGS", xla_flags_for_tests());
         command
     }
 }

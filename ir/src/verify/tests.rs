@@ -579,12 +579,12 @@ fn i13_placements() {
     breaks(
         &collective(exchange(2), &[&[model], &[]], &[&[], &[model]]),
         "SH0213",
-        "dimensions 0 and 2 do not fit",
+        "dimensions 0 and 2 must be different dimensions",
     );
     breaks(
         &collective(exchange(0), &[&[model], &[]], &[&[], &[model]]),
         "SH0213",
-        "dimensions 0 and 0 do not fit",
+        "dimensions 0 and 0 must be different dimensions",
     );
     let replicated = || MeshCollectiveKind::ReplicatedToUnreduced(list(&[model]));
     breaks(

@@ -246,7 +246,7 @@ pub struct Finding {
 pub struct LintReport {
     /// The findings, in order of the rules.
     pub findings: Vec<Finding>,
-    /// What was not checked or not listed, one sentence each.
+    /// Checks that did not run and findings that are not listed, one sentence each.
     pub notes: Vec<String>,
     /// Warnings of the import, which the caller adds since import precedes all rules.
     pub warnings: Vec<Diagnostic>,

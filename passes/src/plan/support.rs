@@ -31,7 +31,7 @@ use crate::rules::works_on_parts;
 use crate::sharding::sub_axes::overlaps;
 use crate::windows::{is_windowed, takes_whole};
 
-/// What splitting a factor does.
+/// The effect of splitting a factor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Split {
     /// Each device computes its part.
@@ -61,7 +61,7 @@ impl Split {
     }
 }
 
-/// What splitting factor `index` of `op` does.
+/// Returns the effect of splitting factor `index` of `op`.
 pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIndex) -> Split {
     let factor = rule.factors[usize::from(index)];
     // The size of a block would depend on a size that is not known at compile time.
@@ -176,7 +176,7 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
     }
 }
 
-/// Returns what splitting a windowed dimension of the result does; `None` for other dimensions. The operands must be split there by
+/// Returns the effect of splitting a windowed dimension of the result; `None` for other dimensions. The operands must be split there by
 /// the same factor only.
 fn split_windows(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIndex) -> Option<Split> {
     let data = &module.ops[op];
@@ -405,7 +405,7 @@ pub(crate) fn single_windows(spec: &ScatterSpec, input: &[i64], update: &[i64]) 
     single.map(|(d, _)| d).collect()
 }
 
-/// Returns what splitting a contracting dimension of a convolution does.
+/// Returns the effect of splitting a contracting dimension of a convolution.
 fn split_sum(module: &Module, op: OpId, spec: &ConvSpec, rule: &ShardingRule, index: FactorIndex) -> Split {
     let of = |operand: usize| rule.operands.get(operand).and_then(|m| m.find(index)).map(|(d, _)| d as u32);
     let (Some(from), Some(kernel)) = (of(0), of(1)) else { return Split::No };

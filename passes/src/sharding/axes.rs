@@ -32,7 +32,7 @@ impl Part {
     }
 
     /// Whether the two cannot split one tensor together. They share a component of the same axis, or are not components of one
-    /// factorization of it, such as the major and the minor half of an axis of 6, which leave a middle of size 1.5.
+    /// factorization of it. An example is the major and the minor half of an axis of 6, which leave a middle of size 1.5.
     pub(crate) fn overlaps(self, other: Part) -> bool {
         let (major, minor) = if self.pre <= other.pre { (self, other) } else { (other, self) };
         // The component between the two has an integer size; there is none if the two overlap.

@@ -143,7 +143,7 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
 fn step(text: &str) -> Result<Step> {
     let names: Vec<&str> = PASSES.iter().chain(shardc_shardy::passes()).map(|pass| pass.name).collect();
     Step::parse_among(text.trim().trim_start_matches('-'), find, &names).map_err(|error| {
-        let hint = error.hint.unwrap_or_else(|| "`shardc opt --passes list` shows them".to_owned());
+        let hint = error.hint.unwrap_or_else(|| "`shardc opt --passes list` lists the passes".to_owned());
         usage(format!("{}; {hint}", error.message))
     })
 }

@@ -8,8 +8,8 @@
 //! * The value is free (see [`free_values`](crate::plan::free_values)).
 //! * The value would otherwise be sent. A chain of several operations is not repeated to replace a local slice.
 //!
-//! An operation that cannot compute a device's part from parts of its operands (a reshape between dimensions that the axes do not
-//! divide) is repeated replicated, and then sliced, if that takes less time than to send its result.
+//! Some operations cannot compute a shard from shards of their operands, such as a reshape between dimensions that the axes do not divide.
+//! They are repeated replicated and then sliced, if that takes less time than sending the result.
 //!
 //! ```mlir
 //! %0 = stablehlo.iota dim = 0 : tensor<8x8xi32>

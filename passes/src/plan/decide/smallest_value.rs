@@ -87,7 +87,7 @@ fn local_bytes(
     Some(local.iter().map(|&n| n as f64).product::<f64>() * f64::from(dtype.bits()) / 8.0)
 }
 
-/// Returns the operand of an operation that computes each element from one element, and the operand sharding from which each device
+/// Returns the operand of an operation that computes each element from one element, and its sharding. From that sharding, each device
 /// computes its shard of the result in the sharding `result`.
 fn operand_sharding(module: &Module, op: OpId, result: &TensorSharding) -> Option<(ValueId, TensorSharding)> {
     let data = &module.ops[op];

@@ -1,4 +1,4 @@
-//! What `shardc-shardy`, `shardc-graph` and the facade read of this crate besides its passes. Nobody else should: it changes with the passes.
+//! The parts of this crate besides its passes that `shardc-shardy`, `shardc-graph` and the facade use. They change with the passes.
 
 pub use crate::analysis::inlined_size::check_size;
 pub use crate::collectives::verify::axes_results_vary_along;
@@ -22,7 +22,7 @@ pub mod symbols {
     pub use crate::analysis::symbols::{FreshNames, drop_unused_funcs};
 }
 
-/// Where the sharding of a value is written.
+/// Access to the sharding of a value.
 pub mod access {
     pub use crate::sharding::access::{ShardingAccess, result_sharding};
 }

@@ -82,7 +82,7 @@ pub fn identity(kind: ReductionKind, dtype: DType) -> Option<SmallVec<[u8; 16]>>
     }
 }
 
-/// Returns the addend that leaves every sum bitwise unchanged, as an element: `0.0 + -0.0` would be `0.0`.
+/// Returns the number whose addition leaves every sum bitwise unchanged, as an element: `0.0 + -0.0` would be `0.0`.
 pub fn exact_zero(dtype: DType) -> SmallVec<[u8; 16]> {
     let part = match dtype {
         DType::C64 => DType::F32,

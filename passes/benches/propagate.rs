@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     inlined.map_err(said)?;
     let ops = operations(&module);
     let module_bytes = resident("VmRSS:") - before;
-    // The high-water mark begins anew.
+    // Resets the high-water mark.
     let _ = fs::write("/proc/self/clear_refs", "5");
     let low = resident("VmRSS:");
     let (report, seconds) = timed(|| propagate(&mut module, &PropagateOptions::default()));

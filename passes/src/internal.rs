@@ -1,4 +1,4 @@
-//! Internals for `shardc-shardy`, `shardc-graph` and the facade only, besides the passes. They change with the passes.
+//! The parts of this crate besides its passes that `shardc-shardy`, `shardc-graph` and the facade use. They change with the passes.
 
 pub use crate::analysis::inlined_size::check_size;
 pub use crate::collectives::verify::axes_results_vary_along;

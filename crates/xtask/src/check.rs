@@ -34,7 +34,7 @@ const LINTED: [&str; 2] = ["--features", "shardc/s3,shardc-checkpoint/gcs,shardc
 /// The program that runs tests in parallel.
 const NEXTEST: &str = "cargo-nextest";
 
-/// What to check, and how.
+/// The selection of tests and checks.
 #[derive(Args)]
 pub struct TestArgs {
     /// The steps to run; by default all but `quick`.
@@ -143,8 +143,8 @@ fn with_environment(mut command: Command, workspace: &Workspace, python: Option<
     command
 }
 
-/// What tests may not skip: in continuous integration (`CI` is set), everything that setup installs, and the shared data if present.
-/// `None` outside of continuous integration.
+/// The requirements for which tests may not be skipped: in continuous integration (`CI` is set), everything that setup installs, and the
+/// shared data if present. `None` outside of continuous integration.
 fn required(variable: impl Fn(&str) -> Option<OsString>, has_shared: bool) -> Option<String> {
     let is_set = |name| variable(name).is_some_and(|value| !value.is_empty());
     if !is_set("CI") || is_set(skip::REQUIRE) {

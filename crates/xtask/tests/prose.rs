@@ -1,4 +1,4 @@
-//! The prose of the documentation: short sentences, narrow tables, standard terms.
+//! The prose of documents, comments and filetests: short sentences, narrow tables, standard terms.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -14,17 +14,43 @@ const WIDEST_CELL: usize = 200;
 /// The most lines of the changelog of a version.
 const LONGEST_CHANGELOG: usize = 65;
 
-/// Phrases that have a standard term, which `docs/GLOSSARY.md` defines.
+/// Retired phrases and the standard terms that replace them; `docs/GLOSSARY.md` defines these. Longer words that begin with a phrase match too.
 const RETIRED: &[(&str, &str)] = &[
-    ("pending sum", "unreduced value"),
+    ("addend", "partial sum, operand or term"),
+    ("anew", "again"),
     ("asked for of", "cotangent"),
-    ("for nobody", "dead, unused"),
-    ("what makes it", "producer"),
-    ("what reads it", "user"),
-    ("is told of", "is reported"),
-    ("number that decides", "threshold"),
+    ("asked of", "cotangent or required"),
+    ("backward part", "backward pass"),
+    ("for nobody", "dead or unused"),
+    ("forward part", "forward pass"),
+    ("hand on", "pass on"),
+    ("hands on", "passes on"),
+    ("how much of the mean of gradients stays", "beta1 or first-moment decay"),
+    ("looked at", "examined or checked"),
+    ("narrowed", "cast to a narrower type"),
+    ("nobody asks", "no annotation requests"),
+    ("nobody reads", "unused or not read"),
+    ("number that decides", "threshold or heuristic"),
+    ("pending sum", "unreduced value"),
     ("room for so many times", "capacity factor"),
+    ("somebody", "a user or an operation"),
+    ("time round", "iteration"),
+    ("told", "reported, printed or distinguished"),
+    ("what is alive", "live values"),
+    ("what is asked for", "cotangent or requested"),
+    ("what it is told", "options or inputs"),
+    ("what makes", "producer"),
+    ("what reads", "user"),
+    ("what stands", "contents or operations"),
+    ("whoever", "the caller or the users"),
+    ("whole on every device", "replicated"),
 ];
+
+/// Sentences do not begin so, unless they are questions: the subject comes first.
+const RELATIVE_CLAUSES: &[&[&str]] = &[&["What"], &["Of"], &["Where"], &["That", "which"]];
+
+/// Directories with sources.
+const SOURCES: &[&str] = &["crates", "examples", "ir", "passes", "runtime", "tests"];
 
 /// Pages whose tables code writes from texts of the program: their cells follow those texts.
 const GENERATED: &[&str] = &["OPS.md"];
@@ -37,6 +63,11 @@ fn name(page: &Path) -> String {
     page.file_name().unwrap().to_string_lossy().into_owned()
 }
 
+/// The path of a file below the root of the workspace.
+fn place(file: &Path) -> String {
+    file.strip_prefix(root()).unwrap().to_string_lossy().replace('\\', "/")
+}
+
 fn pages() -> Vec<PathBuf> {
     let mut pages =
         vec![root().join("README.md"), root().join("CONTRIBUTING.md"), root().join("CHANGELOG.md")];
@@ -47,6 +78,40 @@ fn pages() -> Vec<PathBuf> {
     pages.sort();
     assert!(pages.len() > 10, "{pages:?}");
     pages
+}
+
+/// The sources with comments: Rust files and filetests.
+fn sources() -> Vec<PathBuf> {
+    let (mut folders, mut files): (Vec<PathBuf>, Vec<PathBuf>) =
+        (SOURCES.iter().map(|folder| root().join(folder)).collect(), Vec::new());
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            let is_filetest = || {
+                path.extension().is_some_and(|end| end == "mlir")
+                    && path.starts_with(root().join("tests/filetests"))
+            };
+            if path.is_dir() {
+                folders.extend((name(&path) != "target").then_some(path));
+            } else if path.extension().is_some_and(|end| end == "rs") || is_filetest() {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    assert!(files.len() > 1000, "{} sources", files.len());
+    files
+}
+
+/// The text of the line comments of a source, on the same lines; lines with code or with the directives of a filetest are empty.
+fn comments(source: &str) -> String {
+    let text = |line: &str| -> String {
+        let Some(text) = line.trim_start().strip_prefix("//") else { return String::new() };
+        let text = text.trim_start_matches(['/', '!']).trim();
+        let first = text.split(' ').next().unwrap_or_default();
+        let is_directive = first.ends_with(':') && !first.contains(|c: char| c.is_ascii_lowercase());
+        if is_directive { String::new() } else { text.to_owned() }
+    };
+    source.lines().map(|line| text(line) + "\n").collect()
 }
 
 /// A paragraph, list item or table cell, with the line on which it begins. Code blocks and headings are left out.
@@ -102,18 +167,50 @@ fn sentences(block: &str) -> Vec<Vec<&str>> {
     sentences
 }
 
-#[test]
-fn sentences_are_short() {
-    let mut long = Vec::new();
-    for page in pages() {
-        let text = fs::read_to_string(&page).unwrap();
-        for (line, block) in blocks(&text) {
-            for words in sentences(&block).iter().filter(|words| words.len() > LONGEST_SENTENCE) {
-                long.push(format!("{}:{line}: {} words: {}", name(&page), words.len(), words.join(" ")));
+/// The faults of a text in Markdown, each with its place.
+fn faults(place: &str, text: &str) -> Vec<String> {
+    let mut faults = Vec::new();
+    for (line, block) in blocks(text) {
+        for words in sentences(&block) {
+            let mut fault =
+                |fault: String| faults.push(format!("{place}:{line}: {fault}: {}", words.join(" ")));
+            if words.len() > LONGEST_SENTENCE {
+                fault(format!("{} words, the maximum is {LONGEST_SENTENCE}", words.len()));
+            }
+            let is_question = words.last().is_some_and(|word| word.ends_with('?'));
+            if let Some(start) =
+                RELATIVE_CLAUSES.iter().find(|start| words.starts_with(start) && !is_question)
+            {
+                fault(format!("begin with the subject, not with '{}'", start.join(" ")));
+            }
+            let sentence = words.join(" ").to_lowercase();
+            for (retired, standard) in RETIRED.iter().filter(|(retired, _)| has(&sentence, retired)) {
+                fault(format!("write {standard}, not '{retired}'"));
             }
         }
     }
-    assert!(long.is_empty(), "{}", long.join("\n"));
+    faults
+}
+
+/// Whether a phrase is in a sentence, where a word begins.
+fn has(sentence: &str, phrase: &str) -> bool {
+    sentence.match_indices(phrase).any(|(at, _)| !sentence[..at].ends_with(|c: char| c.is_alphanumeric()))
+}
+
+#[test]
+fn pages_are_in_standard_english() {
+    let faults: Vec<String> =
+        pages().iter().flat_map(|page| faults(&name(page), &fs::read_to_string(page).unwrap())).collect();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn comments_are_in_standard_english() {
+    let faults: Vec<String> = sources()
+        .iter()
+        .flat_map(|file| faults(&place(file), &comments(&fs::read_to_string(file).unwrap())))
+        .collect();
+    assert!(faults.is_empty(), "{} faults\n{}", faults.len(), faults.join("\n"));
 }
 
 #[test]
@@ -124,18 +221,6 @@ fn table_cells_are_narrow() {
             for cell in line.split(" | ") {
                 let wide = cell.chars().count();
                 assert!(wide <= WIDEST_CELL, "{}:{number}: {wide} characters: {cell}", name(&page));
-            }
-        }
-    }
-}
-
-#[test]
-fn retired_phrases_are_not_used() {
-    for page in pages() {
-        let text = fs::read_to_string(&page).unwrap().to_lowercase();
-        for (number, line) in (1..).zip(text.lines()) {
-            for (retired, standard) in RETIRED {
-                assert!(!line.contains(retired), "{}:{number}: '{retired}': write {standard}", name(&page));
             }
         }
     }
@@ -153,4 +238,16 @@ fn blocks_and_sentences_are_found() {
     let expected = [(3, "One two. Three `a b` four."), (6, "item goes on"), (12, "a"), (12, "b c")];
     assert_eq!(blocks(text), expected.map(|(line, block)| (line, block.to_owned())));
     assert_eq!(sentences("One two. Three `a b` four"), [vec!["One", "two."], vec!["Three", "code", "four"]]);
+}
+
+#[test]
+fn faults_are_found() {
+    let source = "/// What it reads.\n/// Is it? Yes.\nfn f() {} // not\n    // It is told `told`,\n    // and\n    // unfolds.\n// RUN: told\n";
+    assert_eq!(comments(source), "What it reads.\nIs it? Yes.\n\nIt is told `told`,\nand\nunfolds.\n\n");
+    let expected = [
+        "a.rs:1: begin with the subject, not with 'What': What it reads.",
+        "a.rs:4: write reported, printed or distinguished, not 'told': It is told code , and unfolds.",
+    ];
+    assert_eq!(faults("a.rs", &comments(source)), expected);
+    assert_eq!(faults("a.md", &"word ".repeat(41))[0][..7], *"a.md:1:");
 }

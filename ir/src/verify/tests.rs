@@ -5,7 +5,7 @@ use cranelift_entity::EntityRef;
 use crate::testing::{arg, func, list, push, reducer, region, ret, ty};
 use crate::*;
 
-/// What the verifier says, one line per error: code and message.
+/// The errors of the verifier, one per line: code and message.
 fn errors(module: &Module) -> Vec<String> {
     match verify(module) {
         Ok(()) => Vec::new(),
@@ -95,7 +95,7 @@ fn i1_handles() {
     let mut s = small();
     ty(&mut s.module, "4294967296x4294967296xf32");
     breaks(&s.module, "SH0201", "it has more than 2^56 bytes (64 PiB)");
-    // Of a type that no value has.
+    // No value has this type.
     assert!(verify(&s.module).unwrap_err().iter().all(|error| error.class == Class::InvalidInput));
     let mut s = small();
     s.module.locs.intern(Loc::Name { name: "x".into(), child: Some(LocId::new(1)) });

@@ -35,7 +35,7 @@ func.func @grad(%x: tensor<8x3xf64>, %s: tensor<3xf64>, %m: tensor<3xf64>, %v: t
   return %0#0, %0#1, %0#2 : tensor<8x3xf64>, tensor<3xf64>, tensor<3xf64>
 }
 
-// What looks at each element alone stays, and so does what is of unknown size.
+// Elementwise operations are kept, and so are those with dynamic sizes.
 // CHECK-LABEL: func.func @stays
 // CHECK: "stablehlo.batch_norm_inference"
 // CHECK: "stablehlo.batch_norm_training"

@@ -8,7 +8,7 @@ func.func @product(%a: tensor<2x3x4xf32>, %b: tensor<4x5x2xf32>) -> tensor<5x2x3
   return %0 : tensor<5x2x3xf32>
 }
 
-// In order already.
+// Without a transpose.
 // CHECK-LABEL: func.func @any_rank
 // CHECK: %[[DOT:.*]] = stablehlo.dot_general %arg0, %arg1, batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [2]
 // CHECK-NEXT: return %[[DOT]]
@@ -17,7 +17,7 @@ func.func @any_rank(%a: tensor<2x3x4x5xf32>, %b: tensor<2x3x5x6xf32>) -> tensor<
   return %0 : tensor<2x3x4x6xf32>
 }
 
-// What one operand has alone is added up first.
+// A dimension of only one operand is summed first.
 // CHECK-LABEL: func.func @alone
 // CHECK: %[[SUM:.*]] = stablehlo.reduce(%arg0 init: %{{.*}}) applies stablehlo.add across dimensions = [0]
 // CHECK: stablehlo.dot_general %[[SUM]], %arg1, contracting_dims = [0] x [0]
@@ -36,7 +36,7 @@ func.func @diagonal(%a: tensor<3x4x3xf32>) -> tensor<4x3xf32> {
   return %0 : tensor<4x3xf32>
 }
 
-// A letter of the result that no operand has, sizes that differ: these stay.
+// Not decomposed: an index that no operand has, and different sizes of one index.
 // CHECK-LABEL: func.func @stays
 // CHECK: stablehlo.einsum
 // CHECK: stablehlo.einsum

@@ -47,7 +47,7 @@ func.func @at(%a: tensor<6xf32>, %from: tensor<1xi32>, %to: tensor<1xi32>) -> te
   return %0 : tensor<3xf32>
 }
 
-// What is known only at run time, and paddings that do not make the type of the result: these stay.
+// Not decomposed: values known only at run time, and paddings that do not give the result type.
 // CHECK-LABEL: func.func @stays
 // CHECK: stablehlo.dynamic_reshape
 // CHECK: stablehlo.dynamic_pad

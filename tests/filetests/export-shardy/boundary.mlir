@@ -12,7 +12,7 @@ func.func @main(%a: tensor<6x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x":(
     -> (tensor<6x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y", "x":(1)2}, {"x":(2)2, ?}]>}) {
   // EVEN: call @f(%arg0) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x":(1)2, ?}, {?}]>]>}
   %0 = call @f(%a) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x", ?}, {?}]>]>} : (tensor<6x8xf32>) -> tensor<6x8xf32>
-  // Inside, an uneven split is no harm. Of several results all are closed.
+  // Inside, shardings may be uneven. All results of an operation are closed.
   // EVEN: stablehlo.sine %0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x", ?}, {?}]>]>}
   // CLOSED: stablehlo.optimization_barrier {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>, <@mesh, [{}, {}]>]>}
   %1 = stablehlo.sine %0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x", ?}, {?}]>]>} : tensor<6x8xf32>

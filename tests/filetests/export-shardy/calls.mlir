@@ -18,7 +18,7 @@ func.func @main(%a: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32> {sdy.shardin
   return %0#1, %1#0 : tensor<8xf32>, tensor<8xf32>
 }
 
-// What the function said of its results before does not count.
+// The previous result shardings of the function are ignored.
 // RESULTS: func private @f(%arg0: tensor<8xf32>) -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}, tensor<8xf32>)
 func.func private @f(%a: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}]>}) {
   %0 = stablehlo.sine %a {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>} : tensor<8xf32>

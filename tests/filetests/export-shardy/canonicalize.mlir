@@ -3,7 +3,7 @@
 // Canonicalization patterns for collectives, reshards and manual computations.
 sdy.mesh @mesh = <["x"=2, "y"=2, "z"=1]>
 
-// A sum of which each device keeps a part is scattered.
+// An all-reduce of which each device keeps a slice becomes a reduce-scatter.
 // CHECK-LABEL: func @scatter
 func.func @scatter(%a: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
   // CHECK-NEXT: %[[S:.*]] = sdy.reduce_scatter [{"x"}, {}] %arg0 out_sharding=<@mesh, [{"x"}, {}]>
@@ -15,7 +15,7 @@ func.func @scatter(%a: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
   return %1, %2 : tensor<8x8xf32>, tensor<8x8xf32>
 }
 
-// Not where another use wants the whole sum.
+// Not if the sum has another user.
 // CHECK-LABEL: func @whole_sum
 func.func @whole_sum(%a: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
   // CHECK-NEXT: sdy.all_reduce
@@ -25,7 +25,7 @@ func.func @whole_sum(%a: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) 
   return %0, %1 : tensor<8x8xf32>, tensor<8x8xf32>
 }
 
-// Exchanges of different dimensions are one.
+// All-to-alls of different dimensions are merged.
 // CHECK-LABEL: func @exchange
 func.func @exchange(%a: tensor<8x8x8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}, {}, {}]>}) -> tensor<8x8x8x8xf32> {
   // CHECK-NEXT: %[[E:.*]] = sdy.all_to_all [{"x"}: 0->3, {"y"}: 1->2] %arg0 out_sharding=<@mesh, [{}, {}, {"y"}, {"x"}]>
@@ -35,7 +35,7 @@ func.func @exchange(%a: tensor<8x8x8x8xf32> {sdy.sharding = #sdy.sharding<@mesh,
   return %1 : tensor<8x8x8x8xf32>
 }
 
-// A reshard that was done before in another shape is not done again.
+// A reshard that was already done on another shape is reused.
 // CHECK-LABEL: func @again
 // COLLECTIVE-LABEL: func @again
 func.func @again(%a: tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<4x8xf32>, tensor<4x8xf32>) {
@@ -53,7 +53,7 @@ func.func @again(%a: tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<4x8xf32>, tens
   return %0, %2, %4 : tensor<8x4xf32>, tensor<4x8xf32>, tensor<4x8xf32>
 }
 
-// A computation that is manual along one device is no computation.
+// A manual computation along axes of size one is inlined.
 // CHECK-LABEL: func @manual
 func.func @manual(%a: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32> {
   // CHECK-NEXT: %[[M:.*]] = sdy.manual_computation(%arg1) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%arg2: tensor<4xf32>) {
@@ -71,7 +71,7 @@ func.func @manual(%a: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32> {
   return %1 : tensor<8xf32>
 }
 
-// What nothing uses and has no effect goes; constants come first, each once.
+// Dead pure operations are removed; constants come first, without duplicates.
 // CHECK-LABEL: func @dead
 func.func @dead(%a: tensor<8xf32>) -> tensor<8xf32> {
   // CHECK-NEXT: %[[C:.*]] = stablehlo.constant dense<1.000000e+00>

@@ -17,7 +17,7 @@ func.func @main(%s: tensor<f32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
   return %0, %1, %2, %3, %4 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
 }
 
-// What stands in another region stays.
+// Constants in other regions are not merged.
 // CHECK-LABEL: func @regions
 func.func @regions(%p: tensor<i1>) -> tensor<8xf32> {
   // CHECK-COUNT-2: sdy.constant

@@ -4,7 +4,7 @@
 sdy.mesh @mesh = <["x"=2, "y"=2]>
 sdy.mesh @one = <[], device_ids=[0]>
 
-// What is pending is completed for each use that wants it so.
+// An unreduced value is reduced for each user that needs it.
 // CHECK-LABEL: func @pending
 func.func @pending(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}], unreduced={"x", "y"}>}) -> tensor<8x8xf32> {
   // CHECK-NEXT: %[[A:.*]] = sdy.all_reduce {"y"} %arg0 out_sharding=<@mesh, [{}, {}], unreduced={"x"}>
@@ -59,7 +59,7 @@ func.func private @f(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y
   return %a : tensor<8xf32>
 }
 
-// What one device does gets its operands there by way of all devices.
+// Operands of an operation on a single device are first replicated.
 // CHECK-LABEL: func @one_device
 func.func @one_device(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
   // CHECK-NEXT: %[[W:.*]] = sdy.reshard %arg0 <@mesh, [{}]>

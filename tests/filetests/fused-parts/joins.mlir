@@ -27,7 +27,7 @@ func.func public @padded(%a: tensor<8x2xf32>, %b: tensor<8x3xf32>, %c: tensor<8x
   return %4 : tensor<8x6xf32>
 }
 
-// Where parts overlap, leave a gap, or stand in another number than zero, elements are added.
+// Overlapping parts, parts with gaps, and parts padded with another number than zero are still added.
 // CHECK-LABEL: func.func public @sums
 // CHECK-NOT: stablehlo.concatenate
 // CHECK-COUNT-3: stablehlo.add

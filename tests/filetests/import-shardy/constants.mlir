@@ -23,7 +23,7 @@ func.func @each_use(%arg0: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
 
 // -----
 
-// A call of a function that holds constants only is a constant: each use calls a function of its own. What holds more
+// A call of a function that holds constants only is a constant: each use calls its own copy. Any other function
 // is not.
 // CHECK-LABEL: func private @constants
 func.func private @constants() -> tensor<4xf32> {

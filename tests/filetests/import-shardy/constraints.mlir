@@ -21,7 +21,7 @@ func.func @producer(%arg0: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>
   return %1, %3, %5, %6 : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>
 }
 
-// What flows keeps its freedom: others read the constrained value, and only what is pending goes to the edge.
+// Data-flow edges stay open: other users read the constrained value, and only unreduced axes are put on the edge.
 // CHECK-LABEL: func @flow
 func.func @flow(%arg0: tensor<8x8xf32>, %arg1: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>) {
   // CHECK-NEXT: %[[OUT:.*]]:2 = stablehlo.optimization_barrier %arg0, %arg1
@@ -61,7 +61,7 @@ func.func @loop(%arg0: tensor<8x8xf32>, %arg1: tensor<i32>) -> tensor<8x8xf32> {
   return %1#1 : tensor<8x8xf32>
 }
 
-// A manual computation constrains its operands. What reads the operand after a chain of constraints reads its end.
+// A manual computation constrains its operands. Later users of the operand of a chain of constraints read the end of the chain.
 // CHECK-LABEL: func @manual_and_chain
 func.func @manual_and_chain(%arg0: tensor<8x8xf32>, %arg1: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
   // CHECK-NEXT: %[[A:.*]] = stablehlo.negate %arg0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"a"}, {}]>]>}

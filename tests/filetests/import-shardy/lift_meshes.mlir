@@ -1,6 +1,6 @@
 // RUN: shardc opt %s --passes sdy-lift-inlined-meshes | FileCheck %s
 
-// Of several equal meshes, the first is kept; an inlined mesh gets an unused name.
+// The first of several equal meshes is kept; an inlined mesh gets an unused name.
 // CHECK: sdy.mesh @first = <["x"=2, "y"=4]> {stablehlo.mesh = {axes = [{name = "x", size = 2 : i64}, {name = "y", size = 4 : i64}]}}
 // CHECK-NOT: @again
 // CHECK-NEXT: sdy.mesh @mesh = <["x"=2], device_ids=[1, 0]> {stablehlo.mesh = {axes = [{name = "x", size = 2 : i64}], device_ids = dense<[1, 0]> : tensor<2xi64>}}

@@ -41,7 +41,7 @@ func.func @main(%x: tensor<4x8xf32>, %y: tensor<4x2xcomplex<f32>>, %z: tensor<4x
   // CHECK: %[[LATER:.*]] = stablehlo.select %{{.*}}, %{{.*}}, %arg2
   // CHECK-NEXT: "stablehlo.all_gather"(%[[LATER]])
   %a = "stablehlo.all_gather"(%z) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<4xf32>) -> tensor<8xf32>
-  // What reads the loop's result waits for it anyway.
+  // A user of the loop's result is already ordered after it.
   // CHECK-NEXT: "stablehlo.all_gather"(%[[LOOP]]#1)
   %b = "stablehlo.all_gather"(%l#1) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<4x8xf32>) -> tensor<8x8xf32>
   return %l#1, %g, %a, %b : tensor<4x8xf32>, tensor<8x2xcomplex<f32>>, tensor<8xf32>, tensor<8x8xf32>

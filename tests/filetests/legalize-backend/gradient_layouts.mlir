@@ -17,7 +17,7 @@ func.func @main(%table: tensor<4x256xf32>, %momentum: tensor<4x256xf32>, %rows: 
   %g = "stablehlo.all_to_all"(%rows) <{concat_dimension = 1 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, split_count = 2 : i64, split_dimension = 0 : i64}> : (tensor<8x128xf32>) -> tensor<4x256xf32>
   %m = stablehlo.add %momentum, %g : tensor<4x256xf32>
   %new = stablehlo.subtract %table, %m : tensor<4x256xf32>
-  // What a reverse reads is no gradient, and lies as it likes.
+  // The operand of a reverse is not a gradient, and may have any layout.
   // CHECK: "stablehlo.all_to_all"(%arg3)
   // CHECK-NEXT: stablehlo.reverse
   %a = "stablehlo.all_to_all"(%acts) <{concat_dimension = 1 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, split_count = 2 : i64, split_dimension = 0 : i64}> : (tensor<8x128xf32>) -> tensor<4x256xf32>

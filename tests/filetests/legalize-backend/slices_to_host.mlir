@@ -14,7 +14,7 @@ func.func @main(%all: tensor<2x24xf32>, %own: tensor<16x8xf32>) -> (tensor<32xf3
   %part = stablehlo.slice %all [0:2, 0:16] : (tensor<2x24xf32>) -> tensor<2x16xf32>
   %first = stablehlo.reshape %part : (tensor<2x16xf32>) -> tensor<32xf32>
   %there = stablehlo.custom_call @annotate_device_placement(%first) {has_side_effect = true, mhlo.frontend_attributes = {_xla_buffer_placement = "pinned_host"}} : (tensor<32xf32>) -> tensor<32xf32>
-  // What comes to the device, and what is no part, does as it is.
+  // Copies to the device, and values that are not slices, are unchanged.
   // CHECK-NOT: optimization_barrier
   %rest = stablehlo.slice %all [0:2, 16:24] : (tensor<2x24xf32>) -> tensor<2x8xf32>
   %second = stablehlo.reshape %rest : (tensor<2x8xf32>) -> tensor<8x2xf32>

@@ -9,7 +9,7 @@ func.func @main(%w: tensor<32x16xf32>, %momentum: tensor<32x16xf32>, %kernel: te
   // An all-reduce of several gradients: each is pinned but the vector, which has one order only. The longer dimension is along the lanes.
   // CHECK: %[[SUM:.*]]:3 = "stablehlo.all_reduce"
   // CHECK: %[[W:.*]] = stablehlo.custom_call @LayoutConstraint(%[[SUM]]#0) {operand_layouts = [dense<[0, 1]> : tensor<2xindex>], result_layouts = [dense<[0, 1]> : tensor<2xindex>]}
-  // Of four dimensions the two that pad least are in tiles.
+  // The two of four dimensions with the least padding are tiled.
   // CHECK-NEXT: %[[K:.*]] = stablehlo.custom_call @LayoutConstraint(%[[SUM]]#1) {operand_layouts = [dense<[2, 3, 1, 0]> : tensor<4xindex>], result_layouts = [dense<[2, 3, 1, 0]> : tensor<4xindex>]}
   // CHECK-NEXT: stablehlo.add %arg1, %[[W]]
   %dot = stablehlo.dot_general %dy, %x, contracting_dims = [0] x [0] : (tensor<8x16xf32>, tensor<8x32xf32>) -> tensor<16x32xf32>
@@ -50,7 +50,7 @@ func.func @main(%w: tensor<32x16xf32>, %momentum: tensor<32x16xf32>, %kernel: te
   %own = stablehlo.dynamic_slice %reversed, %at, %at, sizes = [16, 16] : (tensor<32x16xf32>, tensor<i32>, tensor<i32>) -> tensor<16x16xf32>
   %new_part = stablehlo.subtract %parts, %own : tensor<16x16xf32>
   %whole = "stablehlo.all_gather"(%new_part) <{all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<16x16xf32>) -> tensor<16x32xf32>
-  // What is large is made as the parameter lies, and what no device sums keeps its order: a product can be fused with the update.
+  // A large gradient is computed in the parameter's layout; one without an all-reduce keeps its layout, to fuse with the update.
   // CHECK-NOT: LayoutConstraint
   %summed = "stablehlo.all_reduce"(%dl) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
   ^bb0(%l: tensor<f32>, %r: tensor<f32>):

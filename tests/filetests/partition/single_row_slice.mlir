@@ -6,7 +6,7 @@
 
 sdy.mesh @mesh = <["x"=8]>
 
-// Of 19 rows in blocks of 3, row 5 is the last of the second block. An addend of -0.0 changes no element, not even -0.0.
+// Row 5 of 19 rows in shards of 3 is the last of the second shard. Adding -0.0 changes no element, not even -0.0.
 // CHECK-LABEL: func.func public @main
 // CHECK-DAG: %[[ROW:.*]] = stablehlo.slice %arg0 [2:3, 0:65536]
 // CHECK-DAG: %[[ONE:.*]] = stablehlo.constant dense<1> : tensor<i32>

@@ -51,7 +51,7 @@ func.func @small(%x: tensor<8x1024xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"
 
 // -----
 
-// Sums that are added are completed together, and addends that somebody else reads are needed.
+// Unreduced values that are added are completed together; partial sums with other users are kept.
 sdy.mesh @mesh = <["data"=8]>
 
 // CHECK-LABEL: func.func @added

@@ -37,7 +37,7 @@ func.func @main(%a: tensor<40xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>
 
 sdy.mesh @mesh = <["x"=4]>
 
-// What divides stays a reshape.
+// An even sharding needs only a local reshape.
 // CHECK-LABEL: func.func @main(%arg0: tensor<8x4xf32>
 // CHECK-NEXT: stablehlo.reshape %arg0 {{.*}} : (tensor<8x4xf32>) -> tensor<32xf32>
 func.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> (tensor<32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) {

@@ -8,7 +8,7 @@ func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}
   %0 = call @f(%a) : (tensor<8xf32>) -> tensor<8xf32>
   // CHECK: sdy.func_data_flow_edge %0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x", ?}]>]>}
   %1 = sdy.func_data_flow_edge %0 : tensor<8xf32>
-  // What nothing reaches stays as it was.
+  // A value that no sharding reaches is unchanged.
   // CHECK: %2 = call @g(%arg1) : (tensor<8xf32>) -> tensor<8xf32>
   %2 = call @g(%b) : (tensor<8xf32>) -> tensor<8xf32>
   %3 = sdy.func_data_flow_edge %2 : tensor<8xf32>

@@ -1,4 +1,4 @@
-// Of two scalar results, the loss is the one computed first, here in a called function. The other one is the next
+// The loss is the first computed of two scalar results, here in a called function. The other one is the next
 // value of a temperature, which is not donated; it is a parameter, and its momentum is not data of the step.
 // RUN: shardc fsdp roles %s | FileCheck %s
 

@@ -70,7 +70,7 @@ module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 4 : i32} {
 
 // -----
 
-// What differs when the loop begins is the largest of all from the first time round, so that all leave together.
+// A carried value that differs initially is all-reduced with maximum in the first iteration, so all devices exit together.
 module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 4 : i32} {
   func.func @main(%x: tensor<i32>) -> tensor<i32> {
     %limit = stablehlo.constant dense<10> : tensor<i32>
@@ -96,7 +96,7 @@ module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 4 : i32} {
 
 // -----
 
-// What devices have from a permute differs, also where what they sent was alike: device 3 gets zeros.
+// The result of a permute differs between devices even if its operand does not: device 3 gets zeros.
 module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 4 : i32} {
   func.func @main(%x: tensor<i1>, %y: tensor<4xf32>) -> tensor<4xf32> {
     %p = "stablehlo.collective_permute"(%x) <{source_target_pairs = dense<[[0, 1], [1, 2], [2, 0]]> : tensor<3x2xi64>}> : (tensor<i1>) -> tensor<i1>

@@ -3,7 +3,7 @@
 
 sdy.mesh @mesh = <["x"=4]>
 
-// Doubled, added to another and cut, a sum of addends is the sum of what was done to them.
+// Scaling, adding and slicing are linear, so they apply to partial sums.
 func.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}, %b: tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>})
     -> (tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) {
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}], unreduced={"x"}>]>} : (tensor<8x4xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
@@ -51,7 +51,7 @@ func.func @main(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"
 
 sdy.mesh @mesh = <["x"=2, "y"=4]>
 
-// What is pending along a part of an axis, and is summed over the rest of it, is pending along the whole axis.
+// A value that is unreduced along a sub-axis, and then along the rest of the axis, is unreduced along the axis.
 func.func @main(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y":(1)2, "x"}, {}], unreduced={"y":(2)2}>})
     -> (tensor<1x1xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) {
   %0 = stablehlo.slice %a [2:3, 7:8] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}], unreduced={"x", "y"}>]>} : (tensor<8x8xf32>) -> tensor<1x1xf32>

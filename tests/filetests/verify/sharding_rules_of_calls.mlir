@@ -12,7 +12,7 @@ func.func @main(%a: tensor<8x4xf32>, %q: tensor<8x!quant.uniform<i8:f32, 5.00000
   %1 = stablehlo.custom_call @count(%a) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j], [i, j])->([i, j]) {i=8, j=4}, custom>} : (tensor<8x4xf32>) -> tensor<8x4xf32>
   %2 = stablehlo.custom_call @size(%a) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=8, j=8}, custom>} : (tensor<8x4xf32>) -> tensor<8x4xf32>
   %3 = stablehlo.custom_call @two_sizes(%a) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([j, i]) {i=8, j=4}, custom>} : (tensor<8x4xf32>) -> tensor<8x4xf32>
-  // What is never split may change its size; several factors may make a dimension; quantized elements do not matter.
+  // A factor that is never sharded may change its size; several factors may make a dimension; quantized elements do not matter.
   %4 = stablehlo.custom_call @whole(%a) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=8, j=2} need_replication={j}, custom>} : (tensor<8x4xf32>) -> tensor<8x4xf32>
   %5 = stablehlo.custom_call @product(%a) {sdy.sharding_rule = #sdy.op_sharding_rule<([ij, k])->([i, jk]) {i=2, j=4, k=4}, custom>} : (tensor<8x4xf32>) -> tensor<2x16xf32>
   %6 = stablehlo.custom_call @quantized(%q) {sdy.sharding_rule = #sdy.op_sharding_rule<([i])->([i]) {i=8}, custom>} : (tensor<8x!quant.uniform<i8:f32, 5.000000e-01>>) -> tensor<8xf32>

@@ -396,7 +396,7 @@ impl Emitter {
         Some(())
     }
 
-    /// Sorts integers, so that equal elements cannot be told apart.
+    /// Sorts integers, so that equal elements cannot be distinguished.
     fn sort(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.rank() > 0 && self.sorts(t))?;
         let dim = c.below(x.rank());

@@ -168,7 +168,7 @@ fn labelled(
             }
             let mut whole = format!("[{index}] ").into_bytes();
             whole.append(&mut line);
-            // The process continues even if nobody reads its output.
+            // The process continues even if its output is not read.
             let _ = to.write_all(&whole).and_then(|()| to.flush());
         }
         let _ = end.send(());

@@ -2,7 +2,7 @@
 //!
 //! An input is a mesh and some pieces, each a program around one operation. Each piece is partitioned alone. The accepted pieces become
 //! one program, which is partitioned and run on its devices and on one device. The padding of arguments has NaN or other extreme values.
-//! A difference is narrowed down to one piece, which is then shrunk.
+//! A difference is traced to one piece, which is then shrunk.
 //!
 //! The number and the outcome of the draws of each operation are counted under stages that begin with `@`.
 

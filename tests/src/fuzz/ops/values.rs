@@ -5,9 +5,11 @@ use shardc_runtime::{HostArray, RuntimeError};
 
 use crate::fuzz::Rng;
 
-/// An array of this type. `how` selects the content: `wide` (numbers of both signs), `positive` (0.5 to 2, 1 to 3), `small` (magnitudes
-/// below one), `index N` (-2 to N + 1), `inside N` (0 to N - 1), `each N` (0 to N - 1 and on, without repetition), `sorted N`, `only V`,
-/// `definite` (symmetric positive definite matrices).
+/// An array of this type with contents `how`:
+///
+/// * `wide`: numbers of both signs; `positive`: 0.5 to 2, 1 to 3; `small`: magnitudes below one;
+/// * `index N`: -2 to N + 1; `inside N`: 0 to N - 1; `each N`: 0 to N - 1 and on, without repetition;
+/// * `sorted N`; `only V`; `definite`: symmetric positive definite matrices.
 pub(super) fn filled(
     how: &str,
     dtype: DType,

@@ -146,7 +146,7 @@ pub(super) fn concatenate(
     Some(t.emit(op).op1(OpKind::Slice(Box::new(spec)), &[ct], ty))
 }
 
-/// Broadcasts the cotangent of a sum to all addends.
+/// Broadcasts the cotangent of a sum to all of its terms.
 pub(super) fn reduce(t: &mut Transposed<'_, '_>, op: OpId, dims: &DimList, ct: ValueId) -> Option<ValueId> {
     let (shape, _) = operand_type(t, op, 0);
     let kept: DimList = (0..shape.len() as u32).filter(|d| !dims.contains(d)).collect();

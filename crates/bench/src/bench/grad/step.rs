@@ -176,7 +176,7 @@ impl<'m> Step<'m> {
     /// The gradient of an argument, from the result with the argument's next value.
     ///
     /// An optimizer is elementwise: it computes the next value from the gradient, from uniform values, and from state. Other sources of
-    /// the elementwise computation are gradients or their addends; the first value that depends on all of them is the gradient.
+    /// the elementwise computation are gradients or their terms; the first value that depends on all of them is the gradient.
     fn gradient(&self, argument: usize, result: usize) -> Option<ValueId> {
         let module = self.module;
         let ty = module.values[module.regions[self.body].args[argument]].ty;
@@ -317,7 +317,7 @@ mod tests {
         assert_eq!(wrt, [(0, 0)]);
         let ValueDef::Result(sum, _) = module.values[step.gradient(0, 0).unwrap()].def() else { panic!() };
         assert_eq!(module.ops[sum].kind.def().name, "stablehlo.add");
-        // The gradient is the sum of both addends, which is squared and clipped; the value added to the moment is not.
+        // The gradient is the sum of both terms, which is squared and clipped; the value added to the moment is not.
         let place = module.regions[step.body].ops.iter().position(|&op| op == sum);
         assert_eq!(place, Some(9));
     }

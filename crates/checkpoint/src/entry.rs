@@ -35,7 +35,7 @@ pub struct Sharding {
 /// A block that this process saves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slice {
-    /// The number of the entry.
+    /// The index of the entry.
     pub entry: usize,
     /// The elements: one block of the entry's grid, clipped to the array.
     pub region: Region,

@@ -99,7 +99,7 @@ pub enum CheckpointError {
 /// A damaged object of a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Damage {
-    /// Its entry; empty for metadata.
+    /// The entry; empty for metadata.
     pub entry: String,
     /// The object within the checkpoint.
     pub object: String,
@@ -114,7 +114,7 @@ pub struct Mismatch {
     pub missing: Vec<String>,
     /// Entries that were not requested.
     pub unexpected: Vec<String>,
-    /// Entries of another type or shape, with both.
+    /// Entries of a different type or shape, with both.
     pub misshaped: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Results of a `shard_map` whose spec does not shard over an axis: devices along it have to return the same value.
+//! Results of a `shard_map` whose spec does not shard over an axis: devices along it must return the same value.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -166,7 +166,7 @@ impl<'g> Scope<'g> {
     /// If a layer [`set`](Scope::set)s one of these variables, the value is returned by [`Scope::next`] of this scope, and the stored
     /// variable does not change. Statistics without a replacement are updated as usual.
     ///
-    /// Reported: two tensors for one variable; a layer requests another shape or element type. Reported by [`Scope::finish`]: no layer
+    /// Reported: two tensors for one variable; a layer requests a different shape or element type. Reported by [`Scope::finish`]: no layer
     /// requests the variable and it does not exist.
     ///
     /// ```
@@ -179,7 +179,7 @@ impl<'g> Scope<'g> {
     ///     (Dense::new(8).apply(&p.at("map"), x) - y).square().mean(..)
     /// }
     ///
-    /// // The gradient of the loss that one step of gradient descent leads to.
+    /// // The gradient of the loss after one step of gradient descent (MAML).
     /// let gradients = p.gradients(loss(&p, x, y));
     /// let step = p.trainable().into_iter().zip(gradients).map(|(param, by)| (param.name, param.tensor - 0.1 * by));
     /// let adapted = p.with_values(step);
@@ -222,7 +222,7 @@ impl<'g> Scope<'g> {
     /// A parameter, converted to the compute type. A second request returns the same one; from another line of code it needs
     /// permission ([`Scope::shared`]).
     ///
-    /// Reported: a size is negative; the name exists with another shape, or was requested on another line.
+    /// Reported: a size is negative; the name exists with a different shape, or was requested on another line.
     #[track_caller]
     pub fn parameter(&self, name: &str, shape: impl IntoShape, init: Init) -> Tensor<'g> {
         let is_trained = !self.is_frozen || self.is_saved() || (name == "bias" && self.trains_bias());
@@ -249,7 +249,7 @@ impl<'g> Scope<'g> {
     /// A variable in its stored type, or the tensor that replaces it ([`with_values`](Scope::with_values)). A second request returns the
     /// same one.
     ///
-    /// Reported: a size is negative; the name exists with another shape or element type.
+    /// Reported: a size is negative; the name exists with a different shape or element type.
     #[track_caller]
     pub fn variable(
         &self,
@@ -341,7 +341,7 @@ impl<'g> Scope<'g> {
 
     /// Optimizer state of a parameter, with its shape and sharding; `what` names it: `adam.m`.
     ///
-    /// Reported: the name exists with another shape or element type.
+    /// Reported: the name exists with a different shape or element type.
     #[track_caller]
     pub fn variable_of(&self, param: &Param<'g>, what: &str, dtype: DType, init: Init) -> Tensor<'g> {
         let name = format!("{what}.{}", param.name);

@@ -1,4 +1,4 @@
-//! LoRA for any forward program: low-rank adapters beside its linear maps, their initial values, and merging them into weights.
+//! LoRA for any forward program: low-rank adapters of its linear maps, their initial values, and merging them into weights.
 //!
 //! ```
 //! use shardc::lora::{Lora, adapt, merged, Merge};

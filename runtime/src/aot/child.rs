@@ -71,7 +71,7 @@ enum Answer {
         hint: Option<String>,
     },
     Health(Health),
-    /// The program needs another number of devices than there are.
+    /// The program needs a different number of devices than there are.
     Devices {
         program: usize,
         available: usize,

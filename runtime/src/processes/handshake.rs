@@ -28,7 +28,7 @@ pub(super) enum Side {
 /// The reason why a handshake failed.
 #[derive(Debug)]
 pub(super) enum Refusal {
-    /// The other side has another secret, or none.
+    /// The other side has a different secret, or none.
     Secret,
     /// The other side is not a process of a job with this many processes.
     Job(String),

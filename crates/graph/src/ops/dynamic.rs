@@ -45,7 +45,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.dynamic_update(update, &[row, zero]).shape(), [8, 3]);
     /// ```
     ///
-    /// Reported: there is not one start per dimension, `update` is larger, or of another element type.
+    /// Reported: there is not one start per dimension, `update` is larger, or of a different element type.
     #[must_use]
     #[track_caller]
     pub fn dynamic_update(self, update: impl Into<Tensor<'g>>, start: &[Tensor<'g>]) -> Tensor<'g> {

@@ -255,7 +255,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.cross(y).shape(), [3]);
     /// ```
     ///
-    /// Reported: the last dimension has another size, or the shapes do not match.
+    /// Reported: the last dimension has a different size, or the shapes do not match.
     #[must_use]
     #[track_caller]
     pub fn cross(self, y: impl Into<Tensor<'g>>) -> Tensor<'g> {

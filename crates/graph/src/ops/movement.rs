@@ -10,7 +10,7 @@ use crate::graph::{Graph, KindResult, Maker, check_shape};
 use crate::{IntoShape, Operand, Tensor};
 
 impl<'g> Tensor<'g> {
-    /// The elements in row-major order in another shape. One size may be -1 and is inferred.
+    /// The elements in row-major order in a different shape. One size may be -1 and is inferred.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -19,7 +19,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.reshape([6, 4]).shape(), [6, 4]);
     /// ```
     ///
-    /// Reported: the shape has another number of elements.
+    /// Reported: the shape has a different number of elements.
     #[must_use]
     #[track_caller]
     pub fn reshape(self, shape: impl IntoShape) -> Tensor<'g> {
@@ -178,7 +178,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.squeeze(1).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: it lacks one, or one has another size.
+    /// Reported: it lacks one, or one has a different size.
     #[must_use]
     #[track_caller]
     pub fn squeeze(self, axes: impl Into<Axes>) -> Tensor<'g> {
@@ -458,7 +458,7 @@ impl Graph {
     /// assert_eq!(g.concatenate(&[x, y], 0).shape(), [4, 3]);
     /// ```
     ///
-    /// Reported: there are no tensors, they lack the dimension, or they differ in element type or in another dimension.
+    /// Reported: there are no tensors, they lack the dimension, or they differ in element type or in the size of another dimension.
     #[track_caller]
     pub fn concatenate<'g>(&'g self, parts: &[Tensor<'g>], axis: i64) -> Tensor<'g> {
         self.make(parts, |m, values| concatenate(m, values, axis))

@@ -131,7 +131,7 @@ impl<'g> Tensor<'g> {
         self.expand_dims(dim).all_gather(axes, dim)
     }
 
-    /// Reduce-scatter: the sum over the devices along these axes, of which each keeps its block along dimension `dim` (JAX's with `tiled`).
+    /// Reduce-scatter: the sum over the devices along these axes; each device keeps its block along dimension `dim` (JAX's with `tiled`).
     ///
     /// Reported: the errors of [`Tensor::all_gather`]; the number of devices does not divide the dimension.
     #[must_use]
@@ -397,7 +397,7 @@ fn adds(op: &str, dtype: DType) -> KindResult<()> {
 }
 
 impl Maker<'_> {
-    /// The same tensor type with another shape, if that is valid.
+    /// The same tensor type with a different shape, if that is valid.
     fn type_like(&mut self, value: ValueId, shape: &[i64]) -> KindResult<TypeId> {
         check_shape(shape)?;
         let dtype = self.dtype_of(value);

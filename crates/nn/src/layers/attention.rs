@@ -54,7 +54,7 @@ pub fn alibi_slopes(heads: i64) -> Vec<f32> {
 pub struct Places<'g> {
     /// Positions of queries, `[time]` or `[batch, time]`; `0, 1, 2, ...` by default.
     pub queries: Option<Tensor<'g>>,
-    /// Positions of keys, likewise.
+    /// Positions of keys, in the same form.
     pub keys: Option<Tensor<'g>>,
     /// For packed sequences, the segment of each position, `[batch, time]`: a position attends only to its own segment.
     pub segments: Option<Tensor<'g>>,
@@ -137,7 +137,7 @@ fn over_heads(mask: Tensor<'_>) -> Tensor<'_> {
     if mask.rank() == 3 { mask.expand_dims(1).expand_dims(1) } else { mask }
 }
 
-/// A number whose exponential is zero beside any other score, yet finite: a fully masked row does not become NaN.
+/// A finite score whose exponential is zero relative to any other score: a fully masked row does not become NaN.
 pub(super) fn lowest(dtype: DType) -> f64 {
     match dtype {
         DType::F16 => -65_504.0,
@@ -252,8 +252,8 @@ impl Attention {
         Attention { kernel_init: Some(kernel_init), ..self }
     }
 
-    /// Computed over blocks of this many keys ([`blockwise_attention`]): no tensor of all queries by all keys is created. Requires
-    /// positions in order, without segments, masks and ALiBi; the block size must divide the keys.
+    /// Blockwise attention over blocks of this many keys ([`blockwise_attention`]): no tensor of all queries by all keys is created.
+    /// Requires positions in order, without segments, masks and ALiBi; the block size must divide the keys.
     #[must_use]
     pub fn block(self, block: i64) -> Self {
         Attention { block: Some(block), ..self }
@@ -262,7 +262,7 @@ impl Attention {
     /// Self-attention of `x`, `[batch, time, features]`. Layers: `query`, `key`, `value`, whose kernels are `[features, heads, head_dim]`,
     /// and `out`, `[heads, head_dim, features]`.
     ///
-    /// Reported: `x` has another rank, or the heads do not divide.
+    /// Reported: `x` has the wrong rank, or the heads do not divide.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {

@@ -40,7 +40,7 @@ impl Lstm {
 
     /// The output at each position of `x`, `[batch, time, features]`. The initial carry is zero.
     ///
-    /// Reported: `x` has another rank, or its element type is not the compute type.
+    /// Reported: `x` has the wrong rank, or its element type is not the compute type.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
@@ -116,7 +116,7 @@ impl Gru {
 
     /// The output at each position of `x`, `[batch, time, features]`. The initial carry is zero.
     ///
-    /// Reported: `x` has another rank, or its element type is not the compute type.
+    /// Reported: `x` has the wrong rank, or its element type is not the compute type.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {

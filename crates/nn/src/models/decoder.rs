@@ -99,7 +99,7 @@ impl Decoder {
         Decoder { dropout, ..self }
     }
 
-    /// With blockwise attention over this many keys: see [`Attention::block`].
+    /// Uses blockwise attention with blocks of this many keys: see [`Attention::block`].
     #[must_use]
     pub fn attention_block(self, block: i64) -> Self {
         Decoder { attention: self.attention.block(block), ..self }
@@ -134,7 +134,7 @@ impl Decoder {
     /// The next-token logits of each of `tokens`, integers of shape `[batch, time]`: `[batch, time, vocab_size]`. `key` is for dropout
     /// in training.
     ///
-    /// Reported: `tokens` have another shape, or there are more of them than positions.
+    /// Reported: `tokens` have the wrong shape, or there are more of them than positions.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, tokens: Tensor<'g>, key: Option<Key<'g>>) -> Tensor<'g> {

@@ -47,7 +47,7 @@ impl Vit {
 
     /// The logits of the classes of images, `[batch, height, width, channels]`: `[batch, num_classes]`.
     ///
-    /// Reported: images have another rank, or the patch size does not divide them.
+    /// Reported: images have the wrong rank, or the patch size does not divide them.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, images: Tensor<'g>) -> Tensor<'g> {

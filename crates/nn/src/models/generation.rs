@@ -51,7 +51,7 @@ impl Decoder {
     /// integers, is how many of the last tokens of each row are its prompt. Padding is masked, and positions count from the start of the
     /// prompt. Logits of a prompt that is empty, or longer than `time`, are NaN.
     ///
-    /// Reported: the errors of [`Decoder::apply`]; `tokens` or `lengths` have another shape; prompts are longer than `context`; there are
+    /// Reported: the errors of [`Decoder::apply`]; `tokens` or `lengths` have the wrong shape; prompts are longer than `context`; there are
     /// fewer positions than `context`; attention is not causal; there are `lengths`, and attention is
     /// [blockwise](Decoder::attention_block); it is called in a loop.
     ///
@@ -131,8 +131,8 @@ impl Decoder {
 
     /// Decode step: the next-token logits, `[batch, vocab_size]`, after one more token per text, `[batch]` integers at `position`, a scalar
     /// `i32`. Keys and values of up to `context` positions are cached in the variables `cache.key` and `cache.value`, which are sharded
-    /// over heads if the heads are, as by [`megatron`](super::megatron). A program decodes one token: it cannot be called in loops, which
-    /// cannot set variables. [`Decoder::prefill`] processes a whole prompt.
+    /// over heads if the heads are, as by [`megatron`](super::megatron). A program decodes one token. Do not call it inside a loop, because
+    /// loops cannot set variables. [`Decoder::prefill`] processes a full prompt.
     ///
     /// A text continues at the position after the last one, or at an earlier one; later positions are then forgotten. At any other position
     /// a new text begins: a token attends only to tokens since then, and learned positions count from there (variables `cache.first`,

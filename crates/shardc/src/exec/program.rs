@@ -25,7 +25,7 @@ use crate::{Error, Output};
 /// A parameter or result of a program.
 #[derive(Clone, Debug)]
 pub struct Port {
-    /// Its name in the program, if any.
+    /// The name in the program, if any.
     pub name: Option<String>,
     /// Element type and shape of the full array.
     pub ty: ArrayType,
@@ -459,7 +459,7 @@ fn ports(module: &Module) -> Result<(Vec<Port>, Vec<Option<Port>>), Error> {
     Ok((inputs, outputs))
 }
 
-/// Whether an argument or a result of the entry function requests another layout than the default.
+/// Whether an argument or a result of the entry function requests a different layout than the default.
 fn requests_layouts(module: &Module) -> bool {
     let Some(func) = module.entry().map(|entry| &module.funcs[entry]) else { return false };
     func.arg_attrs.iter().chain(&func.res_attrs).any(|attrs| attrs.layout_mode().is_some())

@@ -36,7 +36,7 @@ impl Step {
     /// kernels' sharding. A step of the same model without LoRA can [`adopt`](Step::adopt) it. The given state does not change.
     ///
     /// # Errors
-    /// There are no adapters, or they have another rank, or a kernel is stored in four bits (SH1252); the state lacks a variable
+    /// There are no adapters, or they have a different rank, or a kernel is stored in four bits (SH1252); the state lacks a variable
     /// (SH0720); a run fails.
     pub fn merge_adapters(&self, state: &State, lora: &Lora) -> Result<State, Error> {
         let adapted = self.adapted(lora)?;

@@ -122,7 +122,7 @@ impl Step {
     /// Stops at the first NaN or infinity: after each run, metrics and variables are copied to the host, and an element that
     /// is not finite is an error (SH0728) that names the run (from 1) and the tensor. The copies make each run slower.
     ///
-    /// In a job of several processes all of them have to request it.
+    /// In a job of several processes all of them must request it.
     #[must_use]
     pub fn check_finite(mut self) -> Step {
         self.checks_finite = true;
@@ -165,7 +165,7 @@ impl Step {
     /// A state from arrays by name; exactly the variables of the step.
     ///
     /// # Errors
-    /// A variable is missing or unknown, or an array has another shape or element type (SH0721).
+    /// A variable is missing or unknown, or an array has a different shape or element type (SH0721).
     pub fn put(&self, arrays: &IndexMap<String, HostArray>) -> Result<State, Error> {
         let names = || self.step.variables.iter().map(|v| v.name.as_str());
         let mut wrong = Vec::new();
@@ -202,7 +202,7 @@ impl Step {
     /// variable that is initialized as a copy of one that `block` has gets that value.
     ///
     /// # Errors
-    /// Those of `block`; a block has another shape or element type (SH0721); `others` lacks a variable (SH0720).
+    /// Those of `block`; a block has a different shape or element type (SH0721); `others` lacks a variable (SH0720).
     pub fn put_blocks(
         &self,
         others: Option<&State>,
@@ -295,7 +295,7 @@ impl Step {
     /// # Errors
     /// With [`Step::check_finite`], an element of a metric or a variable is not finite (SH0728): the state is the updated one.
     ///
-    /// An input is missing, unknown or given twice, the state is another step's (SH0720), or an array does not fit: the state is
+    /// An input is missing, unknown or given twice, the state is a different step's (SH0720), or an array does not fit: the state is
     /// unchanged. The run cannot be started, or the previous one has failed: the state is lost (SH0722). If the run fails later,
     /// the next use of its metrics or state returns the error.
     pub fn run<'a, F: Into<Feed<'a>> + Copy>(
@@ -529,7 +529,7 @@ impl Step {
     }
 }
 
-/// The array converted to another element type.
+/// The array converted to a different element type.
 pub(super) fn converted(array: HostArray, dtype: DType) -> Result<HostArray, Error> {
     if array.dtype == dtype {
         return Ok(array);

@@ -169,7 +169,7 @@ pub(super) fn unsupported(at: &At<'_, '_>) -> Box<Diagnostic> {
     Box::new(error)
 }
 
-/// The sum of tangents, of which some may be zero.
+/// The sum of tangents, some of which may be zero.
 fn sum(at: &mut At<'_, '_>, changes: &[Option<ValueId>]) -> Option<ValueId> {
     let mut changes = changes.iter().copied().flatten();
     let first = changes.next()?;

@@ -115,7 +115,7 @@ pub trait Examples: Send {
     fn read(&mut self, numbers: &[u64]) -> Result<Rows, SourceError>;
 }
 
-/// A [`Source`] of batches of examples; each epoch has another order, determined by the seed.
+/// A [`Source`] of batches of examples; each epoch has a different order, determined by the seed.
 #[derive(Debug)]
 pub struct Shuffled<E> {
     examples: E,

@@ -494,6 +494,7 @@ impl RuntimeError {
 
     /// The next step for the user, if there is one.
     #[must_use]
+    #[expect(clippy::too_many_lines, reason = "a table: an arm for each error")]
     pub fn hint(&self) -> Option<String> {
         match self {
             RuntimeError::PluginNotFound { kind, .. } => Some(format!(

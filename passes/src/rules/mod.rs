@@ -66,6 +66,7 @@ pub fn rule_of(module: &Module, op: OpId) -> Option<ShardingRule> {
 
 /// Returns the sharding rule of an operation as [`rule_of`] does, with options.
 #[must_use]
+#[expect(clippy::too_many_lines, reason = "a table: an arm for each operation")]
 pub fn rule_with(module: &Module, op: OpId, options: RuleOptions) -> Option<ShardingRule> {
     let RuleOptions { conservative, set } = options;
     let data = &module.ops[op];

@@ -4,7 +4,7 @@
 //!
 //! * *State* is an argument that the step returns updated: the argument is donated to a result.
 //! * A **parameter** is floating-point state that a loss depends on through floats, and whose next value depends on a gradient: on
-//!   values that the forward pass computes with the parameter, while statistics depend only on values before them (`loss.rs`). Its
+//!   values that the forward pass computes with the parameter, while statistics depend only on values before them (`forward.rs`). Its
 //!   next value is not a forward value, as the last state of a recurrent layer is, and does not only follow other parameters. If
 //!   there are several losses, the others may train other parameters than the first.
 //! * The **loss** is the scalar that trains the most state. The norm of an update depends on more state, but trains none.

@@ -37,6 +37,7 @@ use crate::emit::Arithmetic;
 /// Linearizes one operation.
 ///
 /// # Errors It has no derivative, or no known one.
+#[expect(clippy::too_many_lines, reason = "a table: an arm for each operation")]
 pub(super) fn linearize(at: &mut At<'_, '_>) -> Result<Rule, Box<Diagnostic>> {
     if at.kind() == OpKind::BitcastConvert {
         return bits::bitcast(at);

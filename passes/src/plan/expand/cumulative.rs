@@ -180,6 +180,7 @@ impl Steps<'_, '_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::testing::{Around, around};
 
     #[test]
     fn prefix_scan_windows_are_recognized() {
@@ -196,5 +197,63 @@ mod tests {
             ..WindowSpec::default()
         };
         assert_eq!(scanned_dim(&both, &[4, 8]), None, "along two dimensions");
+    }
+
+    /// Expands a window sum along dimension 1 that starts from `init`.
+    fn expanded(dims: &str, init: &str, padding: &str, window: i64) -> Around {
+        let program = format!(
+            r#"func.func @main(%a: tensor<6x62xf32> {{sdy.sharding = #sdy.sharding<@mesh, {dims}>}}) -> tensor<6x62xf32> {{
+              %init = stablehlo.constant dense<{init}> : tensor<f32>
+              %r = "stablehlo.reduce_window"(%a, %init) <{{padding = dense<[[0, 0], {padding}]> : tensor<2x2xi64>, window_dimensions = array<i64: 1, {window}>}}> ({{
+                ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+                  %s = stablehlo.add %p, %q : tensor<f32>
+                  stablehlo.return %s : tensor<f32>
+              }}) : (tensor<6x62xf32>, tensor<f32>) -> tensor<6x62xf32>
+              return %r : tensor<6x62xf32>
+            }}"#
+        );
+        around("expand-sharded-ops", r#""x"=4"#, &program)
+    }
+
+    const SPLIT: &str = r#"[{}, {"x"}]"#;
+
+    #[test]
+    fn a_prefix_sum_scans_blocks_and_their_totals() {
+        let done = expanded(SPLIT, "0.0", "[61, 0]", 62);
+        assert_eq!(done.shardings("stablehlo.reduce_window"), [r#"[{}, {"x"}, {}]"#, "[{}, {}, {}]"]);
+        assert_eq!(done.shardings("sdy.reshard"), ["[{}, {}, {}]"]);
+        assert!(
+            done.after.contains("[0:6, 0:4, 15:16]"),
+            "the last row of a block is its total: {}",
+            done.after
+        );
+        assert!(done.after.contains("low = [0, 1, 0], high = [0, -1, 0]"), "{}", done.after);
+    }
+
+    #[test]
+    fn a_reverse_scan_adds_the_totals_of_the_blocks_after() {
+        let done = expanded(SPLIT, "0.0", "[0, 61]", 62);
+        assert!(
+            done.after.contains("[0:6, 0:4, 0:1]"),
+            "the first row of a block is its total: {}",
+            done.after
+        );
+        assert!(done.after.contains("low = [0, -1, 0], high = [0, 1, 0]"), "{}", done.after);
+    }
+
+    #[test]
+    fn a_scan_along_an_unsplit_dimension_stays() {
+        assert!(expanded("[{}, {}]", "0.0", "[61, 0]", 62).is_same());
+        assert!(expanded(r#"[{"x"}, {}]"#, "0.0", "[61, 0]", 62).is_same());
+    }
+
+    #[test]
+    fn a_scan_from_another_value_than_the_identity_stays() {
+        assert!(expanded(SPLIT, "1.0", "[61, 0]", 62).is_same());
+    }
+
+    #[test]
+    fn windows_that_are_smaller_than_the_dimension_stay() {
+        assert!(expanded(SPLIT, "0.0", "[3, 0]", 4).is_same());
     }
 }

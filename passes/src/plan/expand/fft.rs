@@ -319,6 +319,7 @@ fn last_dims(rank: usize, along: &[usize]) -> (DimList, DimList) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::testing::{Around, around};
 
     #[test]
     fn last_dims_are_permuted_and_restored() {
@@ -335,5 +336,49 @@ mod tests {
         assert_eq!(of(FftKind::Irfft).next(&[1, 2, 3]), [1, 2]);
         assert_eq!(of(FftKind::Irfft).next(&[3]), [3]);
         assert_eq!(of(FftKind::Fft).next(&[1, 2, 3]), [1, 2, 3]);
+    }
+
+    const FIRST: &str = r#"[{"x"}, {}]"#;
+    const SECOND: &str = r#"[{}, {"x"}]"#;
+
+    /// Expands the transforms of an argument that is split along its first dimension.
+    fn expanded(transforms: &str) -> Around {
+        let program = format!(
+            r#"func.func @main(%a: tensor<8x16xcomplex<f32>> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}})
+                -> (tensor<8x16xcomplex<f32>> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}) {{
+              {transforms}
+              return %r : tensor<8x16xcomplex<f32>>
+            }}"#
+        );
+        around("expand-sharded-ops", r#""x"=4"#, &program)
+    }
+
+    #[test]
+    fn a_transform_is_done_along_unsplit_dimensions_first() {
+        let done = expanded(
+            "%r = stablehlo.fft %a, type = FFT, length = [8, 16] : (tensor<8x16xcomplex<f32>>) -> tensor<8x16xcomplex<f32>>",
+        );
+        assert!(done.after.contains("%0 = stablehlo.fft %arg0, type = FFT, length = [16]"), "{}", done.after);
+        assert_eq!(done.shardings("sdy.reshard"), [SECOND], "an all-to-all");
+        assert_eq!(done.shardings("stablehlo.fft"), [FIRST, FIRST], "the second one is between transposes");
+    }
+
+    #[test]
+    fn a_value_between_two_transforms_keeps_the_sharding_of_the_first() {
+        let done = expanded(
+            "%f = stablehlo.fft %a, type = FFT, length = [8, 16] : (tensor<8x16xcomplex<f32>>) -> tensor<8x16xcomplex<f32>>
+            %m = stablehlo.multiply %f, %f : tensor<8x16xcomplex<f32>>
+            %r = stablehlo.fft %m, type = IFFT, length = [8, 16] : (tensor<8x16xcomplex<f32>>) -> tensor<8x16xcomplex<f32>>",
+        );
+        assert_eq!(done.shardings("stablehlo.multiply"), [SECOND]);
+        assert_eq!(done.shardings("sdy.reshard"), [SECOND, FIRST]);
+    }
+
+    #[test]
+    fn a_transform_along_unsplit_dimensions_stays() {
+        let done = expanded(
+            "%r = stablehlo.fft %a, type = FFT, length = [16] : (tensor<8x16xcomplex<f32>>) -> tensor<8x16xcomplex<f32>>",
+        );
+        assert!(done.is_same(), "{}", done.after);
     }
 }

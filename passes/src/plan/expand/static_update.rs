@@ -471,3 +471,109 @@ impl Combine {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around};
+
+    const ROWS: &str = r#"[{"x"}, {}]"#;
+
+    /// Expands an update of `%a` with `%b`, which are both split in this way.
+    fn expanded(dims: &str, rows: i64, update: &str) -> Around {
+        let program = format!(
+            r#"func.func @main(%a: tensor<64x512xf32> {{sdy.sharding = #sdy.sharding<@mesh, {dims}>}},
+                %b: tensor<{rows}x512xf32> {{sdy.sharding = #sdy.sharding<@mesh, {dims}>}}, %i: tensor<i32>) -> tensor<64x512xf32> {{
+              {update}
+              return %r : tensor<64x512xf32>
+            }}"#
+        );
+        around("expand-sharded-ops", r#""x"=4"#, &program)
+    }
+
+    /// Writes 60 rows of `%b` into `%a` from row `start` on.
+    fn written(dims: &str, start: &str) -> Around {
+        expanded(
+            dims,
+            60,
+            &format!(
+                "%at = {start} : tensor<i32>
+                %zero = stablehlo.constant dense<0> : tensor<i32>
+                %r = stablehlo.dynamic_update_slice %a, %b, %at, %zero : (tensor<64x512xf32>, tensor<60x512xf32>, tensor<i32>, tensor<i32>) -> tensor<64x512xf32>"
+            ),
+        )
+    }
+
+    #[test]
+    fn an_update_at_a_constant_row_is_a_pad_and_a_select() {
+        let done = written(ROWS, "stablehlo.constant dense<1>");
+        assert!(done.after.contains("low = [1, 0], high = [3, 0]"), "{}", done.after);
+        assert_eq!(done.shardings("stablehlo.pad"), [ROWS]);
+        assert_eq!(done.shardings("stablehlo.select"), [ROWS]);
+        assert_eq!(done.added("stablehlo.dynamic_update_slice"), -1);
+    }
+
+    #[test]
+    fn the_start_of_a_dynamic_update_is_clamped() {
+        let done = written(ROWS, "stablehlo.constant dense<9>");
+        assert!(done.after.contains("low = [4, 0], high = [0, 0]"), "{}", done.after);
+    }
+
+    #[test]
+    fn an_update_at_an_unknown_row_stays() {
+        let done = written(ROWS, "stablehlo.negate %i");
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn an_update_along_an_unsplit_dimension_stays() {
+        let done = written(r#"[{}, {"x"}]"#, "stablehlo.constant dense<1>");
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    /// Adds 60 rows of `%b` to `%a` from row `start` on.
+    fn added(start: i64) -> Around {
+        expanded(
+            ROWS,
+            60,
+            &format!(
+                r#"%at = stablehlo.constant dense<[{start}]> : tensor<1xi32>
+                %r = "stablehlo.scatter"(%a, %at, %b) <{{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0, 1], scatter_dims_to_operand_dims = [0]>}}> ({{
+                  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+                    %s = stablehlo.add %p, %q : tensor<f32>
+                    stablehlo.return %s : tensor<f32>
+                }}) : (tensor<64x512xf32>, tensor<1xi32>, tensor<60x512xf32>) -> tensor<64x512xf32>"#
+            ),
+        )
+    }
+
+    #[test]
+    fn a_scatter_of_one_window_adds_the_padded_update() {
+        let done = added(2);
+        assert_eq!(done.shardings("stablehlo.add"), [ROWS], "{}", done.after);
+        assert!(done.after.contains("low = [2, 0], high = [2, 0]"), "{}", done.after);
+        assert_eq!(done.added("stablehlo.scatter"), -2, "the operation, and its attribute");
+    }
+
+    #[test]
+    fn a_scatter_that_reaches_out_of_bounds_stays() {
+        let done = added(5);
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn every_second_row_is_written_by_an_interior_pad() {
+        let done = expanded(
+            ROWS,
+            32,
+            r#"%n = stablehlo.iota dim = 0 : tensor<32x1xi32>
+            %two = stablehlo.constant dense<2> : tensor<32x1xi32>
+            %at = stablehlo.multiply %n, %two : tensor<32x1xi32>
+            %r = "stablehlo.scatter"(%a, %at, %b) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+              ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+                stablehlo.return %q : tensor<f32>
+            }) : (tensor<64x512xf32>, tensor<32x1xi32>, tensor<32x512xf32>) -> tensor<64x512xf32>"#,
+        );
+        assert!(done.after.contains("low = [0, 0], high = [1, 0], interior = [1, 0]"), "{}", done.after);
+        assert_eq!(done.added("stablehlo.remainder"), 1, "the mask selects every second row");
+    }
+}

@@ -212,3 +212,105 @@ impl Steps<'_, '_> {
         self.rw.module.give_result(gather, old);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around};
+
+    fn expanded(program: &str) -> Around {
+        around("expand-sharded-ops", r#""x"=4"#, program)
+    }
+
+    /// Expands an exclusive or along dimension 1.
+    fn exclusive_or(dims: &str) -> Around {
+        expanded(&format!(
+            r#"func.func @main(%a: tensor<6x26xi32> {{sdy.sharding = #sdy.sharding<@mesh, {dims}>}}, %init: tensor<i32>) -> tensor<6xi32> {{
+              %r = stablehlo.reduce(%a init: %init) applies stablehlo.xor across dimensions = [1] : (tensor<6x26xi32>, tensor<i32>) -> tensor<6xi32>
+              return %r : tensor<6xi32>
+            }}"#
+        ))
+    }
+
+    #[test]
+    fn a_reduction_without_a_collective_reduces_blocks_and_their_results() {
+        let done = exclusive_or(r#"[{}, {"x"}]"#);
+        assert_eq!(done.shardings("stablehlo.reduce"), [r#"[{}, {"x"}]"#, "[{}]"]);
+        assert_eq!(done.shardings("sdy.reshard"), ["[{}, {}]"]);
+        assert!(done.after.contains("high = [0, 2]"), "blocks are padded to equal sizes: {}", done.after);
+    }
+
+    #[test]
+    fn the_initial_value_is_taken_once() {
+        let done = exclusive_or(r#"[{}, {"x"}]"#);
+        assert_eq!(done.after.matches("init: %arg1").count(), 1, "{}", done.after);
+        assert!(
+            done.after
+                .contains("stablehlo.reduce(%1 init: %c) applies stablehlo.xor across dimensions = [2]")
+        );
+    }
+
+    #[test]
+    fn an_argmax_reduces_values_and_indices_together() {
+        let done = expanded(
+            r#"func.func @main(%a: tensor<6x28xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}, %i: tensor<6x28xi32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>})
+                -> (tensor<6xf32>, tensor<6xi32>) {
+              %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+              %zero = stablehlo.constant dense<0> : tensor<i32>
+              %r:2 = stablehlo.reduce(%a init: %low), (%i init: %zero) across dimensions = [1] : (tensor<6x28xf32>, tensor<6x28xi32>, tensor<f32>, tensor<i32>) -> (tensor<6xf32>, tensor<6xi32>)
+               reducer(%p: tensor<f32>, %q: tensor<f32>) (%k: tensor<i32>, %l: tensor<i32>) {
+                %c = stablehlo.compare GE, %p, %q : (tensor<f32>, tensor<f32>) -> tensor<i1>
+                %v = stablehlo.select %c, %p, %q : tensor<i1>, tensor<f32>
+                %w = stablehlo.select %c, %k, %l : tensor<i1>, tensor<i32>
+                stablehlo.return %v, %w : tensor<f32>, tensor<i32>
+              }
+              return %r#0, %r#1 : tensor<6xf32>, tensor<6xi32>
+            }"#,
+        );
+        let (blocks, all) = (r#"[{}, {"x"}]"#, "[{}]");
+        assert_eq!(done.shardings("stablehlo.reduce"), [blocks, blocks, all, all]);
+        assert_eq!(done.added("stablehlo.pad"), 0, "blocks of equal size are not padded");
+    }
+
+    #[test]
+    fn a_reduction_along_an_unsplit_dimension_stays() {
+        let done = exclusive_or(r#"[{"x"}, {}]"#);
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn a_sum_that_an_all_reduce_completes_stays() {
+        let done = expanded(
+            r#"func.func @main(%a: tensor<6x26xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) -> tensor<6xf32> {
+              %zero = stablehlo.constant dense<0.0> : tensor<f32>
+              %r = stablehlo.reduce(%a init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<6x26xf32>, tensor<f32>) -> tensor<6xf32>
+              return %r : tensor<6xf32>
+            }"#,
+        );
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    /// Expands a `top_k` of 64 elements in four blocks.
+    fn largest(k: i64) -> Around {
+        expanded(&format!(
+            r#"func.func @main(%a: tensor<64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}]>}}) -> (tensor<{k}xf32>, tensor<{k}xi32>) {{
+              %v, %i = chlo.top_k(%a, k = {k}) : tensor<64xf32> -> (tensor<{k}xf32>, tensor<{k}xi32>)
+              return %v, %i : tensor<{k}xf32>, tensor<{k}xi32>
+            }}"#
+        ))
+    }
+
+    #[test]
+    fn the_largest_elements_are_chosen_from_those_of_each_block() {
+        let done = largest(2);
+        let blocks = r#"[{"x"}, {}]"#;
+        assert_eq!(done.shardings("chlo.top_k"), [blocks, blocks, "[{}]", "[{}]"]);
+        assert_eq!(done.shardings("sdy.reshard"), ["[{}]", "[{}]"]);
+        assert_eq!(done.added("\"stablehlo.gather\"("), 1, "indices into the whole dimension are looked up");
+    }
+
+    #[test]
+    fn a_top_k_with_candidates_of_more_than_half_of_the_elements_stays() {
+        assert_eq!(largest(8).added("chlo.top_k"), 1);
+        assert!(largest(9).is_same());
+    }
+}

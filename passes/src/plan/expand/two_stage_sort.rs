@@ -228,3 +228,100 @@ fn flagged(module: &mut Module, region: RegionId, dtypes: &[DType], end: End) ->
     module.set_ops(copy, ops);
     copy
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around};
+
+    /// Expands a sort `%s` of `%a`, which is split in four blocks, with these uses.
+    fn expanded(size: i64, results: &str, uses: &str) -> Around {
+        let program = format!(
+            r#"func.func @main(%a: tensor<{size}xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}]>}}) -> {results} {{
+              %s = "stablehlo.sort"(%a) <{{dimension = 0 : i64}}> ({{
+                ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+                  %c = stablehlo.compare LT, %p, %q : (tensor<f32>, tensor<f32>) -> tensor<i1>
+                  stablehlo.return %c : tensor<i1>
+              }}) : (tensor<{size}xf32>) -> tensor<{size}xf32>
+              {uses}
+            }}"#
+        );
+        around("expand-sharded-ops", r#""x"=4"#, &program)
+    }
+
+    #[test]
+    fn the_first_elements_are_sorted_from_those_of_each_block() {
+        let done = expanded(
+            64,
+            "tensor<3xf32>",
+            "%r = stablehlo.slice %s [0:3] : (tensor<64xf32>) -> tensor<3xf32>
+            return %r : tensor<3xf32>",
+        );
+        assert_eq!(done.shardings("stablehlo.sort"), [r#"[{"x"}, {}]"#, "[{}]"]);
+        assert!(done.after.contains("[0:4, 0:3]"), "{}", done.after);
+        assert_eq!(done.shardings("sdy.reshard"), ["[{}]"]);
+    }
+
+    #[test]
+    fn the_last_elements_of_uneven_blocks_are_sorted_behind_padding() {
+        let done = expanded(
+            62,
+            "tensor<3xf32>",
+            "%r = stablehlo.slice %s [59:62] : (tensor<62xf32>) -> tensor<3xf32>
+            return %r : tensor<3xf32>",
+        );
+        let blocks = r#"[{"x"}, {}]"#;
+        assert_eq!(
+            done.shardings("stablehlo.sort"),
+            [blocks, blocks, "[{}]", "[{}]"],
+            "elements and a flag of padding"
+        );
+        assert!(done.after.contains("[0:4, 13:16]") && done.after.contains("[9:12]"), "{}", done.after);
+    }
+
+    #[test]
+    fn a_sort_that_is_used_as_a_whole_stays() {
+        let done = expanded(
+            64,
+            "(tensor<64xf32>, tensor<3xf32>)",
+            "%r = stablehlo.slice %s [0:3] : (tensor<64xf32>) -> tensor<3xf32>
+            return %s, %r : tensor<64xf32>, tensor<3xf32>",
+        );
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn a_sort_of_which_both_ends_are_used_stays() {
+        let done = expanded(
+            64,
+            "(tensor<3xf32>, tensor<3xf32>)",
+            "%r = stablehlo.slice %s [0:3] : (tensor<64xf32>) -> tensor<3xf32>
+            %t = stablehlo.slice %s [61:64] : (tensor<64xf32>) -> tensor<3xf32>
+            return %r, %t : tensor<3xf32>, tensor<3xf32>",
+        );
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn a_sort_of_which_every_second_element_is_used_stays() {
+        let done = expanded(
+            64,
+            "tensor<2xf32>",
+            "%r = stablehlo.slice %s [0:4:2] : (tensor<64xf32>) -> tensor<2xf32>
+            return %r : tensor<2xf32>",
+        );
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn a_sort_with_candidates_of_more_than_half_of_the_elements_stays() {
+        let first = |n: i64| {
+            let uses = format!(
+                "%r = stablehlo.slice %s [0:{n}] : (tensor<64xf32>) -> tensor<{n}xf32>
+                return %r : tensor<{n}xf32>"
+            );
+            expanded(64, &format!("tensor<{n}xf32>"), &uses)
+        };
+        assert!(!first(8).is_same());
+        assert!(first(9).is_same());
+    }
+}

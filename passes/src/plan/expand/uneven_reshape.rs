@@ -173,6 +173,7 @@ fn can_move(kind: &OpKind, from: &[i64], to: &[i64], dim: usize, k: i64) -> bool
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::testing::{Around, around};
 
     #[test]
     fn reshape_groups_have_equal_numbers_of_elements() {
@@ -183,5 +184,47 @@ mod tests {
         assert_eq!(spans(&[6, 4], &[4, 6]), [((0, 2), (0, 2))]);
         assert_eq!(spans(&[5], &[5]), [((0, 1), (0, 1))]);
         assert!(spans(&[3], &[4]).is_empty());
+    }
+
+    /// Expands a reshape of `%a` to `%r`, whose types and shardings are these.
+    fn expanded((from, from_dims): (&str, &str), (to, to_dims): (&str, &str)) -> Around {
+        let program = format!(
+            r#"func.func @main(%a: tensor<{from}xf32> {{sdy.sharding = #sdy.sharding<@mesh, {from_dims}>}})
+                -> (tensor<{to}xf32> {{sdy.sharding = #sdy.sharding<@mesh, {to_dims}>}}) {{
+              %c = sdy.sharding_constraint %a <@mesh, {from_dims}> : tensor<{from}xf32>
+              %r = stablehlo.reshape %c : (tensor<{from}xf32>) -> tensor<{to}xf32>
+              %d = sdy.sharding_constraint %r <@mesh, {to_dims}> : tensor<{to}xf32>
+              return %d : tensor<{to}xf32>
+            }}"#
+        );
+        around("expand-sharded-ops", r#""x"=4"#, &program)
+    }
+
+    const ROWS: &str = r#"[{"x"}, {}]"#;
+    const FLAT: &str = r#"[{"x"}]"#;
+
+    #[test]
+    fn rows_that_the_axes_do_not_divide_are_padded_before_they_are_merged() {
+        let done = expanded(("10x4", ROWS), ("40", FLAT));
+        assert_eq!(done.shardings("stablehlo.pad"), [ROWS, FLAT]);
+        assert!(done.after.contains("high = [2, 0]") && done.after.contains("high = [-8]"), "{}", done.after);
+    }
+
+    #[test]
+    fn rows_that_the_axes_do_not_divide_are_sliced_after_they_are_split() {
+        let done = expanded(("40", FLAT), ("10x4", ROWS));
+        assert_eq!(done.shardings("stablehlo.pad"), [FLAT]);
+        assert_eq!(done.shardings("stablehlo.slice"), [ROWS]);
+        assert!(done.after.contains("[0:10, 0:4]"), "{}", done.after);
+    }
+
+    #[test]
+    fn a_reshape_of_equal_blocks_stays() {
+        assert!(expanded(("8x5", ROWS), ("40", FLAT)).is_same());
+    }
+
+    #[test]
+    fn a_reshape_that_moves_axes_to_another_dimension_stays() {
+        assert!(expanded(("10x4", r#"[{}, {"x"}]"#), ("40", FLAT)).is_same());
     }
 }

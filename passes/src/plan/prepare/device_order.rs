@@ -140,3 +140,46 @@ fn of_op(module: &Module, op: OpId) -> Option<MeshId> {
     let made = data.results.iter().find_map(|&result| module.shardings.of(result));
     named.or(made).map(|id| module.shardings.get(id).mesh)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, try_around};
+
+    /// Runs the passes up to `name` on a program with a large argument on `@mesh` and a small one on a mesh in the opposite device order.
+    fn around(name: &str, small: &str) -> Around {
+        let program = format!(
+            r#"
+            sdy.mesh @mesh = <["x"=4]>
+            sdy.mesh @other = <["x"=4], device_ids=[3, 2, 1, 0]>
+            func.func @main(%large: tensor<1024xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}]>}},
+                %small: tensor<8xf32> {{sdy.sharding = #sdy.sharding<@other, {small}>}}) -> (tensor<1024xf32>,
+                tensor<8xf32> {{sdy.sharding = #sdy.sharding<@other, {small}>}},
+                tensor<8xf32> {{sdy.sharding = #sdy.sharding<@other, {small}>}}) {{
+              %0 = stablehlo.negate %large : tensor<1024xf32>
+              %1 = stablehlo.negate %small : tensor<8xf32>
+              return %0, %1, %small : tensor<1024xf32>, tensor<8xf32>, tensor<8xf32>
+            }}"#
+        );
+        try_around(name, &program).unwrap()
+    }
+
+    #[test]
+    fn an_argument_in_another_device_order_is_permuted() {
+        let done = around("unify-meshes", r#"[{"x"}]"#);
+        assert!(done.after.contains(r#"%0 = sdy.reshard %arg1 <@mesh, [{"x"}]>"#), "{}", done.after);
+        assert_eq!(done.added("sdy.reshard"), 1);
+    }
+
+    #[test]
+    fn a_result_is_permuted_back_unless_it_is_an_argument() {
+        let done = around("plan", r#"[{"x"}]"#);
+        assert!(done.after.contains(r#"%3 = sdy.reshard %2 <@other, [{"x"}]>"#), "{}", done.after);
+        assert!(done.after.contains("return %1, %3, %arg1 :"), "{}", done.after);
+    }
+
+    #[test]
+    fn a_replicated_argument_needs_no_permutation() {
+        let done = around("plan", "[{}]");
+        assert!(!done.after.contains("sdy.reshard"), "{}", done.after);
+    }
+}

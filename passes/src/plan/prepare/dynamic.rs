@@ -43,3 +43,36 @@ pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<(),
     }
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{around, refused};
+
+    #[test]
+    fn a_sharded_tensor_with_a_dynamic_dimension_is_refused() {
+        for dims in [r#"[{"x"}, {}]"#, r#"[{}, {"x"}]"#] {
+            let program = format!(
+                r#"sdy.mesh @mesh = <["x"=4]>
+                func.func @main(%a: tensor<?x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, {dims}>}}) -> tensor<?x8xf32> {{
+                  %0 = stablehlo.negate %a : tensor<?x8xf32>
+                  return %0 : tensor<?x8xf32>
+                }}"#
+            );
+            assert_eq!(refused("legalize-shardings", &program), ["SH0315"], "{dims}");
+        }
+    }
+
+    #[test]
+    fn a_replicated_tensor_with_a_dynamic_dimension_stays() {
+        let done = around(
+            "legalize-shardings",
+            r#""x"=4"#,
+            r#"func.func @main(%a: tensor<?x8xf32>, %b: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>})
+                -> (tensor<?x8xf32>, tensor<8xf32>) {
+              %0 = stablehlo.negate %a : tensor<?x8xf32>
+              return %0, %b : tensor<?x8xf32>, tensor<8xf32>
+            }"#,
+        );
+        assert!(done.is_same(), "{}", done.after);
+    }
+}

@@ -199,3 +199,76 @@ pub(crate) fn on_mesh(module: &Module, from: MeshId, axes: &[AxisRef], to: MeshI
     };
     axes.flat_map(parts).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, refused, try_around};
+
+    /// A program with two arguments that have these shardings.
+    fn program(meshes: &str, first: &str, second: &str) -> String {
+        format!(
+            r#"{meshes}
+            func.func @main(%x: tensor<24xf32> {{sdy.sharding = #sdy.sharding<{first}>}},
+                %y: tensor<24xf32> {{sdy.sharding = #sdy.sharding<{second}>}}) -> (tensor<24xf32>, tensor<24xf32>) {{
+              %0 = stablehlo.negate %x : tensor<24xf32>
+              %1 = stablehlo.negate %y : tensor<24xf32>
+              return %0, %1 : tensor<24xf32>, tensor<24xf32>
+            }}"#
+        )
+    }
+
+    fn unified(meshes: &str, first: &str, second: &str) -> Around {
+        try_around("unify-meshes", &program(meshes, first, second)).unwrap()
+    }
+
+    #[test]
+    fn a_coarse_axis_becomes_the_axes_of_the_finer_mesh() {
+        let meshes = r#"sdy.mesh @data = <["data"=8]> sdy.mesh @ab = <["a"=2, "b"=4]>"#;
+        let done = unified(meshes, r#"@data, [{"data"}]"#, r#"@ab, [{"b"}]"#);
+        assert_eq!(done.arguments(), [r#"[{"a", "b"}]"#, r#"[{"b"}]"#]);
+        assert_eq!(done.shardings("stablehlo.negate"), done.arguments());
+        assert_eq!(done.added("sdy.mesh @"), 0);
+    }
+
+    #[test]
+    fn meshes_of_which_none_is_finer_get_a_common_refinement() {
+        let meshes = r#"sdy.mesh @ab = <["a"=2, "b"=6]> sdy.mesh @cd = <["c"=4, "d"=3]>"#;
+        let done = unified(meshes, r#"@ab, [{"b"}]"#, r#"@cd, [{"c"}]"#);
+        assert!(done.after.contains(r#"sdy.mesh @ab_parts = <["a"=2, "b_3"=2, "b_1"=3]>"#), "{}", done.after);
+        assert_eq!(done.arguments(), [r#"[{"b_3", "b_1"}]"#, r#"[{"a", "b_3"}]"#]);
+    }
+
+    #[test]
+    fn a_mesh_that_splits_nothing_does_not_count() {
+        let meshes = r#"sdy.mesh @a = <["a"=2]> sdy.mesh @b = <["b"=4]>"#;
+        let done = unified(meshes, "@a, [{}]", r#"@b, [{"b"}]"#);
+        assert_eq!(done.arguments(), ["[{}]", r#"[{"b"}]"#]);
+        assert!(!done.after.contains("<@a, [{}]>}, %arg1"), "{}", done.after);
+    }
+
+    #[test]
+    fn a_program_on_one_mesh_stays() {
+        let done = unified(r#"sdy.mesh @a = <["a"=2, "b"=2]>"#, r#"@a, [{"a"}]"#, r#"@a, [{"b"}]"#);
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn meshes_without_a_common_refinement_are_refused() {
+        let meshes = r#"sdy.mesh @ab = <["a"=2, "b"=3]> sdy.mesh @cd = <["c"=3, "d"=2]>"#;
+        let program = program(meshes, r#"@ab, [{"b"}]"#, r#"@cd, [{"c"}]"#);
+        assert_eq!(refused("unify-meshes", &program), ["SH0302"]);
+    }
+
+    #[test]
+    fn meshes_of_different_sizes_are_refused() {
+        let meshes = r#"sdy.mesh @a = <["a"=2]> sdy.mesh @b = <["b"=4]>"#;
+        let program = program(meshes, r#"@a, [{"a"}]"#, r#"@b, [{"b"}]"#);
+        assert_eq!(refused("unify-meshes", &program), ["SH0302"]);
+    }
+
+    #[test]
+    fn a_program_without_a_mesh_is_refused() {
+        let program = "func.func @main(%x: tensor<24xf32>) -> tensor<24xf32> { return %x : tensor<24xf32> }";
+        assert_eq!(refused("unify-meshes", program), ["SH0303"]);
+    }
+}

@@ -81,3 +81,45 @@ fn split_scales(module: &Module, ty: TypeId, sharding: ShardingId) -> Vec<usize>
     let mesh = &module.meshes[sharding.mesh];
     (0..sharding.rank()).filter(|&dim| tensor.scales_along(dim) && sharding.shards(mesh, dim) > 1).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around, refused};
+
+    /// Legalizes a program that quantizes an argument with a scale for each index of dimension 1.
+    fn legalized(dims: &str) -> Around {
+        let program = format!(
+            r#"func.func @main(%a: tensor<8x2xf32> {{sdy.sharding = #sdy.sharding<@mesh, {dims}>}}) -> tensor<8x2xf32> {{
+              %0 = stablehlo.uniform_quantize %a : (tensor<8x2xf32>) -> tensor<8x2x!quant.uniform<i8:f32:1, {{0.5, 0.25}}>>
+              %1 = stablehlo.uniform_dequantize %0 : (tensor<8x2x!quant.uniform<i8:f32:1, {{0.5, 0.25}}>>) -> tensor<8x2xf32>
+              return %1 : tensor<8x2xf32>
+            }}"#
+        );
+        around("legalize-shardings", r#""x"=2"#, &program)
+    }
+
+    #[test]
+    fn axes_are_removed_from_a_dimension_with_scales() {
+        let done = legalized(r#"[{}, {"x"}]"#);
+        assert_eq!(done.shardings("stablehlo.uniform_quantize"), ["[{}, {}]"]);
+        assert_eq!(done.shardings("stablehlo.uniform_dequantize"), [r#"[{}, {"x"}]"#]);
+    }
+
+    #[test]
+    fn axes_of_a_dimension_without_scales_stay() {
+        let done = legalized(r#"[{"x"}, {}]"#);
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn an_argument_that_is_sharded_along_its_scales_is_refused() {
+        let program = r#"
+            sdy.mesh @mesh = <["x"=2]>
+            func.func @main(%a: tensor<8x2x!quant.uniform<i8:f32:1, {0.5, 0.25}>> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>})
+                -> tensor<8x2xf32> {
+              %0 = stablehlo.uniform_dequantize %a : (tensor<8x2x!quant.uniform<i8:f32:1, {0.5, 0.25}>>) -> tensor<8x2xf32>
+              return %0 : tensor<8x2xf32>
+            }"#;
+        assert_eq!(refused("legalize-shardings", program), ["SH0319"]);
+    }
+}

@@ -420,3 +420,71 @@ fn split_by_all_users(module: &Module, mesh: &Mesh, uses: &Uses, value: ValueId)
     requested.retain(|(dim, axes)| own.axes(*dim).is_empty() && is_free(axes) && divides(*dim, axes));
     requested
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around};
+
+    /// Replicates in a program that slices `%x`, split along dimension 0, and adds the broadcast of `%row` to it.
+    fn replicated(row: &str) -> Around {
+        let program = format!(
+            r#"func.func @main(%x: tensor<16x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}) -> tensor<16x64xf32> {{
+              {row}
+              %flat = stablehlo.reshape %row : (tensor<1x64xf32>) -> tensor<64xf32>
+              %all = stablehlo.broadcast_in_dim %flat, dims = [1] : (tensor<64xf32>) -> tensor<16x64xf32>
+              %sum = stablehlo.add %x, %all : tensor<16x64xf32>
+              return %sum : tensor<16x64xf32>
+            }}"#
+        );
+        around("replicate-small-dims", r#""x"=8"#, &program)
+    }
+
+    #[test]
+    fn one_row_that_all_devices_need_is_replicated() {
+        let done =
+            replicated("%row = stablehlo.slice %x [5:6, 0:64] : (tensor<16x64xf32>) -> tensor<1x64xf32>");
+        assert_eq!(done.shardings("stablehlo.slice"), ["[{}, {}]"]);
+        assert_eq!(done.shardings("stablehlo.add"), [r#"[{"x"}, {}]"#]);
+    }
+
+    #[test]
+    fn a_row_that_the_program_requests_split_stays_split() {
+        let done = replicated(
+            r#"%slice = stablehlo.slice %x [5:6, 0:64] : (tensor<16x64xf32>) -> tensor<1x64xf32>
+            %row = sdy.sharding_constraint %slice <@mesh, [{"x"}, {}]> : tensor<1x64xf32>"#,
+        );
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn a_slice_with_a_row_for_each_device_stays_split() {
+        let done = around(
+            "replicate-small-dims",
+            r#""x"=8"#,
+            r#"func.func @main(%x: tensor<16x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<64xf32> {
+              %zero = stablehlo.constant dense<0.0> : tensor<f32>
+              %rows = stablehlo.slice %x [0:8, 0:64] : (tensor<16x64xf32>) -> tensor<8x64xf32>
+              %sum = stablehlo.reduce(%rows init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<8x64xf32>, tensor<f32>) -> tensor<64xf32>
+              return %sum : tensor<64xf32>
+            }"#,
+        );
+        assert_eq!(done.shardings("stablehlo.slice"), [r#"[{"x"}, {}]"#]);
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn a_row_takes_the_axes_that_its_users_split_another_dimension_by() {
+        let done = around(
+            "replicate-small-dims",
+            r#""x"=8"#,
+            r#"func.func @main(%x: tensor<16x4096xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}p0, {}]>},
+                %y: tensor<4096xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}p1]>}) -> tensor<4096xf32> {
+              %row = stablehlo.slice %x [5:6, 0:4096] : (tensor<16x4096xf32>) -> tensor<1x4096xf32>
+              %flat = stablehlo.reshape %row : (tensor<1x4096xf32>) -> tensor<4096xf32>
+              %sum = stablehlo.add %y, %flat : tensor<4096xf32>
+              return %sum : tensor<4096xf32>
+            }"#,
+        );
+        assert_eq!(done.shardings("stablehlo.slice"), [r#"[{}, {"x"}]"#]);
+    }
+}

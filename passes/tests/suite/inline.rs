@@ -25,7 +25,7 @@ fn check(text: &str, expected: &str) {
 }
 
 #[test]
-fn each_call_gets_a_copy_and_private_functions_go() {
+fn each_call_gets_a_copy_and_private_functions_are_removed() {
     check(
         r#"
 func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
@@ -121,7 +121,7 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 }
 
 #[test]
-fn functions_that_attributes_name_stay() {
+fn functions_named_by_attributes_are_kept() {
     let text = r#"
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = stablehlo.custom_call @target(%x) {called_computations = [@helper]} : (tensor<4xf32>) -> tensor<4xf32>

@@ -115,7 +115,7 @@ fn summary(module: &Module) -> Vec<String> {
 }
 
 #[test]
-fn real_programs_get_the_shardings_of_shardy() {
+fn real_programs_are_sharded_as_in_shardy() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/shardy");
     let mut files: Vec<PathBuf> =
         std::fs::read_dir(folder).expect("the data is there").map(|f| f.expect("a file").path()).collect();
@@ -204,7 +204,7 @@ fn wrong_shardings_are_errors() {
 }
 
 #[test]
-fn members_of_a_group_must_fit_together() {
+fn members_of_a_group_must_have_equal_shapes() {
     let mut module = parse(
         "func.func @main(%x: tensor<8xf32>, %y: tensor<4xf32>) {\n  \"sdy.sharding_group\"(%x) <{group_id = 1 : i64}> : (tensor<8xf32>) -> ()\n  \"sdy.sharding_group\"(%y) <{group_id = 1 : i64}> : (tensor<4xf32>) -> ()\n  return\n}\n",
     );
@@ -258,7 +258,7 @@ impl Random {
 
 /// For any annotations, propagation terminates, every value gets a valid sharding, and the annotated axes of arguments stay.
 #[test]
-fn any_annotations_give_shardings_that_are_in_order() {
+fn any_annotations_give_valid_shardings() {
     let programs = include_str!("../data/propagate.mlir").split("// -----\n");
     let programs = programs.filter(|p| !p.contains("manual_computation")).map(parse);
     for (i, mut program) in programs.enumerate() {

@@ -46,7 +46,7 @@ fn shared() -> Option<PathBuf> {
 }
 
 #[test]
-fn rules_are_those_of_shardy() {
+fn rules_match_shardy() {
     let file = "conformance/shardy/transforms/propagation/test/op_sharding_rule_registry.mlir";
     let Some(text) = shared().and_then(|shared| std::fs::read_to_string(shared.join(file)).ok()) else {
         return skip(Need::Shared, &format!("no {file} in the shared folder"));
@@ -106,7 +106,7 @@ fn resolved(text: &str, registry: &RuleRegistry) -> Option<Attr> {
 }
 
 #[test]
-fn a_front_end_can_say_the_rule_of_its_calls() {
+fn a_front_end_can_register_rules_of_calls() {
     let mut registry = RuleRegistry::new();
     registry.register("mine", |call| call.letters("bi->bj"));
     registry.register("other", |call| call.pointwise());
@@ -154,7 +154,7 @@ fn fault(
 }
 
 #[test]
-fn letters_that_do_not_fit_a_call_are_an_error_that_says_what_does_not() {
+fn mismatched_factors_of_a_call_are_described() {
     let call = "tensor<8x4xf32>; tensor<4x2xf32> -> tensor<8x2xf32>";
     let of = |letters: &'static str| fault(call, move |call| call.letters(letters));
     assert_eq!(of("ik,kj->ij"), "fits");
@@ -183,7 +183,7 @@ fn letters_that_do_not_fit_a_call_are_an_error_that_says_what_does_not() {
 }
 
 #[test]
-fn a_call_without_operands_or_with_a_scalar_has_letters_too() {
+fn calls_without_operands_or_with_scalars_have_factors() {
     assert_eq!(fault("-> tensor<8xf32>", |call| call.letters("->i")), "fits");
     assert_eq!(fault("tensor<f32> -> tensor<8xf32>", |call| call.letters("->i")), "fits");
     assert_eq!(
@@ -193,7 +193,7 @@ fn a_call_without_operands_or_with_a_scalar_has_letters_too() {
 }
 
 #[test]
-fn a_call_that_is_not_pointwise_is_not_taken_for_one() {
+fn only_pointwise_calls_get_pointwise_rules() {
     let pointwise = |call: &CustomCall<'_>| call.pointwise();
     assert_eq!(fault("tensor<8x4xf32>; tensor<f32> -> tensor<8x4xbf16>", pointwise), "fits");
     assert_eq!(
@@ -203,13 +203,13 @@ fn a_call_that_is_not_pointwise_is_not_taken_for_one() {
 }
 
 #[test]
-fn a_front_end_can_say_itself_what_is_wrong_with_a_call() {
+fn a_front_end_can_report_errors_in_calls() {
     let rule = |_: &CustomCall<'_>| Err(RuleError::Other("heads must be even".to_owned()));
     assert_eq!(fault("tensor<8xf32> -> tensor<8xf32>", rule), "does not fit: heads must be even");
 }
 
 #[test]
-fn every_call_with_a_wrong_rule_is_told() {
+fn every_call_with_a_wrong_rule_is_reported() {
     let text = r#"
 func.func @main(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
   %0 = stablehlo.custom_call @mine(%a) : (tensor<8x4xf32>) -> tensor<8x4xf32>
@@ -227,7 +227,7 @@ func.func @main(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
 }
 
 #[test]
-fn a_text_that_is_no_rule_is_a_fault_of_the_operation() {
+fn an_invalid_rule_text_is_an_error_at_the_operation() {
     let module = parse(CALL);
     let call = module.walk(module.bodies().next().unwrap())[0];
     for text in ["", "([i])->([i])", "([i, j])->([i, j]) {i=8, j=4}"] {
@@ -238,7 +238,7 @@ fn a_text_that_is_no_rule_is_a_fault_of_the_operation() {
 }
 
 #[test]
-fn a_registered_rule_that_does_not_fit_is_an_error() {
+fn a_mismatched_registered_rule_is_an_error() {
     let without_last = |call: &CustomCall<'_>| {
         let CallRule::Known(mut rule) = call.pointwise()? else { return Ok(CallRule::Unknown) };
         rule.factors.pop();

@@ -87,7 +87,7 @@ fn bert(options: &Options, args: &Adapting) -> Result<()> {
     let step = options.compile(&client, bert_step(options, args.layers)?)?;
     let source = writing::batches(tokens, options.seed);
     if let Some(Finished { loss, .. }) = training::train(options, &step, steps, TOKENS, source)? {
-        println!("loss {loss:.4} a covered character");
+        println!("loss {loss:.4} per masked character");
     }
     Ok(())
 }

@@ -16,7 +16,7 @@ use shardc_examples::harness::Options;
 use shardc_examples::writing::{self, CONTEXT, Writing};
 
 #[derive(Parser)]
-#[command(about = "Trains a small GPT on Shakespeare's sonnets, on 4 x 2 devices, and lets it write some")]
+#[command(about = "Trains a small GPT on Shakespeare's sonnets, on 4 x 2 devices, and generates text")]
 struct Args {
     #[command(flatten)]
     options: Options,

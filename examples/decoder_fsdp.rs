@@ -12,7 +12,7 @@ use shardc_examples::harness::Options;
 use shardc_examples::writing::{self, Writing};
 
 #[derive(Parser)]
-#[command(about = "Trains a small Llama, all of its state sharded over eight devices")]
+#[command(about = "Trains a small Llama, with all state sharded over eight devices")]
 struct Args {
     #[command(flatten)]
     options: Options,

@@ -14,7 +14,7 @@ use shardc_examples::adapting::{self, Adapting};
 use shardc_examples::harness::Options;
 
 #[derive(Parser)]
-#[command(about = "Trains adapters beside a frozen model, saves them and loads them again")]
+#[command(about = "Trains LoRA adapters of a frozen model, saves them and loads them again")]
 struct Args {
     #[command(flatten)]
     options: Options,

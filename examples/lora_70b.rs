@@ -19,7 +19,7 @@ use shardc_examples::ahead::{self, Ahead};
 use shardc_examples::llama70b::{self, Batch};
 
 #[derive(Parser)]
-#[command(about = "LoRA on Llama-2-70B, compiled for the smallest TPU slice that it fits")]
+#[command(about = "LoRA on Llama-2-70B, compiled for the smallest TPU slice in which it fits")]
 struct Args {
     #[command(flatten)]
     ahead: Ahead,

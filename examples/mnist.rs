@@ -18,7 +18,7 @@ use shardc_examples::harness::Options;
 use shardc_examples::reading::{self, Digits};
 
 #[derive(Parser)]
-#[command(about = "Learns to read digits with two convolutions, on 4 x 2 devices")]
+#[command(about = "Trains two convolutions on handwritten digits, on 4 x 2 devices")]
 struct Args {
     #[command(flatten)]
     options: Options,

@@ -17,7 +17,7 @@ use shardc_examples::harness::Options;
 use shardc_examples::reading::{self, Digits};
 
 #[derive(Parser)]
-#[command(about = "Learns to read digits, all state sharded over eight devices")]
+#[command(about = "Trains on handwritten digits, with all state sharded over eight devices")]
 struct Args {
     #[command(flatten)]
     options: Options,

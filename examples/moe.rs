@@ -17,7 +17,7 @@ use shardc_examples::writing::{self, Writing};
 
 #[derive(Parser)]
 #[command(
-    about = "Trains a mixture of experts on Shakespeare's sonnets, on 4 x 2 devices, and lets it write some"
+    about = "Trains a mixture of experts on Shakespeare's sonnets, on 4 x 2 devices, and generates text"
 )]
 struct Args {
     #[command(flatten)]

@@ -38,7 +38,7 @@ const MEAN: [f32; 3] = [0.485, 0.456, 0.406];
 const DEVIATION: [f32; 3] = [0.229, 0.224, 0.225];
 
 #[derive(Parser)]
-#[command(about = "Trains ResNet-50 on a folder of images, all state sharded over eight devices")]
+#[command(about = "Trains ResNet-50 on a folder of images, with all state sharded over eight devices")]
 struct Args {
     #[command(flatten)]
     options: Options,
@@ -83,7 +83,7 @@ fn main() -> Result<()> {
     };
     let images = ImageFolder::open(&folder.join("train"))?;
     let seen = ImageFolder::open(&folder.join("val"))?;
-    ensure!(images.classes == seen.classes, "`train` and `val` have other classes");
+    ensure!(images.classes == seen.classes, "`train` and `val` have different classes");
     let model = Model { args: &args, options: &options, classes: images.classes.len() as i64 };
     let client = options.client()?;
     let batches = Batches::new(images.len() as u64, args.batch as u64, options.seed);

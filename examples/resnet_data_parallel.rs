@@ -19,7 +19,7 @@ use shardc_examples::harness::Options;
 use shardc_examples::reading::{self, Digits};
 
 #[derive(Parser)]
-#[command(about = "Learns to read digits with a small ResNet, the batch sharded over eight devices")]
+#[command(about = "Trains a small ResNet on handwritten digits, with the batch sharded over eight devices")]
 struct Args {
     #[command(flatten)]
     options: Options,

@@ -32,25 +32,25 @@ fn tensors() -> Vec<Marked> {
             name: "t1",
             shape: &[8, 4],
             spec: spec!["data", "model"],
-            note: "both dimensions are split, every device holds another block",
+            note: "both dimensions are sharded: each device has a different block",
         },
         Marked {
             name: "t2",
             shape: &[2, 8, 4],
             spec: spec![None, "data", "model"],
-            note: "the first dimension is not split",
+            note: "the first dimension is not sharded",
         },
         Marked {
             name: "t3",
             shape: &[8],
             spec: spec!["data"],
-            note: "no dimension is split along \"model\": its devices hold copies",
+            note: "no dimension is sharded along \"model\": its devices have replicas",
         },
         Marked {
             name: "t4",
             shape: &[8],
             spec: spec![("data", "model")],
-            note: "one dimension is split along both axes, \"data\" first",
+            note: "one dimension is sharded along both axes, \"data\" first",
         },
     ]
 }
@@ -77,14 +77,14 @@ fn main() -> Result<()> {
         println!("{}", held.picture());
     }
     let module = program(&mesh)?;
-    println!("What each device takes and gives:");
+    println!("Arguments and results of each device:");
     let output = Compiler::new().partition_module(module.clone())?;
     let manifest = output.manifest();
     for (role, tensors) in [("in", &manifest.inputs), ("out", &manifest.outputs)] {
         for t in tensors {
             let name = t.name.as_deref().unwrap_or("?");
             println!(
-                "  {role:3} {name:4} {:?} of {:?}, split over {:?}",
+                "  {role:3} {name:4} {:?} of {:?}, sharded along {:?}",
                 t.local_shape, t.global_shape, t.spec
             );
         }
@@ -104,7 +104,7 @@ fn main() -> Result<()> {
                 &sum[..4]
             );
             let equal = verify(&client, &module, &output, 0)?.iter().all(|check| check.ok());
-            println!("The same as on one device: {equal}");
+            println!("Equal to the result of one device: {equal}");
         }
     }
     Ok(())

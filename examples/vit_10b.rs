@@ -24,7 +24,7 @@ const IMAGES: i64 = 8;
 
 #[derive(Parser)]
 #[command(
-    about = "A vision transformer of ten billion parameters, compiled for the smallest TPU slice that it fits"
+    about = "A vision transformer of ten billion parameters, compiled for the smallest TPU slice in which it fits"
 )]
 struct Args {
     #[command(flatten)]

@@ -63,10 +63,8 @@ pub fn learn(options: &Options, args: &Adapting, nf4: Option<Nf4>) -> Result<()>
     save(folder, &evaluate, &model.lora, &state)?;
     let before = loss(&mut evaluate.init(options.seed)?)?;
     let loaded = loss(&mut load(folder, &evaluate, &model.lora, options.seed)?)?;
-    println!(
-        "loss {before:.4} without adapters, {trained:.4} with them, {loaded:.4} with those that were loaded"
-    );
-    ensure!(loaded == trained, "adapters that were loaded say something else");
+    println!("loss {before:.4} without adapters, {trained:.4} with them, {loaded:.4} with the loaded ones");
+    ensure!(loaded == trained, "the loaded adapters give a different loss");
     Ok(())
 }
 

@@ -265,7 +265,7 @@ impl std::fmt::Display for Classes {
             [self.weights, self.adapters, self.optimizer, self.others].map(gigabytes);
         write!(
             f,
-            "each has {weights} of frozen weights, {adapters} of trained ones, {optimizer} of optimizer state, {others} of the rest"
+            "each has {weights} of frozen weights, {adapters} of adapters, {optimizer} of optimizer state, {others} of other arguments"
         )
     }
 }

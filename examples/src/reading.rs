@@ -113,7 +113,7 @@ fn load(data: &Digits, set: &str, count: usize, seed: u64) -> Result<(Idx, Idx)>
     let (images, labels) = (open("images-idx3")?, open("labels-idx1")?);
     ensure!(
         images.shape[1..] == [SIDE, SIDE] && images.len() == labels.len(),
-        "these are no digits of 28 x 28"
+        "the images are not digits of 28 x 28 pixels"
     );
     Ok((images, labels))
 }

@@ -27,7 +27,7 @@ pub fn train(
     source: impl Source + 'static,
 ) -> Result<Option<Finished>> {
     let (run, mut state) = options.saving.begin(step, options.seed)?;
-    ensure!(run.first == 0 || run.position.is_some(), "the checkpoint does not say where the batches go on");
+    ensure!(run.first == 0 || run.position.is_some(), "the checkpoint has no loader position");
     let mut progress = options.progress(step, steps).from(run.first);
     let options = LoaderOptions { position: run.position, ..LoaderOptions::default() };
     let mut loader = Loader::new(step, source, options)?;

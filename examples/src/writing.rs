@@ -41,7 +41,7 @@ pub struct Writing {
     /// Steps of training
     #[arg(long, default_value_t = 500)]
     pub train: u64,
-    /// Characters to write
+    /// Characters to write after training; 0 writes nothing
     #[arg(long, default_value_t = 160)]
     pub write: usize,
 }
@@ -91,7 +91,10 @@ pub fn learn_to_write(
     else {
         return Ok(());
     };
-    println!("loss {last:.3} a character, from {:.3} for guessing", (characters.len() as f64).ln());
+    println!("loss {last:.3} per character; random guessing has {:.3}", (characters.len() as f64).ln());
+    if args.write == 0 {
+        return Ok(());
+    }
     let next = options.compile(&client, sampling()?)?;
     println!("{}", write(&next, &mut next.adopt(&state)?, &characters, args.write)?);
     Ok(())

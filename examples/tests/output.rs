@@ -1,9 +1,10 @@
-//! The output of the examples.
+//! The output of examples, and that each example has a test.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::process::Command;
 
+use shardc::runtime::{Environment, PluginKind, plugin};
 use shardc_filetest::skip::{Need, skip};
 
 fn run(program: &str) -> String {
@@ -25,7 +26,7 @@ fn spmd_user_guide() {
     if rest.starts_with("Not run") {
         skip(Need::CpuPlugin, &format!("running the example: {}", rest.trim_end()));
     } else {
-        assert!(rest.contains("The same as on one device: true"), "{rest}");
+        assert!(rest.contains("Equal to the result of one device: true"), "{rest}");
     }
 }
 
@@ -47,4 +48,36 @@ fn llama_70b_memory_matches_peft_guide() {
     let [device, host] = estimated(&run_with(env!("CARGO_BIN_EXE_qlora_70b"), "--devices 2 --offload"));
     assert!(device <= 24.0, "{device} GB");
     assert!(2.0 * host <= 107.0, "{host} GB of host memory for each");
+}
+
+/// The slice of the smallest size that fits, and the estimated memory of each device.
+#[test]
+fn smallest_slice_of_vit_10b() {
+    let output = run_with(env!("CARGO_BIN_EXE_vit_10b"), "--estimate");
+    assert!(output.starts_with("v5p:2x2x1, 4 devices of 95.00 GiB"), "{output}");
+    assert!(output.contains("10,077,927,400") && output.contains("at the peak"), "{output}");
+}
+
+/// Without `--losses`, an example shows its progress and a summary.
+#[test]
+fn training_shows_a_summary() {
+    if plugin::find(PluginKind::Cpu, &Environment::from_process()).is_err() {
+        skip(Need::CpuPlugin, "training needs the CPU plugin (`shardc plugin install cpu` fetches it)");
+        return;
+    }
+    let output = run_with(env!("CARGO_BIN_EXE_mnist"), "--steps 3 --examples 2048");
+    assert!(output.contains("held-out digits are classified correctly"), "{output}");
+}
+
+#[test]
+fn every_example_has_a_test() {
+    let manifest = include_str!("../Cargo.toml");
+    let tests = [include_str!("output.rs"), include_str!("training.rs")];
+    let bins = manifest.split("[[bin]]\nname = \"").skip(1).filter_map(|bin| bin.split('"').next());
+    let bins: Vec<&str> = bins.collect();
+    assert!(bins.len() > 10, "{bins:?}");
+    for bin in bins {
+        let use_of = format!("CARGO_BIN_EXE_{bin}\"");
+        assert!(tests.iter().any(|text| text.contains(&use_of)), "no test runs the example {bin}");
+    }
 }

@@ -10,7 +10,7 @@ pub use crate::transforms::cse::cse;
 pub use crate::transforms::dce::dce_where;
 pub use crate::transforms::inline::check_calls;
 
-/// Who calls whom.
+/// The call graph.
 pub mod call_graph {
     pub use crate::analysis::call_graph::{
         EXECUTION_THREAD, ORIGINAL_FUNC_NAME, callee_of, callees_first, calls_in, original_name,
@@ -32,7 +32,7 @@ pub mod manual {
     pub use crate::sharding::manual::{inside, outside, without_manual_axes};
 }
 
-/// Every sharding of a function.
+/// Visitor of every sharding of a function.
 pub mod map {
     pub use crate::sharding::map::{Change, map_func, map_module};
 }

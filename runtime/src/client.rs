@@ -58,7 +58,7 @@ impl Client {
         Client::create(plugin, &options.into(), None)
     }
 
-    /// Starts the client of one process of a job, for a plugin of this kind; all processes have to call this.
+    /// Starts the client of one process of a job, for a plugin of this kind; all processes must call this.
     ///
     /// With a CPU plugin each process has its own client, all with the same number of devices. Their devices are numbered from 0,
     /// in the order of the processes, for [`Client::compile_across`]. CUDA plugins find each other through the job's store, TPU
@@ -83,7 +83,7 @@ impl Client {
         let counts = processes.all_gather("shardc/devices", &count)?;
         if let Some(other) = counts.iter().position(|other| *other != count) {
             return Err(RuntimeError::Processes(format!(
-                "all processes must have the same number of devices: process {} has {}, process {other} another number",
+                "all processes must have the same number of devices: process {} has {}, but process {other} has a different number",
                 processes.index(),
                 client.devices.len()
             )));
@@ -162,7 +162,7 @@ impl Client {
     /// Compiles this process's part of a program for the devices of all processes. `program` is the program of each process, with
     /// calls instead of collectives between processes; `options` apply to the devices of one process.
     ///
-    /// All processes have to compile the same text, and run it the same number of times.
+    /// All processes must compile the same text, and run it the same number of times.
     ///
     /// # Errors
     ///

@@ -53,7 +53,7 @@ impl Device {
         }
     }
 
-    /// The same device, whose new arrays are stored in this layout if they have as many dimensions; others are stored in the
+    /// The same device: new arrays of the layout's rank are stored in this layout, others in the
     /// plugin's default layout. Elements keep their indices: only their order in memory changes.
     #[must_use]
     pub fn with_layout(&self, layout: Arc<DeviceLayout>) -> Device {
@@ -107,7 +107,7 @@ pub struct Buffer {
     dtype: DType,
     shape: Vec<usize>,
     device: i32,
-    /// Its layout; `None` for the plugin's default for its type.
+    /// The layout; `None` for the plugin's default for its type.
     layout: Option<Arc<DeviceLayout>>,
 }
 
@@ -133,13 +133,13 @@ impl Buffer {
         Buffer { layout, ..self }
     }
 
-    /// Its memory layout; `None` for the plugin's default for its type.
+    /// The memory layout; `None` for the plugin's default for its type.
     #[must_use]
     pub fn device_layout(&self) -> Option<&Arc<DeviceLayout>> {
         self.layout.as_ref()
     }
 
-    /// Its layout as the plugin reports it.
+    /// The layout as the plugin reports it.
     pub(crate) fn reported_layout(&self) -> Result<Option<DeviceLayout>> {
         self.raw.layout()
     }

@@ -148,7 +148,7 @@ impl LoadedExecutable {
         let _ = self.parameters.set(Some(parameters));
     }
 
-    /// The memory layout of each parameter on a device; `None` for the client's default for that type. Arguments in another layout
+    /// The memory layout of each parameter on a device; `None` for the client's default for that type. Arguments in a different layout
     /// are copied at launch. `types` are the parameters' types, from [`LoadedExecutable::parameters`]. `None` if neither the plugin
     /// nor the optimised program reports layouts.
     ///
@@ -179,7 +179,7 @@ impl LoadedExecutable {
         Ok(self.parameter_layouts.get_or_init(|| layouts).as_deref())
     }
 
-    /// Converts arguments to the expected layouts. A plugin only compares sizes, and would misread an array in another layout.
+    /// Converts arguments to the expected layouts. A plugin only compares sizes, and would misread an array in a different layout.
     fn in_layouts(&self, arguments: Vec<Vec<Buffer>>) -> Result<Vec<Vec<Buffer>>> {
         let known = match self.parameter_layouts.get() {
             Some(known) => known.as_deref(),
@@ -250,7 +250,7 @@ impl LoadedExecutable {
     ///
     /// # Errors
     ///
-    /// - [`RuntimeError::Inputs`] with every argument that is missing, superfluous, of another type or on another device; nothing
+    /// - [`RuntimeError::Inputs`] with every argument that is missing, superfluous, of a different type or on another device; nothing
     ///   is started then.
     /// - The error of a device, once the other devices are done too. Devices that wait for the failed one get a few seconds.
     /// - [`RuntimeError::TimeLimit`] with the finished and unfinished devices.

@@ -59,7 +59,7 @@ impl MemoryNeed {
 pub struct Shortage {
     /// The activity.
     pub doing: String,
-    /// Its need by purpose.
+    /// The required memory by purpose.
     pub need: MemoryNeed,
     /// The kind of limit.
     pub limit: MemoryLimit,

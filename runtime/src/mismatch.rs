@@ -10,7 +10,7 @@ const SHOWN: usize = 20;
 /// One input that does not match the program's parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
-    /// Its number, from 0.
+    /// The number, from 0.
     pub index: usize,
     /// The program's name for it, if it has one.
     pub name: Option<String>,
@@ -34,7 +34,7 @@ pub enum Problem {
         /// The input's type.
         given: ArrayType,
     },
-    /// It has another element type or shape.
+    /// It has a different element type or shape.
     Type {
         /// The parameter's type.
         expected: ArrayType,
@@ -53,7 +53,7 @@ pub enum Problem {
         /// The number of the device that has it.
         given: i32,
     },
-    /// It has another sharding.
+    /// It has a different sharding.
     Layout {
         /// The sharding that the program expects.
         expected: String,

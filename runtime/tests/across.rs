@@ -221,6 +221,6 @@ fn main() {
         ends_all("killed", count, |last| last.signal("-KILL"), seconds(10), "is gone");
     }
     ends_all("stopped", 2, |last| last.signal("-STOP"), seconds(10), "has been silent for 5.0 s");
-    ends_all("another", 2, |_| {}, seconds(10), "another program");
+    ends_all("another", 2, |_| {}, seconds(10), "a different program");
     eprintln!("test result: ok");
 }

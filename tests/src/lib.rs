@@ -17,4 +17,6 @@ pub mod random;
 pub mod steps;
 pub mod training;
 
-pub use shardc_filetest::{files, filetest, functions, memory, program, quick, root, shared, skip, tools};
+pub use shardc_filetest::{
+    files, filetest, functions, memory, program, quick, root, sample, shared, skip, tools,
+};

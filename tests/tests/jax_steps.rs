@@ -15,6 +15,7 @@ use shardc_passes::annotations::spec::MeshSpec;
 use shardc_runtime::plugin;
 use shardc_strategy::{Roles, Said, Settings, apply, roles};
 use shardc_tests::devices::{Reference, Verdict, client, compare};
+use shardc_tests::sample::is_thorough;
 use shardc_tests::skip::{Need, skipped};
 use shardc_tests::training::{JaxStep, jax_steps, with_both_signs};
 
@@ -47,8 +48,8 @@ const STRATEGIES: &[(&str, &str)] = &[
     ("zero1", "data=4,expert=2"),
 ];
 
-/// Number of strategies for each step.
-const OF_EACH: usize = 2;
+/// Numbers of strategies for each step: in every test run, and in a thorough one.
+const OF_EACH: [usize; 2] = [1, 2];
 
 fn main() -> ExitCode {
     // Before any thread starts and any plugin is loaded.
@@ -127,12 +128,13 @@ fn tell_faults(what: &str, step: &JaxStep, found: &Roles, faults: &mut String) {
 fn equal(steps: &Steps) -> Result<(), String> {
     let Some(client) = client()? else { return Ok(()) };
     let mut faults = String::new();
+    let of_each = OF_EACH[usize::from(is_thorough())];
     for (at, (name, step)) in steps.iter().enumerate() {
         let original = step.module();
         let roles = roles(&original, &Said::default()).map_err(|errors| errors[0].to_string())?;
         annotated(&original, &roles, AGAIN, "fsdp=8").map_err(|why| format!("{name}: {why}"))?;
         let mut reference = None;
-        for (words, mesh) in STRATEGIES.iter().cycle().skip(at).take(OF_EACH) {
+        for (words, mesh) in STRATEGIES.iter().cycle().skip(at).take(of_each) {
             let module = annotated(&original, &roles, words, mesh).map_err(|why| format!("{name}: {why}"))?;
             let output =
                 Compiler::new().partition_module(module).map_err(|error| format!("{name}: {error}"))?;

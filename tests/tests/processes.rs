@@ -1,7 +1,7 @@
 //! Partitioned programs that run in several processes give the results of their original programs.
 //!
-//! The programs of `programs/` run on eight devices of two processes in replica mode. Partition mode and four processes run every third
-//! program and skip large ones, which compile slowly. The processes run this test binary; each compares its results with those that it
+//! Every third program of `programs/` runs on eight devices of two and four processes, in both modes, without large ones, which compile
+//! slowly. A thorough run has all programs in two processes in replica mode. The processes run this test binary; each compares its results with those that it
 //! computes on one device. Without the CPU plugin the test reports this and passes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
@@ -17,6 +17,7 @@ use shardc_runtime::{
     Client, ClientOptions, Environment, Plugin, PluginKind, ProcessOptions, Processes, plugin,
 };
 use shardc_tests::devices::{Reference, Verdict, compare};
+use shardc_tests::sample::is_thorough;
 use shardc_tests::skip::{Need, skipped};
 use shardc_tests::{files, root};
 
@@ -88,7 +89,8 @@ fn process(mode: SpmdMode) -> ExitCode {
     for (i, path) in files(&root().join("programs"), "mlir").unwrap().into_iter().enumerate() {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let is_large = path.metadata().unwrap().len() >= LARGE;
-        if (is_large || i % 3 != 0) && (processes.count(), mode) != (2, SpmdMode::Replica) {
+        if (is_large || i % 3 != 0) && !(is_thorough() && (processes.count(), mode) == (2, SpmdMode::Replica))
+        {
             continue;
         }
         let started = Instant::now();

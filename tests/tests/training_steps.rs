@@ -17,19 +17,17 @@ use shardc_passes::transforms::{dce::dce, inline::inline_calls};
 use shardc_runtime::{Client, HostArray, plugin};
 use shardc_tests::{
     devices::{Reference, Verdict, client, compare},
+    sample::is_thorough,
     shared,
     skip::{Need, skipped},
 };
 
 /// Training steps in `corpus/jax` of the shared data.
-const STEPS: &[&str] = &[
-    "mlp_dp_tp_train",
-    "llama_tiny_fsdp_tp_train",
-    "llama_tiny_scan_remat_train",
-    "hf_gpt2_tiny_tp_train",
-    "hf_resnet_tiny_dp_train",
-    "moe_einsum_ep8_train",
-];
+const STEPS: &[&str] =
+    &["mlp_dp_tp_train", "llama_tiny_fsdp_tp_train", "hf_gpt2_tiny_tp_train", "moe_einsum_ep8_train"];
+
+/// More steps, whose programs take long to compile. They are in a thorough run.
+const SLOW_STEPS: &[&str] = &["hf_resnet_tiny_dp_train", "llama_tiny_scan_remat_train"];
 
 /// Relative tolerance of losses: five steps amplify rounding differences.
 const TOLERANCE: f64 = 1e-3;
@@ -44,6 +42,7 @@ fn main() -> ExitCode {
     let trials = match shared() {
         Some(shared) => STEPS
             .iter()
+            .chain(SLOW_STEPS.iter().filter(|_| is_thorough()))
             .map(|name| {
                 let path = shared.join("corpus/jax").join(name).with_extension("mlir");
                 Trial::test(*name, move || {

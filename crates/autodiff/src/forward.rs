@@ -177,8 +177,9 @@ impl<'l, 'm> Forward<'l, 'm> {
 /// The error for a rule without forward mode.
 fn backward_only(module: &Module, op: OpId, given: &Given) -> Box<Diagnostic> {
     let name = &module.funcs[given.backward].name;
-    let text = format!("what @{name} computes the gradient of has no rule for forward mode");
-    let hint = "give it a rule of tangents (jvp), which serves both modes";
+    let text =
+        format!("forward mode needs a JVP rule, but the operation with the backward rule @{name} has none");
+    let hint = "give it a JVP rule, which both modes can use";
     let mut error = Diagnostic::unsupported("SH1006", text).at(module.ops[op].span).hint(hint);
     error.user_loc = module.user_loc(op);
     Box::new(error)

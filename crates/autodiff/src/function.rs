@@ -109,8 +109,8 @@ fn reverse(
 
 /// The error for a differentiated value that depends on another one.
 fn depends(module: &Module, value: ValueId) -> Box<Diagnostic> {
-    let text = "a gradient is taken by a value and by one that it is made of";
-    let hint = "take the gradient by one of them, or let the first through stop_gradient";
+    let text = "one differentiated value depends on another";
+    let hint = "differentiate with respect to one of them, or apply stop_gradient to the first";
     let mut error = Diagnostic::invalid("SH1003", text).hint(hint);
     if let Some(op) = module.def_op(value) {
         error.user_loc = module.user_loc(op);

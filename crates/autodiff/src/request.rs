@@ -43,7 +43,7 @@ impl Request {
         Request { derivative, wrt: wrt.to_vec(), of: of.to_vec(), ..Request::default() }
     }
 
-    /// The same, after the results.
+    /// The same request, with the results returned before the derivatives.
     #[must_use]
     pub fn with_value(mut self) -> Self {
         self.value = true;
@@ -57,45 +57,51 @@ impl Request {
             match func.params.get(i) {
                 None => {
                     return wrong(format!(
-                        "@{} has no argument {i}: it has {}",
+                        "@{} has no argument {i}: it has {} arguments",
                         func.name,
                         func.params.len()
                     ));
                 }
                 Some(&ty) if !can_change(module, ty) => {
                     let ty = module.types.display(ty);
-                    let text = format!("argument {i} of @{} is a {ty}, which has no derivative", func.name);
+                    let text =
+                        format!("argument {i} of @{} has type {ty}, which is not differentiable", func.name);
                     return Err(Box::new(Diagnostic::invalid("SH1003", text).at(func.arg_span(i))));
                 }
                 Some(_) => {}
             }
         }
         if let Some(twice) = self.wrt.iter().enumerate().find(|(i, arg)| self.wrt[..*i].contains(arg)) {
-            return wrong(format!("argument {} of @{} is named twice", twice.1, func.name));
+            return wrong(format!("argument {} of @{} is listed twice", twice.1, func.name));
         }
         for &i in &self.of {
             let Some(&ty) = func.results.get(i) else {
-                return wrong(format!("@{} has no result {i}: it has {}", func.name, func.results.len()));
+                return wrong(format!(
+                    "@{} has no result {i}: it has {} results",
+                    func.name,
+                    func.results.len()
+                ));
             };
             let shown = module.types.display(ty);
             if !can_change(module, ty) {
-                let text = format!("result {i} of @{} is a {shown}, which has no derivative", func.name);
+                let text =
+                    format!("result {i} of @{} has type {shown}, which is not differentiable", func.name);
                 return Err(Box::new(Diagnostic::invalid("SH1003", text).at(func.res_span(i))));
             }
             let is_scalar =
                 || module.types.as_tensor(ty).is_some_and(|ty| ty.shape.is_empty() && ty.dtype.is_float());
             if self.derivative == Derivative::Gradient && !is_scalar() {
                 let text = format!(
-                    "result {i} of @{} is a {shown}; a gradient is taken of a scalar float",
+                    "result {i} of @{} has type {shown}, but a gradient needs a floating-point scalar",
                     func.name
                 );
-                let hint = "return a sum, or take a vector-Jacobian product (vjp)";
+                let hint = "return a sum, or compute a vector-Jacobian product (vjp)";
                 return Err(Box::new(Diagnostic::invalid("SH1003", text).at(func.res_span(i)).hint(hint)));
             }
         }
         match (self.derivative, self.of.len()) {
             (Derivative::Gradient, n) if n != 1 => {
-                wrong(format!("a gradient is taken of one result, not of {n}"))
+                wrong(format!("a gradient needs exactly one result, got {n}"))
             }
             _ => Ok(()),
         }

@@ -13,16 +13,16 @@ pub enum Difference {
     OnlyFirst(String),
     /// Only the second checkpoint has it.
     OnlySecond(String),
-    /// Its type or shape differ.
+    /// The type or shape differ.
     Type {
         /// The array.
         name: String,
-        /// Its type in the first checkpoint: `bf16[4, 8]`.
+        /// The type in the first checkpoint: `bf16[4, 8]`.
         first: String,
-        /// Its type in the second.
+        /// The type in the second.
         second: String,
     },
-    /// Its elements differ.
+    /// The elements differ.
     Values {
         /// The array.
         name: String,

@@ -35,7 +35,7 @@ pub struct Sharding {
 /// A block that this process saves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slice {
-    /// The number of the entry.
+    /// The index of the entry.
     pub entry: usize,
     /// The elements: one block of the entry's grid, clipped to the array.
     pub region: Region,
@@ -109,7 +109,7 @@ pub(crate) fn check_entries(entries: &[Entry]) -> Result<()> {
     for name in &seen {
         let mut parents = name.match_indices('/').map(|(at, _)| &name[..at]);
         if let Some(parent) = parents.find(|parent| !parent.is_empty() && seen.contains(parent)) {
-            faults.push(format!("{name} is inside of {parent}"));
+            faults.push(format!("{name} is nested in the entry {parent}"));
         }
     }
     if faults.is_empty() { Ok(()) } else { Err(CheckpointError::Entries(faults)) }

@@ -99,7 +99,7 @@ pub enum CheckpointError {
 /// A damaged object of a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Damage {
-    /// Its entry; empty for metadata.
+    /// The entry; empty for metadata.
     pub entry: String,
     /// The object within the checkpoint.
     pub object: String,
@@ -114,7 +114,7 @@ pub struct Mismatch {
     pub missing: Vec<String>,
     /// Entries that were not requested.
     pub unexpected: Vec<String>,
-    /// Entries of another type or shape, with both.
+    /// Entries of a different type or shape, with both.
     pub misshaped: Vec<String>,
 }
 
@@ -180,9 +180,9 @@ impl CheckpointError {
             CheckpointError::Item { .. } => "name one of the items, or open the folder of one",
             CheckpointError::Exists { .. } => "delete it first, or save to another path",
             CheckpointError::Metadata { .. } | CheckpointError::Damaged(_) => {
-                "restore an earlier step: steps do not depend on each other"
+                "restore an earlier step: each step is a complete checkpoint"
             }
-            CheckpointError::Mismatch(_) => "map the names that differ, or restore only a part of the state",
+            CheckpointError::Mismatch(_) => "map the names that differ, or restore only some of the entries",
             CheckpointError::Process(_) => "check the error of that process; nothing was committed",
             CheckpointError::Unsupported { .. } => {
                 "save it again with Orbax's default format (OCDBT, Zarr with zstd)"
@@ -219,7 +219,7 @@ fn item_text(path: &str, asked: Option<&str>, items: &[String]) -> String {
     let list = items.join(", ");
     match (asked, items.is_empty()) {
         (Some(asked), true) => format!("{path} has no item {asked}: it is a single state"),
-        (Some(asked), false) => format!("{path} has no item {asked}; there are {list}"),
+        (Some(asked), false) => format!("{path} has no item {asked}; its items are {list}"),
         (None, _) => format!("{path} has several items: {list}"),
     }
 }

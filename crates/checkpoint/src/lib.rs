@@ -3,8 +3,8 @@
 //! Internal: this crate may change in any release. Front ends use `shardc::checkpoint`.
 //!
 //! A state consists of arrays sharded over devices of several processes. [`save`] writes it, each process its own blocks.
-//! [`Checkpoint`] reads the regions that each process needs, whatever sharding saved them. [`CheckpointManager`] keeps a folder of
-//! steps. This crate does not depend on devices, programs or sharded arrays: it uses names, types, shapes, boxes of elements
+//! [`Checkpoint`] reads the regions that each process needs, regardless of the sharding that saved them. [`CheckpointManager`] keeps a
+//! folder of steps. This crate does not depend on devices, programs or sharded arrays: it uses names, types, shapes, boxes of elements
 //! ([`Region`]) and bytes.
 //!
 //! # The format

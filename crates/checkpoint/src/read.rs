@@ -121,7 +121,7 @@ pub(crate) fn block(
     reader.finish(&form)
 }
 
-/// A thread's buffer for tiles of which only a part is needed. It stays in a core's caches.
+/// A thread's buffer for tiles that are only partially needed. It stays in a core's caches.
 pub(crate) struct Room {
     bytes: Vec<u8>,
     start: usize,

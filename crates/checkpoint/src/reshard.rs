@@ -1,4 +1,4 @@
-//! Writes arrays as checkpoints with another division into blocks.
+//! Writes arrays as checkpoints with a different division into blocks.
 
 use crate::checkpoint::Checkpoint;
 use crate::entry::{Entry, Slice};

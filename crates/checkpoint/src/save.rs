@@ -135,7 +135,7 @@ fn all_slices(said: &[Vec<u8>], state: &State) -> Result<Vec<Vec<Slice>>> {
         let text = String::from_utf8_lossy(value);
         let mut lines = text.lines();
         if lines.next().map(str::as_bytes) != Some(own) {
-            let text = format!("process {process} has another state: its entries or metadata differ");
+            let text = format!("process {process} has a different state: its entries or metadata differ");
             return Err(CheckpointError::Process(text));
         }
         let slice = |line: &str| -> Option<Slice> {

@@ -62,9 +62,9 @@ impl<'a> Watch<'a> {
                 let names = PASSES.iter().map(|pass| pass.name);
                 let hint = match nearest(name, names) {
                     Some(meant) => format!("did you mean {meant}?"),
-                    None => "`shardc opt --passes list` shows them".to_owned(),
+                    None => "`shardc opt --passes list` lists the passes".to_owned(),
                 };
-                usage(format!("no pass is called {name}; {hint}"))
+                usage(format!("unknown pass {name}; {hint}"))
             })
         };
         let stop = match stop.and_then(|stop| stop.stop_after.as_deref()) {

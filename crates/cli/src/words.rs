@@ -15,7 +15,7 @@ const WORDS: &[(&str, &str)] = &[
     ("`Compiler::mesh(\"data=4,model=2\")`", "--mesh \"data=4,model=2\""),
     ("`Compiler::spec(\"ARG\", \"data,-\")`", "--spec ARG=data,-"),
     ("one registered for the target (Compiler::custom_call_rule)", "one of --rules or --rule"),
-    ("or say CallRule::Unknown of a call that has none", "or leave the call out of the rules"),
+    ("or CallRule::Unknown for a call without a rule", "or leave the call out of the rules"),
     ("`Compiler::dim`", "--dim"),
     ("`Compiler::mesh`", "--mesh"),
     ("`Compiler::spec`", "--spec"),

@@ -65,22 +65,22 @@ impl Idx {
     /// # Errors
     /// A description of what is invalid.
     pub fn parse(mut bytes: Vec<u8>) -> Result<Idx, String> {
-        let &[0, 0, ty, rank] = bytes.first_chunk().ok_or("it is cut off")? else {
-            return Err("it does not begin as an IDX file does, with two zeros".to_owned());
+        let &[0, 0, ty, rank] = bytes.first_chunk().ok_or("it is truncated")? else {
+            return Err("it is not an IDX file, which begins with two zero bytes".to_owned());
         };
         if ty != UNSIGNED_BYTE {
             return Err(format!(
-                "its elements are of type {ty:#04x}; unsigned bytes are {UNSIGNED_BYTE:#04x}"
+                "its element type is {ty:#04x}, but only unsigned bytes ({UNSIGNED_BYTE:#04x}) are supported"
             ));
         }
         let head = 4 + 4 * usize::from(rank);
-        let sizes = bytes.get(4..head).ok_or("it is cut off")?;
+        let sizes = bytes.get(4..head).ok_or("it is truncated")?;
         let size = |four: &[u8]| four.iter().fold(0usize, |n, &byte| n << 8 | usize::from(byte));
         let shape: Vec<usize> = sizes.chunks_exact(4).map(size).collect();
         let want = shape.iter().try_fold(1usize, |n, &size| n.checked_mul(size));
         let have = bytes.len() - head;
         if want != Some(have) {
-            return Err(format!("it has {have} elements; its shape is {shape:?}"));
+            return Err(format!("it has {have} elements, which do not match its shape {shape:?}"));
         }
         bytes.drain(..head);
         Ok(Idx { shape, data: bytes })
@@ -146,11 +146,14 @@ mod tests {
     fn errors_describe_the_fault() {
         let mut short = sample().to_bytes();
         short.pop();
-        assert_eq!(Idx::parse(short).unwrap_err(), "it has 11 elements; its shape is [2, 2, 3]");
-        assert_eq!(Idx::parse(vec![0, 0, 8]).unwrap_err(), "it is cut off");
-        assert_eq!(Idx::parse(vec![0, 0, 8, 9, 0]).unwrap_err(), "it is cut off");
+        assert_eq!(
+            Idx::parse(short).unwrap_err(),
+            "it has 11 elements, which do not match its shape [2, 2, 3]"
+        );
+        assert_eq!(Idx::parse(vec![0, 0, 8]).unwrap_err(), "it is truncated");
+        assert_eq!(Idx::parse(vec![0, 0, 8, 9, 0]).unwrap_err(), "it is truncated");
         assert!(Idx::parse(vec![0, 0, 13, 0]).unwrap_err().contains("0x0d"));
-        assert!(Idx::parse(b"GIF8".to_vec()).unwrap_err().contains("two zeros"));
+        assert!(Idx::parse(b"GIF8".to_vec()).unwrap_err().contains("two zero bytes"));
         let huge = [vec![0, 0, 8, 3], vec![0xff; 12]].concat();
         assert!(Idx::parse(huge).is_err());
         let error = Idx::open(Path::new("no/such/file")).unwrap_err().to_string();

@@ -66,7 +66,8 @@ impl TokenFile {
         let file = File::open(path).map_err(failed)?;
         let bytes = file.metadata().map_err(failed)?.len();
         if bytes % width.bytes() != 0 {
-            let reason = format!("{bytes} bytes are no tokens of {}", width.bytes());
+            let reason =
+                format!("its size of {bytes} bytes is not a multiple of the token size, {}", width.bytes());
             return Err(TokenError::Format { path: path.to_owned(), reason });
         }
         Ok(TokenFile { path: path.to_owned(), file, width, len: bytes / width.bytes() })
@@ -91,7 +92,10 @@ impl TokenFile {
     pub fn read(&self, at: u64, count: usize) -> Result<Vec<i32>, TokenError> {
         let wrong = |reason: String| TokenError::Format { path: self.path.clone(), reason };
         if at.checked_add(count as u64).is_none_or(|end| end > self.len) {
-            return Err(wrong(format!("tokens {at} to {at} + {count} are asked for, of {}", self.len)));
+            return Err(wrong(format!(
+                "tokens {at} to {at} + {count} are out of range: it has {} tokens",
+                self.len
+            )));
         }
         let mut bytes = vec![0; count * self.width.bytes() as usize];
         let read = self.file.read_exact_at(&mut bytes, at * self.width.bytes());
@@ -105,7 +109,8 @@ impl TokenFile {
                 .chunks_exact(4)
                 .map(|four| {
                     let token = four.iter().rev().fold(0u32, |sum, &byte| sum << 8 | u32::from(byte));
-                    i32::try_from(token).map_err(|_| wrong(format!("{token} is no token: it has 32 bits")))
+                    i32::try_from(token)
+                        .map_err(|_| wrong(format!("the token {token} does not fit in 31 bits")))
                 })
                 .collect(),
         }
@@ -130,7 +135,7 @@ mod tests {
         let wide = TokenFile::open(&path, TokenWidth::U32).unwrap();
         assert_eq!(wide.len(), 500);
         assert_eq!(wide.read(1, 1).unwrap(), [120 + (180 << 16)]);
-        assert!(wide.read(499, 1).unwrap_err().to_string().contains("32 bits"));
+        assert!(wide.read(499, 1).unwrap_err().to_string().contains("31 bits"));
         std::fs::write(&path, [1, 2, 3]).unwrap();
         assert!(TokenFile::open(&path, TokenWidth::U16).is_err());
         assert!(TokenFile::open(&folder.path().join("none"), TokenWidth::U16).is_err());

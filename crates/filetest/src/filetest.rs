@@ -92,9 +92,9 @@ impl FileTest {
             }
         }
         if outcome.is_ok() && !done.is_empty() {
-            outcome = self.commands(file, scratch, path, None).map_err(|said| {
-                format!("the RUN: lines want different things of the check lines that they share\n{said}")
-            });
+            outcome = self
+                .commands(file, scratch, path, None)
+                .map_err(|said| format!("the RUN: lines need different check lines, but share them\n{said}"));
         }
         (done, outcome)
     }
@@ -119,7 +119,7 @@ impl FileTest {
                 .current_dir(scratch)
                 .stdin(Stdio::null())
                 .output()
-                .map_err(|e| format!("bash does not start: {e}"))?;
+                .map_err(|e| format!("cannot start bash: {e}"))?;
             if !out.status.success() {
                 return Err(format!(
                     "{}\n$ {command}\n{}{}({})",

@@ -209,7 +209,7 @@ impl Checker<'_> {
             .stdout(stdout)
             .stderr(Stdio::piped())
             .output()
-            .map_err(|e| format!("bash does not start: {e}"))?;
+            .map_err(|e| format!("cannot start bash: {e}"))?;
         let said = String::from_utf8_lossy(&out.stderr);
         Ok(if out.status.success() { Ok(()) } else { Err(format!("$ {command}\n{said}({})\n", out.status)) })
     }

@@ -2,7 +2,7 @@
 //!
 //! [`program`] finds or builds the `shardc` command line. [`filetest`] reads and runs the files; [`functions`] does so function by
 //! function. [`filecheck`] compares output with the check lines of a file, and rewrites failing check lines on request
-//! (`SHARDC_BLESS=1`). [`skip`] reports that a test cannot run on this machine. [`memory`] reads the TPU compiler's memory figures, which
+//! (`SHARDC_BLESS=1`). [`sample`] chooses the cases of long tests. [`skip`] reports that a test cannot run on this machine. [`memory`] reads the TPU compiler's memory figures, which
 //! tests and `cargo xtask bench` compare with shardc's estimate.
 //!
 //! This crate uses shardc only as a program and needs no LLVM. So `cargo xtask`, which installs LLVM, can use it before LLVM is
@@ -15,6 +15,7 @@ pub mod functions;
 pub mod memory;
 pub mod program;
 pub mod quick;
+pub mod sample;
 pub mod skip;
 pub mod tools;
 

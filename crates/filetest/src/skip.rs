@@ -78,7 +78,7 @@ impl fmt::Display for Need {
 pub fn skipped(need: Need, reason: &str) -> Result<(), String> {
     let list = env::var(REQUIRE).unwrap_or_default();
     if required(&list, need)? {
-        return Err(format!("{reason} ({REQUIRE}={list} says that {need} is there)"));
+        return Err(format!("{reason} ({REQUIRE}={list} requires {need})"));
     }
     let test = std::thread::current().name().filter(|name| *name != "main").map(|name| format!(" {name}"));
     // Written past the test harness, which hides the output of passing tests.
@@ -105,7 +105,7 @@ fn required(list: &str, need: Need) -> Result<bool, String> {
             None if word == "all" => found = true,
             None => {
                 let known = Need::ALL.map(Need::word).join(", ");
-                return Err(format!("{REQUIRE} names `{word}`, which is none of {known} and all"));
+                return Err(format!("{REQUIRE}: unknown word `{word}`; the words are {known} and all"));
             }
         }
     }
@@ -125,7 +125,7 @@ mod tests {
         assert!(Need::ALL.into_iter().all(|need| required("all", need) == Ok(true)));
         assert!(
             required("llvm", Need::Mlir)
-                .is_err_and(|error| error.contains("`llvm`, which is none of shared,"))
+                .is_err_and(|error| error.contains("unknown word `llvm`; the words are shared,"))
         );
     }
 }

@@ -65,7 +65,7 @@ pub fn link(folder: &Path) -> Result<()> {
 
 /// Succeeds if the command fails with an exit status; a command killed by a signal counts as a failure of the test.
 fn not(mut arguments: impl Iterator<Item = OsString>) -> Result<ExitCode> {
-    let program = arguments.next().context("`not` wants a command")?;
+    let program = arguments.next().context("`not` needs a command")?;
     let status = Command::new(&program).args(arguments).status();
     let status = status.with_context(|| format!("starting {}", Path::new(&program).display()))?;
     if let Some(signal) = status.signal() {
@@ -77,7 +77,7 @@ fn not(mut arguments: impl Iterator<Item = OsString>) -> Result<ExitCode> {
 /// Writes the parts of a file, each after a line `//--- NAME`, to separate files in a folder.
 fn split(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode> {
     let arguments: Vec<OsString> = arguments.collect();
-    let [file, folder] = arguments.as_slice() else { bail!("`split-file` wants a file and a folder") };
+    let [file, folder] = arguments.as_slice() else { bail!("`split-file` needs a file and a folder") };
     let (file, folder) = (Path::new(file), Path::new(folder));
     let text = fs::read_to_string(file).with_context(|| format!("reading {}", file.display()))?;
     for (name, part) in parts(&text)? {

@@ -51,7 +51,7 @@ fn conflicting_lines_are_reported() -> Result<(), Failed> {
     let (dir, path, test) = set_up(text)?;
     let (changed, outcome) = test.bless(&dir.path().join("a.mlir"), dir.path(), &path);
     assert!(changed.contains("a b c 1") && changed.contains("a b c 2"), "{changed}");
-    assert!(outcome.is_err_and(|said| said.contains("want different things")));
+    assert!(outcome.is_err_and(|said| said.contains("need different check lines")));
     Ok(())
 }
 

@@ -87,7 +87,8 @@ impl Mesh {
             return Mesh::with_device_ids(&with_names(shape, &numbers(shape)), device_ids);
         }
         if shape.len() != names.len() {
-            let message = format!("a mesh of shape {shape:?} has the {} axis names {names:?}", names.len());
+            let message =
+                format!("the mesh shape {shape:?} needs one name per axis, got {}: {names:?}", names.len());
             return Err(ErrorKind::Mesh(message).here());
         }
         let axes: Vec<(&str, i64)> = names.iter().copied().zip(shape.iter().copied()).collect();
@@ -186,12 +187,12 @@ fn side_by_side(ici_shape: &[i64], dcn_shape: &[i64], slices: &[i64]) -> KindRes
     let wrong = |text: String| Err(ErrorKind::Mesh(text));
     if ici_shape.len() != dcn_shape.len() {
         return wrong(format!(
-            "a hybrid mesh has as many axes in slices, {ici_shape:?}, as between them, {dcn_shape:?}"
+            "the ICI shape {ici_shape:?} and the DCN shape {dcn_shape:?} of a hybrid mesh must have the same rank"
         ));
     }
     if ici_shape.iter().chain(dcn_shape).any(|&size| size < 1) {
         return wrong(format!(
-            "a hybrid mesh of shapes {ici_shape:?} and {dcn_shape:?} has an axis of no devices"
+            "a hybrid mesh of ICI shape {ici_shape:?} and DCN shape {dcn_shape:?} has an axis of size 0"
         ));
     }
     let product =
@@ -203,14 +204,12 @@ fn side_by_side(ici_shape: &[i64], dcn_shape: &[i64], slices: &[i64]) -> KindRes
     }
     let have = by_slice.len();
     if have as i64 != count {
-        return wrong(format!(
-            "the number of slices, {have}, is not the product {count} of the shape {dcn_shape:?} between slices"
-        ));
+        return wrong(format!("the DCN shape {dcn_shape:?} needs {count} slices, got {have}"));
     }
     if let Some((slice, devices)) = by_slice.iter().find(|(_, devices)| devices.len() as i64 != in_slice) {
         let have = devices.len();
         return wrong(format!(
-            "the number of devices of slice {slice}, {have}, is not the product {in_slice} of the shape {ici_shape:?} in slices"
+            "the ICI shape {ici_shape:?} needs {in_slice} devices per slice, but slice {slice} has {have}"
         ));
     }
     let by_slice: Vec<Vec<i64>> = by_slice.into_values().collect();

@@ -43,9 +43,9 @@ impl Placement {
     fn of_many(&self, split: &[usize]) -> String {
         match split {
             [row, column] => {
-                format!("dimensions {row} and {column} of {:?}, the others are whole\n", self.shape)
+                format!("dimensions {row} and {column} of {:?}, the others are unsharded\n", self.shape)
             }
-            dims => format!("dimension {} of {:?}, the others are whole\n", dims[0], self.shape),
+            dims => format!("dimension {} of {:?}, the others are unsharded\n", dims[0], self.shape),
         }
     }
 

@@ -26,8 +26,8 @@ fn a_vjp_has_the_structure_of_its_inputs() {
 #[test]
 fn cotangents_that_do_not_fit_are_reported_once() {
     for (shape, dtype, text) in [
-        (vec![4], F32, "the cotangent of output 0 is f32[4], the output f32[8, 4]"),
-        (vec![8, 4], BF16, "the cotangent of output 0 is bf16[8, 4], the output f32[8, 4]"),
+        (vec![4], F32, "the cotangent of output 0 is f32[4], but the output is f32[8, 4]"),
+        (vec![8, 4], BF16, "the cotangent of output 0 is bf16[8, 4], but the output is f32[8, 4]"),
     ] {
         let g = graph();
         let x = g.parameter("x", [8, 4], F32);
@@ -67,7 +67,7 @@ fn given_derivatives_that_do_not_fit_are_reported_once() {
         let scale = g.parameter("scale", [4], F32);
         g.custom_vjp(x, |x| (x * scale, ()), |(), ct| ct)
     });
-    assert!(around.contains("the region reads a tensor from around it"), "{around}");
+    assert!(around.contains("the closure captures a tensor"), "{around}");
 }
 
 /// Errors and warnings of a graph that returns `make` of `x` and `w`.
@@ -93,7 +93,7 @@ fn the_loss_of_a_closure_does_not_pass_through_captured_tensors() {
         })
     };
     let (errors, _) = within(&|w| w * 3);
-    assert!(errors.contains("the loss of this closure goes through a tensor from around it"), "{errors}");
+    assert!(errors.contains("the loss uses a captured tensor"), "{errors}");
     assert_eq!(within(&|w| (w * 3).stop_gradient()), (String::new(), 0));
     assert_eq!(within(&|w| w), (String::new(), 0));
     // The loss is defined outside of the closure.
@@ -101,7 +101,7 @@ fn the_loss_of_a_closure_does_not_pass_through_captured_tensors() {
         let loss = (w * x).sum(..);
         g.cond(x.sum(..).gt(0), || g.grad(loss, &w), || w)
     });
-    assert!(errors.contains("the loss of this closure"), "{errors}");
+    assert!(errors.contains("the loss uses a captured tensor"), "{errors}");
     // Tensors that the loss does not depend on may be defined anywhere.
     assert_eq!(
         said(&|g, x, w| {

@@ -183,9 +183,8 @@ fn errors_of_closures_name_the_call_and_its_tensors() {
     let found: Vec<u32> = errors.0.iter().map(|error| error.location.line()).collect();
     assert_eq!(found, lines, "{errors}");
     let messages: Vec<String> = errors.0.iter().map(|error| error.kind.to_string()).collect();
-    let changed = |what: &str, at: usize| {
-        format!("{what}: tensor {at} must be tensor<8x4xf32>, but tensor<4xf32> is returned")
-    };
+    let changed =
+        |what: &str, at: usize| format!("{what}: tensor {at} must be tensor<8x4xf32>, got tensor<4xf32>");
     assert_eq!(
         messages,
         [
@@ -194,7 +193,7 @@ fn errors_of_closures_name_the_call_and_its_tensors() {
             changed("the backward function of custom_vjp", 2),
             changed("the tangents in the derivative of custom_jvp", 1),
             changed("the outputs in the derivative of custom_jvp", 0),
-            "the body of a scan returns 2 tensors, not 1".to_owned(),
+            "the body of a scan returns 2 tensors, expected 1".to_owned(),
         ]
     );
 }
@@ -228,8 +227,8 @@ fn consequential_errors_are_not_reported() {
     assert_eq!(
         messages,
         [
-            "dot of tensors of shapes [8, 4] and [8, 4]",
-            "sum: dimensions [9] do not fit a tensor of shape [8, 4]"
+            "dot: incompatible shapes [8, 4] and [8, 4]",
+            "sum: invalid dimensions [9] for a tensor of shape [8, 4]"
         ]
     );
 }

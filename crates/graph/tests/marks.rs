@@ -54,9 +54,9 @@ fn a_conflicting_mark_is_reported_with_the_first() {
     assert_eq!(
         texts,
         [
-            r#"the parameter is marked [{"data"}, {}] and [{}, {"model"}]"#,
-            r#"the parameter is marked [{}, {"model"}] and [{"data"}, {}]"#,
-            r#"the result "z" is marked [{"model"}, {?}] and [{"data"}, {}]"#,
+            r#"the parameter has two different shardings: [{"data"}, {}] and [{}, {"model"}]"#,
+            r#"the parameter has two different shardings: [{}, {"model"}] and [{"data"}, {}]"#,
+            r#"the result "z" has two different shardings: [{"model"}, {?}] and [{"data"}, {}]"#,
         ]
     );
     assert!(errors.0.iter().all(|error| error.kind.code() == "SH0622" && error.operands.len() == 1));

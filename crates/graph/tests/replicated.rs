@@ -1,4 +1,4 @@
-//! Results of a `shard_map` whose spec does not shard over an axis: devices along it have to return the same value.
+//! Results of a `shard_map` whose spec does not shard over an axis: devices along it must return the same value.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -87,9 +87,9 @@ fn device_dependent_values_are_not_replicated_results() {
             x * g.axis_index(["data", "model"]).to(F32)
         }),
         [
-            "devices along \"data\" and \"model\" may return different values for result 0 of the shard_map, of which [None, None] \
-             takes one; make it the same on all of them (psum, pmean, all_gather along \"data\" and \"model\"), or name \"data\" and \
-             \"model\" in its specification; where it is the same, though that cannot be seen, say so with assume_replicated"
+            "result 0 of the shard_map may differ between devices along \"data\" and \"model\", but [None, None] says that it is \
+             replicated there; replicate it (psum, pmean or all_gather along \"data\" and \"model\"), or name \"data\" and \"model\" in its spec; \
+             if it is known to be replicated, use assume_replicated"
         ]
     );
 }

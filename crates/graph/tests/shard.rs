@@ -99,7 +99,8 @@ fn logical_axes_map_as_in_flax() {
     assert_eq!(of(&["", "embed"]), spec![None, "data"]);
     let unknown = rules.spec(&["batch", "length"]).unwrap_err().to_string();
     assert!(
-        unknown.contains("no rule for dimensions named \"length\"; there are for \"batch\", \"hidden\""),
+        unknown
+            .contains("no rule for the dimension name \"length\"; the rules are for \"batch\", \"hidden\""),
         "{unknown}"
     );
     assert!(
@@ -128,26 +129,27 @@ fn a_mark_applies_to_the_gradient() {
 #[test]
 fn collectives_require_a_shard_map() {
     let text = errors(|g| _ = g.parameter("x", [8], F32).psum("data"));
-    assert!(text.contains("SH0621") && text.contains("collectives stand inside of a shard_map"), "{text}");
+    assert!(text.contains("SH0621") && text.contains("call collectives inside a shard_map"), "{text}");
     let over = |g: &Graph, what: &str| {
         let x = g.parameter("x", [8], F32);
         let _ = g.shard_map_over(["data"], x, &[spec!["data"]], &[spec![None]], |x| x.psum(what));
     };
     let text = errors(|g| over(g, "model"));
     assert!(
-        text.contains("devices do not meet along \"model\" here") && text.contains("is over data"),
+        text.contains("no enclosing shard_map has the manual axis \"model\"")
+            && text.contains("manual axes of the shard_map are data"),
         "{text}"
     );
     let text = errors(|g| {
         let x = g.parameter("x", [6], F32);
         let _ = g.shard_map(x, &[spec!["data"]], &[spec!["data"]], |x| x);
     });
-    assert!(text.contains("shard_map splits [6] by [\"data\"]: 6 does not divide by 4"), "{text}");
+    assert!(text.contains("shard_map cannot shard [6] by [\"data\"]: 6 is not divisible by 4"), "{text}");
     let text = errors(|g| {
         let x = g.parameter("x", [8], F32);
         let _ = g.shard_map((x, x), &[spec!["data"]], &[spec!["data"]], |(x, _)| x);
     });
-    assert!(text.contains("shard_map has 2 operands and 1 specifications for them"), "{text}");
+    assert!(text.contains("shard_map has 2 operands, but 1 partition specs for them"), "{text}");
     let text = errors(|g| {
         let x = g.parameter("x", [8], F32);
         let _ = g.shard_map(x, &[spec!["data"]], &[spec!["data"]], |x| x.ppermute("data", &[(0, 1), (2, 1)]));

@@ -148,7 +148,7 @@ impl Init {
         }
     }
 
-    /// The variable whose key draws the values, if it is another one.
+    /// The variable whose key draws the values, if it is not this one.
     pub(crate) fn drawn_as(&self) -> Option<&str> {
         match self {
             Init::Nf4(part) => Some(part.name()),
@@ -158,17 +158,18 @@ impl Init {
 
     /// The values, drawn with a key.
     ///
-    /// Reported: the values do not fit the element type; they are a copy of another variable, which a key does not determine.
+    /// Reported: the values do not fit the element type; they are copied from another variable, not drawn from a key.
     #[track_caller]
     pub fn values<'g>(&self, key: Key<'g>, shape: &[i64], dtype: DType) -> Tensor<'g> {
         let g = key.to_tensor().graph();
         match *self {
             Init::Nf4(ref part) => part.values(key),
-            Init::CopyOf(ref name) => {
-                g.refuse(&[], format!("values that are a copy of the variable {name:?}"))
-            }
+            Init::CopyOf(ref name) => g.refuse(
+                &[],
+                format!("Init::CopyOf({name:?}) needs the values of another variable, not a key"),
+            ),
             Init::NormOf { ref of, .. } => {
-                g.refuse(&[], format!("values that are norms of the variable {of:?}"))
+                g.refuse(&[], format!("Init::NormOf({of:?}) needs the values of another variable, not a key"))
             }
             Init::Constant(number) => g.full(shape, number, dtype),
             Init::Normal(deviation) => key.normal(shape, dtype) * deviation,
@@ -190,7 +191,7 @@ impl Init {
                         (g.iota([*rows, *columns], 0, DType::I32), g.iota([*rows, *columns], 1, DType::I32));
                     row.eq(column).to(dtype).broadcast_to(shape)
                 }
-                _ => g.refuse(&[], format!("an identity of shape {shape:?}")),
+                _ => g.refuse(&[], format!("an identity matrix needs rank 2 or more, got shape {shape:?}")),
             },
         }
     }

@@ -30,7 +30,7 @@ impl StepProgram {
                     None => g.refuse(
                         &[],
                         format!(
-                            "the variable {:?} begins as norms of {of:?}, which there is not",
+                            "the initializer of the variable {:?} needs the norms of {of:?}, but there is no such variable",
                             variable.name
                         ),
                     ),
@@ -40,7 +40,7 @@ impl StepProgram {
             }
             let tensor = match source(variable, |name| all.get(name).copied()) {
                 Ok(source) => {
-                    // Drawn once, however many variables copy it.
+                    // Drawn once, even if several variables copy it.
                     let tensor = *made.entry(source.name.as_str()).or_insert_with(|| values_of(source, key));
                     tensor.to(variable.dtype)
                 }
@@ -68,7 +68,7 @@ fn values_of<'g>(variable: &Variable, key: Key<'g>) -> Tensor<'g> {
     if variable.num_stacks > 1 { values.reshape(shape) } else { values }
 }
 
-/// Initial values that are norms of another variable, which is stacked to the same depth.
+/// Initial values that are norms of another variable with the same stack dimensions.
 #[track_caller]
 fn norms<'g>(variable: &Variable, axes: usize, of: Tensor<'g>) -> Tensor<'g> {
     let first = variable.num_stacks as i64;

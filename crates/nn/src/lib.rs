@@ -4,7 +4,7 @@
 //!
 //! A model is a Rust function that takes a [`Scope`] and tensors; the scope creates its variables by name. The result is a
 //! [`StepProgram`]: its variables (parameters, optimizer state, running statistics, counters) are arguments and results of the program,
-//! beside inputs and metrics.
+//! in addition to inputs and metrics.
 //!
 //! ```
 //! use shardc_graph::{DType::{F32, I32}, Graph, Mesh, spec};

@@ -35,8 +35,7 @@ impl Maps {
         };
         let saved = self.asked.iter().flat_map(|lora| &lora.modules_to_save);
         let missing: Vec<&str> = saved.filter(|saved| !is_there(saved)).map(String::as_str).collect();
-        (!missing.is_empty())
-            .then(|| format!("no module is called {:?}, of modules_to_save", missing.join(", ")))
+        (!missing.is_empty()).then(|| format!("modules_to_save: no module named {:?}", missing.join(", ")))
     }
 
     /// Targets that match no linear map, with a list of the maps.
@@ -46,7 +45,11 @@ impl Maps {
             self.asked.iter().flat_map(|lora| lora.targets.unmatched(&names)).collect();
         let known = || if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         (!unmatched.is_empty()).then(|| {
-            format!("no linear map is a target {:?} of LoRA; there are {}", unmatched.join(", "), known())
+            format!(
+                "the LoRA target {:?} matches no linear layer; the linear layers are {}",
+                unmatched.join(", "),
+                known()
+            )
         })
     }
 }

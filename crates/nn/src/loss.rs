@@ -49,7 +49,7 @@ impl CrossEntropy {
         let g = logits.graph();
         let labels = labels_of(logits, labels);
         if !logits.is_poisoned() && !logits.dtype().is_float() {
-            return g.refuse(&[logits], format!("logits are floats, not {}", logits.dtype()));
+            return g.refuse(&[logits], format!("logits must be floats, got {}", logits.dtype()));
         }
         let logits = if logits.dtype().bits() < 32 { logits.to(DType::F32) } else { logits };
         let largest = logits.amax_keepdims(-1).stop_gradient();
@@ -105,11 +105,11 @@ fn labels_of<'g>(logits: Tensor<'g>, labels: Tensor<'g>) -> Tensor<'g> {
         return labels;
     }
     if !labels.dtype().is_integer() {
-        return g.refuse(&[labels], format!("labels are integers, not {}", labels.dtype()));
+        return g.refuse(&[labels], format!("labels must be integers, got {}", labels.dtype()));
     }
     if shape.split_last().is_none_or(|(_, rows)| rows != of) {
         let text = format!(
-            "labels of shape {of:?} for logits of shape {shape:?}: they have the dimensions of these but the last"
+            "the shape of labels must be that of logits without the last dimension, got labels {of:?} and logits {shape:?}"
         );
         return g.refuse(&[logits, labels], text);
     }
@@ -123,8 +123,7 @@ fn paired<'g>(what: &str, left: Tensor<'g>, right: Tensor<'g>) -> Tensor<'g> {
     if left.is_poisoned() || shape.is_empty() || shape == of {
         return right;
     }
-    left.graph()
-        .refuse(&[left, right], format!("{what} of shapes {of:?} and {shape:?}: they have to be equal"))
+    left.graph().refuse(&[left, right], format!("{what} must have equal shapes, got {of:?} and {shape:?}"))
 }
 
 /// Elementwise binary cross entropy of logits with labels from 0 to 1.

@@ -78,7 +78,7 @@ impl Nf4 {
         let payload = match self.per_byte() {
             Some(1) => bytes.bitcast(self.storage),
             Some(k) => bytes.reshape([-1, BLOCK / 2 / k, k]).bitcast(self.storage),
-            None => g.refuse(&[weights], format!("four bits are not packed in {}", self.storage)),
+            None => g.refuse(&[weights], format!("4-bit weights cannot be stored as {}", self.storage)),
         };
         if !self.double {
             return Quantized { payload, magnitudes, nested: None };

@@ -14,13 +14,13 @@ use crate::{Init, Kind, Variable, variable};
 /// An argument or result of a program that is not a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Port {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its index among the arguments or results of the program.
+    /// The index among the arguments or results of the program.
     pub index: usize,
-    /// Its shape.
+    /// The shape.
     pub shape: Vec<i64>,
-    /// Its element type.
+    /// The element type.
     pub dtype: DType,
 }
 
@@ -173,7 +173,8 @@ fn with_causes(
         let place = name.and_then(|name| Some((name, entries.get(name)?.set_at?)));
         if let Some((name, location)) = place {
             let text = format!(
-                "the variable {name:?} is set in the closure of {of}: let that return what it becomes, and set it to what comes out"
+                "the variable {name:?} is set inside the closure of {of}: return the next value from the closure, and set the variable \
+                 to the result"
             );
             told.push(GraphError { kind: ErrorKind::Operands(text), location, operands: Vec::new() });
             has_cause = true;

@@ -60,12 +60,12 @@ impl Trip<'_> {
     fn cannot_set(&self, name: &str) -> String {
         match self.layers {
             Some(_) => format!(
-                "the variable {name:?} is set in a stack, whose layers are one loop: make layers that keep something one by one, in \
-                 scopes of their own, or let `stack_with` return what it becomes, and set it to that"
+                "cannot set the variable {name:?} inside a stack, which is one loop over layers: create stateful layers one by one in \
+                 separate scopes, or return the next value from `stack_with` and set the variable to it"
             ),
             None => format!(
-                "the variable {name:?} is set in a part of a batch that is accumulated, where parts share it: normalise by what \
-                 keeps no statistics, or take the gradient of the batch at once"
+                "cannot set the variable {name:?} during gradient accumulation, where microbatches share it: use a normalization without \
+                 running statistics, or compute the gradient of the full batch at once"
             ),
         }
     }
@@ -80,7 +80,7 @@ impl<'g> Scope<'g> {
     #[track_caller]
     pub fn new(graph: &'g Graph) -> Self {
         if !graph.is_first("scope") {
-            let text = "the graph has a scope: variables of a second one would be inputs; take clones of the first, or scopes below it";
+            let text = "the graph already has a scope: clone it, or create a nested scope";
             graph.refuse(&[], text);
         }
         Scope {
@@ -166,7 +166,7 @@ impl<'g> Scope<'g> {
     /// If a layer [`set`](Scope::set)s one of these variables, the value is returned by [`Scope::next`] of this scope, and the stored
     /// variable does not change. Statistics without a replacement are updated as usual.
     ///
-    /// Reported: two tensors for one variable; a layer requests another shape or element type. Reported by [`Scope::finish`]: no layer
+    /// Reported: two tensors for one variable; a layer requests a different shape or element type. Reported by [`Scope::finish`]: no layer
     /// requests the variable and it does not exist.
     ///
     /// ```
@@ -179,7 +179,7 @@ impl<'g> Scope<'g> {
     ///     (Dense::new(8).apply(&p.at("map"), x) - y).square().mean(..)
     /// }
     ///
-    /// // The gradient of the loss that one step of gradient descent leads to.
+    /// // The gradient of the loss after one step of gradient descent (MAML).
     /// let gradients = p.gradients(loss(&p, x, y));
     /// let step = p.trainable().into_iter().zip(gradients).map(|(param, by)| (param.name, param.tensor - 0.1 * by));
     /// let adapted = p.with_values(step);
@@ -222,7 +222,7 @@ impl<'g> Scope<'g> {
     /// A parameter, converted to the compute type. A second request returns the same one; from another line of code it needs
     /// permission ([`Scope::shared`]).
     ///
-    /// Reported: a size is negative; the name exists with another shape, or was requested on another line.
+    /// Reported: a size is negative; the name exists with a different shape, or was requested on another line.
     #[track_caller]
     pub fn parameter(&self, name: &str, shape: impl IntoShape, init: Init) -> Tensor<'g> {
         let is_trained = !self.is_frozen || self.is_saved() || (name == "bias" && self.trains_bias());
@@ -249,7 +249,7 @@ impl<'g> Scope<'g> {
     /// A variable in its stored type, or the tensor that replaces it ([`with_values`](Scope::with_values)). A second request returns the
     /// same one.
     ///
-    /// Reported: a size is negative; the name exists with another shape or element type.
+    /// Reported: a size is negative; the name exists with a different shape or element type.
     #[track_caller]
     pub fn variable(
         &self,
@@ -341,7 +341,7 @@ impl<'g> Scope<'g> {
 
     /// Optimizer state of a parameter, with its shape and sharding; `what` names it: `adam.m`.
     ///
-    /// Reported: the name exists with another shape or element type.
+    /// Reported: the name exists with a different shape or element type.
     #[track_caller]
     pub fn variable_of(&self, param: &Param<'g>, what: &str, dtype: DType, init: Init) -> Tensor<'g> {
         let name = format!("{what}.{}", param.name);
@@ -397,7 +397,7 @@ impl<'g> Scope<'g> {
                     entry.next = Some(next);
                     return;
                 }
-                format!("the variable {name:?} is {}{:?} and becomes {next:?}", want.1, want.0)
+                format!("the variable {name:?} is {}{:?}, but is set to {next:?}", want.1, want.0)
             }
         };
         self.graph.refuse(&[next], text);
@@ -579,7 +579,7 @@ impl<'g> Scope<'g> {
             self.graph.refuse(&[], text);
         }
         for name in self.values.unknown(|name| self.entries.borrow().contains_key(name)) {
-            let text = format!("a tensor is given for the variable {name:?}, which there is not");
+            let text = format!("a value is given for an unknown variable {name:?}");
             self.graph.refuse(&[], text);
         }
         program::finish(self.graph, &self.entries.borrow(), metrics)

@@ -10,7 +10,7 @@ use shardc_graph::{DType, Graph, Tensor};
 #[derive(Debug)]
 struct Given<'g> {
     tensor: Tensor<'g>,
-    /// Its next value.
+    /// The next value.
     next: Option<Tensor<'g>>,
     /// Whether a model has requested it.
     is_used: bool,
@@ -43,7 +43,10 @@ impl<'g> Values<'g> {
         for (name, tensor) in values {
             let value = Given { tensor, next: None, is_used: false };
             if let Some(before) = layer.insert(name.clone(), value) {
-                graph.refuse(&[before.tensor, tensor], format!("two tensors for the variable {name:?}"));
+                graph.refuse(
+                    &[before.tensor, tensor],
+                    format!("two values are given for the variable {name:?}"),
+                );
             }
         }
         let layer = Rc::new(RefCell::new(layer));
@@ -77,8 +80,8 @@ impl<'g> Values<'g> {
         let have = (given.tensor.shape(), given.tensor.dtype());
         if !given.tensor.is_poisoned() && (have.0.as_slice(), have.1) != (shape, dtype) {
             let text =
-                format!("the variable {name:?} is {dtype}{shape:?}, and {:?} is given for it", given.tensor);
-            // Reported once, although the layers of a model may request it again.
+                format!("the variable {name:?} is {dtype}{shape:?}, but its value is {:?}", given.tensor);
+            // Reported once, even if other layers of the model request it again.
             given.tensor = graph.refuse(&[given.tensor], text);
         }
         Some(given.tensor)
@@ -95,7 +98,10 @@ impl<'g> Values<'g> {
         if let Some(given) = layer.borrow_mut().get_mut(name) {
             let want = (given.tensor.shape(), given.tensor.dtype());
             if !given.tensor.is_poisoned() && want != (next.shape(), next.dtype()) {
-                return Err(format!("the variable {name:?} is {}{:?} and becomes {next:?}", want.1, want.0));
+                return Err(format!(
+                    "the variable {name:?} is {}{:?}, but is set to {next:?}",
+                    want.1, want.0
+                ));
             }
             given.next = Some(next);
         }

@@ -26,15 +26,15 @@ pub enum Kind {
 /// A variable of a training step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variable {
-    /// Its full name, with the names of the enclosing scopes, separated by dots.
+    /// The full name, with the names of the enclosing scopes, separated by dots.
     pub name: String,
-    /// Its role.
+    /// The role.
     pub kind: Kind,
-    /// Its shape; for a stack of layers, the leading dimensions are the layers.
+    /// The shape; for a stack of layers, the leading dimensions are the layers.
     pub shape: Vec<i64>,
-    /// Its element type.
+    /// The element type.
     pub dtype: DType,
-    /// Its initial values.
+    /// The initial values.
     pub init: Init,
     /// How many leading dimensions are layers, each initialized separately: one for a stack, two for a stack in a stack, otherwise zero.
     pub num_stacks: usize,
@@ -50,7 +50,7 @@ impl Variable {
         (layers.iter().product(), own)
     }
 
-    /// How many weights of the model it holds.
+    /// The number of model weights in this variable.
     pub(crate) fn num_weights(&self) -> u64 {
         let (layers, _) = self.layers();
         let elements = self.shape.iter().product::<i64>();
@@ -66,13 +66,13 @@ pub(crate) fn source<'v>(
     let mut source = variable;
     let mut seen = vec![variable.name.as_str()];
     while let Init::CopyOf(name) = &source.init {
-        let begins = format!("the variable {:?} begins as a copy of {name:?}", source.name);
-        let next = get(name).ok_or_else(|| format!("{begins}, which there is not"))?;
+        let begins = format!("the initializer of the variable {:?} copies {name:?}", source.name);
+        let next = get(name).ok_or_else(|| format!("{begins}, but there is no such variable"))?;
         if next.shape != source.shape {
-            return Err(format!("{begins}, but has the shape {:?}, and not {:?}", source.shape, next.shape));
+            return Err(format!("{begins}, but the shapes differ: {:?} and {:?}", source.shape, next.shape));
         }
         if seen.contains(&next.name.as_str()) {
-            return Err(format!("{begins}, which begins as a copy of it"));
+            return Err(format!("{begins}, which copies it in turn"));
         }
         seen.push(&next.name);
         source = next;
@@ -100,7 +100,7 @@ impl Maps {
 /// A parameter as optimizers see it.
 #[derive(Clone, Debug)]
 pub struct Param<'g> {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// The tensor, in its stored type.
     pub tensor: Tensor<'g>,
@@ -141,7 +141,7 @@ pub(crate) struct Entry<'g> {
     pub(crate) asked_at: Option<&'static Location<'static>>,
     /// Whether an error about sharing it was reported.
     pub(crate) is_sharing_reported: bool,
-    /// Its next value.
+    /// The next value.
     pub(crate) next: Option<Tensor<'g>>,
     /// The line that set it.
     pub(crate) set_at: Option<&'static Location<'static>>,

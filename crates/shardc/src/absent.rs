@@ -18,7 +18,7 @@ mod graph {
 
     use shardc_ir::Diagnostic;
 
-    /// Errors of graphs, of which there are none without the feature `graph`.
+    /// Errors of graphs; uninhabited without the feature `graph`.
     #[derive(Clone, Debug, thiserror::Error)]
     #[error(transparent)]
     pub struct GraphErrors(Infallible);
@@ -34,7 +34,7 @@ mod graph {
 mod runtime {
     use std::convert::Infallible;
 
-    /// An error of the runtime, of which there is none without the feature `runtime`.
+    /// An error of the runtime; uninhabited without the feature `runtime`.
     #[derive(Clone, Debug, thiserror::Error)]
     #[error(transparent)]
     pub struct RuntimeError(Infallible);

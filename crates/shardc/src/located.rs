@@ -9,11 +9,11 @@ use shardc_ir::{Class, Diagnostic, Severity, Span};
 pub enum Level {
     /// There is a result, but not the one that the user would expect.
     Warning,
-    /// There is no result.
+    /// The compilation has no result.
     Error,
 }
 
-/// Who has to act.
+/// Who must fix the problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
@@ -86,7 +86,7 @@ pub struct LocatedDiagnostic {
     pub code: String,
     /// Warning or error.
     pub severity: Level,
-    /// Who has to act.
+    /// Who must fix the problem.
     pub class: Cause,
     /// One sentence.
     pub message: String,

@@ -1,4 +1,4 @@
-//! LoRA for any forward program: low-rank adapters beside its linear maps, their initial values, and merging them into weights.
+//! LoRA for any forward program: low-rank adapters of its linear maps, their initial values, and merging them into weights.
 //!
 //! ```
 //! use shardc::lora::{Lora, adapt, merged, Merge};
@@ -134,9 +134,9 @@ pub fn merged(module: &Module, adapted: &Adapted, lora: &Lora, merge: Merge) -> 
 fn kept_apart(module: &Module, map: &LinearMap) -> Option<Diagnostic> {
     let (weight, (_, dtype)) = (name(module, map.weight), argument(module, map.weight));
     let why = if map.shares_weight {
-        format!("{weight} has another user, whose result would change")
+        format!("{weight} has another user, and merging would change its result")
     } else if dtype.is_integer() {
-        format!("{weight} has an integer type, to which the sum would be rounded")
+        format!("{weight} has an integer type, and merging would round the sum")
     } else {
         return None;
     };

@@ -137,7 +137,7 @@ fn arrays_with_another_sharding_are_reported() {
     reversed = ShardLayout::new(reversed.global_shape(), reversed.shards(), blocks).unwrap();
     let turned = ShardedArray::from_buffers(reversed, good[0].buffers().to_vec()).unwrap();
     let error = runtime(program.step(&[turned, good[1].clone()]).unwrap_err());
-    assert!(error.to_string().ends_with("in another device order"), "{error}");
+    assert!(error.to_string().ends_with("in a different device order"), "{error}");
     // Two blocks with swapped devices.
     let mut buffers = good[0].buffers().to_vec();
     buffers.swap(0, 1);

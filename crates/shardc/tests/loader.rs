@@ -73,7 +73,7 @@ fn batches_are_the_same_for_all_meshes() {
     assert!(seen[0][0] != seen[0][2], "epochs differ");
 }
 
-/// From every position: on another mesh with equal batches, and on the same mesh bit by bit.
+/// From every position: on a different mesh with equal batches, and on the same mesh bit by bit.
 #[test]
 fn training_resumes_from_any_position() {
     let Some(client) = client() else { return };
@@ -207,7 +207,7 @@ fn mismatched_state_is_rejected_and_preserved() {
         let metrics = step.run(&mut state, &[("x", &zero)]).unwrap();
         assert_eq!(metrics.scalar("difference").unwrap(), -36.0);
     }
-    // A state with other variables, and inputs and variables of another type.
+    // A state with other variables, and inputs and variables of a different type.
     let other = difference(&client, ["u", "w"]);
     let error = other.run(&mut state, &[("x", &zero)]).unwrap_err().to_string();
     assert!(error.contains("SH0720") && error.contains("lacks the variable \"w\""), "{error}");

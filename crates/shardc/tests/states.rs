@@ -50,7 +50,7 @@ fn backbone_is_adopted_by_a_model_with_another_head() {
     let renamed = trained.renamed(rename).unwrap();
     let error = message(new.adopt_over(&renamed, &begin));
     assert!(
-        error.starts_with("error[SH0721]: the state does not fit the step: \"head.kernel\" is"),
+        error.starts_with("error[SH0721]: the state does not match the step: \"head.kernel\" is"),
         "{error}"
     );
     assert!(error.contains("\"head.bias\" is") && error.contains("`State::filtered`"), "{error}");

@@ -317,5 +317,5 @@ fn dictionary_names_are_unique() {
     let at = bytes.windows(name.len()).position(|window| window == name).expect("the name of an attribute");
     bytes[at..at + name.len()].copy_from_slice(other);
     let errors = parse_bytecode(&bytes).expect_err("one name twice");
-    assert!(said(&errors).contains("gives `replica_groups` twice"), "{}", said(&errors));
+    assert!(said(&errors).contains("has the key `replica_groups` twice"), "{}", said(&errors));
 }

@@ -30,7 +30,7 @@ impl StateDict {
     pub fn insert(&mut self, name: impl Into<String>, tensor: Tensor) -> Result<()> {
         match self.tensors.entry(name.into()) {
             Entry::Occupied(entry) => {
-                Err(StateDictError::new(ErrorKind::Content, "there are two of this name")
+                Err(StateDictError::new(ErrorKind::Content, "two tensors have this name")
                     .of_tensor(entry.key()))
             }
             Entry::Vacant(entry) => {
@@ -51,9 +51,9 @@ impl StateDict {
             let mut list: Vec<String> = self.names().take(SHOWN).map(|name| format!("{name:?}")).collect();
             list.extend((self.len() > SHOWN).then(|| "...".to_owned()));
             let have = if list.is_empty() {
-                "there are none".to_owned()
+                "the state dict is empty".to_owned()
             } else {
-                format!("there are {}", list.join(", "))
+                format!("its tensors are {}", list.join(", "))
             };
             StateDictError::new(ErrorKind::Content, "it is missing").of_tensor(name).hint(have)
         })

@@ -28,14 +28,14 @@ impl DataFile {
     pub(crate) fn open(path: &Path) -> Result<Arc<DataFile>> {
         let failed = |source: std::io::Error| match source.kind() {
             std::io::ErrorKind::NotFound => {
-                StateDictError::new(ErrorKind::NoFile, "there is no such file").in_file(path)
+                StateDictError::new(ErrorKind::NoFile, "no such file").in_file(path)
             }
             _ => StateDictError::io("open it", path, source),
         };
         let file = File::open(path).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
         if !metadata.is_file() {
-            return Err(StateDictError::new(ErrorKind::NoFile, "it is no regular file").in_file(path));
+            return Err(StateDictError::new(ErrorKind::NoFile, "it is not a regular file").in_file(path));
         }
         let content = Content::File(file);
         Ok(Arc::new(DataFile { path: path.to_owned(), content, len: metadata.len() }))
@@ -50,8 +50,10 @@ impl DataFile {
     /// A section of a file, as a separate file. It must be within the file.
     pub(crate) fn part(self: &Arc<DataFile>, offset: u64, len: u64) -> Result<Arc<DataFile>> {
         if offset.checked_add(len).is_none_or(|end| end > self.len) {
-            let text =
-                format!("it is truncated: it has {} bytes, and {len} at {offset} are wanted", self.len);
+            let text = format!(
+                "it is truncated: it has {} bytes, but {len} bytes at offset {offset} are needed",
+                self.len
+            );
             let error = StateDictError::new(ErrorKind::Tensor, text).in_file(&self.path);
             return Err(error.hint("copy or download it again"));
         }
@@ -82,7 +84,7 @@ impl DataFile {
             }
         };
         read.map_err(|source| {
-            StateDictError::io(&format!("read {} bytes at {offset}", out.len()), &self.path, source)
+            StateDictError::io(&format!("read {} bytes at offset {offset}", out.len()), &self.path, source)
         })
     }
 }

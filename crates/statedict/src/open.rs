@@ -40,7 +40,8 @@ pub fn open(path: &Path) -> Result<StateDict> {
             Some(Folder::Files(files)) => open_files(&files),
             Some(Folder::Dcp) => dcp::open(path),
             None => {
-                let text = "the folder has no safetensors file, no index of some, no pytorch_model.bin and no .metadata";
+                let text =
+                    "the folder has no safetensors file or index, no pytorch_model.bin and no .metadata";
                 Err(StateDictError::new(ErrorKind::NoFile, text).in_file(path))
             }
         };
@@ -98,7 +99,9 @@ fn open_files(files: &[PathBuf]) -> Result<StateDict> {
         }
         for (name, tensor) in part.iter() {
             dict.insert(name, tensor.clone()).map_err(|error| {
-                error.in_file(file).hint("several files of the folder have it: name one of them, or an index")
+                error
+                    .in_file(file)
+                    .hint("several files of the folder contain it: name one of them, or an index")
             })?;
         }
         part.metadata.into_iter().for_each(|(key, text)| _ = dict.metadata.entry(key).or_insert(text));

@@ -12,7 +12,8 @@ use std::{
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use shardc_filetest::{
-    shared,
+    quick::xla_flags_for_tests,
+    sample, shared,
     skip::{self, Need},
 };
 
@@ -66,8 +67,6 @@ enum CheckStep {
     Test,
     /// The documentation builds without warnings.
     Doc,
-    /// Every example runs.
-    Examples,
 }
 
 impl CheckStep {
@@ -80,7 +79,6 @@ impl CheckStep {
             CheckStep::Quick => "unit tests and filetests",
             CheckStep::Test => "tests",
             CheckStep::Doc => "documentation",
-            CheckStep::Examples => "examples",
         }
     }
 
@@ -103,9 +101,6 @@ impl CheckStep {
             CheckStep::Doc => {
                 "the warnings above are about documentation comments; `cargo xtask test doc` repeats this step"
             }
-            CheckStep::Examples => {
-                "the example's output is above; the command that ran it is after the last `$`"
-            }
         }
     }
 
@@ -126,13 +121,12 @@ impl CheckStep {
             ),
             CheckStep::Typos => typos(workspace),
             CheckStep::Deny => deny(cargo),
-            CheckStep::Quick => nextest(workspace, cargo, Some(selection::QUICK)),
+            CheckStep::Quick => nextest(workspace, quick_xla(cargo), &["-E", selection::QUICK]),
             CheckStep::Test => tests(workspace, cargo),
             CheckStep::Doc => {
                 let args = ["doc", "--workspace", "--no-deps"];
                 process::run(cargo().env("RUSTDOCFLAGS", "-D warnings").args(args).args(LINTED))
             }
-            CheckStep::Examples => examples(workspace, python, cargo),
         }
     }
 }
@@ -191,13 +185,13 @@ fn tests(workspace: &Workspace, cargo: impl Fn() -> Command) -> Result<()> {
     if which(NEXTEST).is_none() {
         return process::run(cargo().args(["test", "--workspace", "--no-fail-fast"]).args(FEATURES));
     }
-    nextest(workspace, &cargo, None)?;
+    nextest(workspace, quick_xla(&cargo), &[])?;
     process::run(cargo().args(["test", "--workspace", "--doc"]).args(FEATURES))
 }
 
-/// Runs the tests that a nextest filterset selects, or all of them. nextest runs tests in parallel, and continues after a crash.
-fn nextest(workspace: &Workspace, cargo: impl Fn() -> Command, filterset: Option<&str>) -> Result<()> {
-    if filterset.is_some() && which(NEXTEST).is_none() {
+/// Runs the tests that arguments of nextest select. nextest runs tests in parallel, and continues after a crash.
+fn nextest(workspace: &Workspace, cargo: impl Fn() -> Command, selection: &[&str]) -> Result<()> {
+    if !selection.is_empty() && which(NEXTEST).is_none() {
         bail!("selecting tests needs `cargo-nextest` (`cargo install cargo-nextest`)");
     }
     // nextest starts a process for each test; building `shardc` first avoids that each of them asks cargo.
@@ -205,23 +199,27 @@ fn nextest(workspace: &Workspace, cargo: impl Fn() -> Command, filterset: Option
     let mut run = cargo();
     run.env("SHARDC_BIN", workspace.program(false, "shardc"));
     run.args(["nextest", "run", "--workspace", "--no-fail-fast"]).args(FEATURES);
-    process::run(run.args(filterset.map(|set| ["-E", set]).into_iter().flatten()))
+    process::run(run.args(selection))
 }
 
-fn examples(workspace: &Workspace, python: Option<&Path>, cargo: impl Fn() -> Command) -> Result<()> {
-    let all = workspace.examples();
-    if all.is_empty() {
-        println!("there are no examples");
+/// Commands whose programs minimize XLA's compile time, which is most of the time of tests that run programs.
+fn quick_xla(cargo: impl Fn() -> Command) -> impl Fn() -> Command {
+    move || {
+        let mut command = cargo();
+        command.env("XLA_FLAGS", xla_flags_for_tests());
+        command
     }
-    process::run(cargo().args(["build", "--workspace", "--bins", "--examples"]).args(FEATURES))?;
-    for example in all {
-        let program = match example.is_example_target {
-            true => workspace.example(&example.name),
-            false => workspace.program(false, &example.name),
-        };
-        process::run(with_environment(Command::new(program), workspace, python).args(&example.arguments))?;
-    }
-    Ok(())
+}
+
+/// Runs all tests with all their cases, also those that are too slow for every change, and with XLA's default options.
+pub(crate) fn slow_tests(workspace: &Workspace) -> Result<()> {
+    let python = setup::run(&[])?;
+    let cargo = || {
+        let mut command = with_environment(cargo(), workspace, python.as_deref());
+        command.env(sample::THOROUGH, "1");
+        command
+    };
+    nextest(workspace, cargo, &["--run-ignored", "all"])
 }
 
 /// Runs the steps.
@@ -239,7 +237,7 @@ pub fn run(workspace: &Workspace, args: &TestArgs) -> Result<()> {
             return Ok(());
         };
         let cargo = || with_environment(cargo(), workspace, python.as_deref());
-        return nextest(workspace, cargo, Some(&filterset));
+        return nextest(workspace, quick_xla(cargo), &["-E", &filterset]);
     }
     times.push(("setup", begun.elapsed(), true));
     let mut first_failure = None;

@@ -53,9 +53,10 @@ enum Command {
     /// Run shardc on the test files of Shardy and StableHLO, and on the corpus of real programs.
     #[command(disable_help_flag = true)]
     Conformance(Forwarded),
-    /// Partition random programs, or training steps with random settings, and compare runs on 8 virtual devices and on one.
+    /// Partition random programs, or training steps with random settings, and compare runs on 8 virtual devices and on one; or run all
+    /// tests with all their cases.
     #[command(
-        after_help = "Examples:\n  cargo xtask sweep --cases 2000 --seed 7\n  cargo xtask sweep --of settings --cases 1000\n  cargo xtask sweep --seed 7 --first 1234 --cases 1    # repeat a failed case"
+        after_help = "Examples:\n  cargo xtask sweep --cases 2000 --seed 7\n  cargo xtask sweep --of settings --cases 1000\n  cargo xtask sweep --of tests                         # all tests, with all their cases\n  cargo xtask sweep --seed 7 --first 1234 --cases 1    # repeat a failed case"
     )]
     Sweep(sweep::SweepArgs),
     /// Fuzz: corrupted text, bytecode and partitions, extreme meshes, passes in any order, wrong inputs, any attributes.

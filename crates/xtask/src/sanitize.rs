@@ -123,7 +123,7 @@ const TOO_LONG_FOR_MIRI: [&str; 13] = [
     "large_sources_are_read_in_parts",
     "small_floats_round_trip",
     "random_is_repeatable_and_in_range",
-    "coordinates_and_devices_say_the_same",
+    "coordinates_and_devices_are_equivalent",
     "far_operations_that_free_more_than_they_allocate",
     "reshard::pairs::",
     "reshard::simulate::",

@@ -63,8 +63,7 @@ fn system_packages() -> Result<()> {
     let unknown: Vec<&str> = missing.iter().copied().filter(|p| !has_candidate(p)).collect();
     if !unknown.is_empty() {
         bail!(
-            "apt knows no package {}: LLVM 22 is in Debian 12 (with its updates) and later, and at \
-             https://apt.llvm.org",
+            "apt has no package {}: LLVM 22 is in Debian 12 (with its updates) and later, and at https://apt.llvm.org",
             unknown.join(", ")
         );
     }

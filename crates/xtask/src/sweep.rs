@@ -1,16 +1,16 @@
-//! `cargo xtask sweep`: random programs and random strategy settings, more of them than in every test run.
+//! `cargo xtask sweep`: more random programs and strategy settings than in every test run, and tests that are too slow for it.
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 
 use crate::{
-    process, python, setup,
+    check, process, python, setup,
     workspace::{Workspace, cargo},
 };
 use shardc_filetest::quick::xla_flags;
 use shardc_runtime::plugin::PluginKind;
 
-/// The random cases to run.
+/// The cases to run.
 #[derive(Args)]
 pub struct SweepArgs {
     /// The kind of cases.
@@ -35,14 +35,20 @@ enum Of {
     Settings,
     /// As `settings`, for eight TPUs: programs are compiled but not run.
     SettingsForTpus,
+    /// All tests with all their cases. `cargo xtask test` runs a sample of long ones. The other options have no effect.
+    Tests,
 }
 
-/// Runs the test of random cases, optimized.
+/// Runs the cases.
+///
+/// # Errors
+/// A case fails.
 pub fn run(workspace: &Workspace, args: &SweepArgs) -> Result<()> {
     let (test, trial, others): (_, _, &[PluginKind]) = match args.of {
         Of::Programs => ("random", "random programs", &[]),
         Of::Settings => ("settings", "values", &[]),
         Of::SettingsForTpus => ("settings", "for TPUs", &[PluginKind::Tpu]),
+        Of::Tests => return check::slow_tests(workspace),
     };
     let python = setup::run(others)?;
     process::run(

@@ -17,16 +17,6 @@ pub struct Workspace {
     metadata: Value,
 }
 
-/// A program under `examples/`.
-pub struct Example {
-    /// Its name.
-    pub name: String,
-    /// Whether it is an example target of its package, not a separate program.
-    pub is_example_target: bool,
-    /// The arguments for checking that it runs.
-    pub arguments: Vec<String>,
-}
-
 pub use shardc_filetest::program::cargo;
 
 impl Workspace {
@@ -55,43 +45,11 @@ impl Workspace {
         self.target.join(profile).join(format!("{name}{}", env::consts::EXE_SUFFIX))
     }
 
-    /// A built example target: `target/debug/examples/NAME`.
-    pub fn example(&self, name: &str) -> PathBuf {
-        self.target.join("debug/examples").join(format!("{name}{}", env::consts::EXE_SUFFIX))
-    }
-
     /// A folder for files that this program writes.
     pub fn scratch(&self, name: &str) -> Result<PathBuf> {
         let dir = self.target.join("xtask").join(name);
         std::fs::create_dir_all(&dir).with_context(|| format!("making {}", dir.display()))?;
         Ok(dir)
-    }
-
-    /// The programs under `examples/`, sorted by name.
-    pub fn examples(&self) -> Vec<Example> {
-        let folder = self.root.join("examples");
-        let mut found = Vec::new();
-        for package in self.packages() {
-            let inside =
-                package["manifest_path"].as_str().is_some_and(|path| Path::new(path).starts_with(&folder));
-            let package_metadata = &package["metadata"]["check"];
-            for target in package["targets"].as_array().into_iter().flatten() {
-                let kinds = &target["kind"];
-                let is = |kind: &str| kinds.as_array().is_some_and(|all| all.iter().any(|k| k == kind));
-                if inside
-                    && (is("bin") || is("example"))
-                    && let Some(name) = target["name"].as_str()
-                {
-                    found.push(Example {
-                        name: name.to_owned(),
-                        is_example_target: is("example"),
-                        arguments: arguments(package_metadata, name),
-                    });
-                }
-            }
-        }
-        found.sort_by(|a, b| a.name.cmp(&b.name));
-        found
     }
 
     /// The folder of each package relative to the root, and the package's name.
@@ -106,12 +64,6 @@ impl Workspace {
     fn packages(&self) -> impl Iterator<Item = &Value> {
         self.metadata["packages"].as_array().into_iter().flatten()
     }
-}
-
-/// The arguments for an example from its package's metadata.
-fn arguments(check: &Value, name: &str) -> Vec<String> {
-    let said = check[name].as_array().into_iter().flatten();
-    said.filter_map(|argument| argument.as_str().map(str::to_owned)).collect()
 }
 
 /// The first executable of this name on the `PATH`.

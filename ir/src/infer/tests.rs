@@ -150,7 +150,7 @@ fn products_and_linear_algebra() {
         "2x3xf32 4x4xf32",
         "contracting dimensions of stablehlo.dot_general differ",
     );
-    check(dot(&[1], &[0], &[1], &[0]), "2x3xf32 3x4xf32", "twice");
+    check(dot(&[1], &[0], &[1], &[0]), "2x3xf32 3x4xf32", "is repeated");
     check(dot(&[], &[], &[1], &[]), "2x3xf32 3x4xf32", "1 left and 0 right contracting");
     check_written(dot(&[], &[], &[1], &[0]), "2x3xbf16 3x4xbf16", "2x4xf32", "");
     check_written(dot(&[], &[], &[1], &[0]), "2x3xbf16 3x4xbf16", "4x2xf32", "expected tensor<2x4xbf16>");
@@ -390,7 +390,7 @@ fn free_result_types() {
         "3x4xf32",
         "dimension 0 of size 4 does not fit dimension 0 of size 3",
     );
-    check_written(broadcast(&[0, 0]), "1x1xf32", "3x4xf32", "twice");
+    check_written(broadcast(&[0, 0]), "1x1xf32", "3x4xf32", "is repeated");
     check_written(broadcast(&[2]), "4xf32", "3x4xf32", "must be less than the rank");
     check_written(OpKind::Constant(Dense::splat(&[0; 4])), "", "3xf32", "");
     check_written(OpKind::Constant(Dense::splat(&[0; 2])), "", "3xf32", "elements of 2 bytes");

@@ -159,5 +159,5 @@ fn groups(kind: &OpKind, spec: &CollectiveSpec, devices: Option<i64>) -> Result<
 
 fn not_all(count: i64, devices: i64) -> Fault {
     let hint = Some("list every device, in a group of one if it has no partner");
-    (format!("has only only {count} of {devices} devices in its groups"), hint)
+    (format!("has only {count} of {devices} devices in its groups"), hint)
 }

@@ -185,24 +185,7 @@ impl<'m> IntegerFold<'m> {
                 let place = |d: usize| permutation.iter().position(|&p| p as usize == d);
                 self.value(operand(0)?, inner, depth)?.moved(place)
             }
-            OpKind::Reshape => {
-                let from = module.shape(operand(0)?);
-                if let Some(places) = same_but_ones(from, shape) {
-                    // `places` has an entry per dimension of the result; those of size 1 may be `None`.
-                    let inner = at.and_then(|(dim, i)| Some(((*places.get(dim)?)?, i)));
-                    let folded = self.value(operand(0)?, inner, depth)?;
-                    return folded.moved(|d| places.iter().position(|&p| p == Some(d)));
-                }
-                let folded = self.value(operand(0)?, None, depth)?;
-                if folded.dim.is_none() {
-                    return Some(folded);
-                }
-                let elements = elements(shape)?;
-                if !self.spend(elements) {
-                    return None;
-                }
-                reshaped(&folded, from, shape, elements)?.fixed(at)
-            }
+            OpKind::Reshape => self.reshape(operand(0)?, shape, at, depth),
             OpKind::Concatenate { dim } => {
                 let along = *dim as usize;
                 let (_, mut i) = at.filter(|&(d, _)| d == along)?;
@@ -252,6 +235,26 @@ impl<'m> IntegerFold<'m> {
             }
             _ => None,
         }
+    }
+
+    /// Folds a reshape to `shape`.
+    fn reshape(&mut self, operand: ValueId, shape: &[i64], at: At, depth: usize) -> Option<Folded> {
+        let from = self.module.shape(operand);
+        if let Some(places) = same_but_ones(from, shape) {
+            // `places` has an entry per dimension of the result; those of size 1 may be `None`.
+            let inner = at.and_then(|(dim, i)| Some(((*places.get(dim)?)?, i)));
+            let folded = self.value(operand, inner, depth)?;
+            return folded.moved(|d| places.iter().position(|&p| p == Some(d)));
+        }
+        let folded = self.value(operand, None, depth)?;
+        if folded.dim.is_none() {
+            return Some(folded);
+        }
+        let elements = elements(shape)?;
+        if !self.spend(elements) {
+            return None;
+        }
+        reshaped(&folded, from, shape, elements)?.fixed(at)
     }
 }
 
@@ -391,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn the_batch_is_counted_in_many_ways() {
+    fn batch_counts_are_recognized_in_many_forms() {
         let negative = "%i = stablehlo.iota dim = 0 : tensor<3xi32>
           %z = stablehlo.constant dense<0> : tensor<3xi32>
           %n = stablehlo.constant dense<3> : tensor<3xi32>
@@ -442,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn broadcasts_and_transpositions_carry_the_dimension() {
+    fn broadcasts_and_transposes_keep_the_dimension() {
         let body = "%i = stablehlo.iota dim = 0 : tensor<3xui32>
           %b = stablehlo.broadcast_in_dim %i, dims = [1] : (tensor<3xui32>) -> tensor<2x3x1xui32>
           %t = stablehlo.transpose %b, dims = [1, 2, 0] : (tensor<2x3x1xui32>) -> tensor<3x1x2xui32>

@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn conversions_that_round_pass_sums_and_those_that_cut_or_widen_integers_do_not() {
+    fn conversions_that_commute_with_sums() {
         let add = ReductionKind::Add;
         assert!(converts(DType::F32, DType::BF16, add) && converts(DType::BF16, DType::F32, add));
         assert!(converts(DType::F32, DType::C64, add));
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn conversions_keep_the_order_where_nothing_wraps() {
+    fn conversions_without_wrapping_are_monotonic() {
         let max = ReductionKind::Max;
         assert!(converts(DType::F32, DType::BF16, max) && converts(DType::I8, DType::I32, max));
         assert!(!converts(DType::I32, DType::I8, max) && !converts(DType::I32, DType::UI32, max));

@@ -34,7 +34,7 @@ mod tests {
     }
 
     #[test]
-    fn loops_that_count_are_counted() {
+    fn counting_loops_have_a_known_trip_count() {
         assert_eq!(count("LT, %i, %ten", "add %i, %by", 0), Some(4));
         assert_eq!(count("LE, %i, %ten", "add %by, %i", 1), Some(4));
         assert_eq!(count("GT, %ten, %i", "add %i, %by", 4), Some(2));
@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn other_loops_run_an_unknown_number_of_times() {
+    fn other_loops_have_an_unknown_trip_count() {
         assert_eq!(count("LT, %i, %n", "add %i, %by", 0), None, "a bound that is an input");
         assert_eq!(count("LT, %i, %ten", "multiply %i, %by", 1), None);
         assert_eq!(count("LT, %i, %ten", "subtract %i, %by", 0), None, "it goes away from the bound");
@@ -55,7 +55,7 @@ mod tests {
 
     /// Start, stop and step are carried and converted, and the condition computes the trip count.
     #[test]
-    fn loops_whose_condition_computes_the_trip_count_are_counted() {
+    fn trip_counts_computed_in_the_condition_are_known() {
         let trips = |condition: &str| {
             let text = format!(
                 "func.func @main(%x: tensor<f32>) -> tensor<f32> {{

@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn a_misspelt_beginning_of_names_is_suggested() {
+    fn a_misspelt_name_prefix_is_suggested() {
         let hint = |text: &str| names().find_arguments(text).unwrap_err().hint.unwrap_or_default();
         assert_eq!(hint("parms"), "did you mean 'params'?");
         assert_eq!(hint("params['v']"), "did you mean 'params['b']', 'params['w']'?");

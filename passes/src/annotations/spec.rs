@@ -610,7 +610,7 @@ mod tests {
 
     /// The part of `ARG=SPEC` that an error points at.
     #[test]
-    fn errors_point_at_what_is_wrong() {
+    fn errors_point_at_the_fault() {
         let mesh: MeshSpec = "data=4,model=2".parse().unwrap();
         let cases = [
             ("w=dta,-", "dta"),

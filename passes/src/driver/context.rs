@@ -1,4 +1,4 @@
-//! What passes are told, and what they hand on to the passes after them.
+//! Options of passes, and the state that they pass on.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::strategy::Priorities;
 use crate::annotations::dims::DimSize;
 use crate::annotations::spec::{Annotation, MeshSpec};
 use crate::collectives::clean::{CleanOptions, CleanReport};
-use crate::plan::{Asked, Plan, Planning};
+use crate::plan::{Plan, Planning, Requests};
 use crate::propagate::{Prepared, PropagateOptions, PropagateReport};
 use crate::rules::registry::RuleRegistry;
 use crate::sharding::interface::Interface;
@@ -19,140 +19,141 @@ use crate::sharding::signature::Signatures;
 use crate::transforms::group_form::GroupForm;
 use crate::transforms::inline::CallSites;
 
-/// What a pass needs besides the module.
+/// The input of a pass besides the module.
 #[derive(Clone, Debug, Default)]
 pub struct PassContext {
-    /// How devices see one another in the partitioned program.
+    /// How devices are numbered in the partitioned program: as partitions or as replicas.
     pub mode: SpmdMode,
-    /// What this run of the pass was given, of [`Pass::options`](super::passes::Pass::options).
+    /// The values of [`Pass::options`](super::passes::Pass::options) for this run.
     pub options: PassOptions,
-    /// How far collectives are cleaned up.
+    /// Options of the clean-up of collectives.
     pub clean: CleanOptions,
     /// How the partitioned program writes replica groups.
     pub groups: GroupForm,
-    /// What is said about the program besides its text.
+    /// Information about the program besides its text.
     pub import: ImportOptions,
     /// How shardings are propagated.
     pub propagate: PropagateOptions,
-    /// Whether gathers that nobody asked for are errors.
+    /// Whether all-gathers that no annotation requests are errors.
     pub strict: bool,
-    /// The bytes from which on a gather is worth telling; `None` leaves it to the size of what the program sends.
+    /// The threshold for warnings about all-gathers in bytes; `None` derives it from the bytes that the program sends.
     pub warn_bytes: Option<u64>,
-    /// What may end the run early: looked at between passes, and within propagation and planning.
+    /// Ends the run early: checked between passes, and within propagation and planning.
     pub interrupt: Interrupt,
-    /// Whether a whole pipeline runs, so that each pass may rely on those before it.
+    /// Whether a complete pipeline runs, so that each pass may rely on earlier ones.
     pub(crate) in_pipeline: bool,
     pub(crate) handed: Handed,
 }
 
-/// What is said about a program besides its text.
+/// The result of a pass: warnings, or errors.
+pub type PassResult = Result<Vec<Diagnostic>, Vec<Diagnostic>>;
+
+/// Information about a program besides its text.
 #[derive(Clone, Debug, Default)]
 pub struct ImportOptions {
     /// Sizes of symbolic dimensions.
     pub dims: Vec<DimSize>,
-    /// The mesh, for a program that has none or in place of its own.
+    /// The mesh, for a program without one or instead of its own.
     pub mesh: Option<MeshSpec>,
     /// Shardings of arguments and results.
     pub specs: Vec<Annotation>,
-    /// Rules of custom calls.
+    /// Sharding rules of custom calls.
     pub rules: RuleRegistry,
-    /// Whether it is kept through which calls each operation came ([`PassContext::call_sites`]).
+    /// Whether to record the calls through which each operation was inlined ([`PassContext::call_sites`]).
     pub trace_calls: bool,
-    /// Most operations that inlining all calls may make of the entry function; in a larger program, calls of functions stay
-    /// that are called often, where a whole pipeline partitions it. [`INLINE_BUDGET`](shardc_ir::limits::INLINE_BUDGET) if not
-    /// given.
+    /// The most operations that inlining all calls may produce in the entry function. In a larger program, a complete pipeline partitions
+    /// frequently called functions separately. The default is [`INLINE_BUDGET`](shardc_ir::limits::INLINE_BUDGET).
     pub inline_budget: Option<u64>,
 }
 
-/// What passes found out that the module does not carry. A pass that runs by itself finds it again where it can.
+/// Results of passes that the module does not contain. A pass that runs by itself recomputes them if possible.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Handed {
-    /// What `import-gspmd` warns of.
+    /// Warnings of `import-gspmd`.
     pub(crate) imported: Vec<Diagnostic>,
-    /// Whether annotations came from GSPMD's.
+    /// Whether the annotations are GSPMD's.
     pub(crate) is_gspmd: bool,
     pub(crate) sites: Option<CallSites>,
-    /// The functions that are partitioned by themselves.
+    /// The separately partitioned functions.
     pub(crate) kept: KeptFunctions,
-    /// What their calls in the planned program have.
+    /// The signatures of their calls in the planned program.
     pub(crate) signatures: Signatures,
-    /// What one attempt leaves to the next.
+    /// State for the next attempt.
     pub(crate) shared: Shared,
     pub(crate) propagated: PropagateReport,
-    /// What the annotations asked for, before planning.
+    /// Properties of the annotated program, recorded before planning.
     pub(crate) before: Option<BeforePlan>,
     /// State between the passes of planning.
     pub(crate) planning: Planning,
     pub(crate) plan: Option<Plan>,
-    /// The mesh that everything inside of the planned program is on.
+    /// The mesh inside of the planned program.
     pub(crate) mesh: Option<MeshId>,
-    /// Values that are whole on every device where no annotation asks for it.
+    /// Warnings about values that are replicated although no annotation requests it.
     pub(crate) gathered: Vec<Diagnostic>,
-    /// What else planning warns of.
+    /// Other warnings of planning.
     pub(crate) notes: Vec<Diagnostic>,
     pub(crate) interface: Option<Interface>,
     pub(crate) cleaned: CleanReport,
 }
 
-/// What does not depend on the strategy: the first attempt does it for the second.
+/// State that is independent of the strategy: the first attempt computes it for the second.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shared {
-    /// Whether another attempt follows, which wants `begun`.
+    /// Whether another attempt follows, which needs `begun`.
     pub(crate) is_wanted: bool,
-    /// A copy of the module as propagation begins, and what was found out about it: an attempt that is given it propagates from
-    /// there.
+    /// A copy of the prepared module before propagation; the next attempt starts from it.
     pub(crate) begun: Option<(Box<Module>, Arc<Prepared>)>,
-    /// What `prioritize` does to it, found out before anything was prepared.
+    /// The effect of `prioritize` on it, computed before preparation.
     pub(crate) priorities: Option<Priorities>,
-    /// What the attempt before propagated from the same beginning.
+    /// The propagation result of the previous attempt from the same start.
     pub(crate) propagated: Option<Propagated>,
-    /// Whether this attempt came to the same, so that nothing is left to do in it.
+    /// Whether this attempt had the same result, so that the rest of it can be skipped.
     pub(crate) is_repeated: bool,
 }
 
-/// What the propagated program says that planning takes away.
+/// Properties of the propagated program that planning removes.
 #[derive(Clone, Debug)]
 pub(crate) struct BeforePlan {
-    pub(crate) asked: Asked,
-    /// Collectives of the program that devices come to unequally often.
+    pub(crate) requested: Requests,
+    /// Collectives of the program that devices may execute different numbers of times.
     pub(crate) partings: Vec<Diagnostic>,
-    /// The result that each parameter gives its memory to.
+    /// The result that each parameter is donated to.
     pub(crate) aliases: Vec<Option<usize>>,
 }
 
 impl PassContext {
-    /// The context of a pass that runs by itself.
+    /// Returns the context of a pass that runs by itself.
     #[must_use]
     pub fn new(mode: SpmdMode, options: PassOptions) -> Self {
         PassContext { mode, options, ..PassContext::default() }
     }
 
-    /// What propagation said, once it has run.
+    /// Returns the report of propagation.
     #[must_use]
     pub fn propagated(&self) -> &PropagateReport {
         &self.handed.propagated
     }
 
-    /// The calls that operations came through, where [`ImportOptions::trace_calls`] asks for them.
+    /// Returns the calls through which operations were inlined, if [`ImportOptions::trace_calls`] is set.
     #[must_use]
     pub fn call_sites(&self) -> Option<&CallSites> {
         self.handed.sites.as_ref()
     }
 
-    /// The functions whose calls `inline` left, for [`partition`](super::partition::partition) to be told of them.
+    /// Returns the functions whose calls `inline` kept, for [`partition`](super::partition::partition).
     #[must_use]
     pub fn kept_functions(&self) -> &KeptFunctions {
         &self.handed.kept
     }
 
-    /// The context with the functions whose calls `inline` left in the module.
+    /// Returns the context with the functions whose calls `inline` kept in the module.
     #[must_use]
     pub fn with_kept_functions(mut self, kept: KeptFunctions) -> Self {
         self.handed.kept = kept;
         self
     }
 
-    /// What reading the annotations warns of.
+    /// Returns the warnings of the import.
     #[must_use]
     pub fn import_warnings(&self) -> &[Diagnostic] {
         &self.handed.imported

@@ -4,8 +4,7 @@ use shardc_ir::limits::INLINE_BUDGET;
 use shardc_ir::{Diagnostic, MeshId, Module, OpKind, verify};
 
 use super::calls::{choose, extract, requested};
-use super::context::PassContext;
-use super::passes::PassResult;
+use super::context::{PassContext, PassResult};
 use crate::analysis::symbols::drop_unused_funcs;
 use crate::annotations::remesh::replace_mesh;
 use crate::annotations::spec::{MeshSpec, annotate, annotate_on};

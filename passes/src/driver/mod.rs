@@ -1,11 +1,13 @@
 //! The pass driver: the table of passes with their preconditions, the pipeline, and partitioning with its choice between
 //! propagation strategies.
 
+mod attempts;
 pub mod calls;
 pub mod context;
 pub mod entry;
 mod import;
 mod interface;
+mod link;
 pub mod partition;
 pub mod pass_options;
 pub mod passes;

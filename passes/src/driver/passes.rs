@@ -1,4 +1,4 @@
-//! The passes by name, one at a time.
+//! The table of passes by name, and how one of them runs.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use shardc_ir::{Class, Diagnostic, FuncId, MeshId, Module, OpKind, RegionId, ver
 
 use super::calls::sign_calls;
 use super::context::BeforePlan;
-pub use super::context::PassContext;
+pub use super::context::{PassContext, PassResult};
 use super::import;
 use super::interface::{aliases, interface};
 use super::pass_options::{DEBUG, PassOption, debug_options};
@@ -24,7 +24,9 @@ use crate::manual::unroll_manual;
 use crate::plan::expand::expand_sharded_ops;
 use crate::plan::prepare::{legalize_shardings, replicate_small_dims, unify_meshes};
 use crate::plan::unreduced::{delay_reductions, propagate_unreduced};
-use crate::plan::{Asked, Planning, fold_slices, gathered, plan, planned_mesh, trade_sums, unfuse_products};
+use crate::plan::{
+    Planning, Requests, fold_slices, gathered, plan, planned_mesh, trade_sums, unfuse_products,
+};
 use crate::propagate::{prepare, propagate_prepared};
 use crate::reshard::lower_reshards;
 use crate::transforms::batch_indices::batch_indices;
@@ -40,32 +42,28 @@ use crate::transforms::legalize_backend::{Backend, BackendOptions, legalize};
 use crate::transforms::merge_reductions::merge_reductions;
 use crate::transforms::unquantize::unquantize;
 
-/// What a pass gives: warnings, or the reasons why it could not do its work.
-pub type PassResult = Result<Vec<Diagnostic>, Vec<Diagnostic>>;
-
 /// A pass.
 #[derive(Clone, Copy, Debug)]
 pub struct Pass {
     /// Its name.
     pub name: &'static str,
-    /// What it does, in one line.
+    /// A one-line description.
     pub about: &'static str,
-    /// What it asks of the module that it is given, besides that it is verified; [`Pass::run`] looks.
+    /// Preconditions on the module, besides that it is verified; [`Pass::run`] checks them.
     pub needs: &'static [Precondition],
-    /// The options that it takes.
+    /// Its options.
     pub options: &'static [PassOption],
-    /// Does it, where what it needs holds; [`Pass::run`] looks at that first.
+    /// The pass itself, without checks of preconditions.
     pub apply: fn(&mut Module, &mut PassContext) -> PassResult,
 }
 
 impl Pass {
-    /// Runs it on a verified module.
+    /// Runs the pass on a verified module.
     ///
     /// # Errors
-    /// SH0391 where the module is not what the pass needs; else why it could not do its work. The module is then not to
-    /// be used any more.
+    /// SH0391 if a precondition does not hold; otherwise the errors of the pass. The module must then be dropped.
     pub fn run(&self, module: &mut Module, context: &mut PassContext) -> PassResult {
-        // In a pipeline those before it have seen to that.
+        // In a pipeline, earlier passes establish the preconditions.
         if context.in_pipeline {
             return (self.apply)(module, context);
         }
@@ -74,7 +72,7 @@ impl Pass {
         if !missing.is_empty() {
             return Err(missing);
         }
-        // Other passes may change what the passes of planning have found.
+        // Other passes may invalidate the state of planning.
         if self.name != "plan" && !PLANNING.contains(&self.name) {
             context.handed.planning = Planning::default();
         }
@@ -85,18 +83,18 @@ impl Pass {
     }
 }
 
-/// Every pass by name. Which of them the compiler runs, and in which order, is in `pipeline`.
+/// All passes by name. `pipeline` defines which of them the compiler runs, and in which order.
 pub const PASSES: &[Pass] = &[
     Pass {
         name: "refine-shapes",
-        about: "give symbolic dimensions the sizes of the options, and refine the shapes that follow, through calls too",
+        about: "set symbolic dimensions to the sizes in the options, and refine the shapes that depend on them, through calls too",
         needs: &[],
         options: &[],
         apply: |module, context| specialize(module, &context.import.dims).map(|()| Vec::new()),
     },
     Pass {
         name: "resolve-call-rules",
-        about: "write the rules of the front end on custom calls",
+        about: "write the sharding rules of the front end to custom calls",
         needs: &[],
         options: &[],
         apply: |module, context| {
@@ -108,56 +106,56 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "import-gspmd",
-        about: "read mhlo.sharding annotations into shardings by axes of a mesh",
+        about: "convert mhlo.sharding annotations to axis-based shardings",
         needs: &[],
         options: &[],
         apply: import::import_gspmd,
     },
     Pass {
         name: "annotate",
-        about: "give the program the mesh and the shardings of the options",
+        about: "apply the mesh and the shardings in the options",
         needs: &[],
         options: &[],
         apply: import::annotate_by_options,
     },
     Pass {
         name: "inline",
-        about: "replace every call by the body of the function",
+        about: "replace every call by the body of its callee",
         needs: &[],
         options: &[],
         apply: import::inline,
     },
     Pass {
         name: "decompose",
-        about: "write scans as loops, asynchronous operations as those that they start, batch normalization as sums, calls of top-k as `chlo.top_k`, old and dynamic operations as newer and static ones",
+        about: "expand scans to loops, asynchronous operations to synchronous ones, batch normalization to sums, calls of top-k to `chlo.top_k`, deprecated and dynamic operations to current and static ones",
         needs: &[],
         options: &[],
         apply: |module, context| each_body(module, context, decompose),
     },
     Pass {
         name: "batch-indices",
-        about: "let gathers and scatters whose index counts a batch be batched",
+        about: "turn index components that only count a batch into batching dimensions of gathers and scatters",
         needs: &[],
         options: &[],
         apply: |module, context| each_body(module, context, batch_indices),
     },
     Pass {
         name: "fused-parts",
-        about: "take parts of a fused dimension before it is reshaped apart, and join them along it",
+        about: "turn indices and stacks of the parts of a fused dimension into slices and concatenations along it",
         needs: &[],
         options: &[],
         apply: |module, context| each_body(module, context, fused_parts),
     },
     Pass {
         name: "fold-edges",
-        about: "fold slices into the pads and concatenations that they cut off",
+        about: "fold slices that cut off what a pad or concatenation added",
         needs: &[],
         options: &[],
         apply: |module, context| each_body(module, context, fold_edges),
     },
     Pass {
         name: "prioritize",
-        about: "let the annotations of the batch speak before those of parameters",
+        about: "give annotations of the batch a higher priority than those of parameters",
         needs: &[NO_CALLS],
         options: &[STRATEGY],
         apply: |module, context| {
@@ -172,7 +170,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "propagate",
-        about: "carry shardings from annotations to every value",
+        about: "propagate shardings from annotations to every value",
         needs: &[NO_CALLS],
         options: DEBUG,
         apply: |module, context| {
@@ -198,8 +196,8 @@ pub const PASSES: &[Pass] = &[
             let operations = module.ops.len();
             context.handed.propagated = propagate_prepared(module, &prepared, &options);
             let Some(entry) = module.entry() else { return Ok(Vec::new()) };
-            // What was inserted where members of sharding groups disagree depends on priorities, and values are numbered
-            // otherwise then.
+            // Constraints that were inserted for disagreeing members of sharding groups depend on priorities, and shift the
+            // numbers of values.
             if module.ops.len() == operations {
                 if let Some(before) = shared.propagated.take() {
                     shared.is_repeated = before.is_of(module, entry);
@@ -212,14 +210,14 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "note-annotations",
-        about: "keep in mind what was asked for",
+        about: "record the annotations for later warnings",
         needs: &[NO_CALLS],
         options: &[],
         apply: |module, context| {
             let func = entry(module)?;
             let body = body_of(module, func)?;
             context.handed.before = Some(BeforePlan {
-                asked: Asked::new(module, body),
+                requested: Requests::new(module, body),
                 partings: written_partings(module, body),
                 aliases: aliases(module, func),
             });
@@ -228,14 +226,14 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "diagonals",
-        about: "take diagonals out along the dimension that is not split",
+        about: "reduce masked diagonals along the unsplit dimension",
         needs: &[],
         options: &[],
         apply: |module, context| each_body(module, context, diagonals),
     },
     Pass {
         name: "fold-pads",
-        about: "let convolutions and windows pad their input themselves",
+        about: "fold pads into convolutions and windows",
         needs: &[],
         options: &[],
         apply: |module, context| {
@@ -246,7 +244,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "fold-reshapes",
-        about: "let readers of reshapes that undo others read what these give back",
+        about: "remove reshapes that only undo other reshapes",
         needs: &[NO_CALLS, PROPAGATED],
         options: &[],
         apply: |module, context| {
@@ -257,7 +255,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "fold-slices",
-        about: "let concatenations along split dimensions take their parts from what these are slices of",
+        about: "fold slices into concatenations along split dimensions",
         needs: &[NO_CALLS, PROPAGATED],
         options: &[],
         apply: |module, context| {
@@ -268,7 +266,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "unfuse-products",
-        about: "compute ranges of products along split dimensions as products",
+        about: "unfuse matmuls that are sliced or concatenated along split dimensions",
         needs: &[NO_CALLS, PROPAGATED],
         options: &[],
         apply: |module, context| {
@@ -279,7 +277,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "dce",
-        about: "remove operations whose results nobody uses",
+        about: "remove dead operations",
         needs: &[],
         options: &[],
         apply: |module, context| {
@@ -332,14 +330,14 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "plan",
-        about: "choose how each operation is done, and insert explicit reshards",
+        about: "choose the partitioning of each operation, and insert explicit reshards",
         needs: PLANNING_NEEDS,
         options: &[],
         apply: planned,
     },
     Pass {
         name: "merge-reductions",
-        about: "add pending sums before they are completed",
+        about: "add unreduced values before they are all-reduced",
         needs: &[NO_CALLS, PLANNED],
         options: &[],
         apply: |module, _| {
@@ -352,7 +350,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "defer-sums",
-        about: "complete sums that a loop only adds up after it",
+        about: "move the all-reduce of a value that a loop only accumulates after the loop",
         needs: &[NO_CALLS, PLANNED],
         options: &[],
         apply: |module, context| {
@@ -369,7 +367,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "trade-sums",
-        about: "exchange the operands of products rather than sum their addends, where that sends less",
+        about: "replace the all-reduce of a matmul, lookup or scatter by an exchange of its operands where that sends less",
         needs: &[NO_CALLS, PLANNED],
         options: &[],
         apply: |module, _| {
@@ -395,7 +393,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "interface",
-        about: "read off a planned program which block of which array each device is fed",
+        about: "derive the interface of a planned program: the block of each argument and result on each device",
         needs: &[NO_CALLS, PLANNED, NO_RESHARDS],
         options: &[],
         apply: |module, context| {
@@ -418,14 +416,14 @@ pub const PASSES: &[Pass] = &[
             if context.in_pipeline {
                 return done.map(|()| Vec::new());
             }
-            // Of a program that was planned, what comes out is right; of one that was only written so, the verifier tells.
+            // The result for a planned program is valid; for one that was only written like that, the verifier decides.
             done.and_then(|()| verify(module)).map_err(|errors| not_planned("localize", errors))?;
             Ok(Vec::new())
         },
     },
     Pass {
         name: "clean-collectives",
-        about: "merge, combine and drop collectives, and take them out of loops",
+        about: "merge, combine and remove collectives, and hoist them out of loops",
         needs: &[],
         options: &[],
         apply: |module, context| {
@@ -436,14 +434,14 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "unquantize",
-        about: "write quantized numbers as the integers that are stored, and arithmetic on them as that on real numbers",
+        about: "replace quantized values by their stored integers, and quantized arithmetic by arithmetic on real numbers",
         needs: &[],
         options: &[],
         apply: |module, _| unquantize(module).map(|()| Vec::new()),
     },
     Pass {
         name: "legalize-backend",
-        about: "take away what only a partitioner understands, and say how many devices run the program",
+        about: "adapt a partitioned program to a PJRT plugin: remove annotations, rewrite unsupported operations, write the number of devices",
         needs: &[],
         options: &[TARGET, PROCESSES],
         apply: |module, context| {
@@ -466,21 +464,21 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "verify-collectives",
-        about: "check that pending sums are completed once, and that devices meet in collectives as they should",
+        about: "check that unreduced values are reduced exactly once, and that the collectives of all devices match",
         needs: &[],
         options: &[],
         apply: verify_all,
     },
     Pass {
         name: "export-gspmd",
-        about: "write shardings as mhlo.sharding annotations, for XLA's older partitioner",
+        about: "convert shardings to mhlo.sharding annotations, for XLA's GSPMD partitioner",
         needs: &[],
         options: &[],
         apply: |module, _| export_gspmd(module).map(|()| Vec::new()),
     },
     Pass {
         name: "unroll-manual",
-        about: "write manual computations out for one device, the reference of shardc verify",
+        about: "unroll manual computations for a single device: the reference program of shardc verify",
         needs: &[NO_CALLS],
         options: &[],
         apply: |module, _| {
@@ -490,7 +488,7 @@ pub const PASSES: &[Pass] = &[
     },
 ];
 
-/// The pass called `name`. Names that it had before, and those of XLA's importers, stand for it as well.
+/// Returns the pass with this name. Former names, and those of XLA's importers, are aliases.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Pass> {
     let name = match name {
@@ -505,10 +503,10 @@ pub fn find(name: &str) -> Option<&'static Pass> {
     PASSES.iter().find(|pass| pass.name == name)
 }
 
-/// Which annotations `prioritize` lets speak first.
+/// The annotations to which `prioritize` gives the first priority.
 const STRATEGY: PassOption = PassOption { name: "strategy", values: &["as-annotated", "batch-first"] };
 
-/// For which client of XLA the program is.
+/// The PJRT client that the program is for.
 const TARGET: PassOption = PassOption { name: "target", values: &["any", "cpu", "gpu", "tpu"] };
 const PROCESSES: PassOption = PassOption { name: "processes", values: &["1", "2", "4", "8"] };
 
@@ -521,7 +519,7 @@ fn body_of(module: &Module, func: FuncId) -> Result<RegionId, Vec<Diagnostic>> {
     module.funcs[func].body.ok_or_else(missing)
 }
 
-/// Works on every function, or, in a pipeline, where nothing is called any more, on the entry function alone.
+/// Applies `work` to every function or, in a pipeline, where no calls are left, to the entry function alone.
 fn each_body(module: &mut Module, context: &PassContext, work: fn(&mut Module, RegionId)) -> PassResult {
     let bodies: Vec<RegionId> = match context.in_pipeline {
         true => module.entry().and_then(|entry| module.funcs[entry].body).into_iter().collect(),
@@ -531,8 +529,8 @@ fn each_body(module: &mut Module, context: &PassContext, work: fn(&mut Module, R
     Ok(Vec::new())
 }
 
-/// Gives values the shardings that the text of a program implies and does not spell out: what constraints, reshards and
-/// collectives make has the one that they name, and the arguments of a loop have those of its results.
+/// Sets shardings that the text of a program implies. Results of constraints, reshards and collectives have the sharding that the
+/// operation names; arguments of a loop have those of its results.
 fn restore_implied_shardings(module: &mut Module) {
     let Some(body) = module.entry().and_then(|entry| module.funcs[entry].body) else { return };
     for op in module.walk(body) {
@@ -558,7 +556,7 @@ fn restore_implied_shardings(module: &mut Module) {
     }
 }
 
-/// The mesh that planning decided on; found again where planning was another run.
+/// Returns the mesh that planning chose; derived from the module if planning was another run.
 fn main_mesh(module: &Module, func: FuncId, context: &PassContext) -> Option<MeshId> {
     context.handed.mesh.or_else(|| planned_mesh(module, module.funcs[func].body?))
 }
@@ -596,7 +594,7 @@ fn planned(module: &mut Module, context: &mut PassContext) -> PassResult {
     let all = warnings.iter().chain(&plan.notes).cloned().collect();
     handed.gathered.extend(warnings);
     if let Some(before) = &handed.before {
-        let silent = gathered(module, body, &before.asked, &plan);
+        let silent = gathered(module, body, &before.requested, &plan);
         handed.gathered.extend(silent.into_iter().map(|gather| gather.warning));
         let notes = unhonoured.into_iter().chain(plan.notes.iter().cloned());
         handed.notes.extend(notes.chain(all_replicated(module, body)));
@@ -605,7 +603,7 @@ fn planned(module: &mut Module, context: &mut PassContext) -> PassResult {
     Ok(all)
 }
 
-/// Checks what can be checked of a program in this state: pending sums while it has shardings, else the collectives.
+/// Runs the checks for the state of the program: unreduced values if it has shardings, otherwise collectives.
 fn verify_all(module: &mut Module, context: &mut PassContext) -> PassResult {
     let entry = entry(module)?;
     let interface = context.handed.interface.as_ref();
@@ -614,7 +612,7 @@ fn verify_all(module: &mut Module, context: &mut PassContext) -> PassResult {
             None => verify_pending(module, body_of(module, entry)?),
             Some(_) => verify_with_calls(module, entry, interface, &context.handed.signatures),
         };
-        // Where the program itself has collectives that devices come to unequally often, those are told.
+        // Collectives of the input program that devices execute unequally often are only reported.
         let partings = context.handed.before.as_ref().map_or(&[][..], |before| &before.partings);
         return checked.map(|()| Vec::new()).map_err(|errors| {
             let its_own = !partings.is_empty() && errors.iter().all(|error| error.code == "SH0462");
@@ -625,7 +623,7 @@ fn verify_all(module: &mut Module, context: &mut PassContext) -> PassResult {
         Some(body) if !module.mesh_names.is_empty() => verify_pending(module, body),
         _ => verify_collectives(module, entry, None),
     };
-    // Who made the module is not known here: perhaps whoever wrote the text.
+    // The origin of the module is unknown here: it may have been written by hand.
     checked.map(|()| Vec::new()).map_err(|mut errors| {
         errors.iter_mut().for_each(|error| error.class = Class::InvalidInput);
         errors

@@ -1,7 +1,7 @@
-//! Pipelines as data, and the one way to run them.
+//! Pipelines as data, and the function that runs them.
 //!
-//! The compiler, `lint`, `explain` and `shardc opt` run passes through [`Pipeline`] and [`run`] alone. Whoever wants to
-//! know how long passes take, see the module between them, verify it or end early is an [`Observer`].
+//! The compiler, `lint`, `explain` and `shardc opt` run passes only through [`Pipeline`] and [`run`]. An [`Observer`] can measure passes,
+//! see the module between them, verify it, or end the run early.
 
 use std::str::FromStr;
 
@@ -18,12 +18,12 @@ use super::strategy::Strategy;
 pub struct Step {
     /// The pass.
     pub pass: &'static Pass,
-    /// What it is given.
+    /// The values of its options.
     pub options: PassOptions,
 }
 
 impl Step {
-    /// The step as `shardc opt --passes` takes it: `name` or `name{option=value}`.
+    /// Returns the step in the notation of `shardc opt --passes`: `name` or `name{option=value}`.
     #[must_use]
     pub fn text(&self) -> String {
         match self.options.to_string() {
@@ -33,7 +33,7 @@ impl Step {
     }
 }
 
-/// Reads what `shardc opt --passes` takes: `name` or `name{option=value}`.
+/// Parses the notation of `shardc opt --passes`: `name` or `name{option=value}`.
 ///
 /// # Errors
 /// SH0395 if there is no such pass, or it has no such option.
@@ -46,7 +46,7 @@ impl FromStr for Step {
 }
 
 impl Step {
-    /// Reads a step as [`FromStr`] does, of the passes that `find` knows; `names` are theirs.
+    /// Parses a step as [`FromStr`] does, with the passes that `find` knows; `names` lists them for messages.
     ///
     /// # Errors
     /// SH0395 if there is no such pass, or it has no such option.
@@ -62,7 +62,7 @@ impl Step {
         };
         let refused = |message: String| Diagnostic::invalid("SH0395", message);
         let Some(pass) = find(name) else {
-            let error = refused(format!("no pass is called {name}"));
+            let error = refused(format!("unknown pass {name}"));
             return Err(match nearest(name, names.iter().copied()) {
                 Some(meant) => error.hint(format!("did you mean {meant}?")),
                 None => error,
@@ -74,37 +74,37 @@ impl Step {
     }
 }
 
-/// A run of a pass, as observers see it.
+/// A run of a pass, as passed to observers.
 #[derive(Clone, Copy, Debug)]
 pub struct PassRun<'a> {
     /// The pass and its options.
     pub step: &'a Step,
-    /// How many runs were before it, in all attempts together.
+    /// The number of earlier runs, in all attempts together.
     pub number: usize,
-    /// Which attempt it is part of, where a strategy is chosen.
+    /// The strategy of the attempt, if one is being chosen.
     pub strategy: Option<Strategy>,
 }
 
-/// Whether the next pass runs.
+/// The decision of an observer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// It does.
+    /// Run the next pass.
     Continue,
-    /// All ends, with the module as it is.
+    /// End the run, with the module as it is.
     Stop,
 }
 
-/// Somebody who looks at the module between passes.
+/// A callback between passes.
 pub trait Observer {
-    /// A pass is about to run.
+    /// Called before a pass runs.
     fn before(&mut self, run: &PassRun<'_>, module: &Module) {
         let _ = (run, module);
     }
 
-    /// A pass has run.
+    /// Called after a pass ran.
     ///
     /// # Errors
-    /// What is wrong with the module: the run ends as if the pass had failed.
+    /// Errors in the module: the run ends as if the pass had failed.
     fn after(
         &mut self,
         run: &PassRun<'_>,
@@ -116,17 +116,17 @@ pub trait Observer {
     }
 }
 
-/// Nobody looks.
+/// The observer that does nothing.
 impl Observer for () {}
 
 /// The passes of the compiler, in order.
 #[derive(Clone, Debug)]
 pub struct Pipeline {
-    /// What runs once.
+    /// The steps that run once, first.
     pub import: Vec<Step>,
-    /// What runs for each [`Strategy`] that may differ, after `prioritize`; what costs least is kept.
+    /// The steps for each [`Strategy`] that may differ, after `prioritize`; the cheapest result is kept.
     pub attempt: Vec<Step>,
-    /// What runs on the program that is kept.
+    /// The steps for the program that is kept.
     pub finish: Vec<Step>,
 }
 
@@ -172,13 +172,13 @@ const ATTEMPT: &[&str] = &[
 const FINISH: &[&str] = &["verify-collectives"];
 
 impl Pipeline {
-    /// The whole way from an annotated program to that of each device.
+    /// Returns the complete pipeline from an annotated program to the program of each device.
     #[must_use]
     pub fn partition() -> Pipeline {
         Pipeline { import: steps(IMPORT), attempt: steps(ATTEMPT), finish: steps(FINISH) }
     }
 
-    /// The way to a program whose every value has a sharding; nothing is chosen.
+    /// Returns the pipeline up to propagation, in which every value has a sharding; no strategy is chosen.
     #[must_use]
     pub fn propagate() -> Pipeline {
         Pipeline {
@@ -198,7 +198,7 @@ impl Pipeline {
     }
 }
 
-/// The steps of one attempt: `prioritize` by its strategy, and the rest.
+/// Returns the steps of one attempt: `prioritize` with its strategy, and the rest.
 pub(crate) fn attempt_by(strategy: Strategy, rest: &[Step]) -> Vec<Step> {
     let prioritize = find("prioritize").map(|pass| {
         let options = PassOptions::parse(&format!("strategy={}", strategy.as_str()), pass.options);
@@ -207,7 +207,7 @@ pub(crate) fn attempt_by(strategy: Strategy, rest: &[Step]) -> Vec<Step> {
     prioritize.into_iter().chain(rest.iter().cloned()).collect()
 }
 
-/// The steps with the passes that prepare `plan` before it, unless one of them is among the steps before it already.
+/// Returns the steps with the passes that prepare `plan` inserted before it, unless one of them is already among the steps before it.
 #[must_use]
 pub fn with_planning(steps: Vec<Step>) -> Vec<Step> {
     let mut all: Vec<Step> = Vec::new();
@@ -227,11 +227,11 @@ fn steps(names: &[&str]) -> Vec<Step> {
     names.iter().filter_map(step).collect()
 }
 
-/// Runs steps one after the other, until an attempt turns out to repeat the one before. `strategy` is that of the attempt which they belong to; `number` counts runs.
+/// Runs steps in order, until an attempt turns out to repeat the one before. `strategy` is the strategy of the attempt; `number` counts
+/// runs.
 ///
 /// # Errors
-/// Why a pass could not do its work, what the observer found, or that the run was interrupted (SH0393, SH0394). The module is
-/// then not to be used any more.
+/// The errors of a pass or of the observer, or that the run was interrupted (SH0393, SH0394). The module must then be dropped.
 pub fn run(
     steps: &[Step],
     module: &mut Module,
@@ -248,7 +248,7 @@ pub fn run(
         context.options = step.options.clone();
         observer.before(&run, module);
         let done = step.pass.run(module, context);
-        // A pass that was interrupted leaves its work half done: what it reports then is not about the program.
+        // An interrupted pass leaves its work incomplete, so its errors are not about the program.
         check(context)?;
         warnings.extend(done?);
         if observer.after(&run, module, context)? == Flow::Stop {
@@ -261,7 +261,7 @@ pub fn run(
     Ok((Flow::Continue, warnings))
 }
 
-/// Whether the run is to go on.
+/// Returns an error if the run was interrupted.
 fn check(context: &PassContext) -> Result<(), Vec<Diagnostic>> {
     context.interrupt.check().map_err(|interruption| vec![interruption.to_diagnostic()])
 }

@@ -7,8 +7,9 @@ use shardc_ir::{
 
 use super::collect::{short, string};
 use super::hlo::{HloSharding, Leaf, ShardGroup};
-use super::import::{Crossing, Import, sdy_error};
+use super::import::sdy_error;
 use super::sdy_text;
+use super::state::{Crossing, Import};
 use super::text::TextError;
 
 impl Import<'_> {

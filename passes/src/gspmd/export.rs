@@ -11,6 +11,7 @@ use super::collect::SHARDING;
 use super::digits::{Digit, list_digits, positions, row_major};
 use super::hlo::{Devices, HloSharding, Leaf, LeafKind, ShardGroup, Subgroup, Tiling, to_devices};
 use super::manual::{callers_first, inputs};
+use super::to_axes::without;
 use crate::analysis::regions::has_program_regions;
 use crate::sharding::axes::{Part, Parts, parts};
 
@@ -386,18 +387,4 @@ fn call_kind(target: &str, open: &[usize]) -> OpKind {
 
 fn open_dims(sharding: &TensorSharding) -> Vec<usize> {
     sharding.dims.iter().enumerate().filter(|(_, d)| d.open).map(|(i, _)| i).collect()
-}
-
-/// Removes these axes from a sharding, as in the body of a manual computation.
-pub(super) fn without(sharding: &TensorSharding, axes: &[AxisRef]) -> TensorSharding {
-    let keep = |list: &AxisList| -> AxisList {
-        list.iter().copied().filter(|a| !axes.iter().any(|other| other.axis == a.axis)).collect()
-    };
-    let mut out = sharding.clone();
-    for dim in &mut out.dims {
-        dim.axes = keep(&dim.axes);
-    }
-    out.unreduced = keep(&out.unreduced);
-    out.replicated = keep(&out.replicated);
-    out
 }

@@ -9,16 +9,15 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
-    Attr, AttrDict, AxisList, Build, Class, Diagnostic, FuncId, Mesh, Module, OpId, OpKind, PackedOption,
-    Rewriter, ShardingId, Span, TensorSharding, UnaryOp, Uses, ValueId, ValueMap,
+    Attr, AttrDict, Build, Class, Diagnostic, FuncId, Mesh, Module, OpId, OpKind, PackedOption, Rewriter,
+    ShardingId, Span, TensorSharding, UnaryOp, ValueId, ValueMap,
 };
 
-use super::collect::{
-    OUTPUT, PARAMETERS, SHARDING, Texts, collect, home, is_annotated, is_call, short, strings,
-};
+use super::collect::{OUTPUT, PARAMETERS, SHARDING, collect, home, is_annotated, is_call, short, strings};
 use super::hlo::{HloSharding, Leaf, LeafKind, ShardGroup};
 use super::manual;
 use super::sdy_text;
+use super::state::Import;
 use super::text::TextError;
 use super::to_axes::{MeshPlacement, Placed};
 use crate::annotations::remesh;
@@ -93,42 +92,6 @@ pub fn import_gspmd(module: &mut Module, mesh: Option<&Mesh>) -> Result<Vec<Diag
         remesh::replace(module, mesh, by)?;
     }
     Ok(warnings)
-}
-
-/// A call that converts between global values and the values of one device.
-#[derive(Clone, Debug)]
-pub(super) struct Crossing {
-    /// Whether the call converts global values to local ones.
-    pub(super) enters: bool,
-    /// Axes that are manual on the inner side, including those of the outer side. `None` if the call gives only the
-    /// added axes.
-    pub(super) inner: Option<AxisList>,
-    /// Axes that are manual on the outer side; `None` in the same case.
-    pub(super) outer: Option<AxisList>,
-    /// Axes that the call makes manual, if it gives them.
-    pub(super) added: Option<AxisList>,
-    /// The sharding of each value on the outer side, if the call gives it.
-    pub(super) shardings: Vec<TensorSharding>,
-}
-
-/// The state of an import.
-pub(super) struct Import<'m> {
-    pub(super) rw: Rewriter<'m>,
-    pub(super) home: MeshPlacement,
-    pub(super) texts: Texts,
-    /// Replacements of removed values.
-    pub(super) replaced: ValueMap,
-    /// Calls between global values and those of one device.
-    pub(super) crossings: FxHashMap<OpId, Crossing>,
-    /// Operations whose annotation marks them as local, and along which axes.
-    pub(super) marked: FxHashMap<OpId, AxisList>,
-    /// Operations that have already been moved into a manual computation.
-    pub(super) formed: FxHashSet<OpId>,
-    /// The terminator of the function that is being imported.
-    pub(super) terminator: Option<OpId>,
-    /// The uses before the import.
-    pub(super) uses: Uses,
-    pub(super) errors: Vec<Diagnostic>,
 }
 
 pub(super) fn sdy_error(name: &str, text: &str, error: &TextError, span: Span) -> Diagnostic {

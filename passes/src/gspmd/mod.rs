@@ -15,6 +15,7 @@ mod infer;
 mod manual;
 mod parse;
 mod sdy_text;
+mod state;
 #[cfg(test)]
 mod tests;
 pub mod text;

@@ -1,7 +1,7 @@
 //! Conversion of XLA's `HloSharding` to an axis-based sharding.
 
 use rustc_hash::FxHashMap;
-use shardc_ir::{AxisList, DimSharding, Mesh, MeshId, Module, TensorSharding};
+use shardc_ir::{AxisList, AxisRef, DimSharding, Mesh, MeshId, Module, TensorSharding};
 
 use super::hlo::{Leaf, LeafKind, Named, NamedValue, Subgroup, Tiling};
 use super::tiles::{Order, axes_of, digits, subgroup_axes};
@@ -22,6 +22,20 @@ pub(super) struct Placed {
     pub(super) sharding: TensorSharding,
     /// Axes along which the value is local to the device.
     pub(super) manual: AxisList,
+}
+
+/// Removes these axes from a sharding, as in the body of a manual computation.
+pub(super) fn without(sharding: &TensorSharding, axes: &[AxisRef]) -> TensorSharding {
+    let keep = |list: &AxisList| -> AxisList {
+        list.iter().copied().filter(|a| !axes.iter().any(|other| other.axis == a.axis)).collect()
+    };
+    let mut out = sharding.clone();
+    for dim in &mut out.dims {
+        dim.axes = keep(&dim.axes);
+    }
+    out.unreduced = keep(&out.unreduced);
+    out.replicated = keep(&out.replicated);
+    out
 }
 
 impl MeshPlacement {

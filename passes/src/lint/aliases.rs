@@ -1,12 +1,11 @@
-//! Donated arguments and the results that take their memory.
+//! Donated arguments and the results that reuse their memory.
 
 use shardc_ir::{AttrDict, Class, Diagnostic};
 
 use super::subject::{Subject, local_bytes};
 use crate::report::byte_size::bytes_text;
 
-/// Pairs whose shardings place data differently. Where also the sizes per device differ, the memory cannot be taken
-/// over at all.
+/// Returns donated pairs whose shardings place data differently. If the local shapes differ too, the memory cannot be reused at all.
 pub(super) fn disagreeing(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let func = &subject.module.funcs[subject.func];
     let mut out = Vec::new();
@@ -19,16 +18,13 @@ pub(super) fn disagreeing(subject: &Subject<'_>) -> Vec<Diagnostic> {
         }
         let (mesh, other_mesh) = (subject.mesh(sharding), subject.mesh(other));
         let (given, taken) = (local_bytes(mesh, ty, sharding), local_bytes(other_mesh, result_ty, other));
-        // By shape and not by bytes: `[{"x"}, {}]` and `[{}, {"x"}]` of 8x8 elements over 2 devices are 4x8 and 8x4
-        // on each, and no buffer serves for both.
+        // Compares shapes, not bytes: `[{"x"}, {}]` and `[{}, {"x"}]` of 8x8 elements over 2 devices are 4x8 and 8x4
+        // on each, and no buffer fits both.
         let fits = sharding.local_shape(mesh, &ty.shape) == other.local_shape(other_mesh, &result_ty.shape);
         let loss = if fits {
             "a caller that feeds the result back in must reshard it".to_owned()
         } else {
-            format!(
-                "the memory cannot be taken over, which costs {} per device",
-                bytes_text(taken.min(given))
-            )
+            format!("the memory cannot be reused, which costs {} per device", bytes_text(taken.min(given)))
         };
         let message = format!(
             "{} is donated to result {r}, but is sharded {} and the result {}: {loss}",

@@ -1,12 +1,12 @@
-//! Axes of a mesh that split nothing.
+//! Unused mesh axes.
 
 use shardc_ir::{Class, Diagnostic, Mesh, MeshId, OpKind, SecondaryMap, ShardingId};
 
 use super::subject::{Subject, candidates, example, whole_bytes};
 use crate::analysis::regions::{program_ops, program_regions};
 
-/// Axes, of more than one device, that split no value of the program: the devices along them do all the same. A
-/// mesh that nothing is on is not told where another mesh is in use; where none is, [`nothing_split`] tells.
+/// Returns axes of more than one device that split no value of the program: the devices along them compute the same. A mesh without any
+/// sharding is not reported if another mesh is in use; if none is, [`nothing_split`] reports it.
 pub(super) fn unused(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let module = subject.module;
     let used = used_axes(subject);
@@ -20,14 +20,14 @@ pub(super) fn unused(subject: &Subject<'_>) -> Vec<Diagnostic> {
             );
             let warning = Diagnostic::warning(Class::InvalidInput, "", message)
                 .at(module.mesh_places[id].span)
-                .hint(format!("split a dimension of the batch or of the parameters along \"{name}\", or take the axis out of the mesh"));
+                .hint(format!("split a dimension of the batch or of the parameters along \"{name}\", or remove the axis from the mesh"));
             out.push(warning);
         }
     }
     out
 }
 
-/// A program with a mesh of several devices of which nothing is split along any axis.
+/// Reports a program with a mesh of several devices and no split value.
 pub(super) fn nothing_split(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let module = subject.module;
     let Some((id, mesh)) = module.meshes.iter().find(|(_, mesh)| mesh.num_devices() > 1) else {
@@ -37,18 +37,18 @@ pub(super) fn nothing_split(subject: &Subject<'_>) -> Vec<Diagnostic> {
         return Vec::new();
     }
     let message = format!(
-        "nothing is split: each of the {} devices of mesh @{} does the whole program",
+        "nothing is split: each of the {} devices of mesh @{} computes the entire program",
         mesh.num_devices(),
         module.mesh_name(id)
     );
     let hint = could_split(subject, id, mesh).unwrap_or_else(|| {
-        "no axis of the mesh divides an argument: pad them, or constrain what the program computes".to_owned()
+        "no axis of the mesh divides an argument: pad arguments, or constrain intermediate values".to_owned()
     });
     let warning = Diagnostic::warning(Class::InvalidInput, "", message);
     vec![warning.at(module.mesh_places[id].span).hint(hint)]
 }
 
-/// How the largest of the arguments that an axis divides could be split.
+/// Suggests how the largest argument that an axis divides could be split.
 fn could_split(subject: &Subject<'_>, id: MeshId, mesh: &Mesh) -> Option<String> {
     let module = subject.module;
     let args = module.regions[subject.body].args.iter().enumerate();
@@ -57,7 +57,7 @@ fn could_split(subject: &Subject<'_>, id: MeshId, mesh: &Mesh) -> Option<String>
         let (axis, dims) = candidates(mesh, &ty.shape).into_iter().next()?;
         Some((i, ty, axis, *dims.first()?))
     });
-    // The first of several that are equally large.
+    // The first of several equally large arguments.
     let (i, ty, axis, dim) =
         divided.reduce(|best, next| if whole_bytes(next.1) > whole_bytes(best.1) { next } else { best })?;
     let spec: Vec<&str> = (0..ty.rank()).map(|d| if d == dim { mesh.axis_name(axis) } else { "-" }).collect();
@@ -70,7 +70,7 @@ fn could_split(subject: &Subject<'_>, id: MeshId, mesh: &Mesh) -> Option<String>
     ))
 }
 
-/// Which axes of each mesh split a value or a constraint of the program, or are manual.
+/// Returns the axes of each mesh that split a value or a constraint of the program, or are manual.
 fn used_axes(subject: &Subject<'_>) -> SecondaryMap<MeshId, Vec<bool>> {
     let module = subject.module;
     let mut seen: SecondaryMap<ShardingId, bool> = SecondaryMap::new();
@@ -79,7 +79,7 @@ fn used_axes(subject: &Subject<'_>) -> SecondaryMap<MeshId, Vec<bool>> {
         used[id] = vec![false; mesh.axes.len()];
     }
     let mut visit = |id: ShardingId| {
-        // By sharding and not by value: a large program has some hundred shardings for a million values.
+        // Iterates by sharding, not by value: a large program has some hundred shardings for a million values.
         if !std::mem::replace(&mut seen[id], true) {
             let sharding = module.shardings.get(id);
             for axis in sharding.split_axes().chain(sharding.unreduced.iter().copied()) {

@@ -6,7 +6,7 @@ use shardc_ir::{Class, Diagnostic, OpId, OpKind, ShardingId, TensorSharding, Val
 use super::subject::Subject;
 use crate::propagate::overlaps;
 
-/// Members of one group that have shardings which cannot both be had. A value in two groups joins them.
+/// Returns members of one group with contradicting shardings. A value in two groups joins them.
 pub(super) fn contradicting(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let module = subject.module;
     let members: Vec<(OpId, i64, ValueId)> = module
@@ -42,7 +42,7 @@ pub(super) fn contradicting(subject: &Subject<'_>) -> Vec<Diagnostic> {
         let mut warning = Diagnostic::warning(Class::InvalidInput, "", message)
             .at(module.ops[op].span)
             .note(module.ops[other_op].span, "the other value of the group".to_owned())
-            .hint("annotate one of them only, or take one out of the group");
+            .hint("annotate only one of them, or remove one from the group");
         warning.user_loc = module.user_loc(op);
         out.push(warning);
     }
@@ -56,7 +56,7 @@ fn find(leader: &FxHashMap<i64, i64>, mut id: i64) -> i64 {
     id
 }
 
-/// The annotation of a value: its own, or that of the constraint that makes it.
+/// Returns the annotation of a value: its own, or that of the constraint that produces it.
 fn given(subject: &Subject<'_>, value: ValueId) -> Option<ShardingId> {
     let constraint = subject.module.def_op(value).and_then(|op| match subject.module.ops[op].kind {
         OpKind::ShardingConstraint(id) => Some(id),
@@ -65,13 +65,13 @@ fn given(subject: &Subject<'_>, value: ValueId) -> Option<ShardingId> {
     constraint.or_else(|| subject.module.shardings.of(value))
 }
 
-/// Whether no sharding goes on where both stop.
+/// Whether no sharding extends both.
 fn contradict(a: &TensorSharding, b: &TensorSharding) -> bool {
     if a.mesh != b.mesh || a.rank() != b.rank() {
         return a.mesh != b.mesh;
     }
     for (d, (x, y)) in a.dims.iter().zip(&b.dims).enumerate() {
-        // `{"x", ?}` and `{"x", "y"}` can both be had, by the longer; `{"x"}` closed and `{"x", "y"}` cannot.
+        // The longer list satisfies both `{"x", ?}` and `{"x", "y"}`; nothing satisfies both closed `{"x"}` and `{"x", "y"}`.
         let (short, long) = if x.axes.len() <= y.axes.len() { (x, y) } else { (y, x) };
         if !long.axes.starts_with(&short.axes) || (!short.open && long.axes.len() > short.axes.len()) {
             return true;

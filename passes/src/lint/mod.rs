@@ -1,16 +1,15 @@
-//! What a program's annotations probably do not mean: warnings about sharding that is right, but costs memory,
-//! communication, or a reader's time.
+//! Lints of a program's annotations: warnings about sharding that is correct, but costs memory or communication, or is hard to read.
 //!
-//! [`LINTS`] is the table of rules. A rule looks at one stage of the program: as it is annotated, as it is propagated,
-//! or as it is planned; all rules of a stage share one run (`run`), so that the whole costs about what compilation costs.
-//! Only the search for constraints without effect propagates again, a bounded number of times (`redundant`).
+//! [`LINTS`] is the table of rules. A rule checks one stage of the program: annotated, propagated or planned. All rules of a stage share
+//! one run (`run`), so linting costs about as much as compiling. Only the search for constraints without effect propagates again, a
+//! bounded number of times (`redundant`).
 //!
-//! ## What holds
+//! ## Guarantees
 //!
-//! * Nothing is changed: rules read, and what they find is data.
-//! * Rules look at what the compiler would do: where it tries two strategies, at the one that it keeps.
-//! * Findings are in order of the table, within a rule the most bytes first; the same program gives the same findings.
-//! * Whatever was not looked at, since it was too much or could not be planned, is told in [`LintReport::notes`].
+//! * Rules do not change the program; findings are data.
+//! * Rules check the result of the compiler. If it tries two strategies, they check the one that it keeps.
+//! * Findings are in the order of the table, and by decreasing bytes within a rule. They are deterministic.
+//! * [`LintReport::notes`] lists everything that was not checked because of a limit or a planning error.
 
 mod aliases;
 mod annotations;
@@ -37,47 +36,47 @@ pub use unintended::not_meant;
 /// A rule.
 #[derive(Debug)]
 pub struct Lint {
-    /// Its name, which [`LintOptions::with_levels`] takes.
+    /// The name, as in [`LintOptions::with_levels`].
     pub name: &'static str,
     /// The code of its diagnostics.
     pub code: &'static str,
-    /// What it warns of, in one line.
+    /// A one-line description of its warnings.
     pub about: &'static str,
     check: Check,
 }
 
-/// The stage of the program that a rule looks at, and how it does. Code and severity of what it gives are filled in by who
-/// runs it; its bytes are those held, sent or padded on a device.
+/// The stage of the program that a rule checks, and its function. The caller fills in the code and severity of the diagnostics; their
+/// bytes are held, sent or padded on one device.
 #[derive(Clone, Copy, Debug)]
 enum Check {
-    /// Sees the program as annotated, with calls inlined.
+    /// Checks the program as annotated, with calls inlined.
     Annotated(fn(&Subject<'_>) -> Vec<Diagnostic>),
-    /// Sees the program as propagated, with a sharding on every value.
+    /// Checks the program as propagated, with a sharding on every value.
     Propagated(fn(&Subject<'_>) -> Vec<Diagnostic>),
-    /// Sees the program as planned, with explicit reshards, and what planning has to tell.
+    /// Checks the program as planned, with explicit reshards and the warnings of planning.
     Planned(fn(&Subject<'_>, &Plan) -> Vec<Diagnostic>),
-    /// Sees the program as annotated; besides, constraints without effect are searched for (`redundant`).
+    /// Checks the program as annotated, and searches for constraints without effect (`redundant`).
     Redundancy(fn(&Subject<'_>) -> Vec<Diagnostic>),
 }
 
-/// Every rule, in the order in which findings are given.
+/// All rules, in the order of their findings.
 pub const LINTS: &[Lint] = &[
     Lint {
         name: "large-unsharded-parameter",
         code: "SH0901",
-        about: "an argument of many bytes is whole on every device, and an axis could split it",
+        about: "a large argument is replicated on every device, although an axis could split it",
         check: Check::Propagated(parameters::unsharded),
     },
     Lint {
         name: "unused-mesh-axis",
         code: "SH0902",
-        about: "an axis of the mesh splits nothing: its devices all do the same",
+        about: "an axis of the mesh splits nothing: its devices all do the same work",
         check: Check::Propagated(axes::unused),
     },
     Lint {
         name: "nothing-split",
         code: "SH0911",
-        about: "no annotation splits anything: every device does the whole program",
+        about: "no annotation splits anything: every device computes the entire program",
         check: Check::Annotated(axes::nothing_split),
     },
     Lint {
@@ -89,91 +88,91 @@ pub const LINTS: &[Lint] = &[
     Lint {
         name: "contradicting-group",
         code: "SH0904",
-        about: "two values of one sharding group are annotated with shardings that contradict",
+        about: "two values of one sharding group have contradicting annotations",
         check: Check::Annotated(groups::contradicting),
     },
     Lint {
         name: "aliased-pair-disagrees",
         code: "SH0905",
-        about: "a donated argument and the result that takes its memory are sharded differently",
+        about: "a donated argument and the result that reuses its memory are sharded differently",
         check: Check::Propagated(aliases::disagreeing),
     },
     Lint {
         name: "uneven-parameter",
         code: "SH0906",
-        about: "a split dimension of an argument or result does not divide: who feeds the program must pad",
+        about: "axes do not divide a dimension of an argument or result: the caller must pad",
         check: Check::Propagated(uneven::parameters),
     },
     Lint {
         name: "more-parts-than-elements",
         code: "SH0912",
-        about: "an annotation splits a dimension into more parts than it has elements: some devices have padding only",
+        about: "an annotation splits a dimension into more blocks than it has elements: some devices hold only padding",
         check: Check::Annotated(uneven::more_parts_than_elements),
     },
     Lint {
         name: "uneven-split",
         code: "SH0907",
-        about: "a split dimension inside the program does not divide, and the padding takes many bytes",
+        about: "axes do not divide a dimension inside the program, and the padding takes many bytes",
         check: Check::Propagated(uneven::values),
     },
     Lint {
         name: "constraint-reshards",
         code: "SH0908",
-        about: "a sharding constraint forces data to move between devices",
+        about: "a sharding constraint forces communication",
         check: Check::Planned(reshards::by_constraints),
     },
     Lint {
         name: "sharded-value-replicated",
         code: "SH0909",
-        about: "a value that is split is gathered whole on every device, though no annotation asks for it",
+        about: "a split value is all-gathered on every device, although no annotation requests it",
         check: Check::Planned(reshards::to_whole),
     },
     Lint {
         name: "gather-for-operation",
         code: "SH0310",
-        about: "an operation cannot be done on parts of a dimension that is split, so that it is gathered",
+        about: "an operation cannot be partitioned along a split dimension, which is all-gathered",
         check: Check::Planned(reshards::for_operations),
     },
     Lint {
         name: "large-replicated-value",
         code: "SH0910",
-        about: "a value of many bytes inside the program is whole on every device",
+        about: "a large value inside the program is replicated on every device",
         check: Check::Propagated(values::replicated),
     },
     Lint {
         name: "everything-replicated",
         code: "SH0913",
-        about: "arguments are split, but every operation is done whole on every device",
+        about: "arguments are split, but every operation is computed on replicated values",
         check: Check::Planned(values::everything),
     },
 ];
 
-/// The rule with this name or code.
+/// Returns the rule with this name or code.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Lint> {
     LINTS.iter().find(|lint| lint.name == name || lint.code == name)
 }
 
-/// What becomes of the findings of a rule.
+/// The severity of a rule's findings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Level {
-    /// Nothing: the rule is not run.
+    /// None: the rule does not run.
     Allow,
-    /// They are warnings.
+    /// Warnings.
     #[default]
     Warn,
-    /// They are errors.
+    /// Errors.
     Deny,
 }
 
-/// What to look for.
+/// Options of a lint run.
 #[derive(Clone, Debug)]
 pub struct LintOptions {
-    /// What is smaller than this is not worth a warning, where a rule is about bytes.
+    /// The threshold of rules about bytes: smaller findings are dropped.
     pub min_bytes: u64,
-    /// How many findings of one rule are told apart; the rest is counted.
+    /// The most findings of one rule that are listed; the rest is counted.
     pub max_per_rule: usize,
-    /// How often propagation is run again, at most, to find constraints without effect.
+    /// The most additional runs of propagation in the search for constraints without effect.
     pub max_trials: usize,
     levels: [Level; LINTS.len()],
 }
@@ -190,11 +189,10 @@ impl Default for LintOptions {
 }
 
 impl LintOptions {
-    /// Changes the levels of rules, by name or code: let be, or made errors. `all` stands for all rules; the name of a rule counts
-    /// more than `all`.
+    /// Sets the levels of rules, by name or code. `all` stands for all rules; the name of a rule takes precedence over `all`.
     ///
     /// # Errors
-    /// A name that no rule has, or one that is in both lists (`SH0900`).
+    /// A name is unknown, or is in both lists (`SH0900`).
     pub fn with_levels<S: AsRef<str>>(mut self, allow: &[S], deny: &[S]) -> Result<Self, Diagnostic> {
         let mut named = [false; LINTS.len()];
         for (names, level) in [(allow, Level::Allow), (deny, Level::Deny)] {
@@ -209,7 +207,7 @@ impl LintOptions {
                 };
                 if named[at] && self.levels[at] != level {
                     let message = format!("the rule {name} is both allowed and denied");
-                    return Err(Diagnostic::invalid("SH0900", message).hint("leave out one of the two"));
+                    return Err(Diagnostic::invalid("SH0900", message).hint("remove one of the two"));
                 }
                 (named[at], self.levels[at]) = (true, level);
             }
@@ -217,7 +215,7 @@ impl LintOptions {
         Ok(self)
     }
 
-    /// What becomes of the findings of a rule.
+    /// Returns the level of a rule.
     #[must_use]
     pub fn level(&self, lint: &Lint) -> Level {
         let at = LINTS.iter().position(|other| other.code == lint.code);
@@ -227,35 +225,35 @@ impl LintOptions {
 
 fn unknown(name: &str) -> Diagnostic {
     let names: Vec<&str> = LINTS.iter().map(|lint| lint.name).collect();
-    Diagnostic::invalid("SH0900", format!("no rule is called {name}")).hint(unknown_name_hint(
+    Diagnostic::invalid("SH0900", format!("unknown rule {name}")).hint(unknown_name_hint(
         name,
         "the rules",
         &names,
     ))
 }
 
-/// One thing that a rule found.
+/// A finding of a rule.
 #[derive(Clone, Debug)]
 pub struct Finding {
     /// The rule.
     pub lint: &'static Lint,
-    /// What it has to say; an error where the rule is denied.
+    /// The diagnostic; an error if the rule is denied.
     pub diagnostic: Diagnostic,
 }
 
-/// What was found.
+/// The result of a lint run.
 #[derive(Clone, Debug, Default)]
 pub struct LintReport {
     /// The findings, in order of the rules.
     pub findings: Vec<Finding>,
-    /// What was not looked at, and what was left out: one sentence each.
+    /// Checks that did not run and findings that are not listed, one sentence each.
     pub notes: Vec<String>,
-    /// What reading the annotations already warned of; the caller's, since it comes before any rule.
+    /// Warnings of the import, which the caller adds since import precedes all rules.
     pub warnings: Vec<Diagnostic>,
 }
 
 impl LintReport {
-    /// Whether a rule that is denied found something.
+    /// Whether a denied rule has findings.
     #[must_use]
     pub fn has_errors(&self) -> bool {
         self.findings.iter().any(|finding| finding.diagnostic.severity == Severity::Error)
@@ -276,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn names_count_more_than_all() {
+    fn rule_names_override_all() {
         let level = |options: &LintOptions, name: &str| find(name).map(|lint| options.level(lint));
         let options = LintOptions::default().with_levels(&["uneven-split"], &["all"]).unwrap();
         assert_eq!(level(&options, "uneven-split"), Some(Level::Allow));
@@ -287,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_no_rule_has_are_refused() {
+    fn unknown_rule_names_are_rejected() {
         let error = LintOptions::default().with_levels(&[], &["uneven"]).unwrap_err();
         assert_eq!(error.code, "SH0900");
         assert!(error.hint.is_some_and(|hint| hint.contains("uneven-split")));

@@ -1,7 +1,7 @@
-//! Large arguments that every device holds whole.
+//! Large arguments that are replicated on every device.
 //!
-//! Where a program shards its parameters, one that it leaves whole is probably forgotten, and is told. Where it shards
-//! none of them, that is its strategy (data parallelism): told once, and only if much memory is at stake.
+//! If a program shards most of its parameters, each large replicated one is reported: its annotation was probably forgotten. If it shards
+//! few or none, that is a strategy (data parallelism), which is reported once, and only if it takes much memory.
 
 use indexmap::IndexMap;
 use shardc_ir::{AxisRef, Class, Diagnostic, MeshId, TensorType};
@@ -9,8 +9,8 @@ use shardc_ir::{AxisRef, Class, Diagnostic, MeshId, TensorType};
 use super::subject::{Subject, bytes_of, candidates, candidates_text, count, example, few, whole_bytes};
 use crate::report::byte_size::bytes_text;
 
-/// What all parameters have to take together, in units of [`LintOptions::min_bytes`](super::LintOptions::min_bytes),
-/// before a program that shards none of them is told so.
+/// The least size of all parameters together, in units of [`LintOptions::min_bytes`](super::LintOptions::min_bytes), for the warning that
+/// none of them is sharded.
 const ALL_WHOLE: u64 = 1024;
 
 /// See the module documentation.
@@ -26,15 +26,14 @@ pub(super) fn unsharded(subject: &Subject<'_>) -> Vec<Diagnostic> {
         return Vec::new();
     }
     let (split_bytes, whole_bytes) = parameter_bytes(subject);
-    // By bytes: a program that splits its large weights and leaves many small biases whole shards its parameters.
+    // By bytes: a program that splits its large weights and replicates many small biases shards its parameters.
     if split_bytes < whole_bytes {
         return all_whole(subject, &whole).into_iter().collect();
     }
     whole.iter().map(|(&(ty, mesh), args)| one_type(subject, ty, mesh, args)).collect()
 }
 
-/// Bytes of the parameters that are split, and of those that are whole. Parameters are arguments that are updated in
-/// place; all arguments, where none is.
+/// Returns the bytes of split and of replicated parameters. Parameters are the donated arguments, or all arguments if none is donated.
 fn parameter_bytes(subject: &Subject<'_>) -> (u64, u64) {
     let any_updated = subject.args().any(|(i, ..)| subject.is_updated(i));
     let mut bytes = [0u64; 2];
@@ -47,7 +46,7 @@ fn parameter_bytes(subject: &Subject<'_>) -> (u64, u64) {
     (bytes[0], bytes[1])
 }
 
-/// The axis that splits most bytes of arguments: what others of their kind are split along.
+/// Returns the axis that splits the most bytes of arguments.
 fn usual_axis(subject: &Subject<'_>, mesh: MeshId) -> Option<AxisRef> {
     let mut bytes: IndexMap<AxisRef, u64> = IndexMap::new();
     for (_, ty, sharding) in subject.args().filter(|(_, _, s)| s.mesh == mesh) {
@@ -70,7 +69,7 @@ fn one_type(subject: &Subject<'_>, ty: &TensorType, mesh_id: MeshId, args: &[usi
         _ => format!("{} of type {ty} are", count(args.len(), "argument")),
     };
     let message =
-        format!("{what} whole on each of {} devices: {} each", mesh.num_devices(), bytes_text(each));
+        format!("{what} replicated on each of {} devices: {} each", mesh.num_devices(), bytes_text(each));
     let mut warning = Diagnostic::warning(Class::InvalidInput, "", message).at(func.arg_span(first));
     if args.len() > 1 {
         let names = few(args.iter().map(|&i| subject.arg_name(i)));
@@ -81,7 +80,7 @@ fn one_type(subject: &Subject<'_>, ty: &TensorType, mesh_id: MeshId, args: &[usi
     let best = found.iter().find(|(axis, _)| usual == Some(*axis)).or(found.first());
     warning = match best {
         Some((axis, dims)) => {
-            // The largest dimension: it leaves the most to other axes.
+            // The largest dimension leaves the most room for other axes.
             let dim = dims.iter().copied().max_by_key(|&d| (ty.shape[d], std::cmp::Reverse(d))).unwrap_or(0);
             let mut shape = ty.shape.clone();
             shape[dim] /= mesh.axis_size(*axis);
@@ -92,14 +91,15 @@ fn one_type(subject: &Subject<'_>, ty: &TensorType, mesh_id: MeshId, args: &[usi
                 bytes_text(bytes_of(ty, &shape)),
             ))
         }
-        None => warning
-            .hint("no axis of the mesh divides a dimension of it; a size that divides would need no padding"),
+        None => warning.hint(
+            "no axis of the mesh divides any of its dimensions; choose a divisible size to avoid padding",
+        ),
     };
     warning.user_loc = subject.arg_loc(first);
     warning.bytes(each.saturating_mul(args.len() as u64))
 }
 
-/// One warning for a program that leaves most of its parameters whole.
+/// Returns one warning for a program that replicates most of its parameters.
 fn all_whole(
     subject: &Subject<'_>,
     whole: &IndexMap<(&TensorType, MeshId), Vec<usize>>,
@@ -117,7 +117,7 @@ fn all_whole(
     let mesh = &subject.module.meshes[*mesh_id];
     let &first = args.first()?;
     let message = format!(
-        "most parameters are whole on each of {} devices: {} of {} or more take {} on each",
+        "most parameters are replicated on each of {} devices: {} of {} or more take {} on each",
         mesh.num_devices(),
         count(num, "argument"),
         bytes_text(subject.options.min_bytes),

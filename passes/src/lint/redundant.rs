@@ -1,9 +1,9 @@
-//! Sharding constraints that change nothing: without them propagation gives every value the same sharding.
+//! Redundant sharding constraints: without them, propagation gives every value the same sharding.
 //!
-//! Constraints of one place in the user's program stand or fall together. All are left out at once; where that makes a
-//! difference, half of them, and so on, on top of what is known to be without effect. So what is told can be
-//! removed all together, and the number of propagations is logarithmic where few constraints matter; beyond
-//! [`LintOptions::max_trials`](super::LintOptions::max_trials) the search stops and says so.
+//! Constraints with one source location are kept or removed together. The search removes all of them at once; if that changes a sharding,
+//! it removes each half in turn, and so on, in addition to those already found. All reported constraints can therefore be removed
+//! together, and the number of propagations is logarithmic if few constraints have an effect. Beyond
+//! [`LintOptions::max_trials`](super::LintOptions::max_trials) the search stops with a note.
 
 use indexmap::IndexMap;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -15,8 +15,7 @@ use super::subject::{Subject, count};
 use crate::driver::strategy::{Strategy, prioritize};
 use crate::propagate::{PropagateOptions, propagate};
 
-/// Constraints without effect, and a note where not all were tried. `wanted` is the sharding of each value with all of
-/// them.
+/// Returns constraints without effect, and a note if not all were tried. `wanted` is the sharding of each value with all of them.
 pub(super) fn constraints(
     subject: &Subject<'_>,
     strategy: Strategy,
@@ -37,7 +36,7 @@ pub(super) fn constraints(
         };
         places.entry(place).or_default().push(op);
     }
-    // One that changes the sharding of its value has an effect; one that says nothing is not meant to have any.
+    // A constraint that changes the sharding of its value has an effect; one without axes or closed dimensions is not meant to.
     places.retain(|_, ops| {
         ops.iter().all(|&op| {
             let data = &base.ops[op];
@@ -68,20 +67,19 @@ pub(super) fn constraints(
     search.narrow(&places, false);
     let note = (search.untried > 0).then(|| {
         format!(
-            "{} of sharding constraints {} not tried for annotation-without-effect: that would take more than {} propagations",
-            count(search.untried, "place"),
-            if search.untried == 1 { "was" } else { "were" },
+            "the sharding constraints at {} were not tried for annotation-without-effect: that would take more than {} propagations",
+            count(search.untried, "source location"),
             subject.options.max_trials
         )
     });
-    // Without places of the user's, those that say the same are one finding.
-    let mut told: IndexMap<String, Vec<OpId>> = IndexMap::new();
+    // Without source locations, constraints with equal text are one finding.
+    let mut reported: IndexMap<String, Vec<OpId>> = IndexMap::new();
     for ops in search.redundant {
         let key = base.user_loc(ops[0]).unwrap_or_else(|| text(base, ops[0]));
-        told.entry(key).or_default().extend(ops);
+        reported.entry(key).or_default().extend(ops);
     }
-    told.values_mut().for_each(|ops| ops.sort_unstable());
-    (told.values().map(|ops| finding(subject, ops, told.len())).collect(), note)
+    reported.values_mut().for_each(|ops| ops.sort_unstable());
+    (reported.values().map(|ops| finding(subject, ops, reported.len())).collect(), note)
 }
 
 /// Whether a constraint splits or closes any dimension.
@@ -94,7 +92,7 @@ fn says_something(base: &Module, op: OpId) -> bool {
     }
 }
 
-/// The sharding of a constraint.
+/// Returns the sharding of a constraint as text.
 fn text(base: &Module, op: OpId) -> String {
     match &base.ops[op].kind {
         OpKind::ShardingConstraint(id) => {
@@ -105,7 +103,7 @@ fn text(base: &Module, op: OpId) -> String {
     }
 }
 
-/// Constraints that are looked at together.
+/// The key of constraints that are reported together.
 #[derive(PartialEq, Eq, Hash)]
 enum ConstraintSite {
     User(String),
@@ -123,7 +121,7 @@ struct Search<'a, 'm> {
 }
 
 impl<'a> Search<'a, '_> {
-    /// Finds which of `places` have no effect; whether all have none. `known` says that together they have one.
+    /// Finds which of `places` have no effect; returns whether all have none. `known` states that together they have one.
     fn narrow(&mut self, places: &'a [Vec<OpId>], known: bool) -> bool {
         if !known {
             if self.trials == 0 {
@@ -138,20 +136,19 @@ impl<'a> Search<'a, '_> {
         }
         if places.len() > 1 {
             let (first, second) = places.split_at(places.len() / 2);
-            // Where the first half has no effect, the second has one, for both together had; so it is split without a
-            // trial.
+            // If the first half has no effect, the second must have one, since both together have; so it needs no trial of its own.
             let without_first = self.narrow(first, false);
             self.narrow(second, without_first);
         }
         false
     }
 
-    /// Whether propagation gives every value its sharding without these constraints and those found before.
+    /// Whether propagation gives every value the same sharding without these constraints and those already found.
     fn is_same_without(&self, places: &[Vec<OpId>]) -> bool {
         let mut module = self.subject.base.clone();
         let gone: FxHashSet<OpId> =
-            // With those found before: two constraints may each be without effect while the other stands, and are not
-            // both to be told.
+            // Together with those already found: each of two constraints may be redundant while the other one stays, but only one of them
+            // may be reported.
             places.iter().flatten().chain(self.redundant.iter().copied().flatten()).copied().collect();
         remove(&mut module, self.subject, &gone);
         prioritize(&mut module, self.subject.func, self.strategy);
@@ -162,28 +159,28 @@ impl<'a> Search<'a, '_> {
         self.values.iter().all(|&value| match (self.wanted.of(value), module.shardings.of(value)) {
             (Some(wanted), Some(got)) => *known
                 .entry((wanted, got))
-                // Handles of two tables: equal numbers mean nothing, and a program has few distinct pairs.
+                // The handles are of two tables and cannot be compared; a program has few distinct pairs.
                 .or_insert_with(|| self.wanted.get(wanted).same_placement(module.shardings.get(got))),
             (wanted, got) => wanted == got,
         })
     }
 }
 
-/// The values whose shardings must stay: all but constants, which follow their uses, and what constraints make, which
-/// is what their operands are.
+/// Returns the values whose shardings must stay: all except constants, which follow their uses, and results of constraints, which follow
+/// their operands.
 fn compared(subject: &Subject<'_>, ops: &[OpId]) -> Vec<ValueId> {
     let base = subject.base;
     let mut out = base.regions[subject.body].args.clone();
     for &op in ops {
         let data = &base.ops[op];
-        if !subject.facts.asked.is_constraint(op) {
+        if !subject.facts.requested.is_constraint(op) {
             out.extend(data.results.iter().copied().filter(|&v| !subject.is_constant(v)));
         }
     }
     out
 }
 
-/// Takes constraints out of a program: what reads them reads their operands.
+/// Removes constraints from a program: their users read their operands.
 fn remove(module: &mut Module, subject: &Subject<'_>, gone: &FxHashSet<OpId>) {
     let mut rw = Rewriter::new(module);
     let mut regions = vec![subject.body];
@@ -205,17 +202,17 @@ fn finding(subject: &Subject<'_>, ops: &[OpId], all: usize) -> Diagnostic {
     let data = &base.ops[first];
     let sharding = text(base, first);
     let message = format!(
-        "the constraint {sharding} changes nothing: propagation gives every value the same sharding without it"
+        "the constraint {sharding} has no effect: propagation gives every value the same sharding without it"
     );
     let mut warning = Diagnostic::warning(Class::InvalidInput, "", message).at(data.span);
     if ops.len() > 1 {
-        let more = count(ops.len() - 1, "constraint");
-        warning = warning.note(Span::NONE, format!("{more} more like it"));
+        let more = count(ops.len() - 1, "more constraint");
+        warning = warning.note(Span::NONE, format!("{more} like it"));
     }
     warning = warning.hint(if all > 1 {
-        "leave it out, together with all others that this rule tells".to_owned()
+        "remove it, together with all others that this rule reports".to_owned()
     } else {
-        "leave it out, or keep it to guard against changes elsewhere".to_owned()
+        "remove it, or keep it to guard against changes elsewhere".to_owned()
     });
     warning.user_loc = base.user_loc(first);
     warning

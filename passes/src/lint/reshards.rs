@@ -1,4 +1,4 @@
-//! Data that moves between devices: what constraints force, and what the program does not ask for.
+//! Communication: forced by constraints, and not requested by any annotation.
 
 use std::borrow::Cow;
 
@@ -15,9 +15,8 @@ use crate::report::byte_size::bytes_text;
 use crate::report::warnings::merged;
 use crate::reshard::{Planner, path_bytes};
 
-/// Constraints that data must be moved for, at the constraint itself or where the elementwise operations before it
-/// begin to be sharded as it asks; one finding for each place in the user's program. What it takes to complete a
-/// pending sum would be sent in any case, and does not count.
+/// Returns constraints that cause communication, at the constraint or before the elementwise operations that precede it; one finding for
+/// each source location. The all-reduce of an unreduced value does not count, since it is needed in any case.
 pub(super) fn by_constraints(subject: &Subject<'_>, _: &Plan) -> Vec<Diagnostic> {
     let module = subject.module;
     let mut planners: Vec<Planner<'_>> = module.meshes.values().map(Planner::new).collect();
@@ -25,7 +24,7 @@ pub(super) fn by_constraints(subject: &Subject<'_>, _: &Plan) -> Vec<Diagnostic>
     let mut seen: FxHashSet<OpId> = FxHashSet::default();
     let mut places: IndexMap<ReshardSite, Forced> = IndexMap::new();
     for op in program_ops(module, subject.body) {
-        let (true, OpKind::Reshard(to)) = (subject.facts.asked.is_constraint(op), &module.ops[op].kind)
+        let (true, OpKind::Reshard(to)) = (subject.facts.requested.is_constraint(op), &module.ops[op].kind)
         else {
             continue;
         };
@@ -33,8 +32,7 @@ pub(super) fn by_constraints(subject: &Subject<'_>, _: &Plan) -> Vec<Diagnostic>
             let Some((from, target, ty)) = sides(subject, reshard) else { continue };
             let (mesh, planner) = (subject.mesh(from), &mut planners[from.mesh.as_u32() as usize]);
             let mut sent = |to: &TensorSharding| path_bytes(mesh, planner, from, to, ty);
-            // What remains beyond completing the sum where it is: a constraint on a pending product is not to blame
-            // for its all-reduce.
+            // Bytes beyond completing the sum in place: a constraint on an unreduced value does not cause its all-reduce.
             let bytes = sent(target).saturating_sub(sent(&from.completed()));
             let Some(&operand) = module.ops[op].operands.first().filter(|_| bytes > 0) else { continue };
             let place = match module.user_loc(op) {
@@ -51,8 +49,8 @@ pub(super) fn by_constraints(subject: &Subject<'_>, _: &Plan) -> Vec<Diagnostic>
     large.filter_map(|forced| constraint(subject, &forced)).collect()
 }
 
-/// The constraint itself, or the reshards into its sharding that only elementwise operations separate from it; each
-/// is given once in a program.
+/// Returns the constraint, or the reshards to its sharding that are separated from it by elementwise operations only. Each reshard is
+/// returned once in a program.
 fn reshards_before(
     subject: &Subject<'_>,
     constraint: OpId,
@@ -65,8 +63,8 @@ fn reshards_before(
     let shape = module.ops[constraint].results.first().map_or(&[][..], |&v| module.shape(v));
     let (mut found, mut todo) = (Vec::new(), vec![constraint]);
     for _ in 0..MAX_STEPS {
-        // A bound on steps in place of a set of visited operations: chains of elementwise operations are short, and a
-        // diamond costs a second look at most so often.
+        // A bound on steps instead of a set of visited operations: chains of elementwise operations are short, and a diamond
+        // is visited twice at most.
         let Some(op) = todo.pop() else { break };
         let data = &module.ops[op];
         if let OpKind::Reshard(_) = data.kind {
@@ -82,7 +80,7 @@ fn reshards_before(
         todo.extend(operands.filter_map(|&v| module.def_op(v)).filter(|&def| {
             let data = &module.ops[def];
             is_elementwise(module, def)
-                && !subject.facts.asked.is_constraint(def)
+                && !subject.facts.requested.is_constraint(def)
                 && data.results.first().is_some_and(|&v| {
                     module.shape(v) == shape
                         && module.shardings.sharding_of(v).is_some_and(|s| s.same_placement(wanted))
@@ -92,7 +90,7 @@ fn reshards_before(
     found
 }
 
-/// What a reshard goes from and to, and the type of its value, where that costs anything.
+/// Returns source and target of a reshard and the type of its value, if it communicates.
 fn sides<'a>(
     subject: &Subject<'a>,
     op: OpId,
@@ -105,7 +103,7 @@ fn sides<'a>(
     (from.mesh == to.mesh && !subject.is_constant(operand)).then_some((from, to, module.stored(operand)?))
 }
 
-/// Constraints that are told together.
+/// The key of constraints that are reported together.
 #[derive(PartialEq, Eq, Hash)]
 enum ReshardSite {
     User(String),
@@ -115,9 +113,9 @@ enum ReshardSite {
 struct Forced {
     /// The constraint.
     op: OpId,
-    /// A reshard for it.
+    /// A reshard that it causes.
     reshard: OpId,
-    /// How often it is done in one run of the program.
+    /// How often the reshard runs in one run of the program.
     times: u64,
     bytes: u64,
     each: u64,
@@ -137,26 +135,26 @@ fn constraint(subject: &Subject<'_>, forced: &Forced) -> Option<Diagnostic> {
     let mut warning = Diagnostic::warning(Class::InvalidInput, "", message).at(data.span);
     if forced.times > 1 {
         let (times, bytes) = (forced.times, bytes_text(forced.bytes));
-        warning = warning.note(Span::NONE, format!("the program does so {times} times: {bytes} in all"));
+        warning = warning.note(Span::NONE, format!("it runs {times} times: {bytes} in all"));
     }
     warning = warning.hint(format!(
-        "write {} if that will do, or annotate what the value is computed from so that it is split like this already",
+        "write {} if that is sufficient, or annotate the operands of the value so that it already has this sharding",
         from.completed().display(mesh)
     ));
     warning.user_loc = module.user_loc(forced.op);
     Some(warning.bytes(forced.bytes))
 }
 
-/// Values that the planner makes whole on every device though nobody asks for it ([`gathered`]), equal ones once.
+/// Returns the all-gathers that no annotation requests ([`gathered`]), equal ones once.
 pub(super) fn to_whole(subject: &Subject<'_>, plan: &Plan) -> Vec<Diagnostic> {
     let Subject { module, body, facts, options, .. } = *subject;
-    let found = gathered(module, body, &facts.asked, plan);
-    let told = merged(found.iter().map(|gather| &gather.warning)).into_iter().map(|told| told.warning);
-    told.filter(|warning| warning.bytes.is_some_and(|bytes| bytes >= options.min_bytes)).collect()
+    let found = gathered(module, body, &facts.requested, plan);
+    let reported =
+        merged(found.iter().map(|gather| &gather.warning)).into_iter().map(|reported| reported.warning);
+    reported.filter(|warning| warning.bytes.is_some_and(|bytes| bytes >= options.min_bytes)).collect()
 }
 
-/// What planning itself warns of, where it is large: one finding for each place in the user's program, or each kind of
-/// operation.
+/// Returns the large warnings of planning: one finding for each source location, or each kind of operation.
 pub(super) fn for_operations(subject: &Subject<'_>, plan: &Plan) -> Vec<Diagnostic> {
     let bytes_of = |gather: &Gather| gather.warning.bytes.unwrap_or(0);
     let mut places: IndexMap<Cow<'_, str>, (&Gather, usize, u64)> = IndexMap::new();
@@ -173,8 +171,8 @@ pub(super) fn for_operations(subject: &Subject<'_>, plan: &Plan) -> Vec<Diagnost
     let found = places.into_values().map(|(largest, times, bytes)| {
         let mut diagnostic = largest.warning.clone();
         if times > 1 {
-            let more = count(times - 1, "gather");
-            let text = format!("{more} more of this place or kind: {} in all", bytes_text(bytes));
+            let more = count(times - 1, "more all-gather");
+            let text = format!("{more} at this location or of this kind: {} in all", bytes_text(bytes));
             diagnostic = diagnostic.note(Span::NONE, text);
         }
         diagnostic.bytes(bytes)

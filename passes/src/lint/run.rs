@@ -1,4 +1,4 @@
-//! One run of propagation and planning for all rules.
+//! The run of propagation and planning that all rules share.
 
 use shardc_ir::{Diagnostic, FuncId, Module, Severity, ShardingTable};
 
@@ -9,9 +9,9 @@ use crate::driver::context::PassContext;
 use crate::driver::pipeline::{Flow, Observer, PassRun, Pipeline, attempt_by, run};
 use crate::driver::strategy::{Strategy, cost, strategies};
 
-/// Looks at the function `func` of an annotated module whose calls are inlined.
+/// Lints the function `func` of an annotated module whose calls are inlined.
 ///
-/// A program that can be propagated but not planned is still looked at as far as it goes; the report says so.
+/// If a program can be propagated but not planned, the rules of earlier stages still run, and the report says so.
 ///
 /// # Errors
 /// The function has no body, or the annotations do not fit the program.
@@ -27,13 +27,13 @@ pub fn lint(module: &Module, func: FuncId, options: &LintOptions) -> Result<Lint
     for strategy in strategies {
         match run.attempt(strategy) {
             Ok(attempt) => {
-                // Strictly better, so that of equal ones the first strategy is kept.
+                // Strictly better, so that the first of equal strategies is kept.
                 let keep = best.as_ref().is_none_or(|best| attempt.is_better_than(best));
                 if keep {
                     best = Some(attempt);
                 }
             }
-            // What only another strategy cannot do is no error.
+            // Errors of a second strategy do not count.
             Err(errors) if best.is_none() => return Err(errors),
             Err(_) => {}
         }
@@ -63,18 +63,18 @@ pub fn lint(module: &Module, func: FuncId, options: &LintOptions) -> Result<Lint
 
 struct Run<'a> {
     subject: Subject<'a>,
-    /// Whether there are several strategies, of which the cheapest counts.
+    /// Whether the cheapest of several strategies is chosen.
     compared: bool,
 }
 
-/// What was found in one way to propagate.
+/// The findings with one propagation strategy.
 struct Attempt {
     strategy: Strategy,
-    /// By rule.
+    /// The findings of each rule.
     found: Vec<Vec<Diagnostic>>,
     /// The sharding of each value after propagation.
     shardings: ShardingTable,
-    /// Cost of the partitioned program, where there is another to compare it with.
+    /// The cost of the partitioned program, if strategies are compared.
     price: Option<u64>,
     /// Why the program could not be planned, if it could not.
     not_planned: Option<String>,
@@ -90,12 +90,11 @@ impl Attempt {
 }
 
 impl Run<'_> {
-    /// Runs the compiler's own passes by a strategy as far as the rules and the choice ask for, with a look at what the
-    /// rules are about on the way.
+    /// Runs the compiler's passes with a strategy, as far as rules and the choice of the strategy need, and runs the rules between passes.
     fn attempt(&self, strategy: Strategy) -> Result<Attempt, Vec<Diagnostic>> {
         let func = self.subject.func;
         let mut module = self.subject.base.clone();
-        // Rules look at programs that are refused for what their arguments and results are, too.
+        // Lints also run on programs whose arguments or results are rejected.
         let pipeline = Pipeline::partition().without("note-annotations");
         let steps = attempt_by(strategy, &pipeline.attempt);
         let mut context = PassContext { in_pipeline: true, ..PassContext::default() };
@@ -122,10 +121,10 @@ impl Run<'_> {
     }
 }
 
-/// Rules at work between the passes.
+/// An observer that runs the rules between passes.
 struct Looks<'a> {
     run: &'a Run<'a>,
-    /// By rule.
+    /// The findings of each rule.
     found: Vec<Vec<Diagnostic>>,
     /// The sharding of each value after propagation.
     shardings: Option<ShardingTable>,
@@ -175,12 +174,12 @@ fn not_planned(errors: &[Diagnostic]) -> String {
     let why = errors.first().map_or_else(String::new, |e| format!(": {} ({})", e.message, e.code));
     let rules: Vec<&str> =
         LINTS.iter().filter(|l| matches!(l.check, Check::Planned(_))).map(|l| l.name).collect();
-    format!("this program cannot be partitioned{why}; not looked for: {}", rules.join(", "))
+    format!("this program cannot be partitioned{why}; not checked: {}", rules.join(", "))
 }
 
-/// Puts what a rule found into the report, the most bytes first, and the rest as a number.
+/// Adds the findings of a rule to the report by decreasing bytes, and the number of those that are left out.
 fn give(lint: &'static Lint, mut found: Vec<Diagnostic>, options: &LintOptions, report: &mut LintReport) {
-    // Stable: what is alike stays in the order of the program.
+    // Stable: equal findings keep the order of the program.
     found.sort_by_key(|diagnostic| std::cmp::Reverse(diagnostic.bytes.unwrap_or(0)));
     let more = found.len().saturating_sub(options.max_per_rule);
     for mut diagnostic in found.into_iter().take(options.max_per_rule) {
@@ -192,6 +191,6 @@ fn give(lint: &'static Lint, mut found: Vec<Diagnostic>, options: &LintOptions, 
         report.findings.push(Finding { lint, diagnostic });
     }
     if more > 0 {
-        report.notes.push(format!("{more} more of {} are not shown", lint.name));
+        report.notes.push(format!("{more} more findings of {} are not shown", lint.name));
     }
 }

@@ -1,4 +1,4 @@
-//! The program that rules look at, and what they all ask of it.
+//! The input of rules: the program, and common queries.
 
 use shardc_ir::{
     AxisRef, DimSharding, FuncId, Mesh, MeshId, Module, OpKind, RegionId, SecondaryMap, ShardingId, Span,
@@ -7,23 +7,23 @@ use shardc_ir::{
 use smallvec::SmallVec;
 
 use super::LintOptions;
-use crate::plan::Asked;
+use crate::plan::Requests;
 
-/// What is known of the annotated program, for all stages. Handles are the same in all of them.
+/// Properties of the annotated program, for all stages, which share its handles.
 pub(super) struct Facts {
     /// Values that are computed from constants alone.
     constants: SecondaryMap<ValueId, bool>,
-    /// What its annotations ask for.
-    pub(super) asked: Asked,
+    /// The annotations.
+    pub(super) requested: Requests,
 }
 
 impl Facts {
     pub(super) fn new(module: &Module, body: RegionId) -> Facts {
-        let mut facts = Facts { constants: SecondaryMap::new(), asked: Asked::new(module, body) };
+        let mut facts = Facts { constants: SecondaryMap::new(), requested: Requests::new(module, body) };
         for op in module.walk(body) {
             let data = &module.ops[op];
             if data.regions.is_empty()
-                // A random number has no operands either, and is not computed from constants.
+                // A random number has no operands either, but is no constant.
                 && module.is_pure(data)
                 && data.operands.iter().all(|&v| facts.constants[v])
             {
@@ -48,7 +48,7 @@ pub(super) struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// Arguments that are tensors of known shape, with their numbers and shardings.
+    /// Returns arguments with static tensor types, with their indices and shardings.
     pub(super) fn args(&self) -> impl Iterator<Item = (usize, &TensorType, &TensorSharding)> {
         let args = self.module.regions[self.body].args.iter().enumerate();
         args.filter_map(|(i, &arg)| {
@@ -57,7 +57,7 @@ impl Subject<'_> {
         })
     }
 
-    /// Results that are tensors of known shape, with their numbers and shardings.
+    /// Returns results with static tensor types, with their indices and shardings.
     pub(super) fn results(&self) -> impl Iterator<Item = (usize, &TensorType, &TensorSharding)> {
         let func = &self.module.funcs[self.func];
         func.results.iter().enumerate().filter_map(|(i, &ty)| {
@@ -79,19 +79,19 @@ impl Subject<'_> {
         }
     }
 
-    /// The short name of an argument: the program's own, else its number.
+    /// The short name of an argument: that of the program, else its index.
     pub(super) fn arg_name(&self, i: usize) -> String {
         self.module.funcs[self.func]
             .argument_name(&self.module.locs, i)
             .unwrap_or_else(|| format!("argument {i}"))
     }
 
-    /// Whether a value is computed from constants alone, so that it costs nothing to have in any sharding.
+    /// Whether a value is computed from constants alone, and is therefore available in any sharding without communication.
     pub(super) fn is_constant(&self, value: ValueId) -> bool {
         if self.base.values.is_valid(value) {
             return self.facts.constants[value];
         }
-        // Passes make copies of constants, reshards, and new results of old operations.
+        // Passes add copies of constants, reshards, and new results of old operations.
         let Some(op) = self.module.def_op(value) else { return false };
         let data = &self.module.ops[op];
         match self.base.ops.get(op) {
@@ -103,7 +103,7 @@ impl Subject<'_> {
         }
     }
 
-    /// What the user's annotations say: of arguments, of results and of constraints.
+    /// Returns the user's annotations of arguments, results and constraints.
     pub(super) fn annotations(&self) -> Vec<AnnotatedValue<'_>> {
         let (base, func) = (self.base, &self.base.funcs[self.func]);
         let mut out = Vec::new();
@@ -131,14 +131,14 @@ impl Subject<'_> {
         out
     }
 
-    /// Where an argument comes from in the user's own program, if the module knows.
+    /// The source location of an argument in the user's program, if the module has it.
     pub(super) fn arg_loc(&self, i: usize) -> Option<String> {
         let loc = self.module.funcs[self.func].arg_locs.get(i)?.expand()?;
         let (file, line, col) = self.module.locs.file_position(loc)?;
         Some(format!("{file}:{line}:{col}"))
     }
 
-    /// Whether an argument gives its memory to a result: a parameter or the state of an optimiser.
+    /// Whether an argument is donated to a result: a parameter or optimizer state.
     pub(super) fn is_updated(&self, i: usize) -> bool {
         crate::driver::strategy::is_updated(self.module, self.func, i)
     }
@@ -146,7 +146,7 @@ impl Subject<'_> {
 
 /// A sharding that the user wrote.
 pub(super) struct AnnotatedValue<'a> {
-    /// What it is on: `argument 0 (x)`, `result 1`, `this constraint`.
+    /// The annotated value: `argument 0 (x)`, `result 1`, `this constraint`.
     pub(super) what: String,
     pub(super) ty: &'a TensorType,
     pub(super) sharding: &'a TensorSharding,
@@ -154,14 +154,14 @@ pub(super) struct AnnotatedValue<'a> {
     pub(super) user_loc: Option<String>,
 }
 
-/// Bytes of a tensor of which a device holds this many elements along each dimension.
+/// The bytes of a block of this shape.
 pub(super) fn bytes_of(ty: &TensorType, shape: &[i64]) -> u64 {
     let elements = shape.iter().fold(1u64, |all, &n| all.saturating_mul(u64::try_from(n).unwrap_or(0)));
     // Bits first: four `i4` are two bytes.
     elements.saturating_mul(u64::from(ty.dtype.bits())).div_ceil(8)
 }
 
-/// Bytes of a whole tensor.
+/// The bytes of the unsharded tensor.
 pub(super) fn whole_bytes(ty: &TensorType) -> u64 {
     bytes_of(ty, &ty.shape)
 }
@@ -171,7 +171,7 @@ pub(super) fn local_bytes(mesh: &Mesh, ty: &TensorType, sharding: &TensorShardin
     bytes_of(ty, &sharding.local_shape(mesh, &ty.shape))
 }
 
-/// A sharding that splits one dimension along one axis, as an annotation is written.
+/// Returns the text of a sharding that splits one dimension along one axis.
 pub(super) fn example(module: &Module, mesh: MeshId, rank: usize, dim: usize, axis: AxisRef) -> String {
     let axes = [axis];
     let dims = (0..rank).map(|d| DimSharding::closed(if d == dim { &axes } else { &[] }));

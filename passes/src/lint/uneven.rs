@@ -1,7 +1,7 @@
-//! Dimensions that are split into parts of different sizes.
+//! Dimensions that are split into blocks of different sizes.
 //!
-//! A device holds `ceil(n / k)` elements, so that some hold padding. At the program's boundary whoever feeds it must
-//! pad, and inside padding costs memory and work.
+//! A device holds `ceil(n / k)` elements, so some devices hold padding. At the program's boundary the caller must pad; inside, padding
+//! costs memory and computation.
 
 use indexmap::IndexMap;
 use shardc_ir::{AxisList, Class, Diagnostic, Mesh, MeshId, OpId, Span, TensorSharding, TensorType, ValueId};
@@ -10,7 +10,7 @@ use super::subject::{AnnotatedValue, Subject, bytes_of, count, local_bytes};
 use crate::analysis::regions::program_ops;
 use crate::report::byte_size::bytes_text;
 
-/// Annotations that split a dimension into more parts than it has elements, so that some devices have nothing but padding.
+/// Returns annotations that split a dimension into more blocks than it has elements, so that some devices hold only padding.
 pub(super) fn more_parts_than_elements(subject: &Subject<'_>) -> Vec<Diagnostic> {
     subject.annotations().into_iter().filter_map(|annotation| more_parts(subject, annotation)).collect()
 }
@@ -21,7 +21,7 @@ fn more_parts(subject: &Subject<'_>, annotation: AnnotatedValue<'_>) -> Option<D
     let dim = overfull_dim(mesh, ty, sharding)?;
     let (n, k) = (ty.shape[dim], sharding.shards(mesh, dim));
     let message = format!(
-        "dimension {dim} of {what}, {ty}, is split {}, into more parts than it has elements: {}",
+        "dimension {dim} of {what}, {ty}, is split {}, into more blocks than it has elements: {}",
         axes_text(mesh, sharding.axes(dim)),
         blocks_text(n, k),
     );
@@ -34,13 +34,13 @@ fn more_parts(subject: &Subject<'_>, annotation: AnnotatedValue<'_>) -> Option<D
     Some(warning)
 }
 
-/// The first dimension, of more than one element, that is split into more parts than it has elements. One of size one is
-/// another rule's ([`of_size_one`](super::annotations::of_size_one)).
+/// Returns the first dimension with more than one element that is split into more blocks than elements. Another rule covers size one
+/// ([`of_size_one`](super::annotations::of_size_one)).
 fn overfull_dim(mesh: &Mesh, ty: &TensorType, sharding: &TensorSharding) -> Option<usize> {
     (0..sharding.rank().min(ty.rank())).find(|&d| ty.shape[d] > 1 && ty.shape[d] < sharding.shards(mesh, d))
 }
 
-/// Splits of arguments and results that do not divide. Annotations with more parts than elements are another rule's.
+/// Returns uneven splits of arguments and results. Another rule covers more blocks than elements.
 pub(super) fn parameters(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let (base, func) = (subject.base, &subject.module.funcs[subject.func]);
     let is_told = |ty: &TensorType, given: Option<&TensorSharding>| {
@@ -92,7 +92,7 @@ fn parameter(
     Some(warning.bytes(bytes))
 }
 
-/// Splits inside the program that do not divide and pad much, one finding for each size and axes.
+/// Returns uneven splits inside the program with much padding, one finding for each size and axes.
 pub(super) fn values(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let module = subject.module;
     let mut kinds: IndexMap<(i64, MeshId, &AxisList), UnevenSplit> = IndexMap::new();
@@ -134,10 +134,10 @@ pub(super) fn values(subject: &Subject<'_>) -> Vec<Diagnostic> {
         );
         let mut warning = Diagnostic::warning(Class::InvalidInput, "", message)
             .at(data.span)
-            .hint("choose a size that divides, or constrain the value to axes that divide it");
+            .hint("choose a divisible size, or constrain the value to axes that divide it");
         if kind.values > 1 {
             warning =
-                warning.note(Span::NONE, format!("{} more split like this", count(kind.values - 1, "value")));
+                warning.note(Span::NONE, format!("{} split like this", count(kind.values - 1, "more value")));
         }
         warning.user_loc = module.user_loc(op);
         out.push(warning.bytes(bytes));
@@ -149,17 +149,17 @@ pub(super) fn values(subject: &Subject<'_>) -> Vec<Diagnostic> {
 #[derive(Default)]
 struct UnevenSplit {
     values: usize,
-    /// The operation, its result, the dimension and the bytes of padding, of the one that pads most.
+    /// The operation, its result, the dimension and the bytes of padding of the value with the most padding.
     largest: Option<(OpId, ValueId, usize, u64)>,
 }
 
-/// The first dimension, of more than one element, that its axes do not divide.
+/// Returns the first dimension with more than one element that its axes do not divide.
 fn uneven_dim(mesh: &Mesh, ty: &TensorType, sharding: &TensorSharding) -> Option<usize> {
     (0..sharding.rank().min(ty.rank()))
         .find(|&d| ty.shape[d] > 1 && ty.shape[d] % sharding.shards(mesh, d) != 0)
 }
 
-/// What a device holds more than its even share.
+/// Returns the bytes that a device holds beyond its even share.
 fn padding(mesh: &Mesh, ty: &TensorType, sharding: &TensorSharding) -> u64 {
     let shards: i64 = (0..sharding.rank()).map(|d| sharding.shards(mesh, d)).product();
     local_bytes(mesh, ty, sharding)
@@ -171,12 +171,12 @@ fn axes_text(mesh: &Mesh, axes: &[shardc_ir::AxisRef]) -> String {
     format!("{} ways along {}", mesh.axes_size(axes), names.join(" and "))
 }
 
-/// `126 elements in 8 parts of 16, 2 of padding (1.6%)`.
+/// `126 elements in 8 blocks of 16, 2 of padding (1.6%)`.
 fn blocks_text(n: i64, k: i64) -> String {
     let block = n / k + i64::from(n % k > 0);
     let all = block.saturating_mul(k);
     let share = 100.0 * (all - n) as f64 / all as f64;
-    format!("{n} elements in {k} parts of {block}, {} of padding ({share:.1}%)", all - n)
+    format!("{n} elements in {k} blocks of {block}, {} of padding ({share:.1}%)", all - n)
 }
 
 /// The largest axis that divides a size, as text.

@@ -1,15 +1,15 @@
-//! What is surely not meant, so that partitioning warns of it too.
+//! Annotations that are certainly unintended, which partitioning reports too.
 //!
-//! These are no errors, not even where gathers are: what comes out is right, and what is meant by a mesh is for the user to
-//! say. `lint` has them as rules like all others, which can be denied.
+//! They are never errors of partitioning, even if unrequested all-gathers are: the result is correct. `lint` lists them as ordinary
+//! rules, which can be denied.
 
 use shardc_ir::{Diagnostic, FuncId, Module};
 
 use super::subject::{Facts, Subject};
 use super::{LintOptions, annotations, axes, uneven};
 
-/// Warnings of what an annotated program, whose calls are inlined, surely does not mean: a mesh along which nothing is split
-/// (`SH0911`), and dimensions with fewer elements than parts (`SH0912`; of size one, `SH0903`).
+/// Returns warnings about unintended annotations of a program whose calls are inlined: a mesh along which nothing is split (`SH0911`), and
+/// dimensions with fewer elements than blocks (`SH0912`; of size one, `SH0903`).
 #[must_use]
 pub fn not_meant(module: &Module, func: FuncId) -> Vec<Diagnostic> {
     let Some(body) = module.funcs[func].body else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! Large values that every device holds whole.
+//! Large values that are replicated on every device.
 
 use indexmap::IndexMap;
 use rustc_hash::FxHashSet;
@@ -10,13 +10,16 @@ use crate::driver::replicated::all_replicated;
 use crate::plan::Plan;
 use crate::report::byte_size::bytes_text;
 
-/// How many times [`LintOptions::min_bytes`](super::LintOptions::min_bytes) a value must have.
+/// The least size of a value, in units of [`LintOptions::min_bytes`](super::LintOptions::min_bytes).
 const LARGE: u64 = 16;
 
-/// Values without a split, one finding for each type that loses a split which an operand has; where none does, one for
-/// each type. What is only computed from such values is counted. Not told are: constants; what a constraint asks for; arguments that
-/// are whole, what is as large as one of them (its gradient, its update) or made from it alone: the argument is told
-/// instead; and everything, if nothing is split at all.
+/// Returns large replicated values: one finding for each type that loses the split of an operand; if there is none, one for each type.
+/// Other replicated values are only counted. Exceptions:
+///
+/// * constants, and results of constraints;
+/// * values of the size of a replicated argument (its gradient, its update) or computed from arguments only: the argument is reported
+///   instead;
+/// * all values, if nothing is split at all.
 pub(super) fn replicated(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let module = subject.module;
     let ops = program_ops(module, subject.body);
@@ -32,8 +35,8 @@ pub(super) fn replicated(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let mut kinds: IndexMap<&TensorType, (usize, Root)> = IndexMap::new();
     for op in ops {
         let data = &module.ops[op];
-        let asked = matches!(data.kind, OpKind::ShardingConstraint(_) | OpKind::Reshard(_));
-        if asked || has_program_regions(&data.kind) {
+        let requested = matches!(data.kind, OpKind::ShardingConstraint(_) | OpKind::Reshard(_));
+        if requested || has_program_regions(&data.kind) {
             continue;
         }
         for &value in &data.results {
@@ -45,7 +48,7 @@ pub(super) fn replicated(subject: &Subject<'_>) -> Vec<Diagnostic> {
             if !large
                 || subject.is_constant(value)
                 || whole_args.contains(&ty.num_elements())
-                || subject.facts.asked.is_from_argument(subject.module, subject.body, value)
+                || subject.facts.requested.is_from_argument(subject.module, subject.body, value)
             {
                 continue;
             }
@@ -53,20 +56,20 @@ pub(super) fn replicated(subject: &Subject<'_>) -> Vec<Diagnostic> {
             let root = Root { op, split_operand };
             let (count, best) = kinds.entry(ty).or_insert((0, root));
             *count += 1;
-            // Where the split is lost is the place to look at.
+            // The operation that loses the split is the one to show.
             if best.split_operand.is_none() && split_operand.is_some() {
                 *best = root;
             }
         }
     }
     let any_root = kinds.values().any(|(_, root)| root.split_operand.is_some());
-    let (told, others): (Vec<_>, Vec<_>) =
+    let (reported, others): (Vec<_>, Vec<_>) =
         kinds.iter().partition(|(_, (_, root))| root.split_operand.is_some() || !any_root);
     let others: usize = others.iter().map(|(_, (num, _))| num).sum();
-    told.into_iter().map(|(ty, (num, root))| warning(subject, ty, *num, *root, others)).collect()
+    reported.into_iter().map(|(ty, (num, root))| warning(subject, ty, *num, *root, others)).collect()
 }
 
-/// A program of which every operation is done whole ([`all_replicated`]).
+/// Reports a program in which every operation is computed on replicated values ([`all_replicated`]).
 pub(super) fn everything(subject: &Subject<'_>, _: &Plan) -> Vec<Diagnostic> {
     all_replicated(subject.module, subject.body).into_iter().collect()
 }
@@ -83,8 +86,11 @@ fn warning(subject: &Subject<'_>, ty: &TensorType, num: usize, root: Root, other
     let module = subject.module;
     let data = &module.ops[root.op];
     let bytes = whole_bytes(ty);
-    let message =
-        format!("the result of {}, {ty}, is whole on every device: {}", data.kind.title(), bytes_text(bytes));
+    let message = format!(
+        "the result of {}, {ty}, is replicated on every device: {}",
+        data.kind.title(),
+        bytes_text(bytes)
+    );
     let mut warning = Diagnostic::warning(Class::InvalidInput, "", message).at(data.span);
     let split = root.split_operand.and_then(|i| Some((i, module.shardings.sharding_of(data.operands[i])?)));
     if let Some((i, sharding)) = split {
@@ -92,11 +98,11 @@ fn warning(subject: &Subject<'_>, ty: &TensorType, num: usize, root: Root, other
         warning = warning.note(Span::NONE, format!("its operand {i} is split {text}"));
     }
     if num > 1 {
-        warning = warning.note(Span::NONE, format!("{} more of this type", count(num - 1, "value")));
+        warning = warning.note(Span::NONE, format!("{} of this type", count(num - 1, "more value")));
     }
     if others > 0 {
         let text =
-            format!("{} of other types, computed from such, whole as well", count(others, "large value"));
+            format!("{} of other types, computed from these, also replicated", count(others, "large value"));
         warning = warning.note(Span::NONE, text);
     }
     warning = warning.hint("constrain it (sdy.sharding_constraint, with_sharding_constraint), or split the arguments that it is computed from");

@@ -45,34 +45,7 @@ impl Localizer<'_> {
                 let lists: Vec<Vec<AxisRef>> = axes.iter().map(|a| a.to_vec()).collect();
                 self.all_slice(&mesh, sent, &lists, &target)
             }
-            MeshCollectiveKind::AllToAll(moves) => {
-                let mut value = sent;
-                for AxisMove { axes, from, to } in moves {
-                    let (from, to) = (from as usize, to as usize);
-                    let group = mesh.axes_size(&axes);
-                    let missing = target[to] * group - self.rw.module.shape(value)[to];
-                    value = self.pad_to(value, to, target[to] * group);
-                    if missing >= target[to] {
-                        // XLA folds a piece that is all padding to its fill. The pieces of one all-to-all may then have
-                        // different layouts, which its CPU back end rejects.
-                        let ty = self.rw.module.values[value].ty;
-                        value = self.emit(OpKind::OptimizationBarrier, &[value], ty);
-                    }
-                    let mut shape = self.rw.module.shape(value).to_vec();
-                    shape[to] /= group;
-                    shape[from] *= group;
-                    let spec = self.on_channel(mesh.replica_groups(&axes));
-                    let kind = OpKind::AllToAll {
-                        split_dim: to as u32,
-                        concat_dim: from as u32,
-                        split_count: group as u32,
-                        spec,
-                    };
-                    value = self.collective(kind, value, &shape);
-                    value = self.trim(value, from, target[from]);
-                }
-                value
-            }
+            MeshCollectiveKind::AllToAll(moves) => self.all_to_all(&mesh, sent, &moves, &target),
             MeshCollectiveKind::CollectivePermute => {
                 let (Some(from), to) =
                     (self.rw.module.shardings.sharding_of(operand), self.rw.module.shardings.get(out))
@@ -114,21 +87,61 @@ impl Localizer<'_> {
                 self.reducing(OpKind::AllReduce(spec), sent, &target, kind)
             }
             MeshCollectiveKind::ReduceScatter(axes, kind) => {
-                let mut value = sent;
-                for (dim, axes) in axes.iter().enumerate().filter(|(_, axes)| !axes.is_empty()) {
-                    let group = mesh.axes_size(axes);
-                    value = self.pad_to(value, dim, target[dim] * group);
-                    let mut shape = self.rw.module.shape(value).to_vec();
-                    shape[dim] /= group;
-                    let spec = self.groups(mesh.replica_groups(axes));
-                    let op = OpKind::ReduceScatter { dim: dim as u32, spec };
-                    value = self.reducing(op, value, &shape, kind);
-                }
-                value
+                self.reduce_scatter(&mesh, sent, &axes, &target, kind)
             }
         };
         let value = self.as_quantized_as(value, old);
         self.replace(value);
+    }
+
+    /// Moves axes between dimensions, by one all-to-all for each move.
+    fn all_to_all(&mut self, mesh: &Mesh, mut value: ValueId, moves: &[AxisMove], target: &[i64]) -> ValueId {
+        for AxisMove { axes, from, to } in moves {
+            let (from, to) = (*from as usize, *to as usize);
+            let group = mesh.axes_size(axes);
+            let missing = target[to] * group - self.rw.module.shape(value)[to];
+            value = self.pad_to(value, to, target[to] * group);
+            if missing >= target[to] {
+                // XLA folds a piece that is all padding to its fill. The pieces of one all-to-all may then have
+                // different layouts, which its CPU back end rejects.
+                let ty = self.rw.module.values[value].ty;
+                value = self.emit(OpKind::OptimizationBarrier, &[value], ty);
+            }
+            let mut shape = self.rw.module.shape(value).to_vec();
+            shape[to] /= group;
+            shape[from] *= group;
+            let spec = self.on_channel(mesh.replica_groups(axes));
+            let kind = OpKind::AllToAll {
+                split_dim: to as u32,
+                concat_dim: from as u32,
+                split_count: group as u32,
+                spec,
+            };
+            value = self.collective(kind, value, &shape);
+            value = self.trim(value, from, target[from]);
+        }
+        value
+    }
+
+    /// Reduces and splits dimension by dimension.
+    fn reduce_scatter(
+        &mut self,
+        mesh: &Mesh,
+        mut value: ValueId,
+        axes: &[AxisList],
+        target: &[i64],
+        kind: ReductionKind,
+    ) -> ValueId {
+        for (dim, axes) in axes.iter().enumerate().filter(|(_, axes)| !axes.is_empty()) {
+            let group = mesh.axes_size(axes);
+            value = self.pad_to(value, dim, target[dim] * group);
+            let mut shape = self.rw.module.shape(value).to_vec();
+            shape[dim] /= group;
+            let spec = self.groups(mesh.replica_groups(axes));
+            let op = OpKind::ReduceScatter { dim: dim as u32, spec };
+            value = self.reducing(op, value, &shape, kind);
+        }
+        value
     }
 
     /// Quantized elements are sent and padded as their stored integers.

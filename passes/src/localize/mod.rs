@@ -136,7 +136,7 @@ fn on_one_mesh(module: &Module, mesh: &Mesh, values: &[ValueId]) -> Result<(), B
     });
     let Some(sharding) = other else { return Ok(()) };
     let message = format!(
-        "a sharding is on {}, which has other axes than the mesh of the program",
+        "a sharding is on {}, whose axes differ from those of the program's mesh",
         module.mesh_name(sharding.mesh)
     );
     Err(Box::new(Diagnostic::internal("SH0492", message)))

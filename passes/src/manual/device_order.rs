@@ -56,7 +56,8 @@ pub(crate) fn renamed(
 }
 
 fn third_order(module: &Module, op: OpId) -> Box<Diagnostic> {
-    let message = "a manual computation is on a mesh with other devices, or another device order, than the enclosing one";
+    let message =
+        "a nested manual computation must be on the same devices, in the same order, as the enclosing one";
     let mut error = Diagnostic::unsupported("SH0302", message)
         .at(module.ops[op].span)
         .hint("write both on one mesh, or on meshes over the same devices in the same order");

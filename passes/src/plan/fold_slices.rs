@@ -4,11 +4,10 @@
 //! blocks, so most elements move twice. With a splice of `x`, each device gets its block directly from the devices that hold it. The same
 //! holds for shifts, wrap-around padding and other concatenations of ranges of a few values.
 //!
-//! * A concatenation of concatenations becomes one. A slice of a concatenation that takes of one operand alone becomes a slice of that
+//! * A concatenation of concatenations becomes one. A slice of a concatenation that reads one operand only becomes a slice of that
 //!   operand. Reflecting and edge padding consist of such steps. Repeated rows are repeated on each device.
 //! * `dynamic_slice` and `gather` at constant indices become slices first ([`known_slices`]).
-//! * A slice stays if it is cheaper by itself: one device may hold the few elements that it takes, and would send them to the others one
-//!   after another.
+//! * A slice stays if it is cheaper by itself, for example if one device holds the few elements that it takes.
 //!
 //! ```mlir
 //! %0 = stablehlo.slice %x [4:64] : (tensor<64xf32>) -> tensor<60xf32>
@@ -32,21 +31,21 @@ use crate::analysis::regions::program_regions;
 use crate::sharding::sub_axes::overlaps;
 use crate::windows::Span;
 
-/// A concatenation of more operands is left as it is: it would hardly be done in as many rounds.
+/// A concatenation of more operands stays: its exchange would take too many rounds.
 const MAX_OPERANDS: usize = 64;
 
-/// No more operations than these are looked through for one concatenation.
+/// The most operations that are visited for one concatenation.
 const MAX_LOOKS: u32 = 256;
 
-/// No more reshapes and broadcasts than these repeat a row.
+/// The longest chain of reshapes and broadcasts that repeats a row.
 const MAX_STEPS: usize = 4;
 
-/// Folds slices everywhere under `body` of a propagated module. What is no longer needed stays, unused.
+/// Folds slices everywhere under `body` of a propagated module. Replaced operations stay as dead code.
 pub(crate) fn fold_slices(module: &mut Module, body: RegionId) {
     known_slices(module, body);
     let mut readers = None;
     for region in program_regions(module, body) {
-        // What stands in the region itself: what comes from outside of a loop is not computed in it.
+        // Operations of this region only: values from outside of a loop are not recomputed in it.
         let mut local = FxHashSet::default();
         for op in module.regions[region].ops.clone() {
             match module.ops[op].kind {
@@ -65,7 +64,7 @@ pub(crate) fn fold_slices(module: &mut Module, body: RegionId) {
     }
 }
 
-/// Makes a splice of the concatenation `op` along `dim`, if that costs less.
+/// Replaces the concatenation `op` along `dim` by a splice if that costs less.
 fn join(module: &mut Module, op: OpId, dim: usize, local: &FxHashSet<OpId>, readers: &UseCounts) {
     let Some(line) = Line::of(module, module.ops[op].results[0], dim) else { return };
     repeat_on_each_device(module, op, &line, local, readers);
@@ -78,7 +77,7 @@ fn join(module: &mut Module, op: OpId, dim: usize, local: &FxHashSet<OpId>, read
     }
 }
 
-/// Whether a splice costs less than a concatenation and what is read through, as far as nobody else reads that.
+/// Whether a splice costs no more than the concatenation and the folded operations that have no other users.
 fn pays_off(
     module: &Module,
     op: OpId,
@@ -97,7 +96,7 @@ fn pays_off(
     spliced.is_some_and(|spliced| apart.is_none_or(|apart| spliced <= apart))
 }
 
-/// Makes a slice of a concatenation that takes of one operand alone a slice of that, if it costs no more.
+/// Replaces a slice of a concatenation by a slice of one operand, if it reads that operand only and this costs no more.
 fn past_other_operands(module: &mut Module, op: OpId, local: &FxHashSet<OpId>) -> Option<()> {
     let data = &module.ops[op];
     let (OpKind::Slice(spec), &[joined], &[result]) =
@@ -132,8 +131,8 @@ fn past_other_operands(module: &mut Module, op: OpId, local: &FxHashSet<OpId>) -
     None
 }
 
-/// Takes axes off operands of a concatenation that repeat few elements, for it alone: devices that have these need not get
-/// their copies from others.
+/// Removes axes from operands of a concatenation that repeat few elements and have no other users. Devices that hold these elements then
+/// do not receive copies from others.
 fn repeat_on_each_device(
     module: &mut Module,
     op: OpId,
@@ -157,7 +156,7 @@ fn repeat_on_each_device(
     }
 }
 
-/// Returns a value and what it is made by way of from half as many elements or fewer, by reshapes and broadcasts alone.
+/// Returns the chain of reshapes and broadcasts that computes `value` from at most half as many elements.
 fn repeated(
     module: &Module,
     value: ValueId,
@@ -174,7 +173,7 @@ fn repeated(
         by_way_of.push(at);
         at = *data.operands.first()?;
         if 2 * elements(at)? <= elements(value)? {
-            // Devices sum what each has of a slice.
+            // A replicated slice is an all-reduce of each device's elements.
             by_way_of.extend(
                 made_here(at).filter(|&op| matches!(module.ops[op].kind, OpKind::Slice(_))).map(|_| at),
             );
@@ -184,22 +183,22 @@ fn repeated(
     None
 }
 
-/// A concatenation, read through what it joins.
+/// A concatenation whose slice and concatenation operands are folded.
 struct Splice<'a> {
     dim: usize,
     /// The sharding of its result.
     result: &'a TensorSharding,
-    /// The operations that may be read through.
+    /// The operations that may be folded.
     local: &'a FxHashSet<OpId>,
     operands: SmallVec<[ValueId; 2]>,
     pieces: SmallVec<[SplicePiece; 2]>,
-    /// The slices and concatenations that were read through.
+    /// The folded slices and concatenations.
     through: Vec<OpId>,
     looks: u32,
 }
 
 impl<'a> Splice<'a> {
-    /// Returns the splice that a concatenation is, if it joins slices or concatenations.
+    /// Returns the splice that replaces a concatenation, if some operands are slices or concatenations.
     fn of(module: &'a Module, op: OpId, line: &Line, local: &'a FxHashSet<OpId>) -> Option<Splice<'a>> {
         let data = &module.ops[op];
         if data.operands.len() > MAX_OPERANDS || !data.operands.iter().all(|&v| is_plain(module, v)) {
@@ -222,8 +221,8 @@ impl<'a> Splice<'a> {
             .then_some(splice)
     }
 
-    /// Adds a range of a value: of what that is a slice or a concatenation of, where this is split as the result is. `None` where
-    /// that takes too many looks.
+    /// Adds a range of a value. Reads through a slice or a concatenation whose operands are split like the result. Returns `None` after
+    /// too many visits.
     fn read(&mut self, module: &Module, value: ValueId, range: Span) -> Option<()> {
         if range.is_empty() {
             return Some(());
@@ -261,7 +260,7 @@ impl<'a> Splice<'a> {
         parts.into_iter().try_for_each(|(part, range)| self.read(module, part, range))
     }
 
-    /// Adds a range of a value as it is.
+    /// Adds a range of a value without reading through its producer.
     fn add(&mut self, value: ValueId, range: Span) {
         let index = self.operands.iter().position(|&v| v == value).unwrap_or_else(|| {
             self.operands.push(value);
@@ -279,7 +278,7 @@ impl<'a> Splice<'a> {
     }
 }
 
-/// Whether `value` is split as the result is, or whole along `dim`.
+/// Whether `value` is split like the result, or replicated along `dim`.
 fn is_split_alike(module: &Module, value: ValueId, result: &TensorSharding, dim: usize) -> bool {
     module.shardings.sharding_of(value).is_some_and(|sharding| {
         let alike = |d: usize| sharding.axes(d) == result.axes(d);

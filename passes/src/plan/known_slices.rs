@@ -51,7 +51,7 @@ pub(super) fn known_slices(module: &mut Module, body: RegionId) {
     }
 }
 
-/// Makes `op` the slice of its first operand, or a reshape of that slice if dimensions of one element are dropped.
+/// Makes `op` the slice of its first operand, or a reshape of that slice if dimensions of size one are dropped.
 fn slice(rw: &mut Rewriter<'_>, op: OpId, spec: SliceSpec) {
     let (operand, result) = (rw.module.ops[op].operands[0], rw.module.ops[op].results[0]);
     let shape = taken(&spec);
@@ -71,7 +71,7 @@ fn slice(rw: &mut Rewriter<'_>, op: OpId, spec: SliceSpec) {
     data.operands = [source].into_iter().collect();
 }
 
-/// Returns the sharding of a value of this shape of which `value` is the reshape that drops dimensions of one element.
+/// Returns the sharding of a value of shape `shape` whose reshape, without dimensions of size one, is `value`.
 fn with_ones(module: &Module, value: ValueId, shape: &[i64]) -> Option<TensorSharding> {
     let sharding = module.shardings.sharding_of(value)?;
     let mut kept = module.shape(value).iter().zip(&sharding.dims).peekable();
@@ -83,7 +83,7 @@ fn with_ones(module: &Module, value: ValueId, shape: &[i64]) -> Option<TensorSha
     Some(TensorSharding::from_axes(sharding.mesh, dims.iter().map(|axes| axes.as_slice())))
 }
 
-/// Returns the slice of its first operand that an operation takes, if its indices are constant.
+/// Returns the slice that an operation takes of its first operand, if its indices are constant.
 fn known_slice(module: &Module, fold: &mut IntegerFold<'_>, op: OpId) -> Option<SliceSpec> {
     let data = &module.ops[op];
     let is_known = |&v: &ValueId| module.tensor(v).is_some_and(|ty| ty.is_static());
@@ -103,7 +103,7 @@ fn known_slice(module: &Module, fold: &mut IntegerFold<'_>, op: OpId) -> Option<
     }
 }
 
-/// Returns the slice that a gather takes: of one window, or of rows at equal distances whose dimension stays where it is.
+/// Returns the slice that a gather takes: one window, or rows at equal distances whose dimension keeps its position.
 fn gathered(
     module: &Module,
     fold: &mut IntegerFold<'_>,
@@ -144,7 +144,7 @@ fn gathered(
     Some(slice)
 }
 
-/// The slice of this size at the beginning.
+/// Returns the slice of these sizes at the origin.
 fn first_elements(sizes: &[i64]) -> SliceSpec {
     SliceSpec {
         start: SizeList::from_elem(0, sizes.len()),
@@ -158,13 +158,13 @@ fn shift(spec: &mut SliceSpec, dim: usize, by: i64) {
     spec.limit[dim] += by;
 }
 
-/// Returns the shape of what a slice takes.
+/// Returns the shape of the result of a slice.
 fn taken(spec: &SliceSpec) -> SizeList {
     let size = |d: usize| (spec.limit[d] - spec.start[d] + spec.stride[d] - 1) / spec.stride[d];
     (0..spec.start.len()).map(size).collect()
 }
 
-/// Whether a slice cuts a dimension of the first operand of `op` that is split.
+/// Whether a slice cuts a split dimension of the first operand of `op`.
 fn is_split(module: &Module, op: OpId, spec: &SliceSpec) -> bool {
     let operand = module.ops[op].operands[0];
     let shape = module.shape(operand);

@@ -6,13 +6,13 @@ use smallvec::SmallVec;
 use crate::cost;
 use crate::windows::{Along, Exchange, is_windowed, transfers};
 
-/// A dimension of a result that devices split.
+/// A split dimension of a result.
 pub(super) struct Line {
     pub(super) dim: usize,
     mesh: MeshId,
-    /// How many ways it is split.
+    /// The number of shards.
     pub(super) k: i64,
-    /// The bytes that one index along the dimension stands for on a device.
+    /// The bytes of one index along the dimension on each device.
     row_bytes: f64,
 }
 
@@ -29,15 +29,14 @@ impl Line {
         Some(Line { dim, mesh: sharding.mesh, k, row_bytes })
     }
 
-    /// Whether a range of `value`, or what becomes one, is split along the dimension as `value` is, and evenly.
+    /// Whether `range`, a range of `value`, is split evenly and by the same axes along the dimension.
     pub(super) fn splits_evenly(&self, module: &Module, value: ValueId, range: ValueId) -> bool {
         let axes = |v: ValueId| module.shardings.sharding_of(v).map(|sharding| sharding.axes(self.dim));
         let size = module.shape(range).get(self.dim);
         axes(value) == axes(range) && size.is_some_and(|size| size % self.k == 0)
     }
 
-    /// Returns what an operation costs along the dimension, in bytes that a device sends; `None` where it takes too many
-    /// rounds.
+    /// Returns the cost of an operation along the dimension, in bytes that a device sends; `None` if it takes too many rounds.
     pub(super) fn cost(
         &self,
         module: &Module,
@@ -54,7 +53,7 @@ impl Line {
         if size == 0 {
             return Some(0.0);
         }
-        // A part that all devices are to have is sent to all of them.
+        // A replicated result is an all-reduce.
         if !is_split(result) {
             let is_sent = operands.iter().any(|&v| is_split(v));
             return Some(if is_sent {
@@ -67,8 +66,8 @@ impl Line {
         self.exchange(kind, &shapes, &is_whole, module.shape(result))
     }
 
-    /// Returns what an operation costs on operands of these shapes, as [`Line::cost`] does, whose result is split as the
-    /// dimension is; of the operands, those are not which `is_whole` names.
+    /// Returns the cost of an operation on operands of these shapes, as [`Line::cost`] does. The result and all operands are split along
+    /// the dimension, except operands for which `is_whole` returns true.
     pub(super) fn exchange(
         &self,
         kind: &OpKind,
@@ -88,7 +87,7 @@ impl Line {
     }
 }
 
-/// Whether a value is a tensor of known size whose elements are numbers as they are.
+/// Whether a value is a tensor with a static shape that is not quantized.
 pub(super) fn is_plain(module: &Module, value: ValueId) -> bool {
     !module.is_quantized(value) && module.tensor(value).is_some_and(|ty| ty.is_static())
 }
@@ -99,7 +98,7 @@ pub(super) fn cuts_only(spec: &SliceSpec, shape: &[i64], dim: usize) -> bool {
         .all(|d| spec.stride[d] == 1 && (d == dim || spec.start[d] == 0 && spec.limit[d] == shape[d]))
 }
 
-/// Returns the bytes that one index along `dim` of a value stands for on each device.
+/// Returns the bytes of one index along `dim` of a value on each device.
 fn row_bytes(
     module: &Module,
     mesh: &Mesh,

@@ -13,16 +13,16 @@
 //! They run one after the other; [`Planning`] has what they hand on besides the module. The passes before them (`unfuse-products`, `fold-slices`) and after them
 //! (`trade-sums`) are in this room because they use the same legality rules (`support`).
 //!
-//! ## Nothing is gathered silently
-//!
+//! They run in this order; [`Planning`] holds the data that they pass on besides the module. The passes before them (`unfuse-products`,
+//! `fold-slices`) and after them (`trade-sums`) are in this room because they use the same legality rules (`support`).
 //! * SH0310: an operation cannot be done in parts. Planning reports it.
-//! * SH0909: shardings that meet contradict each other. `gathered` finds the reshards that no annotation requests.
+//! ## Warnings about all-gathers that no annotation requests
 //! * SH0808: propagation leaves a result unsplit because the axes do not divide it.
-//!
-//! ## What holds afterwards
-//!
+//! * SH0310: an operation cannot be computed in parts. Planning reports it.
+//! * SH0909: shardings at one operation contradict each other. `gathered` finds the reshards that no annotation requests.
+//! * SH0808: propagation leaves a result replicated because the axes do not divide it.
 //! * Every tensor of the program has a closed sharding in [`Module::shardings`].
-//! * An operation with a sharding rule has operands and results that agree on each factor, splits only
+//! ## Postconditions
 //!   factors that `support` allows, and uses no axis for two factors. The result of an operation over a
 //!   split reduction has the axes of that factor in its `unreduced` list, and is used only by a reshard.
 //! * Any other operation has replicated operands and results. Exceptions are operations that pass values on (`while`, `case`,
@@ -38,6 +38,8 @@ mod known_slices;
 mod line;
 pub(crate) mod prepare;
 mod support;
+#[cfg(test)]
+mod testing;
 mod trade_sums;
 mod unfuse;
 pub(crate) mod unreduced;
@@ -45,14 +47,14 @@ pub(crate) mod unreduced;
 use rustc_hash::FxHashSet;
 use shardc_ir::{Diagnostic, FuncId, MeshId, Module, OpId, RegionId};
 
-pub(crate) use self::decide::{Asked, Gather, Plan, gathered, plan};
+pub(crate) use self::decide::{Gather, Plan, Requests, gathered, plan};
 pub(crate) use self::fold_slices::fold_slices;
 pub(crate) use self::prepare::device_order::planned_mesh;
 pub(crate) use self::support::single_windows;
 pub(crate) use self::trade_sums::trade_sums;
 pub(crate) use self::unfuse::unfuse_products;
 
-/// What the passes of planning hand on besides the module.
+/// The data that the passes of planning share besides the module.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Planning {
     /// The mesh of all shardings; `None` until a pass has found it.

@@ -1,17 +1,17 @@
-//! Legality of partitioning: which factors of an operation may be split, and what splitting them makes of its results.
+//! Legality of partitioning: which factors of an operation may be split, and the effect on its results.
 //!
 //! Conditions are per operation, in [`split`]. Each factor is one of:
 //!
 //! * split freely: each device computes its part (`Split::Plain`);
 //! * split with a halo exchange of windows (`Split::Halo`);
-//! * split so that results are unreduced, with or without a halo (`Split::Pending`, `Split::PendingHalo`);
+//! * split so that results are unreduced, with or without a halo (`Split::Unreduced`, `Split::UnreducedHalo`);
 //! * not splittable (`Split::No`): the dimension is all-gathered before the operation. That is correct, and the planner warns about it
 //!   where it costs communication.
 //!
-//! [`localize`](crate::localize) relies on every promise made here.
+//! [`localize`](crate::localize) relies on all of these conditions.
 //!
 //! ```mlir
-//! // [i, k] x [k, j] -> [i, j]: i and j are Split::Plain, k is Split::Pending(Add)
+//! // [i, k] x [k, j] -> [i, j]: i and j are Split::Plain, k is Split::Unreduced(Add)
 //! %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
 //! ```
 
@@ -31,7 +31,7 @@ use crate::rules::works_on_parts;
 use crate::sharding::sub_axes::overlaps;
 use crate::windows::{is_windowed, takes_whole};
 
-/// What splitting a factor does.
+/// The effect of splitting a factor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Split {
     /// Each device computes its part.
@@ -39,29 +39,29 @@ pub(crate) enum Split {
     /// Each device computes its part from windows of the operands, which a halo exchange with its neighbours completes.
     Halo,
     /// Each device's result is a partial result: the value is unreduced.
-    Pending(ReductionKind),
+    Unreduced(ReductionKind),
     /// Each device's result is a partial result, computed from windows that a halo exchange completes.
-    PendingHalo(ReductionKind),
+    UnreducedHalo(ReductionKind),
     /// Not supported: the factor must be unsplit on each device.
     No,
 }
 
 impl Split {
-    /// Whether it takes a halo exchange.
+    /// Whether it needs a halo exchange.
     pub(crate) fn is_windowed(self) -> bool {
-        matches!(self, Split::Halo | Split::PendingHalo(_))
+        matches!(self, Split::Halo | Split::UnreducedHalo(_))
     }
 
     /// The reduction that combines partial results, if any.
-    pub(crate) fn pending(self) -> Option<ReductionKind> {
+    pub(crate) fn reduction(self) -> Option<ReductionKind> {
         match self {
-            Split::Pending(kind) | Split::PendingHalo(kind) => Some(kind),
+            Split::Unreduced(kind) | Split::UnreducedHalo(kind) => Some(kind),
             Split::Plain | Split::Halo | Split::No => None,
         }
     }
 }
 
-/// What splitting factor `index` of `op` does.
+/// Returns the effect of splitting factor `index` of `op`.
 pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIndex) -> Split {
     let factor = rule.factors[usize::from(index)];
     // The size of a block would depend on a size that is not known at compile time.
@@ -162,7 +162,7 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
             let has_indices = !spec.scatter_dims_to_operand_dims.is_empty();
             match factor.kind {
                 FactorKind::Reduction if one_input && has_indices => {
-                    collective_reduction(module, op).map_or(Split::No, Split::Pending)
+                    collective_reduction(module, op).map_or(Split::No, Split::Unreduced)
                 }
                 FactorKind::Reduction => Split::No,
                 // An inserted dimension is split by moving the indices, so there must be indices for it.
@@ -176,7 +176,7 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
     }
 }
 
-/// Returns what splitting a windowed dimension of the result does; `None` for other dimensions. The operands must be split there by
+/// Returns the effect of splitting a windowed dimension of the result; `None` for other dimensions. The operands must be split there by
 /// the same factor only.
 fn split_windows(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIndex) -> Option<Split> {
     let data = &module.ops[op];
@@ -216,7 +216,7 @@ fn split_windows(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIn
             return Some(Split::No);
         }
     }
-    // Replicated operands are not split along with the others (see [`keep_whole`]).
+    // Replicated operands are not split along with the others (see [`keep_replicated_operands`]).
     let is_whole = |m: &TensorMapping| takes_whole(&data.kind) && m.find(index).is_none();
     let fits = rule.results.iter().all(|m| only(m, dim))
         && rule.operands.iter().take(inputs).all(|m| only(m, from) || is_whole(m))
@@ -232,14 +232,14 @@ fn reaches_beyond(spec: &WindowSpec, dim: usize) -> bool {
 
 /// Returns the rule that the planner uses, which allows more than the rule of propagation:
 ///
-/// * A spatial dimension of a convolution's input may be split by the places of windows or, as in the gradient of a kernel,
-///   within them; the rule allows for both at once, the planner for the larger, or for the places of windows where these are
-///   asked for and the blocks of the kernel would not be even.
-/// * The source of a `select_and_scatter` is split where its operand is.
+/// * A spatial dimension of a convolution's input may be split across windows or, as in the gradient of a kernel, within a window. The
+///   rule of propagation allows both at once. The planner allows the larger one. It splits across windows if the program shards the
+///   result there and the blocks of the kernel would be uneven.
+/// * The source of a `select_and_scatter` is split like its operand.
 /// * A `dynamic_slice` of a split dimension is a reduction over its blocks, with an unsplit result.
 /// * A `scatter` of single elements is done on the device that holds each element.
-/// * The right-hand sides of a `triangular_solve` are a batch dimension.
-/// * A `reshape` leaves dimensions of one element on the device that has them.
+/// * The columns of the right-hand side of a `triangular_solve` are a batch dimension.
+/// * A `reshape` keeps a sharded dimension of size one on the device that holds its element.
 pub(crate) fn planning_rule(module: &Module, op: OpId, mut rule: ShardingRule) -> ShardingRule {
     let data = &module.ops[op];
     match &data.kind {
@@ -295,9 +295,14 @@ pub(crate) fn planning_rule(module: &Module, op: OpId, mut rule: ShardingRule) -
     rule
 }
 
-/// Lets each operand of a `concatenate` that every device has whole along the dimension of the pieces, or that [is
-/// free](FreeValues::is_free), stay whole, whatever splits the result there: each device cuts its part of it.
-pub(super) fn keep_whole(module: &Module, op: OpId, rule: &mut ShardingRule, free: &FreeValues) {
+/// Lets operands of a `concatenate` stay replicated along the concatenated dimension, whatever splits the result there: each device
+/// slices its block locally. Applies to operands that are replicated there already or [are free](FreeValues::is_free).
+pub(super) fn keep_replicated_operands(
+    module: &Module,
+    op: OpId,
+    rule: &mut ShardingRule,
+    free: &FreeValues,
+) {
     let data = &module.ops[op];
     let dim = match &data.kind {
         OpKind::Concatenate { dim } => *dim as usize,
@@ -307,7 +312,7 @@ pub(super) fn keep_whole(module: &Module, op: OpId, rule: &mut ShardingRule, fre
     let wanted = data.results.first().and_then(|&v| module.shardings.sharding_of(v));
     let along = wanted.map_or(&[][..], |s| s.axes(dim));
     for (&value, mapping) in data.operands.iter().zip(&mut rule.operands) {
-        // Blocks of another dimension become blocks of this one for less than it takes to gather them.
+        // Changing the split dimension costs less than an all-gather.
         let is_whole = module.shardings.sharding_of(value).is_none_or(|s| {
             s.axes(dim).is_empty() && !s.split_axes().any(|a| along.iter().any(|&b| overlaps(a, b)))
         });
@@ -319,8 +324,8 @@ pub(super) fn keep_whole(module: &Module, op: OpId, rule: &mut ShardingRule, fre
     }
 }
 
-/// Makes one factor of two dimensions of a reshape that have one element and stand at the same place, if the same axes split both:
-/// to propagation each is its own.
+/// Maps two dimensions of size one of a reshape to one factor if they are at the same position and split by the same axes. Propagation
+/// gives each its own factor.
 fn pair_single_elements(module: &Module, op: OpId, rule: &mut ShardingRule) {
     let data = &module.ops[op];
     let (&[operand], &[result]) = (data.operands.as_slice(), data.results.as_slice()) else { return };
@@ -331,7 +336,7 @@ fn pair_single_elements(module: &Module, op: OpId, rule: &mut ShardingRule) {
     };
     let (input, output) = (module.shape(operand), module.shape(result));
     let single = |shape: &[i64], d: usize| shape[d] == 1;
-    // How many elements the dimensions before it span says where a dimension stands.
+    // A dimension's position is the number of elements that the dimensions before it span.
     let before = |shape: &[i64], d: usize| shape[..d].iter().map(|&n| i128::from(n)).product::<i128>();
     let mut free: SmallVec<[usize; 4]> = (0..output.len()).filter(|&d| single(output, d)).collect();
     for d in (0..input.len()).filter(|&d| single(input, d) && !from.axes(d).is_empty()) {
@@ -347,7 +352,7 @@ fn pair_single_elements(module: &Module, op: OpId, rule: &mut ShardingRule) {
     }
 }
 
-/// Leaves one factor of spatial dimension `i` of a convolution's input; `None` if there is nothing to choose.
+/// Keeps one factor of spatial dimension `i` of a convolution's input; returns `None` if there is no choice.
 fn split_one_way(
     module: &Module,
     op: OpId,
@@ -366,13 +371,13 @@ fn split_one_way(
     let (&size, &windows) = (module.shape(weights).get(kernel)?, module.shape(made).get(to)?);
     let [input, of_kernel, ..] = rule.operands.as_mut_slice() else { return None };
     let of_input = input.dims.get_mut(from)?;
-    // The rule has the larger one first.
+    // The larger factor comes first in the rule.
     let within = of_input.first().copied().filter(|&f| of_kernel.find(f).is_some());
     if within.is_none() || ways(weights, kernel) > 1 || size % ways(made, to) == 0 {
         of_input.truncate(1);
         return Some(());
     }
-    // Blocks of the kernel would be padded, and what is padded would meet elements.
+    // Uneven blocks of the kernel would be padded, and the padding would be multiplied with elements of the input.
     let factor = rule.factors.len() as FactorIndex;
     let of_result = rule.results.first_mut()?.dims.get_mut(to)?;
     for &old in of_result.iter() {
@@ -385,8 +390,8 @@ fn split_one_way(
     Some(())
 }
 
-/// Returns the dimensions that a scatter has indices for and of which an update has one element, though it keeps the
-/// dimension. The shapes are those of whole tensors: a device's part of any dimension may be one element.
+/// Returns the indexed dimensions that updates keep with size one. The shapes are global: a device's shard of any dimension may have
+/// size one.
 pub(crate) fn single_windows(spec: &ScatterSpec, input: &[i64], update: &[i64]) -> Vec<usize> {
     let left = |&d: &usize| {
         !spec.inserted_window_dims.contains(&(d as u32)) && !spec.input_batching_dims.contains(&(d as u32))
@@ -400,30 +405,30 @@ pub(crate) fn single_windows(spec: &ScatterSpec, input: &[i64], update: &[i64]) 
     single.map(|(d, _)| d).collect()
 }
 
-/// Returns what splitting a contracting dimension of a convolution does.
+/// Returns the effect of splitting a contracting dimension of a convolution.
 fn split_sum(module: &Module, op: OpId, spec: &ConvSpec, rule: &ShardingRule, index: FactorIndex) -> Split {
     let of = |operand: usize| rule.operands.get(operand).and_then(|m| m.find(index)).map(|(d, _)| d as u32);
     let (Some(from), Some(kernel)) = (of(0), of(1)) else { return Split::No };
-    let Split::Pending(sum) = sum_unless_bool(module, op) else { return Split::No };
-    // Each group of features has a sum of its own, and each device a part of that of one group.
+    let Split::Unreduced(sum) = sum_unless_bool(module, op) else { return Split::No };
+    // Each feature group has its own sum; a device computes a partial sum of one group.
     if from == spec.input.feature || sums_whole_dimension(module, op, spec, from as usize) {
-        return Split::Pending(sum);
+        return Split::Unreduced(sum);
     }
     let spatial = spec.input.spatial.iter().zip(&spec.kernel.spatial);
     let alone = |operand: usize, dim: u32| rule.operands[operand].dims[dim as usize].len() == 1;
     let is_spatial = spatial.into_iter().any(|(&l, &r)| l == from && r == kernel);
-    if is_spatial && alone(0, from) && alone(1, kernel) { Split::PendingHalo(sum) } else { Split::No }
+    if is_spatial && alone(0, from) && alone(1, kernel) { Split::UnreducedHalo(sum) } else { Split::No }
 }
 
 fn pass_through(factor: Factor) -> Split {
     if factor.kind == FactorKind::PassThrough { Split::Plain } else { Split::No }
 }
 
-/// Each element of the result comes from the one device that has it; the others contribute zero, or `false`.
+/// Each element of the result comes from the one device that holds it; the others contribute zero, or `false`.
 fn sum_of_parts(module: &Module, op: OpId) -> Split {
     match module.tensor(module.ops[op].results[0]).map(|t| t.dtype) {
-        Some(DType::I1) => Split::Pending(ReductionKind::Or),
-        Some(dtype) if identity(ReductionKind::Add, dtype).is_some() => Split::Pending(ReductionKind::Add),
+        Some(DType::I1) => Split::Unreduced(ReductionKind::Or),
+        Some(dtype) if identity(ReductionKind::Add, dtype).is_some() => Split::Unreduced(ReductionKind::Add),
         Some(_) | None => Split::No,
     }
 }
@@ -432,12 +437,12 @@ fn sum_of_parts(module: &Module, op: OpId) -> Split {
 fn sum_unless_bool(module: &Module, op: OpId) -> Split {
     match module.tensor(module.ops[op].results[0]).map(|t| t.dtype) {
         None | Some(DType::I1) => Split::No,
-        Some(_) => Split::Pending(ReductionKind::Add),
+        Some(_) => Split::Unreduced(ReductionKind::Add),
     }
 }
 
-/// Whether a convolution adds up spatial dimension `dim` of its input once and entirely: one window covers it. Other
-/// windows overlap, so that a block of the input is not all that the same block of the kernel meets.
+/// Whether a convolution sums spatial dimension `dim` of its input exactly once, with one window that covers it. Otherwise windows
+/// overlap, and a block of the kernel also needs elements of other blocks of the input.
 fn sums_whole_dimension(module: &Module, op: OpId, spec: &ConvSpec, dim: usize) -> bool {
     let Some(i) = spec.input.spatial.iter().position(|&d| d as usize == dim) else { return false };
     let data = &module.ops[op];
@@ -458,8 +463,8 @@ pub(super) fn splits_reduce(module: &Module, op: OpId) -> bool {
     split_reduce(module, op) != Split::No
 }
 
-/// Returns how the partial results of a split `reduce` are combined. Each device starts from the initial value, which must count once:
-/// where it would count several times, the first device has it, and the others have the identity.
+/// Returns how the partial results of a split `reduce` are combined. The initial value must count once. If
+/// repeating it would change the result, only the first device starts from it, and the others start from the identity.
 fn split_reduce(module: &Module, op: OpId) -> Split {
     let data = &module.ops[op];
     let &[_, init] = data.operands.as_slice() else { return Split::No };
@@ -470,7 +475,7 @@ fn split_reduce(module: &Module, op: OpId) -> Split {
                 || is_identity(module, init, kind)
                 || dtype.is_some_and(|dtype| identity(kind, dtype).is_some()) =>
         {
-            Split::Pending(kind)
+            Split::Unreduced(kind)
         }
         Some(_) | None => Split::No,
     }

@@ -1,7 +1,7 @@
 //! Replaces the all-reduce of a `dot_general`, `gather` or `scatter` by collectives on its operands where that sends less.
 //!
-//! Planning decides one operation at a time, and leaves sums unreduced so that sums of sums are completed together and loops complete
-//! them once. This pass runs after those, on the sums that are still completed alone. It has two rewrites.
+//! Planning decides one operation at a time. It leaves sums unreduced, so that a sum of sums is all-reduced once, and a loop all-reduces
+//! once after its last trip. This pass runs after those rewrites, on the sums that still have their own all-reduce. It has two rewrites.
 //!
 //! *Exchange.* The axes of the sum split a dimension of the result instead. A matmul then all-gathers one operand, moves the other by an
 //! all-to-all, and all-gathers the result: its weight gradient costs the weight once, where the all-reduce costs it twice. Each device
@@ -12,8 +12,8 @@
 //!
 //! Conditions:
 //!
-//! * The result, or its transpose, has no user but the reshard that completes an additive sum. The sum of a matmul is not
-//!   reduce-scattered: planning has weighed that.
+//! * The only user of the result, or of its transpose, is the reshard that completes an additive sum. The reshard of a matmul is no
+//!   reduce-scatter: planning has already weighed that.
 //! * The new cost is less than 80 % of the old one.
 //! * An exchange saves at least 4 MiB (`cost::WORTH_EXCHANGING`), and its operands need no more memory than operands and result do now.
 //! * An exchange splits the dimension of the result evenly.
@@ -132,13 +132,13 @@ struct Sum {
 fn completed_sum(module: &Module, op: OpId) -> Option<Sum> {
     let data = &module.ops[op];
     let (OpKind::Reshard(_), &[mut value]) = (&data.kind, data.operands.as_slice()) else { return None };
-    let pending = module.shardings.sharding_of(value)?;
+    let partial = module.shardings.sharding_of(value)?;
     let wanted = module.shardings.sharding_of(*data.results.first()?)?;
-    if pending.unreduced.is_empty() || !wanted.unreduced.is_empty() || pending.reduction != ReductionKind::Add
+    if partial.unreduced.is_empty() || !wanted.unreduced.is_empty() || partial.reduction != ReductionKind::Add
     {
         return None;
     }
-    let is_summed_over = |axis: AxisRef| pending.unreduced.iter().any(|sum| sum.axis == axis.axis);
+    let is_summed_over = |axis: AxisRef| partial.unreduced.iter().any(|sum| sum.axis == axis.axis);
     let is_scattered = wanted.split_axes().any(is_summed_over);
     let mut transposes = SmallVec::new();
     loop {
@@ -261,7 +261,7 @@ fn resharded(
     if has.is_some_and(|has| has.same_placement(&sharding)) {
         return value;
     }
-    // Splat constants and broadcasts of scalars are made again in the wanted sharding.
+    // Splat constants and broadcasts of scalars are recreated in the wanted sharding.
     let def = rw.module.def_op(value).map(|op| (op, &rw.module.ops[op]));
     if let Some((op, data)) = def
         && matches!(data.kind, OpKind::BroadcastInDim { .. } | OpKind::Constant(Dense::Splat(_)))
@@ -311,7 +311,7 @@ fn gathered(site: &Site<'_>, agreed: &FactorParts) -> Option<FactorParts> {
     let mut chosen = agreed.clone();
     let mut is_summed: SmallVec<[bool; 6]> = SmallVec::new();
     for (parts, &split) in chosen.iter_mut().zip(&site.splits) {
-        let is_sum = split == Split::Pending(ReductionKind::Add) && !parts.is_empty();
+        let is_sum = split == Split::Unreduced(ReductionKind::Add) && !parts.is_empty();
         if is_sum {
             parts.clear();
         }
@@ -336,7 +336,7 @@ fn gathered(site: &Site<'_>, agreed: &FactorParts) -> Option<FactorParts> {
 
 /// Returns the assignments in which the axes of the sum evenly split a dimension of the result instead.
 fn without_sum(site: &Site<'_>, agreed: &FactorParts) -> Vec<FactorParts> {
-    let is_sum = |split: Split| split == Split::Pending(ReductionKind::Add);
+    let is_sum = |split: Split| split == Split::Unreduced(ReductionKind::Add);
     let mut without = agreed.clone();
     let mut sums = Parts::new();
     for (parts, &split) in without.iter_mut().zip(&site.splits) {

@@ -19,8 +19,8 @@ use super::subjects::{AxisRole, Subject};
 use crate::rules::sharding_rule::{ShardingRule, TensorMapping};
 use crate::sharding::sub_axes::{minus, overlaps};
 
-/// A disagreement between two tensors under one rule. Tensors are named by index, so that the result is shared by all operations with that
-/// rule and those shardings.
+/// A disagreement between two tensors under one rule. Tensors are named by index, so that all operations with that rule and those
+/// shardings share the result.
 #[derive(Clone, Copy, Debug)]
 struct Difference {
     factor: u16,

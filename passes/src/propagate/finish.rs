@@ -413,7 +413,7 @@ fn uneven_result(
     let parts = mesh.axes_size(&found.dims[dim].axes);
     let bytes = u64::try_from(ty.num_bytes()?).ok()?;
     let message = format!(
-        "result {i}, {ty}, is computed split {} and returned split {}, because {} does not divide by {parts}: {}",
+        "result {i}, {ty}, is computed with sharding {} and returned with sharding {}, because {} is not divisible by {parts}: {}",
         found.closed().display(mesh),
         even.closed().display(mesh),
         ty.shape[dim],
@@ -421,7 +421,7 @@ fn uneven_result(
     );
     let warning = Diagnostic::warning(Class::InvalidInput, "SH0808", message).at(data.span).bytes(bytes);
     Some(warning.hint(format!(
-        "annotate the result with {} to have it in parts of which the last is shorter, or pad dimension {dim} to a multiple of {parts}",
+        "annotate the result with {} to keep it sharded with a shorter last block, or pad dimension {dim} to a multiple of {parts}",
         found.closed().display(mesh)
     )))
 }

@@ -115,7 +115,8 @@ pub struct PropagateReport {
 /// annotated differently. Nothing propagates through a call, so calls should be inlined first (see
 /// [`inline_calls`](crate::transforms::inline::inline_calls)).
 ///
-/// # Errors There is no entry function with a body, or a sharding does not fit its tensor or mesh.
+/// # Errors
+/// There is no entry function with a body, or a sharding does not fit its tensor or mesh.
 pub fn propagate(
     module: &mut Module,
     options: &PropagateOptions,
@@ -225,7 +226,8 @@ pub(crate) fn propagate_prepared(
 ///
 /// Results take part for `main`, or for the only function.
 ///
-/// # Errors A sharding does not fit its tensor or mesh, or the shape of a tensor is not static.
+/// # Errors
+/// A sharding does not fit its tensor or mesh, or the shape of a tensor is not static.
 pub fn propagate_module(
     module: &mut Module,
     options: &PropagateOptions,

@@ -99,7 +99,7 @@ fn check_one(module: &Module, sharding: &TensorSharding, rank: Option<usize>) ->
     let Some(rank) = rank else {
         return match sharding.rank() {
             0 => Ok(()),
-            n => Err(format!("a sharding of rank {n} is on a value that is no ranked tensor")),
+            n => Err(format!("a sharding of rank {n} is on a value that is not a ranked tensor")),
         };
     };
     if sharding.rank() != rank && !mesh.is_maximal() {
@@ -122,7 +122,7 @@ fn check_one(module: &Module, sharding: &TensorSharding, rank: Option<usize>) ->
             let parts = i64::from(sub.pre).saturating_mul(i64::from(sub.size));
             if parts == 0 || size % parts != 0 {
                 return Err(format!(
-                    "\"{name}\":({}){} is no part of an axis of size {size}",
+                    "\"{name}\":({}){} is not a sub-axis of an axis of size {size}",
                     sub.pre, sub.size
                 ));
             }
@@ -154,12 +154,12 @@ pub(super) fn check_shapes(module: &Module, body: RegionId) -> Result<(), Vec<Di
                 Diagnostic::unsupported(
                     "SH0805",
                     format!(
-                        "{} makes {what}, and nothing propagates through such",
+                        "{} produces {what}, through which nothing propagates",
                         module.ops[op].kind.title()
                     ),
                 )
                 .at(module.ops[op].span)
-                .hint("give every tensor a static shape, and name each item of a tuple on its own"),
+                .hint("give every tensor a static shape, and replace tuples by their elements"),
             ])
         }
     }

@@ -1,6 +1,6 @@
-//! Numbers for people.
+//! Human-readable byte sizes.
 
-/// Bytes as people read them: `1.5 MiB`.
+/// Formats a number of bytes: `1.5 MiB`.
 #[must_use]
 pub fn bytes_text(n: u64) -> String {
     let mut value = n as f64;
@@ -13,8 +13,8 @@ pub fn bytes_text(n: u64) -> String {
     format!("{value:.1} TiB")
 }
 
-/// The number of bytes that a text means: `4096`, `64KiB`, `1.5 MiB`, `2GB`; units are powers of 1024, and may be
-/// written without `i` and `B`. `None` if it is not such a text.
+/// Parses a number of bytes: `4096`, `64KiB`, `1.5 MiB`, `2GB`. Units are powers of 1024, with or without `i` and `B`. `None` if the text
+/// is malformed.
 #[must_use]
 pub fn parse_bytes(text: &str) -> Option<u64> {
     let text = text.trim();
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_are_written_and_read() {
+    fn byte_sizes_are_formatted_and_parsed() {
         assert_eq!([0, 1023, 1536, 3 << 30].map(bytes_text), ["0 B", "1023 B", "1.5 KiB", "3.0 GiB"]);
         let read = ["0", "4096", "1MiB", "1.5 kib", "2G", "7B"].map(parse_bytes);
         assert_eq!(read, [0, 4096, 1 << 20, 1536, 2 << 30, 7].map(Some));

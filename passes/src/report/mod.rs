@@ -1,4 +1,4 @@
-//! What passes tell people: which warnings are worth reading, and numbers of bytes as people write them.
+//! Reports for users: selection of warnings, and byte sizes.
 
 pub mod byte_size;
 pub mod warnings;

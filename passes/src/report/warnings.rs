@@ -1,48 +1,47 @@
-//! Which warnings are worth reading.
+//! Selection of the warnings to show.
 //!
-//! Warnings about cost have the bytes that a device sends or holds because of them ([`Diagnostic::bytes`]). A program of
-//! many layers gives one for each layer, and most of all programs have some about a few bytes. So [`select`] tells equal
-//! ones once, those with the most bytes first, and of those with few how many there are.
+//! Warnings about cost carry the bytes that a device sends or holds ([`Diagnostic::bytes`]). A program with many layers has one for each
+//! layer, and most programs have some about few bytes. [`select`] merges equal warnings, sorts them by bytes, and only counts the small
+//! ones.
 
 use indexmap::IndexMap;
 use shardc_ir::{Class, Diagnostic, Severity, Span};
 
 use crate::report::byte_size::bytes_text;
 
-/// What is worth a warning in any program.
+/// Warnings of at least this size are shown in any program.
 const WORTH_TELLING: u64 = 64 << 10;
 
 /// Equal warnings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {
-    /// The one with the most bytes, of several the first; its bytes are those of all of them, and a note counts the others.
+    /// The first one with the most bytes. Its bytes are the sum over all, and a note counts the others.
     pub warning: Diagnostic,
-    /// How many there are.
+    /// The number of warnings.
     pub times: usize,
 }
 
-/// What [`select`] leaves of a list of warnings.
+/// The result of [`select`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// What is told: first what is not about cost, as in the program, then the most bytes first.
+    /// The warnings to show: first those that are not about cost, in the order of the program, then by decreasing bytes.
     pub told: Vec<Told>,
-    /// How many warnings are not told, equal ones counted once.
+    /// The number of omitted warnings, equal ones counted once.
     pub left_out: usize,
-    /// Bytes of those that are not told, together.
+    /// The bytes of all omitted warnings.
     pub left_out_bytes: u64,
-    /// Bytes that equal warnings have to have together to be told.
+    /// The threshold for the bytes of equal warnings together.
     pub least: u64,
 }
 
 impl Selection {
-    /// The warnings that are told, without their numbers.
+    /// The warnings to show, without their counts.
     #[must_use]
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         self.told.iter().map(|told| told.warning.clone()).collect()
     }
 
-    /// What there is to say of those that are not told: `12 more warnings about less than 64.0 KiB each, 34.2 KiB
-    /// together`. `None` if all are told.
+    /// A summary of omitted warnings: `12 more warnings about less than 64.0 KiB each, 34.2 KiB together`. `None` if all are shown.
     #[must_use]
     pub fn rest(&self) -> Option<String> {
         let more = if self.told.is_empty() { "" } else { "more " };
@@ -54,7 +53,7 @@ impl Selection {
         }
     }
 
-    /// Turns the warnings into errors, for who wants no result where there is something to tell.
+    /// Turns the warnings into errors (strict mode).
     #[must_use]
     pub fn into_errors(self) -> Vec<Diagnostic> {
         let refused =
@@ -63,17 +62,17 @@ impl Selection {
     }
 }
 
-/// The bytes from which on a warning is told in a program of which each device sends `sent` bytes: 64 KiB, or one
-/// hundredth of what is sent, if that is less.
+/// Returns the threshold for warnings in a program in which each device sends `sent` bytes: 64 KiB, or one hundredth of `sent` if that is
+/// less.
 #[must_use]
 pub fn worth_telling(sent: u64) -> u64 {
     WORTH_TELLING.min(sent.div_ceil(100))
 }
 
-/// The warnings that are worth reading: equal ones once, those not about cost, and those about `least` bytes and more.
+/// Selects the warnings to show: equal ones once, those not about cost, and those of at least `least` bytes.
 ///
-/// Equal are those of one code whose messages differ in numbers only, as for the same operation on the same type in each
-/// layer. They count together: what happens in many layers costs as much as in a loop over them.
+/// Two warnings are equal if they have one code and their messages differ in numbers only, as for one operation in each layer. Their bytes
+/// are added: many layers cost as much as a loop over them.
 #[must_use]
 pub fn select<'a>(warnings: impl IntoIterator<Item = &'a Diagnostic>, least: u64) -> Selection {
     let mut selection = Selection { least, ..Selection::default() };
@@ -86,12 +85,12 @@ pub fn select<'a>(warnings: impl IntoIterator<Item = &'a Diagnostic>, least: u64
             _ => selection.told.push(told),
         }
     }
-    // Stable: what is alike stays in the order of the program.
+    // Stable: equal warnings keep the order of the program.
     selection.told.sort_by_key(|told| (told.warning.bytes.is_some(), std::cmp::Reverse(told.warning.bytes)));
     selection
 }
 
-/// Equal warnings as one, in the order of the first of each.
+/// Merges equal warnings, in the order of the first of each.
 pub(crate) fn merged<'a>(warnings: impl IntoIterator<Item = &'a Diagnostic>) -> Vec<Told> {
     let mut groups: IndexMap<(&str, String), Vec<&Diagnostic>> = IndexMap::new();
     for warning in warnings {
@@ -101,7 +100,7 @@ pub(crate) fn merged<'a>(warnings: impl IntoIterator<Item = &'a Diagnostic>) -> 
 }
 
 fn one(group: &[&Diagnostic]) -> Option<Told> {
-    // `max_by_key` gives the last of equal ones: backwards, that is the first.
+    // `max_by_key` returns the last of equal elements; reversed, that is the first.
     let &first = group.iter().rev().max_by_key(|warning| warning.bytes)?;
     let (mut warning, times) = (first.clone(), group.len());
     if times > 1 {
@@ -115,7 +114,7 @@ fn one(group: &[&Diagnostic]) -> Option<Told> {
     Some(Told { warning, times })
 }
 
-/// Where in the user's program the others are: `; also at model.py:12:5 and 2 more`.
+/// Source locations of the other warnings: `; also at model.py:12:5 and 2 more`.
 fn places(group: &[&Diagnostic], first: &Diagnostic) -> String {
     const SHOWN: usize = 3;
     let mut places: Vec<&str> = Vec::new();
@@ -132,11 +131,11 @@ fn places(group: &[&Diagnostic], first: &Diagnostic) -> String {
     }
 }
 
-/// A message with its numbers taken out. What belongs to a name, a type or a sharding stays.
+/// Removes numbers from a message, except those in names, types and shardings.
 fn without_numbers(message: &str) -> String {
     let mut out = String::with_capacity(message.len());
     for word in message.split_inclusive(' ') {
-        // Whole words only: the 8 in `tensor<8x4xf32>` is part of what the warning is about.
+        // Complete words only: the 8 in `tensor<8x4xf32>` is part of the type.
         let number = word.trim_end_matches([' ', ',', ':', ';', ')', '%']);
         let is_number = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit() || b == b'.');
         out.push_str(if is_number { &word[number.len()..] } else { word });
@@ -144,12 +143,12 @@ fn without_numbers(message: &str) -> String {
     out
 }
 
-/// A warning about an operation that runs `runs` times: its bytes are those of all of them.
+/// Multiplies the bytes of a warning by the number of runs of its operation.
 pub(crate) fn counted(mut warning: Diagnostic, runs: u64) -> Diagnostic {
     if let (Some(bytes), true) = (warning.bytes, runs > 1) {
         let bytes = bytes.saturating_mul(runs);
         warning.bytes = Some(bytes);
-        let note = format!("counted {runs} times, for the loop that it is in: {}", bytes_text(bytes));
+        let note = format!("counted {runs} times, for the trips of its loop: {}", bytes_text(bytes));
         warning.notes.push((Span::NONE, note));
     }
     warning
@@ -169,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_about_cost_comes_first_and_then_the_most_bytes() {
+    fn warnings_without_bytes_come_first_then_by_decreasing_bytes() {
         let all = [
             warning("small", Some(10)),
             warning("large", Some(4096)),
@@ -185,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_ones_are_told_once_and_count_together() {
+    fn equal_warnings_are_merged_and_summed() {
         let of = |operand: u32, bytes| {
             warning(&format!("sort needs operand {operand}: tensor<8x{bytes}xf32>, 64 bytes"), Some(bytes))
         };
@@ -200,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_of_equal_ones_is_shown() {
+    fn the_largest_of_equal_warnings_is_shown() {
         let all = [
             warning("parameter 0 costs 64 bytes", Some(64)),
             warning("parameter 1 costs 256 bytes", Some(256)),
@@ -210,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn other_places_of_the_users_program_are_named() {
+    fn other_source_locations_are_listed() {
         let at = |loc: &str| Diagnostic { user_loc: Some(loc.to_owned()), ..warning("x", Some(1)) };
         let all = ["a.py:1:1", "a.py:2:1", "a.py:2:1", "b.py:1:1", "b.py:2:1", "b.py:3:1"].map(at);
         let note = &select(&all, 0).told[0].warning.notes[0].1;
@@ -218,15 +217,15 @@ mod tests {
     }
 
     #[test]
-    fn a_hundredth_of_what_is_sent_is_worth_telling() {
+    fn the_threshold_is_a_hundredth_of_the_sent_bytes() {
         assert_eq!([0, 1, 250, 6_000_000, 1 << 30].map(worth_telling), [0, 1, 3, 60_000, 65_536]);
     }
 
     #[test]
-    fn loops_count_as_often_as_they_run() {
+    fn bytes_in_loops_are_multiplied_by_runs() {
         let in_loop = counted(warning("x", Some(100)), 24);
         assert_eq!(in_loop.bytes, Some(2400));
-        assert_eq!(in_loop.notes[0].1, "counted 24 times, for the loop that it is in: 2.3 KiB");
+        assert_eq!(in_loop.notes[0].1, "counted 24 times, for the trips of its loop: 2.3 KiB");
         assert!(counted(warning("x", Some(100)), 1).notes.is_empty());
         assert_eq!(counted(warning("x", None), 24), warning("x", None));
     }

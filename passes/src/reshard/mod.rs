@@ -10,6 +10,7 @@ mod lower;
 mod moves;
 #[cfg(test)]
 mod pairs;
+mod path;
 mod search;
 mod shortest;
 #[cfg(test)]
@@ -18,6 +19,7 @@ mod traffic;
 
 pub(crate) use exchange::{Exchange, Round};
 pub use lower::lower_reshards;
-pub(crate) use search::{Planner, ReshardStep};
+pub(crate) use path::ReshardStep;
+pub(crate) use search::Planner;
 pub(crate) use traffic::path_bytes;
 pub use traffic::{Traffic, traffic};

@@ -6,8 +6,8 @@ use indexmap::IndexSet;
 use shardc_ir::{AxisList, AxisMove, DimSharding, Mesh, MeshCollectiveKind, TensorSharding};
 use smallvec::SmallVec;
 
-use super::ReshardStep;
 use super::exchange::Exchange;
+use super::path::ReshardStep;
 use crate::cost;
 use crate::sharding::axes::{Part, Parts, size_of, to_axes};
 

@@ -4,7 +4,8 @@
 use shardc_ir::{AxisRef, EntityRef, Mesh, MeshCollectiveKind, MeshId, TensorSharding};
 
 use super::exchange::{Exchange, lacking};
-use super::search::{Path, Value, search, state_of};
+use super::path::{Path, Value};
+use super::search::{search, state_of};
 use super::simulate::World;
 use crate::sharding::axes::{Parts, parts};
 

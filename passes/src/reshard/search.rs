@@ -12,24 +12,11 @@ use std::collections::HashMap;
 use shardc_ir::{Mesh, MeshCollectiveKind, ReductionKind, TensorSharding, TensorType};
 use smallvec::SmallVec;
 
-use super::addends;
+use super::addends::{Way, Ways};
 use super::moves::{Exchanges, Move, PathSearch, State};
+use super::path::{Path, ReshardStep, Value};
 use super::shortest::Memory;
 use crate::sharding::axes::{Part, Parts, hull, parts, refine, to_axes};
-
-/// One collective of a path, and the sharding after it.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct ReshardStep {
-    pub(crate) kind: MeshCollectiveKind,
-    pub(crate) out: TensorSharding,
-}
-
-/// A path and its cost, in bytes that a device sends.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Path {
-    pub(crate) steps: Vec<ReshardStep>,
-    pub(crate) cost: f64,
-}
 
 /// The memory in bytes that every path may use beyond source and target: copies of small values cost less than another
 /// collective.
@@ -104,13 +91,6 @@ pub(super) fn state_of(mesh: &Mesh, sharding: &TensorSharding) -> State {
     State { dims: sharding.dims.iter().map(|d| parts(mesh, &d.axes)).collect(), pending }
 }
 
-/// A value that changes its sharding.
-#[derive(Clone, Copy)]
-pub(super) struct Value<'a> {
-    pub(super) shape: &'a [i64],
-    pub(super) element_bytes: f64,
-}
-
 /// Returns the cheapest path; `template` has the mesh and the reduction of both shardings.
 pub(super) fn search(
     mesh: &Mesh,
@@ -124,7 +104,7 @@ pub(super) fn search(
         None => return unnested(mesh, from, to, template, value),
     };
     if !to.pending.iter().all(|p| from.pending.contains(p)) {
-        return addends::path(mesh, &from, &to, template, value);
+        return to_unreduced(mesh, &from, &to, template, value);
     }
     let mut search = path_search(mesh, [&from, &to], value);
     let (before, after) = (search.local_bytes(&from), search.local_bytes(&search.target));
@@ -136,6 +116,25 @@ pub(super) fn search(
     let found = tries.into_iter().find_map(|memory| search.shortest(&from, memory));
     let (cost, moves) = found.or_else(|| search.through_whole_value(&from))?;
     Some(Path { steps: steps(&search, moves, template), cost })
+}
+
+/// Returns the cheapest path between two states of refined parts. The second is unreduced over parts over which the first is not.
+fn to_unreduced(
+    mesh: &Mesh,
+    from: &State,
+    to: &State,
+    template: &TensorSharding,
+    value: Value<'_>,
+) -> Option<Path> {
+    let ways = Ways::new(from, to, value);
+    let path_by = |way: &Way| {
+        let path = search(mesh, from, &way.before, template, value)?;
+        Some(way.finish(path, mesh, template, value))
+    };
+    let by_first = path_by(&ways.by_first)?;
+    let Some(in_place) = ways.in_place else { return Some(by_first) };
+    let in_place = path_by(&in_place)?;
+    Some(if in_place.cost <= by_first.cost { in_place } else { by_first })
 }
 
 fn path_search<'a>(mesh: &'a Mesh, [from, to]: [&State; 2], value: Value<'a>) -> PathSearch<'a> {

@@ -9,7 +9,8 @@ use shardc_ir::{
 };
 
 use super::exchange::Exchange;
-use super::search::{Path, Planner, Value, search, state_of};
+use super::path::{Path, Value};
+use super::search::{Planner, search, state_of};
 use crate::cost;
 use crate::sharding::axes::{Parts, parts, refine, to_axes};
 

@@ -15,7 +15,7 @@ pub enum LettersFault {
     #[error("has no `->` between the letters of the operands and those of the results")]
     NoArrow,
     /// A character other than letters, commas and blanks.
-    #[error("has `{found}`, which is no letter, in {tensor}")]
+    #[error("has `{found}`, which is not a letter, in {tensor}")]
     NoLetter {
         /// The character.
         found: char,
@@ -23,7 +23,7 @@ pub enum LettersFault {
         tensor: TensorRef,
     },
     /// More or fewer tensors than the operation has.
-    #[error("has letters of {}, the call has {actual}", plural(*.letters, .side))]
+    #[error("has letters for {}, but the call has {actual}", plural(*.letters, .side))]
     Count {
         /// Whether of operands or of results.
         side: Side,
@@ -33,7 +33,7 @@ pub enum LettersFault {
         actual: usize,
     },
     /// Letters of a value without dimensions.
-    #[error("has letters of {tensor}, which is {ty} and no tensor of known rank")]
+    #[error("has letters for {tensor}, which is {ty}, not a ranked tensor")]
     NoTensor {
         /// The operand or result.
         tensor: TensorRef,
@@ -79,7 +79,7 @@ pub enum LettersFault {
 
 /// Operands or results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names say it")]
+#[allow(missing_docs, reason = "the names are self-explanatory")]
 pub enum Side {
     Operand,
     Result,
@@ -148,7 +148,8 @@ impl Lettered<'_> {
 /// Returns the rule of an operation from one letter for each dimension. A letter that only operands have is a factor of kind `inner`; one
 /// that only results have is not related to the operands.
 ///
-/// # Errors The letters do not fit the shapes, omit dimensions (`...`), or repeat within one tensor.
+/// # Errors
+/// The letters do not fit the shapes, omit dimensions (`...`), or repeat within one tensor.
 pub(super) fn rule(
     module: &Module,
     op: OpId,

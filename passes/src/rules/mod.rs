@@ -66,6 +66,7 @@ pub fn rule_of(module: &Module, op: OpId) -> Option<ShardingRule> {
 
 /// Returns the sharding rule of an operation as [`rule_of`] does, with options.
 #[must_use]
+#[expect(clippy::too_many_lines, reason = "a table: an arm for each operation")]
 pub fn rule_with(module: &Module, op: OpId, options: RuleOptions) -> Option<ShardingRule> {
     let RuleOptions { conservative, set } = options;
     let data = &module.ops[op];
@@ -172,9 +173,9 @@ pub fn rule_with(module: &Module, op: OpId, options: RuleOptions) -> Option<Shar
     }
 }
 
-/// Whether the rule of an operation, and how its factors are sharded, depends only on its kind and types. For other operations, regions,
+/// Whether the kind and types of an operation alone determine its rule and the splits of its factors. For other operations, regions,
 /// producers of operands or attributes matter, too.
-pub(crate) fn is_told_by_types(data: &Op) -> bool {
+pub(crate) fn is_determined_by_types(data: &Op) -> bool {
     let by_place =
         matches!(data.kind.def().access, Access::SamePlace | Access::Broadcasts | Access::Rearranges);
     let by_kind = by_place || matches!(data.kind, OpKind::DotGeneral(_));

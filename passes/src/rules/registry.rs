@@ -47,7 +47,7 @@ pub enum RuleError {
         fault: LettersFault,
     },
     /// The shapes of operands and results differ.
-    #[error("works on each element by itself, but {tensor} is {ty} and {reference} is {reference_ty}")]
+    #[error("is element-wise, but {tensor} is {ty} and {reference} is {reference_ty}")]
     Pointwise {
         /// The operand or result.
         tensor: TensorRef,
@@ -142,7 +142,8 @@ impl CustomCall<'_> {
     /// The rule with one letter for each dimension: `bmk,bkn->bmn`. Letters that operands and results share are pass-through; dimensions
     /// with other letters need replication.
     ///
-    /// # Errors The text has another form, has letters for more or fewer tensors or dimensions than the call has, or gives one letter two
+    /// # Errors
+    /// The text has another form, has letters for more or fewer tensors or dimensions than the call has, or gives one letter two
     /// sizes.
     pub fn letters(&self, letters: &str) -> Result<CallRule, RuleError> {
         match letters::rule(self.module, self.op, letters, FactorKind::NeedReplication) {
@@ -153,7 +154,8 @@ impl CustomCall<'_> {
 
     /// The rule of an element-wise call whose operands and results have one shape. Scalar operands are broadcast.
     ///
-    /// # Errors The shapes differ.
+    /// # Errors
+    /// The shapes differ.
     pub fn pointwise(&self) -> Result<CallRule, RuleError> {
         let data = &self.module.ops[self.op];
         let operands = data.operands.iter().enumerate().map(|(index, &v)| (Side::Operand, index, v));
@@ -173,9 +175,9 @@ impl CustomCall<'_> {
                 });
             }
         }
-        pointwise(self.module, self.op).map(CallRule::from).ok_or_else(|| {
-            RuleError::Other("is that of each element of a result, the call has none".to_owned())
-        })
+        pointwise(self.module, self.op)
+            .map(CallRule::from)
+            .ok_or_else(|| RuleError::Other("is element-wise, but the call has no result".to_owned()))
     }
 }
 
@@ -269,7 +271,8 @@ impl RuleRegistry {
 
     /// Writes to each call of a registered target the rule that its function returns. A rule that the program has already stays.
     ///
-    /// # Errors SH0807 for each call whose rule does not fit its operands and results.
+    /// # Errors
+    /// SH0807 for each call whose rule does not fit its operands and results.
     pub fn resolve(&self, module: &mut Module) -> Result<(), Vec<Diagnostic>> {
         if self.is_empty() {
             return Ok(());
@@ -294,7 +297,8 @@ impl RuleRegistry {
 
     /// The rule to write to a custom call, or to the custom call that represents a call of a function or a composite of this name.
     ///
-    /// # Errors SH0807 if the rule does not fit the operands and results.
+    /// # Errors
+    /// SH0807 if the rule does not fit the operands and results.
     pub(crate) fn rule_of_call(
         &self,
         module: &Module,
@@ -313,7 +317,7 @@ impl RuleRegistry {
                 Callee::CustomCall => data.kind.title().to_string(),
                 Callee::Function | Callee::Composite => format!("the {} {name}", callee.title()),
             };
-            let message = format!("the rule that is registered for {title} {what}");
+            let message = format!("the rule registered for {title} {what}");
             let mut error = Diagnostic::invalid("SH0807", message).at(data.span).hint(hint);
             error.user_loc = module.user_loc(op);
             Box::new(error)
@@ -323,13 +327,13 @@ impl RuleRegistry {
             Ok(CallRule::Known(rule)) => ShardingRule { custom: true, ..*rule },
             Ok(CallRule::Unknown) => return Ok(None),
             Err(error) => {
-                let hint = "give a rule that fits, or say CallRule::Unknown of a call that has none";
+                let hint = "return a rule that fits, or CallRule::Unknown for a call without a rule";
                 return Err(wrong(format!("does not fit: {error}"), hint.to_owned()));
             }
         };
         let text = format!("#sdy.op_sharding_rule<{rule}>");
         match sharding_rule_fault(module, op, &text) {
-            Some(fault) => Err(wrong(fault, format!("it is {rule}"))),
+            Some(fault) => Err(wrong(fault, format!("the rule is {rule}"))),
             None => Ok(Some(text)),
         }
     }

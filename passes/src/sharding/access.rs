@@ -1,9 +1,8 @@
 //! Access to the sharding of a value, wherever the module holds it.
 //!
-//! Most values carry their own. What flows through a `while`, a `case`, an `optimization_barrier`, a manual or a named
-//! computation carries that of its owner (the result, or the argument of the computation), and where a
-//! [`DataFlowEdge`](OpKind::DataFlowEdge) follows the owner, that operation holds it instead. `sdy` operations have it
-//! among their attributes.
+//! Most values have their own sharding. A value that flows through a `while`, `case`, `optimization_barrier`, manual or named
+//! computation has that of its owner: the result, or the argument of the computation. If a [`DataFlowEdge`](OpKind::DataFlowEdge)
+//! follows the owner, the edge holds the sharding instead. `sdy` operations hold it in their attributes.
 
 use shardc_ir::{
     Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap, ShardingId, TensorSharding, ValueDef, ValueId,
@@ -14,9 +13,9 @@ use crate::sharding::manual;
 /// Finds where shardings are held. Valid while no region, edge or use of an edge's owner is added or removed.
 #[derive(Debug, Default)]
 pub struct ShardingAccess {
-    /// The operation that a region belongs to; none for the body of a function.
+    /// The operation that contains a region; none for the body of a function.
     parents: SecondaryMap<RegionId, PackedOption<OpId>>,
-    /// The operation whose region a terminator ends.
+    /// The operation whose region a terminator is in.
     owners: SecondaryMap<OpId, PackedOption<OpId>>,
     /// The edge that follows an owner.
     edges: SecondaryMap<ValueId, PackedOption<OpId>>,
@@ -43,7 +42,7 @@ impl ShardingAccess {
                 edges.push((owner, op));
             }
         }
-        // An edge stands between its owner and all uses, so that one with another reader is none.
+        // An edge must be the only user of its owner.
         for (owner, edge) in edges {
             if uses[owner] == 1 {
                 out.edges[owner] = edge.into();
@@ -57,7 +56,7 @@ impl ShardingAccess {
         self.parents[region].expand()
     }
 
-    /// Returns the operation whose region ends with `end`; `None` for the end of a function.
+    /// Returns the operation whose region has the terminator `end`; `None` for the terminator of a function.
     pub fn owner_of_end(&self, end: OpId) -> Option<OpId> {
         self.owners[end].expand()
     }
@@ -85,7 +84,7 @@ impl ShardingAccess {
         }
     }
 
-    /// Gives a value a sharding. An argument of a region that has no place for one stays as it is.
+    /// Sets the sharding of a value. A region argument that cannot have one stays unchanged.
     pub fn set(&self, module: &mut Module, value: ValueId, sharding: ShardingId) {
         let Some(owner) = self.owner(module, value) else { return };
         if let Some(edge) = self.edge(owner) {
@@ -101,7 +100,7 @@ impl ShardingAccess {
         }
     }
 
-    /// Returns the value that holds the sharding of `value`; `None` for an argument of a region that combines or compares.
+    /// Returns the value that holds the sharding of `value`; `None` for an argument of a reducer or comparator region.
     pub fn owner(&self, module: &Module, value: ValueId) -> Option<ValueId> {
         let ValueDef::Arg(region, i) = module.values[value].def() else { return Some(value) };
         let Some(op) = self.parent(region) else { return Some(value) };
@@ -109,14 +108,13 @@ impl ShardingAccess {
         match op.kind {
             OpKind::While => op.results.get(i as usize).copied(),
             OpKind::ManualComputation(_) | OpKind::NamedComputation(_) => Some(value),
-            // The region reads its operands where they are; an operand may be an argument of another region in turn.
+            // The region reads its operands directly; an operand may be an argument of another region in turn.
             OpKind::AsyncStart => self.owner(module, *op.operands.get(i as usize)?),
             _ => None,
         }
     }
 
-    /// Returns the shardings that the edges of these owners hold, if any does: those without one, and owners without an edge,
-    /// are then open on the mesh of the first.
+    /// Returns the shardings that the edges of these owners hold, if any edge has one. The others are then open on the mesh of the first.
     pub fn of_edges(&self, module: &mut Module, owners: &[ValueId]) -> Option<Vec<ShardingId>> {
         let held: Vec<Option<ShardingId>> = owners
             .iter()
@@ -134,7 +132,7 @@ impl ShardingAccess {
     }
 }
 
-/// Returns the sharding that an operation says its result has. Where another result has one, this one's is open unless given.
+/// Returns the sharding that an operation states for its result. If only another result has one, this one is open.
 pub fn result_sharding(module: &mut Module, op: OpId, i: usize) -> Option<ShardingId> {
     match &module.ops[op].kind {
         OpKind::DataFlowEdge(id) => *id,
@@ -148,8 +146,8 @@ pub fn result_sharding(module: &mut Module, op: OpId, i: usize) -> Option<Shardi
             if let Some(id) = module.shardings.of(value) {
                 return Some(id);
             }
-            // `#sdy.sharding_per_value` lists all results or none: a result without a sharding beside one that has
-            // one is read back as open.
+            // `#sdy.sharding_per_value` lists all results or none, so a result without a sharding next to one with a sharding
+            // is parsed as open.
             let mesh = results.iter().find_map(|&v| module.shardings.sharding_of(v))?.mesh;
             let open = TensorSharding::open(mesh, module.rank(value));
             Some(module.shardings.intern(open))
@@ -157,8 +155,7 @@ pub fn result_sharding(module: &mut Module, op: OpId, i: usize) -> Option<Shardi
     }
 }
 
-/// Gives results that have no sharding an open one where another result of the operation has one: all are written in one
-/// list.
+/// Gives results without a sharding an open one if another result of the operation has one, since all are written in one list.
 pub(crate) fn open_siblings(module: &mut Module, op: OpId) {
     let results = module.ops[op].results.clone();
     let Some(mesh) = results.iter().find_map(|&v| Some(module.shardings.sharding_of(v)?.mesh)) else {
@@ -228,7 +225,7 @@ fn set_argument_sharding(module: &mut Module, op: OpId, i: usize, sharding: Shar
     module.ops[op].kind = kind;
 }
 
-/// Replaces one of the shardings of `values`; the others are open where there were none.
+/// Replaces one of the shardings of `values`; the others become open if there were none.
 fn replace_or_open(
     module: &mut Module,
     all: &mut Option<Vec<ShardingId>>,

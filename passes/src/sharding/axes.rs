@@ -1,7 +1,6 @@
-//! Arithmetic of axes and their parts, for planning: all parts in one form, so that they compare and hash.
+//! Arithmetic of axes and sub-axes for planning, in one canonical form that can be compared and hashed.
 //!
-//! A [`Part`] is an axis or a sub-axis in one uniform shape: of the whole axis, seen as
-//! `(pre, size, rest)` from major to minor, the middle component.
+//! A [`Part`] is an axis or a sub-axis: the middle component if the full axis is viewed as `(pre, size, rest)` from major to minor.
 
 use shardc_ir::{AxisList, AxisRef, Mesh, SubAxis};
 use smallvec::SmallVec;
@@ -32,11 +31,11 @@ impl Part {
         self.pre * self.size
     }
 
-    /// Whether the two cannot split one tensor together: they share a component of the same axis, or are no components of it
-    /// at once, as the major half and the minor half of an axis of 6 with nothing whole between them.
+    /// Whether the two cannot split one tensor together. They share a component of the same axis, or are not components of one
+    /// factorization of it. An example is the major and the minor half of an axis of 6, which leave a middle of size 1.5.
     pub(crate) fn overlaps(self, other: Part) -> bool {
         let (major, minor) = if self.pre <= other.pre { (self, other) } else { (other, self) };
-        // What lies between the two has a whole size, or none where they share something.
+        // The component between the two has an integer size; there is none if the two overlap.
         self.axis == other.axis && (minor.pre < major.end() || minor.pre % major.end() != 0)
     }
 
@@ -46,12 +45,12 @@ impl Part {
     }
 }
 
-/// Returns the parts that a list of axes is made of; axes of size one vanish.
+/// Returns the parts of a list of axes; axes of size one are dropped.
 pub(crate) fn parts(mesh: &Mesh, axes: &[AxisRef]) -> Parts {
     axes.iter().map(|&a| Part::of(mesh, a)).filter(|p| p.size > 1).collect()
 }
 
-/// Returns the shortest list of axes that is made of `parts`: neighbours that continue each other merge.
+/// Returns the shortest list of axes for `parts`: adjacent parts of an axis merge.
 pub(crate) fn to_axes(mesh: &Mesh, parts: &[Part]) -> AxisList {
     let mut merged: Parts = Parts::new();
     for &part in parts {
@@ -70,17 +69,17 @@ pub(crate) fn to_axes(mesh: &Mesh, parts: &[Part]) -> AxisList {
         .collect()
 }
 
-/// Returns the number of blocks that parts make: the product of their sizes.
+/// Returns the number of blocks that parts produce: the product of their sizes.
 pub(crate) fn size_of(parts: &[Part]) -> i64 {
     parts.iter().map(|p| i64::from(p.size)).product()
 }
 
-/// Splits the parts of all `lists` so that any two of the results are equal or disjoint. `None` where the
-/// cuts of an axis do not divide each other (`(1)2` and `(1)3` of an axis of six).
+/// Splits the parts of all `lists` so that any two of the results are equal or disjoint. `None` if the cuts of an axis do not divide each
+/// other (`(1)2` and `(1)3` of an axis of six).
 pub(crate) fn refine(mesh: &Mesh, lists: &mut [Parts]) -> Option<()> {
     let mut cuts: Vec<SmallVec<[u32; 4]>> = vec![SmallVec::new(); mesh.axes.len()];
     for part in lists.iter().flatten() {
-        // Every part gives both its ends, so that no part of another list can straddle one.
+        // Both ends of every part are cuts, so no part of another list can contain one.
         for cut in [part.pre, part.end()] {
             let cuts = &mut cuts[usize::from(part.axis)];
             if !cuts.contains(&cut) {
@@ -90,7 +89,7 @@ pub(crate) fn refine(mesh: &Mesh, lists: &mut [Parts]) -> Option<()> {
     }
     for cuts in &mut cuts {
         cuts.sort_unstable();
-        // Sorted, so that each cut must divide the next: then every part between two cuts has a whole size.
+        // After sorting, each cut must divide the next: then every part between two cuts has an integer size.
         if cuts.windows(2).any(|w| w[1] % w[0] != 0) {
             return None;
         }
@@ -101,7 +100,7 @@ pub(crate) fn refine(mesh: &Mesh, lists: &mut [Parts]) -> Option<()> {
             let mut rest = part;
             for &cut in &cuts[usize::from(part.axis)] {
                 if cut > rest.pre && cut < rest.end() {
-                    // Divides: `rest.pre` is itself a cut, and each cut divides all that come after it.
+                    // The division is exact: `rest.pre` is a cut, and each cut divides all later ones.
                     let (major, minor) = rest.split(cut / rest.pre);
                     out.push(major);
                     rest = minor;
@@ -114,8 +113,8 @@ pub(crate) fn refine(mesh: &Mesh, lists: &mut [Parts]) -> Option<()> {
     Some(())
 }
 
-/// Returns the least part of an axis that tells its coordinates apart along all of `parts` on it, even if these do not nest: of
-/// `(1)2` and `(1)3`, that is `(1)6`.
+/// Returns the smallest part of an axis that determines the coordinates along all of `parts` on it, even if these do not nest: `(1)6` for
+/// `(1)2` and `(1)3`.
 pub(crate) fn hull(parts: &[Part], axis: u16) -> Part {
     let own = || parts.iter().filter(|part| part.axis == axis);
     let pre = own().map(|part| part.pre).reduce(gcd).unwrap_or(1);
@@ -132,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refine_cuts_where_others_begin_or_end() {
+    fn refine_cuts_at_the_boundaries_of_others() {
         let mesh = Mesh::new([("x", 8)]);
         let whole = parts(&mesh, &[AxisRef::whole(0)]);
         let part = Parts::from_slice(&[Part { axis: 0, pre: 2, size: 2 }]);
@@ -144,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hull_contains_what_does_not_nest() {
+    fn a_hull_contains_incompatible_parts() {
         let part = |pre, size| Part { axis: 0, pre, size };
         assert_eq!(hull(&[part(1, 2), part(1, 3)], 0), part(1, 6));
         assert_eq!(hull(&[part(2, 3), part(3, 2), Part { axis: 1, pre: 1, size: 5 }], 0), part(1, 6));
@@ -152,18 +151,18 @@ mod tests {
     }
 
     #[test]
-    fn parts_that_do_not_nest_overlap() {
+    fn incompatible_parts_overlap() {
         let part = |pre, size| Part { axis: 0, pre, size };
-        // Of an axis of 6: the major half, and what is minor to the major third.
+        // An axis of 6: the major half, and the part minor to the major third.
         assert!(part(1, 2).overlaps(part(3, 2)) && part(3, 2).overlaps(part(1, 2)));
         assert!(part(1, 2).overlaps(part(1, 3)) && part(1, 6).overlaps(part(2, 3)));
         assert!(!part(1, 2).overlaps(part(2, 3)) && !part(1, 3).overlaps(part(3, 2)));
-        // Of an axis of 12, with something between.
+        // An axis of 12, with a component between the two.
         assert!(!part(1, 2).overlaps(part(6, 2)) && !part(6, 2).overlaps(part(1, 2)));
     }
 
     #[test]
-    fn refine_refuses_cuts_that_do_not_nest() {
+    fn refine_rejects_incompatible_cuts() {
         let mesh = Mesh::new([("x", 6)]);
         let two = Parts::from_slice(&[Part { axis: 0, pre: 1, size: 2 }]);
         let three = Parts::from_slice(&[Part { axis: 0, pre: 1, size: 3 }]);

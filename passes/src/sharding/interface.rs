@@ -1,37 +1,37 @@
-//! What whoever feeds a partitioned program must know: how each argument and result is split.
+//! The interface of a partitioned program: how each argument and result is split.
 
 use shardc_ir::{Mesh, Shape, SpmdMode, TensorSharding, TensorType};
 
 /// A parameter or result of the partitioned program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InterfaceTensor {
-    /// Name, where the program gives one.
+    /// The name, if the program gives one.
     pub name: Option<String>,
-    /// Whether it is a token (`!stablehlo.token`): it orders effects and holds no data. It has no dimensions and is not
-    /// split; what [`InterfaceTensor::global`] says of its element type means nothing.
+    /// Whether it is a token (`!stablehlo.token`), which orders effects and holds no data. It has no dimensions and is not split, and the
+    /// element type in [`InterfaceTensor::global`] is meaningless.
     pub is_token: bool,
-    /// Type of the whole tensor.
+    /// The type of the unsharded tensor.
     pub global: TensorType,
-    /// What each device holds: `ceil(n / k)` per dimension.
+    /// The shape of each device's block: `ceil(n / k)` per dimension.
     pub local_shape: Shape,
     /// How it is split.
     pub sharding: TensorSharding,
-    /// The mesh in [`Interface::meshes`] that the sharding is on, if not [`Interface::mesh`].
+    /// The mesh of the sharding in [`Interface::meshes`], if not [`Interface::mesh`].
     pub mesh: Option<Box<str>>,
-    /// The kind of memory that it lies in (`pinned_host`), where that is not the device's own.
+    /// The memory kind (`pinned_host`), if it is not device memory.
     pub memory_kind: Option<Box<str>>,
     /// For a donated parameter, the result that may take its memory.
     pub donated_to: Option<usize>,
 }
 
-/// What whoever feeds the partitioned program must know.
+/// The arguments and results of a partitioned program, for its caller.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interface {
-    /// How devices see one another.
+    /// How devices are numbered: as partitions or as replicas.
     pub mode: SpmdMode,
     /// The devices.
     pub mesh: Mesh,
-    /// Meshes by name with the devices in other orders, where a tensor is on one.
+    /// Named meshes with other device orders that tensors use.
     pub meshes: Vec<(Box<str>, Mesh)>,
     /// Parameters in order.
     pub inputs: Vec<InterfaceTensor>,

@@ -1,35 +1,35 @@
-//! The two sides of a manual computation.
+//! Shardings inside and outside of a manual computation.
 //!
-//! Inside, its manual axes do not exist: values have the shape that one device of those axes sees. Outside,
-//! each dimension is split by manual axes first, then by free ones.
+//! Inside, manual axes do not exist: values have the local shape along those axes. Outside, each dimension is split by manual axes first,
+//! then by free ones.
 
 use shardc_ir::{AxisList, AxisRef, DimSharding, ManualSpec, Module, ShardingId, TensorSharding};
 
-/// A sharding outside as what is inside of the computation sees it.
+/// Returns an outside sharding as seen inside the computation.
 pub fn without_manual_axes(module: &mut Module, spec: &ManualSpec, outside: ShardingId) -> ShardingId {
     let inside = without_axes(module.shardings.get(outside), |axis| is_manual(spec, axis));
     module.shardings.intern(inside)
 }
 
-/// The sharding inside of argument `i`, before propagation.
+/// Returns the inside sharding of argument `i` before propagation.
 pub fn inside(module: &mut Module, spec: &ManualSpec, i: usize) -> Option<ShardingId> {
     let outside = *spec.in_shardings.get(i)?;
     Some(without_manual_axes(module, spec, outside))
 }
 
-/// The sharding outside of argument `i` whose sharding inside is given.
+/// Returns the outside sharding of argument `i` for a given inside sharding.
 pub fn outside(module: &mut Module, spec: &ManualSpec, i: usize, inside: ShardingId) -> Option<ShardingId> {
     let given = module.shardings.get(*spec.in_shardings.get(i)?);
     let outside = with_free_axes(given, module.shardings.get(inside), &spec.manual_axes);
     Some(module.shardings.intern(outside))
 }
 
-/// Whether an axis, or the axis that it is part of, is manual.
+/// Whether an axis, or the axis of a sub-axis, is manual.
 pub(crate) fn is_manual(spec: &ManualSpec, axis: AxisRef) -> bool {
     spec.manual_axes.iter().any(|manual| manual.axis == axis.axis)
 }
 
-/// A sharding without the axes that `drop` names, wherever they stand.
+/// Returns a sharding without the axes for which `drop` holds, at any position.
 pub(crate) fn without_axes(sharding: &TensorSharding, drop: impl Fn(AxisRef) -> bool) -> TensorSharding {
     let keep = |axes: &AxisList| -> AxisList { axes.iter().copied().filter(|&a| !drop(a)).collect() };
     TensorSharding {
@@ -46,7 +46,7 @@ pub(crate) fn without_axes(sharding: &TensorSharding, drop: impl Fn(AxisRef) -> 
     .tidied()
 }
 
-/// The manual axes of `given`, then the axes of `free`, per dimension.
+/// Returns for each dimension the manual axes of `given`, then the axes of `free`.
 pub(crate) fn with_free_axes(
     given: &TensorSharding,
     free: &TensorSharding,

@@ -1,5 +1,5 @@
-//! A visitor of every sharding that a function holds, in the order in which Shardy visits them: parameters, results, and
-//! then operations, each before those of its regions. The order decides the numbers of meshes that a visitor adds.
+//! A visitor of every sharding of a function in Shardy's order: parameters, results, then operations, each before those of its regions.
+//! The order determines the numbers of meshes that a visitor adds.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{FuncId, Module, OpKind, ShardingId, TensorSharding, ValueId};
@@ -35,8 +35,8 @@ impl Mapper<'_, '_> {
         let sharding = module.shardings.get(id).clone();
         let new = (self.change)(module, &sharding);
         let new = module.shardings.intern(new);
-        // Keyed by the handle that was there before: a result that is replaced twice, as `open_siblings` could make
-        // it, would be changed by what the change made of it.
+        // Keyed by the original handle: a result that is visited twice, which `open_siblings` can cause, must not be changed
+        // twice.
         self.known.insert(id, new);
         new
     }
@@ -83,8 +83,7 @@ impl Mapper<'_, '_> {
                 }
                 Some(OpKind::MeshCollective(spec)) => {
                     spec.out = self.one(module, spec.out);
-                    // The operation names its mesh beside its sharding; a change that moves shardings to another mesh
-                    // must not part the two.
+                    // The operation names its mesh next to its sharding; both must change together.
                     spec.mesh = module.shardings.get(spec.out).mesh;
                 }
                 Some(OpKind::ManualComputation(spec)) => {
@@ -100,7 +99,7 @@ impl Mapper<'_, '_> {
             if let Some(kind) = kind {
                 module.ops[op].kind = kind;
             }
-            // Before results are visited: a sibling that becomes open now is replaced like the others.
+            // Before the results are visited, so that a sibling that becomes open is also replaced.
             access::open_siblings(module, op);
             for i in 0..module.ops[op].results.len() {
                 self.value(module, module.ops[op].results[i]);

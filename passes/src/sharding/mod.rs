@@ -1,4 +1,4 @@
-//! Shardings as such: arithmetic of axes, where the sharding of a value is written, and changes of all shardings at once.
+//! Shardings: arithmetic of axes, access to the sharding of a value, and changes of all shardings at once.
 
 pub(crate) mod access;
 pub(crate) mod axes;

@@ -1,12 +1,12 @@
-//! Which blocks a function takes and gives that is partitioned by itself.
+//! Signatures of separately partitioned functions: the blocks of their arguments and results.
 
 use indexmap::IndexSet;
 use shardc_ir::{CustomCallSpec, TensorSharding};
 
-/// A function with the shardings that one of its calls has: a function is partitioned once for each.
+/// A function with the shardings of one of its calls; it is partitioned once for each signature.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Signature {
-    /// Its number among the functions that are partitioned by themselves.
+    /// Its index among the separately partitioned functions.
     pub(crate) function: usize,
     /// The placement of each operand.
     pub(crate) operands: Vec<TensorSharding>,
@@ -25,7 +25,7 @@ impl Signatures {
         format!("{}{number}", CustomCallSpec::KEPT).into()
     }
 
-    /// Returns the number of a call's signature.
+    /// Returns the index of a call's signature.
     pub(crate) fn number(&self, spec: &CustomCallSpec) -> Option<usize> {
         spec.kept_callee()?.parse().ok().filter(|&number| number < self.0.len())
     }

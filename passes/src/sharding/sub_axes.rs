@@ -1,8 +1,7 @@
-//! Arithmetic of axes and sub-axes, for propagation, as Shardy defines it on `AxisRefAttr`.
+//! Arithmetic of axes and sub-axes for propagation, as Shardy defines it on `AxisRefAttr`.
 //!
-//! A sub-axis `(pre)size` of an axis of size `n` covers the digits from `pre` to `pre * size` of the axis's
-//! index, major to minor. Two sub-axes of one axis fit together only where one ends at a multiple of the other's
-//! ends.
+//! A sub-axis `(pre)size` of an axis of size `n` covers the digits from `pre` to `pre * size` of the axis's index, major to minor. Two
+//! sub-axes of one axis are compatible only if their ends divide one another.
 
 use shardc_ir::{AxisRef, Mesh, SubAxis};
 use smallvec::SmallVec;
@@ -10,17 +9,17 @@ use smallvec::SmallVec;
 /// Axes from major to minor.
 pub type Axes = SmallVec<[AxisRef; 2]>;
 
-/// Returns the product of the sizes of the more major parts of the axis; 1 for a whole axis.
+/// Returns the product of the sizes of the more major parts of the axis; 1 for a full axis.
 pub fn pre(axis: AxisRef) -> u32 {
     axis.sub.map_or(1, |sub| sub.pre)
 }
 
-/// Returns the part `(pre)size` of an axis, or of the axis that a sub-axis is of.
+/// Returns the part `(pre)size` of an axis; a sub-axis stands for its axis.
 pub fn part(axis: AxisRef, pre: u32, size: u32) -> AxisRef {
     AxisRef { axis: axis.axis, sub: Some(SubAxis { pre, size }) }
 }
 
-/// Returns where a sub-axis ends, as `pre` of what follows it.
+/// Returns the end of a sub-axis: the `pre` of the next one.
 fn end(sub: SubAxis) -> u32 {
     sub.pre.saturating_mul(sub.size)
 }
@@ -49,12 +48,12 @@ pub(crate) fn is_prefix(a: AxisRef, b: AxisRef) -> bool {
     contains(b, a) && pre(a) == pre(b)
 }
 
-/// Whether two sub-axes may appear in one program: the boundaries of one divide those of the other, so that the axis can be
-/// cut at all of them.
+/// Whether two sub-axes may appear in one program: the boundaries of one divide those of the other, so that the axis can be cut at all of
+/// them.
 fn fit(a: AxisRef, b: AxisRef) -> bool {
     let (true, Some(x), Some(y)) = (a.axis == b.axis, a.sub, b.sub) else { return true };
-    // Of an axis of 6, `(1)2` and `(1)3` do not fit, and neither do `(1)2` and `(3)2`, which do not even overlap: no
-    // list of parts has a boundary at both 2 and 3. `(1)4` and `(2)6` of an axis of 12 do: it is cut at 2 and 4.
+    // On an axis of 6, `(1)2` and `(1)3` are incompatible, and so are `(1)2` and `(3)2`, which do not overlap: no list of parts
+    // has boundaries at both 2 and 3. `(1)4` and `(2)6` of an axis of 12 are compatible: it is cut at 2 and 4.
     let (low, high) = (x.pre.min(y.pre), x.pre.max(y.pre));
     let (low_end, high_end) = (end(x).min(end(y)), end(x).max(end(y)));
     if low_end > high {
@@ -64,7 +63,7 @@ fn fit(a: AxisRef, b: AxisRef) -> bool {
     }
 }
 
-/// Returns the major part of `a` that `b` does not touch; `None` if that is nothing, or if the two do not fit.
+/// Returns the major part of `a` that does not overlap `b`; `None` if that is empty, or if the two are incompatible.
 pub(crate) fn prefix_without(a: AxisRef, b: AxisRef) -> Option<AxisRef> {
     if !fit(a, b) {
         return None;
@@ -72,17 +71,17 @@ pub(crate) fn prefix_without(a: AxisRef, b: AxisRef) -> Option<AxisRef> {
     if !overlaps(a, b) {
         return Some(a);
     }
-    // They overlap, so that `b` begins inside of `a` or before it; `fit` says that the quotient is whole. What of `a`
-    // comes behind `b` is not a prefix, and is lost.
+    // They overlap, so `b` begins inside of `a` or before it; `fit` makes the division exact. The part of `a` after `b` is no
+    // prefix, and is dropped.
     (pre(a) < pre(b)).then(|| part(a, pre(a), pre(b) / pre(a)))
 }
 
-/// Returns the major part of `axis` that none of `others` touches.
+/// Returns the major part of `axis` that overlaps none of `others`.
 pub fn prefix_without_all(axis: AxisRef, others: &[AxisRef]) -> Option<AxisRef> {
     others.iter().try_fold(axis, |axis, &other| prefix_without(axis, other))
 }
 
-/// Returns the parts of `axis` that none of `others` touches, major to minor.
+/// Returns the parts of `axis` that overlap none of `others`, major to minor.
 pub fn minus(mesh: &Mesh, axis: AxisRef, others: &[AxisRef]) -> Axes {
     let mut left: Axes = SmallVec::from_slice(&[axis]);
     for &other in others {
@@ -95,8 +94,8 @@ pub fn minus(mesh: &Mesh, axis: AxisRef, others: &[AxisRef]) -> Axes {
             if pre(axis) < pre(other) {
                 next.push(part(axis, pre(axis), pre(other) / pre(axis)));
             }
-            // Up to two pieces stay, the one before `other` and the one behind it; both divide where the parts fit
-            // ([`fit`]), which a verified sharding's parts do.
+            // At most two pieces remain, before and after `other`. The divisions are exact if the parts are compatible
+            // ([`fit`]), as in any verified sharding.
             let full = mesh.full_size(axis) as u32;
             let (stop, from) = (axis.sub.map_or(full, end), other.sub.map_or(full, end));
             if from < stop {
@@ -108,14 +107,14 @@ pub fn minus(mesh: &Mesh, axis: AxisRef, others: &[AxisRef]) -> Axes {
     left
 }
 
-/// Appends an axis; merges it with the last one where that ends where it begins. The parts of a whole axis become the axis.
+/// Appends an axis; merges it with the last one if it is the continuation. All parts of an axis merge to the full axis.
 pub fn push_merged(mesh: &Mesh, axes: &mut Axes, axis: AxisRef) {
     if let Some(last) = axes.last_mut()
         && let (Some(a), Some(b)) = (last.sub, axis.sub)
         && last.axis == axis.axis
         && end(a) == b.pre
     {
-        // At most the size of the axis, which is in `u32`.
+        // The product is at most the size of the axis, which fits `u32`.
         let size = a.size * b.size;
         *last = if i64::from(size) == mesh.full_size(axis) {
             AxisRef { axis: axis.axis, sub: None }
@@ -127,14 +126,14 @@ pub fn push_merged(mesh: &Mesh, axes: &mut Axes, axis: AxisRef) {
     axes.push(axis);
 }
 
-/// How one list relates to another.
+/// The relation of two lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prefix {
     /// The lists are equal.
     Equal,
-    /// The second goes on where the first ends.
+    /// The second continues where the first ends.
     Strict,
-    /// They differ within the first.
+    /// They differ within the length of the first.
     No,
 }
 

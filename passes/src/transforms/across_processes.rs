@@ -51,7 +51,7 @@ pub(super) fn split(
     mode: SpmdMode,
 ) -> Result<(), Diagnostic> {
     if count == 0 || !devices.is_multiple_of(count) {
-        let text = format!("{devices} devices cannot be dealt out evenly to {count} processes");
+        let text = format!("{devices} devices cannot be divided evenly among {count} processes");
         return Err(Diagnostic::invalid("SH0512", text)
             .hint("use a mesh whose size is a multiple of the number of processes"));
     }

@@ -128,7 +128,7 @@ mod tests {
     use super::super::dce::dce;
 
     #[test]
-    fn a_stack_that_nobody_reads_goes() {
+    fn an_unused_stack_is_removed() {
         let text = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
             %n = stablehlo.constant dense<0> : tensor<i32>
             %s = stablehlo.constant dense<0.0> : tensor<3x4xf32>

@@ -192,7 +192,7 @@ pub(crate) fn callees_first(module: &Module) -> Result<Vec<FuncId>, Vec<Diagnost
                 }
                 None => errors.push(match module.kept_symbol(callee) {
                     Some(kept) => {
-                        kept.unsupported("SH0321").at(module.ops[op].span).note(kept.span, "it stands here")
+                        kept.unsupported("SH0321").at(module.ops[op].span).note(kept.span, "it is here")
                     }
                     None => Diagnostic::invalid("SH0321", format!("the module has no function @{callee}"))
                         .at(module.ops[op].span),
@@ -242,9 +242,12 @@ fn cycles(module: &Module, graph: &DiGraph<FuncId, OpId>) -> Vec<Diagnostic> {
         }
         let path: Vec<String> = names.iter().map(|name| format!("@{name}")).collect();
         errors.push(
-            Diagnostic::invalid("SH0322", format!("functions call themselves: {}", path.join(" -> ")))
-                .at(span)
-                .hint("write the repetition as stablehlo.while"),
+            Diagnostic::invalid(
+                "SH0322",
+                format!("recursive functions are not supported: {}", path.join(" -> ")),
+            )
+            .at(span)
+            .hint("write the repetition as stablehlo.while"),
         );
     }
     errors

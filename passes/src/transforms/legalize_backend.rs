@@ -143,7 +143,7 @@ pub fn legalize(module: &mut Module, options: &BackendOptions) -> Result<(), Dia
 
 fn legalize_region(rw: &mut Rewriter<'_>, region: RegionId, depth: usize) -> Result<(), Diagnostic> {
     if depth > MAX_DEPTH {
-        let message = format!("regions are nested more than {MAX_DEPTH} deep");
+        let message = format!("regions are nested more than {MAX_DEPTH} levels deep");
         return Err(Diagnostic::unsupported("SH0507", message));
     }
     rw.enter(region);
@@ -287,7 +287,7 @@ fn fate(module: &Module, id: OpId) -> Result<Fate, Diagnostic> {
     use OpKind as K;
     let op = &module.ops[id];
     let global = |what: String| {
-        Diagnostic::invalid("SH0501", format!("{what} is about global values and cannot be lowered"))
+        Diagnostic::invalid("SH0501", format!("{what} applies to global values and cannot be lowered"))
             .hint("partition the program first")
     };
     Ok(match &op.kind {
@@ -324,7 +324,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_entry_of_a_program_that_runs_is_called_main() {
+    fn the_entry_of_a_runnable_program_is_named_main() {
         let text = "func.func @step(%x: tensor<8xf32>) -> tensor<8xf32> { return %x : tensor<8xf32> }";
         let read = shardc_stablehlo::parse(text).unwrap();
         for (num_devices, name, count) in [(None, "step", 1), (Some(8), "main", 8)] {

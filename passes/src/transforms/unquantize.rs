@@ -92,15 +92,14 @@ fn unquantize_op(rw: &mut Rewriter<'_>, op: OpId) -> Result<(), Diagnostic> {
         Elements::Moved | Elements::Real => {
             let (span, title) = (module.ops[op].span, module.ops[op].kind.title().to_string());
             in_real_numbers(rw, op).ok_or_else(|| {
-                let message = format!("{title} on quantized numbers whose type says too little");
+                let message = format!("{title} is not supported for this quantized type");
                 Diagnostic::unsupported("SH0371", message)
                     .at(span)
-                    .hint("use `!quant.uniform` types of static shapes, with the type of the real numbers")
+                    .hint("use `!quant.uniform` types of static shapes, with an expressed type")
             })
         }
         Elements::Unknown => {
-            let message =
-                format!("what {} does with quantized numbers is not known", module.ops[op].kind.title());
+            let message = format!("{} does not support quantized types", module.ops[op].kind.title());
             Err(Diagnostic::unsupported("SH0370", message)
                 .at(module.ops[op].span)
                 .hint("use `uniform_dequantize` before it and `uniform_quantize` after it"))

@@ -6,8 +6,8 @@
 
 use smallvec::SmallVec;
 
-use super::exchange::{Held, Span, Window};
-use super::rounds::MAX_ROUNDS;
+use super::MAX_ROUNDS;
+use super::held::{Held, Span, Window};
 
 /// A run of edges. For each `i` below `count`, device `receiver + i` needs elements of the block of device
 /// `sender + i`.

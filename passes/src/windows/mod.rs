@@ -11,11 +11,13 @@
 
 mod edges;
 mod exchange;
+mod held;
 mod piece;
 mod rounds;
 mod transfer;
 
-pub(crate) use exchange::{Exchange, ExchangePrice, Span};
+pub(crate) use exchange::{Exchange, ExchangePrice};
+pub(crate) use held::Span;
 pub(crate) use piece::Piece;
 pub(crate) use transfer::{
     Along, Fill, Spread, Thin, Transfer, held_of_slice, is_windowed, scattered_from, takes_whole, transfers,
@@ -23,3 +25,6 @@ pub(crate) use transfer::{
 
 /// A number for each device along a dimension; `None` if any number will do.
 pub(crate) type PerDevice = Vec<Option<i64>>;
+
+/// The maximum number of rounds. Gathering the whole dimension is better than more rounds.
+const MAX_ROUNDS: u32 = 16;

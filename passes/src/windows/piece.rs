@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::PerDevice;
 use super::edges::Edges;
-use super::exchange::{Held, Span};
+use super::held::{Held, Span};
 use super::rounds::{Round, Slab};
 
 /// One round: the slab that each sender cuts from its block and each receiver takes into its window. Stored as runs

@@ -10,12 +10,10 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
+use super::MAX_ROUNDS;
 use super::edges::{Edges, in_order};
-use super::exchange::Held;
+use super::held::Held;
 use crate::cost;
-
-/// The maximum number of rounds. Gathering the whole dimension is better than more rounds.
-pub(super) const MAX_ROUNDS: u32 = 16;
 
 /// Edges in which no device sends or receives twice.
 pub(super) type Round = Vec<Edges>;

@@ -7,7 +7,7 @@ use shardc_ir::{OpKind, SliceSpec, WindowSpec};
 use smallvec::{SmallVec, smallvec};
 
 use super::PerDevice;
-use super::exchange::{Held, Span, Window, ceil_div};
+use super::held::{Held, Span, Window, ceil_div};
 
 /// The value of positions in a window that hold no element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

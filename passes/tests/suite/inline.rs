@@ -25,7 +25,7 @@ fn check(text: &str, expected: &str) {
 }
 
 #[test]
-fn each_call_gets_a_copy_and_private_functions_are_removed() {
+fn calls_are_inlined_and_private_functions_removed() {
     check(
         r#"
 func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
@@ -121,7 +121,7 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 }
 
 #[test]
-fn functions_named_by_attributes_are_kept() {
+fn functions_named_by_attributes_stay() {
     let text = r#"
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = stablehlo.custom_call @target(%x) {called_computations = [@helper]} : (tensor<4xf32>) -> tensor<4xf32>
@@ -152,7 +152,7 @@ func.func private @g(%x: tensor<4xf32>) -> tensor<4xf32> {
 "#;
     assert_eq!(
         inlined(text),
-        "error[SH0322]: functions call themselves: @f -> @g -> @f; write the repetition as stablehlo.while\n"
+        "error[SH0322]: recursive functions are not supported: @f -> @g -> @f; write the repetition as stablehlo.while\n"
     );
     let text = r#"
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
@@ -162,6 +162,6 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 "#;
     assert_eq!(
         inlined(text),
-        "error[SH0322]: functions call themselves: @main -> @main; write the repetition as stablehlo.while\n"
+        "error[SH0322]: recursive functions are not supported: @main -> @main; write the repetition as stablehlo.while\n"
     );
 }

@@ -66,7 +66,7 @@ fn annotated(text: &str) -> String {
 }
 
 #[test]
-fn shardings_are_as_written() {
+fn shardings_match_the_expected_text() {
     let text = include_str!("../data/propagate.mlir");
     let found: Vec<String> = text.split("// -----\n").map(annotated).collect();
     let found = found.join("// -----\n");
@@ -204,7 +204,7 @@ fn wrong_shardings_are_errors() {
 }
 
 #[test]
-fn members_of_a_group_must_have_equal_shapes() {
+fn group_members_must_be_compatible() {
     let mut module = parse(
         "func.func @main(%x: tensor<8xf32>, %y: tensor<4xf32>) {\n  \"sdy.sharding_group\"(%x) <{group_id = 1 : i64}> : (tensor<8xf32>) -> ()\n  \"sdy.sharding_group\"(%y) <{group_id = 1 : i64}> : (tensor<4xf32>) -> ()\n  return\n}\n",
     );
@@ -258,7 +258,7 @@ impl Random {
 
 /// For any annotations, propagation terminates, every value gets a valid sharding, and the annotated axes of arguments stay.
 #[test]
-fn any_annotations_give_valid_shardings() {
+fn random_annotations_give_valid_shardings() {
     let programs = include_str!("../data/propagate.mlir").split("// -----\n");
     let programs = programs.filter(|p| !p.contains("manual_computation")).map(parse);
     for (i, mut program) in programs.enumerate() {

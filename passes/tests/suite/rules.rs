@@ -23,7 +23,7 @@ fn rules(module: &Module, nested: bool) -> Vec<(String, Vec<String>)> {
 }
 
 #[test]
-fn rules_are_as_written() {
+fn rules_match_the_expected_text() {
     let text = include_str!("../data/rules.mlir");
     let module = parse(text);
     for (name, found) in rules(&module, false) {
@@ -106,7 +106,7 @@ fn resolved(text: &str, registry: &RuleRegistry) -> Option<Attr> {
 }
 
 #[test]
-fn a_front_end_can_register_rules_of_calls() {
+fn registered_rules_apply_to_calls() {
     let mut registry = RuleRegistry::new();
     registry.register("mine", |call| call.letters("bi->bj"));
     registry.register("other", |call| call.pointwise());
@@ -147,14 +147,14 @@ fn fault(
             assert_eq!((error.code, error.class), ("SH0807", shardc_ir::Class::InvalidInput));
             let at = &text[error.span.start as usize..error.span.end as usize];
             assert!(at.starts_with("stablehlo.custom_call"), "{at}");
-            let whose = "the rule that is registered for stablehlo.custom_call @mine ";
+            let whose = "the rule registered for stablehlo.custom_call @mine ";
             error.message.strip_prefix(whose).expect(&error.message).to_owned()
         }
     }
 }
 
 #[test]
-fn mismatched_factors_of_a_call_are_described() {
+fn letters_that_do_not_fit_a_call_are_reported() {
     let call = "tensor<8x4xf32>; tensor<4x2xf32> -> tensor<8x2xf32>";
     let of = |letters: &'static str| fault(call, move |call| call.letters(letters));
     assert_eq!(of("ik,kj->ij"), "fits");
@@ -163,10 +163,13 @@ fn mismatched_factors_of_a_call_are_described() {
         of("ik,kj"),
         "does not fit: `ik,kj` has no `->` between the letters of the operands and those of the results"
     );
-    assert_eq!(of("ik,k2->ij"), "does not fit: `ik,k2->ij` has `2`, which is no letter, in operand 1");
-    assert_eq!(of("ik,kj->...j"), "does not fit: `ik,kj->...j` has `.`, which is no letter, in result 0");
-    assert_eq!(of("ik->ij"), "does not fit: `ik->ij` has letters of 1 operand, the call has 2");
-    assert_eq!(of("ik,kj->ij,i"), "does not fit: `ik,kj->ij,i` has letters of 2 results, the call has 1");
+    assert_eq!(of("ik,k2->ij"), "does not fit: `ik,k2->ij` has `2`, which is not a letter, in operand 1");
+    assert_eq!(of("ik,kj->...j"), "does not fit: `ik,kj->...j` has `.`, which is not a letter, in result 0");
+    assert_eq!(of("ik->ij"), "does not fit: `ik->ij` has letters for 1 operand, but the call has 2");
+    assert_eq!(
+        of("ik,kj->ij,i"),
+        "does not fit: `ik,kj->ij,i` has letters for 2 results, but the call has 1"
+    );
     assert_eq!(
         of("ik,k->ij"),
         "does not fit: `ik,k->ij` has 1 letter, `k`, for the 2 dimensions of operand 1, which is tensor<4x2xf32>"
@@ -183,7 +186,7 @@ fn mismatched_factors_of_a_call_are_described() {
 }
 
 #[test]
-fn calls_without_operands_or_with_scalars_have_factors() {
+fn letters_of_calls_with_scalars_or_without_operands() {
     assert_eq!(fault("-> tensor<8xf32>", |call| call.letters("->i")), "fits");
     assert_eq!(fault("tensor<f32> -> tensor<8xf32>", |call| call.letters("->i")), "fits");
     assert_eq!(
@@ -193,23 +196,23 @@ fn calls_without_operands_or_with_scalars_have_factors() {
 }
 
 #[test]
-fn only_pointwise_calls_get_pointwise_rules() {
+fn non_pointwise_calls_are_rejected() {
     let pointwise = |call: &CustomCall<'_>| call.pointwise();
     assert_eq!(fault("tensor<8x4xf32>; tensor<f32> -> tensor<8x4xbf16>", pointwise), "fits");
     assert_eq!(
         fault("tensor<8x4xf32>; tensor<4xf32> -> tensor<8x4xf32>", pointwise),
-        "does not fit: works on each element by itself, but operand 1 is tensor<4xf32> and result 0 is tensor<8x4xf32>"
+        "does not fit: is element-wise, but operand 1 is tensor<4xf32> and result 0 is tensor<8x4xf32>"
     );
 }
 
 #[test]
-fn a_front_end_can_report_errors_in_calls() {
+fn errors_of_the_front_end_are_reported() {
     let rule = |_: &CustomCall<'_>| Err(RuleError::Other("heads must be even".to_owned()));
     assert_eq!(fault("tensor<8xf32> -> tensor<8xf32>", rule), "does not fit: heads must be even");
 }
 
 #[test]
-fn every_call_with_a_wrong_rule_is_reported() {
+fn all_calls_with_wrong_rules_are_reported() {
     let text = r#"
 func.func @main(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
   %0 = stablehlo.custom_call @mine(%a) : (tensor<8x4xf32>) -> tensor<8x4xf32>
@@ -227,7 +230,7 @@ func.func @main(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
 }
 
 #[test]
-fn an_invalid_rule_text_is_an_error_at_the_operation() {
+fn malformed_rule_text_is_an_error() {
     let module = parse(CALL);
     let call = module.walk(module.bodies().next().unwrap())[0];
     for text in ["", "([i])->([i])", "([i, j])->([i, j]) {i=8, j=4}"] {
@@ -238,7 +241,7 @@ fn an_invalid_rule_text_is_an_error_at_the_operation() {
 }
 
 #[test]
-fn a_mismatched_registered_rule_is_an_error() {
+fn a_misfit_registered_rule_is_an_error() {
     let without_last = |call: &CustomCall<'_>| {
         let CallRule::Known(mut rule) = call.pointwise()? else { return Ok(CallRule::Unknown) };
         rule.factors.pop();

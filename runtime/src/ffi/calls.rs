@@ -199,7 +199,7 @@ impl Pending {
     fn write(&mut self, arrays: &[HostArray]) -> Result<()> {
         let sizes = arrays.iter().map(|array| array.data.len());
         if !sizes.eq(self.results.iter().map(|(_, size)| *size)) {
-            return Err(protocol("results of other sizes than those of the collective"));
+            return Err(protocol("results whose sizes do not match the collective"));
         }
         for (array, &(to, size)) in arrays.iter().zip(&self.results) {
             if size > 0 {
@@ -258,7 +258,7 @@ unsafe extern "C" fn collective(frame: *mut CallFrame) -> *mut XlaError {
 
 fn begin_collective(incoming: &mut Incoming<'_>) -> Result<()> {
     if incoming.stage() != xla::STAGE_EXECUTE {
-        return Err(protocol("a call at another stage than execution"));
+        return Err(protocol("a call outside of the execution stage"));
     }
     let launch = launch(incoming)?;
     let arguments = incoming.arguments()?;
@@ -298,7 +298,7 @@ unsafe extern "C" fn first_device(frame: *mut CallFrame) -> *mut XlaError {
             let launch = launch(incoming)?;
             let results = incoming.results()?;
             let [result] = results.as_slice() else {
-                return Err(protocol("another number of results than one"));
+                return Err(protocol("a number of results other than one"));
             };
             let ((to, size), dtype) = (result.place()?, result.dtype()?);
             if dtype != DType::UI32 || size != size_of::<u32>() {

@@ -8,7 +8,7 @@
 //! waiting.
 //!
 //! In the CPU plugin, a launch on several devices waits for the previous launch, through an event that each device of that launch counts
-//! down when it starts. If the plugin rejects the launch on one device (an argument of another size), that event never fires, and every
+//! down when it starts. If the plugin rejects the launch on one device (an argument of a different size), that event never fires, and every
 //! later launch on the client hangs. If a device waits in a collective for 40 s, the plugin ends the process
 //! (`--xla_cpu_collective_call_terminate_timeout_seconds` in `XLA_FLAGS`).
 //!
@@ -40,7 +40,7 @@ use super::handles::{RawBuffer, RawEvent};
 use crate::error::{Result, RuntimeError};
 use crate::launcher::{Flight, Patience, Reporter};
 
-/// The time that devices have to finish after one of them has failed.
+/// The time that devices get to finish after one of them has failed.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// One buffer per argument, for each device.
@@ -62,7 +62,7 @@ pub(crate) struct LaunchOptions<'a> {
 
 /// A launch in flight.
 pub(crate) struct Launch {
-    /// Its results, whose content may not be available yet.
+    /// The results, whose content may not be available yet.
     pub(crate) results: Results,
     pub(crate) flight: Arc<Flight>,
     /// How long it waited because the maximum number of launches was in flight.
@@ -85,7 +85,7 @@ struct Job {
 ///
 /// # Errors
 ///
-/// Lists of another length than the program's; arguments of another client; an error of the plugin's launch; an abandoned client. Later
+/// Lists of a different length than the program's; arguments of another client; an error of the plugin's launch; an abandoned client. Later
 /// errors of devices are reported by the launch.
 pub(crate) fn launch(
     program: &Arc<RawProgram>,

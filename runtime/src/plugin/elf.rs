@@ -42,7 +42,7 @@ pub(super) fn check(path: &Path) -> Result<(), String> {
     }
     if header[4] != 2 || header[5] != 1 {
         return Err(
-            "it is a shared library for another kind of machine: not 64 bits, little-endian".to_owned()
+            "it is a shared library for a different kind of machine: not 64 bits, little-endian".to_owned()
         );
     }
     let kind = half(&header, 16);
@@ -52,7 +52,7 @@ pub(super) fn check(path: &Path) -> Result<(), String> {
     let machine = half(&header, 18);
     if MACHINE.is_some_and(|here| here != machine) {
         return Err(format!(
-            "it is a shared library for another processor (ELF machine {machine}, and {} here)",
+            "it is a shared library for a different processor (ELF machine {machine}; this machine is {})",
             std::env::consts::ARCH
         ));
     }
@@ -135,7 +135,7 @@ mod tests {
         };
         assert!(changed(4, 1).contains("not 64 bits"));
         assert!(changed(16, 2).contains("ELF file of type 2"));
-        assert!(changed(18, 183).contains("another processor"));
+        assert!(changed(18, 183).contains("different processor"));
     }
 
     /// The loader would map the file, and the process would be killed when it reads it.

@@ -103,8 +103,8 @@ impl Plugin {
     ///
     /// # Errors
     ///
-    /// The file is not a shared library for this machine, is truncated, is not a PJRT plugin, or has another major version of the API; or
-    /// [`install`] installed it and it has changed since.
+    /// The file is not a shared library for this machine, is truncated, is not a PJRT plugin, or has a different major version of the API;
+    /// or [`install`] installed it and it has changed since.
     pub fn load(path: &Path) -> Result<Plugin> {
         let path = path.canonicalize().map_err(RuntimeError::io(path))?;
         let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);

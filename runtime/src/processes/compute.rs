@@ -67,7 +67,7 @@ impl Meeting<'_> {
         Ok(sizes)
     }
 
-    /// The message for another process.
+    /// The encoded message for another process.
     pub(super) fn outgoing(&self, to: usize) -> Result<Vec<u8>> {
         let (here, there) = (self.spec.members(self.group, self.process), self.spec.members(self.group, to));
         let mut bytes = Vec::new();
@@ -235,7 +235,7 @@ impl Meeting<'_> {
 }
 
 fn no_dimension(dim: usize) -> RuntimeError {
-    RuntimeError::Argument(format!("a collective along dimension {dim}, which does not exist"))
+    RuntimeError::Argument(format!("a collective along the missing dimension {dim}"))
 }
 
 /// The rest of a message.
@@ -258,7 +258,7 @@ impl Cursor<'_> {
 
     fn unfitting(&self) -> RuntimeError {
         RuntimeError::Argument(format!(
-            "process {} reached a collective with arrays of other shapes: it runs another program",
+            "process {} reached a collective with arrays of different shapes: it runs a different program",
             self.process
         ))
     }

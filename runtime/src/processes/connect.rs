@@ -78,7 +78,7 @@ fn listen(options: &ProcessOptions) -> Result<TcpListener> {
 
 /// Connects to a process, with retries, and proves to belong to its job.
 fn call(options: &ProcessOptions, process: usize, at: &str, deadline: Instant) -> Result<Connection> {
-    let mut last = String::from("nothing was tried");
+    let mut last = String::from("no attempt was made");
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -116,7 +116,7 @@ fn call_once(
                 let us = (options.index, options.count);
                 let found = shake_hands(&mut stream, Side::Caller, &options.secret, us)?;
                 if found != process {
-                    return Err(Refusal::Job(format!("it is process {found} and not {process}")));
+                    return Err(Refusal::Job(format!("it is process {found}, expected process {process}")));
                 }
                 return Ok(Connection { stream, address });
             }

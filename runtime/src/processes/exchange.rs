@@ -151,7 +151,7 @@ impl Exchange {
         if differ {
             job.lose(
                 process,
-                &format!("runs another program than process {} as its run {launch}", self.process),
+                &format!("runs a different program than process {} as its run {launch}", self.process),
             );
         }
     }
@@ -206,7 +206,7 @@ impl Exchange {
         let types = operands.iter().map(|array| array.dtype);
         if !types.eq(spec.types.iter().copied()) {
             return Err(RuntimeError::Argument(format!(
-                "device {device} reached `{text}` with operands of other types"
+                "device {device} reached `{text}` with operands of different types"
             )));
         }
         let visit = state.visits.entry((launch, spec.channel, device)).or_default();

@@ -87,7 +87,7 @@ impl Frame {
         let length = usize::try_from(length)
             .ok()
             .filter(|&length| length <= max)
-            .ok_or_else(|| bad(format!("a message of {length} bytes, where at most {max} are allowed")))?;
+            .ok_or_else(|| bad(format!("a message of {length} bytes, but at most {max} are allowed")))?;
         let mut key = vec![0; key_len];
         from.read_exact(&mut key)?;
         // Memory grows with the received bytes, not with the announced length.

@@ -28,7 +28,7 @@ pub(super) enum Side {
 /// The reason why a handshake failed.
 #[derive(Debug)]
 pub(super) enum Refusal {
-    /// The other side has another secret, or none.
+    /// The other side has a different secret, or none.
     Secret,
     /// The other side is not a process of a job with this many processes.
     Job(String),
@@ -45,7 +45,7 @@ impl From<io::Error> for Refusal {
 impl std::fmt::Display for Refusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Refusal::Secret => f.write_str("it has another secret"),
+            Refusal::Secret => f.write_str("it has a different secret"),
             Refusal::Job(why) => f.write_str(why),
             Refusal::Io(error) => error.fmt(f),
         }
@@ -74,7 +74,7 @@ pub(super) fn shake_hands(
     let mut theirs = [0u8; GREETING];
     stream.read_exact(&mut theirs)?;
     if theirs[..8] != *MAGIC {
-        return Err(Refusal::Job("it is not a process of shardc, or of another version".to_owned()));
+        return Err(Refusal::Job("it is not a process of shardc, or has a different version".to_owned()));
     }
     let number = |at: usize| u32::from_le_bytes([theirs[at], theirs[at + 1], theirs[at + 2], theirs[at + 3]]);
     let (their_index, their_count) = (number(8) as usize, number(12) as usize);

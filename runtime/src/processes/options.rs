@@ -111,7 +111,7 @@ impl ProcessOptions {
         }
         let missing = |name: &str| {
             RuntimeError::Processes(format!(
-                "{name} is not set, but other variables describe a job of several processes"
+                "{name} is not set, although other variables describe a job of several processes"
             ))
         };
         let number = |name: &str, text: Option<String>| -> Result<usize> {
@@ -135,10 +135,16 @@ impl ProcessOptions {
             return bad(format!("a job must have 1 to {MAX_PROCESSES} processes, got {}", self.count));
         }
         if self.index >= self.count {
-            return bad(format!("process {} of {}: indices begin with 0", self.index, self.count));
+            return bad(format!(
+                "process index {} is out of range for {} processes: indices begin with 0",
+                self.index, self.count
+            ));
         }
         if self.patience < Duration::from_millis(100) {
-            return bad(format!("the patience must be at least 100 ms, got {:?}", self.patience));
+            return bad(format!(
+                "the patience (the time to wait for other processes) must be at least 100 ms, got {:?}",
+                self.patience
+            ));
         }
         Ok(())
     }

@@ -88,7 +88,7 @@ fn why(error: &io::Error, listener: &dyn Listener) -> String {
             format!("has been silent for {:.1} s", listener.options().patience.as_secs_f64())
         }
         io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => {
-            "is gone: the connection was closed without a goodbye".to_owned()
+            "is gone: the connection was closed unexpectedly".to_owned()
         }
         _ => format!("cannot be reached any more: {error}"),
     }

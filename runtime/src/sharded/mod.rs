@@ -91,7 +91,7 @@ impl ShardedArray {
     ///
     /// # Errors
     ///
-    /// [`RuntimeError::Layout`] if a block has another type or shape than requested; the number of devices does not match the
+    /// [`RuntimeError::Layout`] if a block has a different type or shape than requested; the number of devices does not match the
     /// layout; the layout is unreduced; errors of `block`; a copy fails.
     pub fn from_callback(
         client: &Client,
@@ -294,7 +294,7 @@ impl ShardedArray {
         })
     }
 
-    /// Assembles the array on the host of every process. All processes have to call this for the same arrays in the same order.
+    /// Assembles the array on the host of every process. All processes must call this for the same arrays in the same order.
     /// Replicated data is not sent.
     ///
     /// # Errors
@@ -355,7 +355,7 @@ impl ShardedArray {
     ///
     /// # Errors
     ///
-    /// An array has another number of blocks in this process.
+    /// An array has a different number of blocks in this process.
     pub fn argument_lists(arrays: &[ShardedArray], devices: usize) -> Result<Vec<Vec<Buffer>>> {
         if let Some(array) = arrays.iter().find(|array| array.buffers.len() != devices) {
             let have = array.buffers.len();

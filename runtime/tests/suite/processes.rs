@@ -112,7 +112,7 @@ fn wrong_secrets_and_strangers_are_rejected() {
         let secret = Secret::new("quite another secret").unwrap();
         let error = Processes::connect(ProcessOptions { secret, ..options(1, 2, &at) }).unwrap_err();
         assert_eq!(error.code(), "RT0701");
-        assert!(error.to_string().contains("another secret"), "{error}");
+        assert!(error.to_string().contains("different secret"), "{error}");
         let second = Processes::connect(options(1, 2, &at)).unwrap();
         assert_eq!(second.all_gather("a", b"1").unwrap(), [b"0", b"1"]);
         assert_eq!(first.join().unwrap().unwrap().unwrap(), [b"0", b"1"]);

@@ -4,7 +4,7 @@
 // RUN: not shardc grad %t/refused.mlir --wrt x 2>&1 | FileCheck %s --check-prefix=REFUSED
 // RUN: shardc grad %t/compared.mlir --wrt x | FileCheck %s --check-prefix=COMPARED
 
-// REFUSED: error[SH1001]: stablehlo.bitcast_convert cannot be differentiated: its bits become a floating-point number again
+// REFUSED: error[SH1001]: stablehlo.bitcast_convert cannot be differentiated: its bits are converted back to floating point
 // REFUSED: stop the gradient before it
 // COMPARED: return
 

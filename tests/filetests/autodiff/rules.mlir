@@ -13,7 +13,7 @@
 // BOTH: %[[Y:.*]] = stablehlo.exponential %arg0
 // BOTH: stablehlo.multiply {{.*}}, %[[Y]]
 // STOP: stablehlo.constant dense<0.000000e+00> : tensor<4xf32>
-// ERROR: error[SH1006]: what @backward computes the gradient of has no rule for forward mode
+// ERROR: error[SH1006]: forward mode needs a JVP rule, but the operation with the backward rule @backward has none
 // NONE: error[SH1001]: stablehlo.custom_call @kernel cannot be differentiated
 func.func @main(%x: tensor<4xf32>) -> tensor<f32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>

@@ -19,7 +19,7 @@
 // WRONG-DAG: did you mean custom_call? the tables are custom_call, function, composite
 // WRONG-DAG: did you mean rule? the keys are rule
 // WRONG-DAG: expected 'pointwise', letters as in 'ab,bc->ac'
-// MISFIT: error[SH0807]: the rule that is registered for the composite my.softmax does not fit: `bfx->bf` has 3 letters
+// MISFIT: error[SH0807]: the rule registered for the composite my.softmax does not fit: `bfx->bf` has 3 letters
 // UNUSED: warning[SH0363]: the program has no custom call 'mrak': its rule has no effect
 // UNUSED: did you mean mark?
 // UNUSED: warning[SH0363]: the program has no composite 'my.sotfmax': its rule has no effect

@@ -17,7 +17,7 @@
 // BAD-MESH: error[SH0306]: mesh axis 'x' is not of the form name=size
 // BAD-MESH: 1 | --mesh x
 // TWICE: error[SH0306]: the mesh has two axes named 'x'
-// NO-PASS: error: no pass is called nothing; `shardc opt --passes list` shows them
+// NO-PASS: error: unknown pass nothing; `shardc opt --passes list` lists the passes
 // NO-INPUT: error: no program is given
 func.func @main(%x: tensor<32x64xf32>, %w: tensor<64x16xf32>) -> tensor<32x16xf32> {
   %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<32x64xf32>, tensor<64x16xf32>) -> tensor<32x16xf32>

@@ -31,7 +31,7 @@ func.func private @enter(%a: tensor<8xf32> {mhlo.sharding = "{devices=[4]<=[4]}"
   return %0 : tensor<2xf32>
 }
 //--- unsaid.mlir
-// UNSAID: error[SH0345]: no sharding says how tensor<8xf32> is split into tensor<2xf32>
+// UNSAID: error[SH0345]: no sharding specifies how tensor<8xf32> is split into tensor<2xf32>
 // UNSAID: help: constrain the value by custom_call @Sharding before it enters
 func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
   %0 = stablehlo.custom_call @SPMDFullToShardShape(%a) {mhlo.sharding = "{manual}"} : (tensor<8xf32>) -> tensor<2xf32>

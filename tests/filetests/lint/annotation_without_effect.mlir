@@ -8,9 +8,9 @@ sdy.mesh @mesh = <["data"=4, "model"=2]>
 // CHECK: warning[SH0903]: the sharding [{"model"}, {}] of argument 2 splits dimension 0, which has size 1: one device of 2 holds it, the others padding
 // CHECK-NEXT: annotation_without_effect.mlir:[[#@LINE+9]]:17
 // CHECK: help: write [{}, {}]: every device then holds it
-// CHECK: warning[SH0903]: the constraint [{"data"}, {}] changes nothing: propagation gives every value the same sharding without it
+// CHECK: warning[SH0903]: the constraint [{"data"}, {}] has no effect: propagation gives every value the same sharding without it
 // CHECK-NEXT: annotation_without_effect.mlir:[[#@LINE+10]]:8
-// CHECK: note: 1 constraint more like it
+// CHECK: note: 1 more constraint like it
 // CHECK-NOT: warning[
 // CHECK: 2 warnings
 func.func @main(%x: tensor<32x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>},

@@ -5,10 +5,10 @@
 
 sdy.mesh @mesh = <["x"=4]>
 
-// CHECK: warning[SH0910]: the result of stablehlo.dot_general, tensor<64x128xf32>, is whole on every device: 32.0 KiB
+// CHECK: warning[SH0910]: the result of stablehlo.dot_general, tensor<64x128xf32>, is replicated on every device: 32.0 KiB
 // CHECK-NEXT: large_replicated_value.mlir:[[#@LINE+9]]:8
 // CHECK: note: its operand 0 is split [{}, {"x"}]
-// CHECK: note: 1 value more of this type
+// CHECK: note: 1 more value of this type
 // CHECK-NOT: SH0910
 // SMALL: no warnings
 func.func @main(%x: tensor<64x256xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>},

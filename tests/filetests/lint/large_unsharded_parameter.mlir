@@ -7,7 +7,7 @@
 
 sdy.mesh @mesh = <["data"=4, "model"=2]>
 
-// CHECK: warning[SH0901]: argument 2 (params['out']), tensor<1024x1024xf32>, is whole on each of 8 devices: 4.0 MiB each
+// CHECK: warning[SH0901]: argument 2 (params['out']), tensor<1024x1024xf32>, is replicated on each of 8 devices: 4.0 MiB each
 // CHECK-NEXT: large_unsharded_parameter.mlir:[[#@LINE+7]]:17
 // CHECK: help: "data" divides dimension 0 and 1, "model" divides dimension 0 and 1; #sdy.sharding<@mesh, [{"model"}, {}]> leaves 2.0 MiB per device
 // CHECK: 1 warning

@@ -13,7 +13,7 @@
 // LIST: rule
 // LIST: large-unsharded-parameter
 // LIST: unused-mesh-axis SH0902 an axis of the mesh splits nothing
-// UNKNOWN: error[SH0900]: no rule is called unused-axis
+// UNKNOWN: error[SH0900]: unknown rule unused-axis
 // UNKNOWN: help: the rules are large-unsharded-parameter, unused-mesh-axis,
 // JSON: "version": 1
 // JSON: "findings": [

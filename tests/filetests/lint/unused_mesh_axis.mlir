@@ -6,7 +6,7 @@
 // CHECK: warning[SH0902]: axis "model" of mesh @mesh splits nothing: each group of 2 devices along it does the same work
 // CHECK-NEXT: unused_mesh_axis.mlir:[[#@LINE+5]]:10
 // CHECK: rule unused-mesh-axis
-// CHECK: help: split a dimension of the batch or of the parameters along "model", or take the axis out of the mesh
+// CHECK: help: split a dimension of the batch or of the parameters along "model", or remove the axis from the mesh
 // DENIED: error[SH0902]
 // ALLOWED: no warnings
 sdy.mesh @mesh = <["data"=4, "model"=2, "pipe"=1]>

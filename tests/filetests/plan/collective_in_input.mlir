@@ -4,7 +4,7 @@
 sdy.mesh @mesh = <["x"=4]>
 
 // CHECK: error[SH0304]: stablehlo.all_gather between several processes in a program that is still to be partitioned
-// CHECK: = help: put what each device does into an sdy.manual_computation
+// CHECK: = help: put per-device code into an sdy.manual_computation
 func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<32xf32> {
   %0 = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>}> : (tensor<8xf32>) -> tensor<32xf32>
   return %0 : tensor<32xf32>

@@ -6,10 +6,10 @@
 
 // CHECK: tied arg0 8 6 arg6, arg7
 // CHECK: trainable params
-// MERGE: error[SH1252]: the adapters of both cannot be merged: both has another user, whose result would change
+// MERGE: error[SH1252]: the adapters of both cannot be merged: both has another user, and merging would change its result
 // MERGE: = help: keep the adapters separate, or leave this map out of --targets
 // MERGE: error[SH1252]: the adapters of both.2 cannot be merged
-// MERGE: error[SH1252]: the adapters of small cannot be merged: small has an integer type, to which the sum would be rounded
+// MERGE: error[SH1252]: the adapters of small cannot be merged: small has an integer type, and merging would round the sum
 func.func @main(%tied: tensor<6x8xf32> loc("tied"), %both: tensor<8x8xf32> loc("both"), %fused: tensor<8x8xf32> loc("fused"), %small: tensor<8x8xi8> loc("small"),
     %whole: tensor<8x8xf32> loc("whole"), %tokens: tensor<4xi32> loc("tokens")) -> tensor<f32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>

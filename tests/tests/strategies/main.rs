@@ -18,6 +18,7 @@ use shardc_passes::annotations::spec::MeshSpec;
 use shardc_runtime::plugin;
 use shardc_strategy::{PerParameter, Role, Settings, Sharding, apply, kept};
 use shardc_tests::devices::{Reference, Verdict, client, compare};
+use shardc_tests::sample::sample;
 use shardc_tests::shared;
 use shardc_tests::skip::{Need, skipped};
 use shardc_tests::training::{PROGRAMS, Program};
@@ -90,8 +91,9 @@ const WORDS: &[(&str, &str)] = &[
 const NARROW: &[&str] =
     &["full_shard bf16", "full_shard auto_wrap bf16 fp32_reduce_scatter", "shard_grad_op fp16"];
 
-/// Every third setting is tested on a program; all settings on all programs would take ten minutes.
-const OF_WORDS: usize = 3;
+/// A program is tried with every second strategy, every fourth of [`WORDS`] and every third of [`NARROW`], and with all of them in a
+/// thorough run.
+const EVERY: [usize; 3] = [2, 4, 3];
 
 /// The step gives the results of one device with each strategy, and with some of the settings.
 fn equal(at: usize) -> Result<(), String> {
@@ -110,10 +112,10 @@ fn equal(at: usize) -> Result<(), String> {
         }
         Ok::<(), String>(())
     };
-    for &(strategy, sharding, mesh) in STRATEGIES {
+    for &(strategy, sharding, mesh) in sample(STRATEGIES.iter(), at, EVERY[0]) {
         check(&mut reference, annotated(program, sharding, mesh), &program.on(mesh).0, strategy)?;
     }
-    for &(words, mesh) in WORDS.iter().skip(at % OF_WORDS).step_by(OF_WORDS) {
+    for &(words, mesh) in sample(WORDS.iter(), at, EVERY[1]) {
         let (mut module, roles) = program.on(mesh);
         let original = module.clone();
         let settings = Settings::from_words(words).unwrap();
@@ -124,7 +126,7 @@ fn equal(at: usize) -> Result<(), String> {
             Err(errors) => return Err(errors[0].to_string()),
         }
     }
-    for words in NARROW.iter().skip(at % OF_WORDS).step_by(OF_WORDS) {
+    for words in sample(NARROW.iter(), at, EVERY[2]) {
         let narrowed = |mesh| annotated_by(program, Settings::from_words(words).unwrap(), mesh);
         check(&mut None, narrowed("fsdp=8"), &narrowed("fsdp=1"), words)?;
     }

@@ -18,6 +18,7 @@ use shardc::strategy::{Settings, annotate};
 use shardc::train::{State, Step};
 use shardc_passes::cost::traffic::summarize;
 use shardc_tests::devices::client;
+use shardc_tests::sample::sample;
 
 const BLOCKS: usize = 260;
 
@@ -156,7 +157,8 @@ fn sharded_adapter_training_matches_one_device() {
     let mesh = Mesh::new(&[("fsdp", 8)]).unwrap();
     let settings = Settings::from_words("full_shard").unwrap();
     let lora = Lora::new(4, 8.0).dropout(0.1);
-    for nf4 in [None, Some(Nf4::default()), Some(Nf4 { storage: BF16, ..Nf4::default() })] {
+    let weights = [None, Some(Nf4::default()), Some(Nf4 { storage: BF16, ..Nf4::default() })];
+    for nf4 in sample(weights.into_iter(), 0, 2) {
         let one = losses(step(&mesh, &lora, nf4), None);
         let many = losses(step(&mesh, &lora, nf4), Some(&settings));
         for (i, (a, b)) in many.iter().zip(&one).enumerate() {
@@ -291,7 +293,7 @@ fn adapters_that_cannot_be_merged_are_reported() {
     let in_bits = error(model(&mesh, Some(&lora), false, Some(Nf4::default())), &lora);
     assert!(in_bits.starts_with("error[SH1252]") && in_bits.contains("four bits"), "{in_bits}");
     let other = error(model(&mesh, Some(&lora), false, None), &Lora::new(4, 6.0));
-    assert!(other.contains("\"h.attn.query.lora_a\" has the rank 3, not 4"), "{other}");
+    assert!(other.contains("\"h.attn.query.lora_a\" has rank 3, expected 4"), "{other}");
     let none = error(model(&mesh, None, false, None), &lora);
     assert!(none.contains("the step has no adapters"), "{none}");
 }

@@ -237,7 +237,7 @@ fn matrices_that_a_parameter_lacks_are_reported() {
         optim::apply(&muon, &p, &p.gradients(loss));
         let errors = p.finish(&[]).unwrap_err();
         let want = format!(
-            "matrices of the parameter \"w\", [2, 3, 4], with {maps} dimensions in front and {outputs} of outputs"
+            "muon: the parameter \"w\" of shape [2, 3, 4] has no matrices with {maps} leading dimensions and {outputs} output dimensions"
         );
         assert_eq!(errors.0[0].kind.to_string(), want);
     }
@@ -251,7 +251,10 @@ fn a_missing_gradient_is_reported_with_its_parameter() {
     p.at("dense").parameter("bias", [4], Init::zeros());
     optim::apply(&Sgd::new(0.1), &p, &[w]);
     let errors = p.finish(&[]).unwrap_err();
-    assert_eq!(errors.0[0].kind.to_string(), "the parameter \"dense.bias\" has no gradient: there are 1");
+    assert_eq!(
+        errors.0[0].kind.to_string(),
+        "the parameter \"dense.bias\" has no gradient: the number of gradients is 1"
+    );
 }
 
 /// Weight decay alone: decayed parameters shrink and others stay, in each layer of a stack.

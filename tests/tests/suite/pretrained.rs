@@ -119,7 +119,9 @@ fn models_round_trip() {
     variables.retain(|variable| !variable.name.contains("attn.key"));
     let error = write_model(family, &variables, |name| Ok(arrays[name].clone())).unwrap_err().to_string();
     assert!(
-        error.contains("a part of \"transformer.h.0.attn.c_attn.weight\" has no variable"),
+        error.contains(
+            "\"transformer.h.0.attn.c_attn.weight\" is incomplete: some of its variables are missing"
+        ),
         "{name}: {error}"
     );
 }
@@ -207,7 +209,9 @@ fn all_missing_tensors_are_reported() {
     larger[0].shape = vec![13, 8];
     let text = wrong(Family::Gpt2, &larger, MODELS[0].2);
     assert!(
-        text.contains("\"transformer.wte.weight\" has the shape [12, 8], and \"wte.embedding\" is [13, 8]"),
+        text.contains(
+            "\"transformer.wte.weight\" has shape [12, 8], but \"wte.embedding\" has shape [13, 8]"
+        ),
         "{text}"
     );
     let text = wrong(Family::Gpt2, &program.variables, b"no file at all");

@@ -155,7 +155,7 @@ struct AtHand {
 
 #[derive(Clone, Copy, Debug)]
 enum Told {
-    /// It is invariant.
+    /// The value is loop-invariant.
     Same(ValueId),
     /// A counter: start and step.
     Counts(i64, i64),
@@ -283,7 +283,7 @@ fn trip_number(t: &mut Transposed<'_, '_>, op: OpId) -> ValueId {
 }
 
 /// Makes values of the forward body available in the backward body. Returns their replacements.
-#[allow(clippy::too_many_arguments, reason = "each is another side of the two loops")]
+#[allow(clippy::too_many_arguments, reason = "the arguments describe the two loops")]
 fn bring(
     t: &mut Transposed<'_, '_>,
     whole: OpId,
@@ -352,8 +352,8 @@ fn condition(t: &mut Transposed<'_, '_>, whole: OpId, types: &[TypeId]) -> Regio
 /// The error for a loop with an unknown trip count that is not elementwise.
 fn unknown_end(module: &Module, op: OpId) -> Box<Diagnostic> {
     let message = "cannot differentiate a while loop with an unknown trip count in reverse mode";
-    let hint = "let it count an integer by a constant up to a constant (jax.lax.scan, fori_loop with constant bounds), keep \
-                its body elementwise, or differentiate in forward mode (jvp)";
+    let hint = "use an integer counter with constant step and bound (as jax.lax.scan and fori_loop with constant bounds do), use only \
+     elementwise operations in the body, or use forward mode (jvp)";
     let mut error = Diagnostic::unsupported("SH1004", message).at(module.ops[op].span).hint(hint);
     error.user_loc = module.user_loc(op);
     Box::new(error)

@@ -154,7 +154,7 @@ impl Bench {
         command.args(["of=/dev/null", &format!("bs={SHARD}M")]).env("LC_ALL", "C");
         let out = command.output().with_context(|| format!("starting {}", process::shown(&command)))?;
         let said = String::from_utf8_lossy(&out.stderr);
-        let seconds = dd_seconds(&said).ok_or_else(|| anyhow!("dd says {said}"))?;
+        let seconds = dd_seconds(&said).ok_or_else(|| anyhow!("unexpected output of dd: {said}"))?;
         self.add(what, seconds);
         Ok(())
     }

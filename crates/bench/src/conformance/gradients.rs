@@ -122,7 +122,7 @@ fn report(rows: &[Row], args: &ConformanceArgs) -> Result<()> {
     }
     match wrong.len() {
         0 => Ok(()),
-        n => bail!("{n} comparisons are not as expected"),
+        n => bail!("{n} comparisons have an unexpected result"),
     }
 }
 

@@ -75,7 +75,8 @@ impl Worker {
         };
         let how = match answer {
             Ok(line) => {
-                let answer = serde_json::from_str(&line).with_context(|| format!("a worker said: {line}"))?;
+                let answer = serde_json::from_str(&line)
+                    .with_context(|| format!("unexpected output of a worker: {line}"))?;
                 self.running = Some(running);
                 return Ok(Reply::Answer(answer));
             }

@@ -8,7 +8,7 @@ const TILE: usize = 1 << 20;
 /// sharding does not need; shorter rows take longer to copy.
 const ROW: usize = 8 << 10;
 
-/// And only if the row has more bytes than this times the size of the largest other dimension.
+/// The last dimension is divided first only if the row has more bytes than this times the size of the largest other dimension.
 const LONG: usize = 16;
 
 /// Maximum number of parts of one division.

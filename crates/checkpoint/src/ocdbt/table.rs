@@ -39,7 +39,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>, base: &str) -> Result<Vec<DataFile>,
         let below = text.get(..own_base).ok_or("the base of a data file is longer than its path")?;
         let whole = format!("{base}{text}");
         if whole.split('/').any(|part| matches!(part, "" | "." | "..")) || whole.contains(['\\', '\0']) {
-            return Err(format!("the data file {whole:?} is not below the database"));
+            return Err(format!("the data file {whole:?} is outside of the database's folder"));
         }
         files.push(DataFile { path: whole, base: format!("{base}{below}") });
     }

@@ -65,8 +65,8 @@ impl Fit {
 pub type Take<'a> = dyn FnMut(usize, usize, &mut Vec<u8>) -> std::result::Result<(), String> + 'a;
 
 impl Checkpoint {
-    /// Reads regions of arrays, whatever sharding and number of processes saved them. Only file tiles that overlap a region are
-    /// read, and each is verified by its checksum. `take` is called in order, once for each region of an array that the checkpoint
+    /// Reads regions of arrays, regardless of the sharding and number of processes that saved them. Only file tiles that overlap a region
+    /// are read, and each is verified by its checksum. `take` is called in order, once for each region of an array that the checkpoint
     /// has.
     ///
     /// Regions read ahead and the current one together take at most twice the bytes of the largest region, unless one region alone
@@ -216,7 +216,7 @@ impl Reading {
         Reading { readers: REMOTE_READERS, limit, band: part_size(), run }
     }
 
-    /// The bytes needed beside a region: compressed chunks are in memory both encoded and decoded.
+    /// The bytes needed in addition to a region: compressed chunks are in memory both encoded and decoded.
     fn beside(&self, stored: &Stored, region: &Region) -> usize {
         let array = &stored.array;
         let (tile, plain) = match &array.tiles {

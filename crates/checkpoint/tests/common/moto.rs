@@ -21,7 +21,7 @@ sys.stdin.read()
 /// A server, which ends when this value is dropped, or with this process.
 pub(crate) struct Server {
     child: Child,
-    /// Its port.
+    /// The port.
     pub(crate) port: u16,
 }
 

@@ -1,4 +1,4 @@
-//! Checkpoints are restored bit by bit onto another sharding and another number of processes.
+//! Checkpoints are restored bit by bit onto a different sharding and another number of processes.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -25,7 +25,7 @@ pub(crate) fn any_sharding_restores_onto_any_other(place: &Place) {
         let path = format!("{saved:?}").replace(['[', ']', ',', ' '], "_");
         save_own(store, &path, &arrays, &Info::default(), &Alone).unwrap();
         let checkpoint = Checkpoint::open(store, &path).unwrap();
-        // A Python server takes milliseconds per request, and there are thousands, so one other sharding has to suffice.
+        // A Python server takes milliseconds per request, and there are thousands, so one other sharding must suffice.
         let wanted = match place.kind {
             Kind::S3 => &MESHES[(number + 1) % MESHES.len()..][..1],
             Kind::Memory | Kind::Folder => &MESHES[..],

@@ -30,7 +30,7 @@ fn processes_with_different_states_do_not_save() {
         }
     });
     let errors = errors.into_inner().unwrap();
-    assert!(errors.iter().all(|error| error.to_string().contains("has another state")), "{errors:?}");
+    assert!(errors.iter().all(|error| error.to_string().contains("has a different state")), "{errors:?}");
 }
 
 fn saved() -> (Store, Arrays) {

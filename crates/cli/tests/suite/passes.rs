@@ -45,7 +45,7 @@ fn a_pipeline_can_be_inspected_and_stopped() {
     run(&folder, &["--stop-after", "18"]);
     assert_eq!(fs::read_to_string(folder.path("out.mlir")).unwrap(), by_name);
     for (args, what) in [
-        (["--print-after", "nothing"], "no pass is called nothing"),
+        (["--print-after", "nothing"], "unknown pass nothing"),
         (["--stop-after", "0"], "passes are numbered from 1"),
     ] {
         let ran = folder.run(&[ARGS, &args[..]].concat());

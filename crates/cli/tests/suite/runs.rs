@@ -132,7 +132,7 @@ fn all_mismatches_are_reported_at_once() {
         assert_eq!(ran.code, Some(1), "{}", ran.err);
         for part in [
             "error[SH1309]",
-            "2 missing, 1 unexpected, 1 of another type or shape",
+            "2 missing, 1 unexpected, 1 with a type or shape mismatch",
             "missing: params.w, tensor<10x2xf32>",
             "missing: batch, tensor<8xf32>",
             "unexpected: weights, tensor<10x4xf32>",

@@ -97,7 +97,7 @@ pub fn bless(checks: &str, name: &str, input: &str, options: &Options) -> Blesse
             }
         }
     }
-    all.refused.push(format!("{name}: the check lines come to no rest\n"));
+    all.refused.push(format!("{name}: the edits of the check lines do not converge\n"));
     all
 }
 
@@ -170,11 +170,11 @@ fn apply(text: &mut String, at: usize, edit: &Edit, options: &Options) -> String
                 .collect();
             let count = new.len();
             lines.splice(at..at, new);
-            format!("comes later: {count} new before it")
+            format!("moves down: {count} new lines before it")
         }
         Edit::Remove => {
             lines.remove(at);
-            "is gone: its line is".to_owned()
+            "is removed: its line no longer exists".to_owned()
         }
         Edit::Refuse(_) => String::new(),
     };
@@ -194,16 +194,16 @@ struct Blessing<'a> {
 impl Blessing<'_> {
     fn edit(&self) -> Edit {
         if self.directive.implicit {
-            return Edit::Refuse("what must not be there is there".to_owned());
+            return Edit::Refuse("the output contains the excluded text".to_owned());
         }
         match self.directive.kind {
-            Kind::Not => Edit::Refuse("what must not be there is there".to_owned()),
-            Kind::Label | Kind::End => Edit::Refuse("a label says what is tested".to_owned()),
+            Kind::Not => Edit::Refuse("the output contains the excluded text".to_owned()),
+            Kind::Label | Kind::End => Edit::Refuse("labels are not rewritten".to_owned()),
             Kind::Count(_) => match self.failure.reason {
                 Reason::TooFew { found } => {
                     Edit::Replace(Kind::Count(found), self.directive.pattern.source.clone())
                 }
-                _ => Edit::Refuse("it is not there at all".to_owned()),
+                _ => Edit::Refuse("the output does not contain it".to_owned()),
             },
             Kind::Next | Kind::Empty => self.next(),
             Kind::Same => self.same(),
@@ -235,7 +235,7 @@ impl Blessing<'_> {
         if text.trim().is_empty() {
             return match self.lost(&[]).first() {
                 None => Edit::Replace(Kind::Empty, String::new()),
-                Some(name) => Edit::Refuse(format!("the line is empty, but {name} is used further on")),
+                Some(name) => Edit::Refuse(format!("the line is empty, but {name} is used later")),
             };
         }
         self.replaced(Kind::Next, text)
@@ -247,7 +247,7 @@ impl Blessing<'_> {
         let end = after.and_then(|after| after.pattern.find(line, &self.failure.values).ok().flatten());
         let line = end.and_then(|end| line.get(..end.at.start)).unwrap_or(line);
         if line.trim().is_empty() {
-            return Edit::Refuse("nothing is left of the line".to_owned());
+            return Edit::Refuse("the rest of the line is empty".to_owned());
         }
         self.replaced(Kind::Same, line)
     }
@@ -278,7 +278,7 @@ impl Blessing<'_> {
         match best {
             Some((_, line)) => self.replaced(self.directive.kind, self.text(&line)),
             None => Edit::Refuse(format!(
-                "no line of the output from line {} on is like it",
+                "no line of the output from line {} on is similar",
                 line_of(self.input, self.failure.region.start) + 1
             )),
         }
@@ -291,14 +291,14 @@ impl Blessing<'_> {
             adapted(&self.directive.pattern, line.trim(), &self.names(), self.options)
         };
         if text == self.directive.pattern.source && kind == self.directive.kind {
-            return Edit::Refuse("the line that stands there gives the same text".to_owned());
+            return Edit::Refuse("the matching line gives the same text".to_owned());
         }
         let kept: Vec<Piece> = Pattern::read(&text, self.is_literal(), 0, self.options)
             .map(|pattern| pattern.pieces)
             .unwrap_or_default();
         match self.lost(&kept).first() {
             None => Edit::Replace(kind, text),
-            Some(name) => Edit::Refuse(format!("{name} is used further on, and is not in\n    {line}")),
+            Some(name) => Edit::Refuse(format!("{name} is used later, but is not in\n    {line}")),
         }
     }
 

@@ -33,7 +33,7 @@ impl Command {
         while let Some(argument) = arguments.next() {
             let Some(option) = argument.strip_prefix('-').filter(|option| !option.is_empty()) else {
                 if checks.replace(PathBuf::from(&argument)).is_some() {
-                    return Err(format!("`{argument}` is a second file of checks"));
+                    return Err(format!("`{argument}` is a second check file"));
                 }
                 continue;
             };
@@ -53,13 +53,13 @@ impl Command {
                 "input-file" => command.input = Some(PathBuf::from(value()?)),
                 "allow-empty" => command.options.allow_empty = true,
                 "strict-whitespace" => command.options.strict_whitespace = true,
-                _ => return Err(format!("this FileCheck knows no option `{argument}`")),
+                _ => return Err(format!("unknown option `{argument}`")),
             }
         }
         if !prefixes.is_empty() {
             command.options.prefixes = prefixes;
         }
-        command.checks = checks.ok_or("FileCheck wants a file of checks")?;
+        command.checks = checks.ok_or("FileCheck needs a check file")?;
         Ok(command)
     }
 

@@ -142,15 +142,15 @@ pub(super) fn read(checks: &str, options: &Options) -> Result<Vec<Directive>, (u
                 return fail("there is text after an `-EMPTY:`".to_owned());
             }
             Kind::Empty => {}
-            _ if source.is_empty() => return fail("there is nothing to look for".to_owned()),
+            _ if source.is_empty() => return fail("the check is empty".to_owned()),
             Kind::Count(0) => return fail("a count of 0; use `-NOT:`".to_owned()),
             Kind::Label if directive.pattern.has_variables() => {
-                return fail("a label can neither set variables nor use them".to_owned());
+                return fail("a label cannot set or use variables".to_owned());
             }
             _ => {}
         }
         if matches!(directive.kind, Kind::Next | Kind::Same | Kind::Empty) && !matched {
-            return fail("there is no check line before that this could follow".to_owned());
+            return fail("there is no check line before it".to_owned());
         }
         matched |= !matches!(directive.kind, Kind::Not | Kind::Dag);
         all.push(directive);

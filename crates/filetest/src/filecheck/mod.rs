@@ -86,7 +86,7 @@ fn read(checks: &str, name: &str, input: &str, options: &Options) -> Result<Vec<
         }
     }
     if input.is_empty() && !options.allow_empty {
-        return Err(format!("{name}: error: what is checked is empty (`--allow-empty` allows that)\n"));
+        return Err(format!("{name}: error: the input is empty (`--allow-empty` allows that)\n"));
     }
     Ok(directives)
 }
@@ -119,7 +119,7 @@ fn shown(failure: &Failure, directives: &[Directive], checks: &str, name: &str, 
         Reason::NotFound => ("is not in the input".to_owned(), failure.region.start),
         Reason::Undefined(variable) => (format!("uses {variable}, which has no value"), failure.region.start),
         Reason::TooFew { found } => {
-            (format!("is there {found} times only in this part of the input"), failure.region.start)
+            (format!("occurs only {found} times in this part of the input"), failure.region.start)
         }
         Reason::Elsewhere { at } => ("is in the input, but on another line".to_owned(), at.start),
         Reason::Excluded { at } => ("is in the input".to_owned(), at.start),
@@ -135,7 +135,7 @@ fn shown(failure: &Failure, directives: &[Directive], checks: &str, name: &str, 
     }
     let from = line_of(input, at);
     let started = line_of(input, failure.region.start);
-    let _ = writeln!(out, "  looked for from line {} of the input; around line {}:", started + 1, from + 1);
+    let _ = writeln!(out, "  searched from line {} of the input; around line {}:", started + 1, from + 1);
     for (number, text) in input.lines().enumerate().skip(from.saturating_sub(CONTEXT)).take(2 * CONTEXT + 1) {
         let mark = if number == from { ">" } else { " " };
         let _ = writeln!(out, "{mark} {:>5}  {text}", number + 1);

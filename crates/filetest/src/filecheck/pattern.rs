@@ -202,7 +202,7 @@ impl Number {
     }
 
     fn read(text: &str, line: usize) -> Result<Self, String> {
-        let wrong = || format!("`[[#{text}]]` is no number");
+        let wrong = || format!("`[[#{text}]]` is not a number");
         let mut number = Number { source: text.to_owned(), ..Number::default() };
         let mut rest = text.trim();
         if let Some(format) = rest.strip_prefix('%') {
@@ -249,7 +249,7 @@ fn is_name(text: &str) -> bool {
 }
 
 fn compiled(expression: &str) -> Result<Regex, String> {
-    Regex::new(expression).map_err(|error| format!("the expression is wrong: {error}"))
+    Regex::new(expression).map_err(|error| format!("the regular expression is invalid: {error}"))
 }
 
 fn pieces(text: &str, line: usize) -> Result<Vec<Piece>, String> {
@@ -314,7 +314,7 @@ fn substitution(block: &str, line: usize) -> Result<Piece, String> {
     };
     if !is_name(name) {
         return Err(format!(
-            "`[[{block}]]`: `{name}` is no name of a variable; `{{{{\\[\\[}}}}` is two brackets"
+            "`[[{block}]]`: `{name}` is not a variable name; `{{{{\\[\\[}}}}` matches two brackets"
         ));
     }
     Ok(match expression {

@@ -13,7 +13,7 @@ pub(super) fn translated(expression: &str) -> Result<String, String> {
             '\\' => match chars.next() {
                 None => return Err("the expression ends in a `\\`".to_owned()),
                 Some(c) if c.is_ascii_digit() => {
-                    return Err(format!("`\\{c}` names a group by its number; use a variable"));
+                    return Err(format!("back-references such as `\\{c}` are not supported; use a variable"));
                 }
                 Some(c) => literal(c, &mut out),
             },

@@ -83,7 +83,9 @@ impl Graph {
         let made = self.make_many(&[chosen_by], n, |m, values| {
             if !m.shape_of(values[0]).is_empty() || m.dtype_of(values[0]) != dtype {
                 let (shape, ty) = (m.shape_of(values[0]), m.dtype_of(values[0]));
-                let text = format!("{what} chooses by a scalar of type {dtype}, not by {ty}{shape:?}");
+                let text = format!(
+                    "the first operand of {what} must be a scalar of type {dtype}, got {ty}{shape:?}"
+                );
                 return Err(ErrorKind::Operands(text));
             }
             for other in &built[1..] {

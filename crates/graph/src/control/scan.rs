@@ -67,14 +67,17 @@ impl Graph {
                 (Some(length), Some(n)) if n == length => {}
                 (None, Some(n)) => length = Some(n),
                 (length, _) => {
-                    let length = length.map_or(String::new(), |n| format!(" of size {n}"));
-                    let text = format!("scan goes along a first dimension{length}, not {:?}", x.shape());
+                    let length = length.map_or(String::new(), |n| format!(" = {n}"));
+                    let text = format!(
+                        "scan needs tensors with a leading dimension{length}, got shape {:?}",
+                        x.shape()
+                    );
                     self.report(&[x], ErrorKind::Operands(text));
                 }
             }
         }
         if length.is_none() && !inputs.iter().any(|x| x.is_poisoned()) {
-            let text = "scan over no tensors needs a length".to_owned();
+            let text = "scan without input tensors needs an explicit length".to_owned();
             self.report(&[], ErrorKind::Operands(text));
         }
         let length = length.unwrap_or(1);

@@ -16,7 +16,7 @@ impl Graph {
     /// cotangents of the inputs. Integer tensors have no cotangents: zeros are passed for them, and values returned for them are ignored.
     /// Without a gradient, the residuals are not computed.
     ///
-    /// Reported: a closure captures a tensor that is not constant; a cotangent has another shape or element type than its input.
+    /// Reported: a closure captures a tensor that is not constant; a cotangent has a different shape or element type than its input.
     #[track_caller]
     pub fn custom_vjp<'g, I: Tree<'g>, O: Tree<'g>, R: Tree<'g>>(
         &'g self,

@@ -30,15 +30,15 @@ impl Graph {
         let made = self.make_many(&operands, wrt.len(), |m, values| {
             let (shape, dtype) = (m.shape_of(values[0]), m.dtype_of(values[0]));
             if !shape.is_empty() || !dtype.is_float() {
-                let text = format!("a gradient is taken of a scalar float, not of {dtype}{shape:?}");
+                let text = format!("the loss must be a floating-point scalar, got {dtype}{shape:?}");
                 return Err(ErrorKind::Gradient(Box::new(
-                    Diagnostic::invalid("SH1003", text).hint("take the mean or the sum first"),
+                    Diagnostic::invalid("SH1003", text).hint("reduce it with mean or sum first"),
                 )));
             }
             for &value in &values[1..] {
                 let dtype = m.dtype_of(value);
                 if !matches!(dtype.class(), DTypeClass::Float | DTypeClass::Complex) {
-                    let text = format!("a tensor of {dtype} has no gradient");
+                    let text = format!("cannot differentiate with respect to a tensor of type {dtype}");
                     return Err(ErrorKind::Gradient(Box::new(Diagnostic::invalid("SH1003", text))));
                 }
             }
@@ -72,12 +72,12 @@ impl Graph {
             for (i, (&output, &cotangent)) in outputs.iter().zip(cotangents).enumerate() {
                 let (shape, dtype) = (m.shape_of(output), m.dtype_of(output));
                 if !dtype.is_float() {
-                    return wrong(format!("output {i} is of {dtype}, which has no derivative"));
+                    return wrong(format!("output {i} has type {dtype}, which is not differentiable"));
                 }
                 let (other, other_dtype) = (m.shape_of(cotangent), m.dtype_of(cotangent));
                 if (&shape, dtype) != (&other, other_dtype) {
                     return wrong(format!(
-                        "the cotangent of output {i} is {other_dtype}{other:?}, the output {dtype}{shape:?}"
+                        "the cotangent of output {i} is {other_dtype}{other:?}, but the output is {dtype}{shape:?}"
                     ));
                 }
             }
@@ -177,8 +177,8 @@ fn check_around(state: &State, loss: ValueId, wrt: &[ValueId]) -> KindResult<()>
             continue;
         }
         if changes.contains(&value) {
-            let text = "the loss of this closure goes through a tensor from around it that is made of what the gradient is taken by";
-            let hint = "make that tensor within the closure, hand it on by stop_gradient, or take the gradient outside";
+            let text = "the loss uses a captured tensor that depends on the inputs of this gradient";
+            let hint = "compute that tensor inside the closure, capture its stop_gradient, or take the gradient outside of the closure";
             return Err(ErrorKind::Gradient(Box::new(Diagnostic::invalid("SH1003", text).hint(hint))));
         }
         todo.extend(module.def_op(value).filter(|op| local.contains(op)).into_iter().flat_map(reads));

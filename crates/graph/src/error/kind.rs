@@ -14,7 +14,7 @@ pub(crate) type KindResult<T> = Result<T, ErrorKind>;
 #[non_exhaustive]
 pub enum ErrorKind {
     /// A specification does not have one entry per dimension of the tensor.
-    #[error("the specification {spec} is for rank {entries}, the tensor of shape {shape:?} has rank {}", shape.len())]
+    #[error("the partition spec {spec} is for rank {entries}, but the tensor of shape {shape:?} has rank {}", shape.len())]
     SpecRank {
         /// The specification.
         spec: String,
@@ -32,7 +32,7 @@ pub enum ErrorKind {
         known: Vec<(String, i64)>,
     },
     /// A specification names an axis twice.
-    #[error("the specification {spec} uses the axis {axis:?} twice")]
+    #[error("the partition spec {spec} uses the axis {axis:?} twice")]
     AxisTwice {
         /// The name.
         axis: String,
@@ -40,7 +40,7 @@ pub enum ErrorKind {
         spec: String,
     },
     /// The shapes of operands do not match.
-    #[error("{op} of tensors of shapes {left:?} and {right:?}")]
+    #[error("{op}: incompatible shapes {left:?} and {right:?}")]
     Shapes {
         /// The operation.
         op: &'static str,
@@ -50,7 +50,7 @@ pub enum ErrorKind {
         right: Vec<i64>,
     },
     /// Operands have different element types.
-    #[error("{op} of tensors of element types {left} and {right}")]
+    #[error("{op}: different element types {left} and {right}")]
     DTypes {
         /// The operation.
         op: &'static str,
@@ -60,7 +60,7 @@ pub enum ErrorKind {
         right: DType,
     },
     /// The element type cannot represent a number.
-    #[error("{number} is not an element of type {dtype}")]
+    #[error("the element type {dtype} cannot represent {number}")]
     Number {
         /// The number.
         number: String,
@@ -74,7 +74,7 @@ pub enum ErrorKind {
     #[error("{0}")]
     Mesh(String),
     /// A dimension does not exist, or is named twice.
-    #[error("{op}: dimensions {dims:?} do not fit a tensor of shape {shape:?}")]
+    #[error("{op}: invalid dimensions {dims:?} for a tensor of shape {shape:?}")]
     Dimensions {
         /// The operation.
         op: &'static str,
@@ -84,7 +84,7 @@ pub enum ErrorKind {
         shape: Vec<i64>,
     },
     /// The number of elements of a constant is not that of its shape, or a reshape changes the number.
-    #[error("{have} elements do not make up the shape {shape:?}, which has {want}")]
+    #[error("the shape {shape:?} has {want} elements, got {have}")]
     ElementCount {
         /// Number of elements given.
         have: i64,
@@ -94,7 +94,7 @@ pub enum ErrorKind {
         shape: Vec<i64>,
     },
     /// A size is negative, or the size in bytes overflows.
-    #[error("{0:?} is not the shape of a tensor")]
+    #[error("invalid tensor shape {0:?}")]
     Shape(Vec<i64>),
     /// Two parameters or two results have the same name.
     #[error("there are two {what} named {name:?}")]
@@ -108,7 +108,7 @@ pub enum ErrorKind {
     #[error("{0}")]
     Operands(String),
     /// The rank of a tensor is not the expected one.
-    #[error("a tensor of shape {shape:?} has {} dimensions, not {want}", shape.len())]
+    #[error("a tensor of shape {shape:?} has rank {}, expected {want}", shape.len())]
     Rank {
         /// The expected rank.
         want: usize,
@@ -116,13 +116,13 @@ pub enum ErrorKind {
         shape: Vec<i64>,
     },
     /// A tensor is used outside its scope: it was created in a closure that has returned.
-    #[error("the tensor was made inside of {of}, which has ended")]
+    #[error("the tensor was created inside the closure of {of}, which has returned")]
     Escaped {
         /// The operation that the closure was passed to.
         of: &'static str,
     },
     /// A loop-carried value, or the results of branches, have different types.
-    #[error("{what}: tensor {at} must be {want}, but {have} is returned")]
+    #[error("{what}: tensor {at} must be {want}, got {have}")]
     Carried {
         /// The operation.
         what: &'static str,
@@ -137,7 +137,7 @@ pub enum ErrorKind {
     #[error("{}", .0.message)]
     Gradient(Box<Diagnostic>),
     /// A collective along an axis of no enclosing `shard_map`.
-    #[error("devices do not meet along {axis:?} here")]
+    #[error("no enclosing shard_map has the manual axis {axis:?}")]
     NotManual {
         /// The axis.
         axis: String,
@@ -146,19 +146,19 @@ pub enum ErrorKind {
     },
     /// A `shard_map` result whose specification omits an axis along which devices may have different values.
     #[error(
-        "devices along {} may return different values for result {result} of the shard_map, of which {spec} takes one",
+        "result {result} of the shard_map may differ between devices along {}, but {spec} says that it is replicated there",
         quoted(axes)
     )]
     Varies {
         /// The index of the result.
         result: usize,
-        /// Its specification.
+        /// The specification.
         spec: String,
         /// The axes.
         axes: Vec<String>,
     },
     /// A parameter or a result with two different marks.
-    #[error("{what} is marked {before} and {after}")]
+    #[error("{what} has two different shardings: {before} and {after}")]
     MarkedTwice {
         /// A description of it.
         what: String,
@@ -168,19 +168,19 @@ pub enum ErrorKind {
         after: String,
     },
     /// A gradient with respect to a tensor that the loss does not depend on: a warning.
-    #[error("the gradient is zeros: the loss does not depend on this")]
+    #[error("the gradient is zero: the loss does not depend on this tensor")]
     ZeroGradient,
     /// A model parameter that a training step does not update, although it updates others: a warning.
-    #[error("the step changes parameters, but not {name:?}")]
+    #[error("the step updates other parameters, but not {name:?}")]
     Untrained {
         /// The parameter.
         name: String,
     },
     /// The graph has been finished.
-    #[error("the graph has been finished")]
+    #[error("the graph is already finished")]
     Finished,
     /// The finished module is invalid: a bug in this crate.
-    #[error("the graph's module is not valid: {0}")]
+    #[error("the graph builder created an invalid module: {0}")]
     Invalid(Box<Diagnostic>),
 }
 
@@ -235,64 +235,64 @@ impl ErrorKind {
     pub fn hint(&self) -> Option<String> {
         match self {
             ErrorKind::SpecRank { .. } => {
-                Some("write one entry per dimension, None for one that is not split".to_owned())
+                Some("write one entry per dimension, None for an unsharded dimension".to_owned())
             }
             ErrorKind::UnknownAxis { axis, known } => {
                 let axes: Vec<String> =
                     known.iter().map(|(name, size)| format!("{name:?} ({size})")).collect();
                 let meant = nearest(axis, known.iter().map(|(name, _)| &**name));
                 Some(match (axes.as_slice(), meant) {
-                    ([], _) => "it has no axes at all".to_owned(),
+                    ([], _) => "the mesh has no axes".to_owned(),
                     (axes, None) => format!("its axes are {}", axes.join(", ")),
                     (axes, Some(name)) => format!("did you mean {name:?}? its axes are {}", axes.join(", ")),
                 })
             }
             ErrorKind::AxisTwice { .. } => {
-                Some("an axis of the mesh can split a tensor in one place only".to_owned())
+                Some("a mesh axis can shard at most one dimension of a tensor".to_owned())
             }
             ErrorKind::Shapes { op: "dot", .. } => {
-                Some("the last dimension of the left and the first of the right have to be equal".to_owned())
+                Some("the last dimension of the left operand must equal the first of the right operand".to_owned())
             }
             ErrorKind::Shapes { op: "matmul", .. } => Some(
-                "the last dimension of the left and the last but one of the right have to be equal"
+                "the last dimension of the left operand must equal the second-to-last of the right operand"
                     .to_owned(),
             ),
             ErrorKind::Shapes { op: "broadcast_in_dim", .. } => {
-                Some("each dimension of the operand has to be equal to its place, or 1".to_owned())
+                Some("each operand dimension must equal its result dimension, or be 1".to_owned())
             }
             ErrorKind::Shapes { op: "dot_general" | "concatenate", .. } => {
-                Some("transpose, reshape or slice one of them".to_owned())
+                Some("transpose, reshape or slice one of the operands".to_owned())
             }
             ErrorKind::Shapes { .. } => Some(
-                "dimensions are compared from the last; each has to be equal, or 1, or missing in front"
+                "shapes are broadcast from the last dimension: each pair must be equal, or one of them 1 or missing"
                     .to_owned(),
             ),
             ErrorKind::DTypes { left, right, .. } => Some(format!(
-                "element types never change by themselves: convert one, with .to(DType::{left:?}) or .to(DType::{right:?})"
+                "there is no implicit type promotion: convert one operand with .to(DType::{left:?}) or .to(DType::{right:?})"
             )),
             ErrorKind::ForeignTensor => {
                 Some("tensors cannot be passed between graphs: pass the value as a parameter".to_owned())
             }
             ErrorKind::Dimensions { op: "transpose", .. } => {
-                Some("a permutation names every dimension once, from 0".to_owned())
+                Some("a permutation lists every dimension once, counted from 0".to_owned())
             }
             ErrorKind::Dimensions { op: "broadcast_in_dim", .. } => {
-                Some("name, for each dimension of the operand, its place in the result".to_owned())
+                Some("list the result dimension of each operand dimension".to_owned())
             }
             ErrorKind::Dimensions { .. } => {
-                Some("dimensions count from 0, or from -1 for the last, and may be named once".to_owned())
+                Some("dimensions count from 0, or from -1 for the last, and each may occur once".to_owned())
             }
             ErrorKind::Shape(shape) => Some(if shape.iter().any(|&n| n < 0) {
-                "sizes are not negative".to_owned()
+                "sizes must not be negative".to_owned()
             } else {
-                "that is more than can be counted in 64 bits".to_owned()
+                "the size in bytes overflows 64 bits".to_owned()
             }),
             ErrorKind::Name { .. } => {
-                Some("names tell parameters and results apart for whoever runs it".to_owned())
+                Some("use a different name: callers identify parameters and results by name".to_owned())
             }
-            ErrorKind::Invalid(_) => Some("this is a mistake of shardc's: please report it".to_owned()),
+            ErrorKind::Invalid(_) => Some("this is a bug in shardc: please report it".to_owned()),
             ErrorKind::Escaped { .. } => {
-                Some("let the closure return it, and take it from what the call returns".to_owned())
+                Some("return it from the closure, and use the result of the call".to_owned())
             }
             ErrorKind::Carried { .. } => {
                 Some("reshape or convert the tensor that the closure returns".to_owned())
@@ -300,27 +300,27 @@ impl ErrorKind {
             ErrorKind::Gradient(diagnostic) => diagnostic.hint.clone(),
             ErrorKind::NotManual { known, .. } => Some(match known.as_slice() {
                 [] => {
-                    "collectives stand inside of a shard_map; elsewhere sums are of whole tensors".to_owned()
+                    "call collectives inside a shard_map; outside of it, tensors are global and sum is the global sum".to_owned()
                 }
-                known => format!("the shard_map is over {}", known.join(", ")),
+                known => format!("the manual axes of the shard_map are {}", known.join(", ")),
             }),
             ErrorKind::MarkedTwice { .. } => {
-                Some("mark it once; clear_sharding takes the mark of a parameter away".to_owned())
+                Some("mark it once; clear_sharding removes the sharding of a parameter".to_owned())
             }
             ErrorKind::Varies { axes, .. } => Some(format!(
-                "make it the same on all of them (psum, pmean, all_gather along {axes}), or name {axes} in its specification; where it is \
-                 the same, though that cannot be seen, say so with assume_replicated",
+                "replicate it (psum, pmean or all_gather along {axes}), or name {axes} in its spec; if it is known to be replicated, use \
+                 assume_replicated",
                 axes = quoted(axes),
             )),
             ErrorKind::ZeroGradient => Some(
-                "use it in the loss, or leave it out; stop_gradient and integers let nothing through"
+                "use it in the loss, or do not request its gradient; gradients do not flow through stop_gradient and integers"
                     .to_owned(),
             ),
             ErrorKind::Untrained { .. } => Some(
-                "take its gradient and give it to the optimiser, or ask for it from a frozen scope"
+                "pass its gradient to the optimizer, or create it in a frozen scope"
                     .to_owned(),
             ),
-            ErrorKind::Finished => Some("a graph ends with finish: build another one".to_owned()),
+            ErrorKind::Finished => Some("finish ends a graph: build a new one".to_owned()),
             ErrorKind::Mesh(_)
             | ErrorKind::Rank { .. }
             | ErrorKind::ElementCount { .. }

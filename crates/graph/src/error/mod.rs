@@ -33,11 +33,11 @@ pub struct GraphError {
 /// A description of an operand of the failed call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OperandNote {
-    /// Its name, if any: that of a parameter, or that set by [`Tensor::named`](crate::Tensor::named).
+    /// The name, if any: that of a parameter, or that set by [`Tensor::named`](crate::Tensor::named).
     pub name: Option<String>,
-    /// Its shape.
+    /// The shape.
     pub shape: Vec<i64>,
-    /// Its element type.
+    /// The element type.
     pub dtype: DType,
     /// File, line and column of the call that produced it.
     pub place: Option<(String, u32, u32)>,

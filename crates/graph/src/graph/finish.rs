@@ -38,7 +38,7 @@ impl Graph {
         };
         if state.open.len() > 1 {
             let what = state.open[1].what;
-            let text = format!("the program ends inside of the closure of {what}");
+            let text = format!("finish was called inside the closure of {what}");
             state.report(at, &[], ErrorKind::Operands(text));
         }
         let shardings = state.result_shardings(results, &values);
@@ -69,8 +69,9 @@ impl State {
         for (name, spec, at) in std::mem::take(&mut self.result_specs) {
             let Some(place) = results.iter().position(|&(result, _)| result == name) else {
                 let known: Vec<String> = results.iter().map(|(result, _)| format!("{result:?}")).collect();
-                let known = if known.is_empty() { "none at all".to_owned() } else { known.join(", ") };
-                let text = format!("{spec} is for a result named {name:?}; there are {known}");
+                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+                let text =
+                    format!("the spec {spec} is for an unknown result {name:?}; the results are {known}");
                 self.report(at, &[], ErrorKind::Operands(text));
                 continue;
             };

@@ -53,7 +53,7 @@ impl<'s> Maker<'s> {
         let name = kind.name().to_string();
         match self.infer_many(kind, operands, regions)?.as_slice() {
             &[value] => Ok(value),
-            _ => Err(ErrorKind::Operands(format!("{name} does not give one tensor"))),
+            _ => Err(ErrorKind::Operands(format!("{name} must have exactly one result"))),
         }
     }
 
@@ -68,7 +68,7 @@ impl<'s> Maker<'s> {
         let types = infer_types(module, &kind, operands, regions)
             .map_err(|error| ErrorKind::Operands(error.to_string()))?;
         if types.iter().any(|&ty| module.types.as_tensor(ty).is_none()) {
-            return Err(ErrorKind::Operands(format!("{} does not give tensors", kind.name())));
+            return Err(ErrorKind::Operands(format!("a result of {} is not a tensor", kind.name())));
         }
         Ok(self.with_types(kind, operands, &types, regions))
     }

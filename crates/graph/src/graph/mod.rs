@@ -321,7 +321,10 @@ impl Graph {
                 if made.len() == results {
                     return Ok(made);
                 }
-                Err(ErrorKind::Operands(format!("{} results, not {results}", made.len())))
+                Err(ErrorKind::Operands(format!(
+                    "the operation has {} results, expected {results}",
+                    made.len()
+                )))
             }),
             Ok(None) => return self.poisoned(results),
             Err(kind) => Err(kind),

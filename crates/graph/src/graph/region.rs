@@ -68,8 +68,7 @@ impl Graph {
             others
         });
         if !read.is_empty() {
-            let text =
-                "the region reads a tensor from around it; it can read its arguments and constants alone";
+            let text = "the closure captures a tensor; it may only use its arguments and constants";
             self.report(&[], ErrorKind::Operands(text.to_owned()));
         }
         read.is_empty()
@@ -278,7 +277,7 @@ pub(crate) fn same_types(
     have: &[TypeId],
 ) -> KindResult<()> {
     if want.len() != have.len() {
-        let text = format!("{what} returns {} tensors, not {}", have.len(), want.len());
+        let text = format!("{what} returns {} tensors, expected {}", have.len(), want.len());
         return Err(ErrorKind::Operands(text));
     }
     match want.iter().zip(have).position(|(want, have)| want != have) {

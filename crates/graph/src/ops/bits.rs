@@ -33,7 +33,7 @@ impl<'g> Tensor<'g> {
                 _ => false,
             };
             if !fits || (of == DType::I1) != (dtype == DType::I1) {
-                let text = format!("{of}{:?} has no whole number of {dtype}", m.shape_of(values[0]));
+                let text = format!("cannot bitcast {of}{:?} to {dtype}: the last dimension does not match the ratio of the widths", m.shape_of(values[0]));
                 return Err(ErrorKind::Operands(text));
             }
             m.typed(OpKind::BitcastConvert, values, &shape, dtype)

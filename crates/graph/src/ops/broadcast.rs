@@ -67,7 +67,7 @@ pub(crate) fn together<const N: usize>(
         }
     }
     let (Some(shape), Some(dtype)) = (shape, dtype) else {
-        return Err(ErrorKind::Operands(format!("{op} of numbers alone: one operand has to be a tensor")));
+        return Err(ErrorKind::Operands(format!("{op}: at least one operand must be a tensor")));
     };
     let mut out = [None; N];
     for ((out, operand), given) in out.iter_mut().zip(operands).zip(given) {

@@ -84,7 +84,9 @@ impl Conv {
         let wrong = |text: String| Err(ErrorKind::Operands(text));
         for (letters, shape) in [(&self.lhs, lhs), (&self.rhs, rhs), (&self.out, lhs)] {
             if letters.chars().count() != shape.len() {
-                return wrong(format!("conv: the dimensions {letters:?} of a tensor of shape {shape:?}"));
+                return wrong(format!(
+                    "conv: the layout {letters:?} does not match the rank of a tensor of shape {shape:?}"
+                ));
             }
         }
         let place = |letters: &str, letter: char| letters.chars().position(|c| c == letter);
@@ -96,7 +98,7 @@ impl Conv {
         })();
         let Some((input, kernel, output)) = all else {
             let (lhs, rhs, out) = (&self.lhs, &self.rhs, &self.out);
-            return wrong(format!("conv: the dimensions {lhs:?}, {rhs:?} and {out:?} do not go together"));
+            return wrong(format!("conv: incompatible layouts {lhs:?}, {rhs:?} and {out:?}"));
         };
         let n = spatial.len();
         let at = |list: &[i64], i: usize| list.get(i).copied().unwrap_or(1).max(1);
@@ -107,7 +109,7 @@ impl Conv {
             let of = dilated(lhs[input.2[i]], at(&self.lhs_dilation, i));
             match self.padding.amounts(i, of, size, at(&self.strides, i)) {
                 Some(amounts) => padding.push(amounts),
-                None => return wrong(format!("conv: {n} spatial dimensions need {n} amounts of padding")),
+                None => return wrong(format!("conv: {n} spatial dimensions need {n} pairs of padding")),
             }
         }
         let dims = |list: &[usize]| list.iter().map(|&d| d as u32).collect();

@@ -65,7 +65,7 @@ impl<'g> Tensor<'g> {
             let (shape, dtype) = (m.shape_of(values[0]), m.dtype_of(values[0]));
             let dim = axes::one(op, axis, &shape)?;
             if dtype == DType::I1 && matches!(kind, ReductionKind::Add | ReductionKind::Mul) {
-                let text = format!("{op} does not take truth values: to(I32) makes numbers of them");
+                let text = format!("{op} does not support i1: convert the operand with .to(DType::I32)");
                 return Err(ErrorKind::Operands(text));
             }
             let Some(start) = number::start(kind, dtype) else {
@@ -147,7 +147,7 @@ impl Graph {
             |x: &Tensor<'g>| !x.is_poisoned() && axes::one("associative_scan", axis, &x.shape()).is_ok();
         if !leaves.iter().all(|x| whole(x) && x.size(axis) == n) {
             if !leaves.iter().any(|x| x.is_poisoned()) {
-                let text = format!("associative_scan along dimension {axis} of tensors that differ there");
+                let text = format!("associative_scan needs tensors of equal size along dimension {axis}");
                 self.report(&leaves, ErrorKind::Operands(text));
             }
             return xs.rebuilt(&self.poisoned(leaves.len()));

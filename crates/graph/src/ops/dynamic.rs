@@ -45,7 +45,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.dynamic_update(update, &[row, zero]).shape(), [8, 3]);
     /// ```
     ///
-    /// Reported: there is not one start per dimension, `update` is larger, or of another element type.
+    /// Reported: there is not one start per dimension, `update` is larger, or of a different element type.
     #[must_use]
     #[track_caller]
     pub fn dynamic_update(self, update: impl Into<Tensor<'g>>, start: &[Tensor<'g>]) -> Tensor<'g> {
@@ -95,7 +95,7 @@ fn start_along(
     let dtype = m.dtype_of(index);
     if !m.shape_of(index).is_empty() || !dtype.is_integer() {
         let shape = m.shape_of(index);
-        return Err(ErrorKind::Operands(format!("an index is a scalar integer, not {dtype}{shape:?}")));
+        return Err(ErrorKind::Operands(format!("an index must be a scalar integer, got {dtype}{shape:?}")));
     }
     let zero = m.filled(0.0, &[], dtype)?;
     let start = (0..rank).map(|d| if d == dim { index } else { zero });

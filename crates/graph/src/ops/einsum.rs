@@ -78,7 +78,7 @@ fn expand(list: &str, more: usize) -> Result<Vec<char>, String> {
     let mut parts = list.splitn(2, "...");
     let (before, after) = (parts.next().unwrap_or_default(), parts.next());
     let letters = |part: &str| match part.chars().find(|c| !c.is_alphabetic()) {
-        Some(other) => Err(format!("{other:?} is no letter")),
+        Some(other) => Err(format!("{other:?} is not a letter")),
         None => Ok(part.chars().collect::<Vec<char>>()),
     };
     let dots: Vec<char> = MORE.take(more).collect();
@@ -97,7 +97,7 @@ impl<'g> Plan<'g> {
         };
         let lists: Vec<&str> = inputs.split(',').collect();
         if lists.len() != operands.len() {
-            return Err(format!("{} lists of letters for {} tensors", lists.len(), operands.len()));
+            return Err(format!("{} subscripts for {} tensors", lists.len(), operands.len()));
         }
         let mut sizes: Vec<(char, i64, Vec<i64>)> = Vec::new();
         let mut terms = Vec::with_capacity(operands.len());
@@ -109,7 +109,9 @@ impl<'g> Plan<'g> {
             most = most.max(more);
             let letters = expand(list, more)?;
             if letters.len() != shape.len() {
-                return Err(format!("{list:?} for a tensor of shape {shape:?}"));
+                return Err(format!(
+                    "the subscript {list:?} does not match the rank of a tensor of shape {shape:?}"
+                ));
             }
             // Dimensions of `...` broadcast: those of size one are dropped if another tensor has a larger size.
             let ones: Vec<usize> =
@@ -122,7 +124,10 @@ impl<'g> Plan<'g> {
                             letter if MORE.contains(&letter) => "a dimension of `...`".to_owned(),
                             letter => format!("{letter:?}"),
                         };
-                        return Err(format!("{what} is {size} in {of:?} and {} in {shape:?}", shape[d]));
+                        return Err(format!(
+                            "the size of {what} is {size} in shape {of:?} but {} in shape {shape:?}",
+                            shape[d]
+                        ));
                     }
                     Some(_) => {}
                     None => sizes.push((letters[d], shape[d], shape.clone())),
@@ -145,10 +150,10 @@ impl<'g> Plan<'g> {
         };
         for (i, letter) in result.iter().enumerate() {
             if result[..i].contains(letter) {
-                return Err(format!("the result has {letter:?} twice"));
+                return Err(format!("the result repeats {letter:?}"));
             }
             if !terms.iter().any(|(_, letters, _)| letters.contains(letter)) {
-                return Err(format!("no tensor has the result's {letter:?}"));
+                return Err(format!("the result's {letter:?} is not in any operand"));
             }
         }
         let is_known = |letter: char| sizes.iter().any(|(known, ..)| *known == letter);

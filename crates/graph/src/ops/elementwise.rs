@@ -357,7 +357,9 @@ impl<'g> Tensor<'g> {
             let (predicate, values) = (values[0], &values[1..]);
             if m.dtype_of(predicate) != DType::I1 {
                 let ty = m.dtype_of(predicate);
-                return Err(ErrorKind::Operands(format!("select chooses by elements of type i1, not {ty}")));
+                return Err(ErrorKind::Operands(format!(
+                    "the predicate of select must have type i1, got {ty}"
+                )));
             }
             let mut shape = m.shape_of(predicate);
             for &value in values {
@@ -366,7 +368,7 @@ impl<'g> Tensor<'g> {
             let operands = match values {
                 [] => {
                     return Err(ErrorKind::Operands(
-                        "select between two numbers: give one a type".to_owned(),
+                        "select of two numbers has no element type: pass a tensor for one of them".to_owned(),
                     ));
                 }
                 _ => together(m, "select", &operands, values)?,

@@ -253,7 +253,7 @@ pub(super) fn vectors<'g>(of: Tensor<'g>, indices: &[Tensor<'g>]) -> Option<Tens
         return None;
     }
     if indices.is_empty() || indices.len() > of.rank() {
-        let text = format!("{} numbers index a tensor of shape {:?}", indices.len(), of.shape());
+        let text = format!("{} indices for a tensor of shape {:?}", indices.len(), of.shape());
         g.report(&[of], ErrorKind::Operands(text));
         return None;
     }
@@ -280,6 +280,6 @@ pub(super) fn place(d: usize, dim: usize, rank: usize) -> u32 {
 pub(super) fn integers(m: &Maker<'_>, indices: ValueId) -> KindResult<()> {
     match m.dtype_of(indices) {
         dtype if dtype.is_integer() => Ok(()),
-        dtype => Err(ErrorKind::Operands(format!("indices are integers, not {dtype}"))),
+        dtype => Err(ErrorKind::Operands(format!("indices must be integers, got {dtype}"))),
     }
 }

@@ -255,13 +255,14 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.cross(y).shape(), [3]);
     /// ```
     ///
-    /// Reported: the last dimension has another size, or the shapes do not match.
+    /// Reported: the last dimension has a different size, or the shapes do not match.
     #[must_use]
     #[track_caller]
     pub fn cross(self, y: impl Into<Tensor<'g>>) -> Tensor<'g> {
         let y = y.into();
         if !self.is_poisoned() && !y.is_poisoned() && (self.size(-1), y.size(-1)) != (3, 3) {
-            let text = format!("cross takes vectors of 3, not shapes {:?} and {:?}", self.shape(), y.shape());
+            let text =
+                format!("cross needs vectors of size 3, got shapes {:?} and {:?}", self.shape(), y.shape());
             return self.graph().report(&[self, y], ErrorKind::Operands(text));
         }
         let part = |i: i64, j: i64| self.at(-1, i) * y.at(-1, j) - self.at(-1, j) * y.at(-1, i);

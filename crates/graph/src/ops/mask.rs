@@ -100,7 +100,10 @@ impl Graph {
     #[track_caller]
     pub fn linspace(&self, start: f64, stop: f64, count: i64, dtype: DType) -> Tensor<'_> {
         if !dtype.is_float() {
-            return self.report(&[], ErrorKind::Operands(format!("linspace makes floats, not {dtype}")));
+            return self.report(
+                &[],
+                ErrorKind::Operands(format!("linspace needs a floating-point type, got {dtype}")),
+            );
         }
         if count < 2 {
             return self.full([count], start, dtype);

@@ -10,7 +10,7 @@ use crate::graph::{Graph, KindResult, Maker, check_shape};
 use crate::{IntoShape, Operand, Tensor};
 
 impl<'g> Tensor<'g> {
-    /// The elements in row-major order in another shape. One size may be -1 and is inferred.
+    /// The elements in row-major order in a different shape. One size may be -1 and is inferred.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -19,7 +19,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.reshape([6, 4]).shape(), [6, 4]);
     /// ```
     ///
-    /// Reported: the shape has another number of elements.
+    /// Reported: the shape has a different number of elements.
     #[must_use]
     #[track_caller]
     pub fn reshape(self, shape: impl IntoShape) -> Tensor<'g> {
@@ -178,7 +178,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.squeeze(1).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: it lacks one, or one has another size.
+    /// Reported: it lacks one, or one has a different size.
     #[must_use]
     #[track_caller]
     pub fn squeeze(self, axes: impl Into<Axes>) -> Tensor<'g> {
@@ -305,8 +305,9 @@ impl<'g> Tensor<'g> {
             let dim = axes::one("split", axis, &shape)?;
             let n = parts as i64;
             if n == 0 || shape[dim] % n != 0 {
-                let text =
-                    format!("dimension {dim} of a tensor of shape {shape:?} is not {parts} equal parts");
+                let text = format!(
+                    "split: dimension {dim} of a tensor of shape {shape:?} is not divisible by {parts}"
+                );
                 return Err(ErrorKind::Operands(text));
             }
             let size = shape[dim] / n;
@@ -457,7 +458,7 @@ impl Graph {
     /// assert_eq!(g.concatenate(&[x, y], 0).shape(), [4, 3]);
     /// ```
     ///
-    /// Reported: there are no tensors, they lack the dimension, or they differ in element type or in another dimension.
+    /// Reported: there are no tensors, they lack the dimension, or they differ in element type or in the size of another dimension.
     #[track_caller]
     pub fn concatenate<'g>(&'g self, parts: &[Tensor<'g>], axis: i64) -> Tensor<'g> {
         self.make(parts, |m, values| concatenate(m, values, axis))
@@ -484,7 +485,7 @@ impl Graph {
 fn concatenate(m: &mut Maker<'_>, values: &[ValueId], axis: i64) -> KindResult<ValueId> {
     let op = "concatenate";
     let Some(&first) = values.first() else {
-        return Err(ErrorKind::Operands("concatenate of no tensors".to_owned()));
+        return Err(ErrorKind::Operands("concatenate needs at least one tensor".to_owned()));
     };
     let (shape, dtype) = (m.shape_of(first), m.dtype_of(first));
     let dim = axes::one(op, axis, &shape)?;
@@ -508,7 +509,7 @@ fn completed(from: &[i64], mut shape: Vec<i64>) -> KindResult<Vec<i64>> {
     if let Some(free) = shape.iter().position(|&n| n == -1) {
         let others: i64 = shape.iter().enumerate().filter(|(i, _)| *i != free).map(|(_, &n)| n).product();
         if others <= 0 || have % others != 0 {
-            let text = format!("{have} elements do not fill the shape {shape:?}");
+            let text = format!("cannot reshape {have} elements to {shape:?}");
             return Err(ErrorKind::Operands(text));
         }
         shape[free] = have / others;

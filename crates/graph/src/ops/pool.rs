@@ -127,7 +127,8 @@ impl<'g> Tensor<'g> {
             let (shape, dtype) = (m.shape_of(values[0]), m.dtype_of(values[0]));
             let spatial = shape.len().saturating_sub(2);
             if shape.len() < 2 || sizes.len() != spatial || strides.len() != spatial {
-                let text = format!("a tensor of shape {shape:?} is pooled along {spatial} dimensions");
+                let text =
+                    format!("pooling a tensor of shape {shape:?} needs {spatial} window sizes and strides");
                 return Err(ErrorKind::Operands(text));
             }
             let around = |list: &[i64]| [&[1], list, &[1]].concat();
@@ -153,8 +154,9 @@ impl<'g> Tensor<'g> {
 fn windows(shape: &[i64], sizes: &[i64], strides: &[i64], padding: &Padding) -> KindResult<WindowSpec> {
     let rank = shape.len();
     if sizes.len() != rank || strides.len() != rank {
-        let text =
-            format!("windows of sizes {sizes:?} and steps {strides:?} over a tensor of shape {shape:?}");
+        let text = format!(
+            "window sizes {sizes:?} and strides {strides:?} do not match the rank of a tensor of shape {shape:?}"
+        );
         return Err(ErrorKind::Operands(text));
     }
     let mut amounts = SmallVec::new();
@@ -162,7 +164,7 @@ fn windows(shape: &[i64], sizes: &[i64], strides: &[i64], padding: &Padding) -> 
         match padding.amounts(i, shape[i], sizes[i], strides[i].max(1)) {
             Some(pair) => amounts.push(pair),
             None => {
-                return Err(ErrorKind::Operands(format!("{rank} dimensions need {rank} amounts of padding")));
+                return Err(ErrorKind::Operands(format!("{rank} dimensions need {rank} pairs of padding")));
             }
         }
     }

@@ -194,9 +194,8 @@ pub(crate) fn reduce(
     let dims = axes.sorted(op, &shape)?;
     let accumulates = matches!(kind, ReductionKind::Add | ReductionKind::Mul);
     if dtype == DType::I1 && accumulates {
-        let text = format!(
-            "{op} does not take truth values: to(I32) makes numbers of them, any and all say whether any or all hold"
-        );
+        let text =
+            format!("{op} does not support i1: convert the operand with .to(DType::I32), or use any or all");
         return Err(ErrorKind::Operands(text));
     }
     let wide = if accumulates { summed_in(dtype) } else { dtype };

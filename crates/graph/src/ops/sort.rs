@@ -91,7 +91,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(edges.searchsorted(x, false).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: this tensor has another rank, or the element types differ.
+    /// Reported: this tensor has a different rank, or the element types differ.
     #[must_use]
     #[track_caller]
     pub fn searchsorted(self, queries: impl Into<Tensor<'g>>, right: bool) -> Tensor<'g> {

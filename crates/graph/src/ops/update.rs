@@ -137,7 +137,7 @@ impl<'g> Tensor<'g> {
         self.update_inside(indices, updates, axis, kind)
     }
 
-    /// The same, without negative indices.
+    /// Updates slices at non-negative indices.
     #[track_caller]
     fn update_inside(
         self,
@@ -193,7 +193,7 @@ macro_rules! segments {
         impl<'g> Tensor<'g> {
             $($(#[$doc])*
             ///
-            /// Reported: `ids` has another first dimension, or is not of integers; the elements have no such reduction.
+            /// Reported: `ids` has a different first dimension, or is not of integers; the elements have no such reduction.
             #[must_use]
             #[track_caller]
             pub fn $name(self, ids: impl Into<Tensor<'g>>, count: i64) -> Tensor<'g> {

@@ -49,7 +49,7 @@ impl<'g> Key<'g> {
     ) -> Tensor<'g> {
         let (shape, g) = (shape.into_shape(), self.words.graph());
         let Some((word, mantissa, drawn)) = layout(dtype) else {
-            return g.refuse(&[], format!("random numbers are floats, not {dtype}"));
+            return g.refuse(&[], format!("random numbers need a floating-point type, got {dtype}"));
         };
         let bits = self.bits(shape.clone(), drawn).to(word);
         // A number in [1, 2) with random mantissa, minus one.

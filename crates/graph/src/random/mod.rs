@@ -46,7 +46,7 @@ impl<'g> Key<'g> {
     #[track_caller]
     pub fn from_tensor(words: Tensor<'g>) -> Self {
         if !words.is_poisoned() && (words.shape() != [2] || words.dtype() != DType::UI32) {
-            let text = format!("a key is ui32[2], not {words:?}");
+            let text = format!("a random key must be ui32[2], got {words:?}");
             return Key { words: words.graph().refuse(&[words], text) };
         }
         Key { words }
@@ -134,7 +134,10 @@ impl<'g> Key<'g> {
         match dtype {
             DType::UI64 => high.to(dtype).shift_left(32) | low.to(dtype),
             DType::UI32 | DType::UI16 | DType::UI8 => (high ^ low).to(dtype),
-            _ => self.words.graph().refuse(&[], format!("random bits are unsigned integers, not {dtype}")),
+            _ => self
+                .words
+                .graph()
+                .refuse(&[], format!("random bits need an unsigned integer type, got {dtype}")),
         }
     }
 }

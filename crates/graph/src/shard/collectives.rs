@@ -79,7 +79,7 @@ impl<'g> Tensor<'g> {
             let dtype = m.dtype_of(x);
             if !matches!(dtype.class(), DTypeClass::Float | DTypeClass::Complex) {
                 let text = format!(
-                    "a mean of elements of type {dtype} is none of them: convert it, with .to(DType::F32)"
+                    "pmean does not support the element type {dtype}: convert the operand with .to(DType::F32)"
                 );
                 return Err(ErrorKind::Operands(text));
             }
@@ -131,7 +131,7 @@ impl<'g> Tensor<'g> {
         self.expand_dims(dim).all_gather(axes, dim)
     }
 
-    /// Reduce-scatter: the sum over the devices along these axes, of which each keeps its block along dimension `dim` (JAX's with `tiled`).
+    /// Reduce-scatter: the sum over the devices along these axes; each device keeps its block along dimension `dim` (JAX's with `tiled`).
     ///
     /// Reported: the errors of [`Tensor::all_gather`]; the number of devices does not divide the dimension.
     #[must_use]
@@ -225,7 +225,7 @@ impl<'g> Tensor<'g> {
             };
             if let Some((_, pair)) = pairs.iter().enumerate().find(|&pair| is_wrong(pair)) {
                 let text = format!(
-                    "ppermute along {axis:?} of size {}: the pair {pair:?} is of a device that there is not, or that another pair has",
+                    "ppermute along {axis:?} of size {}: the pair {pair:?} is out of range, or repeats a source or target",
                     met.size
                 );
                 return Err(ErrorKind::Operands(text));
@@ -249,7 +249,7 @@ impl<'g> Tensor<'g> {
                 (ReductionKind::Add, _) => adds(op, dtype)?,
                 (_, DTypeClass::Complex) => {
                     return Err(ErrorKind::Operands(format!(
-                        "{op} of {dtype}: complex numbers have no order"
+                        "{op} does not support {dtype}: complex numbers are not ordered"
                     )));
                 }
                 _ => {}
@@ -316,7 +316,7 @@ pub(super) fn manual_axes(m: &Maker<'_>, names: &[&str]) -> KindResult<AxisList>
         let axis = mesh.axes.get_index_of(name).map(AxisRef::whole);
         match axis.filter(|axis| manual.contains(axis)) {
             Some(axis) if axes.contains(&axis) => {
-                return Err(ErrorKind::Operands(format!("devices meet along {name:?} twice")));
+                return Err(ErrorKind::Operands(format!("the axis {name:?} is listed twice")));
             }
             Some(axis) => axes.push(axis),
             None => {
@@ -348,7 +348,7 @@ impl Met {
             return Ok(shape[dim] / self.size);
         }
         Err(ErrorKind::Operands(format!(
-            "{op}: dimension {dim} of {shape:?} does not divide among the {} devices that meet",
+            "{op}: dimension {dim} of {shape:?} is not divisible by the {} devices of a group",
             self.size
         )))
     }
@@ -359,7 +359,7 @@ impl Met {
             return Ok(());
         }
         Err(ErrorKind::Operands(format!(
-            "{op}: dimension {dim} of {shape:?} has to have one element for each of the {} devices that meet",
+            "{op}: the size of dimension {dim} of {shape:?} must be {}, the number of devices of a group",
             self.size
         )))
     }
@@ -390,14 +390,14 @@ impl Met {
 fn adds(op: &str, dtype: DType) -> KindResult<()> {
     match dtype {
         DType::I1 => Err(ErrorKind::Operands(format!(
-            "{op} adds numbers, not {dtype}: convert it, with .to(DType::I32)"
+            "{op} does not support {dtype}: convert the operand with .to(DType::I32)"
         ))),
         _ => Ok(()),
     }
 }
 
 impl Maker<'_> {
-    /// The same tensor type with another shape, if that is valid.
+    /// The same tensor type with a different shape, if that is valid.
     fn type_like(&mut self, value: ValueId, shape: &[i64]) -> KindResult<TypeId> {
         check_shape(shape)?;
         let dtype = self.dtype_of(value);

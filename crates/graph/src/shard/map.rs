@@ -49,7 +49,7 @@ impl Graph {
             let axes: AxisList =
                 state.module.meshes[state.mesh].all_axes().into_iter().filter(is_free).collect();
             if axes.is_empty() && !state.manual.is_empty() {
-                let text = "shard_map inside of a shard_map over all axes of the mesh: none is left";
+                let text = "nested shard_map: the enclosing shard_map is already manual along all mesh axes";
                 Err(ErrorKind::Operands(text.to_owned()))
             } else {
                 Ok(axes)
@@ -141,10 +141,10 @@ impl Graph {
             };
             let axis = AxisRef::whole(index);
             if axes.contains(&axis) {
-                return Err(ErrorKind::Operands(format!("shard_map is over the axis {name:?} twice")));
+                return Err(ErrorKind::Operands(format!("shard_map lists the axis {name:?} twice")));
             }
             if state.manual.iter().flatten().any(|&manual| manual == axis) {
-                let text = format!("shard_map over {name:?} inside of a shard_map over it");
+                let text = format!("nested shard_map: {name:?} is already manual in the enclosing shard_map");
                 return Err(ErrorKind::Operands(text));
             }
             axes.push(axis);
@@ -172,7 +172,7 @@ fn blocks(
 ) -> KindResult<(Vec<ShardingId>, Vec<Option<TypeId>>)> {
     if types.len() != specs.len() {
         let text =
-            format!("shard_map has {} {what} and {} specifications for them", types.len(), specs.len());
+            format!("shard_map has {} {what}, but {} partition specs for them", types.len(), specs.len());
         return Err(ErrorKind::Operands(text));
     }
     let (mut shardings, mut others) = (Vec::new(), Vec::new());
@@ -189,7 +189,7 @@ fn blocks(
                 Way::ToBlocks if *size % parts == 0 => *size /= parts,
                 Way::ToBlocks => {
                     let text = format!(
-                        "shard_map splits {:?} by {spec}: {size} does not divide by {parts}",
+                        "shard_map cannot shard {:?} by {spec}: {size} is not divisible by {parts}",
                         ty.shape
                     );
                     return Err(ErrorKind::Operands(text));
@@ -217,7 +217,7 @@ fn sharding(
         if let Some(other) = dim.axes.iter().find(|axis| !axes.contains(axis)) {
             let over: Vec<&str> = axes.iter().map(|&axis| mesh.axis_name(axis)).collect();
             let text = format!(
-                "shard_map is not over the axis {:?}, which {spec} splits by; it is over {}",
+                "the axis {:?} of the spec {spec} is not a manual axis of the shard_map; its manual axes are {}",
                 mesh.axis_name(*other),
                 if over.is_empty() { "none".to_owned() } else { over.join(", ") }
             );

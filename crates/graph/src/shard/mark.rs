@@ -119,8 +119,7 @@ impl<'g> Tensor<'g> {
         self.graph().make_many(&[self, other], 0, |m, values| {
             let (left, right) = (m.shape_of(values[0]), m.shape_of(values[1]));
             if left != right {
-                let text =
-                    format!("shard_like of tensors of shapes {left:?} and {right:?}: they have to be equal");
+                let text = format!("shard_like needs tensors of equal shapes, got {left:?} and {right:?}");
                 return Err(ErrorKind::Operands(text));
             }
             fits = true;
@@ -189,7 +188,7 @@ impl State {
         let Some(axis) = manual else { return Ok(sharding) };
         let mesh = &self.module.meshes[self.mesh];
         Err(ErrorKind::Operands(format!(
-            "a tensor cannot be split over {:?} inside of a shard_map over it: it is what one device has",
+            "a tensor inside a shard_map cannot be sharded along its manual axis {:?}: it is the block of one device",
             mesh.axis_name(axis)
         )))
     }

@@ -56,7 +56,7 @@ impl AxisRules {
                 let mut known: Vec<String> = self.0.iter().map(|(of, _)| format!("{of:?}")).collect();
                 known.dedup();
                 let text = format!(
-                    "there is no rule for dimensions named {name:?}; there are for {}",
+                    "no rule for the dimension name {name:?}; the rules are for {}",
                     known.join(", ")
                 );
                 return Err(ErrorKind::Operands(text));

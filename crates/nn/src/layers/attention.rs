@@ -54,7 +54,7 @@ pub fn alibi_slopes(heads: i64) -> Vec<f32> {
 pub struct Places<'g> {
     /// Positions of queries, `[time]` or `[batch, time]`; `0, 1, 2, ...` by default.
     pub queries: Option<Tensor<'g>>,
-    /// Positions of keys, likewise.
+    /// Positions of keys, in the same form.
     pub keys: Option<Tensor<'g>>,
     /// For packed sequences, the segment of each position, `[batch, time]`: a position attends only to its own segment.
     pub segments: Option<Tensor<'g>>,
@@ -91,7 +91,13 @@ pub fn dot_product_attention<'g>(
     }
     let ([batch, time, heads, head_dim], [_, keys, kv_heads, _]) = (q.dims::<4>(), k.dims::<4>());
     if kv_heads < 1 || heads % kv_heads != 0 {
-        return g.refuse(&[q, k], format!("{heads} heads share {kv_heads} of keys"));
+        return g.refuse(
+            &[q, k],
+            format!(
+                "the number of query heads, {heads}, is not divisible by the number of key/value heads, \
+         {kv_heads}"
+            ),
+        );
     }
     let group = heads / kv_heads;
     let q = (q / (head_dim as f64).sqrt()).reshape([batch, time, kv_heads, group, head_dim]);
@@ -131,7 +137,7 @@ fn over_heads(mask: Tensor<'_>) -> Tensor<'_> {
     if mask.rank() == 3 { mask.expand_dims(1).expand_dims(1) } else { mask }
 }
 
-/// A number whose exponential is zero beside any other score, yet finite: a fully masked row does not become NaN.
+/// A finite score whose exponential is zero relative to any other score: a fully masked row does not become NaN.
 pub(super) fn lowest(dtype: DType) -> f64 {
     match dtype {
         DType::F16 => -65_504.0,
@@ -246,8 +252,8 @@ impl Attention {
         Attention { kernel_init: Some(kernel_init), ..self }
     }
 
-    /// Computed over blocks of this many keys ([`blockwise_attention`]): no tensor of all queries by all keys is created. Requires
-    /// positions in order, without segments, masks and ALiBi; the block size must divide the keys.
+    /// Blockwise attention over blocks of this many keys ([`blockwise_attention`]): no tensor of all queries by all keys is created.
+    /// Requires positions in order, without segments, masks and ALiBi; the block size must divide the keys.
     #[must_use]
     pub fn block(self, block: i64) -> Self {
         Attention { block: Some(block), ..self }
@@ -256,7 +262,7 @@ impl Attention {
     /// Self-attention of `x`, `[batch, time, features]`. Layers: `query`, `key`, `value`, whose kernels are `[features, heads, head_dim]`,
     /// and `out`, `[heads, head_dim, features]`.
     ///
-    /// Reported: `x` has another rank, or the heads do not divide.
+    /// Reported: `x` has the wrong rank, or the heads do not divide.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
@@ -292,7 +298,7 @@ impl Attention {
         first: Option<Tensor<'g>>,
     ) -> (Tensor<'g>, [Tensor<'g>; 2]) {
         if !x.is_poisoned() && !self.seen.causal {
-            let wrong = p.graph().refuse(&[x], "what follows is kept of causal attention alone");
+            let wrong = p.graph().refuse(&[x], "a key/value cache needs causal attention");
             return (wrong, [wrong; 2]);
         }
         let mask = first.filter(|_| !x.is_poisoned()).map(|first| since(first, x.size(1)));
@@ -314,7 +320,7 @@ impl Attention {
         }
         let g = p.graph();
         if x.rank() != 3 || memory.rank() != 3 || self.num_heads < 1 {
-            let text = "attention takes tensors of shape [batch, time, features]";
+            let text = "attention needs tensors of shape [batch, time, features] and at least one head";
             return nothing(g.refuse(&[x, memory], text));
         }
         if let Some(text) = self.undivided(x.size(-1)) {
@@ -326,7 +332,9 @@ impl Attention {
             [places.queries, places.keys, places.segments, places.mask].iter().all(Option::is_none);
         let y = match self.block {
             Some(block) if is_plain => blockwise_attention(q, k, v, &self.seen, block, reduce),
-            Some(_) => g.refuse(&[x], "attention by blocks is for positions in order, without masks"),
+            Some(_) => {
+                g.refuse(&[x], "blockwise attention supports no masks, segments or explicit positions")
+            }
             None => dot_product_attention(q, k, v, &self.seen, places, reduce),
         };
         (self.map(&[x.size(-1)], 2).apply(&p.at("out"), y), [k, v])
@@ -351,8 +359,11 @@ impl Attention {
             return (x, [x; 2]);
         }
         if x.rank() != 3 || self.num_heads < 1 || !self.seen.causal {
-            let wrong =
-                p.graph().refuse(&[x], "causal attention takes tensors of shape [batch, 1, features]");
+            let wrong = p.graph().refuse(
+                &[x],
+                "a decode step needs causal attention, at least one head, and a tensor of shape [batch, 1, \
+                 features]",
+            );
             return (wrong, [wrong; 2]);
         }
         if let Some(text) = self.undivided(x.size(-1)) {
@@ -404,7 +415,7 @@ impl Attention {
         let heads = self.num_heads;
         let is_undivided = self.head_dim.is_none() && features % heads != 0;
         is_undivided
-            .then(|| format!("{features} features do not divide into {heads} heads: say what `head_dim` is"))
+            .then(|| format!("{features} features are not divisible by {heads} heads: set `head_dim`"))
     }
 
     /// The size of a head for this many features.

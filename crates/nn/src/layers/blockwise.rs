@@ -35,8 +35,10 @@ pub fn blockwise_attention<'g>(
     }
     let ([batch, time, heads, head_dim], [_, keys, kv_heads, _]) = (q.dims::<4>(), k.dims::<4>());
     if kv_heads < 1 || heads % kv_heads != 0 || block < 1 || keys % block != 0 || seen.alibi {
-        let text =
-            format!("{heads} heads share {kv_heads} of {keys} keys, in blocks of {block}, without ALiBi");
+        let text = format!(
+            "blockwise attention without ALiBi needs query heads ({heads}) divisible by key/value heads ({kv_heads}), and {keys} \
+             keys divisible by the block size {block}"
+        );
         return g.refuse(&[q, k], text);
     }
     g.track_caller(|| {

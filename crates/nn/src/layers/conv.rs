@@ -78,14 +78,21 @@ impl Conv {
 
     /// Convolves `x`: `[batch, spatial.., features]`. Parameters: `kernel`, and `bias` of shape `[features]`.
     ///
-    /// Reported: `x` has another rank, or the groups do not divide its features.
+    /// Reported: `x` has the wrong rank, or the groups do not divide its features.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
         let (groups, inputs) = (self.feature_group_count, x.shape().last().copied().unwrap_or_default());
         let letters = SPATIAL.get(self.kernel_size.len()).filter(|letters| !letters.is_empty());
         let Some(letters) = letters.filter(|_| groups > 0 && inputs % groups == 0) else {
-            return p.graph().refuse(&[x], format!("a convolution with windows {:?}", self.kernel_size));
+            return p.graph().refuse(
+                &[x],
+                format!(
+                    "unsupported convolution: the kernel size is {:?}; it needs 1 to 3 spatial dimensions, \
+             and feature groups that divide the features",
+                    self.kernel_size
+                ),
+            );
         };
         let shape = [&self.kernel_size[..], &[inputs / groups, self.features]].concat();
         let fan_in = shape[..shape.len() - 1].iter().product();

@@ -34,7 +34,7 @@ impl Dropout {
     #[track_caller]
     pub fn apply<'g>(&self, key: Option<Key<'g>>, x: Tensor<'g>) -> Tensor<'g> {
         if !(0.0..=1.0).contains(&self.rate) {
-            let text = format!("dropout of {}: the part that becomes zero is from 0 to 1", self.rate);
+            let text = format!("the dropout rate must be between 0 and 1, got {}", self.rate);
             return x.graph().refuse(&[x], text);
         }
         let keep = 1.0 - self.rate;

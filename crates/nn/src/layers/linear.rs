@@ -131,7 +131,10 @@ impl DenseGeneral {
         }
         let shape = x.shape();
         let Some(first) = shape.len().checked_sub(self.axes) else {
-            return p.graph().refuse(&[x], format!("a map of {} dimensions", self.axes));
+            return p.graph().refuse(
+                &[x],
+                format!("the input has fewer than the {} dimensions that the layer contracts", self.axes),
+            );
         };
         let inputs = &shape[first..];
         let init = self.kernel_init.clone().unwrap_or_else(|| lecun(inputs.iter().product()));

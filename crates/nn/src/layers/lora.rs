@@ -58,7 +58,9 @@ impl<'g> Scope<'g> {
         }
         let (rank, scale) = (lora.rank_of(self.name()), lora.scale_of(self.name()));
         if rank < 1 {
-            return self.graph().refuse(&[x], format!("adapters of rank {rank}"));
+            return self
+                .graph()
+                .refuse(&[x], format!("the rank of LoRA adapters must be at least 1, got {rank}"));
         }
         let shape = kernel.shape();
         let (inputs, features) = shape.split_at(axes.min(shape.len()));
@@ -89,7 +91,7 @@ impl<'g> Scope<'g> {
             return y + up;
         }
         if self.quantized.is_some() && !self.is_output {
-            return self.graph().refuse(&[x], "DoRA of a kernel that is kept in four bits");
+            return self.graph().refuse(&[x], "DoRA does not support 4-bit kernels");
         }
         let factor = trained.magnitude_factor(kernel, a, b, scale, axes);
         let factor = factor.to(y.dtype());

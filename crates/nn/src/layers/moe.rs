@@ -76,7 +76,7 @@ impl Moe {
     /// tokens, more otherwise (Fedus et al., "Switch Transformers", 2021). Layer: `router`; parameters: `gate`, `up` and `down`, experts
     /// leading.
     ///
-    /// Reported: `x` has another rank; there are fewer than `top_k` experts.
+    /// Reported: `x` has the wrong rank; there are fewer than `top_k` experts.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> (Tensor<'g>, Tensor<'g>) {
@@ -85,7 +85,11 @@ impl Moe {
             return (x, x);
         }
         if x.rank() != 3 || self.top_k < 1 || self.top_k > self.num_experts {
-            let text = format!("{} of {} experts", self.top_k, self.num_experts);
+            let text = format!(
+                "a mixture of experts needs an input of rank 3 and a top_k between 1 and the number of experts; top_k is \
+             {}, with {} experts",
+                self.top_k, self.num_experts
+            );
             let refused = g.refuse(&[x], text);
             return (refused, refused);
         }

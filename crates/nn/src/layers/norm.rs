@@ -162,7 +162,13 @@ impl GroupNorm {
         let features = shape.last().copied().unwrap_or_default();
         let groups = self.num_groups;
         if !x.is_poisoned() && (shape.len() < 2 || groups < 1 || features % groups != 0) {
-            return p.graph().refuse(&[x], format!("{groups} groups of {features} features"));
+            return p.graph().refuse(
+                &[x],
+                format!(
+                    "group normalization needs rank 2 or more, and features divisible by the groups; got \
+             {groups} groups and {features} features"
+                ),
+            );
         }
         if x.is_poisoned() {
             return x;

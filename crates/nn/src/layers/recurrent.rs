@@ -40,7 +40,7 @@ impl Lstm {
 
     /// The output at each position of `x`, `[batch, time, features]`. The initial carry is zero.
     ///
-    /// Reported: `x` has another rank, or its element type is not the compute type.
+    /// Reported: `x` has the wrong rank, or its element type is not the compute type.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
@@ -49,7 +49,7 @@ impl Lstm {
             return x;
         }
         if x.rank() != 3 {
-            return g.refuse(&[x], "a recurrent layer takes a tensor of shape [batch, time, features]");
+            return g.refuse(&[x], "a recurrent layer needs a tensor of shape [batch, time, features]");
         }
         g.track_caller(|| self.scanned(p, x))
     }
@@ -116,7 +116,7 @@ impl Gru {
 
     /// The output at each position of `x`, `[batch, time, features]`. The initial carry is zero.
     ///
-    /// Reported: `x` has another rank, or its element type is not the compute type.
+    /// Reported: `x` has the wrong rank, or its element type is not the compute type.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
@@ -125,7 +125,7 @@ impl Gru {
             return x;
         }
         if x.rank() != 3 {
-            return g.refuse(&[x], "a recurrent layer takes a tensor of shape [batch, time, features]");
+            return g.refuse(&[x], "a recurrent layer needs a tensor of shape [batch, time, features]");
         }
         g.track_caller(|| self.scanned(p, x))
     }

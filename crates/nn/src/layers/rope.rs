@@ -57,7 +57,12 @@ impl Rope {
             return x;
         }
         if dims % 2 != 0 || dims > head_dim || dims < 2 {
-            return g.refuse(&[x], format!("{dims} of {head_dim} numbers turned in pairs"));
+            return g.refuse(
+                &[x],
+                format!(
+                    "the number of rotated dimensions must be even and between 2 and {head_dim}, got {dims}"
+                ),
+            );
         }
         let half = dims / 2;
         let powers: Vec<f32> =

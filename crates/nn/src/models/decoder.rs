@@ -99,7 +99,7 @@ impl Decoder {
         Decoder { dropout, ..self }
     }
 
-    /// With blockwise attention over this many keys: see [`Attention::block`].
+    /// Uses blockwise attention with blocks of this many keys: see [`Attention::block`].
     #[must_use]
     pub fn attention_block(self, block: i64) -> Self {
         Decoder { attention: self.attention.block(block), ..self }
@@ -134,7 +134,7 @@ impl Decoder {
     /// The next-token logits of each of `tokens`, integers of shape `[batch, time]`: `[batch, time, vocab_size]`. `key` is for dropout
     /// in training.
     ///
-    /// Reported: `tokens` have another shape, or there are more of them than positions.
+    /// Reported: `tokens` have the wrong shape, or there are more of them than positions.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, tokens: Tensor<'g>, key: Option<Key<'g>>) -> Tensor<'g> {
@@ -143,7 +143,8 @@ impl Decoder {
         let mut x = self.table(self.vocab_size).apply(&p.at("wte"), tokens);
         if let Some(positions) = self.max_positions {
             if time > positions {
-                return g.refuse(&[tokens], format!("{time} tokens at {positions} positions"));
+                return g
+                    .refuse(&[tokens], format!("{time} tokens exceed the maximum of {positions} positions"));
             }
             x = x + self.table(positions).apply(&p.at("wpe"), g.arange(time, DType::I32));
         }

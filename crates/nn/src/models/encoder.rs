@@ -47,7 +47,7 @@ impl Vit {
 
     /// The logits of the classes of images, `[batch, height, width, channels]`: `[batch, num_classes]`.
     ///
-    /// Reported: images have another rank, or the patch size does not divide them.
+    /// Reported: images have the wrong rank, or the patch size does not divide them.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, images: Tensor<'g>) -> Tensor<'g> {
@@ -56,7 +56,10 @@ impl Vit {
             return images;
         }
         if images.rank() != 4 || images.size(1) % patch + images.size(2) % patch != 0 {
-            let text = format!("patches of {patch} x {patch} of images {:?}", images.shape());
+            let text = format!(
+                "images must have rank 4, with height and width divisible by the patch size {patch}; got shape {:?}",
+                images.shape()
+            );
             return g.refuse(&[images], text);
         }
         let [batch, height, width, _] = images.dims::<4>();
@@ -129,7 +132,10 @@ impl Bert {
     pub fn apply<'g>(&self, p: &Scope<'g>, tokens: Tensor<'g>, types: Tensor<'g>) -> Tensor<'g> {
         let (g, time) = (p.graph(), tokens.size(1));
         if time > self.max_positions {
-            return g.refuse(&[tokens], format!("{time} tokens at {} positions", self.max_positions));
+            return g.refuse(
+                &[tokens],
+                format!("{time} tokens exceed the maximum of {} positions", self.max_positions),
+            );
         }
         let table = |count: i64| Embed::new(count, self.features).embedding_init(Init::normal(0.02));
         let x = table(self.vocab_size).apply(&p.at("wte"), tokens)

@@ -51,7 +51,7 @@ impl Decoder {
     /// integers, is how many of the last tokens of each row are its prompt. Padding is masked, and positions count from the start of the
     /// prompt. Logits of a prompt that is empty, or longer than `time`, are NaN.
     ///
-    /// Reported: the errors of [`Decoder::apply`]; `tokens` or `lengths` have another shape; prompts are longer than `context`; there are
+    /// Reported: the errors of [`Decoder::apply`]; `tokens` or `lengths` have the wrong shape; prompts are longer than `context`; there are
     /// fewer positions than `context`; attention is not causal; there are `lengths`, and attention is
     /// [blockwise](Decoder::attention_block); it is called in a loop.
     ///
@@ -91,17 +91,17 @@ impl Decoder {
         }
         let g = p.graph();
         if tokens.rank() != 2 || tokens.size(1) < 1 {
-            return g.refuse(&given, "prompts are of shape [batch, time], of one token or more");
+            return g.refuse(&given, "prompts must have shape [batch, time] and at least one token");
         }
         let [batch, time] = tokens.dims::<2>();
         if time > context {
-            return g.refuse(&given, format!("prompts of {time} tokens in a context of {context}"));
+            return g.refuse(&given, format!("prompts of {time} tokens exceed the context of {context}"));
         }
         if let Some(text) = self.beyond(context) {
             return g.refuse(&given, text);
         }
         if lengths.is_some_and(|lengths| lengths.shape() != [batch] || !lengths.dtype().is_integer()) {
-            return g.refuse(&given, format!("lengths of {batch} prompts are integers of shape [{batch}]"));
+            return g.refuse(&given, format!("prompt lengths must be integers of shape [{batch}]"));
         }
         let cache = Cache::of(self, p, batch, context);
         let begin = lengths.map(|lengths| time - lengths.to(DType::I32));
@@ -131,8 +131,8 @@ impl Decoder {
 
     /// Decode step: the next-token logits, `[batch, vocab_size]`, after one more token per text, `[batch]` integers at `position`, a scalar
     /// `i32`. Keys and values of up to `context` positions are cached in the variables `cache.key` and `cache.value`, which are sharded
-    /// over heads if the heads are, as by [`megatron`](super::megatron). A program decodes one token: it cannot be called in loops, which
-    /// cannot set variables. [`Decoder::prefill`] processes a whole prompt.
+    /// over heads if the heads are, as by [`megatron`](super::megatron). A program decodes one token. Do not call it inside a loop, because
+    /// loops cannot set variables. [`Decoder::prefill`] processes a full prompt.
     ///
     /// A text continues at the position after the last one, or at an earlier one; later positions are then forgotten. At any other position
     /// a new text begins: a token attends only to tokens since then, and learned positions count from there (variables `cache.first`,
@@ -178,6 +178,6 @@ impl Decoder {
     /// The error message if the context is longer than the positions.
     fn beyond(&self, context: i64) -> Option<String> {
         let positions = self.max_positions.filter(|&positions| positions < context)?;
-        Some(format!("a context of {context} tokens at {positions} positions"))
+        Some(format!("a context of {context} tokens exceeds the maximum of {positions} positions"))
     }
 }

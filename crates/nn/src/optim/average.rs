@@ -34,7 +34,7 @@ pub fn accumulated<'g, I: Tree<'g>>(
             Some((batch, rest)) if parts > 0 && batch % parts == 0 => {
                 x.reshape([&[batch / parts, parts], rest].concat()).swap_axes(0, 1)
             }
-            _ => g.refuse(&[x], format!("{parts} parts of a batch of shape {shape:?}")),
+            _ => g.refuse(&[x], format!("gradient accumulation: cannot divide a batch of shape {shape:?} into {parts} microbatches")),
         };
         by_parts.push(cut);
         first.push(cut.slice(0, 0..1).squeeze(0));
@@ -52,7 +52,7 @@ pub fn accumulated<'g, I: Tree<'g>>(
         return (of_first, vec![of_first; sums.len()]);
     }
     if of_first.rank() > 0 || !of_first.dtype().is_float() {
-        let text = format!("the loss of a part is one float, not {of_first:?}");
+        let text = format!("the loss of a microbatch must be a floating-point scalar, got {of_first:?}");
         let wrong = g.refuse(&[of_first], text);
         return (wrong, vec![wrong; sums.len()]);
     }

@@ -77,13 +77,11 @@ impl Groups {
     fn empty(group: &Group, params: &[Param<'_>]) -> String {
         let name = &group.name;
         if params.iter().any(|param| (group.holds)(param)) {
-            return format!(
-                "all parameters of the group {name:?} are of groups before it, whose optimisers they get"
-            );
+            return format!("every parameter of the group {name:?} is already in an earlier group");
         }
         let names: Vec<&str> = params.iter().map(|param| param.name.as_str()).collect();
         let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-        format!("no parameter is of the group {name:?}; there are {known}")
+        format!("no parameter is in the group {name:?}; the parameters are {known}")
     }
 }
 

@@ -40,20 +40,24 @@ pub trait Optimizer {
 /// One optimizer step: sets the next value of each trained parameter of `p`. Gradients are those of [`Scope::gradients`], in their
 /// order.
 ///
-/// Reported: there are more or fewer gradients than parameters; a gradient has another shape than its parameter; the optimizer returns more
-/// or fewer updates; a group of [`Groups`] has no parameters.
+/// Reported: there are more or fewer gradients than parameters; a gradient has a different shape than its parameter; the optimizer returns
+/// more or fewer updates; a group of [`Groups`] has no parameters.
 #[track_caller]
 pub fn apply<'g>(optimizer: &(impl Optimizer + ?Sized), p: &Scope<'g>, gradients: &[Tensor<'g>]) {
     let params = p.trainable();
     if let Some(param) = params.get(gradients.len()) {
-        let text = format!("the parameter {:?} has no gradient: there are {}", param.name, gradients.len());
+        let text = format!(
+            "the parameter {:?} has no gradient: the number of gradients is {}",
+            param.name,
+            gradients.len()
+        );
         p.graph().refuse(&[param.tensor], text);
         return;
     }
     if gradients.len() > params.len() {
         let of = if p.name().is_empty() { String::new() } else { format!(" of {:?}", p.name()) };
         let text = format!(
-            "{} gradients are for the {} parameters{of}: take those of the same scope, by its `gradients`",
+            "got {} gradients for the {} parameters{of}: compute them with `gradients` of the same scope",
             gradients.len(),
             params.len()
         );
@@ -63,8 +67,10 @@ pub fn apply<'g>(optimizer: &(impl Optimizer + ?Sized), p: &Scope<'g>, gradients
     for (param, &gradient) in params.iter().zip(gradients) {
         let is_known = !gradient.is_poisoned() && !param.tensor.is_poisoned();
         if is_known && gradient.shape() != param.tensor.shape() {
-            let text =
-                format!("the parameter {:?} is {:?}, its gradient {gradient:?}", param.name, param.tensor);
+            let text = format!(
+                "the parameter {:?} is {:?}, but its gradient is {gradient:?}",
+                param.name, param.tensor
+            );
             p.graph().refuse(&[param.tensor, gradient], text);
             return;
         }
@@ -91,6 +97,6 @@ fn checked_updates<'g>(
     if updates.len() == params.len() {
         return updates;
     }
-    let text = format!("an optimiser makes {} updates of {} parameters", updates.len(), params.len());
+    let text = format!("the optimizer returned {} updates for {} parameters", updates.len(), params.len());
     vec![p.graph().refuse(&[], text); params.len()]
 }

@@ -93,7 +93,7 @@ impl Muon {
         let (rank, first) = (param.rank(), param.num_stacks + maps);
         if outputs < 1 || maps.saturating_add(outputs) >= rank {
             let text = format!(
-                "matrices of the parameter {:?}, {:?}, with {maps} dimensions in front and {outputs} of outputs",
+                "muon: the parameter {:?} of shape {:?} has no matrices with {maps} leading dimensions and {outputs} output dimensions",
                 param.name,
                 param.shape()
             );

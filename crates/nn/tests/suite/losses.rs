@@ -35,16 +35,13 @@ fn labels_are_integers_with_the_shape_of_the_rows() {
             said(|g| loss(of, g.parameter("x", [4, 300], F32), g.parameter("y", shape, dtype)))
         };
         assert!(with(&[4], I32).is_empty() && with(&[4], I64).is_empty() && with(&[4], UI8).is_empty());
-        let rows = "they have the dimensions of these but the last";
-        assert_eq!(
-            with(&[4, 1], I32),
-            [format!("labels of shape [4, 1] for logits of shape [4, 300]: {rows}")]
-        );
-        assert_eq!(with(&[], I32), [format!("labels of shape [] for logits of shape [4, 300]: {rows}")]);
-        assert_eq!(with(&[4], F32), ["labels are integers, not f32"]);
+        let rows = "the shape of labels must be that of logits without the last dimension";
+        assert_eq!(with(&[4, 1], I32), [format!("{rows}, got labels [4, 1] and logits [4, 300]")]);
+        assert_eq!(with(&[], I32), [format!("{rows}, got labels [] and logits [4, 300]")]);
+        assert_eq!(with(&[4], F32), ["labels must be integers, got f32"]);
     }
     let errors = said(|g| CrossEntropy::new().mean(g.zeros([4, 3], UI8), g.zeros([4], I32)));
-    assert_eq!(errors, ["logits are floats, not ui8"]);
+    assert_eq!(errors, ["logits must be floats, got ui8"]);
 }
 
 /// Whether a counter can overflow its integer type.
@@ -76,6 +73,6 @@ fn predictions_and_labels_must_match() {
             |shape: &[i64]| said(|g| loss(g.parameter("x", [4, 1], F32), g.parameter("y", shape, F32)));
         assert!(with(&[4, 1]).is_empty() && with(&[]).is_empty());
         let [error] = &with(&[4])[..] else { panic!("one error") };
-        assert!(error.ends_with("of shapes [4, 1] and [4]: they have to be equal"), "{error}");
+        assert!(error.ends_with("must have equal shapes, got [4, 1] and [4]"), "{error}");
     }
 }

@@ -22,7 +22,7 @@ fn said(build: impl for<'g> FnOnce(&'g Graph, &Scope<'g>) -> Tensor<'g>) -> Vec<
 #[test]
 fn dropout_rate_is_between_zero_and_one() {
     for (rate, shown) in [(-0.5, "-0.5"), (1.5, "1.5"), (f64::NAN, "NaN")] {
-        let of = [format!("dropout of {shown}: the part that becomes zero is from 0 to 1")];
+        let of = [format!("the dropout rate must be between 0 and 1, got {shown}")];
         assert_eq!(said(|g, _| Dropout::new(rate).apply(Some(g.key(0)), g.ones([9], F32))), of);
         assert_eq!(said(|g, _| Dropout::new(rate).apply(None, g.ones([9], F32))), of);
         let errors = said(|g, p| {
@@ -38,7 +38,7 @@ fn dropout_rate_is_between_zero_and_one() {
 
 #[test]
 fn heads_must_divide_features() {
-    let of = ["10 features do not divide into 4 heads: say what `head_dim` is"];
+    let of = ["10 features are not divisible by 4 heads: set `head_dim`"];
     let attention = Attention::new(4).causal();
     assert_eq!(said(|g, p| attention.apply(p, g.ones([1, 2, 10], F32))), of);
     let model = Decoder::gpt2(16, 8, 10, 2, 4);

@@ -139,7 +139,7 @@ fn mistakes_are_reported() {
         [
             "there are two parameters named \"w\"",
             "there is no variable named \"v\"",
-            "the variable \"w\" is f32[4] and becomes f32[]",
+            "the variable \"w\" is f32[4], but is set to f32[]",
         ]
     );
 }
@@ -215,21 +215,21 @@ fn gradients_are_those_of_the_parameters() {
     assert_eq!(
         errors,
         [
-            "2 gradients are for the 1 parameters of \"disc\": take those of the same scope, by its `gradients`",
-            "the parameter \"disc.w\" has no gradient: there are 1",
-            "the parameter \"gener.w\" is f32[1], its gradient f32[]",
+            "got 2 gradients for the 1 parameters of \"disc\": compute them with `gradients` of the same scope",
+            "the parameter \"disc.w\" has no gradient: the number of gradients is 1",
+            "the parameter \"gener.w\" is f32[1], but its gradient is f32[]",
         ]
     );
 }
 
 #[test]
 fn variables_cannot_be_set_in_loops() {
-    let stacked = "whose layers are one loop: make layers that keep something one by one, in scopes of their own, or let \
-                   `stack_with` return what it becomes, and set it to that";
+    let stacked = "which is one loop over layers: create stateful layers one by one in separate scopes, or return the next value \
+                   from `stack_with` and set the variable to it";
     let errors = reported(|g, p| {
         p.stack("h", 2, g.parameter("x", [8, 3], F32), |p, x| BatchNorm::new().apply(&p.at("bn"), x, true));
     });
-    assert_eq!(errors, [format!("the variable \"h.bn.mean\" is set in a stack, {stacked}")]);
+    assert_eq!(errors, [format!("cannot set the variable \"h.bn.mean\" inside a stack, {stacked}")]);
     let errors = reported(|g, p| {
         let x = g.parameter("x", [8, 3], F32);
         let p = p.checkpointed(Keep::Nothing);
@@ -237,19 +237,20 @@ fn variables_cannot_be_set_in_loops() {
             p.unit("bn", x, |p, x| BatchNorm::new().apply(p, x, true)).square().mean(..)
         });
     });
-    let parts = "where parts share it: normalise by what keeps no statistics, or take the gradient of the batch at once";
-    let of_part =
-        format!("the variable \"bn.mean\" is set in a part of a batch that is accumulated, {parts}");
+    let parts = "where microbatches share it: use a normalization without running statistics, or compute the gradient of the full batch \
+                 at once";
+    let of_part = format!("cannot set the variable \"bn.mean\" during gradient accumulation, {parts}");
     assert_eq!(errors, [of_part]);
-    let returned = "let that return what it becomes, and set it to what comes out";
+    let returned = "return the next value from the closure, and set the variable to the result";
     let errors = reported(|g, p| {
         let model = Decoder::gpt2(16, 8, 8, 2, 2);
         g.fori(0, 4, g.zeros([2], I32), |i, tokens| model.next(p, tokens, i, 8).argmax(-1));
     });
     assert_eq!(
         errors,
-        ["key", "value", "first", "next"]
-            .map(|what| format!("the variable \"cache.{what}\" is set in the closure of a loop: {returned}"))
+        ["key", "value", "first", "next"].map(|what| format!(
+            "the variable \"cache.{what}\" is set inside the closure of a loop: {returned}"
+        ))
     );
     // A scope from outside of a stack.
     let errors = reported(|g, p| {
@@ -258,7 +259,7 @@ fn variables_cannot_be_set_in_loops() {
     let of = ["mean", "var"];
     assert_eq!(
         errors,
-        of.map(|what| format!("the variable \"{what}\" is set in the closure of scan: {returned}"))
+        of.map(|what| format!("the variable \"{what}\" is set inside the closure of scan: {returned}"))
     );
 }
 
@@ -268,7 +269,7 @@ fn context_length_is_limited_by_positions() {
         let position = g.parameter("position", (), I32);
         _ = Decoder::gpt2(16, 8, 8, 2, 2).next(p, g.zeros([2], I32), position, 9);
     });
-    assert_eq!(errors, ["a context of 9 tokens at 8 positions"]);
+    assert_eq!(errors, ["a context of 9 tokens exceeds the maximum of 8 positions"]);
 }
 
 #[test]
@@ -280,18 +281,18 @@ fn prompts_that_do_not_fit_are_reported() {
             _ = decoder.prefill(p, g.zeros(shape, I32), lengths, context);
         })
     };
-    let shape = ["prompts are of shape [batch, time], of one token or more"];
+    let shape = ["prompts must have shape [batch, time] and at least one token"];
     assert_eq!(said(&gpt2, &[2], None, 8), shape);
     assert_eq!(said(&gpt2, &[2, 0], None, 8), shape);
-    assert_eq!(said(&gpt2, &[2, 5], None, 4), ["prompts of 5 tokens in a context of 4"]);
-    assert_eq!(said(&gpt2, &[2, 5], None, 9), ["a context of 9 tokens at 8 positions"]);
-    assert_eq!(said(&gpt2, &[2, 5], Some(&[3]), 8), ["lengths of 2 prompts are integers of shape [2]"]);
+    assert_eq!(said(&gpt2, &[2, 5], None, 4), ["prompts of 5 tokens exceed the context of 4"]);
+    assert_eq!(said(&gpt2, &[2, 5], None, 9), ["a context of 9 tokens exceeds the maximum of 8 positions"]);
+    assert_eq!(said(&gpt2, &[2, 5], Some(&[3]), 8), ["prompt lengths must be integers of shape [2]"]);
     let by_blocks = gpt2.clone().attention_block(5);
     assert!(said(&by_blocks, &[2, 5], None, 8).is_empty());
-    let masked = ["attention by blocks is for positions in order, without masks"];
+    let masked = ["blockwise attention supports no masks, segments or explicit positions"];
     assert_eq!(said(&by_blocks, &[2, 5], Some(&[2]), 8), masked);
     let sees_all = Decoder { attention: Attention::new(2), ..gpt2 };
-    let causal = ["what follows is kept of causal attention alone"];
+    let causal = ["a key/value cache needs causal attention"];
     assert_eq!(said(&sees_all, &[2, 5], None, 8), causal);
 }
 
@@ -315,7 +316,7 @@ fn a_graph_has_one_scope() {
         let second = Scope::new(g).at("second").parameter("w", [2], Init::ones());
         p.set("first.w", first * second);
     });
-    let text = "the graph has a scope: variables of a second one would be inputs; take clones of the first, or scopes below it";
+    let text = "the graph already has a scope: clone it, or create a nested scope";
     assert_eq!(errors, [text]);
 }
 
@@ -339,8 +340,8 @@ fn groups_without_parameters_are_reported() {
     assert_eq!(
         errors,
         [
-            "all parameters of the group \"head\" are of groups before it, whose optimisers they get",
-            "no parameter is of the group \"embedding\"; there are h.scale, head",
+            "every parameter of the group \"head\" is already in an earlier group",
+            "no parameter is in the group \"embedding\"; the parameters are h.scale, head",
         ]
     );
 }
@@ -386,11 +387,11 @@ fn copies_of_unknown_variables_are_reported() {
     assert_eq!(
         errors,
         [
-            "the variable \"a\" begins as a copy of \"v\", which there is not",
-            "the variable \"b\" begins as a copy of \"w\", but has the shape [3], and not [4]",
-            "the variable \"d\" begins as a copy of \"c\", which begins as a copy of it",
-            "the variable \"c\" begins as a copy of \"d\", which begins as a copy of it",
-            "the variable \"e\" begins as a copy of \"e\", which begins as a copy of it",
+            "the initializer of the variable \"a\" copies \"v\", but there is no such variable",
+            "the initializer of the variable \"b\" copies \"w\", but the shapes differ: [3] and [4]",
+            "the initializer of the variable \"d\" copies \"c\", which copies it in turn",
+            "the initializer of the variable \"c\" copies \"d\", which copies it in turn",
+            "the initializer of the variable \"e\" copies \"e\", which copies it in turn",
         ]
     );
 }

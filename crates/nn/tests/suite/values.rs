@@ -43,10 +43,10 @@ fn values_that_do_not_fit_are_reported() {
     assert_eq!(
         errors,
         [
-            "the variable \"a.kernel\" is f32[3, 3], and f32[3, 4] is given for it",
-            "the variable \"a.bias\" is f32[3], and bf16[3] is given for it",
-            "two tensors for the variable \"a.bias\"",
-            "a tensor is given for the variable \"d.kernel\", which there is not",
+            "the variable \"a.kernel\" is f32[3, 3], but its value is f32[3, 4]",
+            "the variable \"a.bias\" is f32[3], but its value is bf16[3]",
+            "two values are given for the variable \"a.bias\"",
+            "a value is given for an unknown variable \"d.kernel\"",
         ]
     );
 }
@@ -83,5 +83,5 @@ fn given_statistics_cannot_be_set_in_loops() {
         let given = p.with_values([("h.bn.mean", g.zeros([2, 3], F32)), ("h.bn.var", g.ones([2, 3], F32))]);
         given.stack("h", 2, x, |p, x| BatchNorm::new().apply(&p.at("bn"), x, true));
     });
-    assert!(errors[0].starts_with("the variable \"h.bn.mean\" is set in a stack"), "{errors:?}");
+    assert!(errors[0].starts_with("cannot set the variable \"h.bn.mean\" inside a stack"), "{errors:?}");
 }

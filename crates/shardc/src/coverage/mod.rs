@@ -21,13 +21,13 @@ use self::probes::{PROBES, Probe, stands_for};
 /// How one operation is partitioned and differentiated.
 #[derive(Clone, Debug)]
 pub struct OpCoverage {
-    /// Its name, with dialect.
+    /// The name, with dialect.
     pub op: &'static str,
     /// Operations that are partitioned in the same way, including this one; empty if there is no other.
     pub same: Vec<&'static str>,
     /// The variant of the operation in this row; empty for the usual form.
     pub form: &'static str,
-    /// Its operands and results with a letter for each factor: `[i,k],[k,j] -> [i,j]`.
+    /// The operands and results with a letter for each factor: `[i,k],[k,j] -> [i,j]`.
     pub dims: String,
     /// One entry for each factor.
     pub factors: Vec<FactorCoverage>,
@@ -38,9 +38,9 @@ pub struct OpCoverage {
 /// How an operation is partitioned if one factor is sharded.
 #[derive(Clone, Debug)]
 pub struct FactorCoverage {
-    /// Its letter in [`OpCoverage::dims`].
+    /// The letter in [`OpCoverage::dims`].
     pub letter: String,
-    /// Its kind in the sharding rule: `reduction`, for example.
+    /// The kind in the sharding rule: `reduction`, for example.
     pub role: &'static str,
     /// The partitioning if the devices divide it evenly.
     pub even: How,
@@ -53,7 +53,7 @@ pub struct FactorCoverage {
 pub struct How {
     /// Devices work on their shards instead of the replicated operation.
     pub in_parts: bool,
-    /// The sharding first moves to another dimension.
+    /// The sharding first moves to a different dimension.
     pub moved: bool,
     /// Devices get the borders of their shards from neighbours (halo exchange).
     pub halo: bool,
@@ -204,7 +204,7 @@ fn letter(i: usize) -> String {
     }
 }
 
-/// A split for each factor that is the major factor of some dimension.
+/// One way to shard the operation for each factor that is the major factor of some dimension.
 fn by_factor(rule: &ShardingRule) -> Vec<Split> {
     let places =
         |mappings: &[shardc_passes::rules::sharding_rule::TensorMapping], f: usize| -> Vec<(usize, usize)> {

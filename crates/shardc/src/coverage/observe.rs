@@ -64,7 +64,7 @@ fn partition(module: &mut Module, op: OpId, split: &Split, devices: i64) -> Resu
     let in_place =
         kept(&operands, &split.operands) || split.operands.is_empty() && kept(&results, &split.results);
     let elsewhere = operands.iter().chain(&results).any(|v| splits(Some(v), None));
-    // Planning replaced the operation by several of the same kind, of which one works on shards.
+    // Planning replaced the operation by several of the same kind, and one of them works on shards.
     let stepwise = module.walk(body).into_iter().filter(|step| step.index() >= steps).any(|step| {
         let data = &module.ops[step];
         data.kind.name() == name && data.operands.iter().any(|v| splits(Some(v), None))
@@ -76,7 +76,7 @@ fn partition(module: &mut Module, op: OpId, split: &Split, devices: i64) -> Resu
     localize(module, entry, SpmdMode::Replica, None)?;
     let permutes = count(module, |kind| matches!(kind, OpKind::CollectivePermute(_)));
     let others = count(module, |kind| kind.collective().is_some()) - permutes;
-    // If the operation was replaced by others, its own shardings say nothing; the reported gathers do.
+    // If the operation was replaced by others, its own shardings are meaningless; the reported all-gathers decide.
     let (in_place, elsewhere) = if is_there { (in_place, elsewhere) } else { (gathers.is_empty(), false) };
     let halo = in_place && permutes > 0 && own_collectives == 0;
     if stepwise && permutes == 0 {

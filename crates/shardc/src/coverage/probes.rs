@@ -67,7 +67,7 @@ probes! {
     "stablehlo.constant" => "func.func @main() -> tensor<512x1024xf32> {
         %0 = stablehlo.constant dense<0.5> : tensor<512x1024xf32>
         return %0 : tensor<512x1024xf32> }"
-    "stablehlo.constant" ("of different elements") => "func.func @main() -> tensor<4xf32> {
+    "stablehlo.constant" ("with distinct elements") => "func.func @main() -> tensor<4xf32> {
         %0 = stablehlo.constant dense<[0.5, 1.5, 2.5, 3.5]> : tensor<4xf32>
         return %0 : tensor<4xf32> }"
     "stablehlo.iota" => "func.func @main() -> tensor<512x1024xi32> {
@@ -121,17 +121,17 @@ probes! {
     "stablehlo.convolution" => "func.func @main(%a: tensor<64x128x128x32xf32>, %b: tensor<3x3x32x64xf32>) -> tensor<64x128x128x64xf32> {
         %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<64x128x128x32xf32>, tensor<3x3x32x64xf32>) -> tensor<64x128x128x64xf32>
         return %0 : tensor<64x128x128x64xf32> }"
-    "stablehlo.convolution" ("in feature groups") => "func.func @main(%a: tensor<64x128x128x32xf32>, %b: tensor<3x3x1x32xf32>) -> tensor<64x128x128x32xf32> {
+    "stablehlo.convolution" ("with feature groups") => "func.func @main(%a: tensor<64x128x128x32xf32>, %b: tensor<3x3x1x32xf32>) -> tensor<64x128x128x32xf32> {
         %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 32 : i64} : (tensor<64x128x128x32xf32>, tensor<3x3x1x32xf32>) -> tensor<64x128x128x32xf32>
         return %0 : tensor<64x128x128x32xf32> }"
-    "stablehlo.convolution" ("in batch groups") => "func.func @main(%a: tensor<32x128x128x64xf32>, %b: tensor<3x3x64x32xf32>) -> tensor<1x128x128x32xf32> {
+    "stablehlo.convolution" ("with batch groups") => "func.func @main(%a: tensor<32x128x128x64xf32>, %b: tensor<3x3x64x32xf32>) -> tensor<1x128x128x32xf32> {
         %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 32 : i64, feature_group_count = 1 : i64} : (tensor<32x128x128x64xf32>, tensor<3x3x64x32xf32>) -> tensor<1x128x128x32xf32>
         return %0 : tensor<1x128x128x32xf32> }"
     "stablehlo.reduce" => "func.func @main(%a: tensor<512x1024xf32>) -> tensor<512xf32> {
         %z = stablehlo.constant dense<0.0> : tensor<f32>
         %0 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [1] : (tensor<512x1024xf32>, tensor<f32>) -> tensor<512xf32>
         return %0 : tensor<512xf32> }"
-    "stablehlo.reduce" ("of several") => "func.func @main(%a: tensor<512x1024xf32>, %b: tensor<512x1024xi32>) -> (tensor<512xf32>, tensor<512xi32>) {
+    "stablehlo.reduce" ("with several operands") => "func.func @main(%a: tensor<512x1024xf32>, %b: tensor<512x1024xi32>) -> (tensor<512xf32>, tensor<512xi32>) {
         %z = stablehlo.constant dense<0.0> : tensor<f32>
         %n = stablehlo.constant dense<0> : tensor<i32>
         %0:2 = stablehlo.reduce(%a init: %z), (%b init: %n) across dimensions = [1] : (tensor<512x1024xf32>, tensor<512x1024xi32>, tensor<f32>, tensor<i32>) -> (tensor<512xf32>, tensor<512xi32>)
@@ -150,7 +150,7 @@ probes! {
           stablehlo.return %1 : tensor<f32>
         }) : (tensor<64x512x32xf32>, tensor<f32>) -> tensor<64x256x32xf32>
         return %0 : tensor<64x256x32xf32> }"
-    "stablehlo.reduce_window" ("that runs") => "func.func @main(%a: tensor<64x512xf32>) -> tensor<64x512xf32> {
+    "stablehlo.reduce_window" ("cumulative") => "func.func @main(%a: tensor<64x512xf32>) -> tensor<64x512xf32> {
         %z = stablehlo.constant dense<0.0> : tensor<f32>
         %0 = \"stablehlo.reduce_window\"(%a, %z) <{padding = dense<[[0, 0], [511, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 1, 512>}> ({
         ^bb0(%x: tensor<f32>, %y: tensor<f32>):
@@ -196,7 +196,7 @@ probes! {
           stablehlo.return %1 : tensor<f32>
         }) : (tensor<1024x256xf32>, tensor<512x1xi32>, tensor<512x256xf32>) -> tensor<1024x256xf32>
         return %0 : tensor<1024x256xf32> }"
-    "stablehlo.scatter" ("that replaces") => "func.func @main(%t: tensor<1024x256xf32>, %i: tensor<512x1xi32>, %u: tensor<512x256xf32>) -> tensor<1024x256xf32> {
+    "stablehlo.scatter" ("with replacement") => "func.func @main(%t: tensor<1024x256xf32>, %i: tensor<512x1xi32>, %u: tensor<512x256xf32>) -> tensor<1024x256xf32> {
         %0 = \"stablehlo.scatter\"(%t, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
         ^bb0(%x: tensor<f32>, %y: tensor<f32>):
           stablehlo.return %y : tensor<f32>
@@ -351,7 +351,7 @@ probes! {
         %h = stablehlo.constant dense<[8, 0]> : tensor<2xi64>
         %0 = stablehlo.dynamic_pad %a, %p, %n, %h, %n : (tensor<512x1024xf32>, tensor<f32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<520x1024xf32>
         return %0 : tensor<520x1024xf32> }"
-    "stablehlo.dynamic_pad" ("by paddings known at run time") => "func.func @main(%a: tensor<512x1024xf32>, %p: tensor<f32>, %l: tensor<2xi64>) -> tensor<520x1024xf32> {
+    "stablehlo.dynamic_pad" ("with dynamic padding") => "func.func @main(%a: tensor<512x1024xf32>, %p: tensor<f32>, %l: tensor<2xi64>) -> tensor<520x1024xf32> {
         %0 = stablehlo.dynamic_pad %a, %p, %l, %l, %l : (tensor<512x1024xf32>, tensor<f32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<520x1024xf32>
         return %0 : tensor<520x1024xf32> }"
     "stablehlo.real_dynamic_slice" => "func.func @main(%a: tensor<512x1024xf32>) -> tensor<128x1024xf32> {
@@ -360,11 +360,11 @@ probes! {
         %o = stablehlo.constant dense<1> : tensor<2xi64>
         %0 = stablehlo.real_dynamic_slice %a, %s, %l, %o : (tensor<512x1024xf32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<128x1024xf32>
         return %0 : tensor<128x1024xf32> }"
-    "stablehlo.real_dynamic_slice" ("at a place known at run time") => "func.func @main(%a: tensor<512x1024xf32>, %s: tensor<2xi64>, %l: tensor<2xi64>) -> tensor<128x1024xf32> {
+    "stablehlo.real_dynamic_slice" ("at a dynamic offset") => "func.func @main(%a: tensor<512x1024xf32>, %s: tensor<2xi64>, %l: tensor<2xi64>) -> tensor<128x1024xf32> {
         %o = stablehlo.constant dense<1> : tensor<2xi64>
         %0 = stablehlo.real_dynamic_slice %a, %s, %l, %o : (tensor<512x1024xf32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<128x1024xf32>
         return %0 : tensor<128x1024xf32> }"
-    "stablehlo.real_dynamic_slice" ("by strides known at run time") => "func.func @main(%a: tensor<512x1024xf32>, %s: tensor<2xi64>) -> tensor<128x1024xf32> {
+    "stablehlo.real_dynamic_slice" ("with dynamic strides") => "func.func @main(%a: tensor<512x1024xf32>, %s: tensor<2xi64>) -> tensor<128x1024xf32> {
         %0 = stablehlo.real_dynamic_slice %a, %s, %s, %s : (tensor<512x1024xf32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<128x1024xf32>
         return %0 : tensor<128x1024xf32> }"
     "stablehlo.dynamic_gather" => "func.func @main(%t: tensor<1024x256xf32>, %i: tensor<512x1xi32>, %s: tensor<2xi32>) -> tensor<512x256xf32> {
@@ -374,7 +374,7 @@ probes! {
         %p = stablehlo.constant dense<1> : tensor<2x2xi64>
         %0 = \"stablehlo.dynamic_conv\"(%a, %b, %p) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64}> : (tensor<64x128x128x32xf32>, tensor<3x3x32x64xf32>, tensor<2x2xi64>) -> tensor<64x128x128x64xf32>
         return %0 : tensor<64x128x128x64xf32> }"
-    "stablehlo.dynamic_conv" ("by paddings known at run time") => "func.func @main(%a: tensor<64x128x128x32xf32>, %b: tensor<3x3x32x64xf32>, %p: tensor<2x2xi64>) -> tensor<64x128x128x64xf32> {
+    "stablehlo.dynamic_conv" ("with dynamic padding") => "func.func @main(%a: tensor<64x128x128x32xf32>, %b: tensor<3x3x32x64xf32>, %p: tensor<2x2xi64>) -> tensor<64x128x128x64xf32> {
         %0 = \"stablehlo.dynamic_conv\"(%a, %b, %p) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64}> : (tensor<64x128x128x32xf32>, tensor<3x3x32x64xf32>, tensor<2x2xi64>) -> tensor<64x128x128x64xf32>
         return %0 : tensor<64x128x128x64xf32> }"
     "stablehlo.set_dimension_size" => "func.func @main(%a: tensor<512x1024xf32>, %n: tensor<i32>) -> tensor<?x1024xf32, #stablehlo.bounds<512, ?>> {

@@ -12,11 +12,11 @@ use crate::{Error, Output};
 /// How one output of the partitioned program compares with the single-device one.
 #[derive(Clone, Debug)]
 pub struct OutputCheck {
-    /// The number of the output.
+    /// The index of the output.
     pub index: usize,
-    /// Its name, if the program gives one.
+    /// The name, if the program gives one.
     pub name: Option<String>,
-    /// Its type.
+    /// The type.
     pub ty: TensorType,
     /// The difference from the single-device output.
     pub difference: Difference,

@@ -96,7 +96,7 @@ fn no_token(tensor: &InterfaceTensor) -> Result<(), Error> {
     }
     let message = "an argument or result of the program is a token, which a host array cannot represent";
     Err(shardc_ir::Diagnostic::unsupported("SH0702", message)
-        .hint("partition it for the front end that made it, or make the callback unordered to run it here")
+        .hint("run the partitioned program in the front end that produced it, or make the callback unordered")
         .into())
 }
 

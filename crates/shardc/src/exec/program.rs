@@ -25,7 +25,7 @@ use crate::{Error, Output};
 /// A parameter or result of a program.
 #[derive(Clone, Debug)]
 pub struct Port {
-    /// Its name in the program, if any.
+    /// The name in the program, if any.
     pub name: Option<String>,
     /// Element type and shape of the full array.
     pub ty: ArrayType,
@@ -390,7 +390,7 @@ impl Program {
             if port.ty == array.ty() && port.layout != *array.layout() {
                 let (expected, given) = (port.layout.to_string(), array.layout().to_string());
                 let given =
-                    if expected == given { format!("{given}, in another device order") } else { given };
+                    if expected == given { format!("{given}, in a different device order") } else { given };
                 wrong.push(Mismatch::new(i, Problem::Layout { expected, given }));
             }
         }
@@ -459,7 +459,7 @@ fn ports(module: &Module) -> Result<(Vec<Port>, Vec<Option<Port>>), Error> {
     Ok((inputs, outputs))
 }
 
-/// Whether an argument or a result of the entry function requests another layout than the default.
+/// Whether an argument or a result of the entry function requests a different layout than the default.
 fn requests_layouts(module: &Module) -> bool {
     let Some(func) = module.entry().map(|entry| &module.funcs[entry]) else { return false };
     func.arg_attrs.iter().chain(&func.res_attrs).any(|attrs| attrs.layout_mode().is_some())

@@ -87,7 +87,7 @@ impl Explainer<'_> {
                 "the sharding rule of the operation blocks propagation along that dimension".to_owned()
             }
             Reason::Barrier => "the propagation barrier blocks that direction".to_owned(),
-            Reason::OtherMesh => "it is on another mesh".to_owned(),
+            Reason::OtherMesh => "it is on a different mesh".to_owned(),
             Reason::NoAgreement => "operands and results of the operation require different axes".to_owned(),
         }
     }

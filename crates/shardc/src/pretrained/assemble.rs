@@ -51,7 +51,10 @@ impl<'a> Assembled<'a> {
                 return Err(format!("{place:?} has the element type {}", tensor.dtype()));
             }
             let Some((first, strides)) = strides(how, tensor.shape(), &own) else {
-                return Err(format!("{place:?} has the shape {:?}, and {name:?} is {own:?}", tensor.shape()));
+                return Err(format!(
+                    "{place:?} has shape {:?}, but {name:?} has shape {own:?}",
+                    tensor.shape()
+                ));
             };
             Ok(Layer { name: place, tensor, first, strides })
         };

@@ -47,7 +47,9 @@ pub fn write_model(
         }
     }
     let incomplete = tensors.iter().filter(|(_, tensor)| tensor.missing > 0);
-    wrong.extend(incomplete.map(|(name, _)| format!("a part of {name:?} has no variable")));
+    wrong.extend(
+        incomplete.map(|(name, _)| format!("{name:?} is incomplete: some of its variables are missing")),
+    );
     if !wrong.is_empty() {
         let text = format!("the model cannot be written for {family:?}: {}", wrong.join("; "));
         return Err(Diagnostic::unsupported("SH0724", text).into());

@@ -36,7 +36,7 @@ impl Step {
     /// kernels' sharding. A step of the same model without LoRA can [`adopt`](Step::adopt) it. The given state does not change.
     ///
     /// # Errors
-    /// There are no adapters, or they have another rank, or a kernel is stored in four bits (SH1252); the state lacks a variable
+    /// There are no adapters, or they have a different rank, or a kernel is stored in four bits (SH1252); the state lacks a variable
     /// (SH0720); a run fails.
     pub fn merge_adapters(&self, state: &State, lora: &Lora) -> Result<State, Error> {
         let adapted = self.adapted(lora)?;
@@ -85,14 +85,14 @@ impl Step {
             match (get("kernel"), get("lora_b")) {
                 _ if lora.rank_of(map.trim_end_matches('.')) != rank => {
                     let want = lora.rank_of(map.trim_end_matches('.'));
-                    wrong.push(format!("{:?} has the rank {rank}, not {want}", a.name));
+                    wrong.push(format!("{:?} has rank {rank}, expected {want}", a.name));
                 }
                 (Some(kernel), Some(b)) => {
                     adapted.push(Adapted { kernel, a, b, magnitude: get("lora_magnitude") });
                 }
                 _ if get("kernel.nf4").is_some() => {
                     wrong.push(format!(
-                        "the kernel of {:?} is stored in four bits, to which the sum would be rounded",
+                        "the kernel of {:?} is stored in four bits, and merging would round the sum to them",
                         a.name
                     ));
                 }

@@ -11,7 +11,7 @@ use super::{State, Step};
 use crate::Error;
 use crate::exec::Port;
 
-/// A state created from another one, and the differences.
+/// A state created from another state, and the differences.
 #[derive(Clone, Debug)]
 pub struct Adopted {
     /// The state.
@@ -23,12 +23,12 @@ pub struct Adopted {
 }
 
 impl Step {
-    /// Takes the variables of this step from the state of another, which may have more: for example an evaluation from a training
-    /// run. Both states share device memory until one changes. Arrays with another sharding go through the host, so in a job of
-    /// several processes all have to call this.
+    /// Takes the variables of this step from the state of another step, which may have more variables: for example an evaluation from a
+    /// training run. Both states share device memory until one changes. Arrays with a different sharding go through the host, so in a job
+    /// of several processes, all of them must call this.
     ///
     /// # Errors
-    /// The other state lacks a variable (SH0720), or has one of another shape or element type (SH0721), or a copy fails.
+    /// The other state lacks a variable (SH0720), or has one of a different shape or element type (SH0721), or a copy fails.
     pub fn adopt(&self, state: &State) -> Result<State, Error> {
         let take = |(variable, port): (&Variable, &Port)| {
             let name = &variable.name;
@@ -50,17 +50,17 @@ impl Step {
     /// Memory is shared, and arrays may go through the host, as for [`adopt`](Step::adopt).
     ///
     /// # Errors
-    /// Variables have another shape or element type (SH0721), neither state has one (SH0720), or a copy fails.
+    /// Variables have a different shape or element type (SH0721), neither state has one (SH0720), or a copy fails.
     pub fn adopt_over(&self, state: &State, begin: &State) -> Result<Adopted, Error> {
         let wrong: Vec<String> = (self.ports())
             .filter_map(|(variable, port)| {
                 let have = state.arrays.get(&variable.name)?.ty();
                 (have != port.ty)
-                    .then(|| format!("{:?} is {have}, and the step takes {}", variable.name, port.ty))
+                    .then(|| format!("{:?} is {have}, but the step takes {}", variable.name, port.ty))
             })
             .collect();
         if !wrong.is_empty() {
-            let text = format!("the state does not fit the step: {}", wrong.join("; "));
+            let text = format!("the state does not match the step: {}", wrong.join("; "));
             let hint = "remove them with `State::filtered`: they then keep their initial values";
             return Err(Diagnostic::invalid("SH0721", text).hint(hint).into());
         }

@@ -33,7 +33,7 @@ impl Metrics {
         self.arrays.keys().map(String::as_str)
     }
 
-    /// A metric, assembled on the host. In a job of several processes all have to request the same metrics in the same order,
+    /// A metric, assembled on the host. In a job of several processes, all must request the same metrics in the same order,
     /// unless the metric is replicated on every device, as a scalar is.
     ///
     /// # Errors
@@ -48,7 +48,7 @@ impl Metrics {
     /// A metric of one element, as a number.
     ///
     /// # Errors
-    /// No metric has this name (SH0720), it has another number of elements (SH0721), or a copy fails.
+    /// No metric has this name (SH0720), it has a different number of elements (SH0721), or a copy fails.
     pub fn scalar(&self, name: &str) -> Result<f64, Error> {
         let metric = self.get(name)?;
         match metric.to_f64_vec().as_slice() {

@@ -39,7 +39,7 @@ impl State {
         self.arrays.get(name)
     }
 
-    /// A variable, assembled on the host. In a job of several processes all have to request the same variables in the same order.
+    /// A variable, assembled on the host. In a job of several processes, all must request the same variables in the same order.
     ///
     /// # Errors
     /// No variable has this name (SH0720), or a copy fails.
@@ -71,6 +71,10 @@ pub(super) fn unknown<'a>(
     let more = if known.len() > SHOWN { ", ..." } else { "" };
     let list = known[..known.len().min(SHOWN)].join(", ");
     Diagnostic::invalid("SH0720", format!("there is no {what} named {name:?}"))
-        .hint(if known.is_empty() { "there are none".to_owned() } else { format!("there are {list}{more}") })
+        .hint(if known.is_empty() {
+            format!("no {what} exists")
+        } else {
+            format!("the known names are {list}{more}")
+        })
         .into()
 }

@@ -122,7 +122,7 @@ impl Step {
     /// Stops at the first NaN or infinity: after each run, metrics and variables are copied to the host, and an element that
     /// is not finite is an error (SH0728) that names the run (from 1) and the tensor. The copies make each run slower.
     ///
-    /// In a job of several processes all of them have to request it.
+    /// In a job of several processes all of them must request it.
     #[must_use]
     pub fn check_finite(mut self) -> Step {
         self.checks_finite = true;
@@ -165,7 +165,7 @@ impl Step {
     /// A state from arrays by name; exactly the variables of the step.
     ///
     /// # Errors
-    /// A variable is missing or unknown, or an array has another shape or element type (SH0721).
+    /// A variable is missing or unknown, or an array has a different shape or element type (SH0721).
     pub fn put(&self, arrays: &IndexMap<String, HostArray>) -> Result<State, Error> {
         let names = || self.step.variables.iter().map(|v| v.name.as_str());
         let mut wrong = Vec::new();
@@ -181,11 +181,11 @@ impl Step {
                 && (array.shape != want || array.dtype != variable.dtype)
             {
                 let (have, name) = (array.ty(), &variable.name);
-                wrong.push(format!("{name:?} is {}{want:?}, not {have}", variable.dtype));
+                wrong.push(format!("{name:?} must be {}{want:?}, got {have}", variable.dtype));
             }
         }
         if !wrong.is_empty() {
-            let text = format!("these arrays are not the variables of the step: {}", wrong.join("; "));
+            let text = format!("the arrays do not match the variables of the step: {}", wrong.join("; "));
             return Err(Diagnostic::invalid("SH0721", text).into());
         }
         let spread = |i: usize| {
@@ -202,7 +202,7 @@ impl Step {
     /// variable that is initialized as a copy of one that `block` has gets that value.
     ///
     /// # Errors
-    /// Those of `block`; a block has another shape or element type (SH0721); `others` lacks a variable (SH0720).
+    /// Those of `block`; a block has a different shape or element type (SH0721); `others` lacks a variable (SH0720).
     pub fn put_blocks(
         &self,
         others: Option<&State>,
@@ -247,7 +247,7 @@ impl Step {
             let Some(array) = block(bounds)? else { return Ok(None) };
             let want: Vec<usize> = bounds.iter().map(|bounds| bounds.end - bounds.start).collect();
             if array.shape != want || array.dtype != port.ty.dtype {
-                let text = format!("a block of {}{want:?} is {}", port.ty.dtype, array.ty());
+                let text = format!("a block must be {}{want:?}, got {}", port.ty.dtype, array.ty());
                 return Err(Error::from(Diagnostic::invalid("SH0721", text)));
             }
             Ok(Some(array))
@@ -295,7 +295,7 @@ impl Step {
     /// # Errors
     /// With [`Step::check_finite`], an element of a metric or a variable is not finite (SH0728): the state is the updated one.
     ///
-    /// An input is missing, unknown or given twice, the state is another step's (SH0720), or an array does not fit: the state is
+    /// An input is missing, unknown or given twice, the state is a different step's (SH0720), or an array does not fit: the state is
     /// unchanged. The run cannot be started, or the previous one has failed: the state is lost (SH0722). If the run fails later,
     /// the next use of its metrics or state returns the error.
     pub fn run<'a, F: Into<Feed<'a>> + Copy>(
@@ -383,7 +383,7 @@ impl Step {
             }
             None => return Ok(()),
         };
-        let hint = "it is the state of another step: `Step::adopt` takes the variables of this step from it";
+        let hint = "the state belongs to a different step: `Step::adopt` selects the variables of this step";
         Err(Diagnostic::invalid("SH0720", text).hint(hint).into())
     }
 
@@ -529,7 +529,7 @@ impl Step {
     }
 }
 
-/// The array converted to another element type.
+/// The array converted to a different element type.
 pub(super) fn converted(array: HostArray, dtype: DType) -> Result<HostArray, Error> {
     if array.dtype == dtype {
         return Ok(array);
@@ -542,7 +542,7 @@ pub(super) fn fits(what: &str, name: &str, given: &ArrayType, taken: &Port) -> R
     if *given == taken.ty {
         return Ok(());
     }
-    let text = format!("the {what} {name:?} is {given}, and the step takes {}", taken.ty);
+    let text = format!("the {what} {name:?} is {given}, but the step takes {}", taken.ty);
     Err(Diagnostic::invalid("SH0721", text).into())
 }
 
@@ -553,7 +553,7 @@ fn replicated(interface: &Interface) -> Option<Diagnostic> {
     if devices < 2 || !interface.inputs.iter().chain(&interface.outputs).all(is_whole) {
         return None;
     }
-    let text = format!("nothing is sharded: each of the {devices} devices computes the whole step");
+    let text = format!("nothing is sharded: each of the {devices} devices computes the full step");
     let hint = "mark the batch (`mark_sharding`), or apply a strategy: `shardc::strategy::apply`";
     Some(Diagnostic::warning(Class::InvalidInput, "SH0727", text).hint(hint))
 }

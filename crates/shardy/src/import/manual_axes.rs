@@ -14,8 +14,7 @@ pub(super) fn run(module: &mut Module) -> PassResult {
         for op in module.walk(body) {
             let op = &module.ops[op];
             if has_axes_of_no_mesh(op) && does_something(module, op) {
-                let message = "this manual computation has manual axes, but no operand or result whose sharding \
-                               gives their mesh";
+                let message = "this manual computation has manual axes, but no operand or result with a sharding that names their mesh";
                 errors.push(
                     Diagnostic::invalid("SH0812", message)
                         .at(op.span)

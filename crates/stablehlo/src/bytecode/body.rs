@@ -80,7 +80,7 @@ impl<'b> Body<'b> {
             return if count == 0 {
                 Ok(0)
             } else {
-                Err(c.malformed("expected no values outside of regions"))
+                Err(c.malformed("values outside of regions are not allowed"))
             };
         };
         let first = scope.defined;
@@ -279,7 +279,7 @@ impl<'b> Body<'b> {
             return Err(place.malformed("expected a dictionary of attributes"));
         };
         if let Some(name) = self.file.store.repeated_name(entries) {
-            return Err(place.malformed(format!("this dictionary gives `{name}` twice")));
+            return Err(place.malformed(format!("this dictionary has the key `{name}` twice")));
         }
         entries
             .iter()

@@ -401,7 +401,7 @@ fn attrs_and_types<'b>(
 fn decoder(entry: &Entry<'_>) -> Res<&'static super::dialect::DialectReader> {
     reader_of(entry.dialect.name).ok_or_else(|| {
         let message = format!(
-            "the dialect `{}` encodes attributes and types in a way that shardc does not know, at byte {}",
+            "unknown encoding of the attributes and types of dialect `{}`, at byte {}",
             entry.dialect.name,
             entry.cursor.offset()
         );

@@ -60,7 +60,7 @@ impl Locs {
                 match self.made.get(part.0 as usize) {
                     Some(State::Made(_)) => {}
                     Some(State::Open) => {
-                        return Err(malformed("expected locations, found one that is part of itself"));
+                        return Err(malformed("a location contains itself"));
                     }
                     // The part may already be on the stack as a part of another location. It is then converted and
                     // popped where it is reached first. Only open locations lead to this one, so that an open part
@@ -73,7 +73,7 @@ impl Locs {
                 State::Made(maker.loc(loc)?)
             } else if matches!(state, State::Open) {
                 // Its parts were converted when it was opened, so it is a part of itself.
-                return Err(malformed("expected locations, found one that is part of itself"));
+                return Err(malformed("a location contains itself"));
             } else {
                 State::Open
             };

@@ -169,10 +169,7 @@ pub(super) fn read<'b>(
     version: u64,
 ) -> Res<Vec<NamedAttr<'b>>> {
     let Some(known) = known(op) else {
-        let message = format!(
-            "the inherent attributes of {op} are encoded in a way that shardc does not know, at byte {}",
-            c.offset()
-        );
+        let message = format!("unknown encoding of the inherent attributes of {op}, at byte {}", c.offset());
         let hint = "write the module with version 4 of the format, or as text";
         return Err(Diagnostic::unsupported(codes::ENCODING, message).hint(hint).into());
     };

@@ -15,12 +15,12 @@ const KEY: &str = "DCP_SHARDING_INFO";
 pub(crate) fn boxes(part: &StateDict) -> Result<Option<BTreeMap<String, Vec<usize>>>> {
     let Some(text) = part.metadata.get(KEY) else { return Ok(None) };
     let wrong = |text: &str| StateDictError::new(ErrorKind::ShardMetadata, format!("{KEY} {text}"));
-    let value: Value = serde_json::from_str(text).map_err(|error| wrong(&format!("is wrong: {error}")))?;
+    let value: Value = serde_json::from_str(text).map_err(|error| wrong(&format!("is invalid: {error}")))?;
     let offsets = |value: &Value| -> Option<Vec<usize>> {
         let list = value["saved_offsets"].as_array()?.iter();
         list.map(|n| usize::try_from(n.as_u64()?).ok()).collect()
     };
-    let entries = value.as_object().ok_or_else(|| wrong("is no object"))?;
+    let entries = value.as_object().ok_or_else(|| wrong("is not an object"))?;
     let entry = |(name, value): (&String, &Value)| Some((name.clone(), offsets(value)?));
     entries
         .iter()

@@ -40,14 +40,14 @@ impl Metadata {
     /// Errors are descriptions.
     pub(super) fn of(value: &Value) -> Result<Metadata, String> {
         if class(value) != Some("Metadata") {
-            return Err(format!("it holds {}", value.kind()));
+            return Err(format!("it contains {}", value.kind()));
         }
         let mut metadata = Metadata::default();
         let Some(Value::Dict(entries)) = value.get("state_dict_metadata") else {
             return Err("it has no state_dict_metadata".to_owned());
         };
         for (name, entry) in entries {
-            let name = name.as_str().ok_or("the name of a tensor is no text")?;
+            let name = name.as_str().ok_or("the name of a tensor is not a string")?;
             match class(entry) {
                 Some("TensorStorageMetadata") => {
                     metadata.tensors.push(tensor(name, entry).ok_or(format!("{name:?} cannot be read"))?);
@@ -64,7 +64,7 @@ impl Metadata {
             let is_below =
                 Path::new(&place.file).components().all(|part| matches!(part, Component::Normal(_)));
             if !is_below || place.file.is_empty() || place.file.contains(['\\', '\0']) {
-                return Err(format!("the file {:?} is not below its folder", place.file));
+                return Err(format!("the file {:?} is outside of the checkpoint's folder", place.file));
             }
             metadata.places.insert(key, place);
         }

@@ -45,13 +45,13 @@ pub fn open(folder: &Path) -> Result<StateDict> {
         let mut pieces = Vec::with_capacity(entry.boxes.len());
         for (offsets, sizes) in &entry.boxes {
             let place = metadata.places.get(&(entry.name.clone(), offsets.clone())).ok_or_else(|| {
-                let text = format!("it does not say where the box at {offsets:?} lies");
+                let text = format!("it has no storage entry for the chunk at {offsets:?}");
                 StateDictError::new(ErrorKind::Content, text).of_tensor(&entry.name).in_file(&path)
             })?;
             let tensor = stored(folder, place, &mut files).map_err(|error| error.of_tensor(&entry.name))?;
             if tensor.shape() != sizes.as_slice() {
                 let text =
-                    format!("the box at {offsets:?} has the shape {:?} and not {sizes:?}", tensor.shape());
+                    format!("the chunk at {offsets:?} has shape {:?}, expected {sizes:?}", tensor.shape());
                 return Err(StateDictError::new(ErrorKind::Tensor, text).of_tensor(&entry.name));
             }
             pieces.push(Piece { offsets: offsets.clone(), tensor });
@@ -85,7 +85,7 @@ fn read_metadata(path: &Path) -> Result<Metadata> {
     file.read_at(0, &mut pickle)?;
     let value = torch::load_metadata(pickle).map_err(|error| error.in_file(path))?;
     Metadata::of(&value).map_err(|text| {
-        let text = format!("it is no metadata of torch.distributed.checkpoint: {text}");
+        let text = format!("it is not metadata of torch.distributed.checkpoint: {text}");
         StateDictError::new(ErrorKind::Content, text).in_file(path)
     })
 }
@@ -93,7 +93,7 @@ fn read_metadata(path: &Path) -> Result<Metadata> {
 /// The section of a file at a location.
 fn part(folder: &Path, place: &Place, files: &mut HashMap<String, Arc<DataFile>>) -> Result<Arc<DataFile>> {
     if place.is_transformed {
-        let text = "its bytes are compressed or encrypted by an extension, which is not read";
+        let text = "compressed and encrypted checkpoints (storage extensions) are not supported";
         return Err(StateDictError::new(ErrorKind::Container, text).in_file(&folder.join(&place.file)));
     }
     let file = match files.get(&place.file) {
@@ -118,12 +118,12 @@ fn stored(folder: &Path, place: &Place, files: &mut HashMap<String, Arc<DataFile
     if head == *b"PK" {
         return match torch::load_part(&part)? {
             Value::Tensor(tensor) => Ok(tensor),
-            other => Err(wrong(format!("{} is where a tensor should be", other.kind()))),
+            other => Err(wrong(format!("expected a tensor, found {}", other.kind()))),
         };
     }
     let dict = safetensors::of_file(&part)?;
     match dict.iter().next() {
         Some((_, tensor)) if dict.len() == 1 => Ok(tensor.clone()),
-        _ => Err(wrong(format!("{} tensors are where one should be", dict.len()))),
+        _ => Err(wrong(format!("expected one tensor, found {}", dict.len()))),
     }
 }

@@ -73,7 +73,7 @@ fn pickle(dict: &StateDict, places: &[(u64, u64)]) -> Result<Vec<u8>> {
     out.bytes.extend([op::EMPTY_DICT, op::MARK]);
     for (name, tensor) in dict.iter() {
         let dtype = dtypes::to_torch(tensor.dtype()).ok_or_else(|| {
-            let text = format!("elements of {} have no place in PyTorch", tensor.dtype());
+            let text = format!("PyTorch has no element type {}", tensor.dtype());
             StateDictError::new(ErrorKind::ElementType, text).of_tensor(name)
         })?;
         out.text(name)?;

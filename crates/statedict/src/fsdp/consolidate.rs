@@ -30,18 +30,18 @@ pub fn find_files(prefix: &str, suffix: &str) -> Result<Vec<PathBuf>> {
         require_literal_separator: true,
         require_literal_leading_dot: true,
     };
-    let found =
-        glob::glob_with(&pattern, options).map_err(|e| wrong(format!("{pattern:?} is no pattern: {e}")))?;
+    let found = glob::glob_with(&pattern, options)
+        .map_err(|e| wrong(format!("{pattern:?} is not a valid pattern: {e}")))?;
     let mut files = Vec::new();
     for path in found {
         files.push(path.map_err(|error| {
             let path = error.path().to_owned();
-            StateDictError::io("look into it", &path, error.into())
+            StateDictError::io("search it", &path, error.into())
         })?);
     }
     if files.is_empty() {
         let error = wrong(format!("no file matches {pattern}"));
-        return Err(error.hint("the pattern is the prefix and the suffix, one behind the other"));
+        return Err(error.hint("the pattern is the prefix followed by the suffix"));
     }
     Ok(files)
 }
@@ -64,7 +64,7 @@ pub fn consolidate(mut ranks: Vec<RankFile>) -> Result<StateDict> {
     ranks.sort_by_key(|rank| rank.metadata.rank);
     check(&ranks)?;
     let Some(first) = ranks.first() else {
-        return Err(StateDictError::new(ErrorKind::Ranks, "there are no files of ranks"));
+        return Err(StateDictError::new(ErrorKind::Ranks, "there are no rank files"));
     };
     let metadata = &first.metadata;
     let mut full = IndexMap::new();
@@ -98,18 +98,18 @@ fn check(ranks: &[RankFile]) -> Result<()> {
         let ShardMetadata { world_size, rank, .. } = file.metadata;
         let wrong = |text: String| {
             let error = StateDictError::new(ErrorKind::Ranks, text).in_file(&file.path);
-            Err(error.hint("let the pattern match the files of one checkpoint, and all of them"))
+            Err(error.hint("the pattern must match all rank files of one checkpoint, and no others"))
         };
         if world_size != ranks.len() {
-            return wrong(format!(
-                "it is one of {world_size} files of ranks, and {} were found",
-                ranks.len()
-            ));
+            return wrong(format!("it is one of {world_size} rank files, but {} were found", ranks.len()));
         }
         if rank != i {
-            let other =
-                if rank < i { "another one is, too".to_owned() } else { format!("none is of rank {i}") };
-            return wrong(format!("it is of rank {rank}, and {other}"));
+            let other = if rank < i {
+                "another file has the same rank".to_owned()
+            } else {
+                format!("no file is of rank {i}")
+            };
+            return wrong(format!("its rank is {rank}, and {other}"));
         }
     }
     Ok(())
@@ -138,14 +138,14 @@ fn parameter(
     let mut parts: Vec<Tensor> = Vec::with_capacity(ranks.len());
     for rank in ranks {
         let Some(part) = rank.model.find(name) else {
-            return Err(wrong("this rank lacks the shard".to_owned(), &rank.path));
+            return Err(wrong("this rank has no shard of it".to_owned(), &rank.path));
         };
         // Ranks may differ only in the size of the first dimension.
         if let Some(first) = parts.first()
             && (first.dtype() != part.dtype() || first.shape().get(1..) != part.shape().get(1..))
         {
             let (a, b) = (describe(first), describe(part));
-            return Err(wrong(format!("rank 0 has {a}, and this one {b}"), &rank.path));
+            return Err(wrong(format!("rank 0 has {a}, but this rank has {b}"), &rank.path));
         }
         parts.push(part.clone());
     }
@@ -153,7 +153,7 @@ fn parameter(
         return Err(StateDictError::new(ErrorKind::Ranks, "there are no ranks"));
     };
     let Some(info) = metadata.shard_info.get(module).and_then(|shards| shards.get(shard)) else {
-        return Err(wrong("its shard metadata does not know this shard".to_owned(), path));
+        return Err(wrong("its shard metadata does not list this shard".to_owned(), path));
     };
     let dtype = first.dtype();
     let fits = match first.shape() {
@@ -162,15 +162,12 @@ fn parameter(
         [_, rest @ ..] => info.shape.get(1..) == Some(rest),
     };
     if !fits {
-        let text = format!("{} is no shard of the shape {:?}", describe(first), info.shape);
+        let text = format!("{} is not a shard of the shape {:?}", describe(first), info.shape);
         return Err(wrong(text, path));
     }
     // Shards of the first dimension and shards of a flat parameter are both concatenated, without the padding at the end.
     let whole = Tensor::joined(dtype, &info.shape, Arc::from(parts), 0).map_err(|_| {
-        wrong(
-            format!("the shards of all ranks are less than the shape {:?} of the parameter", info.shape),
-            path,
-        )
+        wrong(format!("the shards of all ranks do not cover the parameter's shape {:?}", info.shape), path)
     })?;
     Ok((joined(module, &info.name), whole))
 }
@@ -188,7 +185,7 @@ fn unflatten(full: &mut IndexMap<String, Tensor>, metadata: &ShardMetadata, path
         let Some(whole) = full.shift_remove(&name) else { continue };
         let Some(FlatParameter { names, shapes, sizes }) = metadata.flatten_info.get(&name) else {
             return Err(wrong(
-                "its shard metadata does not say what this flat parameter is put together of".to_owned(),
+                "its shard metadata does not list the parameters of this flat parameter".to_owned(),
             ));
         };
         let size = whole.dtype().bytes() as u64;
@@ -198,7 +195,7 @@ fn unflatten(full: &mut IndexMap<String, Tensor>, metadata: &ShardMetadata, path
             .and_then(|n| n.checked_mul(size));
         if names.len() != shapes.len() || names.len() != sizes.len() || all != Some(whole.byte_len()) {
             let text = format!(
-                "its shard metadata has parts of {sizes:?} elements for it, which has {}",
+                "its shard metadata lists parameters of {sizes:?} elements for this flat parameter of {} elements",
                 whole.byte_len() / size
             );
             return Err(wrong(text));
@@ -209,7 +206,9 @@ fn unflatten(full: &mut IndexMap<String, Tensor>, metadata: &ShardMetadata, path
         for ((part, shape), &count) in names.iter().zip(shapes).zip(sizes) {
             let elements = shape.iter().try_fold(1usize, |n, &size| n.checked_mul(size));
             if elements != Some(count) {
-                return Err(wrong(format!("its part {part:?} of {count} elements has the shape {shape:?}")));
+                return Err(wrong(format!(
+                    "its parameter {part:?} has {count} elements, but shape {shape:?}"
+                )));
             }
             let dtype = whole.first().map(Tensor::dtype);
             let Some(dtype) = dtype else { continue };
@@ -224,7 +223,7 @@ fn unflatten(full: &mut IndexMap<String, Tensor>, metadata: &ShardMetadata, path
 
 fn insert(full: &mut IndexMap<String, Tensor>, name: String, tensor: Tensor, path: &Path) -> Result<()> {
     if full.contains_key(&name) {
-        let text = "two shards are parts of this parameter";
+        let text = "two shards contain this parameter";
         return Err(StateDictError::new(ErrorKind::ShardMetadata, text).of_tensor(&name).in_file(path));
     }
     full.insert(name, tensor);

@@ -36,7 +36,7 @@ struct Buffer {
 }
 
 fn wrong(text: impl std::fmt::Display) -> StateDictError {
-    StateDictError::new(ErrorKind::ShardMetadata, format!("its shard metadata is wrong: {text}"))
+    StateDictError::new(ErrorKind::ShardMetadata, format!("its shard metadata is invalid: {text}"))
 }
 
 pub(super) fn to_json(metadata: &ShardMetadata) -> Result<String> {
@@ -46,7 +46,7 @@ pub(super) fn to_json(metadata: &ShardMetadata) -> Result<String> {
     let mut buffers = IndexMap::new();
     for (name, &dtype) in &metadata.buffer_dtypes {
         let torch =
-            dtypes::to_torch(dtype).ok_or_else(|| wrong(format!("{dtype} has no name in PyTorch")))?;
+            dtypes::to_torch(dtype).ok_or_else(|| wrong(format!("PyTorch has no element type {dtype}")))?;
         buffers.insert(name.clone(), Buffer { dtype: format!("torch.{torch}") });
     }
     let flat = |(name, of): (&String, &FlatParameter)| {
@@ -72,7 +72,7 @@ pub(super) fn from_json(text: &str) -> Result<ShardMetadata> {
     let mut buffer_dtypes = IndexMap::new();
     for (name, buffer) in json.buffer_info {
         let dtype = buffer.dtype.strip_prefix("torch.").and_then(dtypes::from_torch);
-        let dtype = dtype.ok_or_else(|| wrong(format!("{:?} is no element type", buffer.dtype)))?;
+        let dtype = dtype.ok_or_else(|| wrong(format!("{:?} is not an element type", buffer.dtype)))?;
         buffer_dtypes.insert(name, dtype);
     }
     Ok(ShardMetadata {

@@ -7,7 +7,7 @@ use crate::error::{ErrorKind, Result, StateDictError};
 use crate::torch::Value;
 
 fn wrong(text: impl Into<String>) -> StateDictError {
-    StateDictError::new(ErrorKind::ShardMetadata, format!("its shard metadata is wrong: {}", text.into()))
+    StateDictError::new(ErrorKind::ShardMetadata, format!("its shard metadata is invalid: {}", text.into()))
 }
 
 /// The value of a key of a dict.
@@ -17,20 +17,22 @@ fn field<'v>(value: &'v Value, key: &str) -> Result<&'v Value> {
 
 /// The items of a dict with string keys.
 fn named(value: &Value) -> Result<impl Iterator<Item = Result<(&str, &Value)>>> {
-    let Value::Dict(items) = value else { return Err(wrong(format!("{} stands for a dict", value.kind()))) };
+    let Value::Dict(items) = value else {
+        return Err(wrong(format!("expected a dict, found {}", value.kind())));
+    };
     Ok(items.iter().map(|(key, value)| Ok((text(key)?, value))))
 }
 
 fn text(value: &Value) -> Result<&str> {
-    value.as_str().ok_or_else(|| wrong(format!("{} stands for a name", value.kind())))
+    value.as_str().ok_or_else(|| wrong(format!("expected a name, found {}", value.kind())))
 }
 
 fn size(value: &Value) -> Result<usize> {
-    value.as_size().ok_or_else(|| wrong(format!("{} stands for a size", value.kind())))
+    value.as_size().ok_or_else(|| wrong(format!("expected a size, found {}", value.kind())))
 }
 
 fn list<T>(value: &Value, item: fn(&Value) -> Result<T>) -> Result<Vec<T>> {
-    let items = value.items().ok_or_else(|| wrong(format!("{} stands for a list", value.kind())))?;
+    let items = value.items().ok_or_else(|| wrong(format!("expected a list, found {}", value.kind())))?;
     items.iter().map(item).collect()
 }
 
@@ -57,7 +59,7 @@ pub(super) fn from_value(value: &Value) -> Result<ShardMetadata> {
     for flat in named(field(value, "flatten_info")?)? {
         let (name, info) = flat?;
         let Some([names, shapes, sizes]) = info.items() else {
-            return Err(wrong(format!("the parts of {name:?} are no names, shapes and sizes")));
+            return Err(wrong(format!("the parameters of {name:?} are not names, shapes and sizes")));
         };
         let flat = FlatParameter {
             names: list(names, |name| text(name).map(str::to_owned))?,
@@ -71,7 +73,7 @@ pub(super) fn from_value(value: &Value) -> Result<ShardMetadata> {
         for buffer in named(buffers)? {
             let (name, info) = buffer?;
             let Value::DType(dtype) = field(info, "_orig_dtype")? else {
-                return Err(wrong(format!("the buffer {name:?} had no element type")));
+                return Err(wrong(format!("the buffer {name:?} has no element type")));
             };
             metadata.buffer_dtypes.insert(name.to_owned(), *dtype);
         }

@@ -26,7 +26,7 @@ pub struct RankFile {
     pub metadata: ShardMetadata,
 }
 
-/// Opens the file of a rank, from `torch.save` or safetensors, whatever its extension; tensors are read lazily.
+/// Opens the file of a rank, from `torch.save` or safetensors, regardless of its extension; tensors are read lazily.
 ///
 /// # Errors
 /// The file is missing (SH1402), cannot be read (SH1401), has neither format (SH1403, SH1405 to SH1408), or has no shard metadata (SH1410).
@@ -40,9 +40,9 @@ pub fn open_rank(path: &Path) -> Result<RankFile> {
 }
 
 fn missing() -> StateDictError {
-    StateDictError::new(ErrorKind::ShardMetadata, "it has no shard metadata, so that it is no file of a rank").hint(
-        "save {\"model\": model.state_dict(), \"shard_metadata\": model.get_shard_metadata()} on each rank, and let the pattern match \
-         these files alone",
+    StateDictError::new(ErrorKind::ShardMetadata, "it has no shard metadata, so it is not a rank file").hint(
+        "save {\"model\": model.state_dict(), \"shard_metadata\": model.get_shard_metadata()} on each rank, and use a pattern that \
+         matches only these files",
     )
 }
 
@@ -50,7 +50,7 @@ fn from_torch(path: &Path) -> Result<(StateDict, ShardMetadata)> {
     let value = torch::load(path)?;
     let metadata = pickled::from_value(value.get(METADATA).ok_or_else(missing)?)?;
     let Some(Value::Dict(items)) = value.get(MODEL) else {
-        let text = "it has no dict \"model\" beside its shard metadata";
+        let text = "it has shard metadata, but no dict \"model\"";
         return Err(StateDictError::new(ErrorKind::Content, text));
     };
     Ok((torch::tensors(items)?, metadata))

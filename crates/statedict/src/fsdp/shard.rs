@@ -116,7 +116,7 @@ pub fn shard(
 /// The shard of a rank of tensors of one type, flattened and concatenated.
 fn flat_part(tensors: &[&Tensor], world_size: usize, multiple: usize, rank: usize) -> Result<Tensor> {
     let Some(dtype) = tensors.first().map(|tensor| tensor.dtype()) else {
-        return Err(StateDictError::new(ErrorKind::Tensor, "there is nothing to cut"));
+        return Err(StateDictError::new(ErrorKind::Tensor, "there are no elements to shard"));
     };
     let mut all = Vec::new();
     for tensor in tensors {
@@ -125,7 +125,7 @@ fn flat_part(tensors: &[&Tensor], world_size: usize, multiple: usize, rank: usiz
     let size = dtype.bytes();
     let unit = world_size.checked_mul(multiple.max(1)).and_then(|n| n.checked_mul(size));
     let Some(padded) = unit.and_then(|unit| all.len().checked_next_multiple_of(unit)) else {
-        return Err(StateDictError::new(ErrorKind::Tensor, "its padding is more than any file"));
+        return Err(StateDictError::new(ErrorKind::Tensor, "its padded size overflows"));
     };
     all.resize(padded, 0);
     let len = padded / world_size;
@@ -135,10 +135,9 @@ fn flat_part(tensors: &[&Tensor], world_size: usize, multiple: usize, rank: usiz
 /// The shard of a rank along the first dimension.
 fn first_part(tensor: &Tensor, world_size: usize, rank: usize) -> Result<Tensor> {
     let [rows, rest @ ..] = tensor.shape() else {
-        let text = "a scalar has no first dimension to cut";
-        return Err(
-            StateDictError::new(ErrorKind::Tensor, text).hint("keep it as a buffer, or cut flat parameters")
-        );
+        let text = "a scalar has no first dimension to shard";
+        return Err(StateDictError::new(ErrorKind::Tensor, text)
+            .hint("keep it as a buffer, or shard flat parameters"));
     };
     let part = rows.div_ceil(world_size);
     let (start, end) = ((rank * part).min(*rows), ((rank + 1) * part).min(*rows));

@@ -76,16 +76,16 @@ fn parse(file: &Arc<DataFile>) -> Result<StateDict> {
     let path = file.path();
     let wrong = |text: String| StateDictError::new(ErrorKind::Safetensors, text).in_file(path);
     if file.len() < LENGTH {
-        return Err(wrong(format!("it is no safetensors file: it has {} bytes", file.len())));
+        return Err(wrong(format!("it is not a safetensors file: it has {} bytes", file.len())));
     }
     let mut length = [0; LENGTH as usize];
     file.read_at(0, &mut length)?;
     let length = u64::from_le_bytes(length);
     if length > LARGEST_HEADER {
-        return Err(wrong(format!("it is no safetensors file: its header would have {length} bytes")));
+        return Err(wrong(format!("it is not a safetensors file: its header would have {length} bytes")));
     }
     if length > file.len() - LENGTH {
-        let text = format!("it is truncated: its header has {length} bytes, the file {}", file.len());
+        let text = format!("it is truncated: its header has {length} bytes, but the file has {}", file.len());
         return Err(wrong(text).hint("copy or download it again"));
     }
     let mut header = vec![0; length as usize];
@@ -93,25 +93,26 @@ fn parse(file: &Arc<DataFile>) -> Result<StateDict> {
     // The library keeps the last duplicate, and then reports a gap.
     if let Ok(Names { twice: Some(name) }) = serde_json::from_slice(&header) {
         let text = format!("two tensors are named {name:?}");
-        return Err(
-            wrong(text).hint("whatever wrote the file gave one name to two tensors: give each its own")
-        );
+        return Err(wrong(text).hint("write the file again with unique names"));
     }
     let header: Metadata =
-        serde_json::from_slice(&header).map_err(|error| wrong(format!("its header is wrong: {error}")))?;
+        serde_json::from_slice(&header).map_err(|error| wrong(format!("its header is invalid: {error}")))?;
     let start = LENGTH + length;
     let want = start.checked_add(header.data_len() as u64);
     if want != Some(file.len()) {
         let (tensors, there) = (header.data_len(), file.len() - start);
         let cut = if there < tensors as u64 { "it is truncated: " } else { "" };
-        let text = format!("{cut}its tensors have {tensors} bytes, and {there} are there");
+        let text = format!("{cut}its tensors need {tensors} bytes, but it has {there}");
         return Err(wrong(text).hint("copy or download it again"));
     }
     let mut dict = StateDict::new();
     for name in header.offset_keys() {
         let Some(info) = header.info(&name) else { continue };
         let Some(dtype) = dtypes::from_safetensors(info.dtype) else {
-            let text = format!("elements of {:?} take fewer than eight bits, which is not read", info.dtype);
+            let text = format!(
+                "element types of fewer than eight bits, such as {:?}, are not supported",
+                info.dtype
+            );
             return Err(StateDictError::new(ErrorKind::ElementType, text).of_tensor(&name).in_file(path));
         };
         let at = start + info.data_offsets.0 as u64;

@@ -10,7 +10,7 @@ use crate::error::{ErrorKind, Result, StateDictError};
 pub struct Part {
     /// The name of the file: `model-00001-of-00003.safetensors`.
     pub file: String,
-    /// Its tensors.
+    /// The tensors.
     pub tensors: StateDict,
 }
 
@@ -77,7 +77,7 @@ pub fn split(dict: &StateDict, stem: &str, max_shard_size: u64) -> Result<Split>
 /// It is not such a number, or not positive (SH1413).
 pub fn parse_size(text: &str) -> Result<u64> {
     let wrong = || {
-        let text = format!("{text:?} is no size of a file");
+        let text = format!("{text:?} is not a file size");
         StateDictError::new(ErrorKind::Content, text).hint("write it as 5GB, 500MB or 2GiB")
     };
     let upper = text.trim().to_ascii_uppercase();

@@ -42,11 +42,11 @@ pub fn write(dict: &StateDict, out: &mut dyn Write, done: &mut dyn FnMut(u64)) -
     let mut order = Vec::with_capacity(dict.len());
     for (name, tensor) in dict.iter() {
         let Some(dtype) = dtypes::to_safetensors(tensor.dtype()) else {
-            let text = format!("elements of {} have no place in safetensors files", tensor.dtype());
+            let text = format!("safetensors has no element type {}", tensor.dtype());
             return Err(StateDictError::new(ErrorKind::ElementType, text).of_tensor(name));
         };
         if name == "__metadata__" {
-            let text = "this name stands for texts in safetensors files";
+            let text = "this name is reserved for metadata in safetensors files";
             return Err(StateDictError::new(ErrorKind::Content, text).of_tensor(name));
         }
         order.push((name, dtype, tensor));
@@ -64,7 +64,7 @@ pub fn write(dict: &StateDict, out: &mut dyn Write, done: &mut dyn FnMut(u64)) -
     let tensors = infos.iter().map(|(name, info)| (name.as_str(), info.clone())).collect();
     let header = Header { texts: &dict.metadata, tensors };
     let mut header = serde_json::to_vec(&header).map_err(|error| {
-        StateDictError::new(ErrorKind::Safetensors, format!("no header can be made: {error}"))
+        StateDictError::new(ErrorKind::Safetensors, format!("cannot create the header: {error}"))
     })?;
     header.resize(header.len().next_multiple_of(8), b' ');
     let failed = |source: std::io::Error| {

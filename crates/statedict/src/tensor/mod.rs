@@ -65,7 +65,7 @@ fn byte_len(dtype: DType, shape: &[usize]) -> Option<u64> {
 impl Tensor {
     fn made(dtype: DType, shape: Vec<usize>, data: Data) -> Result<Tensor> {
         if byte_len(dtype, &shape).is_none() {
-            let text = format!("the shape {shape:?} has more bytes than any file");
+            let text = format!("the size of shape {shape:?} overflows");
             return Err(StateDictError::new(ErrorKind::Tensor, text));
         }
         Ok(Tensor { dtype, shape, data })
@@ -88,7 +88,7 @@ impl Tensor {
     pub(crate) fn in_file(dtype: DType, shape: &[usize], file: Arc<DataFile>, offset: u64) -> Result<Tensor> {
         let end = byte_len(dtype, shape).and_then(|n| n.checked_add(offset));
         if end.is_none_or(|end| end > file.len()) {
-            let text = format!("{dtype}{shape:?} at byte {offset} reaches beyond the end of the file");
+            let text = format!("{dtype}{shape:?} at byte {offset} exceeds the end of the file");
             return Err(StateDictError::new(ErrorKind::Tensor, text).in_file(file.path()));
         }
         Tensor::made(dtype, shape.to_vec(), Data::Rows { file, offset })
@@ -109,7 +109,7 @@ impl Tensor {
             return wrong(format!("{} strides for {} dimensions", strides.len(), shape.len()));
         }
         let Some(bytes) = byte_len(dtype, shape) else {
-            return wrong(format!("the shape {shape:?} has more bytes than any file"));
+            return wrong(format!("the size of shape {shape:?} overflows"));
         };
         let size = dtype.bytes() as u64;
         if bytes == 0 {
@@ -120,17 +120,17 @@ impl Tensor {
         });
         if last.is_none_or(|last| last >= room) {
             return wrong(format!(
-                "shape {shape:?} with strides {strides:?} from element {first} on reaches beyond its storage of {room} elements"
+                "shape {shape:?} with strides {strides:?} from element {first} exceeds its storage of {room} elements"
             ));
         }
         // A tensor larger than its storage repeats elements: a file of a few bytes could request any amount of memory.
         if bytes / size > room {
-            let text = format!("shape {shape:?} repeats the {room} elements of its storage");
+            let text = format!("shape {shape:?} has more elements than the {room} of its storage");
             let error = StateDictError::new(ErrorKind::Tensor, text).in_file(file.path());
-            return Err(error.hint("call .contiguous() on expanded tensors before they are saved"));
+            return Err(error.hint("call .contiguous() on expanded tensors before saving"));
         }
         let offset = first.checked_mul(size).and_then(|n| n.checked_add(storage));
-        let Some(offset) = offset else { return wrong("its place is beyond every file".to_owned()) };
+        let Some(offset) = offset else { return wrong("its offset overflows".to_owned()) };
         if gather::is_row_major(shape, strides) {
             return Tensor::in_file(dtype, shape, file, offset);
         }
@@ -142,8 +142,7 @@ impl Tensor {
         let have: u64 = parts.iter().map(Tensor::byte_len).sum();
         let want = byte_len(dtype, shape).and_then(|n| n.checked_add(from));
         if want.is_none_or(|want| want > have) {
-            let text =
-                format!("{dtype}{shape:?} from byte {from} on is more than the {have} bytes of its parts");
+            let text = format!("{dtype}{shape:?} from byte {from} exceeds the {have} bytes of its pieces");
             return Err(StateDictError::new(ErrorKind::Tensor, text));
         }
         Tensor::made(dtype, shape.to_vec(), Data::Joined { parts, from })
@@ -168,7 +167,7 @@ impl Tensor {
             return Ok(self);
         }
         if !cast::is_float(self.dtype) || !cast::is_float(dtype) {
-            let text = format!("elements of {} cannot be made {dtype}", self.dtype);
+            let text = format!("cannot convert elements of {} to {dtype}", self.dtype);
             return Err(StateDictError::new(ErrorKind::Tensor, text));
         }
         Tensor::made(dtype, self.shape.clone(), Data::Cast { of: Arc::new(self) })
@@ -213,7 +212,7 @@ impl Tensor {
         let fits =
             |(bounds, &size): (&Range<usize>, &usize)| bounds.start <= bounds.end && bounds.end <= size;
         if bounds.len() != self.shape.len() || !bounds.iter().zip(&self.shape).all(fits) {
-            let text = format!("{bounds:?} is no part of the shape {:?}", self.shape);
+            let text = format!("the bounds {bounds:?} are not inside the shape {:?}", self.shape);
             return Err(StateDictError::new(ErrorKind::Slice, text));
         }
         let shape: Vec<usize> = bounds.iter().map(|bounds| bounds.end - bounds.start).collect();
@@ -239,7 +238,7 @@ impl Tensor {
     pub fn read_strided(&self, first: usize, shape: &[usize], strides: &[usize]) -> Result<Vec<u8>> {
         let wrong = || {
             let text = format!(
-                "shape {shape:?} with strides {strides:?} from {first} on is no part of {:?}",
+                "shape {shape:?} with strides {strides:?} from {first} is not inside {:?}",
                 self.shape
             );
             StateDictError::new(ErrorKind::Slice, text)

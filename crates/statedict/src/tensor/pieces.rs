@@ -38,14 +38,14 @@ impl Pieces {
             if !is_inside || tensor.dtype() != dtype {
                 let part = tensor.dtype();
                 return wrong(format!(
-                    "a piece {part}{sizes:?} at {offsets:?} is no part of {dtype}{shape:?}"
+                    "a piece {part}{sizes:?} at {offsets:?} is not inside {dtype}{shape:?}"
                 ));
             }
             elements += sizes.iter().map(|&n| n as u128).product::<u128>();
         }
         let want = shape.iter().map(|&n| n as u128).product::<u128>();
         if elements < want {
-            return wrong(format!("its pieces have {elements} of {want} elements: some are missing"));
+            return wrong(format!("pieces are missing: they have {elements} of {want} elements"));
         }
         for (i, a) in pieces.iter().enumerate() {
             if let Some(b) = pieces[..i].iter().find(|b| common(a, b).is_some()) {
@@ -129,7 +129,7 @@ mod tests {
         let text = |pieces: &[Piece]| of(pieces).unwrap_err().to_string();
         assert!(text(std::slice::from_ref(&top)).contains("2 of 4 elements"));
         assert!(text(&[top.clone(), top.clone()]).contains("overlap"));
-        assert!(text(&[top.clone(), piece(&[1, 1], &[1, 2], 0)]).contains("no part of"));
-        assert!(text(&[top, bottom, piece(&[usize::MAX, 0], &[1, 2], 0)]).contains("no part of"));
+        assert!(text(&[top.clone(), piece(&[1, 1], &[1, 2], 0)]).contains("not inside"));
+        assert!(text(&[top, bottom, piece(&[usize::MAX, 0], &[1, 2], 0)]).contains("not inside"));
     }
 }

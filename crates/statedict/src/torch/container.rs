@@ -58,14 +58,14 @@ impl Container {
         file.read_at(0, head)?;
         if head == LEGACY {
             let error = wrong(
-                "it has the format of torch.save before PyTorch 1.6, which is no zip archive".to_owned(),
+                "it has the format of torch.save before PyTorch 1.6, which is not supported".to_owned(),
             );
             return Err(
                 error.hint("load and save it again with a newer PyTorch: torch.save(torch.load(FILE), FILE)")
             );
         }
         if !head.starts_with(ZIP) {
-            return Err(wrong("it is no file of torch.save, which are zip archives".to_owned()));
+            return Err(wrong("it is not a file of torch.save: it is not a zip archive".to_owned()));
         }
         let bad_zip = |error: zip::result::ZipError| {
             // The central directory is at the end of an archive.
@@ -79,7 +79,7 @@ impl Container {
         };
         let mut archive = ZipArchive::new(BufReader::new(Reader::new(file.clone()))).map_err(bad_zip)?;
         if archive.has_duplicate_names() {
-            return Err(wrong("two entries of its zip archive have one name".to_owned()));
+            return Err(wrong("two entries of its zip archive have the same name".to_owned()));
         }
         if archive.has_overlapping_entries().map_err(bad_zip)? {
             return Err(wrong("entries of its zip archive overlap".to_owned()));
@@ -108,7 +108,7 @@ impl Container {
                 let Some(start) =
                     start.filter(|start| start.checked_add(size).is_some_and(|end| end <= file.len()))
                 else {
-                    return Err(wrong(format!("the entry {name:?} reaches beyond its end")));
+                    return Err(wrong(format!("the entry {name:?} exceeds the end of the file")));
                 };
                 container.storages.insert(key.to_owned(), (start, size));
                 continue;
@@ -128,12 +128,12 @@ impl Container {
             entry.read_to_end(text).map_err(|error| wrong(format!("{rest} cannot be read: {error}")))?;
         }
         if container.pickle.is_empty() {
-            return Err(wrong("its zip archive has no data.pkl: it is no file of torch.save".to_owned()));
+            return Err(wrong("its zip archive has no data.pkl: it is not a file of torch.save".to_owned()));
         }
         match byte_order.as_deref() {
             None | Some(b"little") => Ok(container),
             Some(_) => Err(wrong("its elements are big-endian".to_owned())
-                .hint("load and save it again on a machine that is little-endian")),
+                .hint("load and save it again on a little-endian machine")),
         }
     }
 }

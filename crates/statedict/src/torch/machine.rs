@@ -51,9 +51,9 @@ impl Machine<'_> {
     }
 
     fn refused(&self, text: String) -> StateDictError {
-        StateDictError::new(ErrorKind::NotData, format!("at byte {} of its pickle {text}", self.at)).hint(
-            "only dicts, lists, tuples, texts, numbers, None, dtypes, tensors and parameters are read, and no code is run: \
-             save state dicts, not modules",
+        StateDictError::new(ErrorKind::NotData, format!("unsupported pickle, at byte {}: {text}", self.at)).hint(
+            "only dicts, lists, tuples, strings, numbers, None, dtypes, tensors and parameters are supported, and no code is run: save \
+             state dicts, not modules",
         )
     }
 
@@ -68,10 +68,8 @@ impl Machine<'_> {
                         Dialect::Metadata => (PROTOCOL..=NEWEST_PROTOCOL).contains(&protocol),
                     };
                     if !is_known {
-                        let error = self.wrong(format!("it is of protocol {protocol}"));
-                        return Err(
-                            error.hint("save with pickle_protocol=2, which is torch.save's own choice")
-                        );
+                        let error = self.wrong(format!("pickle protocol {protocol} is not supported"));
+                        return Err(error.hint("save with pickle_protocol=2, the default of torch.save"));
                     }
                 }
                 op::STOP => return self.pop(),
@@ -105,7 +103,7 @@ impl Machine<'_> {
                 op::BINUNICODE => {
                     let length = u32::from_le_bytes(self.array()?);
                     let text = std::str::from_utf8(self.take(length as usize)?).map(Arc::from);
-                    let text = text.map_err(|_| self.wrong("a text is no UTF-8"))?;
+                    let text = text.map_err(|_| self.wrong("a string is not UTF-8"))?;
                     self.push(Node::Str(text))?;
                 }
                 op::EMPTY_LIST => self.push(Node::List(Vec::new()))?,
@@ -155,7 +153,7 @@ impl Machine<'_> {
                 op::BUILD => self.build()?,
                 op::BINPERSID => self.storage()?,
                 other if self.dialect == Dialect::Metadata => self.of_metadata(other)?,
-                other => return Err(self.refused(format!("is the instruction {}", op::name(other)))),
+                other => return Err(self.refused(format!("the opcode {}", op::name(other)))),
             }
         }
     }
@@ -168,7 +166,7 @@ impl Machine<'_> {
             op::SHORT_BINUNICODE => {
                 let [length] = self.array()?;
                 let text = std::str::from_utf8(self.take(length.into())?).map(Arc::from);
-                let text = text.map_err(|_| self.wrong("a text is no UTF-8"))?;
+                let text = text.map_err(|_| self.wrong("a string is not UTF-8"))?;
                 self.push(Node::Str(text))
             }
             op::MEMOIZE => self.put(self.memo.len() as u32),
@@ -179,23 +177,23 @@ impl Machine<'_> {
                         let (module, name) = (module.clone(), name.clone());
                         self.named(&module, &name)
                     }
-                    _ => Err(self.wrong("the name of a class is no text")),
+                    _ => Err(self.wrong("the name of a class is not a string")),
                 }
             }
             op::NEWOBJ => {
                 let (arguments, class) = (self.pop()?, self.pop()?);
                 match *self.nodes.get(class) {
                     Node::Global(Global::Class(name)) => self.push(Node::Object(name, arguments)),
-                    _ => Err(self.refused("an object of an unknown class is made".to_owned())),
+                    _ => Err(self.refused("an object of an unknown class".to_owned())),
                 }
             }
-            other => Err(self.refused(format!("is the instruction {}", op::name(other)))),
+            other => Err(self.refused(format!("the opcode {}", op::name(other)))),
         }
     }
 
     fn take(&mut self, length: usize) -> Result<&[u8]> {
         let Some(bytes) = self.container.pickle.get(self.at..).and_then(|rest| rest.get(..length)) else {
-            return Err(self.wrong("it ends before it is done"));
+            return Err(self.wrong("unexpected end"));
         };
         self.at += length;
         Ok(bytes)
@@ -211,7 +209,7 @@ impl Machine<'_> {
     fn line(&mut self) -> Result<String> {
         let rest = self.container.pickle.get(self.at..).unwrap_or_default();
         let Some(length) = rest.iter().position(|&byte| byte == b'\n') else {
-            return Err(self.wrong("a name has no end"));
+            return Err(self.wrong("a name is not terminated"));
         };
         let line = String::from_utf8_lossy(&rest[..length]).into_owned();
         self.at += length + 1;
@@ -220,7 +218,7 @@ impl Machine<'_> {
 
     fn push(&mut self, node: Node) -> Result<()> {
         if self.nodes.count() >= MOST_OBJECTS {
-            return Err(self.wrong(format!("it makes more than {MOST_OBJECTS} objects")));
+            return Err(self.wrong(format!("it has more than {MOST_OBJECTS} objects")));
         }
         self.stack.push(self.nodes.count() as Id);
         self.nodes.0.push(node);
@@ -266,7 +264,7 @@ impl Machine<'_> {
                 list.extend(items);
                 Ok(())
             }
-            _ => Err(self.wrong("something is appended to what is no list")),
+            _ => Err(self.wrong("append to an object that is not a list")),
         }
     }
 
@@ -279,7 +277,7 @@ impl Machine<'_> {
                 dict.extend(items.chunks_exact(2).map(|pair| (pair[0], pair[1])));
                 Ok(())
             }
-            _ => Err(self.wrong("items are set of what is no dict")),
+            _ => Err(self.wrong("item assignment to an object that is not a dict")),
         }
     }
 
@@ -295,7 +293,7 @@ impl Machine<'_> {
                 self.stack.push(id);
                 Ok(())
             }
-            None => Err(self.wrong(format!("nothing was kept as number {key}"))),
+            None => Err(self.wrong(format!("the memo has no entry {key}"))),
         }
     }
 
@@ -308,7 +306,7 @@ impl Machine<'_> {
         match Global::find(module, name, self.dialect) {
             Some(global) => self.push(Node::Global(global)),
             None => {
-                Err(self.refused(format!("`{}.{}` is wanted", module.escape_debug(), name.escape_debug())))
+                Err(self.refused(format!("the global `{}.{}`", module.escape_debug(), name.escape_debug())))
             }
         }
     }
@@ -317,20 +315,20 @@ impl Machine<'_> {
     fn reduce(&mut self) -> Result<()> {
         let (arguments, callable) = (self.pop()?, self.pop()?);
         let Node::Global(callable) = *self.nodes.get(callable) else {
-            return Err(self.refused("something is called that is no function".to_owned()));
+            return Err(self.refused("a call of an object that is not a function".to_owned()));
         };
         if let Global::Class(name) = callable {
             return self.push(Node::Object(name, arguments));
         }
         let Node::Tuple(arguments) = self.nodes.get(arguments) else {
-            return Err(self.wrong("the arguments of a call are no tuple"));
+            return Err(self.wrong("the arguments of a call are not a tuple"));
         };
         let arguments: Vec<&Node> = arguments.iter().map(|&id| self.nodes.get(id)).collect();
         let made = match callable {
             Global::OrderedDict if arguments.is_empty() => Node::Dict(Vec::new()),
             Global::Size => match arguments.as_slice() {
                 [Node::Tuple(sizes) | Node::List(sizes)] => Node::Tuple(sizes.clone()),
-                _ => return Err(self.wrong("a torch.Size is made of no tuple")),
+                _ => return Err(self.wrong("the argument of torch.Size is not a tuple")),
             },
             Global::Tensor => {
                 Node::Tensor(rebuild::tensor(&self.container.file, &self.nodes, &arguments, None)?)
@@ -351,14 +349,14 @@ impl Machine<'_> {
                 [tensor @ Node::Tensor(_), Node::Bool(_), Node::Dict(hooks)] if hooks.is_empty() => {
                     (*tensor).clone()
                 }
-                _ => return Err(self.wrong("a parameter is made of no tensor, or has hooks")),
+                _ => return Err(self.wrong("a parameter has no tensor, or has hooks")),
             },
             Global::OrderedDict
             | Global::Storage(_)
             | Global::UntypedStorage
             | Global::DType(_)
             | Global::Class(_) => {
-                return Err(self.refused(format!("{callable:?} is called")));
+                return Err(self.refused(format!("a call of {callable:?}")));
             }
         };
         self.push(made)
@@ -372,11 +370,11 @@ impl Machine<'_> {
             return Ok(());
         }
         if !matches!(self.nodes.get(attributes), Node::Dict(_)) {
-            return Err(self.wrong("the attributes of an object are no dict"));
+            return Err(self.wrong("the attributes of an object are not a dict"));
         }
         match self.top_node()? {
             Node::Dict(_) => Ok(()),
-            _ => Err(self.refused("attributes are set of what is no OrderedDict".to_owned())),
+            _ => Err(self.refused("attributes of an object that is not an OrderedDict".to_owned())),
         }
     }
 
@@ -384,21 +382,21 @@ impl Machine<'_> {
     fn storage(&mut self) -> Result<()> {
         let id = self.pop()?;
         let Node::Tuple(items) = self.nodes.get(id) else {
-            return Err(self.wrong("a persistent id is no tuple"));
+            return Err(self.wrong("a persistent id is not a tuple"));
         };
         let items: Vec<&Node> = items.iter().map(|&id| self.nodes.get(id)).collect();
         let [Node::Str(word), Node::Global(class), Node::Str(key), Node::Str(_), Node::Int(elements)] =
             items.as_slice()
         else {
-            return Err(self.wrong("a persistent id is none of a storage"));
+            return Err(self.wrong("a persistent id is not that of a storage"));
         };
         let dtype = match class {
             Global::Storage(dtype) => Some(*dtype),
             Global::UntypedStorage => None,
-            _ => return Err(self.wrong("a storage has no class of storages")),
+            _ => return Err(self.wrong("a storage has an unknown class")),
         };
         if &**word != "storage" {
-            return Err(self.wrong(format!("a persistent id of {word:?}")));
+            return Err(self.wrong(format!("an unknown persistent id {word:?}")));
         }
         let Some(&(start, have)) = self.container.storages.get(&**key) else {
             return Err(self.wrong(format!("the storage {key:?} is missing")));
@@ -406,7 +404,9 @@ impl Machine<'_> {
         let size = dtype.map_or(1, |dtype| dtype.bytes() as u64);
         let len = u64::try_from(*elements).ok().and_then(|n| n.checked_mul(size));
         let Some(len) = len.filter(|&len| len <= have) else {
-            return Err(self.wrong(format!("the storage {key:?} of {elements} elements has {have} bytes")));
+            return Err(
+                self.wrong(format!("the storage {key:?} of {elements} elements has only {have} bytes"))
+            );
         };
         self.push(Node::Storage(Storage { dtype, start, len }))
     }

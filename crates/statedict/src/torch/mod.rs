@@ -35,8 +35,8 @@ use globals::Dialect;
 /// Loads the object of a `torch.save` file. Its tensors are read lazily.
 ///
 /// # Errors
-/// The file is missing (SH1402) or cannot be read (SH1401), has another format (SH1405), its pickle is damaged (SH1406) or contains more
-/// than plain data (SH1407), or a tensor exceeds its storage (SH1408).
+/// The file is missing (SH1402) or cannot be read (SH1401), has a different format (SH1405), its pickle is damaged (SH1406) or contains
+/// more than plain data (SH1407), or a tensor exceeds its storage (SH1408).
 pub fn load(path: &Path) -> Result<Value> {
     of_container(&Container::open(path)?, Dialect::Tensors).map_err(|error| error.in_file(path))
 }
@@ -61,16 +61,16 @@ fn of_container(container: &Container, dialect: Dialect) -> Result<Value> {
 /// The state dict from the items of a dict, all of which must be named tensors.
 ///
 /// # Errors
-/// There is another kind of item (SH1413).
+/// An item is not a named tensor (SH1413).
 pub(crate) fn tensors(items: &[(Value, Value)]) -> Result<StateDict> {
     let mut dict = StateDict::new();
     for (key, value) in items {
         let wrong = |text: String| StateDictError::new(ErrorKind::Content, text);
         let Value::Str(name) = key else {
-            return Err(wrong(format!("{} stands for the name of a tensor", key.kind())));
+            return Err(wrong(format!("the name of a tensor is {}", key.kind())));
         };
         let Value::Tensor(tensor) = value else {
-            return Err(wrong(format!("{name:?} is {}, no tensor", value.kind())));
+            return Err(wrong(format!("{name:?} is {}, not a tensor", value.kind())));
         };
         dict.insert(name, tensor.clone())?;
     }

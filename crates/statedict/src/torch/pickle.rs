@@ -78,7 +78,7 @@ impl<'a> Pickle<'a> {
     }
 
     fn text(&mut self, text: &str) -> Result<()> {
-        let length = u32::try_from(text.len()).map_err(|_| no_place("a text of four gigabytes"))?;
+        let length = u32::try_from(text.len()).map_err(|_| no_place("strings of 4 GiB or more"))?;
         self.bytes.push(op::BINUNICODE);
         self.bytes.extend(length.to_le_bytes());
         self.bytes.extend(text.as_bytes());
@@ -149,5 +149,5 @@ impl<'a> Pickle<'a> {
 }
 
 fn no_place(what: &str) -> StateDictError {
-    StateDictError::new(ErrorKind::ElementType, format!("{what} has no place in files of torch.save"))
+    StateDictError::new(ErrorKind::ElementType, format!("torch.save files do not support {what}"))
 }

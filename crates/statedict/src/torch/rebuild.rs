@@ -30,7 +30,7 @@ pub(super) fn tensor(
         rest @ ..,
     ] = arguments
     else {
-        return Err(wrong("is made of something else than a storage, an offset, sizes and strides"));
+        return Err(wrong("is not built from a storage, an offset, sizes and strides"));
     };
     match (hooks, rest) {
         (Node::None, [] | [Node::None]) => {}
@@ -52,7 +52,7 @@ pub(super) fn tensor(
     let numbers = |ids: &[Id]| ids.iter().map(number).collect::<Option<Vec<u64>>>();
     let (Ok(first), Some(sizes), Some(strides)) = (u64::try_from(*first), numbers(sizes), numbers(strides))
     else {
-        return Err(wrong("has an offset, a size or a stride that is no number or below zero"));
+        return Err(wrong("has an offset, size or stride that is negative or not a number"));
     };
     let shape: Vec<usize> = sizes.into_iter().map(|n| n as usize).collect();
     let room = storage.len / dtype.bytes() as u64;

@@ -25,11 +25,11 @@ fn value(nodes: &Nodes, id: Id, depth: usize, left: &mut usize) -> Result<Value>
     let wrong =
         |text: &str| Err(StateDictError::new(ErrorKind::Pickle, format!("objects of its pickle {text}")));
     if depth > DEEPEST {
-        return wrong(&format!("lie in each other more than {DEEPEST} deep"));
+        return wrong(&format!("are nested more than {DEEPEST} levels deep"));
     }
     *left = match left.checked_sub(1) {
         Some(left) => left,
-        None => return wrong("stand in too many places"),
+        None => return wrong("are referenced too often"),
     };
     let mut inner = |id: Id| value(nodes, id, depth + 1, left);
     Ok(match nodes.get(id) {
@@ -63,11 +63,11 @@ fn value(nodes: &Nodes, id: Id, depth: usize, left: &mut usize) -> Result<Value>
         Node::Tensor(tensor) => Value::Tensor(tensor.clone()),
         Node::Global(Global::DType(dtype)) => Value::DType(*dtype),
         Node::Global(global) => {
-            let text = format!("its pickle holds {global:?} itself, which is no plain data");
+            let text = format!("its pickle contains {global:?}, which is not plain data");
             return Err(StateDictError::new(ErrorKind::NotData, text));
         }
         Node::Storage(_) => {
-            let text = "its pickle holds a storage that no tensor is made of";
+            let text = "its pickle contains a storage without a tensor";
             return Err(StateDictError::new(ErrorKind::NotData, text));
         }
     })

@@ -76,7 +76,7 @@ fn hugging_face_file_slices_are_assembled() {
     let file = "shard-00002-model-00001-of-00001.safetensors";
     std::fs::copy(data("hf").join(file), folder.path().join(file)).unwrap();
     let error = open(folder.path()).unwrap_err();
-    assert!(error.to_string().contains("some are missing"), "{error}");
+    assert!(error.to_string().contains("pieces are missing"), "{error}");
 }
 
 #[test]
@@ -121,13 +121,13 @@ fn damage_is_an_error() {
         let error = open(folder.path()).unwrap_err();
         assert!(error.to_string().contains(words), "{error}");
     };
-    says(b"\x80\x04}.", "no metadata of torch.distributed.checkpoint");
+    says(b"\x80\x04}.", "not metadata of torch.distributed.checkpoint");
     says(b"\x80\x04\x8c\x02os\x8c\x06system\x93\x8c\x02ls\x85R.", "`os.system`");
     // A path that leads out of the folder.
     let at = whole.windows(12).position(|bytes| bytes == b"__0_0.distcp").unwrap();
     let mut outside = whole.clone();
     outside[at..at + 4].copy_from_slice(b"../x");
-    says(&outside, "not below its folder");
+    says(&outside, "outside of the checkpoint's folder");
     std::fs::write(&path, &whole).unwrap();
     let file = folder.path().join("__1_0.distcp");
     let bytes = std::fs::read(&file).unwrap();

@@ -61,10 +61,10 @@ fn the_key_of_a_state_dict_can_be_named() {
     assert_eq!(open_torch(&file, Some("model")).unwrap().len(), 23);
     assert_eq!(open_torch(&file, Some("nested.betas")).unwrap_err().code(), "SH1413");
     let error = open_torch(&file, Some("nested.none")).unwrap_err();
-    assert!(error.to_string().ends_with("it has no \"nested.none\""), "{error}");
+    assert!(error.to_string().ends_with("it has no key \"nested.none\""), "{error}");
     let error = open_torch(&file, Some("numbers")).unwrap_err();
     assert_eq!((error.code(), error.path()), ("SH1413", Some(file.as_path())));
-    assert!(error.to_string().ends_with("\"numbers\" is a list, no dict of tensors"), "{error}");
+    assert!(error.to_string().ends_with("\"numbers\" is a list, not a dict of tensors"), "{error}");
     assert!(error.advice().unwrap().contains("model, numbers, texts"), "{error:?}");
 }
 
@@ -140,11 +140,11 @@ fn missing_and_unexpected_rank_files_are_named() {
     let files = ranks("flat");
     let error = consolidate_files(&files[..2]).unwrap_err();
     assert_eq!((error.code(), error.path()), ("SH1409", Some(files[0].as_path())));
-    assert!(error.to_string().ends_with("it is one of 3 files of ranks, and 2 were found"), "{error}");
+    assert!(error.to_string().ends_with("it is one of 3 rank files, but 2 were found"), "{error}");
     let error = consolidate_files(&[&files[..2], &files[..1]].concat()).unwrap_err();
-    assert!(error.to_string().ends_with("it is of rank 0, and another one is, too"), "{error}");
+    assert!(error.to_string().ends_with("its rank is 0, and another file has the same rank"), "{error}");
     let error = consolidate_files(&[&files[1..], &files[2..]].concat()).unwrap_err();
-    assert!(error.to_string().ends_with("it is of rank 1, and none is of rank 0"), "{error}");
+    assert!(error.to_string().ends_with("its rank is 1, and no file is of rank 0"), "{error}");
     let foreign = ranks("single");
     let error = consolidate_files(&[files[0].clone(), foreign[1].clone()]).unwrap_err();
     assert_eq!(error.code(), "SH1409", "{error}");

@@ -78,50 +78,53 @@ fn valid_rank_files_are_assembled() {
 fn mismatched_shards_are_named() {
     let mut lacking = ranks(FLAT);
     lacking[1].model = replaced(&lacking[1].model, "_w", None);
-    let error = assert_refused(lacking, "this rank lacks the shard");
+    let error = assert_refused(lacking, "this rank has no shard of it");
     assert_eq!(error.path(), Some("rank-1".as_ref()));
     assert!(error.tensor().unwrap().ends_with("_FSDP_SHARD_SEPARATOR_w"), "{error}");
     let mut other = ranks(Layout::FirstDimension);
     other[1].model = replaced(&other[1].model, "_w", Some(&f32s(&[2, 4])));
-    assert_refused(other, "rank 0 has f32[2, 5], and this one f32[2, 4]");
+    assert_refused(other, "rank 0 has f32[2, 5], but this rank has f32[2, 4]");
     let mut short = ranks(FLAT);
     for rank in &mut short {
         rank.model = replaced(&rank.model, "_w", Some(&f32s(&[7])));
     }
-    assert_refused(short, "less than the shape [3, 5]");
+    assert_refused(short, "do not cover the parameter's shape [3, 5]");
     let mut scalar = ranks(FLAT);
     for rank in &mut scalar {
         rank.model = replaced(&rank.model, "_w", Some(&f32s(&[])));
     }
-    assert_refused(scalar, "f32[] is no shard of the shape [3, 5]");
+    assert_refused(scalar, "f32[] is not a shard of the shape [3, 5]");
 }
 
 #[test]
 fn mismatched_metadata_is_rejected() {
-    assert_refused(with_metadata(FLAT, |m| m.shard_info.clear()), "does not know this shard");
+    assert_refused(with_metadata(FLAT, |m| m.shard_info.clear()), "does not list this shard");
     let huge =
         |m: &mut ShardMetadata| m.shard_info[""].values_mut().for_each(|p| p.shape = vec![usize::MAX, 2]);
-    assert_refused(with_metadata(FLAT, huge), "less than the shape");
+    assert_refused(with_metadata(FLAT, huge), "do not cover the parameter's shape");
     let same = |m: &mut ShardMetadata| {
         m.shard_info[""].values_mut().for_each(|p| (p.shape, p.name) = (vec![1], "w".to_owned()));
     };
-    assert_refused(with_metadata(FLAT, same), "two shards are parts of this parameter");
+    assert_refused(with_metadata(FLAT, same), "two shards contain this parameter");
     let columns = |m: &mut ShardMetadata| m.shard_info[""].values_mut().for_each(|p| p.shape = vec![3, 4]);
     assert_refused(
         with_metadata(Layout::FirstDimension, columns),
-        "f32[2, 5] is no shard of the shape [3, 4]",
+        "f32[2, 5] is not a shard of the shape [3, 4]",
     );
     let flattened = Layout::Flattened { multiple: 4 };
     assert_refused(
         with_metadata(flattened, |m| m.flatten_info.clear()),
-        "does not say what this flat parameter",
+        "does not list the parameters of this flat parameter",
     );
     for (change, text) in [
-        ((|flat| flat.sizes[0] += 1) as fn(&mut shardc_statedict::fsdp::FlatParameter), "which has 22"),
-        (|flat| flat.sizes[0] = usize::MAX, "which has 22"),
-        (|flat| drop(flat.names.pop()), "which has 22"),
-        (|flat| flat.shapes[0] = vec![5, 4], "has the shape [5, 4]"),
-        (|flat| flat.names[1] = flat.names[0].clone(), "two shards are parts of this parameter"),
+        (
+            (|flat| flat.sizes[0] += 1) as fn(&mut shardc_statedict::fsdp::FlatParameter),
+            "flat parameter of 22 elements",
+        ),
+        (|flat| flat.sizes[0] = usize::MAX, "flat parameter of 22 elements"),
+        (|flat| drop(flat.names.pop()), "flat parameter of 22 elements"),
+        (|flat| flat.shapes[0] = vec![5, 4], "but shape [5, 4]"),
+        (|flat| flat.names[1] = flat.names[0].clone(), "two shards contain this parameter"),
     ] {
         let ranks = with_metadata(flattened, |m| m.flatten_info.values_mut().for_each(change));
         assert_refused(ranks, text);

@@ -43,7 +43,7 @@ impl<'a> Context<'a> {
     /// Checks the inputs, and adds the mesh to the module.
     ///
     /// # Errors
-    /// The module has another mesh (SH0331), the roles are those of another program (SH1250), or the strategy does not fit the mesh
+    /// The module has a different mesh (SH0331), the roles are those of a different program (SH1250), or the strategy does not fit the mesh
     /// (SH1251).
     pub(super) fn new(
         module: &mut Module,
@@ -133,6 +133,6 @@ fn entry(module: &Module) -> Result<(FuncId, RegionId), Vec<Diagnostic>> {
 /// The error if the roles do not match the module's arguments.
 fn args_missing(module: &Module, roles: &Roles) -> Option<Diagnostic> {
     let (has, told) = (module.entry().map_or(0, |f| module.funcs[f].params.len()), roles.arguments.len());
-    let message = || format!("the roles are for {told} arguments, and the program has {has}");
+    let message = || format!("the roles are for {told} arguments, but the program has {has}");
     (has != told).then(|| Diagnostic::invalid("SH1250", message()).hint("infer the roles of this program"))
 }

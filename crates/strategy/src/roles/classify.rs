@@ -5,6 +5,7 @@ use shardc_ir::{Diagnostic, Module};
 
 use super::batch::batch_dims;
 use super::facts::{Facts, Trains};
+use super::loss::note_loss;
 use super::state::state_roles;
 use super::{Argument, Role, Roles, Said};
 
@@ -13,7 +14,8 @@ use super::{Argument, Role, Roles, Said};
 /// # Errors
 /// There is no entry function, or no result is a loss (SH1250) and the user names no parameters.
 pub(super) fn classify(module: &Module, said: &Said, trains: Trains) -> Result<Roles, Diagnostic> {
-    let facts = Facts::of(module, said, trains)?;
+    let mut facts = Facts::of(module, trains)?;
+    note_loss(&mut facts, said, trains)?;
     let mut roles: Vec<Option<Role>> = vec![None; facts.args.len()];
     for &(i, role) in &said.roles {
         if let Some(place) = roles.get_mut(i) {

@@ -3,9 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{DType, Diagnostic, FuncId, Module, OpId, OpKind, RegionId, ValueId};
 
-use super::Said;
 use super::dependence::{Arguments, Dependence, Through, is_float};
-use super::loss::loss;
 use super::next::{gradients, next_values};
 
 /// Whether a program is a training step, or an inner part of one.
@@ -37,7 +35,7 @@ pub(super) struct Facts<'m> {
     /// The arguments that each value depends on, and those that it depends on through floats.
     pub(super) all: Dependence<'m>,
     pub(super) floats: Dependence<'m>,
-    /// Loops over whole training steps: they carry state to its next value.
+    /// Loops over full training steps: they carry state to its next value.
     pub(super) step_loops: FxHashSet<OpId>,
     users: FxHashMap<ValueId, Vec<OpId>>,
     /// The parent operation of each region except the body.
@@ -47,9 +45,11 @@ pub(super) struct Facts<'m> {
 }
 
 impl<'m> Facts<'m> {
+    /// Returns the facts, without the loss.
+    ///
     /// # Errors
-    /// There is no entry function, or no result is a loss (SH1250) and the user names no parameters.
-    pub(super) fn of(module: &'m Module, said: &Said, trains: Trains) -> Result<Self, Diagnostic> {
+    /// There is no entry function (SH1250).
+    pub(super) fn of(module: &'m Module, trains: Trains) -> Result<Self, Diagnostic> {
         let none = || Diagnostic::invalid("SH1250", "the program has no function to train");
         let func = module.entry().ok_or_else(none)?;
         let body = module.funcs[func].body.ok_or_else(none)?;
@@ -66,8 +66,6 @@ impl<'m> Facts<'m> {
             Trains::Yes if !has_state => gradients(module, args, returned),
             _ => vec![None; args.len()],
         };
-        // A loss is recognized by the state, or the arguments with gradients, that it depends on.
-        let moved: Vec<bool> = next.iter().zip(&gradient).map(|(n, g)| n.is_some() || g.is_some()).collect();
         let mut users: FxHashMap<ValueId, Vec<OpId>> = FxHashMap::default();
         let (mut owner, mut nested) = (FxHashMap::default(), FxHashSet::default());
         for op in module.walk(body) {
@@ -81,7 +79,7 @@ impl<'m> Facts<'m> {
             }
         }
         let given = (0..args.len()).filter(|&i| next[i].is_none() && module.rank(args[i]) > 0);
-        let mut facts = Facts {
+        Ok(Facts {
             needs: next.iter().map(|r| r.map(|r| all.of(returned[r])).unwrap_or_default()).collect(),
             given: given.map(Arguments::one).fold(Arguments::default(), |sum, one| sum.union(&one)),
             loss_needs: Arguments::default(),
@@ -99,19 +97,7 @@ impl<'m> Facts<'m> {
             users,
             owner,
             nested,
-        };
-        facts.loss = said.loss.filter(|&i| i < returned.len()).or_else(|| loss(&facts, &moved));
-        let says_parameters = said.roles.iter().any(|(_, role)| role.is_weight());
-        if facts.loss.is_none() && !says_parameters && trains == Trains::Yes {
-            let message = "no result of the program is a floating-point scalar that depends on its arguments";
-            let hint =
-                "a training step returns its loss; name the result that is the loss, or the parameters";
-            return Err(Diagnostic::invalid("SH1250", message).hint(hint));
-        }
-        for &value in facts.loss.map_or(returned, |loss| &returned[loss..=loss]) {
-            facts.loss_needs.add(&facts.all.of(value));
-        }
-        Ok(facts)
+        })
     }
 
     pub(super) fn dtype(&self, i: usize) -> Option<DType> {

@@ -1,13 +1,36 @@
-//! Finds the losses among the results, and the values that they depend on.
+//! Finds the loss among the results.
 
 use std::cmp::Reverse;
 
-use rustc_hash::{FxHashMap, FxHashSet};
-use shardc_ir::{OpId, ValueId};
+use rustc_hash::FxHashMap;
+use shardc_ir::{Diagnostic, OpId};
 
-use super::dependence::{Arguments, Dependence, Through, forward_of, is_number};
-use super::facts::Facts;
+use super::Said;
+use super::dependence::is_number;
+use super::facts::{Facts, Trains};
 use super::state::trained_by;
+
+/// Records the loss in the facts: the result that the user names, or else the one that is found.
+///
+/// # Errors
+/// No result is a loss (SH1250) and the user names no parameters.
+pub(super) fn note_loss(facts: &mut Facts<'_>, said: &Said, trains: Trains) -> Result<(), Diagnostic> {
+    // A loss is recognized by the state, or the arguments with gradients, that it depends on.
+    let moved: Vec<bool> =
+        facts.next.iter().zip(&facts.gradient).map(|(n, g)| n.is_some() || g.is_some()).collect();
+    let returned = facts.returned;
+    facts.loss = said.loss.filter(|&i| i < returned.len()).or_else(|| loss(facts, &moved));
+    let says_parameters = said.roles.iter().any(|(_, role)| role.is_weight());
+    if facts.loss.is_none() && !says_parameters && trains == Trains::Yes {
+        let message = "no result of the program is a floating-point scalar that depends on its arguments";
+        let hint = "a training step returns its loss; name the result that is the loss, or the parameters";
+        return Err(Diagnostic::invalid("SH1250", message).hint(hint));
+    }
+    for &value in facts.loss.map_or(returned, |loss| &returned[loss..=loss]) {
+        facts.loss_needs.add(&facts.all.of(value));
+    }
+    Ok(())
+}
 
 /// The result that is the loss: a floating-point scalar that is not state, trains some state, and depends on the most data of those
 /// that do. Among several, one named as a loss wins; otherwise the first computed, unless another trains more than twice as much.
@@ -16,7 +39,7 @@ use super::state::trained_by;
 /// state, as in a function that returns gradients, the state that a result depends on is counted instead.
 ///
 /// `moved` tells for each argument whether it is state or has a gradient.
-pub(super) fn loss(facts: &Facts<'_>, moved: &[bool]) -> Option<usize> {
+fn loss(facts: &Facts<'_>, moved: &[bool]) -> Option<usize> {
     let Facts { module, returned, .. } = facts;
     let func = &module.funcs[facts.func];
     let is_called = |i: usize| func.result_name(i).is_some_and(|name| name.to_lowercase().contains("loss"));
@@ -64,53 +87,4 @@ fn first_of_most(
         let better = Some(candidate).filter(is_better).map(|c| measured(&c));
         better.filter(|c| c.state > 0 && is_better(c)).or(best)
     })
-}
-
-/// The forward pass of a step, which ends with a loss.
-pub(super) struct Forward<'m> {
-    /// The arguments that the loss depends on through floats.
-    pub(super) moves_with: Arguments,
-    /// The values that the loss depends on through floats: the paths of its derivatives.
-    pub(super) values: FxHashSet<ValueId>,
-    /// The sets of arguments that its arrays depend on through floats, except arrays computed from scalars.
-    arrays: FxHashSet<Arguments>,
-    /// For each value the arguments that it depends on through `values` that depend on them: gradients need such values, statistics
-    /// do not.
-    beyond: Dependence<'m>,
-}
-
-impl<'m> Forward<'m> {
-    /// The forward pass of a loss, or of several results.
-    pub(super) fn of(facts: &Facts<'m>, losses: &[ValueId]) -> Self {
-        let (mut moves_with, mut values) = (Arguments::default(), FxHashSet::default());
-        for &loss in losses {
-            moves_with.add(&facts.floats.of(loss));
-            values.extend(forward_of(facts.module, &facts.owner, loss, &facts.step_loops));
-        }
-        let args: FxHashSet<ValueId> = facts.args.iter().copied().collect();
-        let moved = values.iter().filter(|value| !args.contains(value)).map(|&v| (v, facts.floats.of(v)));
-        // Losses are added as scalars, and may be stacked first.
-        let is_array = |value: ValueId| facts.module.rank(value) > 0;
-        let moves = |value: ValueId| !args.contains(&value) && !facts.floats.of(value).is_empty();
-        let numbers = values.iter().filter(|&&value| !is_array(value) && moves(value));
-        let numbers = numbers.map(|&number| (number, Arguments::one(0)));
-        let behind =
-            Dependence::with(facts.module, facts.body, Through::Floats, numbers, facts.step_loops.clone());
-        let arrays = values.iter().filter(|&&value| is_array(value) && behind.of(value).is_empty());
-        let arrays = arrays.map(|&value| facts.floats.of(value)).collect();
-        let beyond =
-            Dependence::with(facts.module, facts.body, Through::Everything, moved, FxHashSet::default());
-        Forward { moves_with, values, arrays, beyond }
-    }
-
-    /// The arguments that a value depends on through other values of the forward pass.
-    pub(super) fn beyond(&self, value: ValueId) -> Arguments {
-        self.beyond.of(value)
-    }
-
-    /// The arguments on which some array of the forward pass depends together with argument `i`, before losses are summed.
-    pub(super) fn joined(&self, i: usize) -> Arguments {
-        let with = self.arrays.iter().filter(|arguments| arguments.contains(i));
-        with.fold(Arguments::default(), |sum, arguments| sum.union(arguments))
-    }
 }

@@ -6,7 +6,7 @@ use shardc_ir::{BinaryOp, Linear, OpKind, ValueDef, ValueId};
 use super::Role;
 use super::dependence::{Arguments, Dependence, Through, is_float, is_number};
 use super::facts::Facts;
-use super::loss::Forward;
+use super::forward::Forward;
 use crate::flow::{computed_by, handed, reads};
 
 /// Assigns roles to state, and to arguments with gradients.

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn two_permutes_of_all_devices_are_one() {
+    fn consecutive_permutes_of_all_devices_are_merged() {
         let turn = spec(&[(0, 1), (1, 2), (2, 3), (3, 0)]);
         let swap = spec(&[(1, 0), (0, 1), (3, 2), (2, 3)]);
         let both = spec(&[(0, 0), (3, 1), (2, 2), (1, 3)]);
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn zeros_of_a_device_that_gets_nothing_are_not_composed() {
+    fn permutes_without_all_receivers_are_not_merged() {
         let shift = spec(&[(0, 1), (1, 2), (2, 3)]);
         let turn = spec(&[(0, 1), (1, 2), (2, 3), (3, 0)]);
         assert_eq!(pairs(&shift, &turn), None);

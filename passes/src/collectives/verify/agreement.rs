@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refining_keeps_apart_what_either_keeps_apart() {
+    fn a_refinement_separates_what_either_separates() {
         let mut all = Agreements::new(4);
         let rows = all.by_key([0, 0, 1, 1]);
         let columns = all.by_key(["a", "b", "a", "b"]);

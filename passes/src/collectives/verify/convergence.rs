@@ -174,7 +174,8 @@ fn enumerated(module: &Module, body: RegionId, devices: usize) -> Result<Enumera
         None => Ok(Enumerated::new(devices)),
         Some(op) => {
             let message = format!(
-                "whether {devices} devices execute the same {count} collectives depends on their device numbers, which are too many to check"
+                "the conditions of {count} collectives depend on the device number: with {devices} devices, these are too many cases to \
+                 check"
             );
             let mut error = Diagnostic::unsupported("SH0327", message).at(module.ops[op].span).hint(
                 "make the condition depend on coordinates along mesh axes, or on a value that is equal on all devices (the result of an all_reduce, for example)",

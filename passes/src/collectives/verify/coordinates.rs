@@ -244,7 +244,7 @@ mod tests {
     /// Compares coordinates with an inspection of each device: for all sets of axes on which a value depends, and all
     /// collectives along axes, both agree. For permutes, coordinates never call different devices equivalent.
     #[test]
-    fn coordinates_and_devices_say_the_same() {
+    fn coordinates_and_devices_are_equivalent() {
         for sizes in [[2, 3, 2], [4, 2, 2], [3, 1, 5]] {
             let mesh = Mesh::new(["x", "y", "z"].into_iter().zip(sizes));
             let devices = mesh.num_devices();

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn every_broken_interface_is_noticed() {
+    fn broken_interfaces_are_detected() {
         type Break = fn(&mut Interface);
         let breakages: &[(&str, Break)] = &[
             ("parameter 0: a device has tensor<3xf32>", |i| i.inputs[0].local_shape[0] = 2),

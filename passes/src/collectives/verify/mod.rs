@@ -169,7 +169,7 @@ fn exchanged_size(module: &Module, op: OpId) -> Option<String> {
         let fits = part < 0 || whole < 0 || part.checked_mul(devices) == Some(whole);
         (!fits).then(|| {
             format!(
-                "{} over {devices} devices gives size {to} for {from} in dimension {dim}",
+                "{} over {devices} devices maps size {from} of dimension {dim} to size {to}",
                 data.kind.name()
             )
         })

@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_depend_on_what_makes_a_difference() {
+    fn tables_depend_only_on_relevant_coordinates() {
         let numbers = numbers();
         let halves: PerDevice = (0..1024).map(|entry| entry % 2 * 7).collect();
         let number = numbers.normalized(set(&[0, 1]), halves);

@@ -58,7 +58,8 @@ fn fault(module: &Module, op: OpId) -> Option<String> {
             let returned = ends.filter_map(|&r| Some(module.ops[module.terminator(r)?].operands.as_slice()));
             return args.chain(returned).chain([data.results.as_slice()]).find_map(|values| {
                 differs(module, &data.operands, values)
-                    .map(|i| format!("value {i} of {name} is unreduced in one place but not in another"))
+                    .map(|i| format!("loop-carried value {i} of {name} is unreduced in some of its operands, region arguments, returned \
+                     values and results, but not in all"))
             });
         }
         OpKind::Case | OpKind::If => {
@@ -209,10 +210,7 @@ fn completion(module: &Module, op: OpId, kind: &MeshCollectiveKind) -> Option<St
         return None;
     }
     if by != from.reduction {
-        return Some(format!(
-            "{} reduces with another operation than that of the unreduced value",
-            kind.name()
-        ));
+        return Some(format!("{} uses a different reduction than that of the unreduced value", kind.name()));
     }
     let mesh = &module.meshes[from.mesh];
     let sizes = |axes: &[AxisRef]| mesh.axes_size(axes);

@@ -4,8 +4,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{EntityRef, FuncId, Module, OpId, OpKind, RegionId, ValueId};
 use smallvec::SmallVec;
 
+use super::kinds::{is_from_nothing, is_product};
 use super::machine::Machine;
-use super::program::{Program, is_from_nothing, is_product};
+use super::program::Program;
 use crate::analysis::regions::has_program_regions;
 use crate::analysis::tiles;
 

@@ -6,7 +6,7 @@
 //! One walk over the program computes live ranges:
 //!
 //! * an operation that is fused into its users takes no memory, but keeps its operands live until they run (`fusion`);
-//! * on a TPU, a value that users read at different positions, and a table with lookups, are computed once (`program`);
+//! * on a TPU, a value that users read at different positions, and a table with lookups, are computed once (`properties`);
 //! * operations run in program order, with three exceptions that run as soon as they can (`liveness`): updates of results; far
 //!   later operations that free more than they allocate; reductions to almost nothing;
 //! * the initial values of loops over random bits are computed together if their keys are known from the start, and each loop
@@ -34,11 +34,13 @@
 mod fusion;
 mod gathered;
 mod in_memory;
+mod kinds;
 mod liveness;
 mod machine;
 mod narrowed;
 mod products;
 mod program;
+mod properties;
 mod stacks;
 mod tables;
 #[cfg(test)]
@@ -180,7 +182,7 @@ pub(crate) fn too_much_with_calls(
         return None;
     }
     let message = format!(
-        "each device needs about {}, and has {}: {} for arguments, and {} for results and temporaries, here",
+        "each device needs about {} but has {}: {} for arguments, and {} for results and temporaries here",
         bytes_text(estimate.peak),
         bytes_text(limit),
         bytes_text(estimate.arguments),

@@ -13,7 +13,8 @@
 use shardc_ir::reducer::reduction_of;
 use shardc_ir::{EntityRef, Module, OpId, OpKind, ReductionKind, ValueId};
 
-use super::program::{Program, Reads, is_product};
+use super::kinds::is_product;
+use super::program::{Program, Reads};
 use crate::analysis::elementwise::is_elementwise;
 
 /// The maximum number of elements of a row that one TPU operation holds. Measured: with 8192 keys exponentials were computed with the

@@ -16,9 +16,9 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{Module, OpId, OpKind, RegionId, ValueId};
 
+use super::kinds::moves_blocks;
 use super::machine::Machine;
 use super::narrowed::{self, narrowed};
-use super::program::moves_blocks;
 use crate::analysis::carried::arguments_in_loops;
 use crate::analysis::tiles::{LANES, SUBLANES};
 

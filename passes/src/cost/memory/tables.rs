@@ -20,7 +20,7 @@ use rustc_hash::FxHashSet;
 use shardc_ir::{AttrDict, FuncId, Module, OpId, OpKind, RegionId, TypeId, ValueId};
 
 use super::is_on_host;
-use super::program::{is_from_nothing, is_product};
+use super::kinds::{is_from_nothing, is_product};
 use crate::analysis::elementwise::is_elementwise;
 
 /// The aligned bytes of a table.

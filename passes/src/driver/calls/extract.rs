@@ -181,7 +181,7 @@ fn written(spec: &CompositeSpec) -> AttrDict {
 }
 
 /// The composite that a custom call replaced, with this decomposition.
-pub(super) fn restored(call: &CustomCallSpec, decomposition: &str) -> Option<CompositeSpec> {
+pub(in crate::driver) fn restored(call: &CustomCallSpec, decomposition: &str) -> Option<CompositeSpec> {
     let Some(Attr::Dict(inner)) = call.props.get(COMPOSITE) else { return None };
     let Some(Attr::Str(name)) = inner.get("name") else { return None };
     let attributes = match inner.get("attributes") {

@@ -22,7 +22,7 @@
 
 mod choose;
 mod extract;
-mod link;
+mod sign;
 
 use std::sync::Arc;
 
@@ -30,8 +30,8 @@ use rustc_hash::FxHashMap;
 use shardc_ir::{Module, TensorSharding};
 
 pub(super) use choose::{choose, requested};
-pub(super) use extract::extract;
-pub(super) use link::{link, sign_calls};
+pub(super) use extract::{extract, restored};
+pub(super) use sign::sign_calls;
 
 /// The functions of a program that are partitioned separately, callees first.
 #[derive(Clone, Debug, Default)]
@@ -54,7 +54,7 @@ impl KeptFunctions {
         self.0.by_name.get(name).copied()
     }
 
-    fn get(&self, number: usize) -> &KeptFunction {
+    pub(super) fn get(&self, number: usize) -> &KeptFunction {
         &self.0.functions[number]
     }
 }
@@ -67,10 +67,10 @@ struct Kept {
 
 /// A function that is partitioned separately.
 #[derive(Clone, Debug)]
-struct KeptFunction {
-    name: Box<str>,
+pub(super) struct KeptFunction {
+    pub(super) name: Box<str>,
     /// A module that contains this function only. Its calls of kept functions are custom calls, as in the caller.
-    module: Module,
+    pub(super) module: Module,
     /// Its sharding rule, in the syntax of `sdy.sharding_rule`.
     rule: Box<str>,
     /// The annotation of each parameter.

@@ -6,7 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{AxisList, OpId, OpKind, ValueId};
 
 use super::{Former, Res, inputs, same_axes, within};
-use crate::gspmd::import::Crossing;
+use crate::gspmd::state::Crossing;
 
 /// Whether an operation has no regions, and the same result inside and outside a manual computation.
 fn is_arithmetic(kind: &OpKind) -> bool {

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{AxisList, AxisRef, Diagnostic, EntityRef, FuncId, Module, OpId, OpKind, RegionId, ValueId};
 
-use super::import::Import;
+use super::state::Import;
 use crate::transforms::inline::inline_calls_in;
 
 /// Returns the functions in topological order, callers before callees.

@@ -37,19 +37,19 @@ pub(crate) type FactorParts = SmallVec<[Parts; 6]>;
 pub(crate) struct Tensor<'a> {
     pub(crate) mapping: &'a TensorMapping,
     pub(crate) sharding: &'a TensorSharding,
-    /// Other shardings in which an operand is available: copies that earlier operations asked for.
+    /// Other shardings in which an operand is available: copies that earlier operations requested.
     pub(crate) also: SmallVec<[&'a TensorSharding; 2]>,
     pub(crate) ty: &'a TensorType,
     pub(crate) is_result: bool,
-    /// Whether an operand can be had in any sharding without communication; it proposes nothing.
+    /// Whether an operand is available in any sharding without communication; it proposes no assignment.
     pub(crate) free: bool,
     /// The fraction of its resharding cost that counts: 1 / trip count if the reshard is hoisted out of the enclosing loop.
     pub(crate) share: f64,
-    /// Whether it is an operand that is unreduced over what the site [carries](Site::carried).
+    /// Whether it is an operand that is unreduced over the axes that the site [carries](Site::carried).
     pub(crate) brings: bool,
 }
 
-/// An operation as the assignment sees it: its rule, and its tensors with the shardings that propagation chose.
+/// The input of the assignment: an operation's rule, and its tensors with the shardings that propagation chose.
 #[derive(Clone)]
 pub(crate) struct Site<'a> {
     pub(crate) mesh: &'a Mesh,
@@ -68,17 +68,17 @@ pub(crate) struct Site<'a> {
 }
 
 impl Site<'_> {
-    /// Returns the assignment of least cost, in bytes that a device sends. There are exponentially many assignments; this tries at most
-    /// eight for each tensor, and an exchange in place of each.
+    /// Returns the assignment of least cost, in bytes that a device sends. The number of assignments is exponential; this tries at most
+    /// eight for each tensor, and an exchange for each.
     pub(crate) fn assign(&self, planner: &mut Planner<'_>) -> FactorParts {
-        // The common case in a well annotated program; it computes no cost.
+        // The common case in a well annotated program; it needs no cost model.
         if let Some(agreed) = self.agreed() {
             return agreed;
         }
         let mut best: Option<(f64, FactorParts)> = None;
         let projected: Vec<FactorParts> = self.tensors.iter().map(|t| self.project(t).0).collect();
         let offers = [true, false].map(|results_first| self.offers(&projected, results_first));
-        // The operands of a concatenation of a thousand values ask for few distinct things, and propose fewer candidates.
+        // A concatenation of a thousand values has few distinct proposals.
         let mut proposed: FxHashSet<&FactorParts> = FxHashSet::default();
         let mut seen: FxHashSet<FactorParts> = FxHashSet::default();
         let mut tried: Vec<FactorParts> = Vec::new();
@@ -92,8 +92,8 @@ impl Site<'_> {
                     continue;
                 }
                 let gathered = self.without_windows(&candidate).or_else(|| self.without_sums(&candidate));
-                // Axes that all-gathering a dimension frees may split another one, so both are tried with and without that. For a table
-                // in which rows are looked up that is an exchange, which must save more than others (`exchanged`).
+                // All-gathering a dimension frees axes that may split another one, so both are tried. For the table of a lookup that is an
+                // exchange, which must save more than others (`exchanged`).
                 let is_table = matches!(self.kind, OpKind::Gather(_));
                 let moved = [Some(&candidate), gathered.as_ref().filter(|_| !is_table)]
                     .map(|c| c.and_then(|c| self.with_unused_axes(c)));
@@ -111,9 +111,9 @@ impl Site<'_> {
         self.exchanged(&tried, (least, &parts), planner).unwrap_or(parts)
     }
 
-    /// Returns the best assignment with all-to-alls before and after the operation, if it costs so much less than `best` that it is worth
-    /// more collectives. It keeps sums, which may be completed with others; [`trade_sums`](crate::plan::trade_sums) replaces those that
-    /// are not.
+    /// Returns the best assignment with all-to-alls before and after the operation, if it saves enough over `best` to justify more
+    /// collectives. It skips unreduced results, whose sum may be completed with others; [`trade_sums`](crate::plan::trade_sums) replaces
+    /// those that are not.
     fn exchanged(
         &self,
         tried: &[FactorParts],
@@ -121,7 +121,7 @@ impl Site<'_> {
         planner: &mut Planner<'_>,
     ) -> Option<FactorParts> {
         // An assignment cannot save more than it costs.
-        if least < cost::WORTH_EXCHANGING || !self.pending(best).is_empty() {
+        if least < cost::WORTH_EXCHANGING || !self.unreduced_axes(best).is_empty() {
             return None;
         }
         let mut costs: Vec<(f64, FactorParts)> = Vec::new();
@@ -132,7 +132,7 @@ impl Site<'_> {
         (cost + cost::WORTH_EXCHANGING < least).then_some(parts)
     }
 
-    /// Returns the operand shardings from which each device computes its part of the last tensor, the result, without halos and
+    /// Returns the operand shardings from which each device computes its shard of the last tensor, the result, without halos or
     /// unreduced sums. `None` if there are none.
     pub(crate) fn operands_of_parts(&self) -> Option<SmallVec<[TensorSharding; 4]>> {
         let (result, operands) = self.tensors.split_last()?;
@@ -160,7 +160,7 @@ impl Site<'_> {
         self.tensors.iter().all(|t| self.sharding(t, &chosen).same_placement(t.sharding)).then_some(chosen)
     }
 
-    /// Whether an assignment splits only what can be split, and each factor by axes of its own.
+    /// Whether an assignment splits only factors that may be split, each by its own axes.
     pub(crate) fn is_possible(&self, chosen: &FactorParts) -> bool {
         let mut clean = chosen.clone();
         self.sanitize(&mut clean);
@@ -181,8 +181,8 @@ impl Site<'_> {
         self.rule.factors.iter().map(|_| Parts::new()).collect()
     }
 
-    /// Returns the factors that all tensors already have; `None` where one would have to be resharded, or where a split that
-    /// all agree on may not be the best.
+    /// Returns the factors on which all tensors agree. `None` if a tensor would have to be resharded, or if the agreed split may not be
+    /// the best.
     fn agreed(&self) -> Option<FactorParts> {
         let mut known: SmallVec<[Option<Parts>; 6]> = self.rule.factors.iter().map(|_| None).collect();
         for tensor in self.tensors.iter().filter(|t| !t.free) {
@@ -213,10 +213,10 @@ impl Site<'_> {
     }
 
     /// Returns the assignment without the dimensions along which a slice or a lookup is a sum over devices, if there are any.
-    /// All-gathering such an operand is cheaper if many slices are taken of it, or most of it.
+    /// All-gathering such an operand is cheaper if many slices, or most of its elements, are taken.
     fn without_sums(&self, chosen: &FactorParts) -> Option<FactorParts> {
         let is_read = matches!(self.kind, OpKind::DynamicSlice { .. } | OpKind::Gather(_));
-        is_read.then(|| self.without(chosen, |split| split.pending().is_some()))?
+        is_read.then(|| self.without(chosen, |split| split.reduction().is_some()))?
     }
 
     /// Returns the assignment without the factors whose split satisfies the predicate, if there are any.
@@ -230,11 +230,11 @@ impl Site<'_> {
         (gathered != *chosen).then_some(gathered)
     }
 
-    /// Returns the assignment with its unused axes on other factors. An operation that needs one dimension unsplit may be split along
-    /// another one: an all-to-all to that costs less than an all-gather.
+    /// Returns the assignment with its unused axes on other factors. If an operation needs one dimension unsplit, an all-to-all that
+    /// splits another dimension costs less than an all-gather.
     fn with_unused_axes(&self, chosen: &FactorParts) -> Option<FactorParts> {
         let mut moved = chosen.clone();
-        // Even blocks first, for all tensors: uneven ones pad, and a padded block cannot be cut further.
+        // Even blocks first, for all tensors: uneven blocks are padded, and cannot be split further.
         for even in [true, false] {
             for tensor in self.tensors.iter().filter(|t| !t.free) {
                 for dim in &tensor.sharding.dims {
@@ -258,9 +258,8 @@ impl Site<'_> {
         (moved != *chosen).then_some(moved)
     }
 
-    /// Returns the assignment in which axes of a conflicting tensor split another of its factors, where it would otherwise be
-    /// all-gathered. For example, a lookup is done in parts of each row: an all-to-all before and one after it send less than an
-    /// all-gather of all rows.
+    /// Returns the assignment in which axes of a conflicting tensor split another of its factors instead of being all-gathered. For
+    /// example, a lookup computes a part of each row: an all-to-all before and one after it send less than an all-gather of all rows.
     fn with_lost_axes_on_others(&self, chosen: &FactorParts) -> Option<FactorParts> {
         let mut moved = chosen.clone();
         let mut done = Parts::new();
@@ -277,7 +276,7 @@ impl Site<'_> {
                     parts.retain(|p| !p.overlaps(part));
                 }
                 let factor = self.room_for(tensor, &freed, i64::from(part.size), true);
-                // Behind another axis its blocks would come in an order that takes more than an all-to-all to undo.
+                // Minor to another axis, its blocks would be in an order that an all-to-all alone cannot undo.
                 let is_first = |f: &usize| freed[*f].iter().all(|p| done.contains(p));
                 if let Some(factor) = factor.filter(is_first) {
                     freed[factor].push(part);
@@ -290,8 +289,8 @@ impl Site<'_> {
         (moved != *chosen).then_some(moved)
     }
 
-    /// Returns the factor of `tensor` to split further, `k` ways: the one whose blocks are then largest. A factor that is split already
-    /// is only split evenly, so that new blocks lie within old ones.
+    /// Returns the factor of `tensor` to split `k` more ways: the one whose blocks are then largest. A factor that is already split is
+    /// split further only evenly, so that new blocks lie within old ones.
     fn room_for(&self, tensor: &Tensor<'_>, chosen: &FactorParts, k: i64, even: bool) -> Option<usize> {
         let factors = tensor.mapping.dims.iter().flatten().map(|&f| usize::from(f));
         let plain = factors.filter(|&f| self.splits[f] == Split::Plain);
@@ -323,8 +322,7 @@ impl Site<'_> {
         self.sum_of_exchanges(chosen, |price| price.cost)
     }
 
-    /// Returns the sum of what each exchange of windows takes, of which one index along the dimension stands for so many bytes;
-    /// infinite where an exchange would take too many rounds.
+    /// Returns the sum of `of` over all exchanges of windows; infinite if an exchange would take too many rounds.
     fn sum_of_exchanges(&self, chosen: &FactorParts, of: impl Fn(ExchangePrice) -> f64) -> f64 {
         let operands: SmallVec<[&Tensor<'_>; 4]> = self.tensors.iter().filter(|t| !t.is_result).collect();
         let shapes: SmallVec<[&[i64]; 4]> = operands.iter().map(|t| t.ty.shape.as_slice()).collect();
@@ -349,7 +347,7 @@ impl Site<'_> {
             };
             for transfer in transfers {
                 let Some(tensor) = transfer.operands.first().map(|&i| operands[i]) else { continue };
-                // Other dimensions may be split too, and what they are split into is all that is sent.
+                // Other dimensions may be split too, which reduces the bytes that are sent.
                 let mut row = self.sharding(tensor, chosen).local_shape(self.mesh, &tensor.ty.shape);
                 row[transfer.dim] = 1;
                 let elements: f64 = row.iter().map(|&n| n as f64).product();
@@ -377,7 +375,7 @@ impl Site<'_> {
         (0..held.len()).filter(is_cut).map(left).product()
     }
 
-    /// Returns what a windowed factor is: a dimension of the result, or one within the kernel of a convolution.
+    /// Returns the windowed dimension of a factor: of the result, or of the kernel of a convolution.
     fn along(&self, factor: FactorIndex, result: &Tensor<'_>) -> Option<Along> {
         if let Some((dim, _)) = result.mapping.find(factor) {
             return Some(Along::Result(dim));
@@ -395,8 +393,8 @@ impl Site<'_> {
         local * f64::from(tensor.ty.dtype.bits()) / 8.0
     }
 
-    /// Returns the parts of each factor that a tensor's sharding implies, and whether that says all of it. Factors of one
-    /// dimension are assigned axes major first, each until it is split entirely.
+    /// Returns the parts of each factor that a tensor's sharding implies, and whether they express all of the sharding. The factors of
+    /// one dimension take axes major first, each until it is split entirely.
     fn project(&self, tensor: &Tensor<'_>) -> (FactorParts, bool) {
         let mut out = self.nothing();
         let mut exact = true;
@@ -406,7 +404,7 @@ impl Site<'_> {
             for (i, &f) in factors.iter().enumerate() {
                 let size = self.rule.factors[usize::from(f)].size;
                 let last = i + 1 == factors.len();
-                // The only factor takes all, whether or not that divides it: blocks are then uneven, and padded.
+                // A single factor takes all axes, even if they do not divide it: its blocks are then uneven, and padded.
                 if factors.len() == 1 {
                     rest.reverse();
                     out[usize::from(f)] = std::mem::take(&mut rest);
@@ -420,8 +418,8 @@ impl Site<'_> {
                         out[usize::from(f)].push(part);
                         left /= n;
                     } else if n % left == 0 && !last {
-                        // 12 elements as factors of 3 and 4, over an axis of 6: the 3 takes the major three of it,
-                        // and two are left for the 4.
+                        // 12 elements as factors of 3 and 4, over an axis of 6: the 3 takes the major sub-axis of size 3,
+                        // and the sub-axis of size 2 is left for the 4.
                         let (major, minor) = part.split(left as u32);
                         out[usize::from(f)].push(major);
                         rest.push(minor);
@@ -432,7 +430,7 @@ impl Site<'_> {
                         exact = false;
                     }
                 }
-                // What is minor to a factor that is not split entirely stays whole (see `sanitize`).
+                // Factors that are minor to a partly split factor stay unsplit (see `sanitize`).
                 if left > 1 {
                     break;
                 }
@@ -459,7 +457,7 @@ impl Site<'_> {
     fn candidate(&self, seed: &FactorParts, offers: &[&FactorParts]) -> FactorParts {
         let mut chosen = seed.clone();
         self.sanitize(&mut chosen);
-        // Proposals that changed nothing of the current choice.
+        // Proposals that did not change the current choice.
         let mut in_vain: FxHashSet<&FactorParts> = FxHashSet::default();
         for &offered in offers {
             if in_vain.contains(offered) {
@@ -500,17 +498,17 @@ impl Site<'_> {
             if *split == Split::No {
                 parts.clear();
             }
-            // Of two factors with one part the first keeps it. The other is cut there and loses what is minor to it
-            // too: without its major part each device's block would be another one.
+            // If two factors use the same part, the first one keeps it. The other loses it and all more minor parts: without the
+            // major part, each device would hold a different block.
             let fresh = parts.iter().take_while(|p| !used.iter().any(|u| u.overlaps(**p))).count();
             parts.truncate(fresh);
             used.extend(parts.iter().copied());
         }
         loop {
             let mut changed = false;
-            // A minor factor may be split only where all that are major to it in the dimension are split entirely; otherwise
-            // each device's part would be strided over it. A factor stands in several dimensions, hence the fixed point; lists
-            // only get shorter.
+            // A minor factor may be split only if all factors that are major to it in the dimension are split entirely. Otherwise
+            // each device's shard would be strided. A factor may be in several dimensions, so this iterates to a fixed point;
+            // lists only get shorter.
             for dim in self.tensors.iter().flat_map(|t| &t.mapping.dims).filter(|d| d.len() > 1) {
                 let mut whole_above = true;
                 for &f in dim {
@@ -562,7 +560,7 @@ impl Site<'_> {
         cost + self.window_cost(chosen) + cost::compute(flops, bytes)
     }
 
-    /// Returns the bytes alone that a device sends under an assignment.
+    /// Returns the bytes that a device sends under an assignment, without other costs.
     pub(crate) fn sent(&self, chosen: &FactorParts, planner: &mut Planner<'_>) -> f64 {
         let mut sent = self.sum_of_exchanges(chosen, |price| price.sent);
         for tensor in self.tensors.iter().filter(|t| !t.free) {
@@ -588,7 +586,7 @@ impl Site<'_> {
         });
         let mut sharding = TensorSharding::from_dims(self.mesh_id, dims);
         if tensor.is_result {
-            sharding.unreduced = self.pending(chosen);
+            sharding.unreduced = self.unreduced_axes(chosen);
             sharding.reduction = self.reduction(chosen);
         } else if tensor.brings {
             sharding.unreduced = to_axes(self.mesh, &self.carried);
@@ -600,16 +598,16 @@ impl Site<'_> {
     /// Returns the reduction of the unreduced results.
     fn reduction(&self, chosen: &FactorParts) -> ReductionKind {
         let kinds = chosen.iter().zip(&self.splits).filter(|(parts, _)| !parts.is_empty());
-        let mut kinds = kinds.filter_map(|(_, split)| split.pending());
+        let mut kinds = kinds.filter_map(|(_, split)| split.reduction());
         kinds.next().unwrap_or(self.carried_by)
     }
 
     /// Returns the axes over which the results are unreduced, in the order of the mesh.
-    fn pending(&self, chosen: &FactorParts) -> AxisList {
+    fn unreduced_axes(&self, chosen: &FactorParts) -> AxisList {
         let mut parts: SmallVec<[Part; 4]> = chosen
             .iter()
             .zip(&self.splits)
-            .filter(|(_, split)| split.pending().is_some())
+            .filter(|(_, split)| split.reduction().is_some())
             .flat_map(|(parts, _)| parts.iter().copied())
             .chain(self.carried.iter().copied())
             .collect();

@@ -4,13 +4,13 @@ use rustc_hash::FxHashMap;
 use shardc_ir::{ShardingId, ValueId};
 use smallvec::SmallVec;
 
-/// For values of one region, the shardings in which they can be had besides their own, and as which values: what an
-/// earlier operation asked for, or what the operation itself makes before it is resharded as propagation wants it.
+/// The other shardings in which values of one region are available, and the value for each: the result of an earlier reshard, or the
+/// result of an operation before its reshard to the sharding that propagation chose.
 #[derive(Default)]
 pub(crate) struct AvailableCopies(FxHashMap<ValueId, SmallVec<[(ShardingId, ValueId); 2]>>);
 
 impl AvailableCopies {
-    /// Returns a copy of `value` in the sharding `to`, if there is one.
+    /// Returns the copy of `value` in the sharding `to`, if there is one.
     pub(crate) fn get(&self, value: ValueId, to: ShardingId) -> Option<ValueId> {
         self.0.get(&value)?.iter().find(|(sharding, _)| *sharding == to).map(|&(_, copy)| copy)
     }

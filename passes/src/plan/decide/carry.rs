@@ -69,8 +69,9 @@ pub(super) fn assign<'a>(
 /// Whether some operand or result of an operation is unreduced.
 pub(super) fn takes_part(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
-    let is_pending = |&v: &ValueId| module.shardings.sharding_of(v).is_some_and(|s| !s.unreduced.is_empty());
-    data.operands.iter().chain(&data.results).any(is_pending)
+    let is_unreduced =
+        |&v: &ValueId| module.shardings.sharding_of(v).is_some_and(|s| !s.unreduced.is_empty());
+    data.operands.iter().chain(&data.results).any(is_unreduced)
 }
 
 fn carrying<'a>(site: &Site<'a>, carry: &Carry) -> Site<'a> {
@@ -81,17 +82,17 @@ fn carrying<'a>(site: &Site<'a>, carry: &Carry) -> Site<'a> {
         out.tensors[i].brings = true;
     }
     for split in &mut out.splits {
-        if split.pending().is_some_and(|by| by != carry.by) {
+        if split.reduction().is_some_and(|by| by != carry.by) {
             *split = Split::No;
         }
     }
     out
 }
 
-/// Returns the ways to compute an operation on partial sums, which its operands have or its results are to have.
+/// Returns the ways to compute an operation on partial sums, if an operand or a wanted result is unreduced.
 fn carries(module: &Module, op: OpId, site: &Site<'_>) -> Vec<Carry> {
     let data = &module.ops[op];
-    let is_pending = |s: &TensorSharding| !s.unreduced.is_empty();
+    let is_unreduced = |s: &TensorSharding| !s.unreduced.is_empty();
     if !takes_part(module, op) {
         return Vec::new();
     }
@@ -106,7 +107,7 @@ fn carries(module: &Module, op: OpId, site: &Site<'_>) -> Vec<Carry> {
     };
     let num_operands = data.operands.len();
     let mut out: Vec<Carry> = Vec::new();
-    for tensor in site.tensors.iter().filter(|t| is_pending(t.sharding)) {
+    for tensor in site.tensors.iter().filter(|t| is_unreduced(t.sharding)) {
         let (wanted, by) = (over(tensor.sharding), tensor.sharding.reduction);
         let takes = passes(module, op, by);
         if takes == Passes::NONE || rounds_off(module, op, site, tensor.sharding) {

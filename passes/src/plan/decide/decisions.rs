@@ -14,28 +14,25 @@ use super::OpPlanner;
 use super::available::AvailableCopies;
 use super::carry;
 use super::loop_invariant::LoopInvariance;
-use super::site::splits;
+use super::site::{Splits, splits};
 use crate::plan::free_values::FreeValues;
-use crate::plan::support::{self, Split};
+use crate::plan::support;
 use crate::rules::sharding_rule::ShardingRule;
-use crate::rules::{is_told_by_types, rule_of};
+use crate::rules::{is_determined_by_types, rule_of};
 
-/// The shardings that an operation asks of its operands, then those in which it makes its results.
+/// The shardings in which an operation needs its operands, then those in which it produces its results.
 pub(super) type Decided = SmallVec<[ShardingId; 4]>;
 
-/// How the factors of a rule split.
-pub(super) type Splits = SmallVec<[Split; 6]>;
-
-/// What is known of the tensors of an operation, as a word for each thing.
+/// The key of a decision: properties of an operation and its tensors, one word each.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Signature {
-    /// A hash of what tells most kinds apart.
+    /// A hash that distinguishes most kinds.
     kind: u64,
     words: SmallVec<[u32; 16]>,
 }
 
 impl Signature {
-    /// Returns the signature of an operation; `None` where a tensor has no sharding.
+    /// Returns the signature of an operation; `None` if a tensor has no sharding.
     fn of(
         module: &Module,
         op: OpId,
@@ -52,12 +49,12 @@ impl Signature {
             let at = words.len();
             words.push(0);
             words.extend(copies.shardings(value).map(|id| id.index() as u32));
-            // How many shardings follow, and whether it can be had in any.
+            // The number of shardings that follow, and whether the value is available in any sharding.
             let others = (words.len() - at - 1) as u32;
             words[at] = 2 * others + u32::from(free.is_free(value));
             words.extend(invariance.iter().flat_map(|loops| bits(loops.share(module, value))));
         }
-        // Of all the loops around and beside, only how much a reshard counts in them makes a difference.
+        // The only effect of enclosing loops is the fraction of a reshard's cost that counts.
         words.push(u32::from(invariance.is_some()));
         for &value in &data.results {
             words.push(module.values[value].ty.index() as u32);
@@ -75,10 +72,10 @@ fn bits(share: f64) -> [u32; 2] {
     [bits as u32, (bits >> 32) as u32]
 }
 
-/// A decision, and for what it holds besides the signature.
+/// A decision, and the conditions on it besides the signature.
 struct Entry {
     kind: OpKind,
-    /// The rule and its splits, where kind and types do not tell them.
+    /// The rule and its splits, unless kind and types determine them.
     rule: Option<Box<(ShardingRule, Splits)>>,
     decided: Decided,
 }
@@ -88,7 +85,7 @@ struct Entry {
 pub(super) struct Decisions(FxHashMap<Signature, SmallVec<[Entry; 1]>>);
 
 impl Decisions {
-    /// Returns the decision for such an operation, if one was made; `rule` where [`is_told_by_types`] does not say that those tell all.
+    /// Returns the earlier decision for an equal operation; `rule` is needed unless [`is_determined_by_types`] holds.
     fn get(
         &self,
         signature: &Signature,
@@ -113,55 +110,57 @@ impl Decisions {
 }
 
 impl OpPlanner<'_> {
-    /// Returns how an operation with a rule is done: as the last one of which the same is known, else as is cheapest. `None`
-    /// if it has no rule, or some operand or result has no sharding.
+    /// Returns the decision for an operation with a rule: the memoized one, or else the cheapest. `None` if it has no rule, or an operand
+    /// or result has no sharding.
     pub(super) fn decided(&mut self, op: OpId, copies: &AvailableCopies) -> Option<Decided> {
         let module = &*self.rw.module;
         let data = &module.ops[op];
         if carry::takes_part(module, op) {
-            // Whether it carries what is pending depends on its regions, too.
+            // Whether it passes on unreduced values also depends on its regions.
             let (rule, _) = self.rule_and_splits(op)?;
             let decision = self.decide(op, &rule, copies)?;
             self.warnings.extend(decision.warning);
             return Some(self.interned(decision.shardings));
         }
         let signature = Signature::of(module, op, self.invariance.as_ref(), copies, &self.free)?;
-        let is_told = is_told_by_types(data);
-        if is_told && let Some(known) = self.decisions.get(&signature, &data.kind, None) {
+        let is_determined = is_determined_by_types(data);
+        if is_determined && let Some(known) = self.decisions.get(&signature, &data.kind, None) {
             let known = known.clone();
             debug_assert_eq!(
                 Some(&known),
-                self.decided_anew(op, copies).as_ref(),
-                "more than is told decides"
+                self.decided_uncached(op, copies).as_ref(),
+                "the decision depends on more than the signature"
             );
             return Some(known);
         }
         let (rule, splits) = self.rule_and_splits(op)?;
-        if !is_told && let Some(known) = self.decisions.get(&signature, &data.kind, Some((&rule, &splits))) {
+        if !is_determined
+            && let Some(known) = self.decisions.get(&signature, &data.kind, Some((&rule, &splits)))
+        {
             let known = known.clone();
             debug_assert_eq!(
                 Some(&known),
-                self.decided_anew(op, copies).as_ref(),
-                "more than the rule decides"
+                self.decided_uncached(op, copies).as_ref(),
+                "the decision depends on more than signature and rule"
             );
             return Some(known);
         }
         let decision = self.decide(op, &rule, copies)?;
         let ids = self.interned(decision.shardings);
         match decision.warning {
-            // What is told of an operation names it.
+            // The warning names the operation, so the decision is not memoized.
             Some(warning) => self.warnings.push(warning),
             None => {
                 let kind = self.rw.module.ops[op].kind.clone();
-                let rule = (!is_told).then_some((rule, splits));
+                let rule = (!is_determined).then_some((rule, splits));
                 self.decisions.insert(signature, kind, rule, ids.clone());
             }
         }
         Some(ids)
     }
 
-    /// Returns how an operation is done, whatever was decided before.
-    fn decided_anew(&mut self, op: OpId, copies: &AvailableCopies) -> Option<Decided> {
+    /// Returns the decision for an operation, without the memo.
+    fn decided_uncached(&mut self, op: OpId, copies: &AvailableCopies) -> Option<Decided> {
         let (rule, _) = self.rule_and_splits(op)?;
         let decision = self.decide(op, &rule, copies)?;
         Some(self.interned(decision.shardings))
@@ -175,7 +174,7 @@ impl OpPlanner<'_> {
     fn rule_and_splits(&self, op: OpId) -> Option<(ShardingRule, Splits)> {
         let module = &*self.rw.module;
         let mut rule = support::planning_rule(module, op, rule_of(module, op)?);
-        support::keep_whole(module, op, &mut rule, &self.free);
+        support::keep_replicated_operands(module, op, &mut rule, &self.free);
         let splits = splits(module, op, &rule);
         Some((rule, splits))
     }

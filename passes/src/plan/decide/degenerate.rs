@@ -10,7 +10,7 @@ use super::OpPlanner;
 use super::available::AvailableCopies;
 
 impl OpPlanner<'_> {
-    /// Replaces a collective, or the question for the number of the device, of a program that is one process.
+    /// Replaces a collective, `partition_id` or `replica_id` in a program of one process.
     pub(super) fn degenerate_collective(&mut self, op: OpId, copies: &mut AvailableCopies) {
         if let Some((what, hint)) = further_processes(self.rw.module, op) {
             let data = &self.rw.module.ops[op];
@@ -44,15 +44,15 @@ impl OpPlanner<'_> {
     }
 }
 
-/// Whether the process gets anything: what nobody sends or broadcasts to it is zero.
+/// Whether the process receives a value: without a sender, the result is zero.
 fn receives(kind: &OpKind, groups: &ReplicaGroups) -> bool {
     let sends_only_to_some = matches!(kind, OpKind::CollectivePermute(_) | OpKind::CollectiveBroadcast(_));
     !sends_only_to_some || groups.contains(0)
 }
 
-/// Returns what says that there are further processes, and what to do; `None` where there is one process.
+/// Returns the evidence of further processes, and a hint; `None` if there is one process.
 fn further_processes(module: &Module, op: OpId) -> Option<(String, &'static str)> {
-    const MANUAL: &str = "put what each device does into an sdy.manual_computation (jax.shard_map); elsewhere write the program for one device and annotate it, and shardc inserts the collectives";
+    const MANUAL: &str = "put per-device code into an sdy.manual_computation (jax.shard_map); elsewhere write the program for one device and annotate it, and shardc inserts the collectives";
     if let Some(n) = module.num_replicas().filter(|&n| n > 1) {
         let hint = "partition the program of one replica: write the replicas as an axis of the mesh that splits the batch";
         return Some((format!("of {n} replicas"), hint));
@@ -66,7 +66,7 @@ fn further_processes(module: &Module, op: OpId) -> Option<(String, &'static str)
     }
     let spec = spec?;
     if spec.has_dynamic_root {
-        return Some(("with a root that is computed".to_owned(), MANUAL));
+        return Some(("with a dynamic root".to_owned(), MANUAL));
     }
     if spec.mesh_axes.is_some() && spec.groups.is_empty() {
         return Some(("along axes of a mesh".to_owned(), MANUAL));

@@ -1,20 +1,20 @@
 //! Operations with side effects, such as infeed and outfeed.
 //!
-//! Outside of manual computations every device executes them with replicated operands: the host feeds each device the unsharded value, and
-//! receives it from each. XLA refuses such operations unless they name their devices; planning prints a note instead. In a manual
-//! computation the program says what each device does.
+//! Outside of manual computations, every device executes them with replicated operands: the host feeds the unsharded value to each
+//! device, and receives it from each. XLA refuses such operations unless they name their devices; planning prints a note instead. In a
+//! manual computation, the program defines the behaviour of each device.
 
 use shardc_ir::{Attr, Class, Diagnostic, Effect, OpId, OpKind};
 
 use super::OpPlanner;
 use crate::rules::is_identity;
 
-/// What `send` and `recv` have as type of a channel between devices.
+/// The channel type of `send` and `recv` between devices.
 const BETWEEN_DEVICES: i64 = 1;
 
 impl OpPlanner<'_> {
-    /// Tells that every device does `op`, if that makes a difference to the world; refuses it if it is between devices.
-    pub(super) fn note_effect(&mut self, op: OpId) {
+    /// Prints a note that every device executes `op`, if that is observable; rejects `op` if it communicates between devices.
+    pub(super) fn check_side_effect(&mut self, op: OpId) {
         let data = &self.rw.module.ops[op];
         let has_effect = match &data.kind {
             OpKind::Send(spec) | OpKind::Recv(spec) if spec.channel.ty == BETWEEN_DEVICES => {
@@ -36,11 +36,11 @@ impl OpPlanner<'_> {
             return;
         }
         let message = format!(
-            "{} has an effect, which is that of every device, each with whole values",
+            "{} has a side effect, and every device executes it with replicated values",
             data.kind.title()
         );
         let mut note = Diagnostic::warning(Class::Unsupported, "SH0316", message).at(data.span).hint(
-            "let a device do it alone, or each with its part, in an sdy.manual_computation (jax.shard_map)",
+            "run it on one device, or on the shard of each device, in an sdy.manual_computation (jax.shard_map)",
         );
         note.user_loc = self.rw.module.user_loc(op);
         self.notes.push(note);

@@ -10,7 +10,7 @@
 //! * The result has less than half of its rows.
 //! * No dimension of the result is empty.
 //!
-//! Planning takes this or the halo exchange, whichever costs less.
+//! Planning chooses between this and the halo exchange by cost.
 //!
 //! ```mlir
 //! %0 = stablehlo.slice %a [7:9, 0:4096] : (tensor<64x4096xf32>) -> tensor<2x4096xf32> // %a, %0: [{"x"}, {}]
@@ -27,10 +27,10 @@ use smallvec::SmallVec;
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 use crate::windows::is_windowed;
 
-/// With more dimensions than these, the sum is over all of them or none.
+/// With more dimensions, the sum is over all of them or none.
 const MAX_DIMS: usize = 3;
 
-/// Returns the rules by which a slice is a sum over blocks: one for each subset of its split dimensions. `rule` is that of the halo
+/// Returns the rules by which a slice is a sum over blocks, one for each subset of its split dimensions. `rule` is the rule of the halo
 /// exchange.
 pub(super) fn as_sums(module: &Module, op: OpId, rule: &ShardingRule) -> SmallVec<[ShardingRule; 1]> {
     let data = &module.ops[op];

@@ -27,7 +27,7 @@ impl OpPlanner<'_> {
             else {
                 continue;
             };
-            // The first operation that needed it has the warning already.
+            // The first operation that needed this copy already has the warning.
             let is_ready =
                 copies.shardings(value).any(|id| self.rw.module.shardings.get(id).same_placement(to));
             if from.same_placement(to) || is_ready || self.free.is_free(value) {
@@ -69,7 +69,7 @@ impl OpPlanner<'_> {
                 Class::Unsupported,
                 "SH0310",
                 format!(
-                    "{} needs dimension {dim} of operand {i} whole on every device: {}, sharded {}, {}",
+                    "{} needs dimension {dim} of operand {i} replicated on every device: {}, sharded {}, {}",
                     data.kind.title(),
                     self.rw.module.types.display(self.rw.module.values[value].ty),
                     from.display(self.mesh),
@@ -79,17 +79,17 @@ impl OpPlanner<'_> {
             .at(data.span)
             .bytes(bytes)
             .hint(if could(dim) && is_alike(dim) {
-                "its windows reach over the parts of so many devices that to gather them is cheaper; fewer devices along that dimension have larger parts"
+                "its windows span the shards of so many devices that an all-gather is cheaper; use fewer devices along that dimension, which have larger shards"
             } else if could(dim) && bytes as f64 <= cost::START {
-                "to gather so few bytes costs less than one more start of a collective, which counts as 16 KiB; its devices would exchange the borders of their parts if the value were larger, or if the result were sharded alike on that dimension: annotate it"
+                "an all-gather of so few bytes costs less than the launch of another collective, which counts as 16 KiB; annotate the result with the same sharding of that dimension to get a halo exchange instead"
             } else if could(dim) {
-                "its devices would exchange the borders of their parts instead if the result were sharded alike on that dimension; annotate it"
+                "annotate the result with the same sharding of that dimension to get a halo exchange instead"
             } else if matches!(&data.kind, OpKind::CustomCall(spec) if is_kernel(&spec.target)) {
-                "its code is made for the shapes that it was written with; call it with the part of each device in an sdy.manual_computation (jax.shard_map)"
+                "its code is compiled for fixed shapes; call it on the shard of each device in an sdy.manual_computation (jax.shard_map)"
             } else if matches!(&data.kind, OpKind::CustomCall(spec) if !is_known_target(&spec.target)) {
-                "if the target can work on parts, say so: an sdy.sharding_rule on the call, or one registered for the target (Compiler::custom_call_rule)"
+                "if the target can work on shards, give it a rule: an sdy.sharding_rule on the call, or one registered for the target (Compiler::custom_call_rule)"
             } else {
-                "shardc cannot do this operation on parts of that dimension yet; shard another dimension of the operand to avoid the gather"
+                "shardc cannot partition this operation along that dimension yet; shard another dimension of the operand to avoid the all-gather"
             });
             warning.user_loc = self.rw.module.user_loc(op);
             return Some(Gather { op, warning });

@@ -1,5 +1,5 @@
-//! Warns about values that are all-gathered on every device although no annotation requests it (SH0909). The cause is shardings that
-//! contradict each other in one operation.
+//! Warns about values that are all-gathered on every device although no annotation requests it (SH0909). The cause is contradicting
+//! shardings at one operation.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{
@@ -13,20 +13,20 @@ use crate::report::byte_size::bytes_text;
 use crate::report::warnings::counted;
 use crate::rules::is_identity;
 
-/// What the annotations of a program ask for. Known before planning, which makes reshards of constraints.
+/// The annotations of a program, recorded before planning turns constraints into reshards.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
-    /// The operation that each region belongs to.
+pub(crate) struct Requests {
+    /// The operation that contains each region.
     parents: SecondaryMap<RegionId, PackedOption<OpId>>,
     /// Whether an operation is a sharding constraint of the user.
     constraints: SecondaryMap<OpId, bool>,
-    /// Whether an operation is a reshard that the program has written out.
+    /// Whether an operation is an explicit reshard of the program.
     reshards: SecondaryMap<OpId, bool>,
 }
 
-impl Asked {
-    pub(crate) fn new(module: &Module, body: RegionId) -> Asked {
-        let mut asked = Asked {
+impl Requests {
+    pub(crate) fn new(module: &Module, body: RegionId) -> Requests {
+        let mut requested = Requests {
             parents: SecondaryMap::new(),
             constraints: SecondaryMap::new(),
             reshards: SecondaryMap::new(),
@@ -34,15 +34,15 @@ impl Asked {
         for op in program_ops(module, body) {
             let data = &module.ops[op];
             for &region in &data.regions {
-                asked.parents[region] = op.into();
+                requested.parents[region] = op.into();
             }
             match data.kind {
-                OpKind::ShardingConstraint(_) => asked.constraints[op] = true,
-                OpKind::Reshard(_) => asked.reshards[op] = true,
+                OpKind::ShardingConstraint(_) => requested.constraints[op] = true,
+                OpKind::Reshard(_) => requested.reshards[op] = true,
                 _ => {}
             }
         }
-        asked
+        requested
     }
 
     /// Whether an operation is a sharding constraint that the user wrote.
@@ -50,10 +50,10 @@ impl Asked {
         self.constraints[op]
     }
 
-    /// Whether a value is an argument of the function, or a part or another form of one: gathering weights before use is what
-    /// fully sharded data parallelism (FSDP) means.
+    /// Whether a value is an argument of the function, or a slice or another form of one. Fully sharded data parallelism (FSDP) gathers
+    /// weights before use.
     pub(crate) fn is_from_argument(&self, module: &Module, body: RegionId, mut value: ValueId) -> bool {
-        // A bound on the work, not on what is right: a longer chain is told as though it were no argument.
+        // A bound on the search: a value with a longer chain gets the warning even if it comes from an argument.
         const MAX_STEPS: usize = 64;
         for _ in 0..MAX_STEPS {
             let (op, i) = match module.values[value].def() {
@@ -75,7 +75,7 @@ impl Asked {
                     | OpKind::ShardingConstraint(_)
                     | OpKind::Reshard(_) => (op, 0),
                     OpKind::BroadcastInDim { .. } if is_as_large(module, op) => (op, 0),
-                    // Weights that wait in host memory.
+                    // Weights that are offloaded to host memory.
                     OpKind::CustomCall(ref call) if is_identity(&call.target) => (op, 0),
                     _ => return false,
                 },
@@ -89,16 +89,21 @@ impl Asked {
     }
 }
 
-/// Returns the values that a planned program makes whole on every device for operations that could have worked on parts.
-/// Not told are weights, which fully sharded training gathers by design; what a constraint or a reshard of the program asks
-/// for; partial results between two steps of an operation; what the function returns; and what planning has told.
-pub(crate) fn gathered(module: &Module, body: RegionId, asked: &Asked, plan: &Plan) -> Vec<Gather> {
-    let is_meant = |op: OpId| asked.constraints[op] || asked.reshards[op] || plan.between_steps.contains(&op);
-    // Few programs have any, and use lists of the whole module cost more than this search.
+/// Returns the values that a planned program replicates for operations that could be computed in parts. Exceptions, without a warning:
+///
+/// * weights, which fully sharded training gathers by design;
+/// * values with a constraint or an explicit reshard;
+/// * partial results between the steps of an expanded operation;
+/// * results of the function;
+/// * values that planning has already warned about.
+pub(crate) fn gathered(module: &Module, body: RegionId, requested: &Requests, plan: &Plan) -> Vec<Gather> {
+    let is_meant =
+        |op: OpId| requested.constraints[op] || requested.reshards[op] || plan.between_steps.contains(&op);
+    // Few programs have any, and this search is cheaper than the use lists of the whole module.
     let whole: Vec<OpId> = program_ops(module, body)
         .into_iter()
-        .filter(|&op| !is_meant(op) && becomes_whole(module, op))
-        .filter(|&op| !asked.is_from_argument(module, body, module.ops[op].operands[0]))
+        .filter(|&op| !is_meant(op) && is_replicating(module, op))
+        .filter(|&op| !requested.is_from_argument(module, body, module.ops[op].operands[0]))
         .collect();
     if whole.is_empty() {
         return Vec::new();
@@ -108,7 +113,7 @@ pub(crate) fn gathered(module: &Module, body: RegionId, asked: &Asked, plan: &Pl
     let mut gathers = Vec::new();
     for op in whole {
         let readers = uses.of(module.ops[op].results[0]);
-        // Nothing reads what the program does not need.
+        // A dead value has no user.
         if readers.iter().all(|&(op, _)| matches!(module.ops[op].kind, OpKind::Return)) {
             continue;
         }
@@ -122,8 +127,8 @@ pub(crate) fn gathered(module: &Module, body: RegionId, asked: &Asked, plan: &Pl
     gathers
 }
 
-/// Whether a reshard takes a split value, which is not empty, to one that is whole.
-fn becomes_whole(module: &Module, op: OpId) -> bool {
+/// Whether a reshard replicates a split value that is not empty.
+fn is_replicating(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let (OpKind::Reshard(to), [operand], [_]) = (&data.kind, &*data.operands, &*data.results) else {
         return false;
@@ -146,7 +151,7 @@ fn bytes_of(module: &Module, value: ValueId) -> Option<u64> {
     u64::try_from(module.stored(value)?.num_bytes()?).ok()
 }
 
-/// Returns the warning (SH0909) of a reshard that makes a value whole for the operation `reader`.
+/// Returns the warning (SH0909) about a reshard that replicates a value for the operation `reader`.
 fn warning_of(module: &Module, reshard: OpId, reader: OpId) -> Option<Diagnostic> {
     let operand = *module.ops[reshard].operands.first()?;
     let (from, ty) = (module.shardings.sharding_of(operand)?, module.stored(operand)?);
@@ -155,7 +160,7 @@ fn warning_of(module: &Module, reshard: OpId, reader: OpId) -> Option<Diagnostic
     let what = maker.unwrap_or_else(|| "an argument".to_owned());
     let data = &module.ops[reader];
     let message = format!(
-        "{what}, {ty}, is split {} and gathered whole on every device for {}: {}",
+        "{what}, {ty}, is split {} and all-gathered on every device for {}: {}",
         from.display(&module.meshes[from.mesh]),
         data.kind.title(),
         bytes_text(bytes)
@@ -163,7 +168,7 @@ fn warning_of(module: &Module, reshard: OpId, reader: OpId) -> Option<Diagnostic
     let mut warning = Diagnostic::warning(Class::InvalidInput, "SH0909", message)
         .at(data.span)
         .bytes(bytes)
-        .hint("the operation's other operands or its result are split otherwise: annotate them alike, or constrain the value before the operation");
+        .hint("the operation's other operands or its result are sharded differently: annotate them the same way, or constrain the value before the operation");
     warning.user_loc = module.user_loc(reader);
     Some(warning)
 }

@@ -11,8 +11,8 @@ use crate::analysis::accumulated::additions;
 use crate::analysis::linear::is_part;
 use crate::analysis::trip_count;
 
-/// A value counts as kept by a loop if it has at most one in so many of the bytes that hoisting may keep in all: planning
-/// does not know how many values will leave the loop.
+/// A loop is expected to keep a value if it has at most this fraction (1 / `PART`) of the bytes that hoisting may keep: planning does not
+/// know how many values will be hoisted.
 const PART: u64 = 16;
 
 /// A loop whose body is planned.
@@ -22,13 +22,13 @@ pub(crate) struct LoopInvariance {
     kept: u64,
     /// Arguments and results in the body that differ from one trip to the next.
     varying: FxHashSet<ValueId>,
-    /// Values that the body only adds to what it carries, or of which it takes parts that are.
+    /// Values that the body only adds to loop-carried values, directly or slice by slice.
     added: FxHashSet<ValueId>,
 }
 
 impl LoopInvariance {
-    /// Analyzes the loop `op`, which is not planned yet and may keep `keep_bytes`; `uses` are those of its values. Returns `None` if it
-    /// is not known to run, or may keep nothing.
+    /// Analyzes the loop `op`, which is not planned yet and may keep `keep_bytes`; `uses` are the uses of its values. Returns `None` if its
+    /// trip count is unknown, or if it may keep nothing.
     pub(super) fn of(module: &Module, op: OpId, keep_bytes: u64, uses: &Uses) -> Option<LoopInvariance> {
         if keep_bytes == 0 {
             return None;
@@ -37,8 +37,8 @@ impl LoopInvariance {
         let &[_, body] = module.ops[op].regions.as_slice() else { return None };
         let returned = &module.ops[module.terminator(body)?].operands;
         let args = module.regions[body].args.iter().zip(returned);
-        // Invariant is what the body returns unchanged. One pass is enough: an argument that returns another invariant value
-        // counts as varying, which only costs an opportunity.
+        // An argument is invariant if the body returns it unchanged. One pass is enough: an argument that returns another invariant value
+        // counts as varying, which only misses an opportunity.
         let mut varying: FxHashSet<ValueId> =
             args.filter(|(arg, returned)| arg != returned).map(|(&arg, _)| arg).collect();
         for &inner in &module.regions[body].ops {
@@ -54,12 +54,12 @@ impl LoopInvariance {
         Some(LoopInvariance { trips, kept: keep_bytes / PART, varying, added })
     }
 
-    /// Returns the part of what resharding a value costs that each trip pays: between 0 and 1.
+    /// Returns the fraction of a reshard's cost that each trip pays.
     pub(super) fn share(&self, module: &Module, value: ValueId) -> f64 {
         self.once(module, value, !self.varying.contains(&value))
     }
 
-    /// Returns the part of what completing a sum costs that each trip pays: between 0 and 1.
+    /// Returns the fraction of an all-reduce's cost that each trip pays.
     pub(super) fn share_of_sum(&self, module: &Module, value: ValueId) -> f64 {
         self.once(module, value, self.added.contains(&value))
     }
@@ -71,15 +71,15 @@ impl LoopInvariance {
     }
 }
 
-/// What is read of a value to be added up: how often, and how many bytes are taken of it as parts.
+/// The slices of a value that are added up: their number, and their bytes.
 #[derive(Clone, Copy, Default)]
 struct Added {
     reads: usize,
     part_bytes: i64,
 }
 
-/// Returns the values that the body of a loop only adds to what it carries, and those of which all that is read are such parts, no more
-/// than there are: `collectives/clean/sink.rs` cuts their addends.
+/// Returns the values that the body of a loop only adds to loop-carried values, and values used only by slices that are. The slices
+/// together are no larger than the value: `collectives/clean/sink.rs` slices its partial sums.
 fn added_up(module: &Module, op: OpId, body: RegionId, uses: &Uses) -> FxHashSet<ValueId> {
     let only_reader = |value: ValueId| match uses.of(value) {
         &[(reader, _)] => Some(reader),
@@ -96,7 +96,7 @@ fn added_up(module: &Module, op: OpId, body: RegionId, uses: &Uses) -> FxHashSet
         return out;
     }
     let bytes = |value: ValueId| module.stored(value).and_then(TensorType::num_bytes).unwrap_or(i64::MAX);
-    // Readers come before what they read.
+    // Users come before producers.
     for &inner in module.regions[body].ops.iter().rev() {
         let data = &module.ops[inner];
         for &result in &data.results {

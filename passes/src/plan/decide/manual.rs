@@ -17,7 +17,7 @@ impl OpPlanner<'_> {
         copies: &mut AvailableCopies,
     ) {
         if let Some(mesh) = mesh_of(self.rw.module, &spec) {
-            // Computations inside this one are renamed with it.
+            // Nested manual computations are renamed together with it.
             let is_other = !self.mesh.has_devices_of(&self.rw.module.meshes[mesh]);
             if self.scope.is_none()
                 && is_other
@@ -57,7 +57,7 @@ impl OpPlanner<'_> {
         }
     }
 
-    /// Gives each of `values` the sharding in which it crosses the boundary.
+    /// Gives each of `values` the sharding that it has at the boundary.
     fn boundary(&mut self, op: OpId, body: &Scope, values: &[ValueId], shardings: &mut [ShardingId]) {
         for (&value, id) in values.iter().zip(shardings) {
             let Some(ty) = self.rw.module.stored(value) else { continue };
@@ -88,7 +88,7 @@ impl OpPlanner<'_> {
             Class::Unsupported,
             "SH0310",
             format!(
-                "{ty}, sharded {}, crosses the boundary of a manual computation as {}, {}: its free axes do not divide evenly what each manual coordinate has",
+                "{ty}, sharded {}, crosses the boundary of a manual computation as {}, {}: its free axes do not evenly divide the shard of each manual coordinate",
                 from.display(self.mesh),
                 to.display(self.mesh),
                 bytes_text(bytes)
@@ -101,7 +101,7 @@ impl OpPlanner<'_> {
         self.warnings.push(Gather { op, warning });
     }
 
-    /// Whether an operation by which devices meet or tell themselves apart means something where it stands.
+    /// Rejects a collective or device query whose meaning is undefined in its enclosing manual computation.
     pub(super) fn check_manual_op(&self, op: OpId) -> Result<(), Box<Diagnostic>> {
         let data = &self.rw.module.ops[op];
         let Some(scope) = &self.scope else { return Ok(()) };

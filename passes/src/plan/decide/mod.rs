@@ -48,7 +48,7 @@ use smallvec::SmallVec;
 
 use self::available::AvailableCopies;
 use self::decisions::Decisions;
-pub(crate) use self::gathered::{Asked, gathered};
+pub(crate) use self::gathered::{Requests, gathered};
 use self::loop_invariant::LoopInvariance;
 use self::site::site;
 use self::smallest_value::{EarlierReshard, earlier_reshard};
@@ -66,7 +66,7 @@ use crate::rules::sharding_rule::ShardingRule;
 pub(crate) struct Gather {
     /// The operation.
     pub(crate) op: OpId,
-    /// The warning, with the bytes of the operand that each device then has each time that the operation runs.
+    /// The warning, with the bytes of the replicated operand on each device, once for each execution of the operation.
     pub(crate) warning: Diagnostic,
 }
 
@@ -147,7 +147,7 @@ pub(super) struct OpPlanner<'m> {
     keep_bytes: u64,
     /// The interrupt that may end planning early.
     interrupt: &'m Interrupt,
-    /// Whether it has.
+    /// Whether planning was interrupted.
     interrupted: bool,
     planner: Planner<'m>,
     decisions: Decisions,
@@ -180,7 +180,7 @@ impl OpPlanner<'_> {
     ) {
         let outer = std::mem::replace(&mut self.invariance, invariance);
         self.rw.enter(region);
-        // Each region has its own copies: one that is made in a branch does not dominate the code after it.
+        // Each region has its own copies: one that is created in a branch does not dominate the code after it.
         let mut copies = AvailableCopies::default();
         while let Some(op) = self.rw.next_op() {
             // The other operations are still visited, so that every region that was entered is left.
@@ -191,7 +191,7 @@ impl OpPlanner<'_> {
         self.invariance = outer;
     }
 
-    /// Whether planning is to end early; the first time, the reason becomes an error.
+    /// Whether planning must end early; the first time, the reason becomes an error.
     fn is_interrupted(&mut self) -> bool {
         if !self.interrupted
             && let Err(interruption) = self.interrupt.check()
@@ -222,13 +222,13 @@ impl OpPlanner<'_> {
             OpKind::Case | OpKind::If => {
                 let wanted = self.result_shardings(op);
                 // The operand chooses the branch. All devices must take the same one, since it may have collectives.
-                self.require_whole(op, copies);
+                self.require_replicated(op, copies);
                 for region in self.rw.module.ops[op].regions.clone() {
                     self.region(region, &wanted);
                 }
             }
-            // The size of a tensor that has a known one would be a constant.
-            OpKind::GetDimensionSize { .. } => self.whole(op, copies),
+            // The size of a static dimension would be a constant.
+            OpKind::GetDimensionSize { .. } => self.replicate_op(op, copies),
             OpKind::Constant(Dense::Splat(_)) | OpKind::Iota { .. } => self.complete_unless_free(op),
             OpKind::Call { callee } => {
                 let message = format!("the call of @{callee} was not inlined");
@@ -245,10 +245,10 @@ impl OpPlanner<'_> {
                 }
                 self.by_rule(op, copies);
             }
-            OpKind::Constant(_) => self.whole(op, copies),
-            OpKind::Rng(_) => self.drawn_by_one(op, copies),
+            OpKind::Constant(_) => self.replicate_op(op, copies),
+            OpKind::Rng(_) => self.generate_on_one_device(op, copies),
             _ => {
-                self.note_effect(op);
+                self.check_side_effect(op);
                 self.by_rule(op, copies);
             }
         }
@@ -259,16 +259,16 @@ impl OpPlanner<'_> {
         let data = &self.rw.module.ops[op];
         let (operand, result) = (data.operands[0], data.results[0]);
         let Some(sharding) = self.rw.module.shardings.of(result) else { return };
-        // Available partial sums need not be made from the completed sum.
-        let known = copies.get(operand, sharding).filter(|_| self.is_pending(sharding));
-        if let Some(copy) = known.or_else(|| self.computed_rather_than_sent(operand, sharding, copies)) {
+        // An available partial sum need not be recreated from the completed sum.
+        let known = copies.get(operand, sharding).filter(|_| self.is_unreduced(sharding));
+        if let Some(copy) = known.or_else(|| self.rematerialized_if_sent(operand, sharding, copies)) {
             self.rw.module.ops[op].operands[0] = copy;
         }
         self.rw.module.ops[op].kind = OpKind::Reshard(sharding);
         // If an all-gathered value is wanted split, its source is still available.
         let before = self.rw.module.shardings.of(operand).filter(|&before| before != sharding);
         if let Some(before) = before
-            && ![before, sharding].into_iter().any(|id| self.is_pending(id))
+            && ![before, sharding].into_iter().any(|id| self.is_unreduced(id))
         {
             copies.insert(result, before, operand);
         }
@@ -276,7 +276,7 @@ impl OpPlanner<'_> {
 
     fn while_loop(&mut self, op: OpId, copies: &mut AvailableCopies) {
         let wanted = self.result_shardings(op);
-        // Before operands are replaced: trip counts are read off the constants that go into the loop.
+        // This must come before operands are replaced: trip counts are computed from the constants that enter the loop.
         let invariance = LoopInvariance::of(self.rw.module, op, self.keep_bytes, &self.uses);
         self.require_all(op, &wanted, copies);
         let regions = self.rw.module.ops[op].regions.clone();
@@ -286,7 +286,7 @@ impl OpPlanner<'_> {
             }
         }
         if let [cond, body] = regions.as_slice() {
-            // All devices must agree on whether the loop goes on: if one left it alone, the others would wait in the next
+            // All devices must agree on whether the loop continues: if one device left it, the others would wait in the next
             // collective.
             let whole = self.replicated(0);
             self.region(*cond, &[Some(whole)]);
@@ -294,7 +294,7 @@ impl OpPlanner<'_> {
         }
     }
 
-    /// Completes the sharding of a constant or an iota, unless it can be had unreduced without communication.
+    /// Completes the sharding of a constant or an iota, unless it is available as unreduced without communication.
     fn complete_unless_free(&mut self, op: OpId) {
         let result = self.rw.module.ops[op].results[0];
         let sharding = self.rw.module.shardings.sharding_of(result);
@@ -311,7 +311,7 @@ impl OpPlanner<'_> {
         self.rw.module.ops[op].results.iter().map(|&v| self.rw.module.shardings.of(v)).collect()
     }
 
-    fn is_pending(&self, sharding: ShardingId) -> bool {
+    fn is_unreduced(&self, sharding: ShardingId) -> bool {
         !self.rw.module.shardings.get(sharding).unreduced.is_empty()
     }
 
@@ -327,7 +327,7 @@ impl OpPlanner<'_> {
         }
     }
 
-    fn require_whole(&mut self, op: OpId, copies: &mut AvailableCopies) {
+    fn require_replicated(&mut self, op: OpId, copies: &mut AvailableCopies) {
         for i in 0..self.rw.module.ops[op].operands.len() {
             let operand = self.rw.module.ops[op].operands[i];
             if let Some(ty) = self.rw.module.stored(operand) {
@@ -337,14 +337,14 @@ impl OpPlanner<'_> {
         }
     }
 
-    /// Makes operand `i` of `op` come in the sharding `to`, by a reshard unless it is available so.
+    /// Gives operand `i` of `op` the sharding `to`, by a reshard unless a copy is available.
     fn require(&mut self, op: OpId, i: usize, to: ShardingId, copies: &mut AvailableCopies) {
         let Some(&value) = self.rw.module.ops[op].operands.get(i) else { return };
         self.rw.module.ops[op].operands[i] = self.available(value, to, copies);
     }
 
-    /// Returns `value` in the sharding `to`, for the current operation: as it is, as an available copy, rematerialized if that takes no
-    /// communication, or resharded where it is smallest.
+    /// Returns `value` in the sharding `to`, for the current operation: the value itself, an available copy, a rematerialization without
+    /// communication, or a reshard at its smallest point.
     fn available(&mut self, value: ValueId, to: ShardingId, copies: &mut AvailableCopies) -> ValueId {
         let Some(has) = self.rw.module.shardings.of(value).filter(|&has| has != to) else { return value };
         let (from, wanted) = (self.rw.module.shardings.get(has), self.rw.module.shardings.get(to));
@@ -362,7 +362,7 @@ impl OpPlanner<'_> {
         made
     }
 
-    /// Returns `value` in the sharding `to`, resharded where it is smallest.
+    /// Returns `value` in the sharding `to`, resharded at its smallest point.
     fn moved(&mut self, value: ValueId, to: ShardingId, copies: &mut AvailableCopies) -> ValueId {
         let wanted = self.rw.module.shardings.get(to);
         match earlier_reshard(self.rw.module, &mut self.planner, value, wanted) {
@@ -371,7 +371,7 @@ impl OpPlanner<'_> {
         }
     }
 
-    /// Reshards a smaller value, and repeats on it the operations that produce the wanted one.
+    /// Reshards a smaller value, and repeats the operations that compute the wanted value from it.
     fn reshard_earlier(&mut self, earlier_reshard: EarlierReshard, copies: &mut AvailableCopies) -> ValueId {
         let to = self.rw.module.shardings.intern(earlier_reshard.to);
         let mut value = self.available(earlier_reshard.source, to, copies);
@@ -389,8 +389,8 @@ impl OpPlanner<'_> {
         result
     }
 
-    /// Plans an operation that every device computes replicated.
-    fn whole(&mut self, op: OpId, copies: &mut AvailableCopies) {
+    /// Plans an operation that every device computes on replicated values.
+    fn replicate_op(&mut self, op: OpId, copies: &mut AvailableCopies) {
         let whole: SmallVec<[TensorSharding; 4]> = self.rw.module.ops[op]
             .operands
             .iter()
@@ -398,7 +398,7 @@ impl OpPlanner<'_> {
             .collect();
         let warning = self.gather_warning(op, None, &whole, copies);
         self.warnings.extend(warning);
-        self.require_whole(op, copies);
+        self.require_replicated(op, copies);
         self.rw.keep();
         for i in 0..self.rw.module.ops[op].results.len() {
             let value = self.rw.module.ops[op].results[i];
@@ -409,9 +409,9 @@ impl OpPlanner<'_> {
         }
     }
 
-    /// Plans an operation whose result differs between devices (`rng`): one device computes it, and the others add zeros to that.
-    fn drawn_by_one(&mut self, op: OpId, copies: &mut AvailableCopies) {
-        self.require_whole(op, copies);
+    /// Plans an operation whose result differs between devices (`rng`): one device computes it, and the others add zeros.
+    fn generate_on_one_device(&mut self, op: OpId, copies: &mut AvailableCopies) {
+        self.require_replicated(op, copies);
         self.rw.keep();
         let Some(ty) = self.rw.module.tensor(self.rw.module.ops[op].results[0]) else { return };
         let mut made = TensorSharding::replicated(self.mesh_id, ty.rank());
@@ -423,7 +423,7 @@ impl OpPlanner<'_> {
 
     fn by_rule(&mut self, op: OpId, copies: &mut AvailableCopies) {
         let Some(ids) = self.decided(op, copies) else {
-            self.whole(op, copies);
+            self.replicate_op(op, copies);
             return;
         };
         let num_operands = self.rw.module.ops[op].operands.len();
@@ -436,7 +436,7 @@ impl OpPlanner<'_> {
         }
     }
 
-    /// Decides how an operation with a rule is done; `None` if some operand or result has no sharding.
+    /// Decides how an operation with a rule is partitioned; `None` if an operand or result has no sharding.
     fn decide(&mut self, op: OpId, rule: &ShardingRule, copies: &AvailableCopies) -> Option<Decision> {
         let sums = few_rows::as_sums(self.rw.module, op, rule);
         let mut best: Option<(f64, f64, Decision)> = None;
@@ -462,8 +462,8 @@ impl OpPlanner<'_> {
         best.map(|(_, _, decision)| decision)
     }
 
-    /// Notes that result `i` of `op`, which the caller has kept, comes in the sharding `made`: where propagation wanted another,
-    /// the old value becomes the result of a reshard.
+    /// Records that `op` produces result `i`, which the caller has kept, in the sharding `made`. If propagation wanted another one, the old
+    /// value becomes the result of a reshard.
     fn deliver(&mut self, op: OpId, i: usize, made: ShardingId, copies: &mut AvailableCopies) {
         let wanted_value = self.rw.module.ops[op].results[i];
         let Some(wanted) = self.rw.module.shardings.of(wanted_value) else { return };
@@ -480,7 +480,7 @@ impl OpPlanner<'_> {
         self.free.note_copy(fresh, wanted_value);
         let reshard = self.rw.op(OpKind::Reshard(wanted), &[fresh], &[], &[]);
         self.rw.module.give_result(reshard, wanted_value);
-        // Users that want the sharding that the operation produces need not undo the reshard.
+        // Users that need the sharding that the operation produces need not undo the reshard.
         copies.insert(wanted_value, made, fresh);
     }
 }

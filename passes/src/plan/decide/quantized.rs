@@ -7,7 +7,7 @@ use shardc_ir::{Module, OpId, OpKind};
 use crate::plan::support::Split;
 use crate::rules::sharding_rule::{FactorIndex, ShardingRule};
 
-/// What is left of a way to split a factor where operands or results are quantized.
+/// Restricts the split of a factor if operands or results are quantized.
 pub(super) fn restricted(
     module: &Module,
     op: OpId,
@@ -30,8 +30,8 @@ pub(super) fn restricted(
         OpKind::DynamicUpdateSlice => Some(1),
         _ => None,
     };
-    // What is written may be in another block, and then the device would have to make up what it writes; unless it spans
-    // the dimension.
+    // The update may be in another block, and then the device would have to invent elements, unless the update spans the
+    // dimension.
     let size = |operand: usize| {
         let (dim, _) = rule.operands.get(operand)?.find(index)?;
         module.shape(data.operands[operand]).get(dim).copied()

@@ -1,15 +1,15 @@
 //! Rematerialization instead of resharding, for values computed from constants, iotas and scalars alone.
 //!
-//! Such a value, for example a causal mask, is *free*: it is had in any sharding by repeating its producers on each device's part.
-//! Nothing is sent.
+//! Such a value, for example a causal mask, is *free*: its producers are repeated on each device's shard in any sharding, and nothing is
+//! sent.
 //!
 //! Conditions:
 //!
 //! * The value is free (see [`free_values`](crate::plan::free_values)).
 //! * The value would otherwise be sent. A chain of several operations is not repeated to replace a local slice.
 //!
-//! An operation that cannot compute a device's part from parts of its operands (a reshape between dimensions that the axes do not
-//! divide) is repeated replicated, and then sliced, if that takes less time than to send its result.
+//! Some operations cannot compute a shard from shards of their operands, such as a reshape between dimensions that the axes do not divide.
+//! They are repeated replicated and then sliced, if that takes less time than sending the result.
 //!
 //! ```mlir
 //! %0 = stablehlo.iota dim = 0 : tensor<8x8xi32>
@@ -35,7 +35,7 @@ use crate::plan::free_values::repeat;
 use crate::plan::support;
 use crate::rules::rule_of;
 
-/// Where a value comes from in a sequence of steps.
+/// The source of a value in a sequence of steps.
 #[derive(Clone, Copy)]
 enum Source {
     /// It exists already.
@@ -55,7 +55,7 @@ struct Step {
 
 impl OpPlanner<'_> {
     /// Returns `value` rematerialized in the sharding `to`, if a reshard would send it.
-    pub(super) fn computed_rather_than_sent(
+    pub(super) fn rematerialized_if_sent(
         &mut self,
         value: ValueId,
         to: ShardingId,
@@ -68,8 +68,8 @@ impl OpPlanner<'_> {
         is_sent.then(|| self.recomputed(value, to, copies))?
     }
 
-    /// Rematerializes `value` in the sharding `to`, if it [is free](crate::plan::free_values::FreeValues::is_free). `None` if it is not, or if a local slice
-    /// gives the same.
+    /// Rematerializes `value` in the sharding `to`, if it [is free](crate::plan::free_values::FreeValues::is_free). `None` if it is not, or
+    /// if a local slice gives the same.
     pub(super) fn recomputed(
         &mut self,
         value: ValueId,
@@ -119,7 +119,7 @@ impl OpPlanner<'_> {
         Some(made_of(source, &made))
     }
 
-    /// Returns the source of `value` in the sharding `to`, which is not unreduced, and appends the steps that it takes.
+    /// Returns the source of `value` in the sharding `to`, which is not unreduced, and appends the necessary steps.
     fn source(
         &mut self,
         value: ValueId,
@@ -152,9 +152,9 @@ impl OpPlanner<'_> {
                 Step { value, to, op: None, operands: SmallVec::from_slice(&[Source::Value(value)]) }
             }
             _ => match self.operands_for(op, to) {
-                Some(asked) => {
+                Some(requested) => {
                     let mut operands = SmallVec::new();
-                    for (operand, sharding) in data.operands.clone().into_iter().zip(asked) {
+                    for (operand, sharding) in data.operands.clone().into_iter().zip(requested) {
                         let sharding = self.rw.module.shardings.intern(sharding);
                         operands.push(self.source(operand, sharding, copies, steps)?);
                     }
@@ -178,8 +178,8 @@ impl OpPlanner<'_> {
         Some(Source::Step(steps.len() - 1))
     }
 
-    /// Returns the operand shardings from which each device computes its part of the result in the sharding `to` without
-    /// communication; `None` if there are none.
+    /// Returns the operand shardings from which each device computes its shard of the result in the sharding `to` without communication;
+    /// `None` if there are none.
     fn operands_for(&self, op: OpId, to: ShardingId) -> Option<SmallVec<[TensorSharding; 4]>> {
         let module = &*self.rw.module;
         let rule = support::planning_rule(module, op, rule_of(module, op)?);

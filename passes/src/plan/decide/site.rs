@@ -5,13 +5,15 @@ use smallvec::SmallVec;
 
 use super::assign::{Site, Tensor};
 use super::available::AvailableCopies;
-use super::decisions::Splits;
 use super::loop_invariant::LoopInvariance;
 use super::quantized;
 use crate::plan::free_values::FreeValues;
-use crate::plan::support;
+use crate::plan::support::{self, Split};
 use crate::rules::sharding_rule::{FactorIndex, ShardingRule};
 use crate::sharding::axes::Parts;
+
+/// How the factors of a rule split.
+pub(super) type Splits = SmallVec<[Split; 6]>;
 
 /// Returns how each factor of an operation's rule splits.
 pub(super) fn splits(module: &Module, op: OpId, rule: &ShardingRule) -> Splits {

@@ -22,20 +22,20 @@ use smallvec::SmallVec;
 use crate::cost;
 use crate::reshard::Planner;
 
-/// No more operations than this are done again.
+/// The most operations that are repeated.
 const MAX_OPS: usize = 4;
 
-/// A replacement for a reshard: move `source`, then do the operations of `again`.
+/// A replacement for a reshard: reshard `source`, then repeat the operations of `again`.
 #[derive(Debug)]
 pub(super) struct EarlierReshard {
     pub(super) source: ValueId,
-    /// What `source` is resharded to.
+    /// The new sharding of `source`.
     pub(super) to: TensorSharding,
     /// The operations to repeat, first to last, with the sharding of their result.
     pub(super) again: SmallVec<[(OpId, TensorSharding); MAX_OPS]>,
 }
 
-/// Returns the cheapest way to have `value` in the sharding `to`, if it is cheaper than to reshard it.
+/// Returns the cheapest way to compute `value` in the sharding `to`, if it is cheaper than a reshard.
 pub(super) fn earlier_reshard(
     module: &Module,
     planner: &mut Planner<'_>,
@@ -53,7 +53,7 @@ pub(super) fn earlier_reshard(
     while again.len() < MAX_OPS {
         let Some(op) = module.def_op(at) else { break };
         let Some((source, before)) = operand_sharding(module, op, &wanted) else { break };
-        // Repeated on the blocks that arrive; what it was computed from stays for its other readers.
+        // The operations are repeated on the resharded blocks; the original values stay for their other users.
         compute += cost::compute(0.0, local_bytes(module, planner, at, &wanted)?);
         again.push((op, wanted));
         let moved = cost_of(module, planner, source, &before)?;
@@ -69,13 +69,13 @@ pub(super) fn earlier_reshard(
     Some(EarlierReshard { source, to, again })
 }
 
-/// Returns the cost of resharding a value; `None` for pending sums, since sums of converted values are not converted sums.
+/// Returns the cost of resharding a value; `None` for unreduced values, since conversion does not commute with addition.
 fn cost_of(module: &Module, planner: &mut Planner<'_>, value: ValueId, to: &TensorSharding) -> Option<f64> {
     let (from, ty) = (module.shardings.sharding_of(value)?, module.tensor(value)?);
     (from.unreduced.is_empty() && to.unreduced.is_empty()).then(|| planner.cost(from, to, ty))
 }
 
-/// Returns the bytes of `value` on a device that has its part in `sharding`.
+/// Returns the bytes of `value` on each device in `sharding`.
 fn local_bytes(
     module: &Module,
     planner: &Planner<'_>,
@@ -87,8 +87,8 @@ fn local_bytes(
     Some(local.iter().map(|&n| n as f64).product::<f64>() * f64::from(dtype.bits()) / 8.0)
 }
 
-/// Returns the operand of an operation that computes each element from one, and how it must be sharded so that each device
-/// makes its part of the result as `result` says.
+/// Returns the operand of an operation that computes each element from one element, and its sharding. From that sharding, each device
+/// computes its shard of the result in the sharding `result`.
 fn operand_sharding(module: &Module, op: OpId, result: &TensorSharding) -> Option<(ValueId, TensorSharding)> {
     let data = &module.ops[op];
     let (&[operand], &[made]) = (data.operands.as_slice(), data.results.as_slice()) else { return None };
@@ -105,7 +105,7 @@ fn operand_sharding(module: &Module, op: OpId, result: &TensorSharding) -> Optio
         OpKind::BroadcastInDim { dims } => {
             let of = |(d, &at): (usize, &u32)| match from.shape[d] == to.shape[at as usize] {
                 true => result.dims.get(at as usize).cloned(),
-                // A dimension of size one that is stretched: every device has all of it.
+                // A stretched dimension of size one is replicated.
                 false => Some(DimSharding::closed(&[])),
             };
             dims.iter().enumerate().map(of).collect::<Option<_>>()?

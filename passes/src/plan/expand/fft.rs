@@ -23,24 +23,24 @@ use shardc_ir::{
 
 use super::Steps;
 
-/// What is done next.
+/// The next step.
 enum Stage {
-    /// The transform along these dimensions, of which each device has whole lines.
+    /// The transform along these dimensions, which are unsplit.
     Transform(Vec<usize>),
-    /// The axes that split each dimension change to these.
+    /// A reshard to these dimension shardings.
     Move(Vec<DimSharding>),
 }
 
-/// A transform that is taken apart: its element type and sizes, and the dimensions it is along, the last ones.
+/// A transform to expand: its kind, its sizes, and the first of its dimensions, which are the last ones of the tensor.
 struct Transform {
     kind: FftKind,
-    /// Sizes of the real or complex side that each dimension of the tensor has while it is not done.
+    /// The smaller of the real and the complex size of each dimension.
     shape: Vec<i64>,
     first: usize,
 }
 
 impl Transform {
-    /// Returns which of `left` can be done at this point if each device has their lines whole.
+    /// Returns the dimensions of `left` that may be transformed next, once they are unsplit.
     fn next(&self, left: &[usize]) -> Vec<usize> {
         let last = self.shape.len() - 1;
         match self.kind {
@@ -50,8 +50,7 @@ impl Transform {
         }
     }
 
-    /// Returns the stages from one sharding to the end of the transform, and the sharding there; `None` where there is no
-    /// dimension that the axes could split instead.
+    /// Returns the steps of the transform and the final sharding; `None` if no other dimension can take the axes.
     fn stages(
         &self,
         mesh: &Mesh,
@@ -65,7 +64,7 @@ impl Transform {
             let mut ready = self.next(&left);
             let is_real_first = self.kind == FftKind::Rfft && left.contains(&(self.shape.len() - 1));
             if is_real_first && dims[ready[0]].axes.is_empty() {
-                // The real transform and those along other whole dimensions are one operation.
+                // The real transform and transforms along other unsplit dimensions are one operation.
                 ready = left.clone();
             } else if self.kind == FftKind::Irfft && left.iter().all(|&d| dims[d].axes.is_empty()) {
                 ready = left.clone();
@@ -76,7 +75,7 @@ impl Transform {
                 stages.push(Stage::Transform(whole));
                 continue;
             }
-            // Where there is no room for the axes of all of them, some wait until others are done.
+            // If there is no room for the axes of all of them, some wait until others are done.
             let mut is_moved = false;
             for &d in &ready {
                 let place = self.place_for(mesh, &dims[d], &dims, to, &ready, &left);
@@ -86,7 +85,7 @@ impl Transform {
                 }
             }
             if !is_moved {
-                // Every other dimension is split, too: the axes of one join those of another.
+                // Every other dimension is split too: the axes of one join those of another.
                 let (d, place) = ready
                     .iter()
                     .rev()
@@ -99,8 +98,8 @@ impl Transform {
         Some((stages, dims))
     }
 
-    /// Returns the dimension that `axes` best split while those of `ready` are done: one that the result has split so,
-    /// one that is done, and the largest; even blocks before uneven ones.
+    /// Returns the best dimension for `axes` while those of `ready` are transformed. Evenly divided dimensions come first, then finished
+    /// ones, then those that the result splits by `axes`, then the largest.
     fn place_for(
         &self,
         mesh: &Mesh,
@@ -121,8 +120,8 @@ impl Transform {
 }
 
 impl Transform {
-    /// Returns the split dimension that the axes of dimension `d` best split, too: even blocks before uneven ones, one that
-    /// waits before one that is ready, one that is done, and the largest.
+    /// Returns the best split dimension for adding the axes of dimension `d`. Evenly divided dimensions come first, then those that are not
+    /// ready, then finished ones, then the largest.
     fn place_to_join(
         &self,
         mesh: &Mesh,
@@ -140,7 +139,7 @@ impl Transform {
 }
 
 impl Steps<'_, '_> {
-    /// Takes apart a transform over several dimensions of which some are split.
+    /// Expands a transform over several dimensions of which some are split.
     pub(super) fn fft(&mut self, uses: &Uses) -> Option<()> {
         let data = &self.rw.module.ops[self.at];
         let OpKind::Fft { kind, length } = &data.kind else { return None };
@@ -157,17 +156,17 @@ impl Steps<'_, '_> {
             return None;
         }
         let given = self.rw.module.shardings.sharding_of(operand)?;
-        let asked = self.rw.module.shardings.sharding_of(result)?;
-        if !given.unreduced.is_empty() || !asked.unreduced.is_empty() {
+        let requested = self.rw.module.shardings.sharding_of(result)?;
+        if !given.unreduced.is_empty() || !requested.unreduced.is_empty() {
             return None;
         }
-        let (from, to) = (given.dims.to_vec(), asked.dims.to_vec());
-        // Of the last dimension both sides are split alike only where both sizes allow it; the smaller one decides.
+        let (from, to) = (given.dims.to_vec(), requested.dims.to_vec());
+        // The last dimension has different sizes on the two sides; the smaller one decides whether axes fit.
         let shape: Vec<i64> = input.shape.iter().zip(&output.shape).map(|(&a, &b)| a.min(b)).collect();
         let transform = Transform { kind, shape, first };
         let (stages, end) = transform.stages(&self.rw.module.meshes[self.mesh], &from, &to)?;
         if end != to {
-            self.leave_as_made(result, &end, uses);
+            self.keep_transformed_sharding(result, &end, uses);
         }
 
         let (mut value, mut dims) = (operand, from);
@@ -208,7 +207,7 @@ impl Steps<'_, '_> {
                 at.iter().map(|&d| (shape[d as usize], dims[d as usize].clone())).unzip()
             };
             if is_in_place && is_last {
-                self.become_last(kind, value);
+                self.replace_by_last_step(kind, value);
                 return Some(());
             }
             let (sizes, split) = order(&there);
@@ -218,7 +217,7 @@ impl Steps<'_, '_> {
             }
             let back = OpKind::Transpose { permutation: back };
             if is_last {
-                self.become_last(back, value);
+                self.replace_by_last_step(back, value);
                 return Some(());
             }
             value = self.emit(back, &[value], &shape, dtype, &dims);
@@ -226,8 +225,8 @@ impl Steps<'_, '_> {
         Some(())
     }
 
-    /// Makes the operation in hand the last step, on `value`.
-    fn become_last(&mut self, kind: OpKind, value: ValueId) {
+    /// Turns the current operation into the last step, on `value`.
+    fn replace_by_last_step(&mut self, kind: OpKind, value: ValueId) {
         let data = &mut self.rw.module.ops[self.at];
         data.kind = kind;
         data.operands = std::iter::once(value).collect();
@@ -246,11 +245,16 @@ impl Steps<'_, '_> {
         self.emit(OpKind::Transpose { permutation: permutation.clone() }, &[value], &shape, dtype, &dims)
     }
 
-    /// Leaves a result, and what is made of it element by element, split as the transform makes it, where another transform is
-    /// all that reads them: each would bring the axes back first only to send them away again.
-    fn leave_as_made(&mut self, result: ValueId, dims: &[DimSharding], uses: &Uses) -> Option<()> {
+    /// Keeps the sharding that the transform produces on its result, and on element-wise values computed from it, if their only other users
+    /// are transforms: resharding back and forth would send the bytes twice.
+    fn keep_transformed_sharding(
+        &mut self,
+        result: ValueId,
+        dims: &[DimSharding],
+        uses: &Uses,
+    ) -> Option<()> {
         let module = &*self.rw.module;
-        let asked = module.shardings.of(result)?;
+        let requested = module.shardings.of(result)?;
         let shape = module.shape(result);
         let bytes = |v: ValueId| module.tensor(v).and_then(|ty| ty.num_bytes()).unwrap_or(0);
         let (mut alike, mut known) = (vec![result], FxHashSet::from_iter([result]));
@@ -271,7 +275,8 @@ impl Steps<'_, '_> {
                     && def.parts == Parts::AlongPassThrough
                     && data.regions.is_empty();
                 let &[made] = data.results.as_slice() else { return None };
-                if !by_element || module.shape(made) != shape || module.shardings.of(made) != Some(asked) {
+                if !by_element || module.shape(made) != shape || module.shardings.of(made) != Some(requested)
+                {
                     return None;
                 }
                 others.extend(data.operands.iter().copied().filter(|&v| module.rank(v) > 0));
@@ -300,7 +305,7 @@ impl Steps<'_, '_> {
     }
 }
 
-/// Returns the permutation that brings `along` behind all other dimensions of a tensor of this rank, and its inverse.
+/// Returns the permutation that makes `along` the last dimensions of a tensor of this rank, and its inverse.
 fn last_dims(rank: usize, along: &[usize]) -> (DimList, DimList) {
     let there: DimList =
         (0..rank).filter(|d| !along.contains(d)).chain(along.iter().copied()).map(|d| d as u32).collect();
@@ -314,9 +319,10 @@ fn last_dims(rank: usize, along: &[usize]) -> (DimList, DimList) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::testing::{Around, around};
 
     #[test]
-    fn dimensions_come_last_and_back() {
+    fn last_dims_are_permuted_and_restored() {
         let (there, back) = last_dims(4, &[0, 2]);
         assert_eq!(there.as_slice(), [1, 3, 0, 2]);
         assert_eq!(back.as_slice(), [2, 0, 3, 1]);
@@ -330,5 +336,49 @@ mod tests {
         assert_eq!(of(FftKind::Irfft).next(&[1, 2, 3]), [1, 2]);
         assert_eq!(of(FftKind::Irfft).next(&[3]), [3]);
         assert_eq!(of(FftKind::Fft).next(&[1, 2, 3]), [1, 2, 3]);
+    }
+
+    const FIRST: &str = r#"[{"x"}, {}]"#;
+    const SECOND: &str = r#"[{}, {"x"}]"#;
+
+    /// Expands the transforms of an argument that is split along its first dimension.
+    fn expanded(transforms: &str) -> Around {
+        let program = format!(
+            r#"func.func @main(%a: tensor<8x16xcomplex<f32>> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}})
+                -> (tensor<8x16xcomplex<f32>> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}) {{
+              {transforms}
+              return %r : tensor<8x16xcomplex<f32>>
+            }}"#
+        );
+        around("expand-sharded-ops", r#""x"=4"#, &program)
+    }
+
+    #[test]
+    fn a_transform_is_done_along_unsplit_dimensions_first() {
+        let done = expanded(
+            "%r = stablehlo.fft %a, type = FFT, length = [8, 16] : (tensor<8x16xcomplex<f32>>) -> tensor<8x16xcomplex<f32>>",
+        );
+        assert!(done.after.contains("%0 = stablehlo.fft %arg0, type = FFT, length = [16]"), "{}", done.after);
+        assert_eq!(done.shardings("sdy.reshard"), [SECOND], "an all-to-all");
+        assert_eq!(done.shardings("stablehlo.fft"), [FIRST, FIRST], "the second one is between transposes");
+    }
+
+    #[test]
+    fn a_value_between_two_transforms_keeps_the_sharding_of_the_first() {
+        let done = expanded(
+            "%f = stablehlo.fft %a, type = FFT, length = [8, 16] : (tensor<8x16xcomplex<f32>>) -> tensor<8x16xcomplex<f32>>
+            %m = stablehlo.multiply %f, %f : tensor<8x16xcomplex<f32>>
+            %r = stablehlo.fft %m, type = IFFT, length = [8, 16] : (tensor<8x16xcomplex<f32>>) -> tensor<8x16xcomplex<f32>>",
+        );
+        assert_eq!(done.shardings("stablehlo.multiply"), [SECOND]);
+        assert_eq!(done.shardings("sdy.reshard"), [SECOND, FIRST]);
+    }
+
+    #[test]
+    fn a_transform_along_unsplit_dimensions_stays() {
+        let done = expanded(
+            "%r = stablehlo.fft %a, type = FFT, length = [16] : (tensor<8x16xcomplex<f32>>) -> tensor<8x16xcomplex<f32>>",
+        );
+        assert!(done.is_same(), "{}", done.after);
     }
 }

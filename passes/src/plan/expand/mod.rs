@@ -43,8 +43,7 @@ pub(crate) fn expand_sharded_ops(
     Ok(())
 }
 
-/// Expands what needs it in the program under `body`, whose values have closed shardings. Returns the reshards between
-/// the steps.
+/// Expands operations in the program under `body`, whose values have closed shardings. Returns the reshards between the steps.
 fn split_into_steps(module: &mut Module, body: RegionId, mesh: MeshId) -> FxHashSet<OpId> {
     let mut reshards = FxHashSet::default();
     // Few programs have a transform or a sort.
@@ -74,13 +73,13 @@ fn split_into_steps(module: &mut Module, body: RegionId, mesh: MeshId) -> FxHash
         rw.enter(region);
         while let Some(op) = rw.next_op() {
             let mut steps = Steps { rw: &mut rw, mesh, at: op, reshards: &mut reshards };
-            // Where it returns nothing there is nothing to take apart.
+            // `None` means that the operation needs no expansion.
             let _ = match &steps.rw.module.ops[op].kind {
                 OpKind::Reduce { dims } => {
                     let dims = dims.clone();
                     steps.reduce(&dims)
                 }
-                // Of none there is nothing to choose twice.
+                // With `k` of zero there is nothing to select.
                 OpKind::TopK { k, stable } if *k > 0 => {
                     let (k, stable) = (*k, *stable);
                     steps.top_k(k, stable)
@@ -100,7 +99,7 @@ fn split_into_steps(module: &mut Module, body: RegionId, mesh: MeshId) -> FxHash
     reshards
 }
 
-/// Emits operations before (and one after) the operation that is taken apart, all with its location.
+/// Emits operations before (and one after) the operation that is expanded, all with its location.
 pub(super) struct Steps<'a, 'm> {
     pub(super) rw: &'a mut Rewriter<'m>,
     pub(super) mesh: MeshId,
@@ -124,7 +123,7 @@ impl Steps<'_, '_> {
         value
     }
 
-    /// Gives a value a sharding on the mesh that is planned on.
+    /// Gives a value a sharding on the planned mesh.
     pub(super) fn place(&mut self, value: ValueId, dims: &[DimSharding]) {
         let sharding = TensorSharding::from_dims(self.mesh, dims.iter().cloned());
         let id = self.rw.module.shardings.intern(sharding);
@@ -138,7 +137,7 @@ impl Steps<'_, '_> {
         value
     }
 
-    /// Emits a reshard of `value`, and notes it as one between steps, which nobody is told about.
+    /// Emits a reshard of `value`, and records it as one between steps, so that no warning mentions it.
     pub(super) fn reshard(&mut self, value: ValueId, dims: &[DimSharding]) -> ValueId {
         let sharding = TensorSharding::from_dims(self.mesh, dims.iter().cloned());
         let id = self.rw.module.shardings.intern(sharding);

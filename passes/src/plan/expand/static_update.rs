@@ -28,55 +28,55 @@ use crate::cost;
 use crate::plan::support::single_windows;
 use crate::windows::{Along, Exchange, is_windowed, transfers};
 
-/// Where the elements of an update go.
+/// The positions of an update's elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Places {
-    /// Along each dimension of what is updated, the places of the update's elements.
+    /// For each dimension of the operand, the indices of the update's elements.
     along: SmallVec<[Progression; 6]>,
-    /// Which dimensions of what is updated windows lack: they have one element there, or are scattered row by row.
+    /// The dimensions of the operand that windows lack: they have size one there, or are scattered row by row.
     is_inserted: SmallVec<[bool; 6]>,
 }
 
-/// What is updated.
+/// An update at known positions.
 struct Update {
     operand: ValueId,
     update: ValueId,
     places: Places,
-    /// How an element of the operand and one of the update become one.
+    /// How an element of the operand and one of the update are combined.
     combine: Combine,
 }
 
-/// What an update does to elements that it meets.
+/// The effect of an update on the elements at its positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Combine {
-    /// They become those of the update.
+    /// The update replaces them.
     Set,
-    /// They are combined with those of the update, which come second, or first.
+    /// A binary operation with the update as second operand, or as first.
     With { op: BinaryOp, update_first: bool },
 }
 
-/// What an update is a slice of.
+/// The source of an update that is a slice.
 struct Sliced {
     source: ValueId,
-    /// The padding that brings it to where the update goes.
+    /// The padding that moves the source to the position of the update.
     padding: PadSpec,
-    /// What this exchange costs more than the slice, in bytes that a device sends.
+    /// The additional cost of this exchange over the slice, in bytes that a device sends.
     cost: f64,
 }
 
-/// How a dimension that the update has a part of is brought to the size of what is updated.
+/// How a dimension of the update grows to the size of the operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Grow {
-    /// It has all of it.
+    /// The sizes are equal.
     No,
     /// By padding.
     Pad,
-    /// By writing it into zeros: each device has all of the update there, and writes its part.
+    /// By a `dynamic_update_slice` into zeros: the update is replicated along the dimension, and each device writes its block.
     Write,
 }
 
 impl Steps<'_, '_> {
-    /// Takes apart an update at a known place along a split dimension.
+    /// Expands an update at a known position along a split dimension.
     pub(super) fn static_update(&mut self) -> Option<()> {
         let module = &*self.rw.module;
         let update = Update::of(module, self.at)?;
@@ -144,7 +144,7 @@ impl Steps<'_, '_> {
         Some(())
     }
 
-    /// Makes the operation at hand, which keeps its result and its place in the source, the last step.
+    /// Turns the current operation into the last step; it keeps its result and its source location.
     fn finish(&mut self, kind: OpKind, operands: &[ValueId]) {
         let data = &mut self.rw.module.ops[self.at];
         data.kind = kind;
@@ -152,8 +152,8 @@ impl Steps<'_, '_> {
         data.regions.clear();
     }
 
-    /// Returns how each dimension of the update grows; `None` where the operation is done in parts as it is, or an exchange
-    /// costs more than to gather the update.
+    /// Returns how each dimension of the update grows. `None` if the operation can be partitioned unexpanded, or if an exchange costs more
+    /// than an all-gather of the update.
     fn ways_to_grow(
         &self,
         update: &Update,
@@ -174,8 +174,8 @@ impl Steps<'_, '_> {
                 _ => Grow::Pad,
             })
             .collect();
-        // What every device has all of it writes its part of, but not a scatter of windows. That of single elements, and of
-        // rows one by one, is done where they are.
+        // A replicated update is written block by block, except by a scatter of windows. Scatters of single elements or rows are
+        // partitioned unexpanded.
         let singles = match (&data.kind, data.operands.as_slice()) {
             (OpKind::Scatter(spec), &[input, _, part]) => {
                 single_windows(spec, module.shape(input), module.shape(part))
@@ -197,7 +197,7 @@ impl Steps<'_, '_> {
             pad?;
             return Some(grow);
         }
-        // What is gathered of the update can be written as it is; a selection passes over all of the tensor.
+        // An all-gathered update is written directly; a `select` reads and writes the entire tensor.
         let gather = (0..ty.rank()).filter(|&d| grow[d] == Grow::Pad).map(|d| mesh.axes_size(&dims[d].axes));
         let parts = gather.product::<i64>() as f64;
         let bytes = |shape: &[i64]| self.local_bytes(ty, shape, dims);
@@ -222,8 +222,7 @@ impl Steps<'_, '_> {
         shape.iter().zip(dims).map(block).product::<f64>() * f64::from(ty.dtype.bits()) / 8.0
     }
 
-    /// Returns what windows cost along all dimensions that are split, in bytes that a device sends; `None` where they take too
-    /// many rounds.
+    /// Returns the cost of halo exchanges along all split dimensions, in bytes that a device sends; `None` if they take too many rounds.
     fn exchange_cost(&self, kind: &OpKind, from: &[i64], to: &[i64], dims: &[DimSharding]) -> Option<f64> {
         let mesh = &self.rw.module.meshes[self.mesh];
         let ty = self.rw.module.tensor(self.rw.module.ops[self.at].results[0])?;
@@ -243,8 +242,8 @@ impl Steps<'_, '_> {
         Some(sum)
     }
 
-    /// Returns what the update is a slice of, where to pad this is one exchange in place of two that send more. What lands where
-    /// the update does not is not selected.
+    /// Returns the source of an update that is a slice, if padding the source takes one exchange instead of two that send more. The mask
+    /// drops the additional elements.
     fn sliced(
         &self,
         update: &Update,
@@ -285,7 +284,7 @@ impl Steps<'_, '_> {
         is_less.then(|| Sliced { source, padding: spec, cost: at_once - slice.unwrap_or(0.0) })
     }
 
-    /// Returns where elements are met: along each dimension, between the first place and the last, and a multiple of the step
+    /// Returns the mask of the updated elements. Along each dimension: between the first and the last index, and at a multiple of the step
     /// from the first.
     fn mask(&mut self, places: &Places, ty: &TensorType, dims: &[DimSharding]) -> Option<ValueId> {
         let mut mask: Option<ValueId> = None;
@@ -322,7 +321,7 @@ impl Steps<'_, '_> {
         mask
     }
 
-    /// Returns how `n` elements compare with a number.
+    /// Returns the comparison of `index`, which has `n` elements, with a number.
     fn compare(
         &mut self,
         index: ValueId,
@@ -336,7 +335,7 @@ impl Steps<'_, '_> {
         self.emit(kind, &[index, with], &[n], DType::I1, dim)
     }
 
-    /// Returns `n` equal numbers.
+    /// Returns `number`, broadcast to `n` elements.
     fn counted(&mut self, number: i64, n: i64, dim: &[DimSharding]) -> ValueId {
         let value = self.rw.splat(&(number as i32).to_le_bytes(), &[n], DType::I32);
         self.place(value, dim);
@@ -345,7 +344,7 @@ impl Steps<'_, '_> {
 }
 
 impl Update {
-    /// Returns the update that an operation does, if its places are known and within bounds.
+    /// Returns the update of an operation, if its positions are known and within bounds.
     fn of(module: &Module, op: OpId) -> Option<Update> {
         let data = &module.ops[op];
         match (&data.kind, data.operands.as_slice()) {
@@ -354,7 +353,7 @@ impl Update {
                 let mut fold = IntegerFold::new(module);
                 let mut along = SmallVec::new();
                 for (&start, (&n, &len)) in starts.iter().zip(shape.iter().zip(part)) {
-                    // It begins where all of it fits.
+                    // The start is clamped so that the update fits.
                     let start = fold.number(start, None)?.clamp(0, n - len);
                     along.push(Progression { start, step: 1, len });
                 }
@@ -372,8 +371,8 @@ impl Update {
 }
 
 impl Places {
-    /// Returns the places of a scatter of one window, or of single rows at equal distances; `None` where they are not known,
-    /// out of bounds, or in another order than the update's dimensions.
+    /// Returns the positions of a scatter of one window, or of single rows at equal distances. `None` if they are unknown, out of bounds,
+    /// or not in the order of the update's dimensions.
     fn of_scatter(
         module: &Module,
         spec: &ScatterSpec,
@@ -398,7 +397,7 @@ impl Places {
         let scattered: SmallVec<[usize; 2]> =
             (0..part.len()).filter(|&d| !has(&spec.update_window_dims, d)).collect();
         let mut fold = IntegerFold::new(module);
-        // Indices of one component may lack the dimension of components.
+        // If each index has one component, the dimension of components may be absent.
         let vector_dim = spec.index_vector_dim as usize;
         let component = |i: i64| (vector_dim < module.rank(indices)).then_some((vector_dim, i));
         match (scattered.as_slice(), spec.scatter_dims_to_operand_dims.as_slice()) {
@@ -407,7 +406,7 @@ impl Places {
                     along.get_mut(d as usize)?.start = fold.number(indices, component(i))?;
                 }
             }
-            // Rows are in the update where they are in the operand.
+            // The rows have the same dimension in the update and in the operand.
             (&[row], &[d]) if row == d as usize && *is_inserted.get(row)? => {
                 let places = fold.progression(indices, component(0), part[row])?;
                 (places.step > 0).then_some(())?;
@@ -419,13 +418,13 @@ impl Places {
         along.iter().zip(shape).all(is_within).then_some(Places { along, is_inserted })
     }
 
-    /// Returns the shape of the update with all dimensions of what is updated, and how these are split.
+    /// Returns the shape of the update with all dimensions of the operand, and their shardings.
     fn with_inserted(&self, part: &[i64], dims: &[DimSharding]) -> Option<(SizeList, Vec<DimSharding>)> {
         let mut given = part.iter().zip(dims);
         let mut shape = SizeList::new();
         let mut split = Vec::new();
         for (at, &inserted) in self.along.iter().zip(&self.is_inserted) {
-            // Rows that are scattered one by one have a dimension in the update.
+            // If rows are scattered one by one, their dimension is in the update.
             if inserted && self.along.len() != part.len() {
                 shape.push(at.len);
                 split.push(DimSharding::default());
@@ -438,7 +437,7 @@ impl Places {
         given.next().is_none().then_some((shape, split))
     }
 
-    /// Returns the padding that brings the update to its places along the dimensions that grow so, and its shape then.
+    /// Returns the padding that moves the update to its position along the dimensions that grow by `Pad`, and the padded shape.
     fn padding(&self, grow: &[Grow], part: &[i64], shape: &[i64]) -> (PadSpec, SizeList) {
         let none = SizeList::from_elem(0, part.len());
         let mut spec = PadSpec { low: none.clone(), high: none.clone(), interior: none };
@@ -453,7 +452,7 @@ impl Places {
 }
 
 impl Combine {
-    /// Returns what a scatter's region does; `None` where it is more than one operation on both elements.
+    /// Returns the effect of a scatter's region; `None` if it is not a single binary operation on both elements.
     fn of(module: &Module, region: RegionId) -> Option<Combine> {
         let returned = *module.ops[module.terminator(region)?].operands.first()?;
         let argument = |value: ValueId| match module.values[value].def() {
@@ -470,5 +469,111 @@ impl Combine {
             (1, 0) => Some(Combine::With { op: binary, update_first: true }),
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around};
+
+    const ROWS: &str = r#"[{"x"}, {}]"#;
+
+    /// Expands an update of `%a` with `%b`, which are both split in this way.
+    fn expanded(dims: &str, rows: i64, update: &str) -> Around {
+        let program = format!(
+            r#"func.func @main(%a: tensor<64x512xf32> {{sdy.sharding = #sdy.sharding<@mesh, {dims}>}},
+                %b: tensor<{rows}x512xf32> {{sdy.sharding = #sdy.sharding<@mesh, {dims}>}}, %i: tensor<i32>) -> tensor<64x512xf32> {{
+              {update}
+              return %r : tensor<64x512xf32>
+            }}"#
+        );
+        around("expand-sharded-ops", r#""x"=4"#, &program)
+    }
+
+    /// Writes 60 rows of `%b` into `%a` from row `start` on.
+    fn written(dims: &str, start: &str) -> Around {
+        expanded(
+            dims,
+            60,
+            &format!(
+                "%at = {start} : tensor<i32>
+                %zero = stablehlo.constant dense<0> : tensor<i32>
+                %r = stablehlo.dynamic_update_slice %a, %b, %at, %zero : (tensor<64x512xf32>, tensor<60x512xf32>, tensor<i32>, tensor<i32>) -> tensor<64x512xf32>"
+            ),
+        )
+    }
+
+    #[test]
+    fn an_update_at_a_constant_row_is_a_pad_and_a_select() {
+        let done = written(ROWS, "stablehlo.constant dense<1>");
+        assert!(done.after.contains("low = [1, 0], high = [3, 0]"), "{}", done.after);
+        assert_eq!(done.shardings("stablehlo.pad"), [ROWS]);
+        assert_eq!(done.shardings("stablehlo.select"), [ROWS]);
+        assert_eq!(done.added("stablehlo.dynamic_update_slice"), -1);
+    }
+
+    #[test]
+    fn the_start_of_a_dynamic_update_is_clamped() {
+        let done = written(ROWS, "stablehlo.constant dense<9>");
+        assert!(done.after.contains("low = [4, 0], high = [0, 0]"), "{}", done.after);
+    }
+
+    #[test]
+    fn an_update_at_an_unknown_row_stays() {
+        let done = written(ROWS, "stablehlo.negate %i");
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn an_update_along_an_unsplit_dimension_stays() {
+        let done = written(r#"[{}, {"x"}]"#, "stablehlo.constant dense<1>");
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    /// Adds 60 rows of `%b` to `%a` from row `start` on.
+    fn added(start: i64) -> Around {
+        expanded(
+            ROWS,
+            60,
+            &format!(
+                r#"%at = stablehlo.constant dense<[{start}]> : tensor<1xi32>
+                %r = "stablehlo.scatter"(%a, %at, %b) <{{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0, 1], scatter_dims_to_operand_dims = [0]>}}> ({{
+                  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+                    %s = stablehlo.add %p, %q : tensor<f32>
+                    stablehlo.return %s : tensor<f32>
+                }}) : (tensor<64x512xf32>, tensor<1xi32>, tensor<60x512xf32>) -> tensor<64x512xf32>"#
+            ),
+        )
+    }
+
+    #[test]
+    fn a_scatter_of_one_window_adds_the_padded_update() {
+        let done = added(2);
+        assert_eq!(done.shardings("stablehlo.add"), [ROWS], "{}", done.after);
+        assert!(done.after.contains("low = [2, 0], high = [2, 0]"), "{}", done.after);
+        assert_eq!(done.added("stablehlo.scatter"), -2, "the operation, and its attribute");
+    }
+
+    #[test]
+    fn a_scatter_that_reaches_out_of_bounds_stays() {
+        let done = added(5);
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn every_second_row_is_written_by_an_interior_pad() {
+        let done = expanded(
+            ROWS,
+            32,
+            r#"%n = stablehlo.iota dim = 0 : tensor<32x1xi32>
+            %two = stablehlo.constant dense<2> : tensor<32x1xi32>
+            %at = stablehlo.multiply %n, %two : tensor<32x1xi32>
+            %r = "stablehlo.scatter"(%a, %at, %b) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+              ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+                stablehlo.return %q : tensor<f32>
+            }) : (tensor<64x512xf32>, tensor<32x1xi32>, tensor<32x512xf32>) -> tensor<64x512xf32>"#,
+        );
+        assert!(done.after.contains("low = [0, 0], high = [1, 0], interior = [1, 0]"), "{}", done.after);
+        assert_eq!(done.added("stablehlo.remainder"), 1, "the mask selects every second row");
     }
 }

@@ -1,8 +1,8 @@
 //! Reshapes that merge or split a dimension that its axes do not divide.
 //!
-//! Such blocks of rows are not blocks of elements. The dimension of `n` rows of `m` elements is padded to `k` equal blocks of whole rows,
-//! and reshaped. A second `pad`, whose high edge may be negative, leads to the equal blocks of the result; it moves block borders by a
-//! halo exchange.
+//! Such blocks of rows are not blocks of elements. The dimension of `n` rows of `m` elements is padded to `k` equal blocks of complete
+//! rows, and reshaped. A second `pad`, whose high edge may be negative, produces the equal blocks of the result; it moves block borders
+//! by a halo exchange.
 //!
 //! Condition: the same axes split operand and result along the major dimension of one group of dimensions, not both of them evenly.
 //!
@@ -28,16 +28,15 @@ struct ReshapeGroup {
 }
 
 impl ReshapeGroup {
-    /// Returns the first dimension of the group with several elements in the operand and in the result; `None` if a side has
-    /// none.
+    /// Returns the first dimension of the group with several elements in the operand and in the result; `None` if a side has none.
     fn major(&self, input: &[i64], output: &[i64]) -> Option<(usize, usize)> {
         let first = |(start, end): (usize, usize), shape: &[i64]| (start..end).find(|&d| shape[d] > 1);
         Some((first(self.from, input)?, first(self.to, output)?))
     }
 }
 
-/// Returns the smallest groups of dimensions that have as many elements on both sides: a two-pointer walk that multiplies
-/// up the side which is behind. Dimensions of size one left at the end are in no group.
+/// Returns the smallest groups of dimensions with equal numbers of elements on both sides, by a two-pointer walk that extends the side
+/// with the smaller product. Trailing dimensions of size one are in no group.
 fn groups(input: &[i64], output: &[i64]) -> Vec<ReshapeGroup> {
     let (mut from, mut to) = (0, 0);
     let mut out = Vec::new();
@@ -62,8 +61,7 @@ fn groups(input: &[i64], output: &[i64]) -> Vec<ReshapeGroup> {
 }
 
 impl Steps<'_, '_> {
-    /// Takes apart a reshape whose operand and result are split by the same axes along the major dimension of one group, not
-    /// both of them evenly.
+    /// Expands a reshape whose operand and result are split by the same axes along the major dimension of one group, not both evenly.
     pub(super) fn reshape(&mut self) -> Option<()> {
         let (operand, result) =
             (*self.rw.module.ops[self.at].operands.first()?, self.rw.module.ops[self.at].results[0]);
@@ -80,7 +78,7 @@ impl Steps<'_, '_> {
                 (start..end).all(|d| d == major || dims[d].axes.is_empty())
             };
             let k = mesh.axes_size(&from[d].axes);
-            // Even on both sides it is a local reshape of blocks, which the rule says already.
+            // Even on both sides, it is a local reshape of blocks, which the rule covers.
             let uneven = input.shape[d] % k != 0 || output.shape[p] % k != 0;
             let changes = input.shape[d] != output.shape[p];
             (from[d].axes == to[p].axes
@@ -92,16 +90,16 @@ impl Steps<'_, '_> {
         };
         let groups = groups(&input.shape, &output.shape);
         let (group, (d, p, k)) = groups.iter().find_map(|g| Some((g, fits(g)?)))?;
-        // The size of a dimension once it is padded to `k` equal blocks.
+        // The size of a dimension when it is padded to `k` equal blocks.
         let rows = |n: i64| (n + k - 1) / k * k;
         let (row_in, row_out) = (
             input.shape[d + 1..group.from.1].iter().product::<i64>(),
             output.shape[p + 1..group.to.1].iter().product::<i64>(),
         );
         let (held, wanted) = (rows(input.shape[d]) * row_in, rows(output.shape[p]) * row_out);
-        // `[10, 4]` to `[40]` over 4 devices: blocks of 3 rows hold 12 elements each, 48 in all, and those of the
-        // result 10. Between the two only the borders of blocks move.
-        // One dimension of elements in the place of the group.
+        // `[10, 4]` to `[40]` over 4 devices: blocks of 3 rows hold 12 elements each, 48 in all; blocks of the result hold 10. Only
+        // block borders move between the two.
+        // Shapes with one dimension of elements in place of the group.
         let flat = |n: i64| -> Vec<i64> {
             let (before, behind) = (&output.shape[..group.to.0], &output.shape[group.to.1..]);
             before.iter().copied().chain([n]).chain(behind.iter().copied()).collect()
@@ -116,8 +114,8 @@ impl Steps<'_, '_> {
             high[dim] = n;
             OpKind::Pad(Box::new(PadSpec { low: none.clone(), high, interior: none }))
         };
-        // A negative high padding cuts off what the result's blocks do not have: padding only, no element of the operand, since
-        // both sides hold the same elements from the first on.
+        // A negative high padding removes padding only, no element of the operand: both sides hold the same elements, starting at
+        // the first.
         let moves = pad(wanted - held, at, flat(held).len());
         if wanted != held && !can_move(&moves, &flat(held), &flat(wanted), at, k) {
             return None;
@@ -135,7 +133,7 @@ impl Steps<'_, '_> {
         if wanted != held {
             value = self.emit(moves, &[value, fill], &flat(wanted), input.dtype, &flat_dims);
         }
-        // The operation itself stays as the last step, with its place in the source: here still as a reshape.
+        // The operation itself becomes the last step and keeps its source location; here it is still a reshape.
         if rows(output.shape[p]) == output.shape[p] {
             self.rw.module.ops[self.at].operands[0] = value;
             return Some(());
@@ -158,13 +156,13 @@ impl Steps<'_, '_> {
         Some(self.rw.module.shardings.sharding_of(value)?.dims.to_vec())
     }
 
-    /// Returns a fill for elements that nobody reads.
+    /// Returns a fill value for elements that are never used.
     fn nothing(&mut self, dtype: DType) -> ValueId {
         self.splat(&vec![0; dtype.bytes()], dtype)
     }
 }
 
-/// Whether neighbours can move the borders of blocks as `kind` does, a pad along dimension `dim` in `k` blocks.
+/// Whether neighbours can move block borders for `kind`, a pad along dimension `dim` in `k` blocks.
 fn can_move(kind: &OpKind, from: &[i64], to: &[i64], dim: usize, k: i64) -> bool {
     let Some(transfers) = transfers(kind, &[from, &[]], &|_| false, to, Along::Result(dim), k) else {
         return false;
@@ -175,9 +173,10 @@ fn can_move(kind: &OpKind, from: &[i64], to: &[i64], dim: usize, k: i64) -> bool
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::testing::{Around, around};
 
     #[test]
-    fn dimensions_are_grouped_where_the_elements_agree() {
+    fn reshape_groups_have_equal_numbers_of_elements() {
         let spans = |a: &[i64], b: &[i64]| -> Vec<((usize, usize), (usize, usize))> {
             groups(a, b).into_iter().map(|g| (g.from, g.to)).collect()
         };
@@ -185,5 +184,47 @@ mod tests {
         assert_eq!(spans(&[6, 4], &[4, 6]), [((0, 2), (0, 2))]);
         assert_eq!(spans(&[5], &[5]), [((0, 1), (0, 1))]);
         assert!(spans(&[3], &[4]).is_empty());
+    }
+
+    /// Expands a reshape of `%a` to `%r`, whose types and shardings are these.
+    fn expanded((from, from_dims): (&str, &str), (to, to_dims): (&str, &str)) -> Around {
+        let program = format!(
+            r#"func.func @main(%a: tensor<{from}xf32> {{sdy.sharding = #sdy.sharding<@mesh, {from_dims}>}})
+                -> (tensor<{to}xf32> {{sdy.sharding = #sdy.sharding<@mesh, {to_dims}>}}) {{
+              %c = sdy.sharding_constraint %a <@mesh, {from_dims}> : tensor<{from}xf32>
+              %r = stablehlo.reshape %c : (tensor<{from}xf32>) -> tensor<{to}xf32>
+              %d = sdy.sharding_constraint %r <@mesh, {to_dims}> : tensor<{to}xf32>
+              return %d : tensor<{to}xf32>
+            }}"#
+        );
+        around("expand-sharded-ops", r#""x"=4"#, &program)
+    }
+
+    const ROWS: &str = r#"[{"x"}, {}]"#;
+    const FLAT: &str = r#"[{"x"}]"#;
+
+    #[test]
+    fn rows_that_the_axes_do_not_divide_are_padded_before_they_are_merged() {
+        let done = expanded(("10x4", ROWS), ("40", FLAT));
+        assert_eq!(done.shardings("stablehlo.pad"), [ROWS, FLAT]);
+        assert!(done.after.contains("high = [2, 0]") && done.after.contains("high = [-8]"), "{}", done.after);
+    }
+
+    #[test]
+    fn rows_that_the_axes_do_not_divide_are_sliced_after_they_are_split() {
+        let done = expanded(("40", FLAT), ("10x4", ROWS));
+        assert_eq!(done.shardings("stablehlo.pad"), [FLAT]);
+        assert_eq!(done.shardings("stablehlo.slice"), [ROWS]);
+        assert!(done.after.contains("[0:10, 0:4]"), "{}", done.after);
+    }
+
+    #[test]
+    fn a_reshape_of_equal_blocks_stays() {
+        assert!(expanded(("8x5", ROWS), ("40", FLAT)).is_same());
+    }
+
+    #[test]
+    fn a_reshape_that_moves_axes_to_another_dimension_stays() {
+        assert!(expanded(("10x4", r#"[{}, {"x"}]"#), ("40", FLAT)).is_same());
     }
 }

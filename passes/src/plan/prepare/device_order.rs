@@ -33,7 +33,7 @@ pub(crate) fn leaving(module: &mut Module, func: FuncId, mesh: MeshId) -> Vec<Cr
 fn others(module: &mut Module, shardings: &[Option<ShardingId>], mesh: MeshId) -> Vec<Crossing> {
     let mut out = Vec::new();
     for (index, id) in shardings.iter().enumerate() {
-        // A value that is whole on every device is so in any order.
+        // A replicated value is independent of the device order.
         let Some(sharding) = id.map(|id| module.shardings.get(id)).filter(|s| !s.is_unsplit()) else {
             continue;
         };
@@ -48,7 +48,7 @@ fn others(module: &mut Module, shardings: &[Option<ShardingId>], mesh: MeshId) -
     out
 }
 
-/// Returns a mesh with the axes of `mesh` whose devices are in the order of `other`; adds it to the module if it has none.
+/// Returns a mesh with the axes of `mesh` and the device order of `other`; adds it to the module if necessary.
 fn in_order_of(module: &mut Module, mesh: MeshId, other: MeshId) -> MeshId {
     let wanted = Mesh {
         axes: module.meshes[mesh].axes.clone(),
@@ -66,7 +66,7 @@ fn in_order_of(module: &mut Module, mesh: MeshId, other: MeshId) -> MeshId {
     module.add_mesh(&name, wanted)
 }
 
-/// Brings the parameters into the common order: what the function gets is a new value, the old one its permutation.
+/// Permutes parameters into the common device order: each gets a new argument, and the old value becomes its permutation.
 pub(crate) fn enter(module: &mut Module, body: RegionId, crossings: &[Crossing]) {
     let mut rw = Rewriter::new(module);
     rw.enter(body);
@@ -81,14 +81,14 @@ pub(crate) fn enter(module: &mut Module, body: RegionId, crossings: &[Crossing])
     }
 }
 
-/// Brings the results out of the common order.
+/// Permutes results out of the common device order.
 pub(crate) fn leave(module: &mut Module, body: RegionId, crossings: &[Crossing]) {
     let Some(ret) = module.terminator(body) else { return };
     let mut rw = Rewriter::new(module);
     rw.enter_last(body);
     for &Crossing { index, sharding } in crossings {
         let Some(&value) = rw.module.ops[ret].operands.get(index) else { continue };
-        // A parameter that comes out as it came in: two permutes would undo each other.
+        // A parameter that is returned unchanged: two permutes would cancel.
         let def = rw.module.def_op(value).map(|op| &rw.module.ops[op]);
         if let Some((OpKind::Reshard(_), &[given])) = def.map(|op| (&op.kind, op.operands.as_slice()))
             && rw.module.shardings.of(given) == Some(sharding)
@@ -103,8 +103,8 @@ pub(crate) fn leave(module: &mut Module, body: RegionId, crossings: &[Crossing])
     }
 }
 
-/// Returns the mesh that everything inside of a planned function is on, which need not be the module's first. Parameters and
-/// results may be on one with the devices in another order.
+/// Returns the mesh that everything inside of a planned function uses; it need not be the module's first. Parameters and results may
+/// be on one with another device order.
 pub(crate) fn planned_mesh(module: &Module, body: RegionId) -> Option<MeshId> {
     let mesh_of = |value: ValueId| module.shardings.sharding_of(value).map(|s| s.mesh);
     let is_outside = |value: ValueId| match module.values[value].def() {
@@ -118,9 +118,9 @@ pub(crate) fn planned_mesh(module: &Module, body: RegionId) -> Option<MeshId> {
     };
     let results = program_ops(module, body).into_iter().flat_map(|op| &module.ops[op].results);
     let inside = results.copied().filter(|&v| !is_outside(v)).find_map(mesh_of);
-    // Where all are outside, nobody asks where a device is.
+    // If no value inside has a mesh, take the mesh of an argument.
     let outside = || module.regions[body].args.iter().copied().find_map(mesh_of);
-    // A program that was not planned may have shardings elsewhere alone.
+    // A module that was not planned may have shardings in attributes only.
     let named = || program_ops(module, body).into_iter().find_map(|op| of_op(module, op));
     let only = || module.mesh_names.values().copied().find(|&id| !module.meshes[id].is_maximal());
     inside.or_else(outside).or_else(named).or_else(only)
@@ -139,4 +139,47 @@ fn of_op(module: &Module, op: OpId) -> Option<MeshId> {
     };
     let made = data.results.iter().find_map(|&result| module.shardings.of(result));
     named.or(made).map(|id| module.shardings.get(id).mesh)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, try_around};
+
+    /// Runs the passes up to `name` on a program with a large argument on `@mesh` and a small one on a mesh in the opposite device order.
+    fn around(name: &str, small: &str) -> Around {
+        let program = format!(
+            r#"
+            sdy.mesh @mesh = <["x"=4]>
+            sdy.mesh @other = <["x"=4], device_ids=[3, 2, 1, 0]>
+            func.func @main(%large: tensor<1024xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}]>}},
+                %small: tensor<8xf32> {{sdy.sharding = #sdy.sharding<@other, {small}>}}) -> (tensor<1024xf32>,
+                tensor<8xf32> {{sdy.sharding = #sdy.sharding<@other, {small}>}},
+                tensor<8xf32> {{sdy.sharding = #sdy.sharding<@other, {small}>}}) {{
+              %0 = stablehlo.negate %large : tensor<1024xf32>
+              %1 = stablehlo.negate %small : tensor<8xf32>
+              return %0, %1, %small : tensor<1024xf32>, tensor<8xf32>, tensor<8xf32>
+            }}"#
+        );
+        try_around(name, &program).unwrap()
+    }
+
+    #[test]
+    fn an_argument_in_another_device_order_is_permuted() {
+        let done = around("unify-meshes", r#"[{"x"}]"#);
+        assert!(done.after.contains(r#"%0 = sdy.reshard %arg1 <@mesh, [{"x"}]>"#), "{}", done.after);
+        assert_eq!(done.added("sdy.reshard"), 1);
+    }
+
+    #[test]
+    fn a_result_is_permuted_back_unless_it_is_an_argument() {
+        let done = around("plan", r#"[{"x"}]"#);
+        assert!(done.after.contains(r#"%3 = sdy.reshard %2 <@other, [{"x"}]>"#), "{}", done.after);
+        assert!(done.after.contains("return %1, %3, %arg1 :"), "{}", done.after);
+    }
+
+    #[test]
+    fn a_replicated_argument_needs_no_permutation() {
+        let done = around("plan", "[{}]");
+        assert!(!done.after.contains("sdy.reshard"), "{}", done.after);
+    }
 }

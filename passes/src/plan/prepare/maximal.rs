@@ -1,11 +1,11 @@
-//! Maximal shardings: values on one named device (`<[], device_ids=[3]>`). Shardy has them; a program that all devices run has not. They
-//! become replicated, so the named device has its value, too.
+//! Maximal shardings: values on one named device (`<[], device_ids=[3]>`). Shardy supports them; an SPMD program cannot express them. They
+//! become replicated, so the named device has its value too.
 
 use shardc_ir::{
     Class, Diagnostic, FuncId, MeshId, Module, OpKind, RegionId, ShardingId, Span, TensorSharding,
 };
 
-/// Tells which values are meant to be on one device only. They are planned as whole values that all devices have.
+/// Returns notes about values with maximal shardings. They are planned as replicated.
 pub(crate) fn notes(module: &Module, func: FuncId, body: RegionId) -> Vec<Diagnostic> {
     if module.meshes.values().all(|mesh| !mesh.is_maximal()) {
         return Vec::new();
@@ -13,7 +13,7 @@ pub(crate) fn notes(module: &Module, func: FuncId, body: RegionId) -> Vec<Diagno
     let note = |id: ShardingId, span: Span, what: String| {
         let mesh = &module.meshes[module.shardings.get(id).mesh];
         let device = mesh.device_ids.as_ref().and_then(|ids| ids.first()).filter(|_| mesh.is_maximal())?;
-        let message = format!("{what} should be on device {device} only: every device has it");
+        let message = format!("{what} should be on device {device} only, but is replicated on every device");
         Some(
             Diagnostic::warning(Class::Unsupported, "SH0311", message).at(span).hint(
                 "every device runs the same program: replicate the value, or split it along a mesh axis",
@@ -32,17 +32,17 @@ pub(crate) fn notes(module: &Module, func: FuncId, body: RegionId) -> Vec<Diagno
     let ops = module.walk(body);
     let ops = ops.into_iter().filter_map(|op| {
         let op = &module.ops[op];
-        let asked = match &op.kind {
+        let requested = match &op.kind {
             OpKind::ShardingConstraint(id) | OpKind::Reshard(id) => Some(*id),
             _ => None,
         };
-        let mut ids = asked.into_iter().chain(op.results.iter().filter_map(|&r| module.shardings.of(r)));
+        let mut ids = requested.into_iter().chain(op.results.iter().filter_map(|&r| module.shardings.of(r)));
         ids.find_map(|id| note(id, op.span, format!("the result of {}", op.kind.title())))
     });
     args.chain(results).chain(ops).collect()
 }
 
-/// The sharding as planning takes it, of a tensor of this rank.
+/// Returns the sharding that planning uses for a tensor of this rank: replicated if the sharding is maximal.
 pub(crate) fn on_all(
     module: &Module,
     sharding: &TensorSharding,
@@ -50,4 +50,38 @@ pub(crate) fn on_all(
     rank: usize,
 ) -> Option<TensorSharding> {
     module.meshes[sharding.mesh].is_maximal().then(|| TensorSharding::replicated(mesh, rank))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::try_around;
+
+    #[test]
+    fn a_value_on_one_device_is_replicated_with_a_warning() {
+        let program = r#"
+            sdy.mesh @mesh = <["x"=4]>
+            sdy.mesh @one = <[], device_ids=[3]>
+            func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>},
+                %b: tensor<8xf32> {sdy.sharding = #sdy.sharding<@one, []>}) -> tensor<8xf32> {
+              %0 = stablehlo.add %a, %b : tensor<8xf32>
+              return %0 : tensor<8xf32>
+            }"#;
+        let done = try_around("legalize-shardings", program).unwrap();
+        assert_eq!(done.warnings, ["SH0311"]);
+        assert!(done.is_same(), "{}", done.after);
+        let done = try_around("unify-meshes", program).unwrap();
+        assert_eq!(done.arguments(), [r#"[{"x"}]"#, "[{}]"]);
+    }
+
+    #[test]
+    fn a_mesh_of_one_named_device_that_no_value_is_on_gives_no_warning() {
+        let program = r#"
+            sdy.mesh @mesh = <["x"=4]>
+            sdy.mesh @one = <[], device_ids=[3]>
+            func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
+              return %a : tensor<8xf32>
+            }"#;
+        let done = try_around("legalize-shardings", program).unwrap();
+        assert!(done.warnings.is_empty(), "{:?}", done.warnings);
+    }
 }

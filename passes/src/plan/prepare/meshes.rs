@@ -12,8 +12,8 @@ use shardc_ir::{
 use crate::analysis::regions::program_parts;
 use crate::manual::mesh_of;
 
-/// The mesh on which all shardings of the program can be said: that which it uses, where it uses one. Size-one axes and
-/// values that are not split do not count.
+/// Returns the mesh that can express all shardings of the program: its only mesh, if it uses one. Axes of size one and replicated values
+/// do not count.
 pub(crate) fn common_mesh(
     module: &mut Module,
     func: FuncId,
@@ -50,7 +50,7 @@ pub(crate) fn common_mesh(
     cuts.dedup();
     if cuts.windows(2).any(|pair| pair[1] % pair[0] != 0) {
         let last = others.last().copied().unwrap_or(first);
-        return Err(refused(module, first, last, "their axes split the devices at places that do not nest"));
+        return Err(refused(module, first, last, "their axes have no common refinement"));
     }
     let is_fine =
         |mesh: &Mesh| cuts.iter().all(|&cut| cut == mesh.num_devices() as i64 || starts_axis(mesh, cut));
@@ -62,14 +62,14 @@ pub(crate) fn common_mesh(
     Ok(module.add_mesh(&name, mesh))
 }
 
-/// A mesh of one device, for a program of which all that is said is that some values are on a named one: shardings on
-/// the mesh of a named device have no dimensions, and those that planning writes have.
+/// Adds a mesh of one device, for a program whose only shardings are maximal: those have no dimensions, but the shardings that planning
+/// writes have.
 fn unnamed_device(module: &mut Module, named: MeshId) -> MeshId {
     let name = free_name(module, named, "_whole");
     module.add_mesh(&name, Mesh::new([]))
 }
 
-/// A name for a mesh that is made of another, which no mesh has.
+/// Returns an unused name for a mesh derived from another.
 fn free_name(module: &Module, of: MeshId, suffix: &str) -> String {
     let mut name = format!("{}{suffix}", module.mesh_name(of));
     while module.mesh_names.contains_key(name.as_str()) {
@@ -78,7 +78,7 @@ fn free_name(module: &Module, of: MeshId, suffix: &str) -> String {
     name
 }
 
-/// The meshes that shardings of the program use, each once, and where their sub-axes begin and end.
+/// Returns the meshes that shardings of the program use, each once, and the boundaries of their sub-axes.
 fn used_meshes(module: &Module, func: FuncId, body: RegionId) -> (Vec<MeshId>, Vec<i64>) {
     let (mut used, mut cuts): (Vec<MeshId>, Vec<i64>) = (Vec::new(), Vec::new());
     let mut meet = |id: MeshId| {
@@ -95,13 +95,13 @@ fn used_meshes(module: &Module, func: FuncId, body: RegionId) -> (Vec<MeshId>, V
         }
     };
     let (ops, regions) = program_parts(module, body);
-    let mut asked: Vec<_> = Vec::new();
+    let mut requested: Vec<_> = Vec::new();
     let args = regions.iter().flat_map(|&r| &module.regions[r].args);
     for &value in args.chain(ops.iter().flat_map(|&op| &module.ops[op].results)) {
-        asked.extend(module.shardings.of(value));
+        requested.extend(module.shardings.of(value));
     }
-    asked.extend(module.funcs[func].res_shardings.iter().filter_map(|s| s.expand()));
-    for sharding in asked.into_iter().map(|id| module.shardings.get(id)) {
+    requested.extend(module.funcs[func].res_shardings.iter().filter_map(|s| s.expand()));
+    for sharding in requested.into_iter().map(|id| module.shardings.get(id)) {
         if !sharding.is_unsplit() || !sharding.unreduced.is_empty() {
             meet(sharding.mesh);
             cut(sharding);
@@ -116,7 +116,7 @@ fn used_meshes(module: &Module, func: FuncId, body: RegionId) -> (Vec<MeshId>, V
     (used, cuts)
 }
 
-/// Puts first the mesh in whose order of devices most bytes go in and come out: those need not be permuted.
+/// Moves to the front the mesh with the device order of most input and output bytes: these need no permutation.
 fn to_front(module: &Module, func: FuncId, body: RegionId, used: &mut [MeshId]) {
     let Some(&first) = used.first() else { return };
     if used.iter().all(|&id| module.meshes[first].has_devices_of(&module.meshes[id])) {
@@ -149,11 +149,11 @@ fn refused(module: &Module, a: MeshId, b: MeshId, why: &str) -> Box<Diagnostic> 
     let (a, b) = (module.mesh_name(a), module.mesh_name(b));
     Box::new(
         Diagnostic::unsupported("SH0302", format!("values are sharded on two meshes, @{a} and @{b}: {why}"))
-            .hint("annotate every tensor on one mesh, or on meshes over the same devices whose axes are products of common parts"),
+            .hint("use one mesh for all annotations, or meshes over the same devices whose axes are products of common sub-axes"),
     )
 }
 
-/// A mesh with an axis from each cut to the next; axes are called after those of `first`.
+/// Returns a mesh with an axis from each cut to the next; axes are named after those of `first`.
 fn finer(module: &Module, first: MeshId, cuts: &[i64]) -> (String, Mesh) {
     let mesh = &module.meshes[first];
     let mut axes: Vec<(String, i64)> = Vec::new();
@@ -173,7 +173,7 @@ fn finer(module: &Module, first: MeshId, cuts: &[i64]) -> (String, Mesh) {
     (name, Mesh { device_ids: mesh.device_ids.clone(), ..fine })
 }
 
-/// The placement that `sharding` says, on the common mesh, and nothing else: all closed, no axes of size one.
+/// Returns `sharding` on the common mesh, closed, without axes of size one, priorities or other properties.
 pub(crate) fn tidy(module: &Module, sharding: &TensorSharding, to: MeshId) -> TensorSharding {
     let dims =
         sharding.dims.iter().map(|dim| DimSharding::closed(&on_mesh(module, sharding.mesh, &dim.axes, to)));
@@ -183,7 +183,7 @@ pub(crate) fn tidy(module: &Module, sharding: &TensorSharding, to: MeshId) -> Te
     closed.tidied()
 }
 
-/// Axes of one mesh as axes of the common one; those of size one are left out.
+/// Returns the axes of one mesh as axes of the common one, without axes of size one.
 pub(crate) fn on_mesh(module: &Module, from: MeshId, axes: &[AxisRef], to: MeshId) -> AxisList {
     let (old, new) = (&module.meshes[from], &module.meshes[to]);
     let axes = axes.iter().copied().filter(|&axis| !old.is_trivial(axis));
@@ -198,4 +198,77 @@ pub(crate) fn on_mesh(module: &Module, from: MeshId, axes: &[AxisRef], to: MeshI
         new.all_axes().into_iter().filter(within)
     };
     axes.flat_map(parts).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, refused, try_around};
+
+    /// A program with two arguments that have these shardings.
+    fn program(meshes: &str, first: &str, second: &str) -> String {
+        format!(
+            r#"{meshes}
+            func.func @main(%x: tensor<24xf32> {{sdy.sharding = #sdy.sharding<{first}>}},
+                %y: tensor<24xf32> {{sdy.sharding = #sdy.sharding<{second}>}}) -> (tensor<24xf32>, tensor<24xf32>) {{
+              %0 = stablehlo.negate %x : tensor<24xf32>
+              %1 = stablehlo.negate %y : tensor<24xf32>
+              return %0, %1 : tensor<24xf32>, tensor<24xf32>
+            }}"#
+        )
+    }
+
+    fn unified(meshes: &str, first: &str, second: &str) -> Around {
+        try_around("unify-meshes", &program(meshes, first, second)).unwrap()
+    }
+
+    #[test]
+    fn a_coarse_axis_becomes_the_axes_of_the_finer_mesh() {
+        let meshes = r#"sdy.mesh @data = <["data"=8]> sdy.mesh @ab = <["a"=2, "b"=4]>"#;
+        let done = unified(meshes, r#"@data, [{"data"}]"#, r#"@ab, [{"b"}]"#);
+        assert_eq!(done.arguments(), [r#"[{"a", "b"}]"#, r#"[{"b"}]"#]);
+        assert_eq!(done.shardings("stablehlo.negate"), done.arguments());
+        assert_eq!(done.added("sdy.mesh @"), 0);
+    }
+
+    #[test]
+    fn meshes_of_which_none_is_finer_get_a_common_refinement() {
+        let meshes = r#"sdy.mesh @ab = <["a"=2, "b"=6]> sdy.mesh @cd = <["c"=4, "d"=3]>"#;
+        let done = unified(meshes, r#"@ab, [{"b"}]"#, r#"@cd, [{"c"}]"#);
+        assert!(done.after.contains(r#"sdy.mesh @ab_parts = <["a"=2, "b_3"=2, "b_1"=3]>"#), "{}", done.after);
+        assert_eq!(done.arguments(), [r#"[{"b_3", "b_1"}]"#, r#"[{"a", "b_3"}]"#]);
+    }
+
+    #[test]
+    fn a_mesh_that_splits_nothing_does_not_count() {
+        let meshes = r#"sdy.mesh @a = <["a"=2]> sdy.mesh @b = <["b"=4]>"#;
+        let done = unified(meshes, "@a, [{}]", r#"@b, [{"b"}]"#);
+        assert_eq!(done.arguments(), ["[{}]", r#"[{"b"}]"#]);
+        assert!(!done.after.contains("<@a, [{}]>}, %arg1"), "{}", done.after);
+    }
+
+    #[test]
+    fn a_program_on_one_mesh_stays() {
+        let done = unified(r#"sdy.mesh @a = <["a"=2, "b"=2]>"#, r#"@a, [{"a"}]"#, r#"@a, [{"b"}]"#);
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn meshes_without_a_common_refinement_are_refused() {
+        let meshes = r#"sdy.mesh @ab = <["a"=2, "b"=3]> sdy.mesh @cd = <["c"=3, "d"=2]>"#;
+        let program = program(meshes, r#"@ab, [{"b"}]"#, r#"@cd, [{"c"}]"#);
+        assert_eq!(refused("unify-meshes", &program), ["SH0302"]);
+    }
+
+    #[test]
+    fn meshes_of_different_sizes_are_refused() {
+        let meshes = r#"sdy.mesh @a = <["a"=2]> sdy.mesh @b = <["b"=4]>"#;
+        let program = program(meshes, r#"@a, [{"a"}]"#, r#"@b, [{"b"}]"#);
+        assert_eq!(refused("unify-meshes", &program), ["SH0302"]);
+    }
+
+    #[test]
+    fn a_program_without_a_mesh_is_refused() {
+        let program = "func.func @main(%x: tensor<24xf32>) -> tensor<24xf32> { return %x : tensor<24xf32> }";
+        assert_eq!(refused("unify-meshes", program), ["SH0303"]);
+    }
 }

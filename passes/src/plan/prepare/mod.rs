@@ -28,7 +28,7 @@ pub(crate) fn legalize_shardings(
 ) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
     let body = body_of(module, func)?;
     *planning = Planning { notes: maximal::notes(module, func, body), ..Planning::default() };
-    quantized::keep_scales_whole(module, func, body)?;
+    quantized::replicate_scaled_dims(module, func, body)?;
     dynamic::check(module, func, body)?;
     Ok(planning.notes.clone())
 }
@@ -78,6 +78,6 @@ pub(crate) fn replicate_small_dims(
     let (body, mesh) = planning.place(module, func)?;
     let declared: Vec<Option<ShardingId>> =
         module.funcs[func].res_shardings.iter().map(|sharding| sharding.expand()).collect();
-    small_dims::take_off_axes(module, body, mesh, &declared);
+    small_dims::remove_axes(module, body, mesh, &declared);
     Ok(())
 }

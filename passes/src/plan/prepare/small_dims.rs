@@ -1,8 +1,8 @@
 //! Removes axes from dimensions with fewer elements than shards.
 //!
-//! Propagation carries an axis from a dimension to the few rows that a slice takes of it. If 8 devices split one row, the first device has
-//! it and the others have padding. Each user of the row then pays for an all-gather of 8 blocks, and the slice for moving the row to the
-//! first device.
+//! Propagation carries an axis from a dimension to the few rows that a slice takes of it. If 8 devices split one row, the first device
+//! holds it and the others hold padding. Each user of the row then pays for an all-gather of 8 blocks, and the slice pays for moving the
+//! row to the first device.
 //!
 //! Conditions:
 //!
@@ -38,9 +38,9 @@ use crate::rules::sharding_rule::{FactorIndex, ShardingRule, TensorMapping};
 use crate::sharding::axes::parts;
 use crate::windows::{Along, Exchange, is_windowed, transfers};
 
-/// Takes axes off dimensions with fewer elements than devices, where that sends less. `declared` are the shardings of the function's
-/// results that the program itself asks for.
-pub(crate) fn take_off_axes(
+/// Removes axes from dimensions with fewer elements than shards, if that sends less. `declared` are the result shardings of the function
+/// that the program requests.
+pub(crate) fn remove_axes(
     module: &mut Module,
     body: RegionId,
     mesh_id: MeshId,
@@ -80,7 +80,7 @@ pub(crate) fn take_off_axes(
         }
     }
     let chosen: Vec<(ValueId, usize)> = (0..classes.nodes.len())
-        .filter(|&node| classes.sends_less_whole(node))
+        .filter(|&node| classes.sends_less_replicated(node))
         .map(|node| classes.nodes[node])
         .collect();
     if chosen.is_empty() {
@@ -90,10 +90,10 @@ pub(crate) fn take_off_axes(
         change(module, value, |sharding| sharding.dims[dim] = DimSharding::closed(&[]));
     }
     let uses = module.uses();
-    // Last first, so that what reads a value has its own sharding already.
+    // Backward, so that the users of a value have their final shardings.
     for &(value, _) in chosen.iter().rev() {
-        let asked = asked_by_readers(module, &mesh, &uses, value);
-        for (dim, axes) in asked {
+        let requested = split_by_all_users(module, &mesh, &uses, value);
+        for (dim, axes) in requested {
             change(module, value, |sharding| sharding.dims[dim] = DimSharding::closed(&axes));
         }
     }
@@ -106,17 +106,17 @@ fn change(module: &mut Module, value: ValueId, change: impl FnOnce(&mut TensorSh
     module.shardings.set(value, Some(id));
 }
 
-/// What is known of the nodes that belong together.
+/// The properties of a class of nodes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Class {
     /// Whether the axes must stay.
     pinned: bool,
-    /// What it takes if they stay, and if they go.
+    /// The price with the axes; the other field is the price without them.
     kept: Price,
     whole: Price,
 }
 
-/// What something costs, in bytes that a device sends, and the bytes alone.
+/// The cost in bytes that a device sends, and the bytes without other costs.
 #[derive(Clone, Copy, Debug, Default)]
 struct Price {
     cost: f64,
@@ -130,16 +130,15 @@ impl AddAssign for Price {
     }
 }
 
-/// Dimensions of values that have fewer elements than devices that split them, in classes of which one cannot lose its axes
-/// without the others: a union-find.
+/// Split dimensions with fewer elements than shards (nodes), in classes that keep or lose their axes together: a union-find.
 #[derive(Default)]
 struct Classes {
     nodes: Vec<(ValueId, usize)>,
     index: FxHashMap<(ValueId, usize), usize>,
     parent: Vec<usize>,
-    /// What is known of a class, at its root.
+    /// The properties of each class, at its root.
     class: Vec<Class>,
-    /// Whether it was counted that a reader needs the whole dimension, which is gathered once for all.
+    /// Whether the cost of an all-gather for users that need the dimension replicated is already counted; one serves all users.
     is_gathered: Vec<bool>,
 }
 
@@ -163,7 +162,7 @@ impl Classes {
         self.index.get(&(value, dim)).copied()
     }
 
-    /// The nodes of a value.
+    /// Returns the nodes of a value.
     fn all_of(&self, module: &Module, value: ValueId) -> Vec<usize> {
         (0..module.rank(value)).filter_map(|dim| self.of(value, dim)).collect()
     }
@@ -187,7 +186,7 @@ impl Classes {
         self.class[root].pinned = true;
     }
 
-    /// Whether an operation has to do with any node.
+    /// Whether an operand or a result of an operation has a node.
     fn touches(&self, module: &Module, op: OpId) -> bool {
         let data = &module.ops[op];
         data.operands
@@ -196,8 +195,8 @@ impl Classes {
             .any(|&v| (0..module.rank(v)).any(|d| self.of(v, d).is_some()))
     }
 
-    /// Joins what an operation holds together, and pins what must stay as it is. The operation that ends the function has `declared`
-    /// shardings of its results.
+    /// Joins nodes that an operation ties together, and pins nodes whose axes must stay. `declared` are the result shardings if the
+    /// operation is the function's terminator.
     fn link(&mut self, module: &Module, op: OpId, declared: Option<&[Option<ShardingId>]>) {
         if !self.touches(module, op) {
             return;
@@ -210,7 +209,7 @@ impl Classes {
             return self.pin_all(module, &free);
         }
         match &data.kind {
-            // Made as it is wanted.
+            // Free values take any sharding.
             OpKind::Constant(_) | OpKind::Iota { .. } => {}
             OpKind::OptimizationBarrier => {
                 for (&operand, &result) in operands.iter().zip(&results) {
@@ -223,7 +222,7 @@ impl Classes {
                     }
                 }
             }
-            // Its own sharding is what the program asks for.
+            // The program requests this sharding.
             OpKind::ShardingConstraint(_) | OpKind::Reshard(_) => self.pin_all(module, &results),
             _ => match rule_of(module, op).map(|rule| planning_rule(module, op, rule)) {
                 Some(rule) => self.link_by_rule(module, op, &rule),
@@ -252,7 +251,7 @@ impl Classes {
             for (value, mapping) in &tensors {
                 let Some((dim, _)) = mapping.find(factor) else { continue };
                 let Some(node) = self.of(*value, dim) else { continue };
-                // A product of factors loses its axes for all of them; and of several rows, each device would compute all.
+                // A dimension of several factors would lose the axes of all; every device would compute all rows of a matmul.
                 let is_costly = data.kind.def().work != Work::Light && module.shape(*value)[dim] > 1;
                 if mapping.dims[dim].len() > 1 || is_costly {
                     self.pin(node);
@@ -265,7 +264,7 @@ impl Classes {
         }
     }
 
-    /// Adds what an operation sends for the sake of the nodes that it reads and makes.
+    /// Adds the costs of an operation for the nodes of its operands and results.
     fn add_costs(&mut self, module: &Module, planner: &mut Planner<'_>, op: OpId) {
         if !self.touches(module, op) {
             return;
@@ -283,7 +282,7 @@ impl Classes {
         for (&operand, mapping) in data.operands.iter().zip(&rule.operands) {
             for node in self.all_of(module, operand) {
                 let Some(&factor) = mapping.dims[self.nodes[node].1].first() else { continue };
-                // What goes on in the result, as a row of it or as one of its blocks, is not needed whole.
+                // A dimension that continues in the result, as a row or a block of it, need not be replicated.
                 if has(&rule.results, factor).is_none() {
                     self.add_gather(module, planner, node);
                 }
@@ -318,7 +317,7 @@ impl Classes {
         }
     }
 
-    /// Adds what it costs that a reader needs a dimension whole, once for all readers.
+    /// Adds the cost of replicating a dimension for its users, once for all of them.
     fn add_gather(&mut self, module: &Module, planner: &mut Planner<'_>, node: usize) {
         if !std::mem::replace(&mut self.is_gathered[node], true) {
             let root = self.root(node);
@@ -326,7 +325,7 @@ impl Classes {
         }
     }
 
-    /// Adds what it costs that the program asks for a value in the sharding `to`.
+    /// Adds the cost of a requested reshard of a value to the sharding `to`.
     fn add_reshard(&mut self, module: &Module, planner: &mut Planner<'_>, value: ValueId, to: ShardingId) {
         for node in self.all_of(module, value) {
             if module.shardings.get(to).axes(self.nodes[node].1).is_empty() {
@@ -335,10 +334,10 @@ impl Classes {
         }
     }
 
-    /// Whether less is sent if the axes of a node's class go.
-    fn sends_less_whole(&self, node: usize) -> bool {
+    /// Whether removing the axes of a node's class sends less.
+    fn sends_less_replicated(&self, node: usize) -> bool {
         let class = self.class[self.root(node)];
-        // Fewer collectives are no reason to send more.
+        // Fewer collectives do not justify more bytes.
         !class.pinned
             && class.kept.sent > 0.0
             && class.whole.cost <= class.kept.cost
@@ -346,7 +345,7 @@ impl Classes {
     }
 }
 
-/// Returns the bytes that each device has of a value; where it has one row of a dimension, those of the row.
+/// Returns the bytes of a value on each device; the dimension of a node counts as one row.
 fn row_bytes(module: &Module, mesh: &Mesh, value: ValueId) -> f64 {
     let (Some(sharding), Some(ty)) = (module.shardings.sharding_of(value), module.tensor(value)) else {
         return 0.0;
@@ -355,7 +354,7 @@ fn row_bytes(module: &Module, mesh: &Mesh, value: ValueId) -> f64 {
     local * f64::from(ty.dtype.bits()) / 8.0
 }
 
-/// Returns the price of having a dimension of a value whole on every device.
+/// Returns the price of replicating a dimension of a value.
 fn gather_price(module: &Module, planner: &mut Planner<'_>, (value, dim): (ValueId, usize)) -> Price {
     let (Some(from), Some(ty)) = (module.shardings.sharding_of(value), module.tensor(value)) else {
         return Price::default();
@@ -366,8 +365,7 @@ fn gather_price(module: &Module, planner: &mut Planner<'_>, (value, dim): (Value
     Price { cost: planner.cost(from, &to, ty), sent }
 }
 
-/// Returns the price of bringing the rows of a slice of dimension `dim` to the devices that come first; `None` for other
-/// operations.
+/// Returns the price of moving the rows of a slice of dimension `dim` to the first devices; `None` for other operations.
 fn slice_price(module: &Module, op: OpId, dim: usize, k: i64, row_bytes: f64) -> Option<Price> {
     let data = &module.ops[op];
     let (&[operand], &[result]) = (data.operands.as_slice(), data.results.as_slice()) else { return None };
@@ -385,10 +383,10 @@ fn slice_price(module: &Module, op: OpId, dim: usize, k: i64, row_bytes: f64) ->
     Some(price)
 }
 
-/// Returns the dimensions of a value, and the axes, that all its readers split and the value does not.
-fn asked_by_readers(module: &Module, mesh: &Mesh, uses: &Uses, value: ValueId) -> Vec<(usize, AxisList)> {
+/// Returns the dimensions and axes by which all users of a value split it, though the value itself does not.
+fn split_by_all_users(module: &Module, mesh: &Mesh, uses: &Uses, value: ValueId) -> Vec<(usize, AxisList)> {
     let Some(own) = module.shardings.sharding_of(value) else { return Vec::new() };
-    let mut asked: Option<Vec<(usize, AxisList)>> = None;
+    let mut requested: Option<Vec<(usize, AxisList)>> = None;
     for &(op, i) in uses.of(value) {
         let data = &module.ops[op];
         let Some(rule) = rule_of(module, op).map(|rule| planning_rule(module, op, rule)) else {
@@ -407,10 +405,10 @@ fn asked_by_readers(module: &Module, mesh: &Mesh, uses: &Uses, value: ValueId) -
             });
             here.extend(found.map(|axes| (dim, axes)).take(1));
         }
-        match &asked {
-            Some(asked) if *asked != here => return Vec::new(),
+        match &requested {
+            Some(requested) if *requested != here => return Vec::new(),
             Some(_) => {}
-            None => asked = Some(here),
+            None => requested = Some(here),
         }
     }
     let used: AxisList = own.split_axes().chain(own.unreduced.iter().copied()).collect();
@@ -418,7 +416,75 @@ fn asked_by_readers(module: &Module, mesh: &Mesh, uses: &Uses, value: ValueId) -
     let is_free = |axes: &AxisList| !parts(mesh, axes).iter().any(|a| used.iter().any(|u| a.overlaps(*u)));
     let shape = module.shape(value);
     let divides = |dim: usize, axes: &AxisList| shape[dim] % mesh.axes_size(axes) == 0;
-    let mut asked = asked.unwrap_or_default();
-    asked.retain(|(dim, axes)| own.axes(*dim).is_empty() && is_free(axes) && divides(*dim, axes));
-    asked
+    let mut requested = requested.unwrap_or_default();
+    requested.retain(|(dim, axes)| own.axes(*dim).is_empty() && is_free(axes) && divides(*dim, axes));
+    requested
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around};
+
+    /// Replicates in a program that slices `%x`, split along dimension 0, and adds the broadcast of `%row` to it.
+    fn replicated(row: &str) -> Around {
+        let program = format!(
+            r#"func.func @main(%x: tensor<16x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}) -> tensor<16x64xf32> {{
+              {row}
+              %flat = stablehlo.reshape %row : (tensor<1x64xf32>) -> tensor<64xf32>
+              %all = stablehlo.broadcast_in_dim %flat, dims = [1] : (tensor<64xf32>) -> tensor<16x64xf32>
+              %sum = stablehlo.add %x, %all : tensor<16x64xf32>
+              return %sum : tensor<16x64xf32>
+            }}"#
+        );
+        around("replicate-small-dims", r#""x"=8"#, &program)
+    }
+
+    #[test]
+    fn one_row_that_all_devices_need_is_replicated() {
+        let done =
+            replicated("%row = stablehlo.slice %x [5:6, 0:64] : (tensor<16x64xf32>) -> tensor<1x64xf32>");
+        assert_eq!(done.shardings("stablehlo.slice"), ["[{}, {}]"]);
+        assert_eq!(done.shardings("stablehlo.add"), [r#"[{"x"}, {}]"#]);
+    }
+
+    #[test]
+    fn a_row_that_the_program_requests_split_stays_split() {
+        let done = replicated(
+            r#"%slice = stablehlo.slice %x [5:6, 0:64] : (tensor<16x64xf32>) -> tensor<1x64xf32>
+            %row = sdy.sharding_constraint %slice <@mesh, [{"x"}, {}]> : tensor<1x64xf32>"#,
+        );
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn a_slice_with_a_row_for_each_device_stays_split() {
+        let done = around(
+            "replicate-small-dims",
+            r#""x"=8"#,
+            r#"func.func @main(%x: tensor<16x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<64xf32> {
+              %zero = stablehlo.constant dense<0.0> : tensor<f32>
+              %rows = stablehlo.slice %x [0:8, 0:64] : (tensor<16x64xf32>) -> tensor<8x64xf32>
+              %sum = stablehlo.reduce(%rows init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<8x64xf32>, tensor<f32>) -> tensor<64xf32>
+              return %sum : tensor<64xf32>
+            }"#,
+        );
+        assert_eq!(done.shardings("stablehlo.slice"), [r#"[{"x"}, {}]"#]);
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn a_row_takes_the_axes_that_its_users_split_another_dimension_by() {
+        let done = around(
+            "replicate-small-dims",
+            r#""x"=8"#,
+            r#"func.func @main(%x: tensor<16x4096xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}p0, {}]>},
+                %y: tensor<4096xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}p1]>}) -> tensor<4096xf32> {
+              %row = stablehlo.slice %x [5:6, 0:4096] : (tensor<16x4096xf32>) -> tensor<1x4096xf32>
+              %flat = stablehlo.reshape %row : (tensor<1x4096xf32>) -> tensor<4096xf32>
+              %sum = stablehlo.add %y, %flat : tensor<4096xf32>
+              return %sum : tensor<4096xf32>
+            }"#,
+        );
+        assert_eq!(done.shardings("stablehlo.slice"), [r#"[{}, {"x"}]"#]);
+    }
 }

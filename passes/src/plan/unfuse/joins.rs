@@ -5,16 +5,18 @@ use shardc_ir::{BinaryOp, Build, Module, OpId, OpKind, RegionId, Rewriter, TypeI
 use smallvec::SmallVec;
 
 use super::is_worthwhile;
-use super::ranges::{Made, OperandDims, Price, Range, Ranges, Search, dims_of, part_of, rule_of_ranges};
+use super::ranges::{
+    ComputedRanges, OperandDims, Price, Range, Ranges, Search, dims_of, part_of, rule_of_ranges,
+};
 use crate::plan::line::Line;
 
-/// The concatenations of a region that are not done, since their readers take what they join.
+/// The concatenations of a region to remove: their users use the concatenated ranges instead.
 #[derive(Default)]
 pub(super) struct Joins {
     all: Vec<Join>,
-    /// What is made of what was joined, still with its ranges one behind the other.
+    /// Values that are computed from concatenated values and still have the same consecutive ranges.
     carried: FxHashMap<ValueId, (OpId, OperandDims)>,
-    /// The operations that end joins, and which.
+    /// The operations that end joins, with the index of the join.
     ends: FxHashMap<OpId, (usize, End)>,
 }
 
@@ -22,41 +24,41 @@ pub(super) struct Joins {
 struct Join {
     op: OpId,
     dim: usize,
-    /// The ranges that are joined: each begins where that before it ends.
+    /// The concatenated ranges: each begins where the one before it ends.
     ranges: Vec<(i64, i64)>,
 }
 
 /// How an operation ends a join.
 enum End {
-    /// It makes parts of ranges of its operands, and joins these along a dimension of its result.
+    /// It is repeated for each range of its operands, and the results are concatenated along a dimension.
     Joins(OperandDims, usize),
-    /// It makes addends of ranges of its operands, and sums these.
+    /// It is repeated for each range of its operands, and the results are summed.
     Sums(OperandDims),
-    /// It only waits until its operand of this number is there, of which the ranges are along this dimension.
+    /// A barrier that only waits for the operand of this index, whose ranges are along this dimension.
     Waits(usize, usize),
 }
 
-/// What a reader of what is joined does.
+/// How a user uses a concatenated value.
 enum Read {
-    /// Its result has the ranges too, along this dimension.
+    /// Its result has the same ranges, along this dimension.
     Carries(ValueId, usize),
     /// It ends the join.
     Ends,
-    /// It needs what is joined as a whole.
+    /// It needs the concatenated value.
     Needs,
 }
 
-/// A join whose readers are still looked for.
+/// A join whose users are still being collected.
 struct Candidate {
     join: Join,
-    /// What the concatenation costs.
+    /// The cost of the concatenation.
     before: f64,
     price: Price,
     carried: Vec<(ValueId, Option<(OpId, OperandDims)>)>,
     ends: Vec<(OpId, End)>,
-    /// How many reads of carried values were seen.
+    /// The number of uses of carried values seen so far.
     reads: u32,
-    /// Whether somebody needs it as a whole.
+    /// Whether a user needs the concatenated value.
     is_needed: bool,
 }
 
@@ -65,11 +67,11 @@ impl Joins {
         self.all.is_empty()
     }
 
-    /// Finds the concatenations of a region whose readers had better read what they join.
+    /// Finds the concatenations of a region whose users should use the concatenated ranges instead.
     pub(super) fn of(search: &mut Search<'_>, region: RegionId) -> Joins {
         let module = search.module;
         let mut candidates: Vec<Candidate> = Vec::new();
-        // Of which candidate a value is, and along which of its dimensions the ranges are.
+        // For each carried value: the index of its candidate, and the dimension that has the ranges.
         let mut carried: FxHashMap<ValueId, (usize, usize)> = FxHashMap::default();
         for &op in &module.regions[region].ops {
             let operands = &module.ops[op].operands;
@@ -108,17 +110,17 @@ impl Joins {
         joins
     }
 
-    /// Makes of the ranges that were joined what stands for the results of `op`, in front of it, if it ends a join.
+    /// Computes replacements for the results of `op` from the concatenated ranges, before `op`. `None` if it ends no join.
     pub(super) fn make(
         &self,
         ranges: &Ranges<'_>,
         rw: &mut Rewriter<'_>,
-        made: &mut Made,
+        made: &mut ComputedRanges,
         op: OpId,
     ) -> Option<SmallVec<[ValueId; 2]>> {
         let (index, end) = self.ends.get(&op)?;
         let join = &self.all[*index];
-        // The ranges of what was joined are there.
+        // The ranges of the concatenated value exist already.
         let (joined, operands) = (rw.module.ops[join.op].results[0], rw.module.ops[join.op].operands.clone());
         for (&(start, limit), &operand) in join.ranges.iter().zip(&operands) {
             made.insert(Range { value: joined, dim: join.dim, start, limit }, operand);
@@ -163,12 +165,12 @@ impl Joins {
         }
     }
 
-    /// Makes the ranges of the operands of an operation.
+    /// Returns the ranges of the operands of an operation.
     fn operands(
         &self,
         ranges: &Ranges<'_>,
         rw: &mut Rewriter<'_>,
-        made: &mut Made,
+        made: &mut ComputedRanges,
         (op, dims): (OpId, &OperandDims),
         range: (i64, i64),
     ) -> SmallVec<[ValueId; 3]> {
@@ -180,12 +182,12 @@ impl Joins {
         operands.into_iter().zip(dims).map(&mut part).collect()
     }
 
-    /// Makes a range along a dimension of a value: of what was joined, or of what is computed with that.
+    /// Returns a range along a dimension of a concatenated value, or of a value computed from one.
     fn part(
         &self,
         ranges: &Ranges<'_>,
         rw: &mut Rewriter<'_>,
-        made: &mut Made,
+        made: &mut ComputedRanges,
         (value, dim): (ValueId, usize),
         (start, limit): (i64, i64),
     ) -> ValueId {
@@ -201,7 +203,7 @@ impl Joins {
     }
 }
 
-/// Inserts an operation whose result is as that of `op`.
+/// Inserts an operation whose result has the type and sharding of the result of `op`.
 fn like(rw: &mut Rewriter<'_>, op: OpId, kind: OpKind, operands: &[ValueId]) -> ValueId {
     let result = rw.module.ops[op].results[0];
     let value = rw.op1(kind, operands, rw.module.values[result].ty);
@@ -210,7 +212,7 @@ fn like(rw: &mut Rewriter<'_>, op: OpId, kind: OpKind, operands: &[ValueId]) -> 
 }
 
 impl Candidate {
-    /// Returns the join that an operation is, if what it joins is split along its dimension as the result is, and evenly.
+    /// Returns the candidate for a concatenation, if result and operands are evenly split by the same axes along its dimension.
     fn of(module: &Module, op: OpId) -> Option<Candidate> {
         let data = &module.ops[op];
         let (&OpKind::Concatenate { dim }, &[result]) = (&data.kind, data.results.as_slice()) else {
@@ -238,13 +240,13 @@ impl Candidate {
         })
     }
 
-    /// Takes in an operation whose operand `index` has the ranges along `dim`.
+    /// Records a user whose operand `index` has the ranges along `dim`.
     fn read(&mut self, search: &Search<'_>, op: OpId, index: usize, dim: usize) -> Read {
         self.reads += 1;
         self.read_by_ranges(search, op, index, dim).unwrap_or(Read::Needs)
     }
 
-    /// What an operation does that can be done for each range; `None` for any other.
+    /// Returns how an operation that can be computed range by range uses the value; `None` for any other.
     fn read_by_ranges(&mut self, search: &Search<'_>, op: OpId, index: usize, dim: usize) -> Option<Read> {
         let module = search.module;
         if matches!(module.ops[op].kind, OpKind::OptimizationBarrier) {
@@ -284,7 +286,7 @@ impl Candidate {
         Some(Read::Ends)
     }
 
-    /// Returns what it costs to join the ranges along a dimension of a value.
+    /// Returns the cost of concatenating the ranges along a dimension of a value.
     fn cost_of_join(&self, module: &Module, value: ValueId, dim: usize) -> Option<f64> {
         let line = Line::of(module, value, dim)?;
         let shape = module.shape(value);
@@ -299,7 +301,7 @@ impl Candidate {
         line.exchange(&OpKind::Concatenate { dim: dim as u32 }, &parts, &|_| false, shape)
     }
 
-    /// Whether all who read it were seen, and less is sent.
+    /// Whether all uses were seen, and the rewrite sends enough less.
     fn pays_off(&self, search: &Search<'_>) -> bool {
         let reads: u32 = self.carried.iter().map(|&(value, _)| search.ranges.readers.get(value)).sum();
         !self.is_needed

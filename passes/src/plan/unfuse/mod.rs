@@ -23,7 +23,7 @@
 //! %q = stablehlo.dot_general %x, %1, contracting_dims = [1] x [0]
 //! ```
 //!
-//! [`ranges`] computes how a range of a value is made of ranges of its operands, and [`joins`] finds the users of concatenations. Both use
+//! [`ranges`] computes a range of a value from ranges of its operands, and [`joins`] finds the users of concatenations. Both use
 //! the sharding rules of operations. The replaced operations stay as dead code. Each element is computed from the same elements as before,
 //! but sums of matmuls are rounded once more for each range.
 
@@ -35,7 +35,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use shardc_ir::{Module, OpId, OpKind, RegionId, Rewriter, UseCounts, ValueId};
 
 use self::joins::Joins;
-use self::ranges::{Made, Range, Ranges, Search};
+use self::ranges::{ComputedRanges, Range, Ranges, Search};
 use super::free_values::FreeValues;
 use super::line::Line;
 use crate::analysis::regions::program_regions;
@@ -96,12 +96,12 @@ impl Found {
 
     fn carry_out(&self, module: &mut Module, region: RegionId, readers: &UseCounts) {
         let ranges = Ranges { readers, local: &self.local };
-        let mut made = Made::default();
+        let mut made = ComputedRanges::default();
         let mut rw = Rewriter::new(module);
         rw.enter(region);
         while let Some(op) = rw.next_op() {
             let new = if let Some(&range) = self.slices.get(&op) {
-                // What the slice reads may have been replaced since it was looked at.
+                // The operand of the slice may have been replaced since the analysis.
                 let value = rw.module.ops[op].operands[0];
                 let made = ranges.make(&mut rw, &mut made, Range { value, ..range }, true);
                 Some([made].into_iter().collect())
@@ -118,13 +118,13 @@ impl Found {
 /// The slices of one value.
 struct Sliced {
     line: Line,
-    /// Each with its range.
+    /// Each slice with its range.
     ops: Vec<(OpId, Range)>,
-    /// What they cost, as slices of this value.
+    /// Their cost as slices of this value.
     cost: f64,
 }
 
-/// Returns the values of which ranges along a split dimension are taken within a region, and evenly split again.
+/// Returns the values from which slices within a region take ranges along a split dimension, where the results are evenly split again.
 fn sliced(module: &Module, region: RegionId) -> IndexMap<ValueId, Sliced, FxBuildHasher> {
     let mut found: IndexMap<ValueId, Sliced, FxBuildHasher> = IndexMap::default();
     for &op in &module.regions[region].ops {

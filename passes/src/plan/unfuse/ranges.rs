@@ -13,7 +13,7 @@ use crate::plan::line::{Line, is_plain};
 use crate::rules::rule_of;
 use crate::rules::sharding_rule::{FactorIndex, ShardingRule, TensorMapping};
 
-/// No more ranges than these are looked at for the slices of one value, or for one join.
+/// The most ranges that are visited for the slices of one value, or for one join.
 const MAX_RANGES: usize = 128;
 
 /// A range along one dimension of a value.
@@ -25,13 +25,13 @@ pub(super) struct Range {
     pub(super) limit: i64,
 }
 
-/// For each operand, the dimension of which a range is needed; `None` where the whole operand is.
+/// For each operand, the dimension of which a range is needed; `None` if the full operand is needed.
 pub(super) type OperandDims = SmallVec<[Option<usize>; 3]>;
 
-/// What was made, so that it is made once.
-pub(super) type Made = FxHashMap<Range, ValueId>;
+/// Ranges that are computed already, so that each is computed once.
+pub(super) type ComputedRanges = FxHashMap<Range, ValueId>;
 
-/// Within which operations ranges are followed.
+/// The limits of the search: use counts, and the operations through which ranges are followed.
 #[derive(Clone, Copy)]
 pub(super) struct Ranges<'a> {
     pub(super) readers: &'a UseCounts,
@@ -39,8 +39,8 @@ pub(super) struct Ranges<'a> {
 }
 
 impl Ranges<'_> {
-    /// Returns the operation that makes a value and of which ranges of operands it makes ranges along `dim`. `None` for a value
-    /// whose ranges are slices of it: one that others read too, unless that costs nothing or it `is_read_by_ranges` alone.
+    /// Returns the producer of a value, if it computes a range along `dim` from ranges of its operands. `None` if the range becomes
+    /// a slice of the value: it has other users, unless its producer only moves data, or all its users are slices (`is_read_by_ranges`).
     fn step(
         &self,
         module: &Module,
@@ -60,16 +60,16 @@ impl Ranges<'_> {
         Some((op, operand_dims(module, op, dim)?))
     }
 
-    /// Makes a range in front of the operation at hand.
+    /// Inserts the computation of a range before the current operation.
     pub(super) fn make(
         &self,
         rw: &mut Rewriter<'_>,
-        made: &mut Made,
+        made: &mut ComputedRanges,
         range: Range,
         is_read_by_ranges: bool,
     ) -> ValueId {
         let Range { value, dim, start, limit } = range;
-        if whole(rw.module, value, dim) == Some((start, limit)) {
+        if full_range(rw.module, value, dim) == Some((start, limit)) {
             return value;
         }
         if let Some(&made) = made.get(&range) {
@@ -93,11 +93,11 @@ impl Ranges<'_> {
 }
 
 /// Returns all of a dimension, as a range.
-fn whole(module: &Module, value: ValueId, dim: usize) -> Option<(i64, i64)> {
+fn full_range(module: &Module, value: ValueId, dim: usize) -> Option<(i64, i64)> {
     Some((0, *module.shape(value).get(dim)?))
 }
 
-/// Returns of which ranges of its operands an operation with one result makes ranges along dimension `dim` of it.
+/// Returns the ranges of operands from which an operation with one result computes a range along dimension `dim`.
 fn operand_dims(module: &Module, op: OpId, dim: usize) -> Option<OperandDims> {
     let rule = rule_of_ranges(module, op)?;
     let &[factor] = rule.results.first()?.dims.get(dim)?.as_slice() else { return None };
@@ -106,7 +106,7 @@ fn operand_dims(module: &Module, op: OpId, dim: usize) -> Option<OperandDims> {
     dims_of(&rule, factor)
 }
 
-/// Returns the rule of an operation that may be done for ranges: its attributes say nothing about sizes or places.
+/// Returns the rule of an operation that may be repeated for ranges: its attributes contain no sizes or positions.
 pub(super) fn rule_of_ranges(module: &Module, op: OpId) -> Option<ShardingRule> {
     let data = &module.ops[op];
     let is_known = match &data.kind {
@@ -125,7 +125,7 @@ pub(super) fn rule_of_ranges(module: &Module, op: OpId) -> Option<ShardingRule> 
     }
     let mut rule = rule_of(module, op).filter(|rule| !rule.custom)?;
     if let OpKind::Convolution(spec) = &data.kind {
-        // Windows overlap, and go beyond the edge: a part of an image is not the image of a part.
+        // Windows overlap, and extend beyond the edge, so spatial dimensions cannot be computed range by range.
         let spatial = [&spec.input.spatial, &spec.kernel.spatial, &spec.output.spatial];
         let tensors = rule.operands.iter_mut().chain(&mut rule.results);
         for (mapping, dims) in tensors.zip(spatial) {
@@ -135,7 +135,7 @@ pub(super) fn rule_of_ranges(module: &Module, op: OpId) -> Option<ShardingRule> 
     Some(rule)
 }
 
-/// Returns the dimensions of the operands that are a factor of the rule.
+/// Returns for each operand the dimension that maps to a factor alone.
 pub(super) fn dims_of(rule: &ShardingRule, factor: FactorIndex) -> Option<OperandDims> {
     let of = |mapping: &TensorMapping| match mapping.find(factor) {
         Some((dim, _)) => (mapping.dims[dim].len() == 1).then_some(Some(dim)),
@@ -144,7 +144,7 @@ pub(super) fn dims_of(rule: &ShardingRule, factor: FactorIndex) -> Option<Operan
     rule.operands.iter().map(of).collect()
 }
 
-/// Repeats an operation on parts of its operands; of its result, `size` indices along `dim` are made.
+/// Repeats an operation on ranges of its operands; the result has `size` indices along `dim`.
 pub(super) fn part_of(
     rw: &mut Rewriter<'_>,
     op: OpId,
@@ -163,7 +163,7 @@ pub(super) fn part_of(
     part
 }
 
-/// Makes a slice.
+/// Inserts a slice.
 fn slice(rw: &mut Rewriter<'_>, range: Range) -> ValueId {
     let Range { value, dim, start, limit } = range;
     let part = rw.range(value, dim, start, limit);
@@ -171,25 +171,25 @@ fn slice(rw: &mut Rewriter<'_>, range: Range) -> ValueId {
     part
 }
 
-/// Looks for what ranges cost, if they are made of ranges of what is smallest.
+/// Computes the cost of ranges, where each is computed from slices as early as possible.
 pub(super) struct Search<'a> {
     pub(super) ranges: Ranges<'a>,
     pub(super) module: &'a Module,
     free: &'a FreeValues,
-    /// The slices that are there already.
+    /// The slices that exist already.
     paid: FxHashSet<Range>,
 }
 
-/// What ranges take.
+/// The cost of ranges.
 #[derive(Debug, Default)]
 pub(super) struct Price {
-    /// What the slices cost that they begin with.
+    /// The cost of the slices at the start of the computation.
     pub(super) cost: f64,
-    /// How many products are made.
+    /// The number of matmuls.
     products: usize,
     /// The slices.
     slices: Vec<Range>,
-    /// What was looked at.
+    /// The visited ranges.
     seen: FxHashSet<Range>,
 }
 
@@ -198,11 +198,11 @@ impl<'a> Search<'a> {
         Search { ranges, module, free, paid: FxHashSet::default() }
     }
 
-    /// Whether the slices of `value` had better be products; they count as made then.
+    /// Whether the slices of `value` should be computed as matmuls; if so, their own slices count as paid.
     pub(super) fn pays_off(&mut self, value: ValueId, sliced: &Sliced) -> bool {
         let mut price = Price::default();
         let dim = sliced.line.dim;
-        // One step tells whether it is worth looking on.
+        // The first step shows whether a search is worthwhile.
         if sliced.cost == 0.0 || self.ranges.step(self.module, value, dim, true).is_none() {
             return false;
         }
@@ -218,14 +218,14 @@ impl<'a> Search<'a> {
         pays_off
     }
 
-    /// What was priced is made.
+    /// Records that the slices of this price exist.
     pub(super) fn pay(&mut self, price: Price) {
         self.paid.extend(price.slices);
     }
 
-    /// Adds what a range costs.
+    /// Adds the cost of a range.
     pub(super) fn add(&self, price: &mut Price, range: Range, is_read_by_ranges: bool) -> Option<()> {
-        if whole(self.module, range.value, range.dim) == Some((range.start, range.limit))
+        if full_range(self.module, range.value, range.dim) == Some((range.start, range.limit))
             || self.paid.contains(&range)
             || !price.seen.insert(range)
         {
@@ -252,7 +252,7 @@ impl<'a> Search<'a> {
         Some(())
     }
 
-    /// Returns what it costs to slice a value, so that the range is split as the value is.
+    /// Returns the cost of slicing a value, if the range is evenly split like the value.
     fn cost_of_slice(&self, range: Range) -> Option<f64> {
         let Range { value, dim, start, limit } = range;
         if self.free.is_free(value) {

@@ -26,13 +26,13 @@
 
 use shardc_ir::{AxisList, Module, OpId, OpKind, ReductionKind, RegionId, TensorType, Uses, ValueId, Work};
 
-use super::regions::{pending, set};
+use super::regions::{set, unreduced_of};
 use crate::analysis::linear::{Passes, passes};
 use crate::analysis::reducer::is_identity;
 use crate::analysis::regions::program_ops;
 
 /// Leaves matmul results under `body` unreduced if all their users shrink them.
-pub(crate) fn leave_pending(module: &mut Module, body: RegionId) {
+pub(crate) fn keep_unreduced(module: &mut Module, body: RegionId) {
     let uses = module.uses();
     let products: Vec<OpId> = program_ops(module, body)
         .into_iter()
@@ -46,9 +46,10 @@ pub(crate) fn leave_pending(module: &mut Module, body: RegionId) {
         }
         let forms = forms(module, &uses, result);
         let last = forms[forms.len() - 1];
-        if is_made_less_of(module, &uses, last) && forms.iter().all(|&v| pending(module, v).is_none()) {
+        if is_shrunk_by_users(module, &uses, last) && forms.iter().all(|&v| unreduced_of(module, v).is_none())
+        {
             for form in forms {
-                take_off(module, form, &over);
+                remove_split_axes(module, form, &over);
             }
             set(module, last, Some((over, ReductionKind::Add)));
         }
@@ -56,7 +57,7 @@ pub(crate) fn leave_pending(module: &mut Module, body: RegionId) {
 }
 
 /// Removes axes from the dimension shardings of a value: it cannot be both unreduced over an axis and split by it.
-fn take_off(module: &mut Module, value: ValueId, over: &AxisList) {
+fn remove_split_axes(module: &mut Module, value: ValueId, over: &AxisList) {
     let Some(mut sharding) = module.shardings.sharding_of(value).cloned() else { return };
     for dim in &mut sharding.dims {
         dim.axes.retain(|axis| !over.iter().any(|other| other.axis == axis.axis));
@@ -100,7 +101,7 @@ fn forms(module: &Module, uses: &Uses, value: ValueId) -> Vec<ValueId> {
 
 /// Whether all users of a value are `dot_general` or additive `reduce` from zero, and their results together have at most half its
 /// bytes.
-fn is_made_less_of(module: &Module, uses: &Uses, value: ValueId) -> bool {
+fn is_shrunk_by_users(module: &Module, uses: &Uses, value: ValueId) -> bool {
     let bytes = |v: ValueId| module.stored(v).and_then(TensorType::num_bytes);
     let readers = uses.of(value);
     let takes_addends = |&(op, i): &(OpId, u32)| {
@@ -122,4 +123,117 @@ fn is_made_less_of(module: &Module, uses: &Uses, value: ValueId) -> bool {
     }
     let made: Option<i64> = readers.iter().map(|&(op, _)| bytes(*module.ops[op].results.first()?)).sum();
     made.zip(bytes(value)).is_some_and(|(made, bytes)| made.saturating_mul(2) <= bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around};
+
+    const REDUCED: &str = "[{}, {}]";
+    const UNREDUCED: &str = r#"[{}, {}], unreduced={"x"}"#;
+
+    /// Delays in a program whose matmul `%p`, over a dimension that `x` splits in its second operand, has these users.
+    fn delayed(first_operand: &str, results: &str, users: &str) -> Around {
+        let program = format!(
+            r#"func.func @main(
+                %x: tensor<64x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, {first_operand}>}},
+                %dy: tensor<64x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}},
+                %narrow: tensor<8x2xf32>, %wide: tensor<8x8xf32>, %init: tensor<f32>) -> {results} {{
+              %zero = stablehlo.constant dense<0.0> : tensor<f32>
+              %p = stablehlo.dot_general %x, %dy, contracting_dims = [0] x [0] : (tensor<64x8xf32>, tensor<64x8xf32>) -> tensor<8x8xf32>
+              {users}
+            }}"#
+        );
+        around("delay-reductions", r#""x"=4"#, &program)
+    }
+
+    #[test]
+    fn a_partial_sum_is_delayed_past_a_smaller_matmul() {
+        let done = delayed(
+            r#"[{"x"}, {}]"#,
+            "tensor<8x2xf32>",
+            "%r = stablehlo.dot_general %p, %narrow, contracting_dims = [1] x [0] : (tensor<8x8xf32>, tensor<8x2xf32>) -> tensor<8x2xf32>
+              return %r : tensor<8x2xf32>",
+        );
+        assert_eq!(done.shardings("stablehlo.dot_general"), [UNREDUCED, REDUCED]);
+    }
+
+    #[test]
+    fn a_partial_sum_is_delayed_past_a_transpose_and_a_sum() {
+        let done = delayed(
+            r#"[{"x"}, {}]"#,
+            "tensor<8xf32>",
+            "%t = stablehlo.transpose %p, dims = [1, 0] : (tensor<8x8xf32>) -> tensor<8x8xf32>
+              %r = stablehlo.reduce(%t init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<8x8xf32>, tensor<f32>) -> tensor<8xf32>
+              return %r : tensor<8xf32>",
+        );
+        assert_eq!(done.shardings("stablehlo.transpose"), [UNREDUCED]);
+        assert_eq!(done.shardings("stablehlo.reduce"), ["[{}]"]);
+    }
+
+    #[test]
+    fn a_maximum_needs_the_reduced_value() {
+        let done = delayed(
+            r#"[{"x"}, {}]"#,
+            "tensor<8xf32>",
+            "%r = stablehlo.reduce(%p init: %zero) applies stablehlo.maximum across dimensions = [0] : (tensor<8x8xf32>, tensor<f32>) -> tensor<8xf32>
+              return %r : tensor<8xf32>",
+        );
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn a_sum_that_does_not_start_at_zero_needs_the_reduced_value() {
+        let done = delayed(
+            r#"[{"x"}, {}]"#,
+            "tensor<8xf32>",
+            "%r = stablehlo.reduce(%p init: %init) applies stablehlo.add across dimensions = [0] : (tensor<8x8xf32>, tensor<f32>) -> tensor<8xf32>
+              return %r : tensor<8xf32>",
+        );
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn users_with_results_as_large_as_the_value_delay_nothing() {
+        let done = delayed(
+            r#"[{"x"}, {}]"#,
+            "tensor<8x8xf32>",
+            "%r = stablehlo.dot_general %p, %wide, contracting_dims = [1] x [0] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+              return %r : tensor<8x8xf32>",
+        );
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn a_value_that_is_also_returned_is_reduced_once() {
+        let done = delayed(
+            r#"[{"x"}, {}]"#,
+            "(tensor<8x2xf32>, tensor<8x8xf32>)",
+            "%r = stablehlo.dot_general %p, %narrow, contracting_dims = [1] x [0] : (tensor<8x8xf32>, tensor<8x2xf32>) -> tensor<8x2xf32>
+              return %r, %p : tensor<8x2xf32>, tensor<8x8xf32>",
+        );
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn a_square_of_partial_sums_is_not_a_partial_sum() {
+        let done = delayed(
+            r#"[{"x"}, {}]"#,
+            "tensor<f32>",
+            "%r = stablehlo.dot_general %p, %p, contracting_dims = [0, 1] x [0, 1] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<f32>
+              return %r : tensor<f32>",
+        );
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn a_contracting_dimension_split_in_one_operand_delays_nothing() {
+        let done = delayed(
+            "[{}, {}]",
+            "tensor<8x2xf32>",
+            "%r = stablehlo.dot_general %p, %narrow, contracting_dims = [1] x [0] : (tensor<8x8xf32>, tensor<8x2xf32>) -> tensor<8x2xf32>
+              return %r : tensor<8x2xf32>",
+        );
+        assert!(done.is_same(), "{}", done.after);
+    }
 }

@@ -13,7 +13,7 @@ use shardc_ir::{
     ValueId, Work,
 };
 
-use super::regions::{Pending, comes_as, pending, set};
+use super::regions::{Unreduced, is_produced_unreduced, set, unreduced_of};
 use crate::analysis::linear::{Passes, passes};
 use crate::analysis::reducer::is_identity;
 use crate::analysis::regions::program_ops;
@@ -39,9 +39,9 @@ pub(crate) fn flow(module: &mut Module, body: RegionId, results: &[Option<Shardi
 
 struct Flow<'a> {
     uses: Uses,
-    /// The operation that each region belongs to; none for the function's body.
+    /// The operation that contains each region; none for the function's body.
     parents: SecondaryMap<RegionId, PackedOption<OpId>>,
-    /// The region that each terminator ends.
+    /// The region of each terminator.
     regions: SecondaryMap<OpId, PackedOption<RegionId>>,
     results: &'a [Option<ShardingId>],
 }
@@ -51,7 +51,7 @@ impl Flow<'_> {
         for &op in module.regions[region].ops.clone().iter().rev() {
             let data = &module.ops[op];
             let flows = match data.kind {
-                // What they make is annotated, or is as what goes in.
+                // Their results are annotated, or have the sharding of the operands.
                 OpKind::ShardingConstraint(_)
                 | OpKind::Reshard(_)
                 | OpKind::While
@@ -59,8 +59,8 @@ impl Flow<'_> {
                 _ => true,
             };
             for result in data.results.clone() {
-                if flows && pending(module, result).is_none() {
-                    let found = self.read_as(module, result);
+                if flows && unreduced_of(module, result).is_none() {
+                    let found = self.form_for_users(module, result);
                     if found.is_some() {
                         set(module, result, found);
                     }
@@ -74,31 +74,36 @@ impl Flow<'_> {
         }
     }
 
-    /// Returns as what all readers take a value, if it comes so. Some reader wants addends, or there is one alone.
-    fn read_as(&self, module: &Module, value: ValueId) -> Option<Pending> {
+    /// Returns the unreduced axes that all users of a value accept, if its producer yields them. Either some user takes partial sums, or
+    /// there is one user only.
+    fn form_for_users(&self, module: &Module, value: ValueId) -> Option<Unreduced> {
         let readers = self.uses.of(value);
-        let mut wanted: Option<Pending> = None;
+        let mut wanted: Option<Unreduced> = None;
         for &(op, i) in readers {
-            match self.taken(module, op, i as usize) {
-                Taken::Whole => return None,
-                Taken::AsItComes => {}
-                Taken::Pending(by) if *wanted.get_or_insert_with(|| by.clone()) != by => return None,
-                Taken::Pending(_) => {}
+            match self.operand_form(module, op, i as usize) {
+                OperandForm::Reduced => return None,
+                OperandForm::Either => {}
+                OperandForm::Unreduced(by) if *wanted.get_or_insert_with(|| by.clone()) != by => return None,
+                OperandForm::Unreduced(_) => {}
             }
         }
         let maker = module.def_op(value)?;
         let as_made = || {
-            module.ops[maker].operands.iter().find_map(|&v| pending(module, v)).filter(|_| readers.len() == 1)
+            module.ops[maker]
+                .operands
+                .iter()
+                .find_map(|&v| unreduced_of(module, v))
+                .filter(|_| readers.len() == 1)
         };
-        wanted.or_else(as_made).filter(|wanted| comes_as(module, value, wanted))
+        wanted.or_else(as_made).filter(|wanted| is_produced_unreduced(module, value, wanted))
     }
 
-    /// Returns as what an operation takes its operand `i`.
-    fn taken(&self, module: &Module, op: OpId, i: usize) -> Taken {
+    /// Returns the form in which an operation takes its operand `i`.
+    fn operand_form(&self, module: &Module, op: OpId, i: usize) -> OperandForm {
         let data = &module.ops[op];
-        let as_value = |value: Option<&ValueId>| match value.and_then(|&v| pending(module, v)) {
-            Some(by) => Taken::Pending(by),
-            None => Taken::Whole,
+        let as_value = |value: Option<&ValueId>| match value.and_then(|&v| unreduced_of(module, v)) {
+            Some(by) => OperandForm::Unreduced(by),
+            None => OperandForm::Reduced,
         };
         match data.kind {
             OpKind::Return => match self.regions[op].expand().map(|region| self.parents[region].expand()) {
@@ -106,34 +111,35 @@ impl Flow<'_> {
                 Some(None) => {
                     let sharding = self.results.get(i).and_then(|id| Some(module.shardings.get((*id)?)));
                     match sharding.filter(|s| !s.unreduced.is_empty()) {
-                        Some(s) => Taken::Pending((s.unreduced.clone(), s.reduction)),
-                        None => Taken::Whole,
+                        Some(s) => OperandForm::Unreduced((s.unreduced.clone(), s.reduction)),
+                        None => OperandForm::Reduced,
                     }
                 }
-                None => Taken::Whole,
+                None => OperandForm::Reduced,
             },
             OpKind::While | OpKind::OptimizationBarrier => as_value(data.results.get(i)),
             OpKind::ShardingConstraint(_) | OpKind::Reshard(_) => as_value(data.results.first()),
-            _ => self.taken_by_operation(module, op, i),
+            _ => self.form_for_operation(module, op, i),
         }
     }
 
-    fn taken_by_operation(&self, module: &Module, op: OpId, i: usize) -> Taken {
+    fn form_for_operation(&self, module: &Module, op: OpId, i: usize) -> OperandForm {
         let data = &module.ops[op];
         let (&[result], Some(&value)) = (data.results.as_slice(), data.operands.get(i)) else {
-            return Taken::Whole;
+            return OperandForm::Reduced;
         };
-        let wanted = pending(module, result);
+        let wanted = unreduced_of(module, result);
         let by = wanted.as_ref().map_or(ReductionKind::Add, |wanted| wanted.1);
         let takes = passes(module, op, by);
         if !takes.takes(i) {
-            return Taken::Whole;
+            return OperandForm::Reduced;
         }
         if let Some(wanted) = wanted {
             // A multiplication takes partial sums in one operand only.
             let mut others = data.operands.iter().enumerate().filter(|&(j, _)| j != i);
-            let alone = takes != Passes::Either || !others.any(|(_, &v)| comes_as(module, v, &wanted));
-            return if alone { Taken::Pending(wanted) } else { Taken::Whole };
+            let alone =
+                takes != Passes::Either || !others.any(|(_, &v)| is_produced_unreduced(module, v, &wanted));
+            return if alone { OperandForm::Unreduced(wanted) } else { OperandForm::Reduced };
         }
         let bytes = |v: ValueId| module.stored(v).and_then(TensorType::num_bytes);
         let is_less = bytes(result).zip(bytes(value)).is_some_and(|(result, value)| result <= value);
@@ -143,21 +149,125 @@ impl Flow<'_> {
                 && takes != Passes::Either
                 && takes.takes(j)
                 && !is_identity(module, v, by)
-                && pending(module, v).is_none()
+                && unreduced_of(module, v).is_none()
         });
         if data.kind.def().work == Work::Light && is_less && !is_with_others && takes != Passes::Either {
-            Taken::AsItComes
+            OperandForm::Either
         } else {
-            Taken::Whole
+            OperandForm::Reduced
         }
     }
 }
 
 /// The form in which an operation takes an operand.
-enum Taken {
+enum OperandForm {
     /// As partial sums; its result is unreduced, too.
-    Pending(Pending),
+    Unreduced(Unreduced),
     /// In either form. Its result is no larger than the operand, and the sum is completed after it.
-    AsItComes,
-    Whole,
+    Either,
+    Reduced,
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around};
+
+    const REDUCED: &str = "[{}, {}]";
+    const UNREDUCED: &str = r#"[{}, {}], unreduced={"x"}"#;
+
+    /// Propagates in a program whose matmul `%p` is computed as partial sums and has these users.
+    fn propagated(results: &str, users: &str) -> Around {
+        let program = format!(
+            r#"func.func @main(
+                %x: tensor<8x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"x"}}]>}},
+                %w: tensor<64x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}) -> {results} {{
+              %zero = stablehlo.constant dense<0.0> : tensor<f32>
+              %p = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x64xf32>, tensor<64x8xf32>) -> tensor<8x8xf32>
+              {users}
+            }}"#
+        );
+        around("propagate-unreduced", r#""x"=4"#, &program)
+    }
+
+    #[test]
+    fn a_value_between_a_matmul_and_an_unreduced_user_is_unreduced() {
+        let done = propagated(
+            "tensor<8x8xf32>",
+            r#"%n = stablehlo.negate %p : tensor<8x8xf32>
+            %r = sdy.sharding_constraint %n <@mesh, [{}, {}], unreduced={"x"}> : tensor<8x8xf32>
+            return %r : tensor<8x8xf32>"#,
+        );
+        assert_eq!(done.shardings("stablehlo.dot_general"), [UNREDUCED]);
+    }
+
+    #[test]
+    fn a_nonlinear_user_needs_the_reduced_value() {
+        let done = propagated(
+            "tensor<8x8xf32>",
+            r#"%n = stablehlo.exponential %p : tensor<8x8xf32>
+            %r = sdy.sharding_constraint %n <@mesh, [{}, {}], unreduced={"x"}> : tensor<8x8xf32>
+            return %r : tensor<8x8xf32>"#,
+        );
+        assert_eq!(done.shardings("stablehlo.dot_general"), [REDUCED]);
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn a_value_that_one_user_needs_reduced_is_reduced() {
+        let done = propagated(
+            "(tensor<8x8xf32>, tensor<8x8xf32>)",
+            r#"%n = stablehlo.negate %p : tensor<8x8xf32>
+            %r = sdy.sharding_constraint %n <@mesh, [{}, {}], unreduced={"x"}> : tensor<8x8xf32>
+            %e = stablehlo.exponential %p : tensor<8x8xf32>
+            return %r, %e : tensor<8x8xf32>, tensor<8x8xf32>"#,
+        );
+        assert_eq!(done.shardings("stablehlo.dot_general"), [REDUCED]);
+    }
+
+    #[test]
+    fn one_factor_of_a_product_at_most_is_unreduced() {
+        let done = propagated(
+            "tensor<8x8xf32>",
+            r#"%q = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x64xf32>, tensor<64x8xf32>) -> tensor<8x8xf32>
+            %n = stablehlo.multiply %p, %q : tensor<8x8xf32>
+            %r = sdy.sharding_constraint %n <@mesh, [{}, {}], unreduced={"x"}> : tensor<8x8xf32>
+            return %r : tensor<8x8xf32>"#,
+        );
+        assert_eq!(done.shardings("stablehlo.dot_general"), [REDUCED, REDUCED]);
+    }
+
+    #[test]
+    fn an_all_reduce_comes_after_a_light_user_with_a_smaller_result() {
+        let done = propagated(
+            "tensor<8xf32>",
+            r#"%c = sdy.sharding_constraint %p <@mesh, [{}, {}], unreduced={"x"}> : tensor<8x8xf32>
+            %n = stablehlo.negate %c : tensor<8x8xf32>
+            %r = stablehlo.reduce(%n init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<8x8xf32>, tensor<f32>) -> tensor<8xf32>
+            return %r : tensor<8xf32>"#,
+        );
+        assert_eq!(done.shardings("stablehlo.negate"), [UNREDUCED]);
+        assert_eq!(done.shardings("stablehlo.reduce"), ["[{}]"]);
+    }
+
+    #[test]
+    fn an_all_reduce_does_not_come_after_a_user_with_a_larger_result() {
+        let done = propagated(
+            "tensor<4x8x8xf32>",
+            r#"%c = sdy.sharding_constraint %p <@mesh, [{}, {}], unreduced={"x"}> : tensor<8x8xf32>
+            %n = stablehlo.negate %c : tensor<8x8xf32>
+            %r = stablehlo.broadcast_in_dim %n, dims = [1, 2] : (tensor<8x8xf32>) -> tensor<4x8x8xf32>
+            return %r : tensor<4x8x8xf32>"#,
+        );
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn nothing_is_unreduced_unless_an_annotation_or_a_matmul_makes_it_so() {
+        let done = propagated(
+            "tensor<8x8xf32>",
+            r#"%n = stablehlo.negate %p : tensor<8x8xf32>
+            return %n : tensor<8x8xf32>"#,
+        );
+        assert!(done.is_same(), "{}", done.after);
+    }
 }

@@ -20,7 +20,7 @@ pub(crate) fn delay_reductions(
     let (body, mesh) = planning.place(module, func)?;
     // From here on, a returned value may be unreduced where the function returns its sum.
     prepare::close_results(module, func, body, mesh);
-    delay::leave_pending(module, body);
+    delay::keep_unreduced(module, body);
     Ok(())
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn propagate_unreduced(
 ) -> Result<(), Vec<Diagnostic>> {
     let (body, mesh) = planning.place(module, func)?;
     let results = prepare::close_results(module, func, body, mesh);
-    if regions::is_any_pending(module, body) {
+    if regions::any_unreduced(module, body) {
         regions::settle(module, body);
         flow::flow(module, body, &results);
     }

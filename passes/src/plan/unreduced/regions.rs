@@ -3,8 +3,8 @@
 //! Annotations state what is unreduced at producers and users; loop-carried values and branch results mostly have no annotation.
 //!
 //! * A loop-carried value is unreduced if the value that the body returns is. A gradient accumulated over micro-batches so stays a partial
-//!   sum until after the loop. If the body returns it reduced, it is carried reduced.
-//! * A branch result is unreduced if a branch returns it so, or if its annotation says so and a branch produces partial sums.
+//! * A loop-carried value is unreduced if the value that the body returns is. A gradient that is accumulated over micro-batches thus stays
+//!   a partial sum until after the loop. If the body returns it reduced, it is carried reduced.
 //! * A barrier keeps its result or its operand unreduced.
 //!
 //! Every choice is correct: a carried partial sum is completed where a user needs it reduced.
@@ -25,16 +25,16 @@ pub(crate) fn settle(module: &mut Module, body: RegionId) {
 }
 
 /// Whether some value under `body` is unreduced.
-pub(crate) fn is_any_pending(module: &Module, body: RegionId) -> bool {
-    let is_pending = |&v: &ValueId| pending(module, v).is_some();
-    module.regions[body].args.iter().any(is_pending)
-        || program_ops(module, body).iter().any(|&op| module.ops[op].results.iter().any(is_pending))
+pub(crate) fn any_unreduced(module: &Module, body: RegionId) -> bool {
+    let is_unreduced = |&v: &ValueId| unreduced_of(module, v).is_some();
+    module.regions[body].args.iter().any(is_unreduced)
+        || program_ops(module, body).iter().any(|&op| module.ops[op].results.iter().any(is_unreduced))
 }
 
 /// The axes over which a value is unreduced, and the kind of reduction.
-pub(super) type Pending = (AxisList, ReductionKind);
+pub(super) type Unreduced = (AxisList, ReductionKind);
 
-pub(crate) fn pending(module: &Module, value: ValueId) -> Option<Pending> {
+pub(crate) fn unreduced_of(module: &Module, value: ValueId) -> Option<Unreduced> {
     let sharding = module.shardings.sharding_of(value)?;
     (!sharding.unreduced.is_empty()).then(|| (sharding.unreduced.clone(), sharding.reduction))
 }
@@ -45,7 +45,7 @@ fn region(module: &mut Module, at: RegionId) {
             OpKind::OptimizationBarrier => {
                 for i in 0..module.ops[op].results.len() {
                     let (operand, result) = (module.ops[op].operands[i], module.ops[op].results[i]);
-                    let wanted = pending(module, result).or_else(|| pending(module, operand));
+                    let wanted = unreduced_of(module, result).or_else(|| unreduced_of(module, operand));
                     set(module, result, wanted);
                 }
             }
@@ -67,10 +67,10 @@ fn carried(module: &mut Module, op: OpId) {
     let args = |module: &Module, i: usize| {
         regions.iter().filter_map(|&r| module.regions[r].args.get(i)).copied().collect::<Vec<_>>()
     };
-    let assumed: Vec<Option<Pending>> = (0..count)
+    let assumed: Vec<Option<Unreduced>> = (0..count)
         .map(|i| {
             let (first, result) = (module.ops[op].operands[i], module.ops[op].results[i]);
-            pending(module, result).or_else(|| pending(module, first))
+            unreduced_of(module, result).or_else(|| unreduced_of(module, first))
         })
         .collect();
     // The loop-carried value first takes the sharding of the result, which inner loops use.
@@ -89,8 +89,8 @@ fn carried(module: &mut Module, op: OpId) {
     for (i, assumed) in assumed.into_iter().enumerate() {
         let next = end.and_then(|end| module.ops[end].operands.get(i).copied());
         let found = next.and_then(|value| {
-            let declared = pending(module, value);
-            declared.or_else(|| assumed.filter(|assumed| comes_as(module, value, assumed)))
+            let declared = unreduced_of(module, value);
+            declared.or_else(|| assumed.filter(|assumed| is_produced_unreduced(module, value, assumed)))
         });
         for value in args(module, i).into_iter().chain([module.ops[op].results[i]]) {
             set(module, value, found.clone());
@@ -108,15 +108,16 @@ fn returned(module: &mut Module, op: OpId) {
         let result = module.ops[op].results[i];
         let values: Vec<ValueId> =
             ends.iter().filter_map(|&end| module.ops[end].operands.get(i).copied()).collect();
-        let declared = values.iter().find_map(|&value| pending(module, value));
-        let asked = pending(module, result);
-        let asked = asked.filter(|asked| values.iter().any(|&value| comes_as(module, value, asked)));
-        set(module, result, declared.or(asked));
+        let declared = values.iter().find_map(|&value| unreduced_of(module, value));
+        let requested = unreduced_of(module, result);
+        let requested = requested
+            .filter(|requested| values.iter().any(|&value| is_produced_unreduced(module, value, requested)));
+        set(module, result, declared.or(requested));
     }
 }
 
 /// Sets the unreduced axes of a value's sharding, unless these axes split the value.
-pub(crate) fn set(module: &mut Module, value: ValueId, wanted: Option<Pending>) {
+pub(crate) fn set(module: &mut Module, value: ValueId, wanted: Option<Unreduced>) {
     let Some(sharding) = module.shardings.sharding_of(value) else { return };
     let (unreduced, reduction) = wanted.unwrap_or_default();
     let new = TensorSharding { unreduced, reduction, ..sharding.clone() };
@@ -135,7 +136,7 @@ fn overlaps(a: &Parts, b: &Parts) -> bool {
 
 /// Whether a value is unreduced as `wanted` without a conversion: it is annotated, is produced by a matmul over a split dimension, or comes
 /// from such a value through linear operations.
-pub(crate) fn comes_as(module: &Module, value: ValueId, wanted: &Pending) -> bool {
+pub(crate) fn is_produced_unreduced(module: &Module, value: ValueId, wanted: &Unreduced) -> bool {
     let mut seen = FxHashSet::default();
     let mut rest = vec![value];
     while let Some(value) = rest.pop() {
@@ -182,4 +183,110 @@ pub(crate) fn comes_as(module: &Module, value: ValueId, wanted: &Pending) -> boo
         rest.extend(data.operands.iter().enumerate().filter(|&(i, _)| takes.takes(i)).map(|(_, &v)| v));
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around};
+
+    const REDUCED: &str = "[{}, {}]";
+    const UNREDUCED: &str = r#"[{}, {}], unreduced={"x"}"#;
+
+    /// Propagates in a program with the matmul `%p`, which is computed as partial sums.
+    fn propagated(rest: &str) -> Around {
+        let program = format!(
+            r#"func.func @main(
+                %x: tensor<8x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"x"}}]>}},
+                %w: tensor<64x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}},
+                %y: tensor<8x8xf32>, %condition: tensor<i1>) -> tensor<8x8xf32> {{
+              %p = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x64xf32>, tensor<64x8xf32>) -> tensor<8x8xf32>
+              %first = sdy.sharding_constraint %p <@mesh, [{{}}, {{}}], unreduced={{"x"}}> : tensor<8x8xf32>
+              {rest}
+            }}"#
+        );
+        around("propagate-unreduced", r#""x"=4"#, &program)
+    }
+
+    /// Propagates in a program with a loop that carries `%v`, which begins as `first`, and returns the value of `next`.
+    fn carried(first: &str, next: &str) -> Around {
+        propagated(&format!(
+            r#"%zero = stablehlo.constant dense<0> : tensor<i32>
+            %r:2 = stablehlo.while(%i = %zero, %v = {first}) : tensor<i32>, tensor<8x8xf32>
+              cond {{
+                %n = stablehlo.constant dense<4> : tensor<i32>
+                %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+                stablehlo.return %c : tensor<i1>
+              }} do {{
+                %one = stablehlo.constant dense<1> : tensor<i32>
+                %j = stablehlo.add %i, %one : tensor<i32>
+                {next}
+                stablehlo.return %j, %next : tensor<i32>, tensor<8x8xf32>
+              }}
+            return %r#1 : tensor<8x8xf32>"#
+        ))
+    }
+
+    #[test]
+    fn an_accumulated_gradient_stays_unreduced_until_after_the_loop() {
+        let done = carried(
+            "%y",
+            r#"%g = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x64xf32>, tensor<64x8xf32>) -> tensor<8x8xf32>
+            %sum = stablehlo.add %v, %g : tensor<8x8xf32>
+            %next = sdy.sharding_constraint %sum <@mesh, [{}, {}], unreduced={"x"}> : tensor<8x8xf32>"#,
+        );
+        assert_eq!(done.shardings("stablehlo.while"), ["[]", UNREDUCED]);
+        assert_eq!(done.shardings("stablehlo.dot_general"), [UNREDUCED]);
+    }
+
+    #[test]
+    fn an_unreduced_initial_value_stays_unreduced_through_a_linear_body() {
+        let done = carried("%first", "%next = stablehlo.negate %v : tensor<8x8xf32>");
+        assert_eq!(done.shardings("stablehlo.while"), ["[]", UNREDUCED]);
+        assert_eq!(done.shardings("stablehlo.negate"), [UNREDUCED]);
+    }
+
+    #[test]
+    fn a_loop_that_returns_a_reduced_value_carries_it_reduced() {
+        let done = carried("%first", "%next = stablehlo.exponential %v : tensor<8x8xf32>");
+        assert_eq!(done.shardings("stablehlo.while"), ["[]", REDUCED]);
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn a_barrier_keeps_its_operand_unreduced() {
+        let done = propagated(
+            "%r = stablehlo.optimization_barrier %first : tensor<8x8xf32>
+            return %r : tensor<8x8xf32>",
+        );
+        assert_eq!(done.shardings("stablehlo.optimization_barrier"), [UNREDUCED]);
+    }
+
+    /// Propagates in a program with a branch on `%condition` whose result is annotated as unreduced.
+    fn branched(then: &str) -> Around {
+        propagated(&format!(
+            r#"%b = "stablehlo.if"(%condition) ({{
+              {then}
+              stablehlo.return %t : tensor<8x8xf32>
+            }}, {{
+              stablehlo.return %y : tensor<8x8xf32>
+            }}) : (tensor<i1>) -> tensor<8x8xf32>
+            %r = sdy.sharding_constraint %b <@mesh, [{{}}, {{}}], unreduced={{"x"}}> : tensor<8x8xf32>
+            return %r : tensor<8x8xf32>"#
+        ))
+    }
+
+    #[test]
+    fn a_branch_result_is_unreduced_if_one_branch_produces_partial_sums() {
+        let done = branched(
+            "%t = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x64xf32>, tensor<64x8xf32>) -> tensor<8x8xf32>",
+        );
+        assert_eq!(done.shardings("stablehlo.if"), [UNREDUCED]);
+        assert_eq!(done.shardings("stablehlo.dot_general"), [UNREDUCED]);
+    }
+
+    #[test]
+    fn a_branch_result_is_reduced_if_no_branch_produces_partial_sums() {
+        let done = branched("%t = stablehlo.negate %y : tensor<8x8xf32>");
+        assert_eq!(done.shardings("stablehlo.if"), [REDUCED]);
+    }
 }

@@ -50,7 +50,7 @@ impl AxisOrigins {
     }
 
     fn find(&self, axis: AxisRef) -> Option<Origin> {
-        // An axis may have arrived in parts and be looked up whole, or the reverse.
+        // An axis may have arrived in parts and be looked up as one, or the reverse.
         let exact = self.0.iter().find(|(a, _)| *a == axis);
         let like = || self.0.iter().find(|(a, _)| contains(*a, axis) || contains(axis, *a));
         exact.or_else(like).map(|(_, origin)| *origin)

@@ -12,7 +12,7 @@ use crate::analysis::elementwise::is_elementwise;
 use crate::propagate::flow::Parents;
 use crate::propagate::schedule::OpClass;
 use crate::rules::sharding_rule::{Factor, FactorIndex, FactorKind, ShardingRule, TensorMapping};
-use crate::rules::{RuleOptions, has_rule, is_told_by_types, rule_with};
+use crate::rules::{RuleOptions, has_rule, is_determined_by_types, rule_with};
 
 /// The types of the operands and results of an operation.
 type Types = SmallVec<[TypeId; 4]>;
@@ -152,14 +152,18 @@ impl<'m> Build<'m> {
                 return Some(rule);
             }
         }
-        if !is_told_by_types(data) {
+        if !is_determined_by_types(data) {
             return self.made(op, elementwise);
         }
         let types = data.operands.iter().chain(&data.results).map(|&v| module.values[v].ty).collect();
         let key = (discriminant(&data.kind), types);
         let known = self.by_types.get(&key).and_then(|list| list.iter().find(|(kind, _)| *kind == data.kind));
         if let Some(&(_, rule)) = known {
-            debug_assert_eq!(rule, self.made(op, elementwise), "more than kind and types tells the rule");
+            debug_assert_eq!(
+                rule,
+                self.made(op, elementwise),
+                "the rule depends on more than kind and types"
+            );
             return rule;
         }
         let rule = self.made(op, elementwise);

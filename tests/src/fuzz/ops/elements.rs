@@ -1,7 +1,6 @@
 //! Elementwise operations.
 
-use super::piece::{ANY, COMPLEX, FLOATS, INTS, NUMBERS, Piece, SIGNED, is_float};
-use super::table::Drawer;
+use super::piece::{ANY, COMPLEX, Drawer, FLOATS, INTS, NUMBERS, Piece, SIGNED, is_float};
 use shardc_ir::{BinaryOp, BroadcastOp, UnaryOp};
 
 /// The drawer of an elementwise operation without attributes.

@@ -6,6 +6,9 @@ use std::fmt::Write as _;
 
 use crate::fuzz::Rng;
 
+/// Draws a program around the operation of this name; `None` if what was drawn cannot be.
+pub(super) type Drawer = fn(&mut Piece<'_>, &'static str) -> Option<()>;
+
 /// The axes of a mesh and the order of its devices.
 pub(super) struct Mesh {
     axes: Vec<(&'static str, usize)>,

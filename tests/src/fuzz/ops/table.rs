@@ -2,11 +2,8 @@
 
 use shardc_ir::OpDef;
 
-use super::piece::Piece;
+use super::piece::Drawer;
 use super::{control, devices, elements, gathers, moves, sums, windows};
-
-/// Draws a program around the operation of this name; `None` if the drawn parameters are invalid.
-pub(super) type Drawer = fn(&mut Piece<'_>, &'static str) -> Option<()>;
 
 /// Operations by drawer. Elementwise operations are drawn from the columns of their own tables.
 const DRAWN: &[(&[&str], Drawer)] = &[

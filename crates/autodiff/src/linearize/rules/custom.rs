@@ -9,7 +9,7 @@ use crate::replace::replace;
 
 /// Linearizes an operation by the custom rule for its name, if there is one.
 ///
-/// # Errors The function of the rule is missing or has another type.
+/// # Errors The function of the rule is missing or has a different type.
 pub(super) fn by_rule(at: &mut At<'_, '_>) -> Result<Option<Rule>, Box<Diagnostic>> {
     let (name, num_results) = {
         let data = &at.linear.module.ops[at.op];
@@ -71,10 +71,8 @@ fn by_vjp(at: &mut At<'_, '_>, forward: &str, backward: &str) -> Result<Rule, Bo
     let func = &at.linear.module.funcs[backward];
     let wanted: Vec<_> = operands.iter().map(|&i| at.linear.module.values[args[i]].ty).collect();
     if func.params != expected || func.results != wanted {
-        let text = format!(
-            "@{}, the rule of {name}, takes or returns values of other types than it would be given",
-            func.name
-        );
+        let text =
+            format!("@{}, the derivative rule of {name}, has the wrong argument or result types", func.name);
         return Err(Box::new(Diagnostic::invalid("SH1005", text).at(func.span)));
     }
     let callee = func.name.clone();
@@ -104,9 +102,7 @@ fn splice(
     let own: Vec<_> = results.iter().map(|&v| at.linear.module.values[v].ty).collect();
     if data.params != types || data.results.len() < least || !data.results.starts_with(&own) {
         let title = at.linear.module.ops[at.op].kind.title();
-        let text = format!(
-            "@{name}, the rule of {title}, takes or returns values of other types than it would be given"
-        );
+        let text = format!("@{name}, the derivative rule of {title}, has the wrong argument or result types");
         return Err(Box::new(Diagnostic::invalid("SH1005", text).at(data.span)));
     }
     let Some(body) = data.body else { return Err(no_function(at.linear.module, at.op, name)) };
@@ -153,6 +149,6 @@ fn function_of(at: &At<'_, '_>, name: &str) -> Result<FuncId, Box<Diagnostic>> {
 
 fn no_function(module: &Module, op: OpId, name: &str) -> Box<Diagnostic> {
     let title = module.ops[op].kind.title();
-    let text = format!("the rule of {title} names @{name}, which the program has not");
+    let text = format!("the derivative rule of {title} names @{name}, which is not in the program");
     Box::new(Diagnostic::invalid("SH1005", text).at(module.ops[op].span))
 }

@@ -6,44 +6,44 @@ use shardc_ir::{BinaryOp, Module, OpId, OpKind};
 pub(super) fn reason(module: &Module, op: OpId) -> (&'static str, &'static str) {
     match &module.ops[op].kind {
         OpKind::CustomCall(_) | OpKind::Opaque(_) => (
-            ": shardc does not know what it computes",
-            "give it a rule: a function of tangents, or functions forward and backward (--rule NAME=JVP or NAME=FORWARD,BACKWARD)",
+            ": its function is unknown",
+            "give it a JVP rule (--rule NAME=JVP), or forward and backward functions (--rule NAME=FORWARD,BACKWARD)",
         ),
         OpKind::Binary(BinaryOp::Polygamma | BinaryOp::Zeta) => (
-            " by its first operand: no function of StableHLO or CHLO is that derivative",
-            "keep what depends on the differentiated arguments out of the order",
+            " with respect to its first operand: StableHLO and CHLO have no operation for that derivative",
+            "the first operand must not depend on the differentiated arguments",
         ),
         OpKind::Dynamic(_) | OpKind::SetDimensionSize { .. } | OpKind::GetDimensionSize { .. } => {
-            (" where shapes, paddings or strides are known at run time alone", "let constants say them")
+            (" with dynamic shapes, padding or strides", "make them constant")
         }
         OpKind::Reduce { .. }
         | OpKind::ReduceWindow(_)
         | OpKind::Map { .. }
         | OpKind::AllReduce(_)
         | OpKind::ReduceScatter { .. } => (
-            " with a region that is not made of elementwise operations on its own elements",
-            "write the region without control flow and without values from outside",
+            ": its region has operations that are not elementwise, or captures values",
+            "write the region without control flow and captured values",
         ),
         OpKind::Scatter(_) => (
-            " with a region that does not add, subtract, multiply, replace, or take the largest or smallest",
-            "say unique_indices = true, with which any elementwise region has a derivative",
+            ": its region is not add, subtract, multiply, replace, max or min",
+            "set unique_indices = true: then any elementwise region is differentiable",
         ),
         OpKind::SelectAndScatter(_) => (
-            " with a combiner that does not add",
-            "add what is scattered, or scatter with stablehlo.scatter, which has a derivative for more combiners",
+            " with a combiner other than addition",
+            "combine by addition, or use stablehlo.scatter, which is differentiable for more combiners",
         ),
         OpKind::RaggedDot(_) => (
-            " with sizes of groups for each place in contracted dimensions that are not in order",
-            "contract them in the order in which both operands have them",
+            " with per-position group sizes if lhs and rhs list the contracting dimensions in different orders",
+            "list the contracting dimensions in the order of both operands",
         ),
         OpKind::Send(_) | OpKind::Recv(_) | OpKind::Infeed(_) | OpKind::Outfeed { .. } => (
-            ": what other programs do with its data is not known",
-            "keep what depends on the differentiated arguments out of it",
+            ": it exchanges data with other programs",
+            "its operands must not depend on the differentiated arguments, or use stop_gradient",
         ),
         OpKind::BitcastConvert => (
-            ": its bits become a floating-point number again",
-            "give the function that contains it a rule (--rule NAME=JVP), or stop the gradient before it",
+            ": its bits are converted back to floating point",
+            "give the enclosing function a JVP rule (--rule NAME=JVP), or use stop_gradient before it",
         ),
-        _ => ("", "keep what depends on the differentiated arguments out of it"),
+        _ => ("", "its operands must not depend on the differentiated arguments, or use stop_gradient"),
     }
 }

@@ -98,8 +98,9 @@ fn functions(
     is_default: impl Fn(&Value) -> bool,
 ) -> Result<Vec<(String, Value)>> {
     let manifest = data.join("manifest.json");
-    let text = fs::read_to_string(&manifest)
-        .with_context(|| format!("reading {}: the functions lie beside the checkout", manifest.display()))?;
+    let text = fs::read_to_string(&manifest).with_context(|| {
+        format!("reading {}: the functions must be beside the checkout", manifest.display())
+    })?;
     let manifest: Value = serde_json::from_str(&text).context("reading the list of functions")?;
     let mut out = Vec::new();
     for function in manifest["programs"].as_array().context("the list has no functions")? {
@@ -202,7 +203,7 @@ fn speed(runs: usize) -> Result<String> {
         seconds.push(start.elapsed().as_secs_f64());
     }
     let seconds = median(seconds.into_iter());
-    ensure!(seconds.is_finite(), "nothing was timed");
+    ensure!(seconds.is_finite(), "no time was measured");
     let profile = if cfg!(debug_assertions) { ", without optimisation" } else { "" };
     Ok(format!(
         "a model of {operations} operations is differentiated by its {} arguments in {}{profile}; bar {}",

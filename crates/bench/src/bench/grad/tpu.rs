@@ -16,11 +16,8 @@ use serde_json::Value;
 use shardc_filetest::program;
 
 use super::{Cost, Costs, Row, both, compare, functions, line, step, table, worst};
-use xtask::{
-    bench::{BenchArgs, page, shared},
-    process, python, setup,
-    workspace::Workspace,
-};
+use crate::bench::{BenchArgs, page, shared};
+use xtask::{process, python, setup, workspace::Workspace};
 
 /// Analyzes a program.
 const SCRIPT: &str = include_str!("../../../python/tpu_cost.py");

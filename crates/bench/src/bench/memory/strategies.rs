@@ -11,8 +11,8 @@ use serde_json::Value;
 use shardc_filetest::memory::{bytes, command, estimated, need};
 
 use super::{asked, file_of, note};
+use crate::bench::BenchArgs;
 use xtask::{
-    bench::BenchArgs,
     process,
     workspace::{Workspace, cargo},
 };

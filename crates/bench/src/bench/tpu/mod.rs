@@ -92,7 +92,7 @@ fn compare(subject: &Subject, shardc: &Path, compiler: &Compiler, dir: &Path) ->
     let manifest: Value = serde_json::from_str(&text).context("reading the manifest")?;
     let devices = manifest["num_devices"].as_u64().unwrap_or(0);
     let Some(topology) = topology(devices) else {
-        println!("{name}: there is no slice with {devices} devices");
+        println!("{name}: no TPU slice has {devices} devices");
         return Ok(None);
     };
     let xla = compiler.compile(topology, subject.mode, file, devices)?;

@@ -56,7 +56,7 @@ pub(super) fn programs(root: &Path, folder: &str) -> Result<Vec<Program>> {
     let manifest: Value =
         serde_json::from_str(&text).with_context(|| format!("reading {}", file.display()))?;
     let list =
-        manifest["programs"].as_array().with_context(|| format!("{} lists nothing", file.display()))?;
+        manifest["programs"].as_array().with_context(|| format!("{} has no programs", file.display()))?;
     list.iter()
         .filter(|program| program["executable"] == true)
         .map(|program| {

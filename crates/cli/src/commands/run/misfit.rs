@@ -60,7 +60,7 @@ impl Misfit {
                 Some("rename arguments with --map, or use random values with --random-missing"),
             ),
             (self.unexpected, "unexpected", Some("ignore other arrays with --ignore-unexpected")),
-            (self.misshaped, "of another type or shape", Some("types and shapes are not converted")),
+            (self.misshaped, "with a type or shape mismatch", Some("types and shapes are not converted")),
             (self.twice, "ambiguous", None),
             (self.of_no_use, "unused", None),
         ];

@@ -60,7 +60,7 @@ impl Map {
             let (ours, stars) = (path(ours), |side: &str| side.matches('*').count());
             if stars(&ours) > 1 || stars(theirs) > stars(&ours) {
                 return Err(usage(format!(
-                    "--map: {text}: each side may have one *, and the right side only if the left has one"
+                    "--map: {text}: each side may have one *; the right side may have one only if the left side has one"
                 )));
             }
             Ok((ours, theirs.to_owned()))

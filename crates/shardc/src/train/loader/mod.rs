@@ -113,7 +113,7 @@ impl Loader {
     ///
     /// # Errors
     /// The source names something that is not an input of the step (SH0720), or an input without batch rows (SH1120); the devices do not
-    /// divide the batch, or the source has another batch size (SH1121); the position is for another batch size (SH1123).
+    /// divide the batch, or the source has a different batch size (SH1121); the position is for a different batch size (SH1123).
     pub fn new(step: &Step, source: impl Source + 'static, options: LoaderOptions) -> Result<Loader, Error> {
         let input = |name: String| {
             let port = step.input(&name)?;
@@ -125,7 +125,7 @@ impl Loader {
         let first = options.position.unwrap_or(Position { batch: 0, rows: plan.rows() });
         if first.rows != plan.rows() {
             let text = format!(
-                "the position is for batches of {} rows, and the step takes {}",
+                "the position is for batches of {} rows, but the step takes {}",
                 first.rows,
                 plan.rows()
             );
@@ -160,13 +160,13 @@ impl Iterator for Loader {
 }
 
 impl Batch {
-    /// Its arrays by name, for [`Step::run`] together with other inputs.
+    /// The arrays by name, for [`Step::run`] together with other inputs.
     #[must_use]
     pub fn feeds(&self) -> Vec<(&str, &ShardedArray)> {
         self.arrays.iter().map(|(name, array)| (name.as_str(), array)).collect()
     }
 
-    /// Its number, from 0.
+    /// The number, from 0.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.number

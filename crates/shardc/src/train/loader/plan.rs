@@ -40,7 +40,7 @@ impl Plan {
         let mut held = Vec::new();
         for Input { name, ty, layout } in &inputs {
             if ty.shape.first().is_none_or(|&n| n != rows) {
-                let text = format!("the input {name:?} is {ty}, and {:?} has {rows} rows", first.name);
+                let text = format!("the input {name:?} is {ty}, but {:?} has {rows} rows", first.name);
                 return Err(Diagnostic::invalid("SH1120", text).into());
             }
             if layout.num_addends() > 1 {
@@ -65,8 +65,8 @@ impl Plan {
             }
         }
         if let Some(size) = size.filter(|&size| size != rows) {
-            let text = format!("the source has batches of {size} rows, and the step takes {rows}");
-            return Err(Diagnostic::invalid("SH1121", text).hint("make both the same").into());
+            let text = format!("the source has batches of {size} rows, but the step takes {rows}");
+            return Err(Diagnostic::invalid("SH1121", text).hint("use the same batch size for both").into());
         }
         Ok(Plan { inputs, places, rows, ranges: apart(held) })
     }
@@ -127,7 +127,7 @@ impl Plan {
             if array.shape != shape || array.dtype != ty.dtype || array.check().is_err() {
                 let wanted = ArrayType { dtype: ty.dtype, shape };
                 let text = format!(
-                    "the rows {rows:?} of {name:?} in batch {batch} are {}, not {wanted}",
+                    "the rows {rows:?} of {name:?} in batch {batch} are {}, expected {wanted}",
                     array.ty()
                 );
                 return Err(Diagnostic::invalid("SH1120", text).into());

@@ -115,7 +115,7 @@ pub trait Examples: Send {
     fn read(&mut self, numbers: &[u64]) -> Result<Rows, SourceError>;
 }
 
-/// A [`Source`] of batches of examples; each epoch has another order, determined by the seed.
+/// A [`Source`] of batches of examples; each epoch has a different order, determined by the seed.
 #[derive(Debug)]
 pub struct Shuffled<E> {
     examples: E,
@@ -197,10 +197,10 @@ impl Arrays {
                 (None, _) => ("no example dimension".to_owned(), "add a leading dimension"),
                 (Some(0), _) => (
                     "no examples".to_owned(),
-                    "its first dimension is their number: a filter or a limit may have removed all of them",
+                    "the first dimension counts examples: a filter or a limit may have removed all of them",
                 ),
                 (Some(&count), Some((other, want))) if count != want => (
-                    format!("{count} examples, and {other:?} has {want}"),
+                    format!("{count} examples, but {other:?} has {want}"),
                     "all arrays must have the same number of examples",
                 ),
                 (Some(&count), _) => {

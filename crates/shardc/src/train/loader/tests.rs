@@ -91,7 +91,7 @@ fn indivisible_batch_suggests_a_size() {
         "error[SH1121]: a batch of 10 rows is not divisible by 4 shards of the input \"x\"; use 8 or 12 rows"
     );
     assert!(refused(3, 4, None).ends_with("use 4 rows"));
-    assert!(refused(8, 4, Some(6)).contains("the source has batches of 6 rows, and the step takes 8"));
+    assert!(refused(8, 4, Some(6)).contains("the source has batches of 6 rows, but the step takes 8"));
     let other = vec![input("x", 8, 2, 4, 1, false), input("y", 4, 2, 4, 1, false)];
     assert!(Plan::new(other, vec![0], None).unwrap_err().to_string().contains("SH1120"));
 }
@@ -141,8 +141,7 @@ fn invalid_example_arrays_are_reported() {
     let error = |arrays| Arrays::new(arrays).unwrap_err().to_string();
     assert_eq!(
         error(vec![("x", zeros(&[4, 3])), ("y", zeros(&[0]))]),
-        "error[SH1120]: \"y\" is tensor<0xi32>, which has no examples; its first dimension is their number: a filter or a limit may have \
-         removed all of them"
+        "error[SH1120]: \"y\" is tensor<0xi32>, which has no examples; the first dimension counts examples: a filter or a limit may have removed all of them"
     );
     assert_eq!(
         error(vec![("x", zeros(&[]))]),
@@ -150,7 +149,7 @@ fn invalid_example_arrays_are_reported() {
     );
     assert_eq!(
         error(vec![("x", zeros(&[10, 1])), ("y", zeros(&[9]))]),
-        "error[SH1120]: \"y\" is tensor<9xi32>, which has 9 examples, and \"x\" has 10; all arrays must have the same number of examples"
+        "error[SH1120]: \"y\" is tensor<9xi32>, which has 9 examples, but \"x\" has 10; all arrays must have the same number of examples"
     );
 }
 

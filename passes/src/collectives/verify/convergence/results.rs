@@ -84,7 +84,7 @@ mod tests {
 
     /// The argument of the second call is unknown: facts about the first call's argument must not apply to it.
     #[test]
-    fn each_call_of_a_function_is_by_itself() {
+    fn calls_of_one_function_are_analyzed_separately() {
         let program = r#"
           sdy.mesh @mesh = <["x"=4]>
           func.func @main(%n: tensor<i32>) -> (tensor<i32>, tensor<i32>, tensor<i32>) {

@@ -13,7 +13,7 @@ func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
 
 func.func private @f(%a: tensor<4xf32>) -> tensor<4xf32> {
   // CHECK: error[SH0213]: stablehlo.abs uses the axis x, which is manual in an enclosing sdy.manual_computation
-  // CHECK-NEXT: call_on_a_manual_axis.mlir:[[# @LINE + 1]]:
+  // CHECK-NEXT: call_on_manual_axis.mlir:[[# @LINE + 1]]:
   %0 = stablehlo.abs %a {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>} : tensor<4xf32>
   return %0 : tensor<4xf32>
 }

@@ -6,7 +6,7 @@
 sdy.mesh @mesh = <["x"=4, "y"=1]>
 
 // CHECK: error[SH0338]: the body of a manual computation along x depends on the devices of @mesh
-// CHECK: another_mesh_refused.mlir:[[#@LINE+4]]:
+// CHECK: replaced_mesh_refused.mlir:[[#@LINE+4]]:
 // CHECK: = help: leave out --mesh, or have the front end generate the program for the new mesh
 // SAME: func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32>
 func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {

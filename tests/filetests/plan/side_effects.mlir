@@ -3,7 +3,7 @@
 // RUN: FileCheck %s < %t.err
 
 sdy.mesh @mesh = <["x"=4]>
-// CHECK: warning[SH0316]: stablehlo.infeed has an effect, which is that of every device, each with whole values
+// CHECK: warning[SH0316]: stablehlo.infeed has a side effect, and every device executes it with replicated values
 // CHECK: warning[SH0316]: stablehlo.outfeed has an effect
 // CHECK: warning[SH0316]: stablehlo.custom_call @print has an effect
 // CHECK-NOT: warning[SH0316]

@@ -5,9 +5,9 @@
 
 sdy.mesh @mesh = <["data"=4]>
 
-// CHECK: warning[SH0909]: the result of stablehlo.tanh, tensor<16x32xf32>, is split [{"data"}, {}] and gathered whole on every device for stablehlo.dot_general: 2.0 KiB
-// CHECK: gathered_for_a_conflict.mlir:[[# @LINE + 8]]
-// CHECK: help: the operation's other operands or its result are split otherwise
+// CHECK: warning[SH0909]: the result of stablehlo.tanh, tensor<16x32xf32>, is split [{"data"}, {}] and all-gathered on every device for stablehlo.dot_general: 2.0 KiB
+// CHECK: all_gather_for_conflict.mlir:[[# @LINE + 8]]
+// CHECK: help: the operation's other operands or its result are sharded differently
 // CHECK: stablehlo.all_gather
 // STRICT: error[SH0909]
 func.func @main(%x: tensor<16x32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>})

@@ -7,8 +7,8 @@
 sdy.mesh @one = <[], device_ids=[0]>
 sdy.mesh @mesh = <["x"=4]>
 
-// WARN: warning[SH0311]: argument 0 of @main should be on device 0 only: every device has it
-// WARN: warning[SH0311]: the result of stablehlo.add should be on device 0 only: every device has it
+// WARN: warning[SH0311]: argument 0 of @main should be on device 0 only, but is replicated on every device
+// WARN: warning[SH0311]: the result of stablehlo.add should be on device 0 only, but is replicated on every device
 // CHECK: %arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}
 // CHECK: %[[SUM:.*]] = stablehlo.add
 // CHECK-NEXT: sdy.reshard %[[SUM]] <@mesh, [{}, {}]>

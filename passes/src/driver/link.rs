@@ -3,54 +3,19 @@
 use indexmap::IndexSet;
 use shardc_ir::limits::MAX_OPERATIONS;
 use shardc_ir::{
-    Class, CustomCallSpec, Diagnostic, Module, OpKind, RegionId, TensorSharding, ValueId, Visibility,
-    transplant_func, verify,
+    Class, CustomCallSpec, Diagnostic, Module, OpKind, RegionId, Visibility, transplant_func, verify,
 };
 
-use super::KeptFunctions;
-use super::extract::restored;
+use super::attempts::{Outcome, Partitioned, partition_alone};
+use super::calls::{KeptFunctions, restored};
+use super::context::{Handed, PassContext};
+use super::pipeline::Pipeline;
+use super::strategy::bytes_sent;
 use crate::analysis::symbols::FreshNames;
 use crate::collectives::clean::CleanReport;
 use crate::cost::memory::{Machine, temporaries_with_calls, too_much_with_calls};
-use crate::driver::context::{Handed, PassContext};
-use crate::driver::partition::{Outcome, Partitioned, partition_alone};
-use crate::driver::pipeline::Pipeline;
-use crate::driver::strategy::bytes_sent;
 use crate::report::warnings::worth_telling;
 use crate::sharding::signature::{Signature, Signatures};
-
-/// Sets the target of each call of a kept function in a planned body to its signature.
-///
-/// # Errors
-/// Internal: a call has a tensor without a sharding, or an unreduced value.
-pub(in crate::driver) fn sign_calls(
-    module: &mut Module,
-    body: RegionId,
-    kept: &KeptFunctions,
-) -> Result<Signatures, Vec<Diagnostic>> {
-    let mut signatures = Signatures::default();
-    if kept.is_empty() {
-        return Ok(signatures);
-    }
-    for op in module.walk(body) {
-        let data = &module.ops[op];
-        let OpKind::CustomCall(spec) = &data.kind else { continue };
-        let Some(function) = spec.kept_callee().and_then(|name| kept.find(name)) else { continue };
-        let placements = |values: &[ValueId]| -> Option<Vec<TensorSharding>> {
-            let sharding = |&v: &ValueId| module.shardings.sharding_of(v).filter(|s| s.unreduced.is_empty());
-            values.iter().map(|v| sharding(v).map(TensorSharding::closed)).collect()
-        };
-        let (Some(operands), Some(results)) = (placements(&data.operands), placements(&data.results)) else {
-            let message = format!("{} was not planned", data.kind.title());
-            return Err(vec![Diagnostic::internal("SH0390", message).at(data.span)]);
-        };
-        let target = signatures.target(Signature { function, operands, results });
-        if let OpKind::CustomCall(spec) = &mut module.ops[op].kind {
-            spec.target = target;
-        }
-    }
-    Ok(signatures)
-}
 
 /// A function that is partitioned for one signature.
 struct Local {
@@ -63,7 +28,7 @@ struct Local {
 ///
 /// # Errors
 /// A function cannot be partitioned.
-pub(in crate::driver) fn link(
+pub(super) fn link(
     pipeline: &Pipeline,
     module: &mut Module,
     done: &mut Partitioned,

@@ -1,8 +1,8 @@
 // The gradient of select_and_scatter with add; other combiners are rejected with a workaround.
 // RUN: not shardc grad %s --wrt x -o - 2>&1 | FileCheck %s
 
-// CHECK: error[SH1001]: stablehlo.select_and_scatter cannot be differentiated with a combiner that does not add
-// CHECK: help: add what is scattered
+// CHECK: error[SH1001]: stablehlo.select_and_scatter cannot be differentiated with a combiner other than addition
+// CHECK: help: combine by addition
 func.func @main(%operand: tensor<4xf32>, %x: tensor<2xf32>) -> tensor<f32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %one = stablehlo.constant dense<1.0> : tensor<f32>

@@ -9,7 +9,7 @@
 // AXIS: error[SH0335]: the mesh has no axis 'dat'
 // AXIS: --> <command line>:1:13
 // AXIS: 1 | --spec arg0=dat,-
-// AXIS: ::: {{.*}}specs_that_do_not_fit.mlir:
+// AXIS: ::: {{.*}}misfit_specs.mlir:
 // AXIS: func.func @main(%x:
 // AXIS: = help: did you mean data? its axes are data, model
 // RANK: error[SH0334]: argument 0 has type tensor<32x64xf32>, of rank 2, but its partition spec has 1 dimensions

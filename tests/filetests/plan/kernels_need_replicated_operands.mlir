@@ -4,9 +4,9 @@
 sdy.mesh @mesh = <["x"=4]>
 
 // CHECK: warning[SH0310]: stablehlo.custom_call @tpu_custom_call needs dimension 0 of operand 0 whole
-// CHECK: = help: its code is made for the shapes that it was written with
+// CHECK: = help: its code is compiled for fixed shapes
 // CHECK: warning[SH0310]: stablehlo.custom_call @Cholesky needs dimension 0 of operand 0 whole
-// CHECK: = help: shardc cannot do this operation on parts of that dimension yet
+// CHECK: = help: shardc cannot partition this operation along that dimension yet
 func.func @main(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
                 %b: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
   %0 = stablehlo.custom_call @tpu_custom_call(%a) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=8, j=8}, custom>} : (tensor<8x8xf32>) -> tensor<8x8xf32>

@@ -26,7 +26,7 @@ func.func @unknown(%a: tensor<2x!none>) {
 // -----
 
 // CHECK: error[SH0112]: the attribute alias `#a` refers to itself{{$}}
-// CHECK-NEXT: aliases_of_themselves.mlir:[[#@LINE+1]]:6
+// CHECK-NEXT: recursive_aliases.mlir:[[#@LINE+1]]:6
 #a = #a
 func.func @attribute() attributes {k = #a} {
   return

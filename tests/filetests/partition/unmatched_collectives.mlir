@@ -3,7 +3,7 @@
 // RUN: not shardc partition %s -o %t.mlir --spmd-mode partition 2>&1 | FileCheck %s
 
 // CHECK: error[SH0326]: devices 0 and 2 take part in this stablehlo.all_reduce, but the condition on which they execute it may differ between them
-// CHECK: devices_that_wait.mlir:[[# @LINE + 11]]:
+// CHECK: unmatched_collectives.mlir:[[# @LINE + 11]]:
 // CHECK: help: make the condition depend on a value that is equal on all devices of the group
 // CHECK-NOT: SH0462
 // CHECK-NOT: bug in shardc

@@ -1,0 +1,122 @@
+//! How compilers treat an operation, as far as its kind, attributes and shapes decide it.
+
+use shardc_ir::{Module, OpId, OpKind, Precision, ValueId, Work};
+
+/// Whether an operation is a `dot_general` without contracting dimensions: XLA rewrites it to an element-wise multiplication
+/// (`AlgebraicSimplifier::HandleDot`).
+pub(super) fn is_outer(kind: &OpKind) -> bool {
+    matches!(kind, OpKind::DotGeneral(spec) if spec.lhs_contract.is_empty())
+}
+
+/// Whether an operation is a matmul or a convolution.
+pub(super) fn is_product(kind: &OpKind) -> bool {
+    matches!(kind, OpKind::DotGeneral(_) | OpKind::Convolution(_)) && !is_outer(kind)
+}
+
+pub(super) fn is_default(precision: &[Precision]) -> bool {
+    precision.iter().all(|p| *p == Precision::Default)
+}
+
+/// Whether an operation is a constant, an iota or a broadcast: it reads no tensor, or a smaller one.
+pub(super) fn is_from_nothing(kind: &OpKind) -> bool {
+    matches!(kind, OpKind::Constant(_) | OpKind::Iota { .. } | OpKind::BroadcastInDim { .. })
+}
+
+/// Whether an operation only moves elements, which each user repeats when it reads.
+pub(super) fn is_rearranged(kind: &OpKind) -> bool {
+    is_from_nothing(kind)
+        || matches!(
+            kind,
+            OpKind::Transpose { .. }
+                | OpKind::Pad(_)
+                | OpKind::Slice(_)
+                | OpKind::Reverse { .. }
+                | OpKind::Concatenate { .. }
+                | OpKind::Splice(_)
+                | OpKind::DynamicSlice { .. }
+        )
+}
+
+/// Whether two users of a value read its elements at different positions. An element-wise value is then written, since both users would
+/// recompute it.
+pub(super) fn is_read_apart(module: &Module, one: OpId, other: OpId) -> bool {
+    let is_moved = |op: OpId| {
+        matches!(
+            module.ops[op].kind,
+            OpKind::Slice(_)
+                | OpKind::DynamicSlice { .. }
+                | OpKind::Pad(_)
+                | OpKind::Reverse { .. }
+                | OpKind::Concatenate { .. }
+        )
+    };
+    let (a, b) = (&module.ops[one], &module.ops[other]);
+    let is_same = one != other && a.kind == b.kind && a.operands == b.operands;
+    (is_moved(one) || is_moved(other)) && !is_same
+}
+
+/// Whether an operation passes rounded elements on unchanged.
+pub(super) fn is_form(kind: &OpKind) -> bool {
+    matches!(
+        kind,
+        OpKind::Reshape
+            | OpKind::Transpose { .. }
+            | OpKind::Slice(_)
+            | OpKind::Pad(_)
+            | OpKind::BroadcastInDim { .. }
+            | OpKind::AllGather { .. }
+    )
+}
+
+/// Whether an operation reads its operands from memory, and fuses none of them.
+pub(super) fn fuses_nothing(kind: &OpKind) -> bool {
+    kind.collective().is_some()
+        || kind.def().work == Work::Heavy
+        || matches!(
+            kind,
+            OpKind::Return
+                | OpKind::While
+                | OpKind::Case
+                | OpKind::If
+                | OpKind::CustomCall(_)
+                | OpKind::OptimizationBarrier
+                | OpKind::RngBitGenerator { .. }
+                | OpKind::ReduceWindow(_)
+                | OpKind::SelectAndScatter(_)
+        )
+}
+
+/// Returns the rows that an operation looks up, or adds to a table.
+pub(super) fn rows_of(module: &Module, op: OpId) -> Option<ValueId> {
+    let data = &module.ops[op];
+    let (rows, dims) = match &data.kind {
+        OpKind::Gather(spec) => (*data.results.first()?, &spec.offset_dims),
+        OpKind::Scatter(spec) if !is_one_of_a_row(module, op) => {
+            (*data.operands.last()?, &spec.update_window_dims)
+        }
+        _ => return None,
+    };
+    let last = module.rank(rows).checked_sub(1)?;
+    dims.iter().any(|&dim| dim as usize == last).then_some(rows)
+}
+
+/// Whether an operation looks up or adds blocks of several dimensions instead of rows: they have the layout with the least padding.
+pub(super) fn moves_blocks(module: &Module, op: OpId) -> bool {
+    let data = &module.ops[op];
+    let (value, dims) = match &data.kind {
+        OpKind::Gather(spec) => (data.results.first(), &spec.offset_dims),
+        OpKind::Scatter(spec) => (data.operands.last(), &spec.update_window_dims),
+        _ => return false,
+    };
+    let shape: &[i64] = value.map_or(&[], |&v| module.shape(v));
+    dims.iter().filter(|&&dim| shape.get(dim as usize).is_some_and(|&n| n > 1)).count() > 1
+}
+
+/// Whether a scatter changes one element of each row, as the gradient of `take_along_axis` does: compilers rewrite it to a select by a
+/// comparison of indices.
+pub(super) fn is_one_of_a_row(module: &Module, op: OpId) -> bool {
+    let data = &module.ops[op];
+    let (OpKind::Scatter(spec), Some(&result)) = (&data.kind, data.results.first()) else { return false };
+    let batching = spec.input_batching_dims.len();
+    batching > 0 && batching + spec.inserted_window_dims.len() == module.shape(result).len()
+}

@@ -1,0 +1,43 @@
+//! The state of an import.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_ir::{AxisList, Diagnostic, OpId, Rewriter, TensorSharding, Uses, ValueMap};
+
+use super::collect::Texts;
+use super::to_axes::MeshPlacement;
+
+/// A call that converts between global values and the values of one device.
+#[derive(Clone, Debug)]
+pub(super) struct Crossing {
+    /// Whether the call converts global values to local ones.
+    pub(super) enters: bool,
+    /// Axes that are manual on the inner side, including those of the outer side. `None` if the call gives only the
+    /// added axes.
+    pub(super) inner: Option<AxisList>,
+    /// Axes that are manual on the outer side; `None` in the same case.
+    pub(super) outer: Option<AxisList>,
+    /// Axes that the call makes manual, if it gives them.
+    pub(super) added: Option<AxisList>,
+    /// The sharding of each value on the outer side, if the call gives it.
+    pub(super) shardings: Vec<TensorSharding>,
+}
+
+/// The state of an import.
+pub(super) struct Import<'m> {
+    pub(super) rw: Rewriter<'m>,
+    pub(super) home: MeshPlacement,
+    pub(super) texts: Texts,
+    /// Replacements of removed values.
+    pub(super) replaced: ValueMap,
+    /// Calls between global values and those of one device.
+    pub(super) crossings: FxHashMap<OpId, Crossing>,
+    /// Operations whose annotation marks them as local, and along which axes.
+    pub(super) marked: FxHashMap<OpId, AxisList>,
+    /// Operations that have already been moved into a manual computation.
+    pub(super) formed: FxHashSet<OpId>,
+    /// The terminator of the function that is being imported.
+    pub(super) terminator: Option<OpId>,
+    /// The uses before the import.
+    pub(super) uses: Uses,
+    pub(super) errors: Vec<Diagnostic>,
+}

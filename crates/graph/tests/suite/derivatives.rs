@@ -13,7 +13,7 @@ fn graph() -> Graph {
 }
 
 #[test]
-fn a_product_with_the_jacobian_has_the_structure_of_what_it_is_by() {
+fn a_vjp_has_the_structure_of_its_inputs() {
     let g = graph();
     let (x, w) = (g.parameter("x", [8, 4], F32), g.parameter("w", [4, 2], F32));
     let (y, h) = (x.dot(w), x.to(BF16));
@@ -85,7 +85,7 @@ fn said(make: &dyn for<'g> Fn(&'g Graph, Tensor<'g>, Tensor<'g>) -> Tensor<'g>) 
 }
 
 #[test]
-fn the_loss_of_a_closure_goes_through_nothing_from_around_it() {
+fn the_loss_of_a_closure_does_not_pass_through_captured_tensors() {
     let within = |through: &dyn for<'g> Fn(Tensor<'g>) -> Tensor<'g>| {
         said(&|g, x, w| {
             let h = through(w);
@@ -113,7 +113,7 @@ fn the_loss_of_a_closure_goes_through_nothing_from_around_it() {
 }
 
 #[test]
-fn a_gradient_by_a_tensor_that_was_marked_after_its_use_is_of_all_its_uses() {
+fn a_gradient_includes_uses_before_a_mark() {
     let (errors, warnings) = said(&|g, x, w| {
         let h = x * w;
         let loss = h.square().sum(..);
@@ -124,7 +124,7 @@ fn a_gradient_by_a_tensor_that_was_marked_after_its_use_is_of_all_its_uses() {
 }
 
 #[test]
-fn gradients_before_are_not_differentiated_where_the_loss_does_not_read_them() {
+fn unused_gradients_are_not_differentiated() {
     let operations = |count: i64| {
         let g = graph();
         let w = g.parameter("w", [4], F32);

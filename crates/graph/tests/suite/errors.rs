@@ -151,7 +151,7 @@ fn errors_of_meshes_and_specifications() {
 }
 
 #[test]
-fn an_error_names_the_line_that_it_comes_from() {
+fn an_error_names_its_source_line() {
     let g = Graph::new("step", &mesh());
     let x = x(&g);
     let (_, first) = (x.sum(7), line!());
@@ -213,7 +213,7 @@ fn operations_of_a_scan_have_its_line() {
 }
 
 #[test]
-fn what_follows_from_an_error_is_not_reported() {
+fn consequential_errors_are_not_reported() {
     let g = Graph::new("step", &mesh());
     let x = x(&g);
     let wrong = x.dot(x);
@@ -234,7 +234,7 @@ fn what_follows_from_an_error_is_not_reported() {
 }
 
 #[test]
-fn a_finished_graph_takes_nothing_more() {
+fn a_finished_graph_accepts_no_operations() {
     let g = Graph::new("step", &mesh());
     let x = x(&g);
     g.finish(&[("x", x)]).unwrap();
@@ -243,7 +243,7 @@ fn a_finished_graph_takes_nothing_more() {
 }
 
 #[test]
-fn results_have_names_of_their_own() {
+fn result_names_are_unique() {
     let g = Graph::new("step", &mesh());
     let x = x(&g);
     let errors = g.finish(&[("y", x), ("y", x)]).unwrap_err();

@@ -99,7 +99,7 @@ fn a_gradient_of_a_vector() {
 }
 
 #[test]
-fn a_place_without_its_text() {
+fn a_source_line_without_text() {
     let g = graph();
     let x = g.parameter("x", [8, 4], F32);
     let y = x.dot(x);

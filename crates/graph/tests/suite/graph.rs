@@ -147,7 +147,7 @@ fn a_gradient_is_part_of_the_graph() {
 }
 
 #[test]
-fn a_gradient_in_a_loop_is_of_its_trip() {
+fn a_gradient_in_a_loop_is_per_iteration() {
     let text = listing_of(|g| {
         let w = g.parameter("w", [4], F32);
         let xs = g.parameter("xs", [3, 4], F32);
@@ -172,7 +172,7 @@ fn a_marked_parameter_is_annotated() {
 }
 
 #[test]
-fn a_marked_intermediate_is_constrained_from_there_on() {
+fn a_marked_intermediate_is_constrained() {
     let g = graph();
     let x = g.parameter("x", [8, 4], F32);
     let y = -x;
@@ -203,7 +203,7 @@ fn a_mark_in_a_closure_stays_there() {
 }
 
 #[test]
-fn a_mark_is_taken_away() {
+fn a_mark_is_removed() {
     let g = graph();
     let x = g.parameter("x", [8, 4], F32).mark_sharding(spec!["data", None]);
     let y = (-x).mark_sharding(spec!["data", None]).mark_sharding(spec![None, "model"]);
@@ -214,7 +214,7 @@ fn a_mark_is_taken_away() {
 }
 
 #[test]
-fn numbers_become_constants_of_the_type_beside_them() {
+fn numbers_become_constants_of_the_other_operand_type() {
     let text = listing_of(|g| 2 * g.parameter("x", [8], BF16));
     assert_eq!(
         text,
@@ -243,7 +243,7 @@ fn names_and_lines_are_kept() {
 }
 
 #[test]
-fn shapes_can_be_asked_for() {
+fn shapes_can_be_queried() {
     let g = graph();
     let x = g.parameter("x", [8, 4], DType::F64);
     let [rows, columns] = x.dims();
@@ -252,7 +252,7 @@ fn shapes_can_be_asked_for() {
 }
 
 #[test]
-fn numbers_of_few_bits_are_widened_where_they_may_not_hold_the_last_index() {
+fn narrow_integers_are_widened_to_hold_the_last_index() {
     let g = Graph::new("step", &Mesh::new(&[]).unwrap());
     let (x, i) = (g.parameter("x", [300], F32), g.parameter("i", (), shardc_graph::DType::UI8));
     let outputs = [("taken", x.take(i, 0)), ("at", x.dynamic_index(0, i))];

@@ -41,7 +41,7 @@ fn a_parameter_is_marked_once() {
 }
 
 #[test]
-fn another_mark_is_told_with_the_first() {
+fn a_conflicting_mark_is_reported_with_the_first() {
     let g = graph();
     let x = g.parameter("x", [8, 4], F32).mark_sharding(spec!["data", None]);
     let y = g.parameter("y", [8, 4], F32).mark_sharding(spec![None, "model"]);
@@ -65,7 +65,7 @@ fn another_mark_is_told_with_the_first() {
 }
 
 #[test]
-fn marks_of_other_tensors_are_constraints_one_after_the_other() {
+fn repeated_marks_of_tensors_are_successive_constraints() {
     let g = graph();
     let y = (-g.parameter("x", [8, 4], F32)).mark_sharding(spec!["data", None]);
     let between = y.exp();
@@ -103,7 +103,7 @@ fn a_gradient_is_marked_as_its_tensor() {
 }
 
 #[test]
-fn results_are_split_as_said_of_their_names() {
+fn results_are_sharded_by_name() {
     let g = graph();
     let x = g.parameter("x", [8, 4], F32);
     g.mark_result_sharding("y", spec!["data", None]);

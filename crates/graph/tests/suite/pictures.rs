@@ -40,7 +40,7 @@ fn pictures() {
 }
 
 #[test]
-fn a_picture_of_more_dimensions_is_of_those_that_are_split() {
+fn pictures_show_the_sharded_dimensions() {
     let mesh = Mesh::new(&[("data", 2), ("model", 2), ("x", 2)]).unwrap();
     let mut out = String::new();
     for (shape, spec) in [
@@ -81,7 +81,7 @@ fn each_block_has_a_color() {
 }
 
 #[test]
-fn a_marked_tensor_knows_where_it_lies() {
+fn a_marked_tensor_has_a_placement() {
     let g = Graph::new("step", &Mesh::new(&[("data", 2)]).unwrap());
     let x = g.parameter("x", [4, 2], F32).mark_sharding(spec!["data", None]);
     assert_eq!(x.placement().unwrap().holders(&[1, 0]), [1]);
@@ -89,7 +89,7 @@ fn a_marked_tensor_knows_where_it_lies() {
 }
 
 #[test]
-fn every_element_is_held_where_the_spec_says() {
+fn every_element_is_on_the_devices_of_the_spec() {
     let mesh = Mesh::new(&[("data", 4), ("model", 2)]).unwrap();
     let held = placement(&mesh, [8, 4], &spec!["data", "model"]).unwrap();
     assert_eq!(held.block_shape, [2, 2]);

@@ -44,7 +44,7 @@ fn fixed_point<'g>(g: &'g Graph, x: Tensor<'g>, w: Tensor<'g>) -> Tensor<'g> {
 }
 
 #[test]
-fn what_devices_may_differ_in_is_no_result() {
+fn device_dependent_values_are_not_replicated_results() {
     let cases: &[(&str, Body)] = &[
         ("the block", |_, x, _| x),
         ("computed of it", |_, x, w| (x + w).tanh() * 2),
@@ -95,7 +95,7 @@ fn what_devices_may_differ_in_is_no_result() {
 }
 
 #[test]
-fn what_devices_agree_on_is_a_result() {
+fn device_independent_values_are_replicated_results() {
     let cases: &[(&str, Body)] = &[
         ("what is not split", |_, _, w| w * 2),
         ("a sum", |_, x, w| x.psum("data") * w),
@@ -135,7 +135,7 @@ fn what_devices_agree_on_is_a_result() {
 }
 
 #[test]
-fn a_shard_map_in_another_one_is_looked_at_along_its_own_axes() {
+fn nested_shard_maps_are_checked_along_their_own_axes() {
     let inner = |left_out: bool| {
         let g = Graph::new("step", &meshes()[0]);
         let x = g.parameter("x", [8, 4], F32);

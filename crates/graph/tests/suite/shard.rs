@@ -20,7 +20,7 @@ fn errors(make: impl FnOnce(&Graph)) -> String {
 }
 
 #[test]
-fn specifications_that_say_the_same_mark_the_same() {
+fn equivalent_specs_give_equal_shardings() {
     let maybe = Some("model");
     let pair: Vec<&str> = vec!["data", "model"];
     for (a, b) in [
@@ -61,7 +61,7 @@ fn a_mesh_of_slices_keeps_devices_of_a_slice_together() {
 }
 
 #[test]
-fn slices_that_are_no_mesh_are_told() {
+fn invalid_slice_meshes_are_reported() {
     let wrong = |ici: &[i64], dcn: &[i64], slices: &[i64]| {
         let error = Mesh::hybrid(ici, dcn, &["a"], slices).unwrap_err();
         assert!(error.location.file().ends_with("shard.rs"), "{}", error.location);
@@ -83,7 +83,7 @@ fn slices_that_are_no_mesh_are_told() {
 
 /// Values of `flax.linen.logical_to_mesh_axes`.
 #[test]
-fn logical_axes_are_split_as_flax_says() {
+fn logical_axes_map_as_in_flax() {
     let rules =
         AxisRules::new(&[("batch", "data"), ("hidden", "model"), ("embed", "data"), ("embed", "model")])
             .and("heads", &["data", "model"])
@@ -115,7 +115,7 @@ fn logical_axes_are_split_as_flax_says() {
 }
 
 #[test]
-fn a_mark_is_of_the_gradient_too() {
+fn a_mark_applies_to_the_gradient() {
     let g = Graph::new("step", &mesh());
     let x = g.parameter("x", [8, 8], F32);
     let y = x.tanh().mark_sharding_with_gradients(spec!["data", None]);
@@ -127,7 +127,7 @@ fn a_mark_is_of_the_gradient_too() {
 }
 
 #[test]
-fn devices_meet_inside_of_a_shard_map_alone() {
+fn collectives_require_a_shard_map() {
     let text = errors(|g| _ = g.parameter("x", [8], F32).psum("data"));
     assert!(text.contains("SH0621") && text.contains("call collectives inside a shard_map"), "{text}");
     let over = |g: &Graph, what: &str| {
@@ -158,7 +158,7 @@ fn devices_meet_inside_of_a_shard_map_alone() {
 }
 
 #[test]
-fn what_does_not_fit_inside_of_a_shard_map_is_told() {
+fn errors_in_a_shard_map_are_reported() {
     let over = |make: for<'g> fn(Tensor<'g>) -> Tensor<'g>| {
         let g = Graph::new("step", &mesh());
         let x = g.parameter("x", [8, 4], F32);
@@ -207,7 +207,7 @@ fn what_does_not_fit_inside_of_a_shard_map_is_told() {
 }
 
 #[test]
-fn a_shard_map_of_more_devices_than_can_be_counted() {
+fn shard_map_device_count_overflow_is_an_error() {
     let g = Graph::new("step", &mesh());
     let x = g.parameter("x", [1i64 << 55], shardc_graph::DType::I8);
     let _ = g.shard_map(x, &[spec![None]], &[spec!["data"]], |x| x);

@@ -51,7 +51,7 @@ fn filled(dtype: DType, shape: &[usize], value: f64) -> HostArray {
 
 /// An i32 array for an f32 parameter ran, and gave wrong numbers.
 #[test]
-fn inputs_are_compared_before_anything_is_sent() {
+fn inputs_are_checked_before_transfers() {
     let Some((client, output, program)) = step() else { return };
     let good = [filled(DType::F32, &[8, 4], 1.0), filled(DType::F32, &[8, 4], 0.5)];
     let single = Program::single(&client, &Compiler::read(STEP).unwrap()).unwrap();

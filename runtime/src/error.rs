@@ -17,7 +17,7 @@ use crate::mismatch::{self, Mismatch};
 /// Shorthand for a result of this crate.
 pub type Result<T, E = RuntimeError> = std::result::Result<T, E>;
 
-/// Who must fix an error.
+/// Who must fix the problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ErrorClass {

@@ -131,7 +131,7 @@ fn leaf(c: &mut Cursor<'_>) -> Result<Leaf, TextError> {
         _ => return Err(error("a sharding cannot be of two kinds")),
     };
     if subgroups.is_some_and(|s| !s.is_empty()) {
-        return Err(error("only tiles (`devices=`) have last dimensions"));
+        return Err(error("last tile dimensions need tiles (`devices=`)"));
     }
     Ok(Leaf { kind, group })
 }
@@ -165,7 +165,7 @@ fn sizes(c: &mut Cursor<'_>, what: &str) -> Result<Vec<i64>, TextError> {
     let product = list.iter().try_fold(1i64, |n, &size| n.checked_mul(size).filter(|&n| n <= MAX_DEVICES));
     match product {
         Some(_) => Ok(list),
-        None => fail(format!("these are too many devices: {}", too_many_devices())),
+        None => fail(format!("there are too many devices: {}", too_many_devices())),
     }
 }
 
@@ -334,7 +334,7 @@ pub(super) fn mesh_axis(c: &mut Cursor<'_>, axes: &mut Vec<(Box<str>, i64)>) -> 
     }
     let devices = axes.iter().map(|(_, size)| size).try_fold(size, |n, size| n.checked_mul(*size));
     if devices.is_none_or(|n| n > MAX_DEVICES) {
-        return Err(c.error(format!("these are too many devices: {}", too_many_devices())));
+        return Err(c.error(format!("there are too many devices: {}", too_many_devices())));
     }
     axes.push((name.into(), size));
     Ok(())

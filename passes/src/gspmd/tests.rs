@@ -110,7 +110,7 @@ fn texts_that_are_wrong() {
         ("{devices=[99999999999999999999]<=[1]}", "! at character 11: this number is too large"),
         (
             "{devices=[1000000,1000000]<=[1]}",
-            "! at character 11: these are too many devices: a program has at most 1048576 devices",
+            "! at character 11: there are too many devices: a program has at most 1048576 devices",
         ),
         (
             "{devices=[4]<=[2,2]T(0,0)}",
@@ -127,7 +127,7 @@ fn texts_that_are_wrong() {
         ),
         (
             "{replicated last_tile_dim_replicate}",
-            "! at character 2: only tiles (`devices=`) have last dimensions",
+            "! at character 2: last tile dimensions need tiles (`devices=`)",
         ),
         (
             "{replicated metadata={}",

@@ -213,7 +213,7 @@ impl<'a> Incoming<'a> {
 }
 
 impl Table {
-    /// Answers for which version of the API the functions were built. The layouts used here are the same in all versions.
+    /// Reports the version of the API for which the functions were built. The layouts used here are the same in all versions.
     ///
     /// # Safety
     ///

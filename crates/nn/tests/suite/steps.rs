@@ -215,7 +215,7 @@ fn gradients_are_those_of_the_parameters() {
     assert_eq!(
         errors,
         [
-            "got 2 gradients for the 1 parameters of \"disc\": compute them with `gradients` of the same scope",
+            "got 2 gradients for the 1 parameters of \"disc\": compute the gradients with `gradients` of the same scope",
             "the parameter \"disc.w\" has no gradient: the number of gradients is 1",
             "the parameter \"gener.w\" is f32[1], but its gradient is f32[]",
         ]

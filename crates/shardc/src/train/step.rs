@@ -450,7 +450,7 @@ impl Step {
         self.step.variables.iter().zip(self.step.arguments.iter().map(|&argument| &inputs[argument]))
     }
 
-    /// The variable that one is initialized as a copy of.
+    /// The variable from which this one is initially copied.
     pub(super) fn source(&self, variable: &Variable) -> Option<&Variable> {
         self.step.source(variable)
     }

@@ -10,9 +10,6 @@
 //! | `propagate-unreduced` | `unreduced/mod.rs` | keeps values between unreduced producers and users unreduced |
 //! | `plan` | `decide/mod.rs` | decides how each operation is partitioned, and inserts reshards |
 //!
-//! They run one after the other; [`Planning`] has the data that they pass on besides the module. The passes before them (`unfuse-products`, `fold-slices`) and after them
-//! (`trade-sums`) are in this room because they use the same legality rules (`support`).
-//!
 //! They run in this order; [`Planning`] holds the data that they pass on besides the module. The passes before them (`unfuse-products`,
 //! `fold-slices`) and after them (`trade-sums`) are in this room because they use the same legality rules (`support`).
 //! * SH0310: an operation cannot be done in parts. Planning reports it.

@@ -280,7 +280,7 @@ fn can_combine(module: &Module, op: OpId) -> Option<u64> {
         _ => return None,
     }
     let ty = module.tensor(operand)?;
-    // Back ends represent `i1` tensors differently, so these are not combined.
+    // Back ends handle collectives of `i1` in different ways, so these are not combined.
     if ty.dtype == DType::I1 || ty.shape.contains(&0) {
         return None;
     }

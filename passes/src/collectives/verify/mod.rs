@@ -5,14 +5,13 @@
 //!
 //! Condition on the planned program, which has global shapes (`pending`):
 //!
-//! * **C1** (SH0464) Unreduced values. An unreduced value is produced by an operation with sharded dimensions, passes
-//!   only through linear operations, and is reduced once.
+//! * **C1** (SH0464) Unreduced values. An unreduced value is produced by an operation that contracts or reduces sharded dimensions, is
+//!   used only by linear operations, and is reduced once.
 //!
 //! Conditions on the localized program:
 //!
 //! * **C2** (SH0460) Devices. The groups of a collective partition the devices; the pairs of a permute send and
-//!   receive at most once. Ids match the mode: between partitions, each collective has its own channel; between
-//!   replicas, it has none.
+//!   receive at most once. Ids match the mode: in partition mode, each collective has its own channel; in replica mode, it has none.
 //! * **C3** (SH0461) Shapes. The result shape of a collective follows from its operand and groups.
 //! * **C4** (SH0462) Convergence. The devices of a group execute a collective equally often on every control-flow
 //!   path (`convergence`).

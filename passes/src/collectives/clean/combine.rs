@@ -396,7 +396,7 @@ fn changed_dim(kind: &OpKind) -> usize {
     }
 }
 
-/// Builds operations with the location and the origin mark of another operation.
+/// Builds operations with the location and the [`MARK`] of another operation.
 struct Made<'a, 'm> {
     builder: &'a mut Builder<'m>,
     like: OpId,

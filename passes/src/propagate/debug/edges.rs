@@ -91,7 +91,7 @@ pub(super) fn write(log: &Log, module: &mut Module, subject: &Subject<'_>) {
     let mut all: IndexMap<On, Edges> = IndexMap::new();
     for (n, step) in log.steps.iter().enumerate() {
         let operands = match step.op {
-            // A flow node has its owner last; all other tensors are sources.
+            // The last tensor of a flow node is the owner; all others are sources.
             Some(op) if is_flow(module, subject, op) => step.slots.len() - 1,
             Some(op) => module.ops[op].operands.len(),
             None => 1,
@@ -165,12 +165,12 @@ pub(super) fn write(log: &Log, module: &mut Module, subject: &Subject<'_>) {
     }
 }
 
-/// Whether the nodes of an operation are data flow into its results or regions.
+/// Whether the nodes of an operation represent data flow into its results or regions.
 fn is_flow(module: &Module, subject: &Subject<'_>, op: OpId) -> bool {
     !subject.has_edges && owns_results(&module.ops[op].kind)
 }
 
-/// Constraints that were applied to their operand: each is a step before those of propagation.
+/// Writes the constraints that were applied to their operand: each is a step that precedes the steps of propagation.
 pub(in crate::propagate) fn write_constraints(module: &mut Module, given: &[(ValueId, AnnotationSource)]) {
     let first = first_step(module);
     let ops = given.iter().filter_map(|&(_, annotation)| match annotation {
@@ -191,7 +191,7 @@ pub(in crate::propagate) fn write_constraints(module: &mut Module, given: &[(Val
     }
 }
 
-/// The step after those that operations have already.
+/// The first step number that no operation has yet.
 fn first_step(module: &Module) -> usize {
     let mut next = 0;
     for op in module.bodies().flat_map(|body| module.walk(body)) {

@@ -1,4 +1,4 @@
-//! `sdy.propagation_edges`: the step in which an operation propagated an axis, its source and its targets.
+//! Writes `sdy.propagation_edges`: the step in which an operation propagated an axis, with the source and the targets.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -17,7 +17,7 @@ const ARG_EDGES: &str = "sdy.block_arg_propagation_edges";
 /// A tensor of an operation: false and an index for an operand, true for a result.
 type End = (bool, u32);
 
-/// For each step, the edges of its axes.
+/// For each step, the edges of the propagated axes.
 #[derive(Clone, Debug, Default)]
 struct Edges {
     steps: BTreeMap<usize, Vec<(AxisRef, End, End)>>,
@@ -26,7 +26,7 @@ struct Edges {
 }
 
 impl Edges {
-    /// Adds an edge, unless an earlier step has it.
+    /// Adds an edge, unless an earlier step already has it.
     fn add(&mut self, step: usize, axis: AxisRef, from: End, to: End) {
         if !self.steps.values().flatten().any(|edge| *edge == (axis, from, to)) {
             self.steps.entry(step).or_default().push((axis, from, to));
@@ -34,8 +34,8 @@ impl Edges {
     }
 
     /// Whether an edge starts or ends at a value whose sharding is printed: a result of an operation or an argument of a function.
-    /// Arguments of other regions take theirs from their sources and are not printed. A reader would not know the mesh of edges between
-    /// them alone, and Shardy rejects such edges.
+    /// Arguments of other regions take their shardings from their sources, and these are not printed. The mesh of an edge between two
+    /// such values would be unknown in the printed program, and Shardy rejects such edges.
     fn names_written(&self, module: &Module, op: OpId) -> bool {
         let op = &module.ops[op];
         self.steps.values().flatten().flat_map(|&(_, from, to)| [from, to]).any(|(is_result, i)| {

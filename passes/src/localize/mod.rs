@@ -15,7 +15,7 @@
 //!
 //! ```mlir
 //! %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<8x64xf32>, tensor<64x16xf32>) -> tensor<8x16xf32>
-//! %1 = all_reduce %0 over "x"        // mesh ["x"=2], both contracting dimensions are split by "x"
+//! %1 = all_reduce %0 over "x"        // mesh ["x"=2], both contracting dimensions are sharded by "x"
 //! ```
 //! becomes
 //! ```mlir

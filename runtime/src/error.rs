@@ -215,7 +215,7 @@ pub enum RuntimeError {
     TimeLimit {
         /// The time limit.
         limit: Duration,
-        /// The finished devices, by number.
+        /// The IDs of the finished devices.
         done: Vec<i32>,
         /// The devices that are running or waiting for others.
         waiting: Vec<i32>,
@@ -248,7 +248,7 @@ pub enum RuntimeError {
     /// Inputs do not match the program's parameters.
     #[error("{}", mismatch::describe(.mismatches, *.parameters))]
     Inputs {
-        /// All mismatches, by number of the input.
+        /// All mismatches, keyed by input index.
         mismatches: Vec<Mismatch>,
         /// The number of the program's parameters.
         parameters: usize,

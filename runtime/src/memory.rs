@@ -120,7 +120,7 @@ fn groups(root: &Path) -> Vec<Group> {
     let text = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
     let mut groups = Vec::new();
     for line in text.lines() {
-        // Number of the hierarchy, its controllers, the group's path in it.
+        // A line of `/proc/self/cgroup`: hierarchy ID, controller list, cgroup path.
         let mut fields = line.splitn(3, ':');
         let (Some(number), Some(controllers), Some(path)) = (fields.next(), fields.next(), fields.next())
         else {

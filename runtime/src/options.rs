@@ -17,7 +17,7 @@ pub struct CompileOptions {
     pub num_replicas: usize,
     /// The number of partitions of each replica.
     pub num_partitions: usize,
-    /// The device numbers, replica-major (`replica * num_partitions + partition`); the first devices if `None`.
+    /// The device IDs, replica-major (`replica * num_partitions + partition`); the first devices if `None`.
     pub device_ids: Option<Vec<i32>>,
     /// Lets XLA partition the program from its `sdy` annotations. Only for comparison with XLA.
     pub shardy: bool,

@@ -77,7 +77,7 @@ pub(crate) enum Value {
 }
 
 impl PluginOptions {
-    /// The options under the plugin's names.
+    /// The options, keyed by the plugin's option names.
     pub(crate) fn values(&self) -> Result<Vec<(&'static str, Value)>> {
         match self {
             PluginOptions::Default => Ok(Vec::new()),

@@ -148,7 +148,7 @@ impl Init {
         }
     }
 
-    /// The variable whose key draws the values, if it is another one.
+    /// The variable whose key generates the values, if it is not this one.
     pub(crate) fn drawn_as(&self) -> Option<&str> {
         match self {
             Init::Nf4(part) => Some(part.name()),
@@ -156,9 +156,10 @@ impl Init {
         }
     }
 
-    /// The values, drawn with a key.
+    /// The values, generated with a key.
     ///
-    /// Reported: the values do not fit the element type; they are a copy of another variable, which a key does not determine.
+    /// Reports an error if the values are not representable in the element type, or if they depend on another variable ([`Init::CopyOf`],
+    /// [`Init::NormOf`]), not on a key.
     #[track_caller]
     pub fn values<'g>(&self, key: Key<'g>, shape: &[i64], dtype: DType) -> Tensor<'g> {
         let g = key.to_tensor().graph();

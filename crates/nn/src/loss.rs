@@ -42,7 +42,7 @@ impl CrossEntropy {
     /// The loss of each example: classes are the last dimension of `logits`, the other dimensions are those of `labels`. 16-bit floats are
     /// widened first, and so are integers too narrow for the number of classes.
     ///
-    /// Reported: `logits` are not floats, `labels` are not integers, or the shapes do not match.
+    /// Reports an error if `logits` are not of a float type, `labels` are not of an integer type, or the shapes do not match.
     #[must_use]
     #[track_caller]
     pub fn of_each<'g>(&self, logits: Tensor<'g>, labels: Tensor<'g>) -> Tensor<'g> {
@@ -73,7 +73,7 @@ impl CrossEntropy {
 
     /// The mean over examples that are not ignored; zero if there are none.
     ///
-    /// Reported: the errors of [`CrossEntropy::of_each`].
+    /// Reports the errors of [`CrossEntropy::of_each`].
     #[must_use]
     #[track_caller]
     pub fn mean<'g>(&self, logits: Tensor<'g>, labels: Tensor<'g>) -> Tensor<'g> {
@@ -128,7 +128,7 @@ fn paired<'g>(what: &str, left: Tensor<'g>, right: Tensor<'g>) -> Tensor<'g> {
 
 /// Elementwise binary cross entropy of logits with labels from 0 to 1.
 ///
-/// Reported: the shapes differ (unless the label is a scalar), or the element types differ.
+/// Reports an error if the shapes differ (unless the label is a scalar), or the element types differ.
 #[must_use]
 #[track_caller]
 pub fn sigmoid_cross_entropy<'g>(logits: Tensor<'g>, labels: Tensor<'g>) -> Tensor<'g> {
@@ -138,7 +138,7 @@ pub fn sigmoid_cross_entropy<'g>(logits: Tensor<'g>, labels: Tensor<'g>) -> Tens
 
 /// The elementwise squared difference.
 ///
-/// Reported: the shapes differ (unless the target is a scalar), or the element types differ.
+/// Reports an error if the shapes differ (unless the target is a scalar), or the element types differ.
 #[must_use]
 #[track_caller]
 pub fn squared_error<'g>(predictions: Tensor<'g>, targets: Tensor<'g>) -> Tensor<'g> {
@@ -147,7 +147,7 @@ pub fn squared_error<'g>(predictions: Tensor<'g>, targets: Tensor<'g>) -> Tensor
 
 /// The elementwise Huber loss: half the squared difference up to `delta`, linear beyond it (Huber, 1964).
 ///
-/// Reported: the shapes differ (unless the target is a scalar), or the element types differ.
+/// Reports an error if the shapes differ (unless the target is a scalar), or the element types differ.
 #[must_use]
 #[track_caller]
 pub fn huber<'g>(predictions: Tensor<'g>, targets: Tensor<'g>, delta: f64) -> Tensor<'g> {
@@ -158,7 +158,7 @@ pub fn huber<'g>(predictions: Tensor<'g>, targets: Tensor<'g>, delta: f64) -> Te
 
 /// The fraction of labels at which the logit is largest.
 ///
-/// Reported: `labels` are not integers, or the shapes do not match.
+/// Reports an error if `labels` are not of an integer type, or the shapes do not match.
 #[must_use]
 #[track_caller]
 pub fn accuracy<'g>(logits: Tensor<'g>, labels: Tensor<'g>) -> Tensor<'g> {

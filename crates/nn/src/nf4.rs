@@ -62,7 +62,7 @@ pub struct Quantized<'g> {
 impl Nf4 {
     /// Quantizes weights to the nearest of the sixteen values.
     ///
-    /// Reported: they are not floats, or the storage is not a type of 8, 16 or 32 bits.
+    /// Reports an error if the element type is not a float type, or the storage type does not have 8, 16 or 32 bits.
     #[must_use]
     #[track_caller]
     pub fn quantize<'g>(&self, weights: Tensor<'g>) -> Quantized<'g> {
@@ -96,7 +96,7 @@ impl Nf4 {
 
     /// Dequantizes weights to this shape.
     ///
-    /// Reported: the shape has a different number of elements than the quantized weights.
+    /// Reports an error if the shape has a different number of elements than the quantized weights.
     #[must_use]
     #[track_caller]
     pub fn dequantize<'g>(&self, of: &Quantized<'g>, shape: &[i64], dtype: DType) -> Tensor<'g> {

@@ -75,7 +75,7 @@ impl<'g> Scope<'g> {
     /// The outermost scope of a graph; a graph has one. [`finish`](Scope::finish) would not know the variables of another one, and they
     /// would become inputs of the program. Pass clones and nested scopes to parts of a model.
     ///
-    /// Reported: the graph has a scope already.
+    /// Reports an error if the graph has a scope already.
     #[must_use]
     #[track_caller]
     pub fn new(graph: &'g Graph) -> Self {
@@ -166,8 +166,8 @@ impl<'g> Scope<'g> {
     /// If a layer [`set`](Scope::set)s one of these variables, the value is returned by [`Scope::next`] of this scope, and the stored
     /// variable does not change. Statistics without a replacement are updated as usual.
     ///
-    /// Reported: two tensors for one variable; a layer requests another shape or element type. Reported by [`Scope::finish`]: no layer
-    /// requests the variable and it does not exist.
+    /// Reports an error if two tensors replace one variable, or if a layer requests a different shape or element type. [`Scope::finish`]
+    /// reports an error if no layer requests the variable and it does not exist.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh, Tensor};
@@ -222,7 +222,7 @@ impl<'g> Scope<'g> {
     /// A parameter, converted to the compute type. A second request returns the same one; from another line of code it needs
     /// permission ([`Scope::shared`]).
     ///
-    /// Reported: a size is negative; the name exists with another shape, or was requested on another line.
+    /// Reports an error if a size is negative, if the variable exists with a different shape, or if it was requested on a different line.
     #[track_caller]
     pub fn parameter(&self, name: &str, shape: impl IntoShape, init: Init) -> Tensor<'g> {
         let is_trained = !self.is_frozen || self.is_saved() || (name == "bias" && self.trains_bias());
@@ -249,7 +249,7 @@ impl<'g> Scope<'g> {
     /// A variable in its stored type, or the tensor that replaces it ([`with_values`](Scope::with_values)). A second request returns the
     /// same one.
     ///
-    /// Reported: a size is negative; the name exists with another shape or element type.
+    /// Reports an error if a size is negative, or if the variable exists with a different shape or element type.
     #[track_caller]
     pub fn variable(
         &self,
@@ -341,7 +341,7 @@ impl<'g> Scope<'g> {
 
     /// Optimizer state of a parameter, with its shape and sharding; `what` names it: `adam.m`.
     ///
-    /// Reported: the name exists with another shape or element type.
+    /// Reports an error if the variable exists with a different shape or element type.
     #[track_caller]
     pub fn variable_of(&self, param: &Param<'g>, what: &str, dtype: DType, init: Init) -> Tensor<'g> {
         let name = format!("{what}.{}", param.name);
@@ -354,7 +354,7 @@ impl<'g> Scope<'g> {
 
     /// Sets the next value of a [`Scope::variable_of`].
     ///
-    /// Reported: there is no such variable, or the shape or element type differs.
+    /// Reports an error if there is no such variable, or if the shape or element type differs.
     #[track_caller]
     pub fn set_of(&self, param: &Param<'g>, what: &str, next: impl Into<Tensor<'g>>) {
         self.set(&self.full_name(&format!("{what}.{}", param.name)), next);
@@ -362,8 +362,8 @@ impl<'g> Scope<'g> {
 
     /// Sets the next value of a variable, by its full name; the last call wins.
     ///
-    /// Reported: there is no such variable, or the shape or element type differs; it is set in a loop or in another closure, whose tensors
-    /// cannot be used outside.
+    /// Reports an error if there is no such variable, if the shape or element type differs, or if the variable is set in a loop or another
+    /// closure: tensors of a closure cannot be used outside of it.
     #[track_caller]
     pub fn set(&self, name: &str, next: impl Into<Tensor<'g>>) {
         let next = next.into();
@@ -462,7 +462,7 @@ impl<'g> Scope<'g> {
 
     /// The gradient of a loss with respect to each of [`Scope::trainable`].
     ///
-    /// Reported: the errors of [`Graph::grad`].
+    /// Reports the errors of [`Graph::grad`].
     #[track_caller]
     pub fn gradients(&self, loss: impl Into<Tensor<'g>>) -> Vec<Tensor<'g>> {
         let by: Vec<Tensor<'g>> = self.trainable().iter().map(|param| param.tensor).collect();
@@ -471,7 +471,7 @@ impl<'g> Scope<'g> {
 
     /// Marks shardings of variables: `spec` returns the partition spec of a variable, or `None`.
     ///
-    /// Reported: a specification does not fit, or the variable has a different mark already.
+    /// Reports an error if a specification does not match its variable, or if the variable is already marked with a different one.
     #[track_caller]
     pub fn mark_sharding(&self, mut spec: impl FnMut(&Variable) -> Option<PartitionSpec>) {
         for entry in self.entries.borrow().values() {
@@ -526,10 +526,10 @@ impl<'g> Scope<'g> {
     /// A stack of identical layers as a loop (`jax.lax.scan`): `layer` is traced once and runs `layers` times, each time with its own
     /// variables. Their leading dimension is the layer; with nested stacks, the leading two are the outer and the inner layer.
     ///
-    /// A key from outside the loop draws the same numbers in each layer: use [`Scope::key`] of the scope passed to `layer`. Variables
-    /// cannot be set in `layer`, since a loop returns only its loop-carried values; build layers with statistics one by one.
+    /// A captured key produces the same numbers in each layer: use [`Scope::key`] of the scope passed to `layer`. Variables cannot be set
+    /// in `layer`, since a loop returns only its loop-carried values; build layers with statistics one by one.
     ///
-    /// Reported: the layer changes the shape or element type of the loop-carried value.
+    /// Reports an error if the layer changes the shape or element type of the loop-carried value.
     #[track_caller]
     pub fn stack<T: Tree<'g>>(
         &self,
@@ -543,7 +543,7 @@ impl<'g> Scope<'g> {
 
     /// [`Scope::stack`] with a second output per layer, stacked along a new leading dimension.
     ///
-    /// Reported: the errors of [`Scope::stack`].
+    /// Reports the errors of [`Scope::stack`].
     #[track_caller]
     pub fn stack_with<T: Tree<'g>, Y: Tree<'g>>(
         &self,

@@ -80,13 +80,13 @@ pub(crate) fn source<'v>(
     Ok(source)
 }
 
-/// How the dimensions of one layer's parameter form linear maps: in `[maps.., inputs.., outputs..]`, the first `maps` dimensions index
-/// independent maps, the last `outputs` dimensions are the outputs of a map.
+/// How the dimensions of one layer's parameter form linear maps: in `[maps.., inputs.., outputs..]`, the first `maps` dimensions are batch
+/// dimensions over independent maps, and the last `outputs` dimensions are the outputs of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Maps {
-    /// How many leading dimensions index maps, such as experts.
+    /// Number of leading batch dimensions: each index selects a separate linear map, such as an expert.
     pub maps: usize,
-    /// How many trailing dimensions are outputs, such as the heads and the elements of each.
+    /// Number of trailing output dimensions, such as the heads and the elements of a head.
     pub outputs: usize,
 }
 

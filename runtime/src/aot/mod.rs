@@ -34,7 +34,7 @@ pub struct CompileRequest {
     pub plugin: PathBuf,
     /// StableHLO, text or bytecode.
     pub program: Vec<u8>,
-    /// The number of devices and the mode. Without device numbers, the target's own are used.
+    /// The number of devices and the mode. Without device IDs, the target's own are used.
     pub options: CompileOptions,
     /// The file for the executable; `None` to write none.
     pub executable: Option<PathBuf>,

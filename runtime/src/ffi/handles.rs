@@ -235,7 +235,7 @@ pub(super) fn create_options(options: &[(&str, Value)]) -> Vec<abi::NamedValue> 
     options.iter().map(one).collect()
 }
 
-/// Number and kind of a device.
+/// The ID and kind of a device.
 ///
 /// # Safety
 ///

@@ -49,7 +49,7 @@ fn followed(at: &Instruction, around: &Computation, program: &Program<'_>) -> Op
     None
 }
 
-/// The computations of a module, by number.
+/// The computations of a module, keyed by ID.
 pub(super) struct Program<'a> {
     computations: HashMap<i64, Indexed<'a>>,
 }

@@ -116,7 +116,7 @@ fn runs_from_several_threads_keep_their_values() {
     });
 }
 
-/// The CPU plugin takes higher device numbers as those of other processes, and its message does not help.
+/// The CPU plugin takes higher device IDs as those of other processes, and its message does not say so.
 #[test]
 fn device_limit_of_the_plugin_is_reported() {
     let Some(found) = crate::common::found(PluginKind::Cpu) else { return };

@@ -1,4 +1,4 @@
-//! The command lines of the commands that need a plugin: `shardc run`, `shardc verify`, `shardc compile`.
+//! Command-line arguments of the commands that need a plugin: `shardc run`, `shardc verify`, `shardc compile`.
 
 use std::path::PathBuf;
 

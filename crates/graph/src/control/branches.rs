@@ -18,7 +18,7 @@ impl Graph {
     /// assert_eq!(y.shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: `predicate` is not a scalar `i1`, or the closures return different shapes or element types.
+    /// Reports an error if `predicate` is not a scalar `i1`, or the closures return different shapes or element types.
     #[track_caller]
     pub fn cond<'g, T: Tree<'g>>(
         &'g self,
@@ -42,7 +42,7 @@ impl Graph {
     /// assert_eq!(y.shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: `index` is not a scalar `i32`, there is no branch, or branches return different shapes or element types.
+    /// Reports an error if `index` is not a scalar `i32`, there is no branch, or branches return different shapes or element types.
     #[track_caller]
     pub fn switch<'g, T: Tree<'g>>(
         &'g self,

@@ -22,7 +22,7 @@ impl Graph {
     /// assert_eq!(y.shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: `cond` does not return a scalar `i1`, or `body` changes the shape or element type of the loop-carried value.
+    /// Reports an error if `cond` does not return a scalar `i1`, or `body` changes the shape or element type of the loop-carried value.
     #[track_caller]
     pub fn while_loop<'g, C: Tree<'g>>(
         &'g self,
@@ -47,7 +47,7 @@ impl Graph {
     /// assert_eq!(y.shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: `body` changes the shape or element type of the loop-carried value.
+    /// Reports an error if `body` changes the shape or element type of the loop-carried value.
     #[track_caller]
     pub fn fori<'g, C: Tree<'g>>(
         &'g self,

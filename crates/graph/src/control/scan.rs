@@ -28,7 +28,7 @@ impl Graph {
     /// assert_eq!((sum.shape(), sums.shape()), (vec![3], vec![5, 3]));
     /// ```
     ///
-    /// Reported: the tensors of `xs` differ in their first dimension, or `body` changes the shape or element type of the carry.
+    /// Reports an error if the tensors of `xs` differ in their first dimension, or `body` changes the shape or element type of the carry.
     #[track_caller]
     pub fn scan<'g, C: Tree<'g>, X: Tree<'g>, Y: Tree<'g>>(
         &'g self,
@@ -49,7 +49,7 @@ impl Graph {
     /// assert_eq!((last.rank(), powers.shape()), (0, vec![4]));
     /// ```
     ///
-    /// Reported: the errors of [`Graph::scan`]; the trip count is unknown.
+    /// Reports the errors of [`Graph::scan`], and an error if the trip count is unknown.
     #[track_caller]
     pub fn scan_with<'g, C: Tree<'g>, X: Tree<'g>, Y: Tree<'g>>(
         &'g self,

@@ -16,7 +16,8 @@ impl Graph {
     /// cotangents of the inputs. Integer tensors have no cotangents: zeros are passed for them, and values returned for them are ignored.
     /// Without a gradient, the residuals are not computed.
     ///
-    /// Reported: a closure captures a tensor that is not constant; a cotangent has another shape or element type than its input.
+    /// Reports an error if a closure captures a tensor that is not constant, or if a cotangent differs in shape or element type from its
+    /// input.
     #[track_caller]
     pub fn custom_vjp<'g, I: Tree<'g>, O: Tree<'g>, R: Tree<'g>>(
         &'g self,
@@ -70,8 +71,8 @@ impl Graph {
     ///
     /// Integer tensors have no tangents: zeros are passed for them, and values returned for them are ignored.
     ///
-    /// Reported: a closure captures a tensor that is not constant; the outputs of `jvp` have other shapes or element types than those of
-    /// `function`.
+    /// Reports an error if a closure captures a tensor that is not constant, or if the outputs of `jvp` differ in shape or element type
+    /// from those of `function`.
     #[track_caller]
     pub fn custom_jvp<'g, I: Tree<'g>, O: Tree<'g>>(
         &'g self,

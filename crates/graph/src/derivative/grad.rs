@@ -20,8 +20,9 @@ impl Graph {
     /// Within a closure (of a loop, a branch, `optim::accumulated`), the loss must be computed in the closure: captured tensors must not
     /// depend on `by`.
     ///
-    /// Reported: the loss is not a scalar float; a tensor of `by` is not of floats, or depends on another one; an operation between has no
-    /// derivative; the loss of a closure depends on a captured tensor that depends on `by`.
+    /// Reports an error if the loss is not a scalar of a float type, if a tensor of `by` is not of a float or complex type or depends on
+    /// another tensor of `by`, if an operation on a path between them has no derivative, or if the loss of a closure depends on a captured
+    /// tensor that depends on `by`.
     #[track_caller]
     pub fn grad<'g, T: Tree<'g>>(&'g self, loss: impl Into<Tensor<'g>>, by: &T) -> T {
         let loss = loss.into();
@@ -55,8 +56,8 @@ impl Graph {
     /// The vector-Jacobian product: `cotangents`, one for each tensor of `outputs`, times the Jacobian of `outputs` with respect to `by`.
     /// It has the structure of `by`. Cotangents count as constant.
     ///
-    /// Reported: the number, shapes or types of the cotangents are not those of the outputs; an output is not of floats; the errors of
-    /// [`Graph::grad`] about `by`.
+    /// Reports the errors of [`Graph::grad`] about `by`, and an error if the cotangents and the outputs differ in number, shape or type, or
+    /// if an output is not of a float type.
     #[track_caller]
     pub fn vjp<'g, O: Tree<'g>, T: Tree<'g>>(&'g self, outputs: &O, by: &T, cotangents: &O) -> T {
         let (outputs, cotangents) = (outputs.leaves(), cotangents.leaves());

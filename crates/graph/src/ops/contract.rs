@@ -57,7 +57,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.dot(w).shape(), [2, 4]);
     /// ```
     ///
-    /// Reported: those dimensions differ, a tensor has none, or the element types differ.
+    /// Reports an error if the contracted dimensions differ in size, if a tensor is a scalar, or if the element types differ.
     #[must_use]
     #[track_caller]
     pub fn dot(self, y: impl Into<Tensor<'g>>) -> Tensor<'g> {
@@ -81,7 +81,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.matmul(w).shape(), [8, 2, 4]);
     /// ```
     ///
-    /// Reported: the shapes do not match, a tensor has fewer than two dimensions, or the element types differ.
+    /// Reports an error if the shapes do not match, a tensor has fewer than two dimensions, or the element types differ.
     #[must_use]
     #[track_caller]
     pub fn matmul(self, y: impl Into<Tensor<'g>>) -> Tensor<'g> {
@@ -121,7 +121,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.dot_general(w, &dims).shape(), [8, 2, 4]);
     /// ```
     ///
-    /// Reported: dimensions do not exist, are named twice or differ in size, or the element types differ.
+    /// Reports an error if dimensions do not exist, are repeated or differ in size, or the element types differ.
     #[must_use]
     #[track_caller]
     pub fn dot_general(self, y: impl Into<Tensor<'g>>, dims: &DotDims) -> Tensor<'g> {

@@ -150,7 +150,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.conv(k, &conv).shape(), [2, 4, 4, 16]);
     /// ```
     ///
-    /// Reported: the letters or sizes of dimensions do not match, or the element types differ.
+    /// Reports an error if the dimension labels or sizes do not match, or if the element types differ.
     #[must_use]
     #[track_caller]
     pub fn conv(self, kernel: impl Into<Tensor<'g>>, conv: &Conv) -> Tensor<'g> {
@@ -164,9 +164,9 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// Transposed convolution (`jax.lax.conv_transpose`), a convolution over the input dilated by `strides`. The kernel is not flipped, and
-    /// its letters are those of [`Conv::rhs`]. `padding` is that of the convolution whose input has the shape of this result, except that
-    /// [`Padding::Explicit`] pads the dilated input. `conv.lhs_dilation` is ignored.
+    /// Transposed convolution (`jax.lax.conv_transpose`), a convolution over the input dilated by `strides`. The kernel is not flipped; its
+    /// dimension labels are those of [`Conv::rhs`]. `padding` is the padding of the forward convolution that this transposes, except that
+    /// [`Padding::Explicit`] pads the dilated input directly. `conv.lhs_dilation` is ignored.
     ///
     /// ```
     /// # use shardc_graph::{Conv, DType::F32, Graph, Mesh, Padding};
@@ -177,7 +177,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.conv_transpose(k, &conv).shape(), [2, 16, 16, 16]);
     /// ```
     ///
-    /// Reported: the errors of [`conv`](Tensor::conv).
+    /// Reports the errors of [`conv`](Tensor::conv).
     #[must_use]
     #[track_caller]
     pub fn conv_transpose(self, kernel: impl Into<Tensor<'g>>, conv: &Conv) -> Tensor<'g> {

@@ -19,7 +19,7 @@ macro_rules! running {
                 "assert_eq!(x.", stringify!($name), "(1).shape(), [2, 3]);\n```"
             )]
             ///
-            /// Reported: the tensor lacks the dimension, or its elements have no such reduction.
+            /// Reports an error if the tensor lacks the dimension, or the element type does not support the reduction.
             #[must_use]
             #[track_caller]
             pub fn $name(self, axis: i64) -> Tensor<'g> {
@@ -37,7 +37,7 @@ macro_rules! running {
             ///
             /// In reverse, from the last element: replace `before` by `after`.
             ///
-            /// Reported: the tensor lacks the dimension, or its elements have no such reduction.
+            /// Reports an error if the tensor lacks the dimension, or the element type does not support the reduction.
             #[must_use]
             #[track_caller]
             pub fn $reverse(self, axis: i64) -> Tensor<'g> {
@@ -96,7 +96,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.cumlogsumexp(1).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, or its elements are not floats.
+    /// Reports an error if the tensor lacks the dimension, or its element type is not a float type.
     #[must_use]
     #[track_caller]
     pub fn cumlogsumexp(self, axis: i64) -> Tensor<'g> {
@@ -112,7 +112,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.diff(1).shape(), [2, 2]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, or is of type `i1`.
+    /// Reports an error if the tensor lacks the dimension, or is of type `i1`.
     #[must_use]
     #[track_caller]
     pub fn diff(self, axis: i64) -> Tensor<'g> {
@@ -132,7 +132,7 @@ impl Graph {
     /// assert_eq!(g.associative_scan(x, 0, false, |a, b| a * b).shape(), [8]);
     /// ```
     ///
-    /// Reported: the tensors lack the dimension or differ in its size.
+    /// Reports an error if the tensors lack the dimension or differ in its size.
     #[track_caller]
     pub fn associative_scan<'g, T: Tree<'g>>(
         &'g self,

@@ -7,8 +7,8 @@ use crate::graph::Graph;
 use crate::{DotDims, Tensor};
 
 impl Graph {
-    /// Einstein summation: letters name dimensions, and letters missing from the result are contracted. Without `->`, the result has the
-    /// letters that occur once, in alphabetical order. `...` stands for further dimensions, which broadcast.
+    /// Einstein summation: each letter labels a dimension, and labels missing from the result are contracted. Without `->`, the result has
+    /// the labels that occur once, in alphabetical order. `...` stands for further dimensions, which broadcast.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -19,8 +19,8 @@ impl Graph {
     /// assert_eq!(g.einsum("...d,...d->...", &[q, k]).shape(), [2, 8, 4]);
     /// ```
     ///
-    /// Reported: the number of letter lists is not that of tensors; a list does not match the rank of its tensor; a letter has two sizes;
-    /// the result has a letter that no tensor has, or has one twice.
+    /// Reports an error if the numbers of subscripts and tensors differ, if a subscript does not match the rank of its tensor, if a label
+    /// has two sizes, or if a label of the result is repeated or occurs in no tensor.
     #[track_caller]
     pub fn einsum<'g>(&'g self, letters: &str, operands: &[Tensor<'g>]) -> Tensor<'g> {
         self.einsum_of(letters, operands, None)
@@ -36,7 +36,7 @@ impl Graph {
     /// assert_eq!(g.einsum_accumulating("ab,bc->ac", &[x, w], F32).dtype(), F32);
     /// ```
     ///
-    /// Reported: the errors of [`einsum`](Graph::einsum); the accumulation type is not supported.
+    /// Reports the errors of [`einsum`](Graph::einsum), and an error if the accumulation type is not supported.
     #[track_caller]
     pub fn einsum_accumulating<'g>(
         &'g self,

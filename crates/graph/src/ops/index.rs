@@ -33,7 +33,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.take(i, 1).shape(), [2, 4]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, or `indices` are not integers.
+    /// Reports an error if the tensor lacks the dimension, or `indices` are not of an integer type.
     #[must_use]
     #[track_caller]
     pub fn take(self, indices: impl Into<Tensor<'g>>, axis: i64) -> Tensor<'g> {
@@ -50,7 +50,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.take_with(i, 1, OutOfBounds::Wrap).shape(), [2, 4]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, or `indices` are not integers.
+    /// Reports an error if the tensor lacks the dimension, or `indices` are not of an integer type.
     #[must_use]
     #[track_caller]
     pub fn take_with(
@@ -98,7 +98,8 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.take_along_axis(order, 1).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, the others differ in size, or `indices` are not integers.
+    /// Reports an error if the tensor lacks the dimension, if the other dimensions differ in size, or if `indices` are not of an integer
+    /// type.
     #[must_use]
     #[track_caller]
     pub fn take_along_axis(self, indices: impl Into<Tensor<'g>>, axis: i64) -> Tensor<'g> {
@@ -115,7 +116,8 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.take_along_axis_with(order, 1, OutOfBounds::Fill).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, the others differ in size, or `indices` are not integers.
+    /// Reports an error if the tensor lacks the dimension, if the other dimensions differ in size, or if `indices` are not of an integer
+    /// type.
     #[must_use]
     #[track_caller]
     pub fn take_along_axis_with(
@@ -163,7 +165,8 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.index(&[i, i]).shape(), [4]);
     /// ```
     ///
-    /// Reported: there are no indices, or more than dimensions; they do not broadcast, are not integers or differ in element type.
+    /// Reports an error if there are no indices, or more indices than dimensions, or if they do not broadcast, are not of an integer type
+    /// or differ in element type.
     #[must_use]
     #[track_caller]
     pub fn index(self, indices: &[Tensor<'g>]) -> Tensor<'g> {
@@ -187,7 +190,7 @@ impl<'g> Tensor<'g> {
 
     /// StableHLO's `gather`: slices at start indices from `indices`, which are clamped so that the slices are in bounds.
     ///
-    /// Reported: the dimensions do not match, or `indices` are not integers.
+    /// Reports an error if the dimensions do not match, or `indices` are not of an integer type.
     #[must_use]
     #[track_caller]
     pub fn gather(self, indices: impl Into<Tensor<'g>>, spec: &GatherSpec) -> Tensor<'g> {

@@ -16,7 +16,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.sort(1).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, or its elements have no order.
+    /// Reports an error if the tensor lacks the dimension, or the element type is complex (unordered).
     #[must_use]
     #[track_caller]
     pub fn sort(self, axis: i64) -> Tensor<'g> {
@@ -33,7 +33,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.argsort(1).dtype(), DType::I32);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, or its elements have no order.
+    /// Reports an error if the tensor lacks the dimension, or the element type is complex (unordered).
     #[must_use]
     #[track_caller]
     pub fn argsort(self, axis: i64) -> Tensor<'g> {
@@ -55,7 +55,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!((sorted.len(), sorted[1].shape()), (2, vec![2, 3]));
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, its elements have no order, or the shapes differ.
+    /// Reports an error if the tensor lacks the dimension, the element type is complex (unordered), or the shapes differ.
     #[must_use]
     #[track_caller]
     pub fn sort_with(self, others: &[Tensor<'g>], axis: i64) -> Vec<Tensor<'g>> {
@@ -73,7 +73,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.sort_descending(1).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, or its elements have no order.
+    /// Reports an error if the tensor lacks the dimension, or the element type is complex (unordered).
     #[must_use]
     #[track_caller]
     pub fn sort_descending(self, axis: i64) -> Tensor<'g> {
@@ -91,7 +91,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(edges.searchsorted(x, false).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: this tensor has another rank, or the element types differ.
+    /// Reports an error if this tensor is not of rank one, or if the element types differ.
     #[must_use]
     #[track_caller]
     pub fn searchsorted(self, queries: impl Into<Tensor<'g>>, right: bool) -> Tensor<'g> {
@@ -112,7 +112,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!((values.shape(), places.shape()), (vec![2, 2], vec![2, 2]));
     /// ```
     ///
-    /// Reported: the last dimension has fewer elements, or they have no order.
+    /// Reports an error if the last dimension has fewer than `k` elements, or if the element type is complex (unordered).
     #[must_use]
     #[track_caller]
     pub fn top_k(self, k: i64) -> (Tensor<'g>, Tensor<'g>) {
@@ -132,7 +132,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.argmax(1).shape(), [2]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, or its elements have no order.
+    /// Reports an error if the tensor lacks the dimension, or the element type is complex (unordered).
     #[must_use]
     #[track_caller]
     pub fn argmax(self, axis: i64) -> Tensor<'g> {
@@ -149,7 +149,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.argmin(1).shape(), [2]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, or its elements have no order.
+    /// Reports an error if the tensor lacks the dimension, or the element type is complex (unordered).
     #[must_use]
     #[track_caller]
     pub fn argmin(self, axis: i64) -> Tensor<'g> {

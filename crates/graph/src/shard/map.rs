@@ -32,8 +32,8 @@ impl Graph {
     /// # }
     /// ```
     ///
-    /// Reported: the number of specifications is not the number of tensors; one does not fit, or its axes do not divide a dimension;
-    /// devices along an axis that a result specification omits may return different values (SH0623).
+    /// Reports an error if the number of specifications is not the number of tensors, if one does not match its tensor, if its axes do not
+    /// divide a dimension, or if devices along an axis that a result specification omits may return different values (SH0623).
     #[track_caller]
     pub fn shard_map<'g, I: Tree<'g>, O: Tree<'g>>(
         &'g self,
@@ -60,7 +60,7 @@ impl Graph {
 
     /// [`shard_map`](Graph::shard_map) over only some axes of the mesh: along the others, the body is partitioned automatically.
     ///
-    /// Reported: the errors of [`Graph::shard_map`]; the mesh has no such axis.
+    /// Reports the errors of [`Graph::shard_map`], and an error if the mesh has no such axis.
     #[track_caller]
     pub fn shard_map_over<'g, I: Tree<'g>, O: Tree<'g>>(
         &'g self,

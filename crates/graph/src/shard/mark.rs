@@ -20,8 +20,8 @@ impl<'g> Tensor<'g> {
     ///
     /// In a closure, a captured tensor is constrained only within the closure: use the returned tensor.
     ///
-    /// Reported: the specification does not have one entry per dimension, names an axis that the mesh lacks, or names one twice; it names
-    /// an axis of an enclosing `shard_map`; a parameter has a different mark already.
+    /// Reports an error if the specification does not have one entry per dimension, names an axis that the mesh lacks, or repeats an axis,
+    /// if it names an axis of an enclosing `shard_map`, or if a parameter is already marked with a different sharding.
     #[track_caller]
     pub fn mark_sharding(self, spec: PartitionSpec) -> Tensor<'g> {
         self.mark(On::Handle, |state, shape| {
@@ -32,7 +32,7 @@ impl<'g> Tensor<'g> {
     /// A copy of the tensor with this sharding constraint, also on its gradient; the tensor itself is unchanged. Except on a parameter,
     /// that is the only difference from [`mark_sharding`](Tensor::mark_sharding).
     ///
-    /// Reported: the errors of `mark_sharding`.
+    /// Reports the errors of `mark_sharding`.
     #[must_use]
     #[track_caller]
     pub fn mark_sharding_with_gradients(self, spec: PartitionSpec) -> Tensor<'g> {
@@ -111,7 +111,7 @@ impl<'g> Tensor<'g> {
 
     /// Marks the tensor like `other`, and returns it; if `other` has no mark, both get the same sharding from propagation.
     ///
-    /// Reported: the shapes differ; a parameter has a different mark already.
+    /// Reports an error if the shapes differ, or if a parameter is already marked with a different sharding.
     #[track_caller]
     pub fn shard_like(self, other: impl Into<Tensor<'g>>) -> Tensor<'g> {
         let other = other.into();
@@ -162,8 +162,8 @@ impl Graph {
     /// Marks the sharding of the result of this name (JAX's `out_shardings`). It may be called at any time before the graph is finished.
     /// Without a mark, propagation decides.
     ///
-    /// Reported when the graph is finished: there is no result of this name; it has two different marks; the errors of
-    /// [`Tensor::mark_sharding`].
+    /// [`Graph::finish`] reports the errors of [`Tensor::mark_sharding`], and an error if there is no result of this name, or if it is
+    /// marked with two different shardings.
     #[track_caller]
     pub fn mark_result_sharding(&self, name: &str, spec: PartitionSpec) {
         let at = Location::caller();

@@ -16,7 +16,7 @@ impl<'g> Tensor<'g> {
     ///
     /// If the assertion is false, the result of the program depends on the device it is read from.
     ///
-    /// Reported: not inside a `shard_map` over the axes.
+    /// Reports an error if the call is not inside a `shard_map` over the axes.
     #[must_use]
     #[track_caller]
     pub fn assume_replicated(self, axes: impl AxisNames) -> Tensor<'g> {

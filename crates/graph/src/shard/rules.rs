@@ -77,7 +77,7 @@ impl AxisRules {
 impl<'g> Tensor<'g> {
     /// [`mark_sharding`](Tensor::mark_sharding) with the sharding that the rules give for these dimension names.
     ///
-    /// Reported: the errors of [`AxisRules::spec`] and `mark_sharding`.
+    /// Reports the errors of [`AxisRules::spec`] and `mark_sharding`.
     #[track_caller]
     pub fn mark_logical(self, rules: &AxisRules, names: &[&str]) -> Tensor<'g> {
         match rules.resolved(names) {

@@ -74,7 +74,7 @@ pub struct Places<'g> {
 /// assert_eq!(dot_product_attention(q, k, v, &seen, &Places::default(), F32).shape(), [2, 8, 4, 16]);
 /// ```
 ///
-/// Reported: the shapes do not match.
+/// Reports an error if the shapes do not match.
 #[must_use]
 #[track_caller]
 pub fn dot_product_attention<'g>(
@@ -262,7 +262,8 @@ impl Attention {
     /// Self-attention of `x`, `[batch, time, features]`. Layers: `query`, `key`, `value`, whose kernels are `[features, heads, head_dim]`,
     /// and `out`, `[heads, head_dim, features]`.
     ///
-    /// Reported: `x` has another rank, or the heads do not divide.
+    /// Reports an error if `x` has the wrong rank, if `features` is not divisible by the number of heads, or if that is not divisible by
+    /// the number of KV heads.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
@@ -271,7 +272,7 @@ impl Attention {
 
     /// Attention of `x` over `memory` (cross-attention if it is another tensor), with positions, segments and masks.
     ///
-    /// Reported: the errors of [`Attention::apply`].
+    /// Reports the errors of [`Attention::apply`].
     #[must_use]
     #[track_caller]
     pub fn apply_at<'g>(
@@ -288,7 +289,7 @@ impl Attention {
     /// values to cache for [`Attention::apply_next`], `[batch, time, kv_heads, head_dim]`. Positions of a row before `first`, `[batch]`
     /// integers, are padding and masked.
     ///
-    /// Reported: the errors of [`Attention::apply`]; it is not causal; there is padding, and attention is blockwise.
+    /// Reports the errors of [`Attention::apply`], and an error if attention is not causal, or if it is blockwise and there is padding.
     #[must_use]
     #[track_caller]
     pub fn apply_prompt<'g>(
@@ -344,7 +345,7 @@ impl Attention {
     /// `first`, `[batch]` integers, on. Their keys and values are in `cache`: both `[batch, context, kv_heads, head_dim]`. Returns the
     /// result of [`Attention::apply`] for this position, and its key and value, `[batch, 1, kv_heads, head_dim]`.
     ///
-    /// Reported: the errors of [`Attention::apply`]; it is not causal.
+    /// Reports the errors of [`Attention::apply`], and an error if attention is not causal.
     #[must_use]
     #[track_caller]
     pub fn apply_next<'g>(

@@ -59,7 +59,7 @@ impl BatchNorm {
     /// the last dimension. Training is not possible in loops, which cannot set variables: neither in a [`Scope::stack`], nor in
     /// [`accumulated`](crate::optim::accumulated).
     ///
-    /// Reported: `x` is a scalar, or not of floats; `train` in a loop.
+    /// Reports an error if `x` is a scalar or not of a float type, or if `train` is set in a loop.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>, train: bool) -> Tensor<'g> {

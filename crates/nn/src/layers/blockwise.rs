@@ -18,7 +18,7 @@ use super::attention::lowest;
 /// assert_eq!(blockwise_attention(q, k, v, &seen, 4, F32).shape(), [2, 8, 4, 16]);
 /// ```
 ///
-/// Reported: the shapes do not match, or the block size does not divide the keys.
+/// Reports an error if the shapes do not match, or if the block size does not divide the number of keys.
 #[must_use]
 #[track_caller]
 pub fn blockwise_attention<'g>(

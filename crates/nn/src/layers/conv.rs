@@ -78,7 +78,7 @@ impl Conv {
 
     /// Convolves `x`: `[batch, spatial.., features]`. Parameters: `kernel`, and `bias` of shape `[features]`.
     ///
-    /// Reported: `x` has another rank, or the groups do not divide its features.
+    /// Reports an error if `x` has the wrong rank, or the groups do not divide its features.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {

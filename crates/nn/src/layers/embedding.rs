@@ -54,7 +54,7 @@ impl Embed {
     /// The vectors of `ids`, along a new last dimension; integers too narrow for the vocabulary are widened first. Parameter:
     /// `embedding`.
     ///
-    /// Reported: `ids` are not integers.
+    /// Reports an error if `ids` are not of an integer type.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, ids: Tensor<'g>) -> Tensor<'g> {
@@ -67,7 +67,7 @@ impl Embed {
 
     /// Dot products of the last dimension of `x` with each vector: the logits of a model with tied embeddings.
     ///
-    /// Reported: the last dimension of `x` is not `features`, or its element type is not the compute type.
+    /// Reports an error if the last dimension of `x` is not `features`, or if its element type is not the compute type.
     #[must_use]
     #[track_caller]
     pub fn attend<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {

@@ -55,7 +55,7 @@ impl Dense {
 
     /// Applies the map to `x`. Parameters: `kernel`, and `bias` of shape `[features]`.
     ///
-    /// Reported: `x` is a scalar, or its element type is not the compute type.
+    /// Reports an error if `x` is a scalar, or its element type is not the compute type.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
@@ -122,7 +122,7 @@ impl DenseGeneral {
 
     /// Applies the map to `x`. Parameters: `kernel`, and `bias` of the shape of the output dimensions.
     ///
-    /// Reported: `x` has fewer dimensions, or its element type is not the compute type.
+    /// Reports an error if `x` has too few dimensions, or if its element type is not the compute type.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {

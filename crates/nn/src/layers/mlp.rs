@@ -33,7 +33,7 @@ pub enum Activation {
 impl Activation {
     /// Applies the function elementwise.
     ///
-    /// Reported: `x` is not of floats.
+    /// Reports an error if `x` is not of a float type.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(self, x: Tensor<'g>) -> Tensor<'g> {
@@ -111,7 +111,7 @@ impl Mlp {
 
     /// Applies the maps to `x`; the size of the last dimension is unchanged. Layers: `up`, `down`, and `gate` if gated.
     ///
-    /// Reported: `x` is a scalar, or its element type is not the compute type.
+    /// Reports an error if `x` is a scalar, or its element type is not the compute type.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {

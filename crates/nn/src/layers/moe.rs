@@ -76,7 +76,7 @@ impl Moe {
     /// tokens, more otherwise (Fedus et al., "Switch Transformers", 2021). Layer: `router`; parameters: `gate`, `up` and `down`, experts
     /// leading.
     ///
-    /// Reported: `x` has another rank; there are fewer than `top_k` experts.
+    /// Reports an error if `x` has the wrong rank, or if there are fewer than `top_k` experts.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> (Tensor<'g>, Tensor<'g>) {

@@ -57,7 +57,7 @@ impl LayerNorm {
 
     /// Normalizes `x`. Parameters: `scale` and `bias`, of the size of the last dimension.
     ///
-    /// Reported: `x` is a scalar, or not of floats.
+    /// Reports an error if `x` is a scalar or not of a float type.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
@@ -107,7 +107,7 @@ impl RmsNorm {
 
     /// Normalizes `x`. Parameter: `scale`, of the size of the last dimension.
     ///
-    /// Reported: `x` is a scalar, or not of floats.
+    /// Reports an error if `x` is a scalar or not of a float type.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
@@ -154,7 +154,8 @@ impl GroupNorm {
 
     /// Normalizes `x`. Parameters: `scale` and `bias`, of the size of the last dimension.
     ///
-    /// Reported: the groups do not divide the last dimension; `x` has fewer than two dimensions, or is not of floats.
+    /// Reports an error if the groups do not divide the last dimension, or if `x` has fewer than two dimensions, or if its element type is
+    /// not a float type.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {

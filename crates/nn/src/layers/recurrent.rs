@@ -40,7 +40,7 @@ impl Lstm {
 
     /// The output at each position of `x`, `[batch, time, features]`. The initial carry is zero.
     ///
-    /// Reported: `x` has another rank, or its element type is not the compute type.
+    /// Reports an error if `x` has the wrong rank, or its element type is not the compute type.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
@@ -116,7 +116,7 @@ impl Gru {
 
     /// The output at each position of `x`, `[batch, time, features]`. The initial carry is zero.
     ///
-    /// Reported: `x` has another rank, or its element type is not the compute type.
+    /// Reports an error if `x` has the wrong rank, or its element type is not the compute type.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
@@ -163,7 +163,7 @@ impl Gru {
 /// assert_eq!(bidirectional_lstm(32, &p.at("lstm"), x).shape(), [2, 8, 64]);
 /// ```
 ///
-/// Reported: the errors of [`Lstm::apply`].
+/// Reports the errors of [`Lstm::apply`].
 #[must_use]
 #[track_caller]
 pub fn bidirectional_lstm<'g>(features: i64, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {

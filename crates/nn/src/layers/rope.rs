@@ -47,7 +47,7 @@ impl Rope {
 
     /// Rotates `x`, of shape `[batch, time, heads, head_dim]`. `positions` are integers of shape `[time]` or `[batch, time]`.
     ///
-    /// Reported: the shapes do not match, or an odd number of elements is to be rotated.
+    /// Reports an error if the shapes do not match, or if the number of rotated elements is odd.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, x: Tensor<'g>, positions: Tensor<'g>) -> Tensor<'g> {

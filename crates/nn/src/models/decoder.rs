@@ -134,7 +134,7 @@ impl Decoder {
     /// The next-token logits of each of `tokens`, integers of shape `[batch, time]`: `[batch, time, vocab_size]`. `key` is for dropout
     /// in training.
     ///
-    /// Reported: `tokens` have another shape, or there are more of them than positions.
+    /// Reports an error if `tokens` do not have this shape, or if `time` exceeds the number of positions.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, tokens: Tensor<'g>, key: Option<Key<'g>>) -> Tensor<'g> {

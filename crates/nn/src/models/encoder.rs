@@ -47,7 +47,7 @@ impl Vit {
 
     /// The logits of the classes of images, `[batch, height, width, channels]`: `[batch, num_classes]`.
     ///
-    /// Reported: images have another rank, or the patch size does not divide them.
+    /// Reports an error if the images have the wrong rank, or the patch size does not divide them.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, images: Tensor<'g>) -> Tensor<'g> {
@@ -126,7 +126,7 @@ impl Bert {
 
     /// The final hidden states of `tokens`, integers of shape `[batch, time]`; `types` has that shape, too: `[batch, time, features]`.
     ///
-    /// Reported: the shapes differ, or there are more tokens than positions.
+    /// Reports an error if the shapes differ, or if `time` exceeds the number of positions.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, tokens: Tensor<'g>, types: Tensor<'g>) -> Tensor<'g> {

@@ -51,9 +51,9 @@ impl Decoder {
     /// integers, is how many of the last tokens of each row are its prompt. Padding is masked, and positions count from the start of the
     /// prompt. Logits of a prompt that is empty, or longer than `time`, are NaN.
     ///
-    /// Reported: the errors of [`Decoder::apply`]; `tokens` or `lengths` have another shape; prompts are longer than `context`; there are
-    /// fewer positions than `context`; attention is not causal; there are `lengths`, and attention is
-    /// [blockwise](Decoder::attention_block); it is called in a loop.
+    /// Reports the errors of [`Decoder::apply`], and an error if `tokens` or `lengths` do not have these shapes, if prompts are longer than
+    /// `context`, if there are fewer positions than `context`, if attention is not causal, if there are `lengths` and attention is
+    /// [blockwise](Decoder::attention_block), or if the call is in a loop.
     ///
     /// ```
     /// # use shardc_graph::{DType::I32, Graph, Mesh};
@@ -138,7 +138,7 @@ impl Decoder {
     /// a new text begins: a token attends only to tokens since then, and learned positions count from there (variables `cache.first`,
     /// `[batch]`, and `cache.next`). Logits at a position outside the context are NaN.
     ///
-    /// Reported: the errors of [`Decoder::apply`]; there are fewer positions than `context`; it is called in a loop.
+    /// Reports the errors of [`Decoder::apply`], and an error if there are fewer positions than `context`, or if the call is in a loop.
     #[must_use]
     #[track_caller]
     pub fn next<'g>(

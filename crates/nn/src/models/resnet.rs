@@ -71,7 +71,7 @@ impl ResNet {
     /// The logits of the classes of images, `[batch, height, width, channels]`: `[batch, num_classes]`. `train` is that of
     /// [`BatchNorm::apply`].
     ///
-    /// Reported: images have another rank.
+    /// Reports an error if the images have the wrong rank.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, images: Tensor<'g>, train: bool) -> Tensor<'g> {

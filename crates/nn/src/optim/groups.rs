@@ -57,7 +57,7 @@ impl Groups {
     /// With another optimizer for the parameters that `holds` selects and no earlier group contains. [`Frozen`] leaves them unchanged.
     /// [`Param::rank`] and [`Param::shape`] describe one layer, also in a stack.
     ///
-    /// Reported by [`apply`](super::apply): the group has no parameters.
+    /// [`apply`](super::apply) reports an error if the group has no parameters.
     #[must_use]
     pub fn with(
         mut self,

@@ -29,7 +29,7 @@ impl LossScale {
     /// The gradient of a loss with respect to each of [`Scope::trainable`], in `f32`, and whether it is finite. The factor is the variable
     /// `loss_scale`.
     ///
-    /// Reported: the errors of [`Scope::gradients`].
+    /// Reports the errors of [`Scope::gradients`].
     #[track_caller]
     pub fn gradients<'g>(&self, p: &Scope<'g>, loss: Tensor<'g>) -> (Vec<Tensor<'g>>, Tensor<'g>) {
         let scale = p.variable("loss_scale", Kind::Statistics, (), DType::F32, Init::Constant(self.initial));

@@ -40,8 +40,8 @@ pub trait Optimizer {
 /// One optimizer step: sets the next value of each trained parameter of `p`. Gradients are those of [`Scope::gradients`], in their
 /// order.
 ///
-/// Reported: there are more or fewer gradients than parameters; a gradient has another shape than its parameter; the optimizer returns more
-/// or fewer updates; a group of [`Groups`] has no parameters.
+/// Reports an error if the numbers of gradients, parameters and returned updates differ, if a gradient and its parameter differ in shape,
+/// or if a group of [`Groups`] has no parameters.
 #[track_caller]
 pub fn apply<'g>(optimizer: &(impl Optimizer + ?Sized), p: &Scope<'g>, gradients: &[Tensor<'g>]) {
     let params = p.trainable();

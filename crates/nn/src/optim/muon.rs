@@ -57,7 +57,8 @@ impl Muon {
     /// `maps` returns the matrix dimensions of a parameter, among the dimensions of one layer; `None` selects Adam. [`Muon::usual`] is the
     /// default.
     ///
-    /// Reported by [`apply`](super::apply): a parameter lacks the dimensions, or would have matrices without inputs or outputs.
+    /// [`apply`](super::apply) reports an error if a parameter lacks these dimensions, or if its matrices would have no inputs or no
+    /// outputs.
     ///
     /// ```
     /// use shardc_nn::Maps;

@@ -1,4 +1,4 @@
-//! Devices that hold different values of one block: a bug of the program, or of shardc.
+//! Devices that hold different values of one block: a bug in the program or in shardc.
 
 use shardc_ir::{AxisList, AxisRef, Diagnostic, Module, OpId, OpKind, RegionId};
 use shardc_passes::gspmd::import_gspmd;

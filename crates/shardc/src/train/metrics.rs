@@ -19,7 +19,7 @@ pub struct Metrics {
     pub(super) run: Run,
 }
 
-/// The run that computes the metrics.
+/// The (pending) execution that computes the metrics.
 #[derive(Clone, Debug)]
 pub(super) struct Run {
     pub(super) execution: Execution,

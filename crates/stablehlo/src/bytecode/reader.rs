@@ -6,7 +6,7 @@ use shardc_ir::Diagnostic;
 use crate::codes;
 use crate::lexer::{Failure, Res};
 
-/// The kinds of sections, by number.
+/// The section kinds, indexed by section ID.
 pub(crate) mod section {
     /// Strings.
     pub(crate) const STRING: u8 = 0;

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`Shuffled`] of [`Arrays`] | arrays in memory, for example from IDX files |
 //! | [`Shuffled`] of [`Passages`] | a file of tokens that may be larger than memory |
-//! | [`Shuffled`] of your own [`Examples`] | examples with random access by number |
+//! | [`Shuffled`] of your own [`Examples`] | examples with random access by index |
 //! | [`Callback`] | a function of the batch number and the rows |
 //! | your own [`Source`] | anything else |
 //!

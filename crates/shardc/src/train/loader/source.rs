@@ -100,7 +100,7 @@ where
     }
 }
 
-/// Examples with random access by number, for [`Shuffled`].
+/// Examples with random access by index, for [`Shuffled`].
 pub trait Examples: Send {
     /// The inputs of the step that an example provides.
     fn names(&self) -> Vec<String>;

@@ -82,7 +82,7 @@ impl Frame {
         length.copy_from_slice(&head[5..]);
         let length = u64::from_le_bytes(length);
         if key_len > MAX_KEY {
-            return Err(bad(format!("a message with a key of {key_len} bytes")));
+            return Err(bad(format!("message key of {key_len} bytes exceeds the limit of {MAX_KEY} bytes")));
         }
         let length = usize::try_from(length)
             .ok()

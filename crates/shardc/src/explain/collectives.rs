@@ -225,7 +225,7 @@ impl Explainer<'_> {
         let (name, title) = (self.names.value(data.operands[i]), data.kind.title());
         let kind = self.module.shardings.sharding_of(data.operands[i])?.reduction;
         let why = match is_linear_in(self.module, op, i, kind) {
-            false => format!("{title} is not linear in it, so it is reduced first"),
+            false => format!("{title} is not linear in it, so the partial sums are reduced first"),
             true => format!("reducing it before {title} costs no more than after"),
         };
         Some(format!("{name} is unreduced; {why}"))

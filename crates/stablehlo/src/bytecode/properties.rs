@@ -237,7 +237,7 @@ fn packed(c: &mut ByteCursor<'_>) -> Res<Vec<u64>> {
     let place = *c;
     let bits = c.varint()?;
     if bits > 8 {
-        return Err(place.malformed(format!("expected at most 8 bits of an index, found {bits}")));
+        return Err(place.malformed(format!("expected an index width of at most 8 bits, found {bits}")));
     }
     for _ in 0..count {
         let pair = c.varint()?;

@@ -142,7 +142,9 @@ impl Tensor {
         let have: u64 = parts.iter().map(Tensor::byte_len).sum();
         let want = byte_len(dtype, shape).and_then(|n| n.checked_add(from));
         if want.is_none_or(|want| want > have) {
-            let text = format!("{dtype}{shape:?} from byte {from} exceeds the {have} bytes of its pieces");
+            let text = format!(
+                "a {dtype}{shape:?} tensor at byte offset {from} extends past the end of its storage ({have} bytes)"
+            );
             return Err(StateDictError::new(ErrorKind::Tensor, text));
         }
         Tensor::made(dtype, shape.to_vec(), Data::Joined { parts, from })

@@ -2,7 +2,7 @@
 //!
 //! Internal: this crate may change in any release. Front ends use `shardc::graph`, which exports the same names.
 //!
-//! A [`Graph`] is written as for one large device. [`Tensor::mark_sharding`] annotates a few tensors with shardings over a [`Mesh`] of
+//! A [`Graph`] is written as if for one large device. [`Tensor::mark_sharding`] annotates a few tensors with shardings over a [`Mesh`] of
 //! devices; propagation infers the rest. [`Graph::finish`] returns a [`shardc_ir::Module`], the input of the compiler.
 //!
 //! ```

@@ -2,8 +2,8 @@
 
 use shardc_graph::Tensor;
 
-/// Keeps the `k` largest logits along the last dimension and lowers the others so far that they are never drawn. Ties with the smallest
-/// kept logit are kept, too.
+/// Top-k: keeps the `k` largest logits along the last dimension and masks the others, so that they are never sampled. Ties with the
+/// smallest kept logit are kept, too.
 ///
 /// Reports an error if `k` is below one or exceeds the number of logits.
 #[must_use]
@@ -14,8 +14,8 @@ pub fn top_k(logits: Tensor<'_>, k: i64) -> Tensor<'_> {
     logits.ge(least).select(logits, f64::NEG_INFINITY)
 }
 
-/// Keeps the most likely logits along the last dimension, as many as are needed to reach the total probability `p` ("The Curious Case of
-/// Neural Text Degeneration", Holtzman et al., 2020). The most likely one is always kept.
+/// Top-p: keeps the smallest set of the most likely logits along the last dimension whose total probability reaches `p` ("The Curious Case
+/// of Neural Text Degeneration", Holtzman et al., 2020). The most likely logit is always kept.
 ///
 /// Reports an error if the logits are not of a float type.
 #[must_use]

@@ -8,7 +8,7 @@ use crate::error::ErrorKind;
 use crate::graph::{Built, Graph, same_types};
 
 impl Graph {
-    /// The result of `on_true` if the predicate, a scalar, is true, else of `on_false`. Only one of them runs.
+    /// The result of `on_true` if the predicate, a scalar, is true, otherwise that of `on_false`. Only one of them runs.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};

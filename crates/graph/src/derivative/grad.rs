@@ -84,7 +84,7 @@ impl Graph {
             }
             Ok(cotangents.to_vec())
         });
-        // The gradient of a sum of products with respect to one factor is the other one, unaffected by rounding of the sum.
+        // The gradient of `sum(output * cotangent)` with respect to an output is its cotangent, unaffected by rounding of the sum.
         let mut loss = self.scalar(0.0, DType::F32);
         for (output, cotangent) in outputs.into_iter().zip(cotangents) {
             loss = loss + (output * cotangent.stop_gradient()).sum(..).to(DType::F32);
@@ -108,8 +108,8 @@ fn gradient(m: &mut Maker<'_>, loss: ValueId, wrt: &[ValueId]) -> KindResult<Vec
     let region = m.state.region();
     let wrt: Vec<ValueId> = wrt.iter().map(|&value| before_mark(m.state, value)).collect();
     check_around(m.state, loss, &wrt)?;
-    // Differentiation may replace values of the region: the values of all handles are temporarily returned from it, and read back from the
-    // return afterwards.
+    // Differentiation may replace values of the region. So the values of all handles are temporarily returned from it, and then read back
+    // from the `return`.
     let held: Vec<usize> =
         (0..m.state.handles.len()).filter(|&i| m.state.handles[i].region == region).collect();
     let handles = held.iter().map(|&i| m.state.handles[i].value);

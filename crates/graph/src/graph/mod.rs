@@ -2,8 +2,8 @@
 //!
 //! ## Invariants
 //!
-//! * A [`Tensor`] is the number of a handle of its graph; the handle stores a value and its region. A value may be used in its region
-//!   and in open regions nested in it, and nowhere else.
+//! * A [`Tensor`] is the index of a handle in its graph; the handle stores a value and its region. A value may be used only in its region
+//!   and in open regions nested in it.
 //! * An invalid operation is reported once, at its call. Its result is *poisoned*: results computed from it are poisoned, too, without
 //!   further reports.
 //! * No user closure runs while the state is borrowed.
@@ -34,7 +34,7 @@ pub use tree::Tree;
 
 /// A program under construction.
 ///
-/// Tensors of a graph borrow it, so `let g = Graph::new(..)` comes first.
+/// Tensors borrow their graph, so `let g = Graph::new(..)` comes first.
 #[derive(Debug)]
 pub struct Graph {
     pub(crate) state: RefCell<State>,
@@ -192,7 +192,7 @@ impl Graph {
         self.iota([n], 0, dtype)
     }
 
-    /// An operation without a method of its own, if its one result type can be inferred.
+    /// Creates an operation that has no method of its own and one result, whose type is inferred.
     ///
     /// Reports an error if the operands are invalid, the result type cannot be inferred, or there is more than one result.
     #[track_caller]
@@ -200,8 +200,8 @@ impl Graph {
         self.make(operands, |m, values| m.infer(kind, values, &[]))
     }
 
-    /// An operation without a method of its own; the result types are inferred. Each region is a function from scalars or tensors of the
-    /// given types to its results.
+    /// Creates an operation that has no method of its own; the result types are inferred. Each region is a function from scalars or tensors
+    /// of the given types to its results.
     ///
     /// `results` is the number of results.
     ///
@@ -219,7 +219,7 @@ impl Graph {
         self.make_many(operands, results, |m, values| m.infer_many(kind, values, &built))
     }
 
-    /// An operation with given result types, which are checked against inferred ones if possible.
+    /// Creates an operation with these result types, which are checked by type inference if possible.
     ///
     /// Reports an error if a shape is invalid, or the operation cannot have such results.
     #[track_caller]
@@ -267,8 +267,8 @@ impl Graph {
         Mesh::from_ir(state.module.meshes[state.mesh].clone())
     }
 
-    /// Warnings so far about valid but suspicious code: gradients with respect to tensors that the loss does not depend on. They are kept
-    /// when the graph is finished.
+    /// Warnings so far about valid but suspicious code: gradients with respect to tensors that the loss does not depend on. They remain
+    /// available after the graph is finished.
     #[must_use]
     pub fn warnings(&self) -> Vec<GraphError> {
         self.state.borrow().warnings.clone()
@@ -286,7 +286,7 @@ impl Graph {
         self.state.borrow().module.ops.len()
     }
 
-    /// Creates a tensor from others. If one of these is poisoned, nothing is created.
+    /// Creates a tensor from operands. If an operand is poisoned, the result is poisoned and no operation is created.
     #[track_caller]
     pub(crate) fn make<'g>(
         &'g self,
@@ -306,7 +306,7 @@ impl Graph {
         Tensor::new(self, id)
     }
 
-    /// Creates `results` tensors from others.
+    /// Creates `results` tensors from operands.
     #[track_caller]
     pub(crate) fn make_many<'g>(
         &'g self,
@@ -348,8 +348,8 @@ impl Graph {
         self.report(operands, ErrorKind::Operands(message.into()))
     }
 
-    /// Adds a warning about these tensors, for a library built on graphs: see [`Graph::warnings`]. A `kind` that is an error is reported as
-    /// one.
+    /// Adds a warning about these tensors, for a library built on graphs: see [`Graph::warnings`]. If `kind` is an error, it is reported as
+    /// an error.
     #[track_caller]
     pub fn warn<'g>(&'g self, tensors: &[Tensor<'g>], kind: ErrorKind) {
         self.report(tensors, kind);

@@ -69,7 +69,7 @@ impl<'g> Tensor<'g> {
     #[track_caller]
     pub fn elu(self, alpha: f64) -> Tensor<'g> {
         let positive = self.gt(0);
-        // The unselected branch must be finite, or its derivative is NaN.
+        // The unselected branch must be finite, otherwise its derivative is NaN.
         let other = positive.select(0.0, self);
         positive.select(self, other.expm1() * alpha)
     }
@@ -172,7 +172,7 @@ impl<'g> Tensor<'g> {
     pub fn logaddexp(self, y: impl Into<Operand<'g>>) -> Tensor<'g> {
         let y = y.into();
         let apart = self - y;
-        // If both are infinities of one sign, their difference is NaN, and the result is that infinity.
+        // If both are infinities of the same sign, their difference is NaN, and the result is that infinity.
         apart.ne(apart).select(self + y, self.max(y) + (-apart.abs()).exp().log1p())
     }
 
@@ -341,7 +341,7 @@ impl<'g> Tensor<'g> {
     pub fn standardize(self, axes: impl Into<Axes>, epsilon: f64) -> Tensor<'g> {
         let axes = axes.into();
         let mean = self.mean_keepdims(axes.clone());
-        // Rounding may make it negative.
+        // Rounding may make the difference negative.
         let variance = (self.square().mean_keepdims(axes) - mean.square()).max(0);
         (self - mean) * (variance + epsilon).rsqrt()
     }
@@ -384,8 +384,8 @@ impl<'g> Tensor<'g> {
         shifted - shifted.exp().sum_keepdims(axes).log()
     }
 
-    /// [`softmax`](Tensor::softmax) of the elements where `mask`, which broadcasts, is true; others are zero. If it is false everywhere
-    /// along the dimensions, all are zero.
+    /// [`softmax`](Tensor::softmax) of the elements where `mask`, which broadcasts, is true; the result is zero elsewhere. If the mask is
+    /// false everywhere along the dimensions, all results are zero.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -425,7 +425,7 @@ impl<'g> Tensor<'g> {
         mask.select(shifted - sum.log(), f64::NEG_INFINITY)
     }
 
-    /// One-hot encoding along a new last dimension of size `classes`. A number out of range is encoded as zeros.
+    /// One-hot encoding along a new last dimension of size `classes`. An out-of-range number is encoded as zeros.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};

@@ -1,7 +1,7 @@
 //! Convolutions.
 //!
-//! Dimensions are named by letters, as in `jax.lax.conv_general_dilated`: `N` is the batch, `C` features, `I` and `O` input and output
-//! features of a kernel, all others are spatial.
+//! Dimensions are labeled by letters, as in `jax.lax.conv_general_dilated`: `N` is the batch, `C` the features, `I` and `O` the input and
+//! output features of a kernel; all others are spatial.
 
 use shardc_ir::{ConvDims, ConvSpec, KernelDims, OpKind};
 use smallvec::SmallVec;
@@ -15,11 +15,11 @@ pub enum Padding {
     /// No padding.
     #[default]
     Valid,
-    /// Padding for `ceil(n / stride)` windows; an odd amount has one more at the end.
+    /// Padding for `ceil(n / stride)` windows; if the total is odd, the extra element is at the end.
     Same,
-    /// Padding for `ceil(n / stride)` windows; an odd amount has one more at the start.
+    /// Padding for `ceil(n / stride)` windows; if the total is odd, the extra element is at the start.
     SameLower,
-    /// This many elements before and after, in each spatial dimension.
+    /// This many elements before and after each spatial dimension.
     Explicit(Vec<(i64, i64)>),
 }
 
@@ -42,11 +42,11 @@ impl Padding {
 /// Dimension numbers and window of a convolution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conv {
-    /// Letters of the input's dimensions: `NHWC`.
+    /// Labels of the input dimensions, such as `NHWC`.
     pub lhs: String,
-    /// Letters of the kernel's: `HWIO`.
+    /// Labels of the kernel dimensions, such as `HWIO`.
     pub rhs: String,
-    /// Letters of the output's: `NHWC`.
+    /// Labels of the output dimensions, such as `NHWC`.
     pub out: String,
     /// Window strides of the spatial dimensions; one if empty.
     pub strides: Vec<i64>,
@@ -63,7 +63,7 @@ pub struct Conv {
 }
 
 impl Default for Conv {
-    /// Images, strides of one, no padding.
+    /// A convolution of images, with strides of one and no padding.
     fn default() -> Self {
         Conv {
             lhs: "NHWC".to_owned(),

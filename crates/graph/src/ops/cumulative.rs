@@ -35,7 +35,7 @@ macro_rules! running {
                 "assert_eq!(x.", stringify!($reverse), "(1).shape(), [2, 3]);\n```"
             )]
             ///
-            /// In reverse, from the last element: replace `before` by `after`.
+            /// The reverse cumulative reduction, from the last element: of each element and those after it.
             ///
             /// Reports an error if the tensor lacks the dimension, or the element type does not support the reduction.
             #[must_use]
@@ -122,8 +122,8 @@ impl<'g> Tensor<'g> {
 
 impl Graph {
     /// Associative scan of the slices of all tensors of `xs` along dimension `axis`, with an associative `combine`; from the end if
-    /// `reverse`. `combine` is called with batches of slices, a number of times logarithmic in their number (Blelloch, "Prefix Sums and
-    /// Their Applications", 1990).
+    /// `reverse`. `combine` is called on batches of slices; the number of calls is logarithmic in the number of slices (Blelloch, "Prefix
+    /// Sums and Their Applications", 1990).
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -176,7 +176,7 @@ fn prefixes<'g, T: Tree<'g>>(xs: T, n: i64, axis: i64, combine: &impl Fn(T, T) -
     joined(&even.rebuilt(&parts.collect::<Vec<_>>()), &odd, axis)
 }
 
-/// Interleaves the slices of two trees, the first of `even` first.
+/// Interleaves the slices of two trees, starting with the first of `even`.
 #[track_caller]
 fn joined<'g, T: Tree<'g>>(even: &T, odd: &T, axis: i64) -> T {
     let both: Vec<Tensor<'g>> = even

@@ -117,7 +117,7 @@ macro_rules! binary {
 }
 
 binary! {
-    /// The angle of the point `(y, self)` from the `y` axis: `atan2(self, y)`.
+    /// The two-argument arc tangent `atan2(self, y)`.
     atan2 F32 => Atan2,
     /// Elementwise maximum.
     max F32 => Maximum,
@@ -326,7 +326,7 @@ impl<'g> Tensor<'g> {
         rest.is_beyond(y).select(rest + y, rest)
     }
 
-    /// Whether a remainder is nonzero, and its sign differs from that of the divisor.
+    /// Whether a remainder is nonzero and differs in sign from the divisor.
     #[track_caller]
     pub(super) fn is_beyond(self, y: Operand<'g>) -> Tensor<'g> {
         match y {

@@ -11,13 +11,13 @@ use crate::{Tensor, axes};
 /// Handling of out-of-bounds indices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OutOfBounds {
-    /// Clamps to the nearest valid index. This needs no comparison, so it is free.
+    /// Clamps to the nearest valid index. StableHLO's `gather` does this, so no comparison is needed.
     #[default]
     Clip,
-    /// Negative indices count from the last. Out-of-bounds reads are NaN, the smallest signed number, the largest unsigned one, or true:
-    /// `jax.numpy`'s default for reads.
+    /// Negative indices count from the last. Out-of-bounds reads return a fill value: NaN, the smallest signed integer, the largest
+    /// unsigned integer, or true. This is the default of `jax.numpy` for reads.
     Fill,
-    /// Indices wrap around: `n` is 0.
+    /// Indices wrap around: index `n` is index 0.
     Wrap,
 }
 
@@ -87,8 +87,8 @@ impl<'g> Tensor<'g> {
         inside.select(taken, missing(taken))
     }
 
-    /// For each index in `indices`, the element at that index along dimension `axis`, and at the index's own position along the others:
-    /// `numpy.take_along_axis`. Out-of-bounds indices are clamped.
+    /// For each index in `indices`, the element at that index along dimension `axis`, and at the position of the index along the other
+    /// dimensions: `numpy.take_along_axis`. Out-of-bounds indices are clamped.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -274,7 +274,7 @@ pub(super) fn vectors<'g>(of: Tensor<'g>, indices: &[Tensor<'g>]) -> Option<Tens
     Some(g.stack(&parts, -1)).filter(|stacked| !stacked.is_poisoned())
 }
 
-/// The position of slice dimension `d` in a result in which `rank` dimensions replace dimension `dim`.
+/// The position of operand dimension `d` in a result in which `rank` dimensions replace dimension `dim`.
 pub(super) fn place(d: usize, dim: usize, rank: usize) -> u32 {
     (if d < dim { d } else { d + rank }) as u32
 }

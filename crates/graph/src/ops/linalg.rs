@@ -38,7 +38,7 @@ impl<'g> Tensor<'g> {
         self.graph().make(&[self, b.into()], |m, values| m.infer(kind, values, &[]))
     }
 
-    /// A Fourier transform of the last dimensions, with these lengths.
+    /// A Fourier transform of the last dimensions: `lengths` are the FFT lengths.
     ///
     /// ```
     /// # use shardc_graph::{DType, FftKind, Graph, Mesh};
@@ -164,7 +164,7 @@ impl<'g> Tensor<'g> {
         }
     }
 
-    /// The `k`-th diagonal above the main one, of matrices in the last two dimensions.
+    /// The `k`-th diagonal above the main diagonal, of matrices in the last two dimensions.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};

@@ -7,7 +7,7 @@ use crate::error::ErrorKind;
 use crate::graph::Graph;
 
 impl<'g> Tensor<'g> {
-    /// The lower triangle of matrices in the last two dimensions, up to the `k`-th diagonal above the main one; the rest is zero.
+    /// The lower triangle of matrices in the last two dimensions, up to the `k`-th diagonal above the main diagonal; the rest is zero.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -24,7 +24,7 @@ impl<'g> Tensor<'g> {
         self.graph().tri(rows, columns, k).select(self, 0)
     }
 
-    /// The upper triangle of matrices in the last two dimensions, from the `k`-th diagonal above the main one; the rest is zero.
+    /// The upper triangle of matrices in the last two dimensions, from the `k`-th diagonal above the main diagonal; the rest is zero.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};

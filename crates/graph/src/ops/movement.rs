@@ -10,7 +10,7 @@ use crate::graph::{Graph, KindResult, Maker, check_shape};
 use crate::{IntoShape, Operand, Tensor};
 
 impl<'g> Tensor<'g> {
-    /// The elements in row-major order in another shape. One size may be -1 and is inferred.
+    /// Reshapes the tensor, in row-major order. One size may be -1 and is then inferred.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -55,7 +55,7 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// The tensor with its last two dimensions swapped: the transposed matrix.
+    /// The transposed matrix: the tensor with its last two dimensions swapped.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -93,7 +93,7 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// The tensor with one dimension moved to another place; the others keep their order.
+    /// The tensor with one dimension moved to another position; the other dimensions keep their order.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -200,7 +200,7 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// The elements of a range along dimension `axis`: `x.slice(0, 2..)`. Negative bounds count from the last: `x.slice(-1, -3..)`,
+    /// The slice of a range along dimension `axis`: `x.slice(0, 2..)`. Negative bounds count from the last: `x.slice(-1, -3..)`,
     /// `x.slice(0, (1, -1))`.
     ///
     /// ```
@@ -263,7 +263,7 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// Element `index` along dimension `axis`, which is removed. Negative values of both count from the last.
+    /// Element `index` along dimension `axis`, which is removed. A negative `index` or `axis` counts from the last.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -339,7 +339,7 @@ impl<'g> Tensor<'g> {
         self.pad_with(value, low, high, &interior)
     }
 
-    /// Pads with elements before, after and between those of each dimension, all equal to `value`.
+    /// Pads with elements before, after and between the elements of each dimension, all equal to `value`.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -537,7 +537,7 @@ pub(crate) fn transpose(m: &mut Maker<'_>, value: ValueId, permutation: &[usize]
     m.infer(OpKind::Transpose { permutation }, &[value], &[])
 }
 
-/// The slice of all elements.
+/// The slice that selects all elements.
 fn whole(shape: &[i64]) -> SliceSpec {
     SliceSpec {
         start: SizeList::from_elem(0, shape.len()),
@@ -552,7 +552,7 @@ pub trait SliceRange {
     fn bounds(self, n: i64) -> (i64, i64);
 }
 
-/// A bound that counts from the last if negative.
+/// A bound; negative bounds count from the end.
 fn counted(at: i64, n: i64) -> i64 {
     if at < 0 { at + n } else { at }
 }

@@ -8,7 +8,7 @@ use crate::error::{ErrorKind, KindResult};
 use crate::{Operand, RegionBody, Tensor, number};
 
 impl<'g> Tensor<'g> {
-    /// Max pooling. Sizes and strides are those of the spatial dimensions: all but the first, the batch, and the last, the features.
+    /// Max pooling. Sizes and strides are those of the spatial dimensions: all except the first (batch) and the last (features).
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh, Padding};
@@ -56,7 +56,7 @@ impl<'g> Tensor<'g> {
         self.pool(ReductionKind::Add, sizes, strides, padding)
     }
 
-    /// Average pooling; padding is not counted. To count it as zeros, divide [`sum_pool`](Tensor::sum_pool) by the size of a window.
+    /// Average pooling; padding is not counted. To count padding as zeros, divide [`sum_pool`](Tensor::sum_pool) by the size of a window.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh, Padding};

@@ -122,7 +122,7 @@ impl<'g> Tensor<'g> {
         (wide - wide.mean_keepdims(axes.clone())).square().mean(axes).to(self.dtype())
     }
 
-    /// Log-sum-exp over dimensions, which are removed; intermediate values do not overflow.
+    /// Log-sum-exp over dimensions, which are removed; computed without intermediate overflow.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};

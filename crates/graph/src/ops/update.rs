@@ -8,9 +8,9 @@ use crate::graph::Maker;
 use crate::{RegionBody, Tensor, axes, number};
 
 impl<'g> Tensor<'g> {
-    /// The tensor with the slices at `indices` along dimension `axis` replaced by `updates`, in which the dimensions of `indices` take the
-    /// place of `axis`: `x.at[indices].set(updates)`. Negative indices count from the last; other out-of-bounds indices have no effect. If
-    /// a slice is updated repeatedly, any update may win.
+    /// The tensor with the slices at `indices` along dimension `axis` replaced by `updates`, in which the dimensions of `indices` replace
+    /// dimension `axis`: `x.at[indices].set(updates)`. Negative indices count from the last; other out-of-bounds indices have no effect. If
+    /// several updates apply to a slice, any of them may win.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -137,7 +137,7 @@ impl<'g> Tensor<'g> {
         self.update_inside(indices, updates, axis, kind)
     }
 
-    /// The same, without negative indices.
+    /// An update at `indices`, which are not negative.
     #[track_caller]
     fn update_inside(
         self,

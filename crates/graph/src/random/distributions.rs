@@ -7,8 +7,7 @@ use super::Key;
 use crate::number::encode;
 use crate::{IntoShape, Operand, Tensor};
 
-/// The layout of a float type for random bits: the unsigned integer of its width, the mantissa bits, and the type of the bits that are
-/// drawn.
+/// The layout of a float type for random bits: the unsigned integer of its width, the mantissa bits, and the type of the random bits.
 fn layout(dtype: DType) -> Option<(DType, i64, DType)> {
     match dtype {
         DType::F64 => Some((DType::UI64, 52, DType::UI64)),
@@ -188,7 +187,7 @@ impl<'g> Key<'g> {
         let [first, second] = self.pair();
         let (higher, lower) = (first.bits(shape.clone(), DType::UI32), second.bits(shape, DType::UI32));
         let span = if high <= low { 1 } else { i64::from(high) - i64::from(low) };
-        // Uses twice the bits, so that the distribution is nearly uniform for every span.
+        // Uses twice as many random bits, so that the distribution is nearly uniform for every span.
         let multiplier = (1i64 << 16) % span;
         let multiplier = i64::from((multiplier * multiplier) as u32) % span;
         let offset = (higher % span * multiplier + lower % span) % span;

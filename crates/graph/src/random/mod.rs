@@ -1,7 +1,7 @@
 //! Random numbers identical to those of `jax.random`, bit for bit.
 //!
-//! Use a [`Key`] once: it always yields the same numbers. The generator is counter-based, so each device generates its own shard without
-//! communication.
+//! Use each [`Key`] only once: it always yields the same numbers. The generator is counter-based, so each device generates its own shard
+//! without communication.
 
 mod distributions;
 mod threefry;
@@ -64,7 +64,7 @@ impl<'g> Key<'g> {
         self.words
     }
 
-    /// Splits the key into `n` new ones; do not use this one afterwards.
+    /// Splits the key into `n` new keys; do not use the original afterwards.
     ///
     /// ```
     /// # use shardc_graph::{Graph, Mesh};

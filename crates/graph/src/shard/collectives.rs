@@ -10,7 +10,7 @@ use crate::error::ErrorKind;
 use crate::graph::{Graph, KindResult, Maker, check_shape};
 use crate::{Tensor, axes};
 
-/// Mesh axes by name: one, or several, major to minor.
+/// Names of one or several mesh axes, major to minor.
 pub trait AxisNames {
     /// The names.
     fn names(&self) -> Vec<&str>;
@@ -131,7 +131,7 @@ impl<'g> Tensor<'g> {
         self.expand_dims(dim).all_gather(axes, dim)
     }
 
-    /// Reduce-scatter: the sum over the devices along these axes, of which each keeps its block along dimension `dim` (JAX's with `tiled`).
+    /// Reduce-scatter: the sum over the devices along these axes; each device keeps its block along dimension `dim` (JAX's with `tiled`).
     ///
     /// Reports the errors of [`Tensor::all_gather`], and an error if the number of devices does not divide the dimension.
     #[must_use]
@@ -173,13 +173,13 @@ impl<'g> Tensor<'g> {
         if given.is_poisoned() || split == concat {
             return given.all_to_all(axes, split, concat);
         }
-        // The position of the new dimension is that after removal of the old one.
+        // `concat` counts dimensions after the removal of `split`.
         let (split_at, concat_at) =
             if concat < split { (split + 1, concat) } else { (split, concat.saturating_add(1)) };
         given.expand_dims(concat_at).all_to_all(axes, split_at, concat_at).squeeze(split_at)
     }
 
-    /// The tensor, after a check that dimension `dim` has one element for each device along these axes.
+    /// Checks that dimension `dim` has one element for each device along these axes, and returns the tensor.
     #[track_caller]
     fn with_one_each(self, op: &'static str, axes: &impl AxisNames, dim: i64) -> Tensor<'g> {
         self.meets(axes, |m, x, met| {

@@ -15,8 +15,8 @@ impl<'g> Tensor<'g> {
     /// [`clear_sharding`](Tensor::clear_sharding) first, as in PyTorch/XLA.
     ///
     /// On any other tensor it is a sharding constraint, like `jax.lax.with_sharding_constraint`, and later uses of this handle are uses of
-    /// the constrained tensor. A second, different mark is another constraint: uses between the two see the first one, later uses the
-    /// second. An equal mark has no effect. The gradient of a constrained tensor gets the same constraint.
+    /// the constrained tensor. A second, different mark is another constraint: uses between the two are uses of the first constraint, later
+    /// uses of the second. An equal mark has no effect. The gradient of a constrained tensor gets the same constraint.
     ///
     /// In a closure, a captured tensor is constrained only within the closure: use the returned tensor.
     ///
@@ -88,7 +88,7 @@ impl<'g> Tensor<'g> {
         Tensor::new(self.graph(), id)
     }
 
-    /// Removes a mark and returns the tensor: propagation decides. Tensors computed from the marked one are unchanged.
+    /// Removes a mark and returns the tensor: propagation decides. Tensors already computed from the marked tensor are unchanged.
     #[track_caller]
     pub fn clear_sharding(self) -> Tensor<'g> {
         let mut state = self.graph().state.borrow_mut();
@@ -140,7 +140,7 @@ impl<'g> Tensor<'g> {
         self
     }
 
-    /// The mark of the tensor, if any: see [`Tensor::mark_sharding`].
+    /// The marked sharding of the tensor, if any: see [`Tensor::mark_sharding`].
     #[must_use]
     pub fn sharding(self) -> Option<TensorSharding> {
         let state = self.graph().state.borrow();
@@ -148,8 +148,8 @@ impl<'g> Tensor<'g> {
         state.marked(value).map(|id| state.module.shardings.get(id).clone())
     }
 
-    /// The placement by the mark of the tensor, if any; dimensions left to propagation count as unsharded. [`Placement::visualize`] draws
-    /// it.
+    /// The placement by the marked sharding of the tensor, if any; dimensions left to propagation count as unsharded.
+    /// [`Placement::visualize`] draws it.
     #[must_use]
     pub fn placement(self) -> Option<Placement> {
         let sharding = self.sharding()?;

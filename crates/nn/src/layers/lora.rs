@@ -18,8 +18,8 @@ impl<'g> Scope<'g> {
     /// Creating adapters reports an error if the rank is below one, if dropout is not from 0 to 1, or if DoRA is used with a four-bit
     /// kernel. [`Scope::finish`] reports an error if a target matches no linear map, or if a module to save does not exist.
     ///
-    /// The layers of a [`stack`](Scope::stack) share a variable, and so rank and scale. A layer with all-zero adapters has no adapters:
-    /// `A`, `B` and magnitude stay zero in training.
+    /// The layers of a [`stack`](Scope::stack) share one adapter variable, and thus rank and scale. A layer with all-zero adapters has no
+    /// adapters: `A`, `B` and magnitude stay zero in training.
     #[must_use]
     pub fn with_lora(&self, lora: &Lora, key: Option<Key<'g>>) -> Self {
         let lora = Rc::new(lora.clone());

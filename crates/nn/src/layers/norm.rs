@@ -31,25 +31,25 @@ impl Default for LayerNorm {
 }
 
 impl LayerNorm {
-    /// With scale and bias, and an epsilon of 1e-6.
+    /// A normalization with scale and bias, and an epsilon of 1e-6.
     #[must_use]
     pub fn new() -> Self {
         LayerNorm::default()
     }
 
-    /// With this number added to the variance.
+    /// Sets the number added to the variance.
     #[must_use]
     pub fn epsilon(self, epsilon: f64) -> Self {
         LayerNorm { epsilon, ..self }
     }
 
-    /// With or without a bias.
+    /// Sets whether there is a bias.
     #[must_use]
     pub fn use_bias(self, use_bias: bool) -> Self {
         LayerNorm { use_bias, ..self }
     }
 
-    /// With or without a scale.
+    /// Sets whether there is a scale.
     #[must_use]
     pub fn use_scale(self, use_scale: bool) -> Self {
         LayerNorm { use_scale, ..self }
@@ -93,13 +93,13 @@ impl Default for RmsNorm {
 }
 
 impl RmsNorm {
-    /// With a scale, and an epsilon of 1e-6.
+    /// A normalization with a scale, and an epsilon of 1e-6.
     #[must_use]
     pub fn new() -> Self {
         RmsNorm::default()
     }
 
-    /// With this number added to the mean square.
+    /// Sets the number added to the mean square.
     #[must_use]
     pub fn epsilon(self, epsilon: f64) -> Self {
         RmsNorm { epsilon, ..self }
@@ -140,13 +140,13 @@ pub struct GroupNorm {
 }
 
 impl GroupNorm {
-    /// With scale and bias, and an epsilon of 1e-6.
+    /// A normalization with scale and bias, and an epsilon of 1e-6.
     #[must_use]
     pub fn new(num_groups: i64) -> Self {
         GroupNorm { num_groups, epsilon: 1e-6, use_bias: true, use_scale: true }
     }
 
-    /// With this number added to the variance.
+    /// Sets the number added to the variance.
     #[must_use]
     pub fn epsilon(self, epsilon: f64) -> Self {
         GroupNorm { epsilon, ..self }
@@ -203,13 +203,13 @@ pub(crate) struct Affine {
 }
 
 impl Affine {
-    /// With a scale of ones.
+    /// The parameters of a normalization, with a scale of ones.
     pub(crate) fn new(features: i64, use_scale: bool, use_bias: bool) -> Self {
         Affine { features, use_scale, use_bias, scale_init: Init::ones() }
     }
 
     /// Divides the centered values by the standard deviation, scales and shifts, and casts to the element type of `x`. Parameters are
-    /// widened from their stored type, so that they are not rounded first.
+    /// converted directly from their stored type, so that they are not rounded to the compute type first.
     #[track_caller]
     pub(crate) fn normalized<'g>(
         &self,

@@ -74,7 +74,7 @@ pub fn accumulated<'g, I: Tree<'g>>(
     (total * share, means)
 }
 
-/// An exponential moving average with this `decay` of each trained parameter, in the variable named `name` before the parameter's name;
+/// An exponential moving average with this `decay` of each trained parameter, in a variable with the parameter's name prefixed by `name`;
 /// returns the averages. They are initialized with the parameters.
 ///
 /// Call it after [`apply`](super::apply): it averages the next values of parameters.

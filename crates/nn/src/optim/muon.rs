@@ -39,7 +39,7 @@ pub struct Muon {
     pub adam_b1: f64,
     /// Second-moment decay of Adam.
     pub adam_b2: f64,
-    /// Which dimensions of a parameter form matrices.
+    /// The dimensions of a parameter that form matrices.
     pub maps: MapsOf,
 }
 
@@ -47,7 +47,7 @@ pub struct Muon {
 const EPS: f64 = 1e-8;
 
 impl Muon {
-    /// With optax's defaults.
+    /// This optimizer with optax's defaults.
     #[must_use]
     pub fn new(rate: impl Into<Schedule>) -> Muon {
         let (rate, maps) = (rate.into(), MapsOf(Rc::new(Muon::usual)));

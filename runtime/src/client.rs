@@ -16,8 +16,8 @@ use crate::plugin::{Plugin, PluginKind};
 use crate::plugin_options::{self, MAX_CPU_DEVICES, PluginOptions, Value};
 use crate::processes::Processes;
 
-/// A set of devices of one kind, and their compiler. Cheap to clone; usable from any thread. Dropping the last clone waits for runs in
-/// flight: a process that exits while a plugin's threads run would crash.
+/// A set of devices of one kind, and their compiler. Cheap to clone; usable from any thread. Dropping the last clone waits for executions
+/// in flight: a process that exits while a plugin's threads run would crash.
 #[derive(Clone)]
 pub struct Client {
     raw: Arc<RawClient>,
@@ -30,7 +30,7 @@ pub struct Client {
     _end: Arc<End>,
 }
 
-/// Waits for runs on a client.
+/// Waits for executions on a client.
 struct End(Arc<RawClient>);
 
 impl Drop for End {
@@ -213,7 +213,7 @@ impl Client {
             return Ok((raw, ids));
         }
         let raw = compile()?;
-        // If the plugin cannot serialize the executable, or the disk is full, the cache entry is skipped and the run continues.
+        // If the plugin cannot serialize the executable, or the disk is full, the executable is not cached, and the program continues.
         let _ = raw.info().serialize().and_then(|bytes| cache.write(&entry, &bytes));
         Ok((raw, ids))
     }

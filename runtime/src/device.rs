@@ -101,7 +101,7 @@ pub struct DeviceMemory {
 /// An array on a device. Cheap to clone: clones share the device's memory. Its content may still be being computed.
 #[derive(Clone)]
 pub struct Buffer {
-    /// The run that produces its content.
+    /// The execution that produces its content.
     flight: Option<Arc<Flight>>,
     raw: Arc<RawBuffer>,
     dtype: DType,
@@ -194,7 +194,7 @@ impl Buffer {
     ///
     /// # Errors
     ///
-    /// The run or transfer that produces the content failed; the device has no such memory, or not enough of it; the plugin does not
+    /// The execution or transfer that produces the content failed; the device has no such memory, or not enough of it; the plugin does not
     /// support the copy.
     pub fn copied_to(&self, device: &Device, kind: &str) -> Result<Buffer> {
         self.wait()?;
@@ -219,8 +219,8 @@ impl Buffer {
         }
     }
 
-    /// Frees the memory now, even if there are clones: any later use of one is [`RuntimeError::Deleted`]. A run that reads the buffer
-    /// continues.
+    /// Frees the memory now, even if there are clones: any later use of one is [`RuntimeError::Deleted`]. An execution that reads the
+    /// buffer continues.
     ///
     /// # Errors
     ///
@@ -233,7 +233,7 @@ impl Buffer {
     ///
     /// # Errors
     ///
-    /// The error of the run or transfer that produces the content; [`RuntimeError::Deleted`].
+    /// The error of the execution or transfer that produces the content; [`RuntimeError::Deleted`].
     pub fn is_ready(&self) -> Result<bool> {
         match self.flight.as_ref().map(|flight| flight.outcome()) {
             Some(None) => self.raw.check_deleted().map(|()| false),
@@ -246,13 +246,13 @@ impl Buffer {
     ///
     /// # Errors
     ///
-    /// The error of the run or transfer that produces the content; [`RuntimeError::Deleted`].
+    /// The error of the execution or transfer that produces the content; [`RuntimeError::Deleted`].
     pub fn wait(&self) -> Result<()> {
         self.wait_for_run()?;
         self.raw.wait()
     }
 
-    /// Waits for the run, which has a time limit; waiting for the buffer alone has none.
+    /// Waits for the execution, which has a time limit; waiting for the buffer alone has none.
     fn wait_for_run(&self) -> Result<()> {
         let Some(flight) = &self.flight else { return Ok(()) };
         if !flight.is_over() {

@@ -210,7 +210,7 @@ pub enum RuntimeError {
         /// The returned value.
         what: String,
     },
-    /// A run exceeded its time limit.
+    /// An execution exceeded its time limit.
     #[error("the program did not finish within {}: {}", seconds(*.limit), progress(.done, .waiting))]
     TimeLimit {
         /// The time limit.
@@ -264,7 +264,7 @@ pub enum RuntimeError {
         /// The layout, in XLA's notation.
         layout: String,
     },
-    /// A run needs more memory than this machine has.
+    /// An execution needs more memory than this machine has.
     #[error("{0}")]
     Memory(Box<Shortage>),
     /// An element type that the runtime or the device does not support.

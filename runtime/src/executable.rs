@@ -46,26 +46,26 @@ pub struct Cost {
     pub properties: BTreeMap<String, f64>,
 }
 
-/// Options of a run.
+/// Options of an execution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExecuteOptions {
-    /// The time limit of the run, after earlier runs are done; `None` waits forever.
+    /// The time limit of the execution, after earlier executions are done; `None` waits forever.
     pub time_limit: Option<Duration>,
     /// Arguments, by number, that are donated where the program requests it. If such a buffer has a clone, the clone keeps it and
     /// the program copies.
     pub donate: Vec<usize>,
-    /// The maximum number of runs in flight on the client, at least one. The host waits if there are more, so that queued runs do
-    /// not fill the devices' memory.
+    /// The maximum number of executions in flight on the client, at least one. The host waits if there are more, so that queued executions
+    /// do not fill the devices' memory.
     pub in_flight: usize,
 }
 
 impl ExecuteOptions {
-    /// The default number of runs in flight: the devices compute one, and the next is queued.
+    /// The default number of executions in flight: the devices compute one, and the next is queued.
     pub const IN_FLIGHT: usize = 2;
 }
 
 impl Default for ExecuteOptions {
-    /// Half an hour, no donation, two runs in flight.
+    /// Half an hour, no donation, two executions in flight.
     fn default() -> Self {
         let time_limit = Some(Duration::from_secs(30 * 60));
         ExecuteOptions { time_limit, donate: Vec::new(), in_flight: ExecuteOptions::IN_FLIGHT }
@@ -74,8 +74,8 @@ impl Default for ExecuteOptions {
 
 /// A program compiled for its devices. Cheap to clone; usable from any thread.
 ///
-/// A run starts on all devices or on none: conditions that the plugin would reject are checked first. Runs on one client start one
-/// after the other. See [`LoadedExecutable::execute_with`] for runs that hang.
+/// An execution starts on all devices or on none: conditions that the plugin would reject are checked first. Executions on one client start
+/// one after the other. See [`LoadedExecutable::execute_with`] for executions that hang.
 #[derive(Clone)]
 pub struct LoadedExecutable {
     raw: Arc<RawProgram>,
@@ -84,7 +84,7 @@ pub struct LoadedExecutable {
     parameters: Arc<OnceLock<Option<Vec<ArrayType>>>>,
     /// The layouts of parameters, if they are not the client's defaults; `None` if unknown.
     parameter_layouts: Arc<OnceLock<Option<Layouts>>>,
-    /// The layouts of its results, found at the first run.
+    /// The layouts of its results, found at the first execution.
     result_layouts: Arc<OnceLock<Layouts>>,
 }
 
@@ -223,7 +223,7 @@ impl LoadedExecutable {
             .collect()
     }
 
-    /// The layouts of a run's results on a device.
+    /// The layouts of an execution's results on a device.
     fn result_layouts(&self, results: &[Buffer]) -> Result<&[Option<Arc<DeviceLayout>>]> {
         if let Some(known) = self.result_layouts.get() {
             return Ok(known);
@@ -273,14 +273,14 @@ impl LoadedExecutable {
     /// can be passed to other programs; reading one waits. `arguments` as for [`LoadedExecutable::execute`].
     ///
     /// If [`ExecuteOptions::in_flight`] runs are in flight, this waits first. A plugin may run a cheap program before this returns. The
-    /// arguments may be dropped at once. If one of several runs in flight fails, the client may be lost, because devices of the next run
-    /// wait for the failed ones.
+    /// arguments may be dropped at once. If one of several executions in flight fails, the client may be lost, because devices of the next
+    /// execution wait for the failed ones.
     ///
     /// # Errors
     ///
     /// - Those of [`LoadedExecutable::execute_with`] that are found before anything is started.
-    /// - The error of the run that produces an argument, if it failed.
-    /// - [`RuntimeError::TimeLimit`] if the maximum number of runs stays in flight for the whole time limit.
+    /// - The error of the execution that produces an argument, if it failed.
+    /// - [`RuntimeError::TimeLimit`] if the maximum number of executions stays in flight for the whole time limit.
     ///
     /// Later errors are returned by [`Execution::wait`] and by reads of the results.
     pub fn launch(

@@ -15,7 +15,7 @@
 //! | [`ShardLayout`] | the block of a global array on each device; sharding and gathering |
 //! | [`ShardedArray`] | a global array as blocks on devices |
 //! | [`processes`] | jobs of several processes: finding each other, detecting lost processes, exchanging bytes |
-//! | [`memory`] | this machine's memory, and the memory that a run needs |
+//! | [`memory`] | this machine's memory, and the memory that an execution needs |
 //! | [`mismatch`] | differences between inputs and a program's parameters |
 //! | [`hlo`] | the collectives of an optimized program, with the bytes that one device sends |
 //!

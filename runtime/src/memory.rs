@@ -1,14 +1,14 @@
-//! Memory of this machine: the amount available for a run, and the error if it is too little.
+//! Memory of this machine: the amount available for an execution, and the error if it is too little.
 //!
-//! Linux overcommits memory, and kills processes when it runs out. So the memory that a run needs is first compared with the available
-//! memory (`MemAvailable`), and with the rest of the limit of the process's control group (a container's or a batch system's; version 2 or
-//! 1).
+//! Linux overcommits memory, and kills processes when it runs out. So the memory that an execution needs is first compared with the
+//! available memory (`MemAvailable`), and with the rest of the limit of the process's control group (a container's or a batch system's;
+//! version 2 or 1).
 
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The limit of the memory of a run.
+/// The limit of the memory of an execution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MemoryLimit {
     /// The memory available at its start.

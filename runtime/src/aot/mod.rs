@@ -72,7 +72,7 @@ pub struct CompileReport {
     /// The compiler's count of floating-point operations; loop bodies count once. Absent if the compiler has no count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flops: Option<f64>,
-    /// Collectives by kind, in one run of the program.
+    /// Collectives by kind, in one execution of the program.
     pub collectives: Collectives,
     /// Size of the serialized executable in bytes. Absent if the plugin cannot serialize it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -82,7 +82,7 @@ pub struct CompileReport {
 }
 
 impl CompileReport {
-    /// Bytes that one device sends in all collectives of one run.
+    /// Bytes that one device sends in all collectives of one execution.
     #[must_use]
     pub fn bytes_sent(&self) -> u64 {
         self.collectives.values().fold(0, |sum, stat| sum.saturating_add(stat.bytes_sent))

@@ -451,7 +451,7 @@ impl RawBuffer {
     pub(crate) fn delete(&self) -> Result<()> {
         self.client.check()?;
         let mut arguments = abi::BufferDelete { buffer: self.ptr, ..abi::BufferDelete::empty() };
-        // SAFETY: the buffer is alive; a run that reads it keeps the memory until it is done.
+        // SAFETY: the buffer is alive; an execution that reads it keeps the memory until it is done.
         unsafe { self.api().call(&mut arguments) }
     }
 
@@ -463,7 +463,7 @@ impl RawBuffer {
         if arguments.is_deleted { Err(RuntimeError::Deleted) } else { Ok(()) }
     }
 
-    /// Whether the buffer's content is available, or the run that produces it has failed.
+    /// Whether the buffer's content is available, or the execution that produces it has failed.
     pub(crate) fn is_ready(&self) -> Result<bool> {
         self.client.check()?;
         self.check_deleted()?;
@@ -480,7 +480,7 @@ impl RawBuffer {
         Ok(ready.is_ready)
     }
 
-    /// Waits until the buffer's content is available, or the run that produces it has failed.
+    /// Waits until the buffer's content is available, or the execution that produces it has failed.
     pub(crate) fn wait(&self) -> Result<()> {
         self.client.check()?;
         self.check_deleted()?;

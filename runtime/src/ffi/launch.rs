@@ -24,8 +24,8 @@
 //!   because they wait for the failed one.
 //! - After the time limit, the error lists the finished and unfinished devices. The limit counts from the end of the previous launches.
 //! - Arguments are dropped when the plugin has started the devices: it keeps the memory that they read.
-//! - If devices may wait forever, the client is abandoned: later runs on it fail at once. Its objects are leaked, because destroying them
-//!   would wait for those devices.
+//! - If devices may wait forever, the client is abandoned: later executions on it fail at once. Its objects are leaked, because destroying
+//!   them would wait for those devices.
 
 use std::ffi::c_void;
 use std::ptr::{self, NonNull};

@@ -1,6 +1,6 @@
 //! The collectives of an optimized HLO program, with the bytes that one device sends.
 //!
-//! The cost model is a ring of `k` devices, for one run of the program on one device: an all-gather sends `(k-1)/k` of its result, a
+//! The cost model is a ring of `k` devices, for one execution of the program on one device: an all-gather sends `(k-1)/k` of its result, a
 //! reduce-scatter `(k-1)/k` of its operand, an all-reduce twice that of its operand, an all-to-all `(k-1)/k`, a collective-permute all of
 //! it. A collective in a loop counts once per iteration if the trip count is known, and once otherwise.
 
@@ -21,9 +21,9 @@ use trips::Program;
 /// Executions of one kind of collective, and the bytes sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollectiveStat {
-    /// The number of executions in one run of the program.
+    /// How often it executes in one execution of the program.
     pub count: u64,
-    /// Bytes that one device sends in one run of the program, over a ring.
+    /// Bytes that one device sends in one execution of the program, over a ring.
     pub bytes_sent: u64,
 }
 
@@ -163,7 +163,7 @@ fn group_size(instruction: &Instruction, devices: usize) -> usize {
     devices
 }
 
-/// The number of executions of each computation in one run of the program; computations that never run are absent.
+/// How often each computation executes in one execution of the program; computations that never execute are absent.
 fn executions(module: &Module) -> HashMap<i64, u64> {
     let program = Program::of(&module.computations);
     let mut times: HashMap<i64, u64> = HashMap::new();

@@ -31,7 +31,7 @@ func.func public @main(%x: tensor<65536xi32> {tf.aliasing_output = 0 : i32}, %n:
 }
 "#;
 
-/// A run of this many doublings takes a tenth of a second or more.
+/// An execution of this many doublings takes a tenth of a second or more.
 const LONG: i32 = 4000;
 
 fn slow(client: &Client) -> LoadedExecutable {
@@ -150,7 +150,7 @@ fn sent_arrays_are_released() {
     }
 }
 
-/// A run whose temporaries exceed any memory: it fails during execution.
+/// An execution whose temporaries exceed any memory: it fails during execution.
 const TOO_LARGE: &str = r#"
 func.func public @main(%x: tensor<i32>) -> tensor<i32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
@@ -219,7 +219,7 @@ fn freed_buffers_are_errors() {
     let program = slow(&client);
     let lists = arguments(&client, &program, LONG / 8);
     let (results, run) = program.launch(lists.clone(), &ExecuteOptions::default()).unwrap();
-    // The run continues with the buffer that it reads.
+    // The execution continues with the buffer that it reads.
     lists[0][0].delete().unwrap();
     // A buffer that is freed before its content is available is an error at once.
     results[0][1].delete().unwrap();
@@ -236,7 +236,7 @@ fn freed_buffers_are_errors() {
     assert_eq!(results[0][0].to_host().unwrap().to_f64_vec()[7], doubled(1, LONG / 8) as f64);
 }
 
-/// A client is dropped when its last run is finished.
+/// A client is dropped when its last execution is finished.
 #[test]
 fn handles_may_be_dropped_during_a_run() {
     let Some(client) = cpu_client(2) else { return };

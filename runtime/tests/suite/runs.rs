@@ -1,4 +1,4 @@
-//! Runs that fail, and later runs on the same client.
+//! Executions that fail, and later executions on the same client.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -76,7 +76,7 @@ fn rejected_run_leaves_the_client_usable() {
     check(&program, &good);
 }
 
-/// A failure on the devices, after the launch, does not block later runs either.
+/// A failure on the devices, after the launch, does not block later executions either.
 #[test]
 fn failed_run_leaves_the_client_usable() {
     let _watchdog = Watchdog::start(60);

@@ -41,7 +41,7 @@ pub(crate) fn broadcast_to(
     m.typed(OpKind::BroadcastInDim { dims }, &[value], shape, dtype)
 }
 
-/// Broadcasts operands to one shape; all except the operand `except` must have the same element type.
+/// Broadcasts operands to one shape; all tensors must have the same element type, which numbers take.
 pub(crate) fn together<const N: usize>(
     m: &mut Maker<'_>,
     op: &'static str,
@@ -76,7 +76,7 @@ pub(crate) fn together<const N: usize>(
             None => number_of(m, operand, &shape, dtype)?,
         });
     }
-    // Every element has been set.
+    // Every element is set at this point.
     Ok(out.map(|value| value.unwrap_or(values[0])))
 }
 

@@ -8,7 +8,7 @@ use shardc_runtime::ReplicaDisagreement;
 
 use crate::Error;
 
-/// The code of an error about devices that disagree, before the program's manual computations are examined.
+/// The code of an error about devices that disagree, before it is attributed to a manual computation of the program.
 const DISAGREEMENT: &str = "SH0790";
 
 /// The error for devices that should hold copies of a block of output `index`, but hold different values.

@@ -26,7 +26,7 @@ impl std::fmt::Debug for Device {
 }
 
 impl Device {
-    /// The plugin's number of the device, as in replica groups and device assignments.
+    /// The plugin's device ID, as in replica groups and device assignments.
     #[must_use]
     pub fn id(&self) -> i32 {
         self.raw.id
@@ -38,8 +38,8 @@ impl Device {
         &self.raw.kind
     }
 
-    /// The same device, with new arrays placed in its memory of this kind instead of the default memory. `pinned_host` is host memory that
-    /// the device accesses directly.
+    /// The same device, except that new arrays are placed in its memory of this kind instead of the default memory. `pinned_host` is host
+    /// memory that the device accesses directly.
     ///
     /// # Errors
     ///
@@ -53,8 +53,8 @@ impl Device {
         }
     }
 
-    /// The same device, whose new arrays are stored in this layout if they have as many dimensions; others are stored in the
-    /// plugin's default layout. Elements keep their indices: only their order in memory changes.
+    /// The same device, except that new arrays of the layout's rank are stored in this layout; others are stored in the plugin's default
+    /// layout. Elements keep their indices: only their order in memory changes.
     #[must_use]
     pub fn with_layout(&self, layout: Arc<DeviceLayout>) -> Device {
         Device { raw: self.raw.with_layout(Some(layout)) }
@@ -64,7 +64,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`RuntimeError::NotAvailable`] (RT0206) if the plugin has no statistics, as the CPU plugin.
+    /// [`RuntimeError::NotAvailable`] (RT0206) if the plugin has no statistics, like the CPU plugin.
     pub fn memory_stats(&self) -> Result<DeviceMemory> {
         let stats = self.raw.memory_stats().map_err(|error| match error {
             RuntimeError::Pjrt { code: PjrtCode::UNIMPLEMENTED, .. } | RuntimeError::PluginLacks { .. } => {
@@ -98,7 +98,7 @@ pub struct DeviceMemory {
     pub allocations: Option<u64>,
 }
 
-/// An array on a device. Cheap to clone: clones share the device's memory. Its content may still be being computed.
+/// An array on a device. Cheap to clone: clones share the device's memory. Its content may not be computed yet.
 #[derive(Clone)]
 pub struct Buffer {
     /// The execution that produces its content.
@@ -157,7 +157,7 @@ impl Buffer {
         self.raw.is_of(client)
     }
 
-    /// The number of its device, as [`Device::id`].
+    /// The ID of its device, as [`Device::id`].
     #[must_use]
     pub fn device_id(&self) -> i32 {
         self.device
@@ -190,7 +190,7 @@ impl Buffer {
         self.raw.memory_kind()
     }
 
-    /// Returns a copy in the memory of this kind of its device. Waits for the content.
+    /// Returns a copy in its device's memory of this kind. Waits for the content.
     ///
     /// # Errors
     ///

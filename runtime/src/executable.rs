@@ -42,7 +42,7 @@ pub struct Cost {
     pub flops: f64,
     /// Bytes read and written; loop bodies count once.
     pub bytes_accessed: f64,
-    /// All statistics of the compiler, under its own names.
+    /// All statistics of the compiler, keyed by the compiler's names.
     pub properties: BTreeMap<String, f64>,
 }
 
@@ -51,8 +51,8 @@ pub struct Cost {
 pub struct ExecuteOptions {
     /// The time limit of the execution, after earlier executions are done; `None` waits forever.
     pub time_limit: Option<Duration>,
-    /// Arguments, by number, that are donated where the program requests it. If such a buffer has a clone, the clone keeps it and
-    /// the program copies.
+    /// Indices of the arguments that are donated if the program requests it. If such a buffer has a clone, it is not donated: the program
+    /// copies it.
     pub donate: Vec<usize>,
     /// The maximum number of executions in flight on the client, at least one. The host waits if there are more, so that queued executions
     /// do not fill the devices' memory.
@@ -80,7 +80,7 @@ impl Default for ExecuteOptions {
 pub struct LoadedExecutable {
     raw: Arc<RawProgram>,
     placement: Arc<Placement>,
-    /// The program's parameters; `None` inside if the plugin does not report them.
+    /// The program's parameters; the inner value is `None` if the plugin does not report them.
     parameters: Arc<OnceLock<Option<Vec<ArrayType>>>>,
     /// The layouts of parameters, if they are not the client's defaults; `None` if unknown.
     parameter_layouts: Arc<OnceLock<Option<Layouts>>>,
@@ -143,7 +143,7 @@ impl LoadedExecutable {
         self.parameters.get_or_init(look).as_deref()
     }
 
-    /// Sets the program's parameters on each device, if they are known without asking the plugin.
+    /// Sets the program's parameters on each device, if they are known without querying the plugin.
     pub fn set_parameters(&self, parameters: Vec<ArrayType>) {
         let _ = self.parameters.set(Some(parameters));
     }
@@ -179,7 +179,7 @@ impl LoadedExecutable {
         Ok(self.parameter_layouts.get_or_init(|| layouts).as_deref())
     }
 
-    /// Converts arguments to the expected layouts. A plugin only compares sizes, and would misread an array in another layout.
+    /// Converts arguments to the expected layouts. A plugin only compares sizes, and would misread an array in a different layout.
     fn in_layouts(&self, arguments: Vec<Vec<Buffer>>) -> Result<Vec<Vec<Buffer>>> {
         let known = match self.parameter_layouts.get() {
             Some(known) => known.as_deref(),
@@ -209,7 +209,7 @@ impl LoadedExecutable {
             if from.has_same_order(&to, &ty.shape) {
                 return Ok(buffer);
             }
-            // Only the host's memory is not the default one of a device.
+            // Only host memory is not the default memory of a device.
             let kind = buffer.memory_kind().ok().filter(|kind| kind == "pinned_host");
             let there = kind.map(|kind| device.in_memory(&kind)).transpose()?;
             buffer.copied_in(there.as_ref().unwrap_or(device), expected.as_ref())
@@ -250,14 +250,14 @@ impl LoadedExecutable {
     ///
     /// # Errors
     ///
-    /// - [`RuntimeError::Inputs`] with every argument that is missing, superfluous, of another type or on another device; nothing
-    ///   is started then.
+    /// - [`RuntimeError::Inputs`] with every argument that is missing, superfluous, of the wrong type or on the wrong device; nothing is
+    ///   started then.
     /// - The error of a device, once the other devices are done too. Devices that wait for the failed one get a few seconds.
     /// - [`RuntimeError::TimeLimit`] with the finished and unfinished devices.
     ///
-    /// After a timeout, and if devices wait for a failed one, the client is abandoned, because PJRT cannot stop a program: each
-    /// later run on it is [`RuntimeError::ClientLost`], and its memory and threads stay with the process. The CPU plugin ends the
-    /// process when a device has waited for others for 40 s; [`crate::plugin::quiet_plugin_logs`] turns that off.
+    /// After a timeout, and if devices wait for a failed one, the client is abandoned, because PJRT cannot stop a program: each later
+    /// execution on it is [`RuntimeError::ClientLost`], and its memory and threads stay with the process. The CPU plugin ends the process
+    /// when a device has waited for others for 40 s; [`crate::plugin::quiet_plugin_logs`] turns that off.
     pub fn execute_with(
         &self,
         arguments: Vec<Vec<Buffer>>,
@@ -272,9 +272,9 @@ impl LoadedExecutable {
     /// Starts the program on all its devices and returns before they are done: the content of the results may not be available yet. Results
     /// can be passed to other programs; reading one waits. `arguments` as for [`LoadedExecutable::execute`].
     ///
-    /// If [`ExecuteOptions::in_flight`] runs are in flight, this waits first. A plugin may run a cheap program before this returns. The
-    /// arguments may be dropped at once. If one of several executions in flight fails, the client may be lost, because devices of the next
-    /// execution wait for the failed ones.
+    /// If [`ExecuteOptions::in_flight`] executions are in flight, this waits first. A plugin may run a cheap program before this returns.
+    /// The arguments may be dropped at once. If one of several executions in flight fails, the client may be lost, because devices of the
+    /// next execution wait for the failed ones.
     ///
     /// # Errors
     ///
@@ -379,7 +379,7 @@ pub(crate) fn memory_stats(executable: &RawExecutable) -> Result<MemoryStats> {
     let code = if stats.generated_code > 0 {
         stats.generated_code
     } else {
-        // The CPU plugin omits it from the statistics. A plugin that does not report it at all gives 0.
+        // The CPU plugin omits the code size from the statistics. It is 0 if the plugin does not report it at all.
         executable.code_size().unwrap_or(0)
     };
     let host_bytes = unsigned(stats.host_argument)

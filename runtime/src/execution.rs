@@ -1,4 +1,4 @@
-//! Runs that may still be in flight.
+//! Executions that may still be in flight.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::error::{Result, RuntimeError};
 use crate::launcher::Flight;
 
-/// A started run: [`LoadedExecutable::launch`](crate::LoadedExecutable::launch). Cheap to clone; usable from any thread. It
-/// completes even if nobody waits for it or keeps this handle.
+/// A started execution: [`LoadedExecutable::launch`](crate::LoadedExecutable::launch). Cheap to clone; usable from any thread. It completes
+/// even if nobody waits for it or keeps this handle.
 #[derive(Clone, Debug)]
 pub struct Execution {
     pub(crate) flight: Arc<Flight>,
@@ -19,9 +19,9 @@ pub struct Execution {
 pub struct ExecutionTimes {
     /// Waiting because the maximum number of executions was in flight.
     pub backpressure: Duration,
-    /// From then until the plugin had started all devices. A plugin may run cheap programs meanwhile.
+    /// The time after that until the plugin had started all devices. A plugin may run cheap programs meanwhile.
     pub enqueue: Duration,
-    /// From when the devices were free for the execution until the last of them was done.
+    /// The time from when the devices were free for the execution until the last of them was done.
     pub device: Duration,
 }
 
@@ -36,7 +36,8 @@ impl Execution {
     ///
     /// # Errors
     ///
-    /// The error of the execution, as from [`LoadedExecutable::execute_with`](crate::LoadedExecutable::execute_with); the same each time.
+    /// The error of the execution, as from [`LoadedExecutable::execute_with`](crate::LoadedExecutable::execute_with); every call returns
+    /// the same error.
     pub fn wait(&self) -> Result<ExecutionTimes> {
         self.flight.wait()?;
         self.times().ok_or_else(|| RuntimeError::Protocol {

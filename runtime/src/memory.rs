@@ -8,13 +8,13 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The limit of the memory of an execution.
+/// The memory limit of an execution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MemoryLimit {
-    /// The memory available at its start.
+    /// The memory available at the start of the execution.
     #[default]
     Available,
-    /// This number of bytes.
+    /// A number of bytes.
     Bytes(u64),
     /// No limit.
     Unlimited,
@@ -54,12 +54,12 @@ impl MemoryNeed {
     }
 }
 
-/// A need that exceeds a limit.
+/// A memory need that exceeds a limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shortage {
     /// The activity.
     pub doing: String,
-    /// Its need by purpose.
+    /// Its memory need by purpose.
     pub need: MemoryNeed,
     /// The kind of limit.
     pub limit: MemoryLimit,

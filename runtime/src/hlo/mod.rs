@@ -48,7 +48,7 @@ const KINDS: &[&str] = &[
 ///
 /// # Errors
 ///
-/// The format is another one, or the bytes are not such a proto.
+/// The format is different, or the bytes are not such a proto.
 pub fn collectives(format: &str, program: &[u8], devices: usize) -> Result<Collectives> {
     let protocol = |what: String| RuntimeError::Protocol { call: "PJRT_Executable_OptimizedProgram", what };
     let bad = |error: prost::DecodeError| protocol(format!("an HLO module that cannot be read: {error}"));
@@ -98,12 +98,13 @@ fn starts_chain(instruction: &Instruction) -> bool {
 }
 
 /// Whether the instruction is a step of a collective that is overlapped with compute. The TPU compiler repeats the collective in the
-/// computation that starts it, in each one with which it is overlapped, and in the one that awaits it; all have the same `chain_id`.
+/// computation that starts it, in each computation that overlaps with it, and in the computation that awaits it; all have the same
+/// `chain_id`.
 fn is_in_chain(instruction: &Instruction) -> bool {
     instruction.frontend_attributes.as_ref().is_some_and(|attributes| attributes.map.contains_key("chain_id"))
 }
 
-/// The kind under which a collective is reported, and the bytes sent by one execution.
+/// The kind under which a collective is reported, and the bytes that one execution of it sends.
 fn sent_bytes<'k>(
     kind: &'k str,
     started: bool,

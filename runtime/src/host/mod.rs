@@ -49,7 +49,7 @@ impl HostArray {
         HostArray::new(T::DTYPE, shape, data)
     }
 
-    /// The elements, row-major; `None` if they have another type.
+    /// The elements, row-major; `None` if their element type differs.
     #[must_use]
     pub fn to_vec<T: HostElement>(&self) -> Option<Vec<T>> {
         (self.dtype == T::DTYPE).then(|| self.data.chunks_exact(size_of::<T>()).map(T::read).collect())
@@ -125,7 +125,7 @@ impl HostArray {
     ///
     /// # Errors
     ///
-    /// It has another size.
+    /// It has a different size.
     pub fn check(&self) -> Result<()> {
         let expected = HostArray::byte_size(self.dtype, &self.shape)?;
         if self.data.len() == expected {
@@ -169,7 +169,7 @@ impl HostArray {
     ///
     /// # Errors
     ///
-    /// `offsets` or `sizes` have another rank than the array, or the block exceeds the address space.
+    /// `offsets` or `sizes` have a different rank than the array, or the block exceeds the address space.
     pub fn slice_block(&self, offsets: &[usize], sizes: &[usize], pad: f64) -> Result<HostArray> {
         self.check()?;
         self.check_rank("the offsets of a block", offsets)?;
@@ -194,7 +194,7 @@ impl HostArray {
     ///
     /// # Errors
     ///
-    /// The block has another element type, or the block or `offsets` has another rank.
+    /// The block has a different element type, or the block or `offsets` has a different rank.
     pub fn paste_block(&mut self, block: &HostArray, offsets: &[usize]) -> Result<()> {
         self.check()?;
         block.check()?;

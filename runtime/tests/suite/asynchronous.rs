@@ -1,4 +1,4 @@
-//! Transfers and runs that are unfinished when their call returns.
+//! Transfers and executions that are unfinished when their call returns.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -11,7 +11,7 @@ use shardc_runtime::{
     ShardLayout, ShardedArray,
 };
 
-/// Doubles modulo a prime as often as the second argument says, so the caller sets the duration.
+/// Doubles modulo a prime; the second argument is the number of doublings, so the caller sets the duration.
 const SLOW: &str = r#"
 func.func public @main(%x: tensor<65536xi32> {tf.aliasing_output = 0 : i32}, %n: tensor<i32>) -> (tensor<65536xi32>, tensor<i32>) {
   %zero = stablehlo.constant dense<0> : tensor<i32>
@@ -38,7 +38,7 @@ fn slow(client: &Client) -> LoadedExecutable {
     client.compile(SLOW.as_bytes(), &CompileOptions::replicas(client.devices().len())).unwrap()
 }
 
-/// `times` doublings, as in the program.
+/// Computes `times` doublings, as in the program.
 fn doubled(start: i64, times: i32) -> i64 {
     (0..times).fold(start, |value, _| (value + value) % 1_000_003)
 }
@@ -49,7 +49,7 @@ fn arguments(client: &Client, program: &LoadedExecutable, times: i32) -> Vec<Vec
     place(client, program, &vec![vec![x, n]; program.devices().len()])
 }
 
-/// Results of consecutive runs, each on the results of the previous one, with the maximum number in flight.
+/// Results of consecutive executions, each on the results of the previous one, with the maximum number in flight.
 #[test]
 fn runs_use_results_in_flight() {
     let Some(client) = cpu_client(2) else { return };
@@ -194,7 +194,7 @@ fn failures_in_flight_are_reported_at_use() {
         run_after.wait().unwrap_err(),
         after[0][0].to_host().unwrap_err(),
     ] {
-        // The start of the message depends on which of the two was first.
+        // The start of the message depends on which device failed first.
         assert_eq!((told.code(), cause(&told)), (error.code(), cause(&error)), "{told}\n{error}");
     }
     assert!(

@@ -90,7 +90,7 @@ impl Compiler {
         let partitioned = partitioned.and_then(|output| output.ok_or_else(|| raw.no_entry().into()));
         let strategy = partitioned.as_ref().map_or(Strategy::default(), |output| output.strategy);
         let Some((_, propagated, provenance)) = traces.0.into_iter().find(|trace| trace.0 == strategy) else {
-            // Propagation failed.
+            // No strategy was propagated.
             return Err(partitioned.err().unwrap_or_else(|| raw.no_entry().into()));
         };
         let text = if crate::is_bytecode(source) { "" } else { std::str::from_utf8(source).unwrap_or("") };

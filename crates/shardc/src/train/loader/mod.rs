@@ -112,8 +112,8 @@ impl Loader {
     /// Starts to load batches for a step. In a job of several processes each one creates a loader with the same source.
     ///
     /// # Errors
-    /// The source names something that is not an input of the step (SH0720), or an input without batch rows (SH1120); the devices do not
-    /// divide the batch, or the source has another batch size (SH1121); the position is for another batch size (SH1123).
+    /// The source names something that is not an input of the step (SH0720), or an input without batch rows (SH1120); the number of devices
+    /// does not divide the batch, or the source has a different batch size (SH1121); the position has a different batch size (SH1123).
     pub fn new(step: &Step, source: impl Source + 'static, options: LoaderOptions) -> Result<Loader, Error> {
         let input = |name: String| {
             let port = step.input(&name)?;

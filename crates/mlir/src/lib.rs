@@ -59,8 +59,8 @@ pub fn to_bytecode(module: &Module, options: &LowerOptions) -> Result<Vec<u8>, D
 /// Writes `module` as MLIR bytecode unchanged, with annotations, meshes and global shapes.
 ///
 /// # Errors
-/// A part of the module is kept as text in the custom syntax of a dialect. Or MLIR rejects the printed module: a bug, or a
-/// module that `shardc_ir::verify` would reject.
+/// A part of the module is kept as text in the custom syntax of a dialect. Or MLIR rejects the printed module, which is a bug unless
+/// `shardc_ir::verify` also rejects it.
 pub fn write_bytecode(module: &Module, locations: bool) -> Result<Vec<u8>, Diagnostic> {
     // Custom syntax can only be parsed by its dialect.
     if let Some(kept) = module.kept.iter().find(|kept| !kept.text.starts_with('"')) {

@@ -78,7 +78,7 @@ pub fn print(module: &Module, options: &PrintOptions) -> String {
     printer.out
 }
 
-/// Prints one operation in pretty form, as inside its function.
+/// Prints one operation in pretty form, with the value names of its function.
 #[must_use]
 pub fn print_op(module: &Module, op: OpId) -> String {
     let mut printer = Printer::new(module, PrintOptions::default());
@@ -87,7 +87,7 @@ pub fn print_op(module: &Module, op: OpId) -> String {
     printer.out
 }
 
-/// The names that [`print()`] gives values, with `%`.
+/// The value names that [`print()`] assigns, with `%`.
 #[must_use]
 pub fn value_names(module: &Module) -> SecondaryMap<ValueId, String> {
     let mut printer = Printer::new(module, PrintOptions::default());
@@ -109,7 +109,7 @@ struct Printer<'m> {
     names: SecondaryMap<ValueId, Name>,
     types: SecondaryMap<TypeId, Option<Box<str>>>,
     locs: locs::LocAliases,
-    /// The range of the text of each large set of replica groups in `out`.
+    /// For each large list of replica groups, the range of its text in `out`.
     groups: FxHashMap<ReplicaGroups, Range<usize>>,
 }
 

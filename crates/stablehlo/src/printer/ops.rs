@@ -52,8 +52,8 @@ impl<'m> Printer<'m> {
         self.loc(self.module.ops[op].loc);
     }
 
-    /// Whether the pretty form loses types. A loop's pretty form has one type for each loop-carried value. A dimension
-    /// may however be dynamic in one of operand, argument and result, and static in another.
+    /// Whether the pretty form loses types. A loop's pretty form has only one type for each loop-carried value, but a dimension may be
+    /// dynamic in the operand, argument or result, and static in the others.
     fn hides_types(&self, op: OpId) -> bool {
         let data = &self.module.ops[op];
         if !matches!(data.kind, OpKind::While) {

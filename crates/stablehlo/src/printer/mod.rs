@@ -1,7 +1,7 @@
-//! The printer: MLIR's own layout, byte for byte.
+//! The printer, which matches MLIR's layout byte for byte.
 //!
-//! A module does not keep value names; [`names`] generates the same names as MLIR. [`ops`] prints operations in pretty
-//! form ([`bodies`] those with regions), [`generic`] in generic form. All are driven by [`syntax`](crate::syntax).
+//! A module does not store value names; [`names`] generates the same names as MLIR. [`ops`] prints operations in pretty form ([`bodies`] if
+//! they have regions), and [`generic`] in generic form. All use the syntax table of [`syntax`](crate::syntax).
 
 mod attrs;
 mod bodies;
@@ -23,7 +23,7 @@ pub use booleans::list_booleans;
 use names::{Name, Numbering};
 pub use properties::properties;
 
-/// Which of MLIR's forms is written.
+/// The MLIR form that is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PrintForm {
     /// Each operation in its custom assembly format, if it has one.
@@ -31,9 +31,8 @@ pub enum PrintForm {
     Pretty,
     /// `"name"(operands) <{properties}> ({regions}) {attributes} : types`, which any version of MLIR reads.
     Generic,
-    /// `"name"(operands) ({regions}) {properties and attributes} : types`, the form of MLIR before operations had
-    /// properties. A reader that does not know an operation keeps its inherent attributes among the others. A reader
-    /// that knows the operation then finds them there.
+    /// `"name"(operands) ({regions}) {properties and attributes} : types`, the form of MLIR before operations had properties. A tool that
+    /// does not know an operation keeps its inherent attributes among the others, where a tool that knows the operation finds them.
     GenericAttributes,
 }
 
@@ -46,31 +45,30 @@ impl PrintForm {
     }
 }
 
-/// Which of the module's shardings are written.
+/// The shardings of a module that are printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shardings {
-    /// All shardings: of functions' arguments and results, and of operations.
+    /// All shardings: those of function arguments and results, and of operations.
     #[default]
     All,
-    /// Only those of functions' arguments and results.
+    /// Only the shardings of function arguments and results.
     Signature,
-    /// None.
+    /// No shardings.
     None,
 }
 
 /// The options of [`print()`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PrintOptions {
-    /// Pretty or generic.
+    /// The pretty or generic form.
     pub form: PrintForm,
     /// Whether source locations are written.
     pub locations: bool,
-    /// Which shardings are written.
+    /// The shardings that are printed.
     pub shardings: Shardings,
 }
 
-/// Prints a module. Equal modules give equal text, and text printed by MLIR is unchanged by [`parse`](crate::parse) and
-/// `print`.
+/// Prints a module. Equal modules have equal text, and text printed by MLIR is unchanged by [`parse`](crate::parse) and `print`.
 #[must_use]
 pub fn print(module: &Module, options: &PrintOptions) -> String {
     let mut printer = Printer::new(module, *options);

@@ -440,7 +440,7 @@ impl<'m> Printer<'m> {
 /// The default of the attribute `result_accuracy`.
 const DEFAULT_ACCURACY: &str = "#stablehlo.result_accuracy<mode = #stablehlo.result_accuracy_mode<DEFAULT>>";
 
-/// Whether an inherent attribute has its default value, which the pretty form leaves out.
+/// Whether an inherent attribute has its default value, which the pretty form omits.
 fn is_implied(row: &Row, name: &str, val: &Val) -> bool {
     match val {
         Val::Attr(Attr::Dict(dict)) => name == "composite_attributes" && dict.is_empty(),
@@ -450,7 +450,7 @@ fn is_implied(row: &Row, name: &str, val: &Val) -> bool {
     }
 }
 
-/// Whether an attribute of a custom call has its default value, which the pretty form leaves out.
+/// Whether an attribute of a custom call has its default value, which the pretty form omits.
 fn is_call_default(name: &str, attr: &Attr) -> bool {
     match (name, attr) {
         ("has_side_effect", Attr::Bool(false)) => true,

@@ -287,3 +287,92 @@ fn is_split_alike(module: &Module, value: ValueId, result: &TensorSharding, dim:
             && (0..result.rank()).all(|d| alike(d) || d == dim && sharding.axes(d).is_empty())
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around};
+
+    const ROWS: &str = r#"[{"x"}, {}]"#;
+
+    /// Folds the slices of a program with two arguments that have these shardings.
+    fn folded(dims: &str, rows: i64, operations: &str) -> Around {
+        let program = format!(
+            r#"func.func @main(%x: tensor<64x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, {dims}>}},
+                %y: tensor<16x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, {dims}>}}) -> tensor<{rows}x8xf32> {{
+              {operations}
+              return %r : tensor<{rows}x8xf32>
+            }}"#
+        );
+        around("fold-slices", r#""x"=4"#, &program)
+    }
+
+    const ROLL: &str = "%a = stablehlo.slice %x [4:64, 0:8] : (tensor<64x8xf32>) -> tensor<60x8xf32>
+        %b = stablehlo.slice %x [0:4, 0:8] : (tensor<64x8xf32>) -> tensor<4x8xf32>
+        %r = stablehlo.concatenate %a, %b, dim = 0 : (tensor<60x8xf32>, tensor<4x8xf32>) -> tensor<64x8xf32>";
+
+    #[test]
+    fn a_roll_is_a_splice_of_its_source() {
+        let done = folded(ROWS, 64, ROLL);
+        assert!(
+            done.after.contains(
+                r#""shardc.splice"(%arg0) <{dimension = 0 : i64, pieces = array<i64: 0, 4, 64, 0, 0, 4>}>"#
+            ),
+            "{}",
+            done.after
+        );
+    }
+
+    #[test]
+    fn a_roll_along_an_unsplit_dimension_stays() {
+        let done = folded(r#"[{}, {"x"}]"#, 64, ROLL);
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn strided_slices_stay() {
+        let done = folded(
+            ROWS,
+            64,
+            "%a = stablehlo.slice %x [0:64:2, 0:8] : (tensor<64x8xf32>) -> tensor<32x8xf32>
+            %b = stablehlo.slice %x [1:64:2, 0:8] : (tensor<64x8xf32>) -> tensor<32x8xf32>
+            %r = stablehlo.concatenate %a, %b, dim = 0 : (tensor<32x8xf32>, tensor<32x8xf32>) -> tensor<64x8xf32>",
+        );
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn a_concatenation_of_arguments_stays() {
+        let done = folded(
+            ROWS,
+            80,
+            "%r = stablehlo.concatenate %x, %y, dim = 0 : (tensor<64x8xf32>, tensor<16x8xf32>) -> tensor<80x8xf32>",
+        );
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn a_concatenation_of_a_concatenation_is_one_splice() {
+        let done = folded(
+            ROWS,
+            96,
+            "%a = stablehlo.concatenate %x, %y, dim = 0 : (tensor<64x8xf32>, tensor<16x8xf32>) -> tensor<80x8xf32>
+            %r = stablehlo.concatenate %a, %y, dim = 0 : (tensor<80x8xf32>, tensor<16x8xf32>) -> tensor<96x8xf32>",
+        );
+        assert!(done.after.contains("pieces = array<i64: 0, 0, 64, 1, 0, 16, 1, 0, 16>"), "{}", done.after);
+    }
+
+    #[test]
+    fn a_row_that_is_repeated_at_a_border_is_repeated_on_each_device() {
+        let done = folded(
+            ROWS,
+            72,
+            "%a = stablehlo.slice %x [0:1, 0:8] : (tensor<64x8xf32>) -> tensor<1x8xf32>
+            %b = stablehlo.broadcast_in_dim %a, dims = [0, 2] : (tensor<1x8xf32>) -> tensor<1x8x8xf32>
+            %c = stablehlo.reshape %b : (tensor<1x8x8xf32>) -> tensor<8x8xf32>
+            %r = stablehlo.concatenate %c, %x, dim = 0 : (tensor<8x8xf32>, tensor<64x8xf32>) -> tensor<72x8xf32>",
+        );
+        assert_eq!(done.shardings("stablehlo.slice"), ["[{}, {}]"]);
+        assert_eq!(done.shardings("stablehlo.reshape"), ["[{}, {}]"]);
+        assert_eq!(done.shardings("stablehlo.concatenate"), [ROWS]);
+    }
+}

@@ -138,3 +138,86 @@ pub(crate) fn repeat(
     rw.module.shardings.set(copy, Some(sharding));
     copy
 }
+
+#[cfg(test)]
+mod tests {
+    use shardc_ir::{AxisRef, MeshId, ReductionKind};
+    use shardc_stablehlo::parse;
+
+    use super::*;
+
+    /// Returns the free values of a program, its operations, and itself.
+    fn free(operations: &str) -> (Module, Vec<OpId>, FreeValues) {
+        let program = format!(
+            r#"sdy.mesh @mesh = <["x"=4]>
+            func.func @main(%a: tensor<8x8xf32>, %s: tensor<f32>) {{
+              {operations}
+              return
+            }}"#
+        );
+        let module = parse(&program).unwrap();
+        let body = module.funcs[module.entry().unwrap()].body.unwrap();
+        let free = FreeValues::under(&module, body);
+        let ops = program_ops(&module, body);
+        (module, ops, free)
+    }
+
+    /// Returns for each operation of a program how many operations compute it from constants, iotas and scalars.
+    fn counts(operations: &str) -> Vec<u8> {
+        let (module, ops, free) = free(operations);
+        ops.iter().filter_map(|&op| module.ops[op].results.first()).map(|&v| free.num_ops(v)).collect()
+    }
+
+    #[test]
+    fn a_causal_mask_is_free() {
+        let mask = "%i = stablehlo.iota dim = 0 : tensor<8x8xi32>
+            %j = stablehlo.iota dim = 1 : tensor<8x8xi32>
+            %c = stablehlo.compare GE, %i, %j : (tensor<8x8xi32>, tensor<8x8xi32>) -> tensor<8x8xi1>";
+        assert_eq!(counts(mask), [1, 1, 3]);
+    }
+
+    #[test]
+    fn a_value_of_an_argument_is_not_free() {
+        let scaled = "%i = stablehlo.iota dim = 0 : tensor<8x8xf32>
+            %m = stablehlo.multiply %i, %a : tensor<8x8xf32>";
+        assert_eq!(counts(scaled), [1, 0]);
+    }
+
+    #[test]
+    fn a_scalar_argument_that_is_broadcast_is_free() {
+        assert_eq!(
+            counts("%b = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<f32>) -> tensor<8x8xf32>"),
+            [1]
+        );
+    }
+
+    #[test]
+    fn a_long_chain_is_not_free() {
+        let mut chain = "%v0 = stablehlo.iota dim = 0 : tensor<8x8xf32>\n".to_owned();
+        for i in 1..=MAX_OPS {
+            chain += &format!("%v{i} = stablehlo.negate %v{} : tensor<8x8xf32>\n", i - 1);
+        }
+        let counts = counts(&chain);
+        assert_eq!(counts[usize::from(MAX_OPS) - 1..], [MAX_OPS, 0]);
+    }
+
+    #[test]
+    fn partial_sums_are_free_if_all_devices_may_have_the_same() {
+        let (module, ops, free) = free(
+            "%zeros = stablehlo.constant dense<0.0> : tensor<8x8xf32>
+            %ones = stablehlo.constant dense<1.0> : tensor<8x8xf32>",
+        );
+        let [zeros, ones] = [0, 1].map(|i| module.ops[ops[i]].results[0]);
+        let mesh: MeshId = module.meshes.keys().next().unwrap();
+        let axis: AxisRef = module.meshes[mesh].all_axes()[0];
+        let unreduced = |reduction| TensorSharding {
+            unreduced: [axis].into_iter().collect(),
+            reduction,
+            ..TensorSharding::replicated(mesh, 2)
+        };
+        let (sum, maximum) = (unreduced(ReductionKind::Add), unreduced(ReductionKind::Max));
+        assert!(free.is_free_in(&module, zeros, Some(&sum)));
+        assert!(!free.is_free_in(&module, ones, Some(&sum)), "four devices would add up to 4");
+        assert!(free.is_free_in(&module, ones, Some(&maximum)));
+    }
+}

@@ -174,3 +174,108 @@ fn is_split(module: &Module, op: OpId, spec: &SliceSpec) -> bool {
         && sharding.unreduced.is_empty()
         && (0..shape.len()).any(|d| cuts(d) && !sharding.axes(d).is_empty())
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around};
+
+    const ROWS: &str = r#"[{"x"}, {}]"#;
+
+    /// Folds a lookup in a table of 64 rows.
+    fn folded(dims: &str, ty: &str, lookup: &str) -> Around {
+        let program = format!(
+            r#"func.func @main(%x: tensor<64x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, {dims}>}}, %i: tensor<i32>) -> {ty} {{
+              {lookup}
+              return %r : {ty}
+            }}"#
+        );
+        around("fold-slices", r#""x"=4"#, &program)
+    }
+
+    /// Folds a dynamic slice of 60 rows from row `start` on.
+    fn sliced(dims: &str, start: &str) -> Around {
+        folded(
+            dims,
+            "tensor<60x8xf32>",
+            &format!(
+                "%at = {start} : tensor<i32>
+                %zero = stablehlo.constant dense<0> : tensor<i32>
+                %r = stablehlo.dynamic_slice %x, %at, %zero, sizes = [60, 8] : (tensor<64x8xf32>, tensor<i32>, tensor<i32>) -> tensor<60x8xf32>"
+            ),
+        )
+    }
+
+    #[test]
+    fn a_dynamic_slice_at_a_constant_row_is_a_slice() {
+        let done = sliced(ROWS, "stablehlo.constant dense<3>");
+        assert!(done.after.contains("stablehlo.slice %arg0 [3:63, 0:8]"), "{}", done.after);
+    }
+
+    #[test]
+    fn a_start_out_of_bounds_is_clamped() {
+        let done = sliced(ROWS, "stablehlo.constant dense<100>");
+        assert!(done.after.contains("stablehlo.slice %arg0 [4:64, 0:8]"), "{}", done.after);
+    }
+
+    #[test]
+    fn a_dynamic_slice_at_an_unknown_row_stays() {
+        assert!(sliced(ROWS, "stablehlo.negate %i").is_same());
+    }
+
+    #[test]
+    fn a_dynamic_slice_along_an_unsplit_dimension_stays() {
+        assert!(sliced(r#"[{}, {"x"}]"#, "stablehlo.constant dense<3>").is_same());
+    }
+
+    /// Folds a lookup of 32 rows, row `i` being that of the index `row`.
+    fn looked_up(row: &str) -> Around {
+        folded(
+            ROWS,
+            "tensor<32x8xf32>",
+            &format!(
+                r#"%n = stablehlo.iota dim = 0 : tensor<32x1xi32>
+                {row}
+                %r = "stablehlo.gather"(%x, %at) <{{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 8>}}> : (tensor<64x8xf32>, tensor<32x1xi32>) -> tensor<32x8xf32>"#
+            ),
+        )
+    }
+
+    #[test]
+    fn rows_at_equal_distances_are_a_strided_slice() {
+        let done = looked_up(
+            "%two = stablehlo.constant dense<2> : tensor<32x1xi32>
+            %at = stablehlo.multiply %n, %two : tensor<32x1xi32>",
+        );
+        assert!(done.after.contains("stablehlo.slice %arg0 [0:63:2, 0:8]"), "{}", done.after);
+    }
+
+    #[test]
+    fn rows_in_descending_order_stay() {
+        let done = looked_up(
+            "%last = stablehlo.constant dense<40> : tensor<32x1xi32>
+            %at = stablehlo.subtract %last, %n : tensor<32x1xi32>",
+        );
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn rows_out_of_bounds_stay() {
+        let done = looked_up(
+            "%first = stablehlo.constant dense<33> : tensor<32x1xi32>
+            %at = stablehlo.add %first, %n : tensor<32x1xi32>",
+        );
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn a_row_that_is_dropped_is_a_slice_and_a_reshape() {
+        let done = folded(
+            ROWS,
+            "tensor<8xf32>",
+            r#"%at = stablehlo.constant dense<[70]> : tensor<1xi32>
+            %r = "stablehlo.gather"(%x, %at) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [0], start_index_map = [0]>, slice_sizes = array<i64: 1, 8>}> : (tensor<64x8xf32>, tensor<1xi32>) -> tensor<8xf32>"#,
+        );
+        assert!(done.after.contains("stablehlo.slice %arg0 [63:64, 0:8]"), "{}", done.after);
+        assert_eq!(done.shardings("stablehlo.reshape"), ["[{}]"]);
+    }
+}

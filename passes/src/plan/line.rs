@@ -112,3 +112,58 @@ fn row_bytes(
     let elements: f64 = row.iter().map(|&n| n as f64).product();
     Some(elements * f64::from(ty.dtype.bits()) / 8.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::testing::{Around, around, op_named};
+
+    /// Propagates in a program that slices an argument of 64 rows.
+    fn sliced(dims: &str, start: i64, limit: i64) -> Around {
+        let rows = limit - start;
+        let program = format!(
+            r#"func.func @main(%a: tensor<64x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, {dims}>}}) -> tensor<{rows}x8xf32> {{
+              %0 = stablehlo.slice %a [{start}:{limit}, 0:8] : (tensor<64x8xf32>) -> tensor<{rows}x8xf32>
+              return %0 : tensor<{rows}x8xf32>
+            }}"#
+        );
+        around("propagate", r#""x"=4"#, &program)
+    }
+
+    /// Returns the cost along dimension `dim` of a slice of rows 4 to 64.
+    fn cost_of_slice(dims: &str, dim: usize) -> f64 {
+        let done = sliced(dims, 4, 64);
+        let op = &done.module.ops[op_named(&done.module, "stablehlo.slice")];
+        let line = Line::of(&done.module, op.operands[0], dim).unwrap();
+        line.cost(&done.module, &op.kind, &op.operands, op.results[0]).unwrap()
+    }
+
+    #[test]
+    fn a_slice_costs_a_halo_exchange_along_the_split_dimension_that_it_cuts() {
+        assert!(cost_of_slice(r#"[{"x"}, {}]"#, 0) >= cost::START);
+        assert_eq!(cost_of_slice(r#"[{}, {"x"}]"#, 1), 0.0);
+    }
+
+    #[test]
+    fn an_even_part_of_a_split_dimension_is_split_evenly() {
+        for (rows, is_even) in [(32, true), (30, false)] {
+            let done = sliced(r#"[{"x"}, {}]"#, 0, rows);
+            let op = &done.module.ops[op_named(&done.module, "stablehlo.slice")];
+            let line = Line::of(&done.module, op.operands[0], 0).unwrap();
+            assert_eq!(line.k, 4);
+            assert_eq!(
+                line.splits_evenly(&done.module, op.operands[0], op.results[0]),
+                is_even,
+                "{rows} rows"
+            );
+        }
+    }
+
+    #[test]
+    fn an_unsplit_dimension_is_no_line() {
+        let done = sliced(r#"[{}, {"x"}]"#, 0, 32);
+        let op = &done.module.ops[op_named(&done.module, "stablehlo.slice")];
+        assert!(Line::of(&done.module, op.operands[0], 0).is_none());
+        assert!(Line::of(&done.module, op.operands[0], 1).is_some());
+    }
+}

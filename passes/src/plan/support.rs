@@ -480,3 +480,150 @@ fn split_reduce(module: &Module, op: OpId) -> Split {
         Some(_) | None => Split::No,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use shardc_stablehlo::parse;
+
+    use super::*;
+    use crate::plan::testing::{around, op_named};
+    use crate::rules::rule_of;
+
+    /// Returns what splitting dimension `dim` of operand `operand` does to an operation named `name`.
+    fn split_of(program: &str, name: &str, (operand, dim): (usize, usize)) -> Split {
+        let module = parse(program).unwrap();
+        let op = op_named(&module, name);
+        let rule = planning_rule(&module, op, rule_of(&module, op).unwrap());
+        split(&module, op, &rule, rule.operands[operand].dims[dim][0])
+    }
+
+    #[test]
+    fn a_contracting_dimension_makes_partial_sums() {
+        let matmul = |element: &str| {
+            format!(
+                "func.func @main(%a: tensor<4x8x{element}>, %b: tensor<8x2x{element}>) -> tensor<4x2x{element}> {{
+                  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<4x8x{element}>, tensor<8x2x{element}>) -> tensor<4x2x{element}>
+                  return %0 : tensor<4x2x{element}> }}"
+            )
+        };
+        let at = |element: &str, place| split_of(&matmul(element), "stablehlo.dot_general", place);
+        assert_eq!(at("f32", (0, 0)), Split::Plain);
+        assert_eq!(at("f32", (0, 1)), Split::Pending(ReductionKind::Add));
+        assert_eq!(at("f32", (1, 1)), Split::Plain);
+        assert_eq!(at("i1", (0, 1)), Split::No, "a disjunction is no sum");
+    }
+
+    #[test]
+    fn a_reduced_dimension_is_split_if_a_collective_completes_it() {
+        let at = |op: &str, dim: usize| {
+            let program = format!(
+                "func.func @main(%a: tensor<4x8xi32>, %init: tensor<i32>) -> tensor<4xi32> {{
+                  %0 = stablehlo.reduce(%a init: %init) applies stablehlo.{op} across dimensions = [1] : (tensor<4x8xi32>, tensor<i32>) -> tensor<4xi32>
+                  return %0 : tensor<4xi32> }}"
+            );
+            split_of(&program, "stablehlo.reduce", (0, dim))
+        };
+        assert_eq!(at("add", 1), Split::Pending(ReductionKind::Add));
+        assert_eq!(at("maximum", 1), Split::Pending(ReductionKind::Max));
+        assert_eq!(at("xor", 1), Split::No);
+        assert_eq!(at("xor", 0), Split::Plain);
+    }
+
+    #[test]
+    fn a_sorted_dimension_is_not_split() {
+        let program = r#"func.func @main(%a: tensor<4x8xf32>) -> tensor<4x8xf32> {
+            %0 = "stablehlo.sort"(%a) <{dimension = 1 : i64}> ({
+              ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+                %c = stablehlo.compare LT, %p, %q : (tensor<f32>, tensor<f32>) -> tensor<i1>
+                stablehlo.return %c : tensor<i1>
+            }) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+            return %0 : tensor<4x8xf32> }"#;
+        assert_eq!(split_of(program, "stablehlo.sort", (0, 0)), Split::Plain);
+        assert_eq!(split_of(program, "stablehlo.sort", (0, 1)), Split::No);
+    }
+
+    #[test]
+    fn a_sliced_dimension_takes_a_halo_exchange() {
+        let program = "func.func @main(%a: tensor<4x8xf32>) -> tensor<4x6xf32> {
+            %0 = stablehlo.slice %a [0:4, 1:7] : (tensor<4x8xf32>) -> tensor<4x6xf32>
+            return %0 : tensor<4x6xf32> }";
+        assert_eq!(split_of(program, "stablehlo.slice", (0, 0)), Split::Plain);
+        assert_eq!(split_of(program, "stablehlo.slice", (0, 1)), Split::Halo);
+    }
+
+    #[test]
+    fn a_dynamic_slice_is_a_sum_over_the_blocks_of_the_sliced_dimension() {
+        let at = |element: &str, dim: usize| {
+            let program = format!(
+                "func.func @main(%a: tensor<4x8x{element}>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<4x6x{element}> {{
+                  %0 = stablehlo.dynamic_slice %a, %i, %j, sizes = [4, 6] : (tensor<4x8x{element}>, tensor<i32>, tensor<i32>) -> tensor<4x6x{element}>
+                  return %0 : tensor<4x6x{element}> }}"
+            );
+            split_of(&program, "stablehlo.dynamic_slice", (0, dim))
+        };
+        assert_eq!(at("f32", 0), Split::Plain);
+        assert_eq!(at("f32", 1), Split::Pending(ReductionKind::Add));
+        assert_eq!(at("i1", 1), Split::Pending(ReductionKind::Or));
+    }
+
+    #[test]
+    fn padded_windows_start_from_the_identity() {
+        let at = |init: &str, padding: &str| {
+            let size = if padding == "[0, 0]" { 6 } else { 8 };
+            let program = format!(
+                r#"func.func @main(%a: tensor<8xf32>) -> tensor<{size}xf32> {{
+                  %init = stablehlo.constant dense<{init}> : tensor<f32>
+                  %0 = "stablehlo.reduce_window"(%a, %init) <{{padding = dense<[{padding}]> : tensor<1x2xi64>, window_dimensions = array<i64: 3>}}> ({{
+                    ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+                      %s = stablehlo.add %p, %q : tensor<f32>
+                      stablehlo.return %s : tensor<f32>
+                  }}) : (tensor<8xf32>, tensor<f32>) -> tensor<{size}xf32>
+                  return %0 : tensor<{size}xf32> }}"#
+            );
+            split_of(&program, "stablehlo.reduce_window", (0, 0))
+        };
+        assert_eq!(at("0.0", "[1, 1]"), Split::Halo);
+        assert_eq!(at("1.0", "[1, 1]"), Split::No);
+        assert_eq!(at("1.0", "[0, 0]"), Split::Halo);
+    }
+
+    #[test]
+    fn a_tensor_with_a_dynamic_dimension_is_not_split() {
+        let program = "func.func @main(%a: tensor<?x8xf32>) -> tensor<?x8xf32> {
+            %0 = stablehlo.negate %a : tensor<?x8xf32>
+            return %0 : tensor<?x8xf32> }";
+        assert_eq!(split_of(program, "stablehlo.negate", (0, 1)), Split::No);
+        let program = program.replace('?', "4");
+        assert_eq!(split_of(&program, "stablehlo.negate", (0, 1)), Split::Plain);
+    }
+
+    #[test]
+    fn a_scatter_of_single_elements_is_done_where_they_are() {
+        let spec = ScatterSpec {
+            update_window_dims: [0, 1].into_iter().collect(),
+            scatter_dims_to_operand_dims: [0].into_iter().collect(),
+            ..ScatterSpec::default()
+        };
+        assert_eq!(single_windows(&spec, &[8, 4], &[1, 4]), [0]);
+        assert!(single_windows(&spec, &[8, 4], &[2, 4]).is_empty(), "a window of two rows");
+        assert!(single_windows(&spec, &[1, 4], &[1, 4]).is_empty(), "all rows");
+    }
+
+    /// Plans a concatenation of a split operand and one of this sharding.
+    fn concatenated(second: &str) -> Vec<String> {
+        let program = format!(
+            r#"func.func @main(%a: tensor<64x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}, %b: tensor<64x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, {second}>}})
+                -> (tensor<128x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}) {{
+              %0 = stablehlo.concatenate %a, %b, dim = 0 : (tensor<64x8xf32>, tensor<64x8xf32>) -> tensor<128x8xf32>
+              return %0 : tensor<128x8xf32>
+            }}"#
+        );
+        around("plan", r#""x"=4"#, &program).shardings("sdy.reshard")
+    }
+
+    #[test]
+    fn a_replicated_operand_of_a_concatenation_stays_replicated() {
+        assert!(concatenated("[{}, {}]").is_empty());
+        assert!(!concatenated(r#"[{}, {"x"}]"#).is_empty());
+    }
+}

@@ -359,3 +359,63 @@ fn without_sum(site: &Site<'_>, agreed: &FactorParts) -> Vec<FactorParts> {
         .filter(|chosen| site.is_possible(chosen))
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around};
+
+    /// Trades the sum of a weight gradient over a batch that is split.
+    fn gradient(batch: i64, columns: i64) -> Around {
+        let (x, dy) = (format!("tensor<{batch}x4096xf32>"), format!("tensor<{batch}x{columns}xf32>"));
+        let result = format!("tensor<4096x{columns}xf32>");
+        let program = format!(
+            r#"func.func @main(%x: {x} {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}},
+                %dy: {dy} {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}) -> ({result} {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{}}]>}}) {{
+              %0 = stablehlo.dot_general %x, %dy, contracting_dims = [0] x [0] : ({x}, {dy}) -> {result}
+              return %0 : {result}
+            }}"#
+        );
+        around("trade-sums", r#""x"=8"#, &program)
+    }
+
+    #[test]
+    fn the_operands_of_a_large_gradient_of_a_small_batch_are_exchanged() {
+        let done = gradient(16, 2048);
+        assert_eq!(done.shardings("stablehlo.dot_general"), [r#"[{"x"}, {}]"#]);
+        assert_eq!(done.shardings("sdy.reshard"), [r#"[{}, {"x"}]"#, "[{}, {}]", "[{}, {}]"]);
+    }
+
+    #[test]
+    fn the_sum_over_a_large_batch_stays() {
+        assert!(gradient(40960, 2048).is_same());
+    }
+
+    #[test]
+    fn a_sum_of_less_than_four_mebibytes_stays() {
+        assert!(gradient(16, 128).is_same());
+    }
+
+    /// Trades the sum of a matmul of a split operand with one of this sharding.
+    fn product(weight: &str) -> Around {
+        let program = format!(
+            r#"func.func @main(%x: tensor<256x128xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"x"}}]>}},
+                %w: tensor<128x2048xf32> {{sdy.sharding = #sdy.sharding<@mesh, {weight}>}}) -> (tensor<256x2048xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{}}]>}}) {{
+              %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<256x128xf32>, tensor<128x2048xf32>) -> tensor<256x2048xf32>
+              return %0 : tensor<256x2048xf32>
+            }}"#
+        );
+        around("trade-sums", r#""x"=8"#, &program)
+    }
+
+    #[test]
+    fn an_operand_is_gathered_if_the_other_one_is_replicated() {
+        let done = product("[{}, {}]");
+        assert!(done.after.contains("sdy.reshard %arg0 <@mesh, [{}, {}]>"), "{}", done.after);
+        assert_eq!(done.shardings("stablehlo.dot_general"), ["[{}, {}]"]);
+    }
+
+    #[test]
+    fn the_sum_of_a_matmul_of_two_split_operands_stays() {
+        assert!(product(r#"[{"x"}, {}]"#).is_same());
+    }
+}

@@ -627,3 +627,91 @@ fn dividing_prefix(parts: &[Part], size: i64) -> usize {
         })
         .count()
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around};
+
+    /// Plans a program with these arguments, that returns `%r`, of this type and sharding.
+    fn planned(arguments: &str, (ty, dims): (&str, &str), operation: &str) -> Around {
+        let program = format!(
+            r#"func.func @main({arguments}) -> ({ty} {{sdy.sharding = #sdy.sharding<@mesh, {dims}>}}) {{
+              {operation}
+              return %r : {ty}
+            }}"#
+        );
+        around("plan", r#""x"=8"#, &program)
+    }
+
+    #[test]
+    fn an_axis_that_operands_split_different_factors_by_is_gathered_in_the_cheaper_one() {
+        let done = planned(
+            r#"%a: tensor<64x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+            %b: tensor<64x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}"#,
+            ("tensor<64x8xf32>", r#"[{"x"}, {}]"#),
+            "%r = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x8xf32>) -> tensor<64x8xf32>",
+        );
+        assert!(done.after.contains("%0 = sdy.reshard %arg1 <@mesh, [{}, {}]>"), "{}", done.after);
+        assert_eq!(done.shardings("stablehlo.dot_general"), [r#"[{"x"}, {}]"#]);
+        assert_eq!(done.added("sdy.reshard"), 1);
+    }
+
+    /// Plans a sort along dimension 0, which is split, of a matrix with this many columns.
+    fn sorted(columns: i64) -> Around {
+        let ty = format!("tensor<64x{columns}xf32>");
+        planned(
+            &format!(r#"%a: {ty} {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}"#),
+            (&ty, r#"[{"x"}, {}]"#),
+            &format!(
+                r#"%r = "stablehlo.sort"(%a) <{{dimension = 0 : i64}}> ({{
+                  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+                    %c = stablehlo.compare LT, %p, %q : (tensor<f32>, tensor<f32>) -> tensor<i1>
+                    stablehlo.return %c : tensor<i1>
+                }}) : ({ty}) -> {ty}"#
+            ),
+        )
+    }
+
+    #[test]
+    fn unused_axes_move_to_another_dimension_by_all_to_alls() {
+        let done = sorted(4096);
+        assert_eq!(done.shardings("stablehlo.sort"), [r#"[{}, {"x"}]"#]);
+        assert_eq!(done.shardings("sdy.reshard"), [r#"[{}, {"x"}]"#, r#"[{"x"}, {}]"#]);
+        assert!(done.warnings.is_empty(), "{:?}", done.warnings);
+    }
+
+    #[test]
+    fn a_dimension_that_must_be_unsplit_is_gathered_if_no_other_one_has_room() {
+        let done = sorted(1);
+        assert_eq!(done.shardings("stablehlo.sort"), ["[{}, {}]"]);
+        assert_eq!(done.warnings, ["SH0310"]);
+    }
+
+    /// Plans a sum over windows of this size along dimension 0, which is split in blocks of 8 rows.
+    fn summed(size: i64) -> Around {
+        let (ty, pad) = ("tensor<64x4096xf32>", (size - 1) / 2);
+        planned(
+            &format!(r#"%a: {ty} {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}"#),
+            (ty, r#"[{"x"}, {}]"#),
+            &format!(
+                r#"%zero = stablehlo.constant dense<0.0> : tensor<f32>
+                %r = "stablehlo.reduce_window"(%a, %zero) <{{padding = dense<[[{pad}, {pad}], [0, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: {size}, 1>}}> ({{
+                  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+                    %s = stablehlo.add %p, %q : tensor<f32>
+                    stablehlo.return %s : tensor<f32>
+                }}) : ({ty}, tensor<f32>) -> {ty}"#
+            ),
+        )
+    }
+
+    #[test]
+    fn a_small_window_is_a_halo_exchange() {
+        assert!(summed(3).is_same());
+    }
+
+    #[test]
+    fn a_window_over_most_blocks_is_no_halo_exchange() {
+        let done = summed(101);
+        assert_eq!(done.shardings("stablehlo.reduce_window"), [r#"[{}, {"x"}]"#], "{}", done.after);
+    }
+}

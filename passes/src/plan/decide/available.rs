@@ -24,3 +24,23 @@ impl AvailableCopies {
         self.0.get(&value).into_iter().flatten().map(|&(sharding, _)| sharding)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use shardc_ir::EntityRef;
+
+    use super::*;
+
+    #[test]
+    fn a_copy_is_found_by_its_value_and_its_sharding() {
+        let (value, copy, other) = (ValueId::new(0), ValueId::new(1), ValueId::new(2));
+        let [rows, columns] = [0, 1].map(ShardingId::new);
+        let mut copies = AvailableCopies::default();
+        assert_eq!(copies.get(value, rows), None);
+        copies.insert(value, rows, copy);
+        assert_eq!(copies.get(value, rows), Some(copy));
+        assert_eq!(copies.get(value, columns), None);
+        assert_eq!(copies.get(other, rows), None);
+        assert_eq!(copies.shardings(value).collect::<Vec<_>>(), [rows]);
+    }
+}

@@ -153,3 +153,84 @@ fn rounds_off(module: &Module, op: OpId, site: &Site<'_>, from: &TensorSharding)
     let is_asked = |s: &TensorSharding| from.unreduced.iter().all(|axis| s.unreduced.contains(axis));
     narrows && !site.tensors.iter().filter(|t| t.is_result).all(|t| is_asked(t.sharding))
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around};
+
+    const REDUCED: &str = "[{}, {}]";
+    const UNREDUCED: &str = r#"[{}, {}], unreduced={"x"}"#;
+
+    /// Plans a program with the partial sums `%p`, which returns `%r`.
+    fn planned(ty: &str, rest: &str) -> Around {
+        let program = format!(
+            r#"func.func @main(%a: tensor<8x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"x"}}]>}},
+                %b: tensor<64x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}, %y: tensor<8x8xf32>) -> {ty} {{
+              %zero = stablehlo.constant dense<0.0> : tensor<f32>
+              %m = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<8x64xf32>, tensor<64x8xf32>) -> tensor<8x8xf32>
+              %p = sdy.sharding_constraint %m <@mesh, [{{}}, {{}}], unreduced={{"x"}}> : tensor<8x8xf32>
+              {rest}
+              return %r : {ty}
+            }}"#
+        );
+        around("plan", r#""x"=4"#, &program)
+    }
+
+    #[test]
+    fn a_linear_operation_runs_on_partial_sums() {
+        let done = planned("tensor<8x8xf32>", "%r = stablehlo.negate %p : tensor<8x8xf32>");
+        assert_eq!(done.shardings("stablehlo.negate"), [UNREDUCED]);
+        assert_eq!(done.shardings("sdy.reshard"), [UNREDUCED, REDUCED]);
+    }
+
+    #[test]
+    fn a_nonlinear_operation_runs_on_the_reduced_value() {
+        let done = planned("tensor<8x8xf32>", "%r = stablehlo.exponential %p : tensor<8x8xf32>");
+        assert_eq!(done.shardings("stablehlo.exponential"), [REDUCED]);
+    }
+
+    #[test]
+    fn a_reduction_comes_before_the_all_reduce() {
+        let done = planned(
+            "tensor<8xf32>",
+            "%r = stablehlo.reduce(%p init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<8x8xf32>, tensor<f32>) -> tensor<8xf32>",
+        );
+        assert_eq!(done.shardings("stablehlo.reduce"), [r#"[{}], unreduced={"x"}"#]);
+    }
+
+    #[test]
+    fn a_broadcast_comes_after_the_all_reduce() {
+        let done = planned(
+            "tensor<64x8x8xf32>",
+            "%r = stablehlo.broadcast_in_dim %p, dims = [1, 2] : (tensor<8x8xf32>) -> tensor<64x8x8xf32>",
+        );
+        assert_eq!(done.shardings("stablehlo.broadcast_in_dim"), ["[{}, {}, {}]"]);
+    }
+
+    #[test]
+    fn the_other_operand_of_an_addition_is_kept_by_one_device() {
+        let done = planned(
+            "tensor<8x8xf32>",
+            r#"%s = stablehlo.add %p, %y : tensor<8x8xf32>
+            %r = sdy.sharding_constraint %s <@mesh, [{}, {}], unreduced={"x"}> : tensor<8x8xf32>"#,
+        );
+        assert_eq!(done.shardings("stablehlo.add"), [UNREDUCED]);
+        assert!(
+            done.after.contains(r#"sdy.reshard %arg2 <@mesh, [{}, {}], unreduced={"x"}>"#),
+            "{}",
+            done.after
+        );
+    }
+
+    #[test]
+    fn partial_sums_are_rounded_only_if_the_result_is_annotated_as_unreduced() {
+        let convert = "%n = stablehlo.convert %p : (tensor<8x8xf32>) -> tensor<8x8xbf16>";
+        let constraint = |dims: &str| {
+            let rest =
+                format!("{convert}\n%r = sdy.sharding_constraint %n <@mesh, {dims}> : tensor<8x8xbf16>");
+            planned("tensor<8x8xbf16>", &rest).shardings("stablehlo.convert")
+        };
+        assert_eq!(constraint(REDUCED), [REDUCED]);
+        assert_eq!(constraint(UNREDUCED), [UNREDUCED]);
+    }
+}

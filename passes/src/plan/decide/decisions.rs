@@ -179,3 +179,37 @@ impl OpPlanner<'_> {
         Some((rule, splits))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around};
+
+    /// Plans two additions of a value that is split along dimension 0 and one that is split along dimension 1.
+    fn planned(second: &str) -> Around {
+        let program = format!(
+            r#"func.func @main(%a: tensor<64x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}},
+                %b: tensor<64x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"x"}}]>}},
+                %c: tensor<64x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}},
+                %d: tensor<64x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"x"}}]>}}) -> (
+                tensor<64x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}, tensor<64x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, {second}>}}) {{
+              %0 = stablehlo.add %a, %b : tensor<64x64xf32>
+              %1 = stablehlo.add %c, %d : tensor<64x64xf32>
+              return %0, %1 : tensor<64x64xf32>, tensor<64x64xf32>
+            }}"#
+        );
+        around("plan", r#""x"=4"#, &program)
+    }
+
+    #[test]
+    fn operations_with_the_same_signature_are_decided_alike() {
+        let done = planned(r#"[{"x"}, {}]"#);
+        assert_eq!(done.shardings("stablehlo.add"), [r#"[{"x"}, {}]"#, r#"[{"x"}, {}]"#]);
+        assert_eq!(done.shardings("sdy.reshard"), [r#"[{"x"}, {}]"#, r#"[{"x"}, {}]"#]);
+    }
+
+    #[test]
+    fn operations_whose_results_are_sharded_differently_are_decided_apart() {
+        let done = planned(r#"[{}, {"x"}]"#);
+        assert_eq!(done.shardings("stablehlo.add"), [r#"[{"x"}, {}]"#, r#"[{}, {"x"}]"#]);
+    }
+}

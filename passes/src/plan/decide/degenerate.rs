@@ -78,3 +78,58 @@ fn further_processes(module: &Module, op: OpId) -> Option<(String, &'static str)
     }
     None
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{refused, try_around};
+
+    /// A program with an all-reduce among these processes, in a module with these attributes.
+    fn all_reduce(attributes: &str, groups: &str) -> String {
+        format!(
+            r#"module attributes {{{attributes}}} {{
+              sdy.mesh @mesh = <["x"=4]>
+              func.func @main(%x: tensor<8xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}]>}}) -> tensor<8xf32> {{
+                %0 = "stablehlo.all_reduce"(%x) <{{replica_groups = {groups}}}> ({{
+                  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+                    %s = stablehlo.add %p, %q : tensor<f32>
+                    stablehlo.return %s : tensor<f32>
+                }}) : (tensor<8xf32>) -> tensor<8xf32>
+                return %0 : tensor<8xf32>
+              }}
+            }}"#
+        )
+    }
+
+    #[test]
+    fn an_all_reduce_of_one_process_is_the_identity() {
+        let program = all_reduce("", "dense<[[0]]> : tensor<1x1xi64>");
+        let done = try_around("plan", &program).unwrap();
+        assert_eq!((done.added("stablehlo.all_reduce"), done.added("sdy.reshard")), (-1, 1));
+        assert_eq!(done.shardings("sdy.reshard"), [r#"[{"x"}]"#]);
+    }
+
+    #[test]
+    fn a_process_that_nobody_sends_to_gets_zeros() {
+        let program = r#"
+            sdy.mesh @mesh = <["x"=4]>
+            func.func @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
+              %0 = "stablehlo.collective_permute"(%x) <{source_target_pairs = dense<> : tensor<0x2xi64>}> : (tensor<8xf32>) -> tensor<8xf32>
+              return %0 : tensor<8xf32>
+            }"#;
+        let done = try_around("plan", program).unwrap();
+        assert_eq!(done.shardings("stablehlo.constant"), [r#"[{"x"}]"#]);
+        assert!(done.after.contains("dense<0.000000e+00> : tensor<8xf32>"), "{}", done.after);
+    }
+
+    #[test]
+    fn an_all_reduce_of_several_processes_is_refused() {
+        let program = all_reduce("", "dense<[[0, 1]]> : tensor<1x2xi64>");
+        assert_eq!(refused("plan", &program), ["SH0304"]);
+    }
+
+    #[test]
+    fn an_all_reduce_in_a_program_of_several_replicas_is_refused() {
+        let program = all_reduce("mhlo.num_replicas = 2 : i32", "dense<[[0]]> : tensor<1x1xi64>");
+        assert_eq!(refused("plan", &program), ["SH0304"]);
+    }
+}

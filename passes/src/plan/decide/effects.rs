@@ -46,3 +46,41 @@ impl OpPlanner<'_> {
         self.notes.push(note);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::around;
+
+    #[test]
+    fn every_device_sends_the_unsharded_value_to_the_host() {
+        let done = around(
+            "plan",
+            r#""x"=4"#,
+            r#"func.func @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
+              %t = stablehlo.create_token : !stablehlo.token
+              %o = "stablehlo.outfeed"(%x, %t) <{outfeed_config = ""}> : (tensor<8xf32>, !stablehlo.token) -> !stablehlo.token
+              return %x : tensor<8xf32>
+            }"#,
+        );
+        assert!(done.warnings.contains(&"SH0316"), "{:?}", done.warnings);
+        assert_eq!(done.shardings("sdy.reshard"), ["[{}]"]);
+    }
+
+    #[test]
+    fn an_outfeed_in_a_manual_computation_gives_no_warning() {
+        let done = around(
+            "plan",
+            r#""x"=4"#,
+            r#"func.func @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
+              %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%a: tensor<2xf32>) {
+                %t = stablehlo.create_token : !stablehlo.token
+                %o = "stablehlo.outfeed"(%a, %t) <{outfeed_config = ""}> : (tensor<2xf32>, !stablehlo.token) -> !stablehlo.token
+                sdy.return %a : tensor<2xf32>
+              } : (tensor<8xf32>) -> tensor<8xf32>
+              return %0 : tensor<8xf32>
+            }"#,
+        );
+        assert!(done.warnings.is_empty(), "{:?}", done.warnings);
+        assert!(done.is_same(), "{}", done.after);
+    }
+}

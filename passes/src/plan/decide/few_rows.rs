@@ -64,3 +64,34 @@ pub(super) fn as_sums(module: &Module, op: OpId, rule: &ShardingRule) -> SmallVe
     }
     rules
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around};
+
+    /// Plans a slice of 64 rows, which are split over 8 devices.
+    fn planned(start: i64, limit: i64) -> Around {
+        let rows = limit - start;
+        let program = format!(
+            r#"func.func @main(%a: tensor<64x4096xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}) -> tensor<{rows}x4096xf32> {{
+              %0 = stablehlo.slice %a [{start}:{limit}, 0:4096] : (tensor<64x4096xf32>) -> tensor<{rows}x4096xf32>
+              return %0 : tensor<{rows}x4096xf32>
+            }}"#
+        );
+        around("plan", r#""x"=8"#, &program)
+    }
+
+    #[test]
+    fn two_rows_are_a_sum_of_what_each_device_has_of_them() {
+        let done = planned(7, 9);
+        assert_eq!(done.shardings("stablehlo.slice"), [r#"[{}, {}], unreduced={"x"}"#]);
+        assert_eq!(done.shardings("sdy.reshard"), ["[{}, {}]"]);
+    }
+
+    #[test]
+    fn most_rows_are_a_halo_exchange() {
+        let done = planned(4, 60);
+        assert_eq!(done.shardings("stablehlo.slice"), [r#"[{"x"}, {}]"#]);
+        assert!(done.is_same(), "{}", done.after);
+    }
+}

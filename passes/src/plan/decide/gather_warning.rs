@@ -97,3 +97,46 @@ impl OpPlanner<'_> {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around};
+
+    /// Plans the decompositions of arguments with these shardings.
+    fn planned(dims: &str, operations: &str) -> Around {
+        let program = format!(
+            r#"func.func @main(%a: tensor<1x64x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, {dims}>}}) -> tensor<1x64x64xf32> {{
+              {operations}
+              return %r : tensor<1x64x64xf32>
+            }}"#
+        );
+        around("plan", r#""x"=4"#, &program)
+    }
+
+    const ONE: &str =
+        r#"%r = "stablehlo.cholesky"(%a) <{lower = true}> : (tensor<1x64x64xf32>) -> tensor<1x64x64xf32>"#;
+
+    #[test]
+    fn an_operation_that_needs_a_split_dimension_whole_gives_a_warning() {
+        let done = planned(r#"[{}, {"x"}, {}]"#, ONE);
+        assert_eq!(done.warnings, ["SH0310"]);
+        assert_eq!(done.shardings("stablehlo.cholesky"), ["[{}, {}, {}]"]);
+    }
+
+    #[test]
+    fn an_operand_that_is_replicated_already_gives_no_warning() {
+        assert!(planned("[{}, {}, {}]", ONE).warnings.is_empty());
+    }
+
+    #[test]
+    fn a_second_operation_that_needs_the_gathered_value_gives_no_second_warning() {
+        let twice = format!(
+            r#"%b = "stablehlo.cholesky"(%a) <{{lower = false}}> : (tensor<1x64x64xf32>) -> tensor<1x64x64xf32>
+            %c = {}
+            %r = stablehlo.add %b, %c : tensor<1x64x64xf32>"#,
+            &ONE[5..]
+        );
+        let done = planned(r#"[{}, {"x"}, {}]"#, &twice);
+        assert_eq!(done.warnings, ["SH0310"]);
+    }
+}

@@ -172,3 +172,52 @@ fn warning_of(module: &Module, reshard: OpId, reader: OpId) -> Option<Diagnostic
     warning.user_loc = module.user_loc(reader);
     Some(warning)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Asked, gathered};
+    use crate::plan::decide::Plan;
+    use crate::plan::testing::{Around, around};
+
+    /// Returns the codes of the warnings about a planned program; `before` is the program before planning.
+    fn told(before: &Around, after: &Around) -> Vec<&'static str> {
+        let body = |done: &Around| done.module.funcs[done.module.entry().unwrap()].body.unwrap();
+        let asked = Asked::new(&before.module, body(before));
+        let plan = Plan { gathers: Vec::new(), between_steps: Default::default(), notes: Vec::new() };
+        gathered(&after.module, body(after), &asked, &plan).iter().map(|gather| gather.warning.code).collect()
+    }
+
+    /// Plans a matmul whose second operand `%w` is split otherwise than the first one.
+    fn matmul(operand: &str) -> Vec<&'static str> {
+        let program = format!(
+            r#"func.func @main(%a: tensor<64x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}, %b: tensor<64x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"x"}}]>}})
+                -> (tensor<64x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}) {{
+              {operand}
+              %0 = stablehlo.dot_general %a, %w, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+              return %0 : tensor<64x64xf32>
+            }}"#
+        );
+        told(&around("propagate-unreduced", r#""x"=4"#, &program), &around("plan", r#""x"=4"#, &program))
+    }
+
+    #[test]
+    fn an_activation_that_no_annotation_gathers_is_warned_about() {
+        assert_eq!(matmul("%w = stablehlo.exponential %b : tensor<64x64xf32>"), ["SH0909"]);
+    }
+
+    #[test]
+    fn a_weight_may_be_gathered() {
+        assert!(
+            matmul("%w = stablehlo.transpose %b, dims = [1, 0] : (tensor<64x64xf32>) -> tensor<64x64xf32>")
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn a_constraint_may_gather() {
+        let operand = "%e = stablehlo.exponential %b : tensor<64x64xf32>
+            %s = sdy.sharding_constraint %e <@mesh, [{}, {\"x\"}]> : tensor<64x64xf32>
+            %w = sdy.sharding_constraint %s <@mesh, [{}, {}]> : tensor<64x64xf32>";
+        assert!(matmul(operand).is_empty());
+    }
+}

@@ -113,3 +113,51 @@ fn added_up(module: &Module, op: OpId, body: RegionId, uses: &Uses) -> FxHashSet
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around};
+
+    /// Plans a loop of `trips`, in which two arguments clamp a value that is split otherwise than they are.
+    fn planned(trips: &str) -> Around {
+        let program = format!(
+            r#"func.func @main(%x: tensor<64x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}},
+                %low: tensor<64x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"x"}}]>}},
+                %high: tensor<64x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"x"}}]>}}, %m: tensor<i32>) -> tensor<64x64xf32> {{
+              %zero = stablehlo.constant dense<0> : tensor<i32>
+              %n = {trips} : tensor<i32>
+              %r:2 = stablehlo.while(%i = %zero, %y = %x) : tensor<i32>, tensor<64x64xf32>
+                cond {{
+                  %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+                  stablehlo.return %c : tensor<i1>
+                }} do {{
+                  %one = stablehlo.constant dense<1> : tensor<i32>
+                  %j = stablehlo.add %i, %one : tensor<i32>
+                  %1 = stablehlo.clamp %low, %y, %high : tensor<64x64xf32>
+                  %next = sdy.sharding_constraint %1 <@mesh, [{{"x"}}, {{}}]> : tensor<64x64xf32>
+                  stablehlo.return %j, %next : tensor<i32>, tensor<64x64xf32>
+                }}
+              return %r#1 : tensor<64x64xf32>
+            }}"#
+        );
+        around("plan", r#""x"=4"#, &program)
+    }
+
+    #[test]
+    fn loop_invariant_operands_are_resharded_rather_than_what_the_loop_carries() {
+        let done = planned("stablehlo.constant dense<100>");
+        assert_eq!(done.shardings("stablehlo.clamp"), [r#"[{"x"}, {}]"#]);
+    }
+
+    #[test]
+    fn a_loop_with_an_unknown_trip_count_pays_for_each_reshard() {
+        let done = planned("stablehlo.negate %m");
+        assert_eq!(done.shardings("stablehlo.clamp"), [r#"[{}, {"x"}]"#]);
+    }
+
+    #[test]
+    fn a_loop_of_one_trip_pays_for_each_reshard() {
+        let done = planned("stablehlo.constant dense<1>");
+        assert_eq!(done.shardings("stablehlo.clamp"), [r#"[{}, {"x"}]"#]);
+    }
+}

@@ -484,3 +484,117 @@ impl OpPlanner<'_> {
         copies.insert(wanted_value, made, fresh);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around, refused};
+
+    fn planned(program: &str) -> Around {
+        around("plan", r#""x"=4"#, program)
+    }
+
+    /// Plans a matmul of arguments with these shardings.
+    fn matmul(first: &str, second: &str, result: &str) -> Around {
+        planned(&format!(
+            r#"func.func @main(%a: tensor<8x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, {first}>}},
+                %b: tensor<64x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, {second}>}})
+                -> (tensor<8x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, {result}>}}) {{
+              %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<8x64xf32>, tensor<64x8xf32>) -> tensor<8x8xf32>
+              return %0 : tensor<8x8xf32>
+            }}"#
+        ))
+    }
+
+    #[test]
+    fn a_matmul_over_a_split_dimension_is_unreduced_and_then_all_reduced() {
+        let done = matmul(r#"[{}, {"x"}]"#, r#"[{"x"}, {}]"#, "[{}, {}]");
+        assert_eq!(done.shardings("stablehlo.dot_general"), [r#"[{}, {}], unreduced={"x"}"#]);
+        assert_eq!(done.shardings("sdy.reshard"), ["[{}, {}]"]);
+    }
+
+    #[test]
+    fn an_unreduced_matmul_is_reduce_scattered_to_a_split_result() {
+        let done = matmul(r#"[{}, {"x"}]"#, r#"[{"x"}, {}]"#, r#"[{"x"}, {}]"#);
+        assert_eq!(done.shardings("stablehlo.dot_general"), [r#"[{}, {}], unreduced={"x"}"#]);
+        assert_eq!(done.shardings("sdy.reshard"), [r#"[{"x"}, {}]"#]);
+    }
+
+    #[test]
+    fn operands_and_results_that_agree_are_not_resharded() {
+        let done = matmul(r#"[{"x"}, {}]"#, "[{}, {}]", r#"[{"x"}, {}]"#);
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn a_value_is_resharded_once_for_two_users() {
+        let done = planned(
+            r#"func.func @main(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %b: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>})
+                -> (tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}, tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) {
+              %0 = stablehlo.add %a, %b : tensor<8x8xf32>
+              %1 = stablehlo.multiply %a, %b : tensor<8x8xf32>
+              return %0, %1 : tensor<8x8xf32>, tensor<8x8xf32>
+            }"#,
+        );
+        assert_eq!(done.shardings("sdy.reshard"), [r#"[{}, {"x"}]"#]);
+    }
+
+    #[test]
+    fn a_sharding_constraint_becomes_a_reshard() {
+        let done = planned(
+            r#"func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
+              %0 = sdy.sharding_constraint %a <@mesh, [{}]> : tensor<8xf32>
+              return %0 : tensor<8xf32>
+            }"#,
+        );
+        assert_eq!((done.added("sdy.sharding_constraint"), done.added("sdy.reshard")), (-1, 1));
+    }
+
+    #[test]
+    fn all_devices_agree_on_whether_a_loop_goes_on() {
+        let done = planned(
+            r#"func.func @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
+              %zero = stablehlo.constant dense<0.0> : tensor<f32>
+              %r = stablehlo.while(%y = %x) : tensor<8xf32>
+                cond {
+                  %s = stablehlo.reduce(%y init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<8xf32>, tensor<f32>) -> tensor<f32>
+                  %c = stablehlo.compare LT, %s, %zero : (tensor<f32>, tensor<f32>) -> tensor<i1>
+                  stablehlo.return %c : tensor<i1>
+                } do {
+                  %1 = stablehlo.add %y, %y : tensor<8xf32>
+                  stablehlo.return %1 : tensor<8xf32>
+                }
+              return %r : tensor<8xf32>
+            }"#,
+        );
+        assert_eq!(done.shardings("stablehlo.while"), [r#"[{"x"}]"#]);
+        assert_eq!(done.shardings("sdy.reshard"), ["[]"], "the sum is reduced before it is compared");
+        assert_eq!(done.shardings("stablehlo.compare"), ["[]"]);
+    }
+
+    #[test]
+    fn random_numbers_are_those_of_one_device() {
+        let done = planned(
+            r#"func.func @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
+              %zero = stablehlo.constant dense<0.0> : tensor<f32>
+              %one = stablehlo.constant dense<1.0> : tensor<f32>
+              %shape = stablehlo.constant dense<8> : tensor<1xi64>
+              %r = stablehlo.rng %zero, %one, %shape, distribution = UNIFORM : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<8xf32>
+              %y = stablehlo.add %x, %r : tensor<8xf32>
+              return %y : tensor<8xf32>
+            }"#,
+        );
+        assert_eq!(done.shardings("stablehlo.rng"), [r#"[{}], unreduced={"x"}"#]);
+    }
+
+    #[test]
+    fn an_operation_between_devices_is_refused() {
+        let program = r#"
+            sdy.mesh @mesh = <["x"=4]>
+            func.func @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
+              %t = stablehlo.create_token : !stablehlo.token
+              %s = "stablehlo.send"(%x, %t) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, is_host_transfer = false}> : (tensor<8xf32>, !stablehlo.token) -> !stablehlo.token
+              return %x : tensor<8xf32>
+            }"#;
+        assert_eq!(refused("plan", program), ["SH0313"]);
+    }
+}

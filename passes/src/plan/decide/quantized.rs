@@ -40,3 +40,34 @@ pub(super) fn restricted(
     let is_local = split == Split::Plain && spans;
     if is_local && !has_scales { split } else { Split::No }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around};
+
+    /// Plans a matmul of quantized matrices along their first dimensions.
+    fn planned(first: &str, second: &str) -> Around {
+        let program = format!(
+            r#"func.func @main(%a: tensor<8x2x!quant.uniform<i8:f32, 0.5>> {{sdy.sharding = #sdy.sharding<@mesh, {first}>}},
+                %b: tensor<8x2x!quant.uniform<i8:f32, 0.5>> {{sdy.sharding = #sdy.sharding<@mesh, {second}>}}) -> tensor<2x2x!quant.uniform<i32:f32, 0.25>> {{
+              %0 = stablehlo.dot_general %a, %b, contracting_dims = [0] x [0] : (tensor<8x2x!quant.uniform<i8:f32, 0.5>>, tensor<8x2x!quant.uniform<i8:f32, 0.5>>) -> tensor<2x2x!quant.uniform<i32:f32, 0.25>>
+              return %0 : tensor<2x2x!quant.uniform<i32:f32, 0.25>>
+            }}"#
+        );
+        around("plan", r#""x"=2"#, &program)
+    }
+
+    #[test]
+    fn a_quantized_matmul_has_no_partial_sums() {
+        let done = planned(r#"[{"x"}, {}]"#, r#"[{"x"}, {}]"#);
+        assert_eq!(done.shardings("stablehlo.dot_general"), ["[{}, {}]"]);
+        assert_eq!(done.shardings("sdy.reshard"), ["[{}, {}]", "[{}, {}]"]);
+    }
+
+    #[test]
+    fn a_quantized_matmul_is_split_along_other_dimensions() {
+        let done = planned(r#"[{}, {"x"}]"#, "[{}, {}]");
+        assert_eq!(done.shardings("stablehlo.dot_general"), [r#"[{"x"}, {}]"#]);
+        assert!(done.is_same(), "{}", done.after);
+    }
+}

@@ -189,3 +189,47 @@ impl OpPlanner<'_> {
         site.operands_of_parts()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around};
+
+    /// Plans a program with the mask `%c`, in this sharding, that selects from an argument that is split along dimension 1.
+    fn planned(first: &str, dims: &str) -> Around {
+        let program = format!(
+            r#"func.func @main(%a: tensor<8x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"x"}}]>}}, %k: tensor<8x8xi32>)
+                -> (tensor<8x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"x"}}]>}}) {{
+              %i = {first} : tensor<8x8xi32>
+              %j = stablehlo.iota dim = 1 : tensor<8x8xi32>
+              %c = stablehlo.compare GE, %i, %j : (tensor<8x8xi32>, tensor<8x8xi32>) -> tensor<8x8xi1>
+              %m = sdy.sharding_constraint %c <@mesh, {dims}> : tensor<8x8xi1>
+              %r = stablehlo.select %m, %a, %a : tensor<8x8xi1>, tensor<8x8xf32>
+              return %r : tensor<8x8xf32>
+            }}"#
+        );
+        around("plan", r#""x"=4"#, &program)
+    }
+
+    #[test]
+    fn a_causal_mask_is_computed_again_instead_of_an_all_to_all() {
+        let done = planned("stablehlo.iota dim = 0", r#"[{"x"}, {}]"#);
+        let (given, wanted) = (r#"[{"x"}, {}]"#, r#"[{}, {"x"}]"#);
+        assert_eq!(done.shardings("stablehlo.compare"), [given, wanted]);
+        assert_eq!(done.shardings("stablehlo.iota"), [given, given, wanted, wanted]);
+        assert_eq!(done.shardings("sdy.reshard"), [given], "that of the constraint");
+    }
+
+    #[test]
+    fn a_mask_of_an_argument_is_sent() {
+        let done = planned("stablehlo.negate %k", r#"[{"x"}, {}]"#);
+        assert_eq!(done.shardings("stablehlo.compare").len(), 1, "{}", done.after);
+        assert_eq!(done.added("sdy.reshard"), 2, "{}", done.after);
+    }
+
+    #[test]
+    fn a_replicated_mask_is_sliced_and_not_computed_again() {
+        let done = planned("stablehlo.iota dim = 0", "[{}, {}]");
+        assert_eq!(done.shardings("stablehlo.compare"), ["[{}, {}]"]);
+        assert_eq!(done.shardings("sdy.reshard"), ["[{}, {}]", r#"[{}, {"x"}]"#]);
+    }
+}

@@ -114,3 +114,59 @@ fn operand_sharding(module: &Module, op: OpId, result: &TensorSharding) -> Optio
     };
     Some((operand, TensorSharding::from_dims(result.mesh, dims)))
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around};
+
+    /// Plans a program that gathers the result `%r` of an operation on `%w`.
+    fn planned(from: (&str, &str), to: (&str, &str), operation: &str) -> Around {
+        let program = format!(
+            r#"func.func @main(%w: tensor<{}> {{sdy.sharding = #sdy.sharding<@mesh, {}>}})
+                -> (tensor<{}> {{sdy.sharding = #sdy.sharding<@mesh, {}>}}) {{
+              %r = {operation} : (tensor<{}>) -> tensor<{}>
+              return %r : tensor<{}>
+            }}"#,
+            from.0, from.1, to.0, to.1, from.0, to.0, to.0
+        );
+        around("plan", r#""x"=8"#, &program)
+    }
+
+    const ROWS: &str = r#"[{"x"}, {}]"#;
+
+    #[test]
+    fn a_weight_is_gathered_before_it_is_widened() {
+        let done = planned(("512x512xbf16", ROWS), ("512x512xf32", "[{}, {}]"), "stablehlo.convert %w");
+        assert!(
+            done.after.contains("%1 = sdy.reshard %arg0 <@mesh, [{}, {}]> : tensor<512x512xbf16>"),
+            "{}",
+            done.after
+        );
+        assert_eq!(done.shardings("stablehlo.convert"), [ROWS, "[{}, {}]"], "the first one is dead");
+    }
+
+    #[test]
+    fn a_vector_is_gathered_before_it_is_broadcast() {
+        let done = planned(
+            ("4096xf32", r#"[{"x"}]"#),
+            ("64x4096xf32", "[{}, {}]"),
+            "stablehlo.broadcast_in_dim %w, dims = [1]",
+        );
+        assert!(
+            done.after.contains("%1 = sdy.reshard %arg0 <@mesh, [{}]> : tensor<4096xf32>"),
+            "{}",
+            done.after
+        );
+    }
+
+    #[test]
+    fn a_weight_is_gathered_after_it_is_narrowed() {
+        let done = planned(("512x512xf32", ROWS), ("512x512xbf16", "[{}, {}]"), "stablehlo.convert %w");
+        assert!(
+            done.after.contains("%1 = sdy.reshard %0 <@mesh, [{}, {}]> : tensor<512x512xbf16>"),
+            "{}",
+            done.after
+        );
+        assert_eq!(done.added("stablehlo.convert"), 0);
+    }
+}

@@ -310,3 +310,75 @@ impl Candidate {
             && is_worthwhile(self.before, self.price.cost)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around};
+
+    /// Unfuses the users of a concatenation along a split dimension.
+    fn unfused(results: &str, users: &str) -> Around {
+        let program = format!(
+            r#"func.func @main(%q: tensor<4096x256xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"x"}}]>}},
+                %k: tensor<4096x512xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"x"}}]>}},
+                %w: tensor<256x768xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"x"}}]>}}, %x: tensor<4096x64xf32>) -> {results} {{
+              %c = stablehlo.concatenate %q, %k, dim = 1 : (tensor<4096x256xf32>, tensor<4096x512xf32>) -> tensor<4096x768xf32>
+              {users}
+            }}"#
+        );
+        around("unfuse-products", r#""x"=4"#, &program)
+    }
+
+    const SUM: &str = "stablehlo.dot_general %e, %w, contracting_dims = [1] x [1] : (tensor<4096x768xf32>, tensor<256x768xf32>) -> tensor<4096x256xf32>";
+    const ROWS: &str = "stablehlo.dot_general %x, %c, contracting_dims = [0] x [0] : (tensor<4096x64xf32>, tensor<4096x768xf32>) -> tensor<64x768xf32>";
+
+    #[test]
+    fn a_matmul_over_a_concatenation_is_a_sum_of_matmuls() {
+        let done = unfused(
+            "tensor<4096x256xf32>",
+            &format!(
+                "%r = {}
+                return %r : tensor<4096x256xf32>",
+                SUM.replace("%e", "%c")
+            ),
+        );
+        assert!(
+            done.after.contains("dot_general %arg0, %1,") && done.after.contains("dot_general %arg1, %3,"),
+            "{}",
+            done.after
+        );
+        assert_eq!((done.added("stablehlo.slice"), done.added("stablehlo.add")), (2, 1));
+    }
+
+    #[test]
+    fn an_elementwise_operation_between_is_repeated_on_each_operand() {
+        let done = unfused(
+            "tensor<4096x256xf32>",
+            &format!(
+                "%e = stablehlo.exponential %c : tensor<4096x768xf32>
+                %r = {SUM}
+                return %r : tensor<4096x256xf32>"
+            ),
+        );
+        assert!(
+            done.after.contains("exponential %arg0") && done.after.contains("exponential %arg1"),
+            "{}",
+            done.after
+        );
+    }
+
+    #[test]
+    fn a_smaller_matmul_result_is_concatenated_instead() {
+        let done = unfused("tensor<64x768xf32>", &format!("%r = {ROWS}\nreturn %r : tensor<64x768xf32>"));
+        assert!(done.after.contains("stablehlo.concatenate %1, %2, dim = 1"), "{}", done.after);
+        assert_eq!(done.added("stablehlo.dot_general"), 1);
+    }
+
+    #[test]
+    fn a_concatenation_that_is_also_returned_stays() {
+        let done = unfused(
+            "(tensor<64x768xf32>, tensor<4096x768xf32>)",
+            &format!("%r = {ROWS}\nreturn %r, %c : tensor<64x768xf32>, tensor<4096x768xf32>"),
+        );
+        assert!(done.is_same(), "{}", done.after);
+    }
+}

@@ -149,3 +149,65 @@ fn sliced(module: &Module, region: RegionId) -> IndexMap<ValueId, Sliced, FxBuil
     }
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use super::is_worthwhile;
+    use crate::cost;
+    use crate::plan::testing::{Around, around};
+
+    #[test]
+    fn a_rewrite_saves_a_fifth_and_the_start_of_a_collective() {
+        let start = cost::START;
+        assert!(is_worthwhile(10.0 * start, 7.9 * start));
+        assert!(!is_worthwhile(10.0 * start, 8.0 * start));
+        assert!(!is_worthwhile(1.1 * start, 0.2 * start));
+    }
+
+    /// Unfuses a matmul of `rows` rows whose 768 columns are split, with these users.
+    fn unfused(rows: i64, results: &str, users: &str) -> Around {
+        let program = format!(
+            r#"func.func @main(%x: tensor<{rows}x256xf32>, %w: tensor<256x768xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"x"}}]>}}) -> {results} {{
+              %p = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<{rows}x256xf32>, tensor<256x768xf32>) -> tensor<{rows}x768xf32>
+              %q = stablehlo.slice %p [0:{rows}, 0:256] : (tensor<{rows}x768xf32>) -> tensor<{rows}x256xf32>
+              {users}
+            }}"#
+        );
+        around("unfuse-products", r#""x"=4"#, &program)
+    }
+
+    /// Unfuses a matmul of `rows` rows, of which two slices take all columns.
+    fn sliced(rows: i64) -> Around {
+        unfused(
+            rows,
+            &format!("(tensor<{rows}x256xf32>, tensor<{rows}x512xf32>)"),
+            &format!(
+                "%k = stablehlo.slice %p [0:{rows}, 256:768] : (tensor<{rows}x768xf32>) -> tensor<{rows}x512xf32>
+                return %q, %k : tensor<{rows}x256xf32>, tensor<{rows}x512xf32>"
+            ),
+        )
+    }
+
+    #[test]
+    fn slices_of_a_matmul_are_matmuls_with_slices_of_the_weight() {
+        let done = sliced(4096);
+        assert_eq!(done.added("stablehlo.dot_general"), 2, "the matmul that is sliced stays, dead");
+        assert!(done.after.contains("stablehlo.slice %arg1 [0:256, 0:256]"), "{}", done.after);
+        assert!(done.after.contains("stablehlo.slice %arg1 [0:256, 256:768]"), "{}", done.after);
+    }
+
+    #[test]
+    fn slices_of_fewer_rows_than_the_weight_has_stay() {
+        assert!(sliced(64).is_same());
+    }
+
+    #[test]
+    fn slices_of_a_matmul_that_is_also_used_as_a_whole_stay() {
+        let done = unfused(
+            4096,
+            "(tensor<4096x256xf32>, tensor<4096x768xf32>)",
+            "return %q, %p : tensor<4096x256xf32>, tensor<4096x768xf32>",
+        );
+        assert!(done.is_same(), "{}", done.after);
+    }
+}

@@ -269,3 +269,47 @@ impl<'a> Search<'a> {
         line.exchange(&kind, &[shape], &|_| false, &taken)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use shardc_stablehlo::parse;
+
+    use super::operand_dims;
+    use crate::plan::testing::op_named;
+
+    /// Returns which dimensions of the operands of an operation named `name` a range along `dim` of its result needs.
+    fn needed(name: &str, dim: usize, program: &str) -> Option<Vec<Option<usize>>> {
+        let module = parse(program).unwrap();
+        operand_dims(&module, op_named(&module, name), dim).map(|dims| dims.to_vec())
+    }
+
+    #[test]
+    fn a_range_of_a_matmul_is_a_matmul_with_a_range_of_one_operand() {
+        let program = "func.func @main(%x: tensor<8x4xf32>, %w: tensor<4x6xf32>) -> tensor<8x6xf32> {
+            %p = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
+            return %p : tensor<8x6xf32> }";
+        assert_eq!(needed("stablehlo.dot_general", 0, program), Some(vec![Some(0), None]));
+        assert_eq!(needed("stablehlo.dot_general", 1, program), Some(vec![None, Some(1)]));
+    }
+
+    #[test]
+    fn a_range_of_a_convolution_is_one_of_features_and_not_of_an_image() {
+        let program = r#"func.func @main(%x: tensor<2x8x3xf32>, %w: tensor<3x3x6xf32>) -> tensor<2x8x6xf32> {
+            %p = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x8x3xf32>, tensor<3x3x6xf32>) -> tensor<2x8x6xf32>
+            return %p : tensor<2x8x6xf32> }"#;
+        assert_eq!(needed("stablehlo.convolution", 2, program), Some(vec![None, Some(2)]));
+        assert_eq!(needed("stablehlo.convolution", 1, program), None);
+    }
+
+    #[test]
+    fn a_range_of_a_sort_is_no_sort() {
+        let program = r#"func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+            %s = "stablehlo.sort"(%x) ({
+              ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+                %c = stablehlo.compare LT, %p, %q : (tensor<f32>, tensor<f32>) -> tensor<i1>
+                stablehlo.return %c : tensor<i1>
+            }) : (tensor<8xf32>) -> tensor<8xf32>
+            return %s : tensor<8xf32> }"#;
+        assert_eq!(needed("stablehlo.sort", 0, program), None);
+    }
+}

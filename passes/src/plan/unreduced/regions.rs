@@ -191,7 +191,7 @@ mod tests {
     const REDUCED: &str = "[{}, {}]";
     const UNREDUCED: &str = r#"[{}, {}], unreduced={"x"}"#;
 
-    /// Propagates in a program with the matmul `%p`, which is computed as partial sums.
+    /// Runs the pass on a program with the matmul `%p`, which is computed as partial sums.
     fn propagated(rest: &str) -> Around {
         let program = format!(
             r#"func.func @main(
@@ -206,7 +206,7 @@ mod tests {
         around("propagate-unreduced", r#""x"=4"#, &program)
     }
 
-    /// Propagates in a program with a loop that carries `%v`, which begins as `first`, and returns the value of `next`.
+    /// Runs the pass on a program with a loop that carries `%v`, starting at `first`, and whose body returns the value of `next`.
     fn carried(first: &str, next: &str) -> Around {
         propagated(&format!(
             r#"%zero = stablehlo.constant dense<0> : tensor<i32>
@@ -260,7 +260,7 @@ mod tests {
         assert_eq!(done.shardings("stablehlo.optimization_barrier"), [UNREDUCED]);
     }
 
-    /// Propagates in a program with a branch on `%condition` whose result is annotated as unreduced.
+    /// Runs the pass on a program with a branch on `%condition` whose result is annotated as unreduced.
     fn branched(then: &str) -> Around {
         propagated(&format!(
             r#"%b = "stablehlo.if"(%condition) ({{

@@ -391,7 +391,7 @@ pub(crate) fn type_fits(module: &Module, a: TypeId, b: TypeId) -> bool {
     }
 }
 
-/// Returns the static one of two sizes that fit.
+/// Given two compatible dimension sizes, returns the static one.
 pub(crate) fn known(a: i64, b: i64) -> i64 {
     if a == DYNAMIC { b } else { a }
 }

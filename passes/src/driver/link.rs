@@ -124,7 +124,7 @@ fn number_of(spec: &CustomCallSpec, calls: &[usize]) -> Option<usize> {
     calls.get(spec.kept_callee()?.parse::<usize>().ok()?).copied()
 }
 
-/// Partitions a function for a signature.
+/// Partitions a function for one combination of argument and result shardings.
 fn partition_for(
     pipeline: &Pipeline,
     signature: &Signature,

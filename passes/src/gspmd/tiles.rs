@@ -36,8 +36,8 @@ impl Order {
     }
 }
 
-/// Returns the digits of a tile assignment for this device order. The order of digits within a subgroup has no
-/// meaning, so they are sorted from major to minor.
+/// Returns the sub-axes (mixed-radix digits of the device ID) that each tile dimension is split by, for this device order. The order of
+/// digits within a subgroup is irrelevant, so they are sorted from major to minor.
 pub(crate) fn digits(tiling: &Tiling, order: &Order) -> Option<Digits> {
     let mut out = match (&tiling.devices, &order.0) {
         (Devices::Iota { reshape, perm }, None) => iota_digits(&tiling.dims, reshape, perm)?,

@@ -1,9 +1,9 @@
-//! Free values: values computed from constants, iotas and scalars alone, such as a causal mask. They can be had in any sharding by
-//! repeating their producers on each device's part, so nothing is sent.
+//! Free values: values computed from constants, iotas and scalars alone, such as a causal mask. They are available in any sharding: each
+//! device recomputes its shard, and nothing is sent.
 //!
 //! Conditions:
 //!
-//! * Every operation in the chain is pure, light or element-wise, has one result and no region, and can be done in parts.
+//! * Every operation in the chain is pure, light or element-wise, has one result and no region, and can be computed in parts.
 //! * All types are static. The leaves are constants, iotas and scalars; a scalar must not be unreduced.
 //! * The chain has at most `MAX_OPS` operations.
 
@@ -16,16 +16,16 @@ use smallvec::SmallVec;
 use crate::analysis::reducer::{is_idempotent, is_identity};
 use crate::analysis::regions::program_ops;
 
-/// The most operations that are repeated for one value.
+/// The maximum number of operations that are recomputed for one value.
 const MAX_OPS: u8 = 32;
 
-/// The values of a program that can be had in any sharding without communication. Each has the number of operations that compute it
-/// from constants, iotas and scalars; the number is zero for all other values.
+/// The values of a program that are available in any sharding without communication. For each, the number of operations that compute it
+/// from constants, iotas and scalars; zero for all other values.
 #[derive(Default)]
 pub(crate) struct FreeValues(SecondaryMap<ValueId, u8>);
 
 impl FreeValues {
-    /// Finds them in the program under `body`.
+    /// Finds the free values in the program under `body`.
     pub(crate) fn under(module: &Module, body: RegionId) -> FreeValues {
         let mut free = FreeValues(SecondaryMap::new());
         for op in program_ops(module, body) {
@@ -34,7 +34,7 @@ impl FreeValues {
         free
     }
 
-    /// Records the result of `op`, whose operands are recorded already.
+    /// Records the result of `op`, whose operands are already recorded.
     pub(crate) fn note(&mut self, module: &Module, op: OpId) {
         if let &[result] = module.ops[op].results.as_slice() {
             let count = self.count(module, op);
@@ -44,7 +44,7 @@ impl FreeValues {
         }
     }
 
-    /// Whether `value` can be had in any sharding without communication.
+    /// Whether `value` is available in any sharding without communication.
     pub(crate) fn is_free(&self, value: ValueId) -> bool {
         self.0[value] > 0
     }
@@ -62,7 +62,7 @@ impl FreeValues {
         }
     }
 
-    /// Returns the number of operations that compute the result of `op` from constants, iotas and scalars; zero if others take part.
+    /// Returns the number of operations that compute the result of `op` from constants, iotas and scalars; zero if the result is not free.
     fn count(&self, module: &Module, op: OpId) -> u8 {
         let data = &module.ops[op];
         match &data.kind {
@@ -85,7 +85,7 @@ impl FreeValues {
         }
         let mut count = 1u8;
         for &operand in &data.operands {
-            // Every device has a scalar, unless it is unreduced.
+            // A scalar is available on every device, unless it is unreduced.
             let is_scalar = module.rank(operand) == 0
                 && module.shardings.sharding_of(operand).is_none_or(|s| s.unreduced.is_empty());
             match self.0[operand] {
@@ -97,8 +97,8 @@ impl FreeValues {
         if count > MAX_OPS || module.rank(data.results[0]) == 0 { 0 } else { count }
     }
 
-    /// Whether `value` can be had in `sharding`. If that is unreduced, every device may only hold the same value as its partial result
-    /// if that value is the identity of the reduction, or the reduction is idempotent.
+    /// Whether `value` is available in `sharding` without communication. If `sharding` is unreduced, every device holds the same partial
+    /// value, so this value must be the identity of the reduction, or the reduction must be idempotent.
     pub(crate) fn is_free_in(
         &self,
         module: &Module,
@@ -107,7 +107,7 @@ impl FreeValues {
     ) -> bool {
         let kind = module.def_op(value).map(|op| &module.ops[op].kind);
         let is_splat = matches!(kind, Some(OpKind::Constant(Dense::Splat(_))));
-        // A constant that lists its elements is replicated: every device has all of them.
+        // A constant that lists its elements is replicated: every device has all elements.
         let is_listed = matches!(kind, Some(OpKind::Constant(_))) && !is_splat;
         let fits = |s: &TensorSharding| {
             s.unreduced.is_empty()

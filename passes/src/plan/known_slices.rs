@@ -1,12 +1,12 @@
-//! Turns `dynamic_slice` and `gather` with constant indices into `slice`.
+//! Converts `dynamic_slice` and `gather` with constant indices to `slice`.
 //!
-//! A `gather` qualifies if it takes a range, or rows at equal distances (`x[jnp.arange(8, 40)]`). Along a sharded dimension a lookup is an
-//! all-reduce of every row, but a slice is a halo exchange of block borders.
+//! A `gather` qualifies if it takes a range, or rows at equal distances (`x[jnp.arange(8, 40)]`). Along a sharded dimension, a lookup
+//! needs an all-reduce of every row, but a slice only a halo exchange at block boundaries.
 //!
 //! Conditions:
 //!
 //! * The sliced dimension is sharded, and all types are static.
-//! * The start indices of a window are constants; they are clamped as StableHLO defines it.
+//! * The start indices of a window are constants; they are clamped as StableHLO specifies.
 //! * Rows at equal distances are in ascending order, and within bounds.
 //!
 //! ```mlir
@@ -51,7 +51,7 @@ pub(super) fn known_slices(module: &mut Module, body: RegionId) {
     }
 }
 
-/// Makes `op` the slice of its first operand, or a reshape of that slice if dimensions of size one are dropped.
+/// Replaces `op` by the slice of its first operand, or by a reshape of that slice if dimensions of size one are dropped.
 fn slice(rw: &mut Rewriter<'_>, op: OpId, spec: SliceSpec) {
     let (operand, result) = (rw.module.ops[op].operands[0], rw.module.ops[op].results[0]);
     let shape = taken(&spec);
@@ -71,7 +71,7 @@ fn slice(rw: &mut Rewriter<'_>, op: OpId, spec: SliceSpec) {
     data.operands = [source].into_iter().collect();
 }
 
-/// Returns the sharding of a value of shape `shape` whose reshape, without dimensions of size one, is `value`.
+/// `value` is the reshape of a value of shape `shape` without dimensions of size one. Returns the sharding of that value.
 fn with_ones(module: &Module, value: ValueId, shape: &[i64]) -> Option<TensorSharding> {
     let sharding = module.shardings.sharding_of(value)?;
     let mut kept = module.shape(value).iter().zip(&sharding.dims).peekable();
@@ -83,7 +83,7 @@ fn with_ones(module: &Module, value: ValueId, shape: &[i64]) -> Option<TensorSha
     Some(TensorSharding::from_axes(sharding.mesh, dims.iter().map(|axes| axes.as_slice())))
 }
 
-/// Returns the slice that an operation takes of its first operand, if its indices are constant.
+/// Returns the slice of its first operand that an operation takes, if its indices are constant.
 fn known_slice(module: &Module, fold: &mut IntegerFold<'_>, op: OpId) -> Option<SliceSpec> {
     let data = &module.ops[op];
     let is_known = |&v: &ValueId| module.tensor(v).is_some_and(|ty| ty.is_static());

@@ -1,4 +1,4 @@
-//! Cost of slicing a sharded dimension, and of concatenating along one.
+//! The cost of slicing a sharded dimension, and of concatenating along a sharded dimension.
 
 use shardc_ir::{Mesh, MeshId, Module, OpKind, SliceSpec, TensorSharding, ValueId};
 use smallvec::SmallVec;
@@ -17,7 +17,7 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Returns the dimension of a value, if it is sharded.
+    /// Returns dimension `dim` of a value, if it is sharded.
     pub(super) fn of(module: &Module, value: ValueId, dim: usize) -> Option<Line> {
         let sharding = module.shardings.sharding_of(value)?;
         let mesh = &module.meshes[sharding.mesh];
@@ -29,7 +29,7 @@ impl Line {
         Some(Line { dim, mesh: sharding.mesh, k, row_bytes })
     }
 
-    /// Whether `range`, a range of `value`, is sharded evenly and by the same axes along the dimension.
+    /// Whether a range of `value` is sharded evenly and by the same axes along the dimension.
     pub(super) fn splits_evenly(&self, module: &Module, value: ValueId, range: ValueId) -> bool {
         let axes = |v: ValueId| module.shardings.sharding_of(v).map(|sharding| sharding.axes(self.dim));
         let size = module.shape(range).get(self.dim);
@@ -53,7 +53,7 @@ impl Line {
         if size == 0 {
             return Some(0.0);
         }
-        // A replicated result is an all-reduce.
+        // A replicated result needs an all-reduce.
         if !is_split(result) {
             let is_sent = operands.iter().any(|&v| is_split(v));
             return Some(if is_sent {
@@ -92,7 +92,7 @@ pub(super) fn is_plain(module: &Module, value: ValueId) -> bool {
     !module.is_quantized(value) && module.tensor(value).is_some_and(|ty| ty.is_static())
 }
 
-/// Whether a slice takes a range of dimension `dim`, and all of the others.
+/// Whether a slice takes a range of dimension `dim`, and the other dimensions in full.
 pub(super) fn cuts_only(spec: &SliceSpec, shape: &[i64], dim: usize) -> bool {
     (0..shape.len())
         .all(|d| spec.stride[d] == 1 && (d == dim || spec.start[d] == 0 && spec.limit[d] == shape[d]))

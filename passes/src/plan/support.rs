@@ -2,11 +2,11 @@
 //!
 //! Conditions are per operation, in [`split`]. Each factor is one of:
 //!
-//! * split freely: each device computes its part (`Split::Plain`);
-//! * split with a halo exchange of windows (`Split::Halo`);
-//! * split so that results are unreduced, with or without a halo (`Split::Unreduced`, `Split::UnreducedHalo`);
-//! * not splittable (`Split::No`): the dimension is all-gathered before the operation. That is correct, and the planner warns about it
-//!   where it costs communication.
+//! * freely sharded: each device computes its part (`Split::Plain`);
+//! * sharded with a halo exchange of windows (`Split::Halo`);
+//! * sharded so that results are unreduced, with or without a halo (`Split::Unreduced`, `Split::UnreducedHalo`);
+//! * not shardable (`Split::No`): the dimension is all-gathered before the operation. The result is correct, and the planner warns if
+//!   this costs communication.
 //!
 //! [`localize`](crate::localize) relies on all of these conditions.
 //!
@@ -31,7 +31,7 @@ use crate::rules::works_on_parts;
 use crate::sharding::sub_axes::overlaps;
 use crate::windows::{is_windowed, takes_whole};
 
-/// The effect of splitting a factor.
+/// The effect of sharding a factor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Split {
     /// Each device computes its part.
@@ -47,7 +47,7 @@ pub(crate) enum Split {
 }
 
 impl Split {
-    /// Whether it needs a halo exchange.
+    /// Whether sharding the factor needs a halo exchange.
     pub(crate) fn is_windowed(self) -> bool {
         matches!(self, Split::Halo | Split::UnreducedHalo(_))
     }
@@ -61,7 +61,7 @@ impl Split {
     }
 }
 
-/// Returns the effect of splitting factor `index` of `op`.
+/// Returns the effect of sharding factor `index` of `op`.
 pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIndex) -> Split {
     let factor = rule.factors[usize::from(index)];
     // The size of a block would depend on a size that is not known at compile time.
@@ -76,12 +76,12 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
     if let Some(split) = split_windows(module, op, rule, index) {
         return split;
     }
-    // `split_windows` has handled windows.
+    // `split_windows` has already handled windows.
     if matches!(factor.kind, FactorKind::NeedReplication | FactorKind::Permutation) {
         return Split::No;
     }
-    // A dimension of size one that only operands have: one of the devices that shard it holds its element, and
-    // all of them need it.
+    // This is a dimension of size one that only operands have: if it is sharded, only one device holds its element, but all devices need
+    // it.
     let is_in = |mappings: &[TensorMapping]| mappings.iter().any(|m| m.find(index).is_some());
     if factor.kind == FactorKind::PassThrough && is_in(&rule.operands) && !is_in(&rule.results) {
         return Split::No;
@@ -90,14 +90,14 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
     let in_operand = |operand: usize| rule.operands.get(operand).and_then(|m| m.find(index)).map(|(d, _)| d);
     let plain_if = |ok: bool| if ok { Split::Plain } else { Split::No };
     match data.kind.def().parts {
-        // `split_windows` has handled factors with windows. Collectives here belong to a manual computation: each device
-        // along a free axis meets others with the same part.
+        // `split_windows` has already handled factors with windows. Collectives belong to a manual computation: each device along a free
+        // axis communicates with devices that have the same part.
         Parts::AlongPassThrough => return pass_through(factor),
         Parts::Whole => return Split::No,
         Parts::Depends => {}
     }
     match &data.kind {
-        // A factor on one side alone is what is left where sizes have no common divisor.
+        // A factor on only one side remains if sizes have no common divisor.
         OpKind::Reshape | OpKind::BitcastConvert => {
             if is_in(&rule.operands) && is_in(&rule.results) {
                 pass_through(factor)
@@ -121,12 +121,12 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
             FactorKind::Reduction => sum_of_parts(module, op),
             _ => Split::Plain,
         },
-        // `split_windows` has handled windows. Left are dimensions that are not sliced, and sums over blocks.
+        // `split_windows` has already handled windows. The remaining cases are dimensions that are not sliced, and sums over blocks.
         OpKind::Slice(_) => match factor.kind {
             FactorKind::Reduction => sum_of_parts(module, op),
             _ => pass_through(factor),
         },
-        // A dimension that the update covers only in part has a factor of its own.
+        // A dimension that the update covers only partly has its own factor.
         OpKind::DynamicUpdateSlice => plain_if(in_operand(0).is_some()),
         OpKind::DotGeneral(_) | OpKind::RaggedDot(_) => match factor.kind {
             FactorKind::Reduction => sum_unless_bool(module, op),
@@ -134,7 +134,7 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
         },
         OpKind::Convolution(spec) => match factor.kind {
             FactorKind::Reduction => split_sum(module, op, spec, rule, index),
-            // The factor within a group is minor to the group in some dimension, so it is sharded where each device has one group.
+            // The factor within a group is minor to the group in some dimension, so it is only sharded if each device has one group.
             _ => Split::Plain,
         },
         // The rule does not map an initial value that is not a scalar; it has the shape of the unsharded result.
@@ -158,14 +158,14 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
         },
         OpKind::Scatter(spec) => {
             let one_input = data.operands.len() == 3;
-            // Padding of the updates is sent to an index out of bounds, so there must be indices.
+            // Padding of the updates gets an index out of bounds, so there must be indices.
             let has_indices = !spec.scatter_dims_to_operand_dims.is_empty();
             match factor.kind {
                 FactorKind::Reduction if one_input && has_indices => {
                     collective_reduction(module, op).map_or(Split::No, Split::Unreduced)
                 }
                 FactorKind::Reduction => Split::No,
-                // An inserted dimension is sharded by moving the indices, so there must be indices for it.
+                // An inserted dimension is sharded by offsetting the indices, so there must be indices for it.
                 _ => plain_if(in_operand(0).is_none_or(|d| {
                     !spec.inserted_window_dims.contains(&(d as u32))
                         || spec.scatter_dims_to_operand_dims.contains(&(d as u32))
@@ -176,8 +176,8 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
     }
 }
 
-/// Returns the effect of splitting a windowed dimension of the result; `None` for other dimensions. The operands must be sharded there by
-/// the same factor only.
+/// Returns the effect of sharding a windowed dimension of the result; `None` for other dimensions. The corresponding operand dimensions
+/// must have only the same factor.
 fn split_windows(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIndex) -> Option<Split> {
     let data = &module.ops[op];
     let operand = *data.operands.first()?;
@@ -204,7 +204,7 @@ fn split_windows(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIn
     };
     if let OpKind::ReduceWindow(spec) = &data.kind
         && reaches_beyond(spec, dim)
-        // Padding is filled with the initial value, which each window already contains once: only an identity may occur twice.
+        // Padding is filled with the initial value, which each window already contains once. Only an identity may occur more than once.
         && !init_counts_for_nothing(module, op)
     {
         return Some(Split::No);
@@ -224,7 +224,7 @@ fn split_windows(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIn
     Some(if fits { Split::Halo } else { Split::No })
 }
 
-/// Whether windows along `dim` contain positions without elements: padding, or the gaps of a base dilation.
+/// Whether windows along `dim` contain positions without elements: padding, or gaps of base dilation.
 fn reaches_beyond(spec: &WindowSpec, dim: usize) -> bool {
     let (low, high) = spec.padding.get(dim).copied().unwrap_or((0, 0));
     low > 0 || high > 0 || spec.base_dilations.get(dim).is_some_and(|&n| n > 1)
@@ -232,9 +232,9 @@ fn reaches_beyond(spec: &WindowSpec, dim: usize) -> bool {
 
 /// Returns the rule that the planner uses, which allows more than the rule of propagation:
 ///
-/// * A spatial dimension of a convolution's input may be split across windows or, as in the gradient of a kernel, within a window. The
-///   rule of propagation allows both at once. The planner allows the larger one. It splits across windows if the program shards the
-///   result there and the blocks of the kernel would be uneven.
+/// * A spatial dimension of a convolution's input may be sharded across windows or, as in the gradient of a kernel, within a window. The
+///   propagation rule allows both at once. The planner allows the larger factor. It shards across windows if the program shards the
+///   result along this dimension and the blocks of the kernel would be uneven.
 /// * The source of a `select_and_scatter` is sharded like its operand.
 /// * A `dynamic_slice` of a sharded dimension is a reduction over its blocks, with an unsharded result.
 /// * A `scatter` of single elements is done on the device that holds each element.
@@ -295,8 +295,9 @@ pub(crate) fn planning_rule(module: &Module, op: OpId, mut rule: ShardingRule) -
     rule
 }
 
-/// Lets operands of a `concatenate` stay replicated along the concatenated dimension, whatever splits the result there: each device
-/// slices its block locally. Applies to operands that are replicated there already or [are free](FreeValues::is_free).
+/// Lets operands of a `concatenate` stay replicated along the concatenated dimension, regardless of the axes that shard the result there:
+/// each device slices its block locally. Applies to operands that are already replicated along the dimension or [are
+/// free](FreeValues::is_free).
 pub(super) fn keep_replicated_operands(
     module: &Module,
     op: OpId,
@@ -324,8 +325,8 @@ pub(super) fn keep_replicated_operands(
     }
 }
 
-/// Maps two dimensions of size one of a reshape to one factor if they are at the same position and sharded by the same axes. Propagation
-/// gives each its own factor.
+/// Maps two dimensions of size one of a reshape to one factor if they are at the same position and sharded by the same axes. In
+/// propagation, each has its own factor.
 fn pair_single_elements(module: &Module, op: OpId, rule: &mut ShardingRule) {
     let data = &module.ops[op];
     let (&[operand], &[result]) = (data.operands.as_slice(), data.results.as_slice()) else { return };
@@ -336,7 +337,7 @@ fn pair_single_elements(module: &Module, op: OpId, rule: &mut ShardingRule) {
     };
     let (input, output) = (module.shape(operand), module.shape(result));
     let single = |shape: &[i64], d: usize| shape[d] == 1;
-    // A dimension's position is the number of elements that the dimensions before it span.
+    // The position of a dimension is the product of the sizes of the preceding dimensions.
     let before = |shape: &[i64], d: usize| shape[..d].iter().map(|&n| i128::from(n)).product::<i128>();
     let mut free: SmallVec<[usize; 4]> = (0..output.len()).filter(|&d| single(output, d)).collect();
     for d in (0..input.len()).filter(|&d| single(input, d) && !from.axes(d).is_empty()) {
@@ -377,7 +378,7 @@ fn split_one_way(
         of_input.truncate(1);
         return Some(());
     }
-    // Uneven blocks of the kernel would be padded, and the padding would be multiplied with elements of the input.
+    // Uneven blocks of the kernel would be padded, and the padding would be multiplied by elements of the input.
     let factor = rule.factors.len() as FactorIndex;
     let of_result = rule.results.first_mut()?.dims.get_mut(to)?;
     for &old in of_result.iter() {
@@ -405,7 +406,7 @@ pub(crate) fn single_windows(spec: &ScatterSpec, input: &[i64], update: &[i64]) 
     single.map(|(d, _)| d).collect()
 }
 
-/// Returns the effect of splitting a contracting dimension of a convolution.
+/// Returns the effect of sharding a contracting dimension of a convolution.
 fn split_sum(module: &Module, op: OpId, spec: &ConvSpec, rule: &ShardingRule, index: FactorIndex) -> Split {
     let of = |operand: usize| rule.operands.get(operand).and_then(|m| m.find(index)).map(|(d, _)| d as u32);
     let (Some(from), Some(kernel)) = (of(0), of(1)) else { return Split::No };
@@ -424,7 +425,7 @@ fn pass_through(factor: Factor) -> Split {
     if factor.kind == FactorKind::PassThrough { Split::Plain } else { Split::No }
 }
 
-/// Each element of the result comes from the one device that holds it; the others contribute zero, or `false`.
+/// Each element of the result comes from the device that holds it; the other devices contribute zero or `false`.
 fn sum_of_parts(module: &Module, op: OpId) -> Split {
     match module.tensor(module.ops[op].results[0]).map(|t| t.dtype) {
         Some(DType::I1) => Split::Unreduced(ReductionKind::Or),
@@ -458,13 +459,13 @@ fn sums_whole_dimension(module: &Module, op: OpId, spec: &ConvSpec, dim: usize) 
         && spec.reversal.get(i).is_none_or(|&reversed| !reversed)
 }
 
-/// Whether a collective can combine the partial results of a `reduce`.
+/// Whether there is a collective that combines the partial results of a `reduce`.
 pub(super) fn splits_reduce(module: &Module, op: OpId) -> bool {
     split_reduce(module, op) != Split::No
 }
 
-/// Returns how the partial results of a split `reduce` are combined. The initial value must count once. If
-/// repeating it would change the result, only the first device starts from it, and the others start from the identity.
+/// Returns how the partial results of a `reduce` over a sharded dimension are combined. The initial value must count once. If counting it
+/// again would change the result, only the first device starts from it, and the others start from the identity.
 fn split_reduce(module: &Module, op: OpId) -> Split {
     let data = &module.ops[op];
     let &[_, init] = data.operands.as_slice() else { return Split::No };

@@ -1,11 +1,11 @@
-//! Values that are available in other shardings than their own: common subexpression elimination for reshards.
+//! Common subexpression elimination for reshards: records the other shardings in which values are available.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{ShardingId, ValueId};
 use smallvec::SmallVec;
 
-/// The other shardings in which values of one region are available, and the value for each: the result of an earlier reshard, or the
-/// result of an operation before its reshard to the sharding that propagation chose.
+/// For each value of a region, the other shardings in which it is available, with the value for each. This is the result of an earlier
+/// reshard, or the result of an operation before its reshard to the propagated sharding.
 #[derive(Default)]
 pub(crate) struct AvailableCopies(FxHashMap<ValueId, SmallVec<[(ShardingId, ValueId); 2]>>);
 

@@ -1,8 +1,8 @@
-//! Degenerate collectives: collectives of the program outside of manual computations.
+//! Degenerate collectives: collectives of the input program outside of manual computations.
 //!
-//! The program is that of one process in StableHLO's process grid of replicas and partitions; partitioning turns it into many. Unless its
-//! attributes name further processes, its groups can only contain process 0, and a collective is the identity. XLA's partitioner agrees:
-//! it leaves cross-replica collectives as they are, and refuses a program that asks for its partition id.
+//! The input program describes one process in StableHLO's process grid of replicas and partitions; partitioning creates the other
+//! processes. Unless attributes name further processes, groups can only contain process 0, and a collective is the identity. XLA's
+//! partitioner behaves similarly: it leaves cross-replica collectives unchanged, and rejects a program that reads its partition id.
 
 use shardc_ir::{Build, Dense, Diagnostic, Module, OpId, OpKind, ReplicaGroups};
 

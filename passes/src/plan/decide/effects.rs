@@ -1,8 +1,8 @@
 //! Operations with side effects, such as infeed and outfeed.
 //!
-//! Outside of manual computations, every device executes them with replicated operands: the host feeds the unsharded value to each
-//! device, and receives it from each. XLA refuses such operations unless they name their devices; planning prints a note instead. In a
-//! manual computation, the program defines the behaviour of each device.
+//! Outside of manual computations, every device executes them with replicated operands: the host feeds the full value to each device, and
+//! receives it from each. XLA rejects such operations unless they name their devices; planning prints a note instead. In a manual
+//! computation, the program itself defines the behavior of each device.
 
 use shardc_ir::{Attr, Class, Diagnostic, Effect, OpId, OpKind};
 

@@ -1,4 +1,4 @@
-//! Slices of few rows of a sharded dimension, by an all-reduce instead of a halo exchange.
+//! Partitions slices of few rows of a sharded dimension with an all-reduce instead of a halo exchange.
 //!
 //! Each device contributes its rows of the slice, and zeros elsewhere: the result is unreduced. `x[5]` of 16 rows over 8 devices is then an
 //! all-reduce of one row, or a reduce-scatter if its user is sharded. A result sharded along the sliced dimension would be an all-gather
@@ -7,7 +7,7 @@
 //! Conditions, for each sliced dimension:
 //!
 //! * The dimension is sharded and windowed.
-//! * The result has less than half of its rows.
+//! * The result has less than half of the rows of the dimension.
 //! * No dimension of the result is empty.
 //!
 //! Planning chooses between this and the halo exchange by cost.
@@ -27,11 +27,11 @@ use smallvec::SmallVec;
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 use crate::windows::is_windowed;
 
-/// With more dimensions, the sum is over all of them or none.
+/// If there are more dimensions, the sum is over all of them or over none.
 const MAX_DIMS: usize = 3;
 
-/// Returns the rules by which a slice is a sum over blocks, one for each subset of its sharded dimensions. `rule` is the rule of the halo
-/// exchange.
+/// Returns the rules that treat a slice as a sum over blocks: one rule for each subset of its sharded dimensions. `rule` is the rule of
+/// the halo exchange.
 pub(super) fn as_sums(module: &Module, op: OpId, rule: &ShardingRule) -> SmallVec<[ShardingRule; 1]> {
     let data = &module.ops[op];
     let mut rules = SmallVec::new();

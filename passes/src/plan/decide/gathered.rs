@@ -1,5 +1,5 @@
-//! Warns about values that are all-gathered on every device although no annotation requests it (SH0909). The cause is contradicting
-//! shardings at one operation.
+//! Warns about values that are all-gathered on every device although no annotation requests this (SH0909). The cause is that shardings at
+//! an operation contradict each other.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{
@@ -45,13 +45,13 @@ impl Requests {
         requested
     }
 
-    /// Whether an operation is a sharding constraint that the user wrote.
+    /// Whether an operation is a sharding constraint of the input program.
     pub(crate) fn is_constraint(&self, op: OpId) -> bool {
         self.constraints[op]
     }
 
-    /// Whether a value is an argument of the function, or a slice or another form of one. Fully sharded data parallelism (FSDP) gathers
-    /// weights before use.
+    /// Whether a value is an argument of the function, or a slice, reshape or conversion of one. Fully sharded data parallelism (FSDP)
+    /// gathers weights before use.
     pub(crate) fn is_from_argument(&self, module: &Module, body: RegionId, mut value: ValueId) -> bool {
         // A bound on the search: a value with a longer chain gets the warning even if it comes from an argument.
         const MAX_STEPS: usize = 64;
@@ -75,7 +75,7 @@ impl Requests {
                     | OpKind::ShardingConstraint(_)
                     | OpKind::Reshard(_) => (op, 0),
                     OpKind::BroadcastInDim { .. } if is_as_large(module, op) => (op, 0),
-                    // Weights that are offloaded to host memory.
+                    // The weights may be offloaded to host memory.
                     OpKind::CustomCall(ref call) if is_identity(&call.target) => (op, 0),
                     _ => return false,
                 },
@@ -99,7 +99,7 @@ impl Requests {
 pub(crate) fn gathered(module: &Module, body: RegionId, requested: &Requests, plan: &Plan) -> Vec<Gather> {
     let is_meant =
         |op: OpId| requested.constraints[op] || requested.reshards[op] || plan.between_steps.contains(&op);
-    // Few programs have any, and this search is cheaper than the use lists of the whole module.
+    // Few programs have such values, and this search is cheaper than building the use lists of the whole module.
     let whole: Vec<OpId> = program_ops(module, body)
         .into_iter()
         .filter(|&op| !is_meant(op) && is_replicating(module, op))

@@ -1,5 +1,5 @@
-//! Boundaries of manual computations: operands and results take the shardings that the computation lists, and its body is planned along
-//! the free axes.
+//! Plans the boundaries of manual computations: operands and results get the shardings that the computation lists, and its body is
+//! planned along the free axes.
 
 use shardc_ir::{Class, Diagnostic, ManualSpec, OpId, OpKind, ShardingId, TensorSharding, ValueId};
 
@@ -17,7 +17,7 @@ impl OpPlanner<'_> {
         copies: &mut AvailableCopies,
     ) {
         if let Some(mesh) = mesh_of(self.rw.module, &spec) {
-            // Nested manual computations are renamed together with it.
+            // Nested manual computations are renamed together with the outer one.
             let is_other = !self.mesh.has_devices_of(&self.rw.module.meshes[mesh]);
             if self.scope.is_none()
                 && is_other
@@ -57,7 +57,7 @@ impl OpPlanner<'_> {
         }
     }
 
-    /// Gives each of `values` the sharding that it has at the boundary.
+    /// Assigns each of `values` its sharding at the boundary.
     fn boundary(&mut self, op: OpId, body: &Scope, values: &[ValueId], shardings: &mut [ShardingId]) {
         for (&value, id) in values.iter().zip(shardings) {
             let Some(ty) = self.rw.module.stored(value) else { continue };

@@ -1,13 +1,14 @@
-//! Splits of operations on quantized tensors.
+//! Restrictions on partitioning operations on quantized tensors.
 //!
-//! A factor is not sharded if devices would have to invent elements, as masks and unreduced sums do: the zero element depends on the scale.
+//! A factor is not sharded if devices would have to create elements, as masks and unreduced sums do: the representation of zero depends
+//! on the quantization parameters.
 
 use shardc_ir::{Module, OpId, OpKind};
 
 use crate::plan::support::Split;
 use crate::rules::sharding_rule::{FactorIndex, ShardingRule};
 
-/// Restricts the split of a factor if operands or results are quantized.
+/// Restricts the [`Split`] of a factor if operands or results are quantized.
 pub(super) fn restricted(
     module: &Module,
     op: OpId,
@@ -30,8 +31,7 @@ pub(super) fn restricted(
         OpKind::DynamicUpdateSlice => Some(1),
         _ => None,
     };
-    // The update may be in another block, and then the device would have to invent elements, unless the update spans the
-    // dimension.
+    // Unless the update spans the dimension, it may be in another block, and the device would have to create elements.
     let size = |operand: usize| {
         let (dim, _) = rule.operands.get(operand)?.find(index)?;
         module.shape(data.operands[operand]).get(dim).copied()

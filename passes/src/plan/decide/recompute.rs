@@ -1,15 +1,14 @@
 //! Rematerialization instead of resharding, for values computed from constants, iotas and scalars alone.
 //!
-//! Such a value, for example a causal mask, is *free*: its producers are repeated on each device's shard in any sharding, and nothing is
-//! sent.
+//! Such a value, for example a causal mask, is *free*: each device can recompute its shard in any sharding, and nothing is sent.
 //!
 //! Conditions:
 //!
 //! * The value is free (see [`free_values`](crate::plan::free_values)).
-//! * The value would otherwise be sent. A chain of several operations is not repeated to replace a local slice.
+//! * The value would otherwise be sent. A chain of several operations is not recomputed to replace a local slice.
 //!
 //! Some operations cannot compute a shard from shards of their operands, such as a reshape between dimensions that the axes do not divide.
-//! They are repeated replicated and then sliced, if that takes less time than sending the result.
+//! They are recomputed on replicated values and then sliced, if that takes less time than sending the result.
 //!
 //! ```mlir
 //! %0 = stablehlo.iota dim = 0 : tensor<8x8xi32>
@@ -48,7 +47,7 @@ enum Source {
 struct Step {
     value: ValueId,
     to: ShardingId,
-    /// The operation to repeat; without one, each device slices its part out of the replicated value.
+    /// The operation to recompute; if `None`, each device slices its shard out of the replicated value.
     op: Option<OpId>,
     operands: SmallVec<[Source; 3]>,
 }
@@ -68,8 +67,8 @@ impl OpPlanner<'_> {
         is_sent.then(|| self.recomputed(value, to, copies))?
     }
 
-    /// Rematerializes `value` in the sharding `to`, if it [is free](crate::plan::free_values::FreeValues::is_free). `None` if it is not, or
-    /// if a local slice gives the same.
+    /// Rematerializes `value` in the sharding `to`, if it [is free](crate::plan::free_values::FreeValues::is_free). `None` if it is not
+    /// free, or if a local slice has the same effect.
     pub(super) fn recomputed(
         &mut self,
         value: ValueId,
@@ -119,7 +118,7 @@ impl OpPlanner<'_> {
         Some(made_of(source, &made))
     }
 
-    /// Returns the source of `value` in the sharding `to`, which is not unreduced, and appends the necessary steps.
+    /// Returns the source of `value` in the sharding `to`, which must not be unreduced, and appends the necessary steps.
     fn source(
         &mut self,
         value: ValueId,
@@ -178,7 +177,7 @@ impl OpPlanner<'_> {
         Some(Source::Step(steps.len() - 1))
     }
 
-    /// Returns the operand shardings from which each device computes its shard of the result in the sharding `to` without communication;
+    /// Returns operand shardings from which each device can compute its shard of the result in the sharding `to` without communication;
     /// `None` if there are none.
     fn operands_for(&self, op: OpId, to: ShardingId) -> Option<SmallVec<[TensorSharding; 4]>> {
         let module = &*self.rw.module;

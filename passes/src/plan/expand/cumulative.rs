@@ -1,11 +1,13 @@
 //! Two-stage prefix scan: cumulative sums, products and extremes along a sharded dimension.
 //!
-//! Each device scans its own block. It all-gathers one row per block, the totals, scans those, and combines its block with the total of the
-//! blocks before it (after it, for a reverse scan). A halo exchange would send everything, since the windows reach over all blocks.
+//! Each device scans its own block. The totals, one row per block, are all-gathered and scanned, and each device combines its block with
+//! the total of the preceding blocks (the following ones, for a reverse scan). A halo exchange would send all elements, since the windows
+//! extend over all blocks.
 //!
 //! Conditions:
 //!
-//! * A `reduce_window` as large as the dimension, padded on one side by `n - 1`, as `jnp.cumsum` emits. Strides and dilations are one.
+//! * The operation is a `reduce_window` with a window as large as the dimension, padded on one side by `n - 1`, as `jnp.cumsum` emits.
+//!   Strides and dilations are one.
 //! * The initial value is the identity of the reduction.
 //! * No dimension is empty.
 //!
@@ -33,7 +35,8 @@ use shardc_ir::{
 use super::Steps;
 use crate::analysis::reducer::{init_counts_for_nothing, reduction_of};
 
-/// Returns the dimension that a `reduce_window` of a tensor of this shape scans, and whether in reverse; `None` if it is not a prefix scan.
+/// Returns the dimension that a `reduce_window` of a tensor of this shape scans, and whether the scan is reversed; `None` if it is not a
+/// prefix scan.
 fn scanned_dim(spec: &WindowSpec, shape: &[i64]) -> Option<(usize, bool)> {
     let all_one = |list: &SizeList| list.iter().all(|&n| n == 1);
     if !all_one(&spec.strides) || !all_one(&spec.base_dilations) || !all_one(&spec.window_dilations) {
@@ -77,7 +80,7 @@ impl Steps<'_, '_> {
         let (dim, backward) = scanned_dim(spec, &ty.shape)?;
         let [split] = self.split_dims(operand, [dim])?[..] else { return None };
         let kind = reduction_of(self.rw.module, region, 1)?;
-        // Windows of both steps start from the initial value and are padded with it: an initial value of 1 in a sum would be
+        // Windows of both steps start from the initial value and are padded with it. For example, an initial value of 1 in a sum would be
         // counted once in each step.
         if !init_counts_for_nothing(self.rw.module, self.at) || ty.shape.contains(&0) {
             return None;
@@ -93,8 +96,8 @@ impl Steps<'_, '_> {
         let mut whole = dims.clone();
         whole[dim] = DimSharding::default();
         let totals = self.reshard(totals, &whole);
-        // An exclusive scan of the totals: without the shift each device would also add its own total. It has `k` rows and runs
-        // replicated, so no device waits for the one before it.
+        // This is an exclusive scan of the totals: without the shift, each device would also add its own total. It has `k` rows and is
+        // computed on every device, so no device waits for its predecessor.
         let others = self.shift(totals, init, dim, backward, &whole)?;
         let of_others = self.rw.module.tensor(others)?.clone();
         let others = self.scan(others, init, dim, backward, &of_others, &whole)?;
@@ -146,7 +149,7 @@ impl Steps<'_, '_> {
         Some(result)
     }
 
-    /// Returns row `i` of `value` along `dim`; the dimension stays, with size one.
+    /// Returns row `i` of `value` along `dim`; the dimension remains, with size one.
     fn cut_at(&mut self, value: ValueId, dim: usize, i: i64, dims: &[DimSharding]) -> Option<ValueId> {
         let ty = self.rw.module.tensor(value)?.clone();
         let mut start = SizeList::from_elem(0, ty.rank());

@@ -1,10 +1,11 @@
 //! Distributed multi-dimensional FFT: transforms unsharded dimensions first, then moves the axes by an all-to-all.
 //!
 //! The transform along the unsharded dimensions comes first. An all-to-all then moves the axes of the other dimensions to those that are
-//! done, and the rest follows. If all dimensions are sharded, the axes of one move to the minor part of another.
+//! done, and the remaining dimensions are transformed. If all dimensions are sharded, the axes of one dimension become minor axes of
+//! another.
 //!
-//! A transform over several dimensions is a sequence of one-dimensional ones. The real step of a real transform is along the last
-//! dimension: first for RFFT, last for IRFFT.
+//! A transform over several dimensions is a sequence of one-dimensional transforms. The real step of a real transform is along the last
+//! dimension: it comes first for RFFT, and last for IRFFT.
 //!
 //! ```mlir
 //! %0 = stablehlo.fft %x, type = FFT, length = [256, 256, 256]            // [{"x"}, {}, {}]
@@ -25,13 +26,13 @@ use super::Steps;
 
 /// The next step.
 enum Stage {
-    /// The transform along these dimensions, which are unsharded.
+    /// A transform along these dimensions, which are unsharded.
     Transform(Vec<usize>),
     /// A reshard to these dimension shardings.
     Move(Vec<DimSharding>),
 }
 
-/// A transform to expand: its kind, its sizes, and the first of its dimensions, which are the last ones of the tensor.
+/// A transform to expand: its kind, its sizes, and its first dimension. It is over the last dimensions of the tensor.
 struct Transform {
     kind: FftKind,
     /// The smaller of the real and the complex size of each dimension.
@@ -75,7 +76,7 @@ impl Transform {
                 stages.push(Stage::Transform(whole));
                 continue;
             }
-            // If there is no room for the axes of all of them, some wait until others are done.
+            // If other dimensions cannot take the axes of all of them, some are delayed until others are done.
             let mut is_moved = false;
             for &d in &ready {
                 let place = self.place_for(mesh, &dims[d], &dims, to, &ready, &left);
@@ -85,7 +86,7 @@ impl Transform {
                 }
             }
             if !is_moved {
-                // Every other dimension is sharded too: the axes of one join those of another.
+                // Every other dimension is also sharded, so the axes of one dimension are appended to those of another.
                 let (d, place) = ready
                     .iter()
                     .rev()
@@ -99,7 +100,7 @@ impl Transform {
     }
 
     /// Returns the best dimension for `axes` while those of `ready` are transformed. Evenly divided dimensions come first, then finished
-    /// ones, then those that the result splits by `axes`, then the largest.
+    /// ones, then those that `axes` shard in the result, then the largest.
     fn place_for(
         &self,
         mesh: &Mesh,
@@ -120,8 +121,8 @@ impl Transform {
 }
 
 impl Transform {
-    /// Returns the best sharded dimension for adding the axes of dimension `d`. Evenly divided dimensions come first, then those that are
-    /// not ready, then finished ones, then the largest.
+    /// Returns the best sharded dimension to which the axes of dimension `d` can be appended. Evenly divided dimensions come first, then
+    /// those that are not ready, then finished ones, then the largest.
     fn place_to_join(
         &self,
         mesh: &Mesh,
@@ -139,7 +140,7 @@ impl Transform {
 }
 
 impl Steps<'_, '_> {
-    /// Expands a transform over several dimensions of which some are sharded.
+    /// Expands a transform over several dimensions, some of which are sharded.
     pub(super) fn fft(&mut self, uses: &Uses) -> Option<()> {
         let data = &self.rw.module.ops[self.at];
         let OpKind::Fft { kind, length } = &data.kind else { return None };
@@ -161,7 +162,7 @@ impl Steps<'_, '_> {
             return None;
         }
         let (from, to) = (given.dims.to_vec(), requested.dims.to_vec());
-        // The last dimension has different sizes on the two sides; the smaller one decides whether axes fit.
+        // The last dimension has different sizes on the two sides; the smaller size determines whether axes fit.
         let shape: Vec<i64> = input.shape.iter().zip(&output.shape).map(|(&a, &b)| a.min(b)).collect();
         let transform = Transform { kind, shape, first };
         let (stages, end) = transform.stages(&self.rw.module.meshes[self.mesh], &from, &to)?;
@@ -225,7 +226,7 @@ impl Steps<'_, '_> {
         Some(())
     }
 
-    /// Turns the current operation into the last step, on `value`.
+    /// Converts the current operation to the last step, with operand `value`.
     fn replace_by_last_step(&mut self, kind: OpKind, value: ValueId) {
         let data = &mut self.rw.module.ops[self.at];
         data.kind = kind;
@@ -245,8 +246,8 @@ impl Steps<'_, '_> {
         self.emit(OpKind::Transpose { permutation: permutation.clone() }, &[value], &shape, dtype, &dims)
     }
 
-    /// Keeps the sharding that the transform produces on its result, and on element-wise values computed from it, if their only other users
-    /// are transforms: resharding back and forth would send the bytes twice.
+    /// Keeps the produced sharding on the result of the transform, and on values computed element-wise from it, if their only other users
+    /// are transforms. Otherwise, resharding back and forth would send the bytes twice.
     fn keep_transformed_sharding(
         &mut self,
         result: ValueId,

@@ -1,8 +1,8 @@
 //! Two-stage reduction along a sharded dimension, for reductions without a collective (argmax, exclusive or) and `top_k`.
 //!
-//! Each device reduces its own block; the partial results are all-gathered and reduced again. A dimension of `n` elements in `k` blocks of
-//! `c` is reshaped to `k` and `c` elements, with `n` padded to `k * c` by neutral elements. The first step reduces the second of these,
-//! which is not sharded. Both steps are operations on global values, and are planned like others.
+//! Each device reduces its own block; the partial results are all-gathered and reduced again. A dimension of `n` elements in `k` blocks
+//! of `c` is padded to `k * c` with neutral elements and reshaped to two dimensions of sizes `k` and `c`. The first step reduces the
+//! second of these, which is not sharded. Both steps are operations on global values, and are planned like any other operation.
 //!
 //! StableHLO lets a reduction group its elements in any way, and start each group from the initial value. The order of elements is kept,
 //! so the first of equal elements wins.
@@ -67,13 +67,13 @@ impl Steps<'_, '_> {
         Some(self.emit(OpKind::Reshape, &[value], &shape, ty.dtype, &dims))
     }
 
-    /// Returns a neutral initial value: that of the program, unless the identity of the reduction is known.
+    /// Returns a neutral initial value: the identity of the reduction if it is known, and otherwise the initial value of the program.
     fn neutral(&mut self, inputs: usize, i: usize) -> Option<ValueId> {
         let data = &self.rw.module.ops[self.at];
         let init = *data.operands.get(inputs + i)?;
         let kind = data.regions.first().and_then(|&region| reduction_of(self.rw.module, region, inputs));
         let dtype = self.rw.module.tensor(init)?.dtype;
-        // Sums and products of one-bit numbers are disjunctions and conjunctions, and have their identities.
+        // Sums and products of one-bit integers are disjunctions and conjunctions, with the corresponding identities.
         let kind = kind.map(|kind| match (kind, dtype) {
             (ReductionKind::Add, DType::I1) => ReductionKind::Or,
             (ReductionKind::Mul, DType::I1) => ReductionKind::And,
@@ -140,7 +140,7 @@ impl Steps<'_, '_> {
     }
 
     /// Expands a `top_k`: each device takes the `k` largest elements of its block. The `k` largest of all candidates are selected, and
-    /// their indices looked up. Equal elements keep their order, since blocks are gathered in order.
+    /// their indices are looked up. Equal elements keep their order, since blocks are gathered in order.
     pub(super) fn top_k(&mut self, k: i64, stable: Option<bool>) -> Option<()> {
         let operand = *self.rw.module.ops[self.at].operands.first()?;
         let ty = self.rw.module.tensor(operand)?.clone();
@@ -148,7 +148,7 @@ impl Steps<'_, '_> {
         let [split] = self.split_dims(operand, [last])?[..] else { return None };
         let block = (ty.shape[last] + split.1 - 1) / split.1;
         let few = k.min(block);
-        // If most elements are taken, an all-gather of the operand sends about as much. Indices are computed in `i32` below.
+        // If most elements are selected, an all-gather of the operand sends about as many bytes. Indices are computed in `i32` below.
         let &[largest, indices] = self.rw.module.ops[self.at].results.as_slice() else { return None };
         let index = self.rw.module.tensor(indices)?.dtype;
         if few * split.1 * 2 > ty.shape[last] || index != DType::I32 {
@@ -194,7 +194,7 @@ impl Steps<'_, '_> {
         Some(())
     }
 
-    /// Adds a gather after the operation. Its result, the element of each row of `positions` at index `chosen`, replaces `old`.
+    /// Adds a gather after the operation, which takes the element of each row of `positions` at index `chosen`. Its result replaces `old`.
     fn look_up(&mut self, positions: ValueId, chosen: ValueId, old: ValueId, last: usize) {
         let batch: DimList = (0..last as u32).collect();
         let spec = GatherSpec {

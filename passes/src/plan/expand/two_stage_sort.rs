@@ -1,11 +1,11 @@
-//! Two-stage sort: sorts of which only the first or the last elements are used, where the sorted dimension is sharded.
+//! Two-stage sort along a sharded dimension, if only the first or last elements of the result are used.
 //!
-//! Each device sorts its block and keeps as many elements at the used end as the slices take. These candidates are
-//! gathered and sorted once more. Blocks are gathered in order, so that a stable sort stays stable.
+//! Each device sorts its block and keeps as many elements at the used end as the slices take. These candidates are all-gathered and
+//! sorted again. Blocks are gathered in order, so that a stable sort stays stable.
 //!
 //! Conditions:
-//! * Every use of every result is a slice with stride 1 along the sorted dimension, and all of them take from the same end.
-//! * The candidates of all blocks are at most half of the dimension. They are at most one block if an all-to-all could split another
+//! * Every use of every result is a slice with stride 1 along the sorted dimension, and all slices take elements from the same end.
+//! * The candidates of all blocks are at most half of the dimension. They are at most one block if an all-to-all could shard another
 //!   dimension instead.
 //!
 //! If the blocks do not divide the dimension, a flag becomes the first key, so that padding comes after (before) all elements.
@@ -31,7 +31,7 @@ use smallvec::SmallVec;
 use super::Steps;
 use crate::analysis::reducer::identity;
 
-/// Which end of a sorted dimension is used, and how many elements of it.
+/// The end of a sorted dimension that is used, and the number of used elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     First(i64),
@@ -72,7 +72,7 @@ impl Steps<'_, '_> {
         if few == 0 || few * blocks > limit {
             return None;
         }
-        // A flag marks padding and moves it to the other end.
+        // A flag marks padding, so that it is sorted to the other end.
         let is_padded = size % blocks != 0;
         let fills = dtypes.iter().map(|&dtype| identity(zero_of(dtype), dtype)).collect::<Option<Vec<_>>>();
         let fills = fills.filter(|_| is_padded).unwrap_or_default();
@@ -87,7 +87,7 @@ impl Steps<'_, '_> {
             let value = if is_alike { operand } else { self.reshard(operand, &dims) };
             let fill = match fills.get(i) {
                 Some(bytes) => self.splat(bytes, dtype),
-                // Without padding.
+                // No padding is needed.
                 None => value,
             };
             parts.push(self.blocks(value, &[(along, blocks)], fill)?);
@@ -166,13 +166,13 @@ impl Steps<'_, '_> {
     }
 }
 
-/// The reduction whose identity has only zero bits.
+/// Returns a reduction whose identity has only zero bits.
 fn zero_of(dtype: DType) -> ReductionKind {
     if dtype == DType::I1 { ReductionKind::Or } else { ReductionKind::Add }
 }
 
-/// Returns the end of dimension `along` from which all slices of `results` take, and each slice with the index of its result. `None` if
-/// a result has any other use.
+/// Returns the end of dimension `along` from which all slices of `results` take elements, and each slice with the index of its result.
+/// `None` if a result has any other use.
 fn used_end(
     module: &Module,
     results: &[ValueId],

@@ -8,7 +8,7 @@ use super::maximal;
 use super::meshes::tidy;
 use crate::analysis::regions::program_parts;
 
-/// Gives every tensor of the program a closed sharding without priorities and without axes of size one.
+/// Assigns every tensor of the program a closed sharding without priorities and without axes of size one.
 pub(super) fn close_shardings(module: &mut Module, body: RegionId, mesh: MeshId) {
     let mut values: Vec<ValueId> = Vec::new();
     let (ops, regions) = program_parts(module, body);
@@ -38,7 +38,7 @@ pub(super) fn close_shardings(module: &mut Module, body: RegionId, mesh: MeshId)
         known.insert((given, rank), id);
         module.shardings.set(value, Some(id));
     }
-    // The text of these operations names the sharding of their result.
+    // The attributes of these operations contain the sharding of their result.
     for op in ops {
         let Some(id) = module.ops[op].results.first().and_then(|&result| module.shardings.of(result)) else {
             continue;
@@ -50,8 +50,8 @@ pub(super) fn close_shardings(module: &mut Module, body: RegionId, mesh: MeshId)
     }
 }
 
-/// Gives each result of the function a closed sharding: its annotation, or the sharding of the returned value. One on a mesh with another
-/// device order stays there. Returns the shardings on `mesh` in which the values are returned.
+/// Assigns each result of the function a closed sharding: its annotation, or the sharding of the returned value. A sharding on a mesh
+/// with another device order keeps its mesh. Returns the shardings on `mesh` in which the values are returned.
 pub(crate) fn close_results(
     module: &mut Module,
     func: FuncId,
@@ -83,10 +83,10 @@ pub(crate) fn close_results(
     returned
 }
 
-/// Returns the mesh of all shardings under `body`. Arguments may be on a mesh with another device order.
+/// Returns the mesh of all shardings under `body`. Argument shardings may refer to a mesh with another device order.
 ///
 /// # Errors
-/// SH0391 if they are not closed and on one mesh.
+/// Returns SH0391 if they are not closed and on one mesh.
 pub(crate) fn unified_mesh(module: &Module, body: RegionId) -> Result<MeshId, Vec<Diagnostic>> {
     let failed = || {
         let message = "the shardings of the program are not closed and on one mesh";

@@ -1,8 +1,8 @@
-//! Meshes over the same devices in different orders (`device_ids`).
+//! Handles meshes over the same devices in different orders (`device_ids`).
 //!
-//! The device order matters only where data enters and leaves the program: there the sharding says which device has which block. Planning
-//! therefore uses one order inside, and permutes the blocks of parameters and results on other meshes at the function boundary. In a
-//! manual computation on such a mesh, devices take each other's blocks (see [`renamed`](crate::manual::renamed)).
+//! The device order matters only where data enters and leaves the program: there, the sharding determines which device holds each block.
+//! Planning therefore uses one order inside, and permutes the blocks of parameters and results on other meshes at the function boundary.
+//! In a manual computation on such a mesh, devices exchange roles (see [`renamed`](crate::manual::renamed)).
 
 use shardc_ir::{
     Build, FuncId, Mesh, MeshId, Module, OpId, OpKind, RegionId, Rewriter, ShardingId, ValueDef, ValueId,
@@ -11,7 +11,7 @@ use shardc_ir::{
 use super::meshes::tidy;
 use crate::analysis::regions::program_ops;
 
-/// A parameter or result that is on a mesh in another order, and its sharding there.
+/// A parameter or result whose sharding refers to a mesh in another device order, with that sharding.
 #[derive(Clone, Debug)]
 pub(crate) struct Crossing {
     pub(super) index: usize,
@@ -81,14 +81,14 @@ pub(crate) fn enter(module: &mut Module, body: RegionId, crossings: &[Crossing])
     }
 }
 
-/// Permutes results out of the common device order.
+/// Permutes results from the common device order to their own.
 pub(crate) fn leave(module: &mut Module, body: RegionId, crossings: &[Crossing]) {
     let Some(ret) = module.terminator(body) else { return };
     let mut rw = Rewriter::new(module);
     rw.enter_last(body);
     for &Crossing { index, sharding } in crossings {
         let Some(&value) = rw.module.ops[ret].operands.get(index) else { continue };
-        // A parameter that is returned unchanged: two permutes would cancel.
+        // For a parameter that is returned unchanged, the two permutes would cancel.
         let def = rw.module.def_op(value).map(|op| &rw.module.ops[op]);
         if let Some((OpKind::Reshard(_), &[given])) = def.map(|op| (&op.kind, op.operands.as_slice()))
             && rw.module.shardings.of(given) == Some(sharding)
@@ -103,8 +103,8 @@ pub(crate) fn leave(module: &mut Module, body: RegionId, crossings: &[Crossing])
     }
 }
 
-/// Returns the mesh that everything inside of a planned function uses; it need not be the module's first. Parameters and results may
-/// be on one with another device order.
+/// Returns the mesh that all values inside a planned function use; it need not be the module's first mesh. Parameters and results may use
+/// a mesh with another device order.
 pub(crate) fn planned_mesh(module: &Module, body: RegionId) -> Option<MeshId> {
     let mesh_of = |value: ValueId| module.shardings.sharding_of(value).map(|s| s.mesh);
     let is_outside = |value: ValueId| match module.values[value].def() {
@@ -118,9 +118,9 @@ pub(crate) fn planned_mesh(module: &Module, body: RegionId) -> Option<MeshId> {
     };
     let results = program_ops(module, body).into_iter().flat_map(|op| &module.ops[op].results);
     let inside = results.copied().filter(|&v| !is_outside(v)).find_map(mesh_of);
-    // If no value inside has a mesh, take the mesh of an argument.
+    // If no inner value has a mesh, the mesh of an argument is used.
     let outside = || module.regions[body].args.iter().copied().find_map(mesh_of);
-    // A module that was not planned may have shardings in attributes only.
+    // A module that is not planned may have shardings only in attributes.
     let named = || program_ops(module, body).into_iter().find_map(|op| of_op(module, op));
     let only = || module.mesh_names.values().copied().find(|&id| !module.meshes[id].is_maximal());
     inside.or_else(outside).or_else(named).or_else(only)

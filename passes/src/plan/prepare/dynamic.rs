@@ -1,5 +1,5 @@
-//! Dynamic shapes. Propagation shards no dimension of a tensor with dynamic sizes, as in Shardy. A dimension that the program itself
-//! shards there cannot be sharded, since the size of a block would depend on the dynamic size.
+//! Dynamic shapes. As in Shardy, propagation does not shard tensors with dynamic sizes. If the program itself shards such a tensor, this
+//! is an error, since the size of a block would depend on the dynamic size.
 
 use shardc_ir::{Diagnostic, FuncId, Module, RegionId, ShardingId, Span, TypeId};
 

@@ -1,5 +1,5 @@
-//! Maximal shardings: values on one named device (`<[], device_ids=[3]>`). Shardy supports them; an SPMD program cannot express them. They
-//! become replicated, so the named device has its value too.
+//! Maximal shardings: values on one device (`<[], device_ids=[3]>`). Shardy supports them, but an SPMD program cannot express them. They
+//! are replaced by replication, so the named device also has the value.
 
 use shardc_ir::{
     Class, Diagnostic, FuncId, MeshId, Module, OpKind, RegionId, ShardingId, Span, TensorSharding,

@@ -1,7 +1,7 @@
 //! Mesh unification: finds the one mesh that planning uses.
 //!
-//! A program may name several meshes over the same devices, such as `data=8` and `a=2, b=4`. Their axes are products of the axes of one
-//! finer mesh, which can express every sharding. If device orders differ, it takes the order of most parameters and results (see
+//! A program may define several meshes over the same devices, such as `data=8` and `a=2, b=4`. Their axes are products of axes of a finer
+//! mesh, which can express every sharding. If device orders differ, the finer mesh uses the order of most parameters and results (see
 //! [`device_order`](super::device_order)).
 
 use shardc_ir::{
@@ -12,8 +12,8 @@ use shardc_ir::{
 use crate::analysis::regions::program_parts;
 use crate::manual::mesh_of;
 
-/// Returns the mesh that can express all shardings of the program: its only mesh, if it uses one. Axes of size one and replicated values
-/// do not count.
+/// Returns a mesh that can express all shardings of the program. If the program uses only one mesh, it is that mesh. Axes of size one and
+/// replicated values are ignored.
 pub(crate) fn common_mesh(
     module: &mut Module,
     func: FuncId,
@@ -62,8 +62,8 @@ pub(crate) fn common_mesh(
     Ok(module.add_mesh(&name, mesh))
 }
 
-/// Adds a mesh of one device, for a program whose only shardings are maximal: those have no dimensions, but the shardings that planning
-/// writes have.
+/// Adds a mesh of one device, for a program that has only maximal shardings: these have no dimensions, but the shardings that planning
+/// writes do.
 fn unnamed_device(module: &mut Module, named: MeshId) -> MeshId {
     let name = free_name(module, named, "_whole");
     module.add_mesh(&name, Mesh::new([]))
@@ -116,7 +116,7 @@ fn used_meshes(module: &Module, func: FuncId, body: RegionId) -> (Vec<MeshId>, V
     (used, cuts)
 }
 
-/// Moves to the front the mesh with the device order of most input and output bytes: these need no permutation.
+/// Moves the mesh whose device order most input and output bytes have to the front, since they then need no permutation.
 fn to_front(module: &Module, func: FuncId, body: RegionId, used: &mut [MeshId]) {
     let Some(&first) = used.first() else { return };
     if used.iter().all(|&id| module.meshes[first].has_devices_of(&module.meshes[id])) {
@@ -135,7 +135,7 @@ fn to_front(module: &Module, func: FuncId, body: RegionId, used: &mut [MeshId]) 
         bytes.fold(0, i64::saturating_add)
     };
     let weights: Vec<i64> = used.iter().map(|&id| bytes_in_order(id)).collect();
-    // The first of equals.
+    // Of equal weights, the first is chosen.
     if let Some(best) = (0..used.len()).reduce(|best, i| if weights[i] > weights[best] { i } else { best }) {
         used[..=best].rotate_right(1);
     }
@@ -153,7 +153,7 @@ fn refused(module: &Module, a: MeshId, b: MeshId, why: &str) -> Box<Diagnostic> 
     )
 }
 
-/// Returns a mesh with an axis from each cut to the next; axes are named after those of `first`.
+/// Returns a mesh with one axis between each pair of adjacent cuts; axes are named after those of `first`.
 fn finer(module: &Module, first: MeshId, cuts: &[i64]) -> (String, Mesh) {
     let mesh = &module.meshes[first];
     let mut axes: Vec<(String, i64)> = Vec::new();
@@ -183,7 +183,7 @@ pub(crate) fn tidy(module: &Module, sharding: &TensorSharding, to: MeshId) -> Te
     closed.tidied()
 }
 
-/// Returns the axes of one mesh as axes of the common one, without axes of size one.
+/// Returns the axes of one mesh as axes of the common mesh, without axes of size one.
 pub(crate) fn on_mesh(module: &Module, from: MeshId, axes: &[AxisRef], to: MeshId) -> AxisList {
     let (old, new) = (&module.meshes[from], &module.meshes[to]);
     let axes = axes.iter().copied().filter(|&axis| !old.is_trivial(axis));

@@ -1,8 +1,8 @@
-//! Restrictions of quantized tensors.
+//! Restrictions on the sharding of quantized tensors.
 //!
-//! A quantized tensor is sharded like any other, unless a device would have to invent elements, as masks and unreduced sums do: the zero
-//! element depends on the scale. A dimension with per-axis scales is not sharded: its shards would have different types, but all devices
-//! run one program.
+//! A quantized tensor is sharded like any other, unless a device would have to create elements, as masks and unreduced sums do: the
+//! representation of zero depends on the quantization parameters. A dimension with per-axis scales is not sharded: its shards would have
+//! different types, but all devices run the same program.
 
 use shardc_ir::{
     Diagnostic, DimSharding, FuncId, Module, OpId, OpKind, RegionId, ShardingId, Span, TypeId, ValueId,
@@ -13,7 +13,7 @@ use crate::analysis::regions::program_parts;
 /// Removes the axes from dimensions with per-axis scales. Planning then reports the all-gathers at the operations that need them.
 ///
 /// # Errors
-/// The program itself requests such a split (`SH0319`).
+/// Returns `SH0319` if the program itself requests such a sharding.
 pub(super) fn replicate_scaled_dims(
     module: &mut Module,
     func: FuncId,
@@ -49,7 +49,7 @@ pub(super) fn replicate_scaled_dims(
     Ok(())
 }
 
-/// Returns errors for such splits that the program requests: arguments, results, constraints.
+/// Returns errors for such shardings that the program requests on arguments, results or constraints.
 fn requested_splits(module: &Module, func: FuncId, body: RegionId, ops: &[OpId]) -> Vec<Diagnostic> {
     let refused = |ty: TypeId, id: Option<ShardingId>, span: Span| {
         let &dim = split_scales(module, ty, id?).first()?;

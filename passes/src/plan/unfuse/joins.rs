@@ -1,4 +1,4 @@
-//! Users of concatenations: which operations use a concatenated value, and how each is computed from the concatenated ranges.
+//! Users of concatenations: finds the operations that use a concatenated value, and computes each from the concatenated ranges.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{BinaryOp, Build, Module, OpId, OpKind, RegionId, Rewriter, TypeId, ValueId, Work};
@@ -24,27 +24,27 @@ pub(super) struct Joins {
 struct Join {
     op: OpId,
     dim: usize,
-    /// The concatenated ranges: each begins where the one before it ends.
+    /// The concatenated ranges: each range begins where the previous one ends.
     ranges: Vec<(i64, i64)>,
 }
 
 /// How an operation ends a join.
 enum End {
-    /// It is repeated for each range of its operands, and the results are concatenated along a dimension.
+    /// The operation is computed for each range of its operands, and the results are concatenated along a dimension.
     Joins(OperandDims, usize),
-    /// It is repeated for each range of its operands, and the results are summed.
+    /// The operation is computed for each range of its operands, and the results are summed.
     Sums(OperandDims),
-    /// A barrier that only waits for the operand of this index, whose ranges are along this dimension.
+    /// The operation is a barrier that only waits for the operand with this index, whose ranges are along this dimension.
     Waits(usize, usize),
 }
 
 /// How a user uses a concatenated value.
 enum Read {
-    /// Its result has the same ranges, along this dimension.
+    /// The result of the user has the same ranges, along this dimension.
     Carries(ValueId, usize),
-    /// It ends the join.
+    /// The user ends the join.
     Ends,
-    /// It needs the concatenated value.
+    /// The user needs the concatenated value.
     Needs,
 }
 
@@ -110,7 +110,7 @@ impl Joins {
         joins
     }
 
-    /// Computes replacements for the results of `op` from the concatenated ranges, before `op`. `None` if it ends no join.
+    /// Computes replacements for the results of `op` from the concatenated ranges, before `op`. `None` if `op` does not end a join.
     pub(super) fn make(
         &self,
         ranges: &Ranges<'_>,
@@ -120,7 +120,7 @@ impl Joins {
     ) -> Option<SmallVec<[ValueId; 2]>> {
         let (index, end) = self.ends.get(&op)?;
         let join = &self.all[*index];
-        // The ranges of the concatenated value exist already.
+        // The ranges of the concatenated value already exist.
         let (joined, operands) = (rw.module.ops[join.op].results[0], rw.module.ops[join.op].operands.clone());
         for (&(start, limit), &operand) in join.ranges.iter().zip(&operands) {
             made.insert(Range { value: joined, dim: join.dim, start, limit }, operand);
@@ -301,7 +301,7 @@ impl Candidate {
         line.exchange(&OpKind::Concatenate { dim: dim as u32 }, &parts, &|_| false, shape)
     }
 
-    /// Whether all uses were seen, and the rewrite sends enough less.
+    /// Whether all uses were seen, and the rewrite saves enough.
     fn pays_off(&self, search: &Search<'_>) -> bool {
         let reads: u32 = self.carried.iter().map(|&(value, _)| search.ranges.readers.get(value)).sum();
         !self.is_needed

@@ -1,17 +1,18 @@
 //! Unfuses horizontally fused matmuls (such as QKV projections): a slice of a matmul becomes a matmul with a slice of the weight.
 //!
-//! `q, k, v = split(x @ w)` is one matmul with three slices as users. With tensor parallelism its columns are split into equal blocks, and
-//! so are those of each slice. A device's block of a slice is then not in its block of the matmul, and would be sent for each row of the
-//! batch. A weight has fewer rows than a batch, so slicing the weight sends less.
+//! `q, k, v = split(x @ w)` is one matmul with three slices as users. With tensor parallelism, its columns are sharded into equal blocks,
+//! and so are the columns of each slice. A device's block of a slice is then not within its block of the matmul, and would be sent for
+//! each row of the batch. A weight has fewer rows than a batch, so slicing the weight sends less.
 //!
-//! The same holds for concatenations: the gradient of `x` is a sum of matmuls with slices of the weight, and the gradient of the weight
-//! concatenates matmuls. A convolution counts as a matmul along its features, so a concatenated skip connection is convolved in parts.
+//! Concatenations are handled similarly: the gradient of `x` is a sum of matmuls with slices of the weight, and the gradient of the weight
+//! concatenates matmuls. A convolution counts as a matmul along its features, so the input of a convolution that is a concatenated skip
+//! connection is convolved in parts.
 //!
 //! Conditions:
 //!
 //! * The sharded dimension is sliced or concatenated in the same region.
 //! * All users of a sliced value are slices.
-//! * The new cost is less than 80 % of the old one, and saves at least the start of one collective.
+//! * The new cost is less than 80 % of the old cost, and the saving is at least the cost of one launch.
 //!
 //! ```mlir
 //! %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]        // [{"data"}, {"model"}]
@@ -24,8 +25,8 @@
 //! ```
 //!
 //! [`ranges`] computes a range of a value from ranges of its operands, and [`joins`] finds the users of concatenations. Both use
-//! the sharding rules of operations. The replaced operations stay as dead code. Each element is computed from the same elements as before,
-//! but sums of matmuls are rounded once more for each range.
+//! the sharding rules of operations. The replaced operations stay as dead code. Each element is computed from the same elements as
+//! before, but a sum of matmuls has an additional rounding for each range.
 
 mod joins;
 mod ranges;
@@ -41,10 +42,10 @@ use super::line::Line;
 use crate::analysis::regions::program_regions;
 use crate::cost;
 
-/// The new cost must be below this fraction of the old one: there are more and smaller matmuls afterwards.
+/// The new cost must be below this fraction of the old cost, since the matmuls become smaller and more numerous.
 const WORTHWHILE: f64 = 0.8;
 
-/// Unfuses matmuls under `body` of a propagated module, where that sends less.
+/// Unfuses matmuls under `body` of a propagated module if that sends less.
 pub(crate) fn unfuse_products(module: &mut Module, body: RegionId) {
     let mut known = None;
     for region in program_regions(module, body) {
@@ -71,7 +72,7 @@ fn is_worthwhile(before: f64, after: f64) -> bool {
 struct Found {
     /// The operations of the region.
     local: FxHashSet<OpId>,
-    /// The slices that become matmuls of their own, and their ranges.
+    /// The slices that become separate matmuls, and their ranges.
     slices: FxHashMap<OpId, Range>,
     joins: Joins,
 }

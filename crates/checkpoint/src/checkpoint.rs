@@ -31,12 +31,12 @@ pub struct Checkpoint {
     pub(crate) info: Info,
     pub(crate) tree: Option<Tree>,
     pub(crate) processes: Option<usize>,
-    /// The checksums of metadata files; none for Orbax's.
+    /// The checksums of metadata files; none for checkpoints of Orbax.
     pub(crate) checksums: BTreeMap<String, u32>,
     pub(crate) objects: Objects,
 }
 
-/// An entry and how it is read.
+/// An entry, and the information needed to read it.
 #[derive(Debug)]
 pub(crate) struct Stored {
     pub(crate) entry: Entry,
@@ -47,12 +47,11 @@ pub(crate) struct Stored {
 
 impl Checkpoint {
     /// Opens the checkpoint at a path of a store: one written by [`save`](crate::save), a step of a
-    /// [`CheckpointManager`](crate::CheckpointManager), or any checkpoint of Orbax. If it has several items, `default` or the only
-    /// one is opened.
+    /// [`CheckpointManager`](crate::CheckpointManager), or any checkpoint of Orbax. If it has items, `default` or the only item is opened.
     ///
     /// # Errors
-    /// It does not exist or is incomplete (SH1305); it has several items (SH1314); its metadata is damaged (SH1307, SH1308) or has
-    /// another format (SH1311); the store fails (SH1301).
+    /// It does not exist or is incomplete (SH1305); it has several items (SH1314); its metadata is damaged (SH1307, SH1308) or has an
+    /// unsupported format (SH1311); the store fails (SH1301).
     pub fn open(store: &Store, path: &str) -> Result<Checkpoint> {
         Checkpoint::open_item(store, path, None)
     }
@@ -88,7 +87,7 @@ impl Checkpoint {
         self.arrays.iter().map(|stored| &stored.entry)
     }
 
-    /// The metadata of the checkpoint; empty for Orbax's.
+    /// The metadata of the checkpoint; empty for checkpoints of Orbax.
     #[must_use]
     pub fn info(&self) -> &Info {
         &self.info
@@ -100,7 +99,7 @@ impl Checkpoint {
         self.tree.as_ref()
     }
 
-    /// The number of processes that saved it; `None` for Orbax's.
+    /// The number of processes that saved it; `None` for checkpoints of Orbax.
     #[must_use]
     pub fn processes(&self) -> Option<usize> {
         self.processes

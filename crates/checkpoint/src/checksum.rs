@@ -1,4 +1,4 @@
-//! CRC-32C, with the processor's instructions for it.
+//! CRC-32C, computed with the processor's CRC instructions.
 
 use crc_fast::{CrcAlgorithm, Digest};
 
@@ -7,7 +7,7 @@ pub(crate) fn crc32c(bytes: &[u8]) -> u32 {
     crc_fast::crc32_iscsi(bytes)
 }
 
-/// The checksum of consecutive pieces of bytes.
+/// The checksum of bytes that are added in pieces.
 pub(crate) struct Crc32c(Digest);
 
 impl Crc32c {

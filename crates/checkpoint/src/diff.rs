@@ -9,17 +9,17 @@ use crate::reshard::Source;
 /// A difference of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Difference {
-    /// Only the first checkpoint has it.
+    /// Only the first checkpoint has the array.
     OnlyFirst(String),
-    /// Only the second checkpoint has it.
+    /// Only the second checkpoint has the array.
     OnlySecond(String),
-    /// The type or shape differ.
+    /// Its type or shape differs.
     Type {
         /// The array.
         name: String,
-        /// The type in the first checkpoint: `bf16[4, 8]`.
+        /// Its type in the first checkpoint, such as `bf16[4, 8]`.
         first: String,
-        /// The type in the second.
+        /// Its type in the second checkpoint.
         second: String,
     },
     /// The elements differ.
@@ -33,8 +33,8 @@ pub enum Difference {
     },
 }
 
-/// Compares two checkpoints: names, types, shapes and, if `values` is set, every bit of the elements. Shardings do not matter. The
-/// order is that of the first checkpoint, followed by arrays of the second only.
+/// Compares two checkpoints: names, types, shapes and, if `values` is set, every bit of the elements. Shardings are ignored. The order is
+/// that of the first checkpoint, followed by arrays that only the second has.
 ///
 /// # Errors
 /// A file is damaged (SH1308), or a store fails (SH1301).
@@ -57,7 +57,7 @@ pub fn diff(first: &dyn Source, second: &dyn Source, values: bool) -> Result<Vec
             continue;
         }
         let mut different = 0;
-        // Block by block: an array may be larger than memory.
+        // Compares block by block, because an array may be larger than memory.
         for region in entry.blocks() {
             let (a, b) = (first.region(&name, &region)?, second.region(&name, &region)?);
             let width = entry.dtype.bytes();

@@ -42,13 +42,13 @@ pub struct Slice {
 }
 
 impl Entry {
-    /// An entry that is one block.
+    /// An entry that consists of one block.
     #[must_use]
     pub fn whole(name: &str, dtype: DType, shape: &[usize]) -> Entry {
         Entry { name: name.to_owned(), dtype, shape: shape.to_vec(), block: block_of(shape), sharding: None }
     }
 
-    /// An entry whose dimensions are divided this many times, as by a sharding.
+    /// An entry whose dimensions are divided into this many blocks, as by a sharding.
     #[must_use]
     pub fn split(name: &str, dtype: DType, shape: &[usize], shards: &[usize]) -> Entry {
         let block = shape.iter().zip(shards).map(|(&n, &k)| n.div_ceil(k.max(1)).max(1)).collect();
@@ -66,7 +66,7 @@ impl Entry {
         Grid::new(&self.shape, &self.block)
     }
 
-    /// `bf16[4, 8]`
+    /// The type and shape as text: `bf16[4, 8]`.
     pub(crate) fn ty(&self) -> String {
         format!("{}{:?}", self.dtype, self.shape)
     }
@@ -105,7 +105,7 @@ pub(crate) fn check_entries(entries: &[Entry]) -> Result<()> {
             faults.push(format!("{name} is larger than an address space"));
         }
     }
-    // An entry is a folder: it must not be inside another entry's folder.
+    // An entry is a folder, which must not be inside the folder of another entry.
     for name in &seen {
         let mut parents = name.match_indices('/').map(|(at, _)| &name[..at]);
         if let Some(parent) = parents.find(|parent| !parent.is_empty() && seen.contains(parent)) {
@@ -142,7 +142,7 @@ fn name_fault(name: &str) -> Option<&'static str> {
     if name.split('/').any(|part| matches!(part, "" | "." | "..")) {
         return Some("has a part that is empty, `.` or `..`");
     }
-    // `#` and digits mark files of folders that are being written.
+    // Names with `#` and digits are reserved for files that are being written in folders.
     if name.chars().any(|c| c.is_control() || c == '\\' || c == '#') {
         return Some("has a control character, `\\` or `#`");
     }

@@ -23,7 +23,7 @@ pub enum CheckpointError {
     /// Names, shapes or grids of entries cannot be saved; one line each.
     #[error("the state cannot be saved: {}", .0.join("; "))]
     Entries(Vec<String>),
-    /// The slices of all processes together are not the entries; one line for each entry.
+    /// The slices of all processes do not form the entries; one line for each entry.
     #[error("the slices of all processes do not match the state: {}", .0.join("; "))]
     Slices(Vec<String>),
     /// The values of a slice could not be read or were rejected.
@@ -42,7 +42,7 @@ pub enum CheckpointError {
         /// The existing steps.
         there: Vec<u64>,
     },
-    /// A checkpoint has several items, or not the requested one.
+    /// A checkpoint has several items, or lacks the requested item.
     #[error("{}", item_text(.path, .asked.as_deref(), .items))]
     Item {
         /// The checkpoint.
@@ -114,7 +114,7 @@ pub struct Mismatch {
     pub missing: Vec<String>,
     /// Entries that were not requested.
     pub unexpected: Vec<String>,
-    /// Entries of a different type or shape, with both.
+    /// Entries with a different type or shape, with both types.
     pub misshaped: Vec<String>,
 }
 

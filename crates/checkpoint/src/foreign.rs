@@ -44,7 +44,7 @@ pub(crate) fn open(store: &Store, path: &str) -> Result<Foreign> {
         }
         false => None,
     };
-    // Releases without this field omitted blocks of zeros.
+    // Releases of Orbax without this field omit blocks of zeros.
     let absent_is_fill = metadata["store_array_data_equal_to_fill_value"] != true;
     let objects = Objects::new(values, absent_is_fill);
     let shardings = json(orbax::SHARDING).unwrap_or(Value::Null);
@@ -66,7 +66,7 @@ pub(crate) fn open(store: &Store, path: &str) -> Result<Foreign> {
 
 /// The array of a leaf; `None` if it is not an array.
 fn array(store: &Store, path: &str, objects: &Objects, leaf: &Leaf) -> Result<Option<StoredArray>> {
-    /// Types of leaves that are stored only in the tree.
+    /// Leaf types that are stored only in the tree.
     const NODES: [&str; 6] = ["None", "Dict", "List", "Tuple", "NamedTuple", "string"];
     if NODES.contains(&leaf.kind.as_str()) {
         return Ok(None);

@@ -1,6 +1,6 @@
 //! The file `shardc.json` of a checkpoint: its contents, and the checksums of its files.
 //!
-//! Orbax does not read it. Orbax's checkpoints do not have it: the same data is read from Orbax's files, except sizes of blocks and
+//! Orbax does not read it, and checkpoints of Orbax do not have it: then the same data is read from Orbax's files, except block sizes and
 //! checksums of metadata.
 
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use crate::tree::Tree;
 /// The name of the file.
 pub(crate) const FILE: &str = INDEX;
 
-/// The version that is written; newer ones are rejected.
+/// The written version; newer versions are rejected.
 const VERSION: u32 = 1;
 
 /// The metadata of a checkpoint.
@@ -26,9 +26,9 @@ pub struct Info {
     pub step: Option<u64>,
     /// An identifier of the program that the state belongs to.
     pub program: Option<String>,
-    /// Other data of the caller: texts by key.
+    /// Other data of the caller: strings by key.
     pub notes: BTreeMap<String, String>,
-    /// The Python pytree to save the arrays as, if known. For an opened checkpoint it is in
+    /// The Python pytree in which the arrays are saved, if known. An opened checkpoint has it in
     /// [`Checkpoint::tree`](crate::Checkpoint::tree).
     pub tree: Option<Tree>,
 }
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!((read.info(), read.processes()), (info, 2));
         assert_eq!(read.entries().unwrap()[0].0, entry);
         assert_eq!(read.entries().unwrap()[0].1, 2 * 2 * 2 + 4);
-        // It is also JSON.
+        // The index is also valid JSON.
         let json: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(json["index"]["entries"][0]["dtype"], "bf16");
         for (from, to) in [("\"w\"", "\"v\""), ("file_crc32c\": ", "file_crc32c\": 1"), ("}\n", "}")] {

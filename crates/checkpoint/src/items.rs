@@ -16,7 +16,7 @@ pub fn items(store: &Store, path: &str) -> Result<Vec<String>> {
     }
     let mut items = Vec::new();
     for name in store.folders(path)? {
-        // Steps of a manager are not items of its folder.
+        // Steps of a manager's folder are not items.
         let is_other = name.ends_with(orbax::UNFINISHED) || step_of(&name).is_some();
         if !is_other && is_state(store, &join(path, &name))? {
             items.push(name);

@@ -2,8 +2,8 @@
 //!
 //! Internal: this crate may change in any release. Front ends use `shardc::checkpoint`.
 //!
-//! A state consists of arrays sharded over devices of several processes. [`save`] writes it, each process its own blocks.
-//! [`Checkpoint`] reads the regions that each process needs, regardless of the sharding that saved them. [`CheckpointManager`] keeps a
+//! A state consists of arrays sharded over devices of several processes. [`save`] writes it; each process writes its own blocks.
+//! [`Checkpoint`] reads the regions that each process needs, independently of the sharding that saved them. [`CheckpointManager`] keeps a
 //! folder of steps. This crate does not depend on devices, programs or sharded arrays: it uses names, types, shapes, boxes of elements
 //! ([`Region`]) and bytes.
 //!
@@ -23,7 +23,7 @@
 //! # Completeness
 //!
 //! A checkpoint exists only when it is complete. On file systems its folder is renamed as the last step; in object stores
-//! `commit_success.txt` is written last. If a process ends at any time, complete checkpoints are unchanged; an incomplete one is
+//! `commit_success.txt` is written last. If a process ends at any time, complete checkpoints are unchanged; an incomplete checkpoint is
 //! never listed, and the next save deletes it.
 
 mod checkpoint;

@@ -1,4 +1,4 @@
-//! Locations of a checkpoint's objects: separate files, or values of a database.
+//! Locations of a checkpoint's objects, which are separate files or values of a database.
 
 use std::fs::File;
 

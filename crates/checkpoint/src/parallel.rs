@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// The number of threads that the machine runs in parallel, within these bounds.
+/// The number of threads that the machine can run in parallel, clamped to these bounds.
 pub(crate) fn threads(least: usize, most: usize) -> usize {
     std::thread::available_parallelism().map_or(least, usize::from).clamp(least, most)
 }

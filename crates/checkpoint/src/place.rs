@@ -1,8 +1,8 @@
 //! The paths of a checkpoint in a store, and its commit.
 //!
 //! In a file system, a checkpoint is written to a folder next to its own, with the suffix `.orbax-checkpoint-tmp`, and renamed when it is
-//! complete. This is Orbax's rule, so neither Orbax nor shardc takes an incomplete checkpoint as complete. Object stores cannot rename;
-//! there the file `commit_success.txt` is written last, and deleted first.
+//! complete. Orbax does the same, so neither Orbax nor shardc considers an incomplete checkpoint complete. Object stores cannot rename;
+//! there, the file `commit_success.txt` is written last, and deleted first.
 
 use bytes::Bytes;
 
@@ -14,7 +14,7 @@ use crate::store::{Store, join};
 /// The suffix of a checkpoint that is being deleted.
 const DELETED: &str = ".deleted.orbax-checkpoint-tmp";
 
-/// The place to which a checkpoint is written.
+/// The location to which a checkpoint is written.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     path: String,
@@ -46,7 +46,7 @@ impl Place {
         format!("{}{suffix}{item}/{name}", self.path)
     }
 
-    /// Adapts the place to the store.
+    /// Adapts the location to the store.
     pub(crate) fn in_store(self, store: &Store) -> Result<Place> {
         if self.path.is_empty() {
             return Err(CheckpointError::Settings("a checkpoint needs a name within its store".to_owned()));
@@ -100,7 +100,7 @@ pub(crate) fn is_whole(store: &Store, path: &str) -> Result<bool> {
     if store.size(&join(path, orbax::COMMIT))?.is_some() {
         return Ok(true);
     }
-    // Releases of Orbax that do not write this file are supported only on file systems, where they rename.
+    // Releases of Orbax that do not write this file are supported only on file systems, where they rename the folder.
     if !store.is_folder() {
         return Ok(false);
     }

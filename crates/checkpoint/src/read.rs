@@ -16,10 +16,10 @@ use crate::region::{Grid, Region};
 use crate::runs::{Runs, Scatter};
 use crate::store::Store;
 
-/// Bytes that are read before they are added to the checksum.
+/// The number of bytes that are read before they are added to the checksum.
 const PIECE: usize = 256 << 10;
 
-/// Shorter runs are copied to their place from a buffer.
+/// The minimum length of contiguous bytes that are read directly; shorter ranges are copied from a buffer.
 const LONG: usize = 1 << 10;
 
 /// A failure to read a file.
@@ -36,9 +36,9 @@ impl From<CheckpointError> for Fault {
     }
 }
 
-/// Reads the part of a block in a box of the array, and copies it into the row-major elements of the box. Without elements, the part is
-/// only verified. Whole tiles are read. Elements of a damaged tile may already have been copied. Consecutive tiles in an object are
-/// requested together, up to `most` bytes.
+/// Reads the part of a block in a box of the array, and copies it into the row-major elements of the box. If there is no box, the part is
+/// only verified. Tiles are always read entirely. Elements of a damaged tile may already have been copied. Consecutive tiles in an object
+/// are requested together, up to `most` bytes.
 pub(crate) fn block(
     checkpoint: &Checkpoint,
     stored: &Stored,
@@ -121,14 +121,14 @@ pub(crate) fn block(
     reader.finish(&form)
 }
 
-/// A thread's buffer for tiles that are only partially needed. It stays in a core's caches.
+/// A thread's buffer for tiles of which only a part is needed. It fits in a core's caches.
 pub(crate) struct Room {
     bytes: Vec<u8>,
     start: usize,
 }
 
 impl Room {
-    /// Processors copy faster to addresses at the start of a cache line.
+    /// The alignment of the buffer: processors copy faster to addresses at the start of a cache line.
     const ALIGNED: usize = 4 << 10;
 
     pub(crate) fn new() -> Room {
@@ -242,7 +242,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Reads a tile, now or together with those that follow it.
+    /// Reads a tile, now or together with the following tiles.
     fn tile(&mut self, form: &Form<'_>, tile: Tile) -> Result<(), Fault> {
         match (&self.source, form.plain) {
             (Object::File(_), Some(plain)) => return self.pass(form, plain, &tile),

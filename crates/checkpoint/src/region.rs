@@ -10,7 +10,7 @@ pub struct Region {
 }
 
 impl Region {
-    /// The region of a whole array.
+    /// The region that covers an entire array.
     #[must_use]
     pub fn whole(shape: &[usize]) -> Region {
         Region { offset: vec![0; shape.len()], shape: shape.to_vec() }
@@ -51,7 +51,7 @@ impl Region {
     }
 }
 
-/// `[0..4, 8..16]`
+/// As a list of ranges: `[0..4, 8..16]`.
 impl std::fmt::Display for Region {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let ranges: Vec<String> =
@@ -60,7 +60,7 @@ impl std::fmt::Display for Region {
     }
 }
 
-/// All indices of a grid, row-major.
+/// An iterator over all indices of a grid, row-major.
 pub(crate) struct Indices {
     grid: Vec<usize>,
     next: Option<Vec<usize>>,

@@ -36,7 +36,7 @@ impl Checkpoint {
     }
 }
 
-/// Arrays by name whose regions can be read: a checkpoint, or data of the caller.
+/// A source of named arrays whose regions can be read: a checkpoint, or data of the caller.
 pub trait Source: Sync {
     /// The arrays, in order.
     fn arrays(&self) -> Vec<Entry>;
@@ -67,8 +67,8 @@ impl Source for Checkpoint {
     }
 }
 
-/// Writes arrays as a checkpoint with the blocks and shardings of `entries`, which may be a subset of the arrays. Processes share
-/// the work. The metadata is kept.
+/// Writes arrays as a checkpoint with the blocks and shardings of `entries`, which may be a subset of the arrays. Processes share the work.
+/// The metadata is preserved.
 ///
 /// # Errors
 /// Those of [`save`](crate::save()) and [`Checkpoint::restore`].

@@ -1,4 +1,4 @@
-//! Copies of elements between boxes of one array, in runs that are contiguous in both.
+//! Copies of elements between boxes of one array, in runs of elements that are contiguous in both.
 
 use std::iter::Peekable;
 
@@ -25,7 +25,7 @@ pub(crate) struct Runs {
 }
 
 impl Runs {
-    /// `width` is the size of an element in bytes.
+    /// Computes the runs; `width` is the size of an element in bytes.
     pub(crate) fn new(from: &Region, to: &Region, width: usize) -> Runs {
         let Some(common) = from.overlap(to) else {
             return Runs { outer: Vec::new(), index: Vec::new(), next: None };
@@ -115,12 +115,12 @@ pub(crate) struct Gather<'a> {
 }
 
 impl<'a> Gather<'a> {
-    /// `elements` are those of `from`.
+    /// Creates the iterator; `elements` are the elements of `from`.
     pub(crate) fn new(elements: &'a [u8], from: &Region, to: &Region, width: usize) -> Gather<'a> {
         Gather { elements, runs: Runs::new(from, to, width).peekable(), at: 0 }
     }
 
-    /// The next bytes, as many as `room` has. They are not copied if they are contiguous.
+    /// The next bytes, at most as many as `room` holds. They are not copied if they are contiguous.
     pub(crate) fn piece<'b>(&mut self, room: &'b mut [u8]) -> &'b [u8]
     where
         'a: 'b,

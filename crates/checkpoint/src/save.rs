@@ -24,10 +24,10 @@ use crate::store::{Store, part_size};
 /// The number of blocks written concurrently.
 const WRITERS: usize = 4;
 
-/// The memory in bytes that all writers together need for themselves.
+/// The memory in bytes that all writers together need for their own buffers.
 const OWN: usize = 3 << 20;
 
-/// Returns the elements of a slice, row-major and little-endian; elements smaller than a byte take one each. Errors are messages.
+/// Returns the elements of a slice, row-major and little-endian; elements smaller than a byte take one byte each. Errors are messages.
 pub type Read<'a> = dyn Fn(&Entry, &Region) -> std::result::Result<Vec<u8>, String> + Sync + 'a;
 
 /// Progress callback of writing or reading: bytes done, and total bytes, of this process.
@@ -54,8 +54,8 @@ pub struct Saved {
 /// Saves a state, together with all processes, at `path` of a store. When it returns on any process, the checkpoint is complete. If
 /// it fails, or the process ends first, there is no checkpoint.
 ///
-/// Up to four slices are in memory at a time. There are fewer if their total, with the upload buffers of a store that is not a
-/// folder, would exceed twice the largest slice.
+/// Up to four slices are in memory at a time, or fewer if their total would exceed twice the largest slice. For a store that is not a
+/// folder, the total includes upload buffers.
 ///
 /// # Errors
 /// The state is incomplete (SH1302, SH1303), a checkpoint already exists (SH1306), a slice cannot be read (SH1304), the store fails
@@ -93,7 +93,7 @@ pub(crate) fn write(
     let said = agree(processes, &step("begin"), begin())?;
     let slices = all_slices(&said, state)?;
     check_slices(&state.entries, &slices)?;
-    // Remains of a failed save only take space: if they cannot be deleted, the next save retries.
+    // Remains of a failed save only take space; if they cannot be deleted, the next save tries again.
     let tidy = |outcome: Result<Vec<Vec<u8>>>| {
         outcome.inspect_err(|_| {
             if is_first {
@@ -163,7 +163,7 @@ fn blocks(
         let entry = state.entries.get(slice.entry);
         entry.map_or(0, |entry| slice.region.elements().saturating_mul(entry.dtype.bytes()))
     };
-    // An upload sends one part while the next is encoded; a folder needs no such buffer.
+    // An upload sends a part while the next part is encoded; a folder needs no such buffer.
     let memory = |slice: &Slice| {
         let parts = if store.is_folder() { 0 } else { bytes(slice).min(2 * part_size()) };
         bytes(slice).saturating_add(parts)
@@ -207,7 +207,7 @@ fn block(
         let mut write = |out: &mut File| {
             let file = BlockFile::new(entry, &elements, &region.shape);
             let mut tiles = file.count();
-            // The end is written first and its memory is released, which leaves memory for another block.
+            // The end is written first, and its memory is released for another block.
             if let Some(cut) = file.cut(OWN) {
                 out.seek(SeekFrom::Start(cut.position))?;
                 file.pieces(cut.tile..tiles, &mut |piece| out.write_all(piece))?;
@@ -271,7 +271,7 @@ fn metadata(store: &Store, place: &Place, state: &State, processes: usize) -> Re
     put(index::FILE, text)
 }
 
-/// Admits writers while their slices together are within a limit, or while one is alone.
+/// Admits writers while their slices together are within a limit; a single writer is always admitted.
 struct Gate {
     limit: usize,
     held: Mutex<usize>,

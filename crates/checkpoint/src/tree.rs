@@ -1,7 +1,7 @@
 //! The Python pytree of a state: dictionaries, lists, tuples, `None`, empty nodes, scalars.
 //!
-//! Orbax restores a checkpoint into a tree of the caller only if both have the same structure. The names of arrays do not determine it: a
-//! list and a dictionary with the keys `0` and `1` give the same names, and empty nodes have none.
+//! Orbax restores a checkpoint into a tree of the caller only if both have the same structure. The names of arrays do not determine the
+//! structure: a list and a dictionary with the keys `0` and `1` have the same names, and empty nodes have no name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -67,8 +67,8 @@ impl Tree {
         Tree { leaves: paths.into_iter().map(leaf).collect() }
     }
 
-    /// The tree for saving arrays with these names. Leaves of `self` keep their keys and types. Other names are split at dots, if that
-    /// gives a valid tree; digits are indices if all keys of a node are digits. Missing indices become `None`. Leaves of `self` that are
+    /// The tree for saving arrays with these names. Leaves of `self` keep their keys and types. Other names are split at dots, if this
+    /// produces a valid tree; digits are indices if all keys of a node are digits. Missing indices become `None`. Leaves of `self` that are
     /// not arrays are kept; its arrays that are not saved are removed.
     pub(crate) fn for_names(&self, names: &[&str]) -> Tree {
         let known: BTreeMap<String, &Leaf> = self.leaves.iter().map(|leaf| (leaf.name(), leaf)).collect();
@@ -143,10 +143,10 @@ impl Tree {
     }
 }
 
-/// Maximum number of missing indices of a list. A node with more is not a list.
+/// Maximum number of missing indices of a list. A node with more missing indices is not a list.
 const MOST_HOLES: usize = 1000;
 
-/// Splits names at dots; returns an empty list if that gives no valid tree. Digits are indices if all keys of a node are digits.
+/// Splits names at dots; returns an empty list if this does not produce a valid tree. Digits are indices if all keys of a node are digits.
 fn split<'a>(names: &[&'a str]) -> Vec<(&'a str, Vec<Key>)> {
     let set: BTreeSet<&str> = names.iter().copied().collect();
     let nested = names.iter().all(|name| {
@@ -273,7 +273,7 @@ mod tests {
         }
         let saved = tree.for_names(&["a.0", "b.0", "new.w"]);
         assert_eq!(shown(&saved), [".a.0", ".b[0]: scalar", ".new.w", ".b[1]: None", ".b[2]: Tuple"]);
-        // An array at an index that had none.
+        // An array at a missing index.
         assert_eq!(shown(&tree.for_names(&["b.1"])), [".b[1]", ".b[2]: Tuple", ".b[0]: None"]);
     }
 }

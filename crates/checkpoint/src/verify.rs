@@ -1,4 +1,4 @@
-//! Reads a whole checkpoint and verifies its checksums.
+//! Reads an entire checkpoint and verifies its checksums.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};

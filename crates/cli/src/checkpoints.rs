@@ -1,4 +1,4 @@
-//! Checkpoints at places that the command line names.
+//! Checkpoints at locations given on the command line.
 
 use anyhow::Result;
 use shardc::checkpoint::{Checkpoint, CheckpointError, Damage, Store, steps};
@@ -24,7 +24,7 @@ pub(crate) fn line(damage: &Damage) -> String {
     format!("{} {}", damage.object, damage.what)
 }
 
-/// Parses options of a store: `KEY=VALUE`.
+/// Parses the options of a store, `KEY=VALUE`.
 pub(crate) fn options(given: &[String]) -> Result<Vec<(String, String)>> {
     let pair = |text: &String| match text.split_once('=') {
         Some((key, value)) => Ok((key.to_owned(), value.to_owned())),
@@ -33,12 +33,12 @@ pub(crate) fn options(given: &[String]) -> Result<Vec<(String, String)>> {
     given.iter().map(pair).collect()
 }
 
-/// Opens the store with this place as its root.
+/// Opens the store with this location as its root.
 pub(crate) fn store(place: &str, options: &[(String, String)]) -> Result<Store> {
     Store::open(place, options).map_err(|error| usage(error.to_string()))
 }
 
-/// Opens the checkpoint at a place; in a folder of steps, the requested or the last step.
+/// Opens the checkpoint at a location; in a folder of steps, the requested step or the last step.
 pub(crate) fn open(
     place: &str,
     options: &[(String, String)],
@@ -48,7 +48,7 @@ pub(crate) fn open(
     try_open(place, options, step, item)?.map_err(failure)
 }
 
-/// Like [`open`], with an error of the checkpoint itself as the inner result.
+/// Like [`open`], except that an error of the checkpoint itself is the inner result.
 pub(crate) fn try_open(
     place: &str,
     options: &[(String, String)],

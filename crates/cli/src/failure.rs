@@ -6,7 +6,7 @@ use shardc::runtime::RuntimeError;
 use shardc::statedict::StateDictError;
 use shardc::{Diagnostic, Error};
 
-/// An error with more than a message. It is carried by an [`anyhow::Error`].
+/// An error with more data than a message, inside an [`anyhow::Error`].
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// Diagnostics of the compiler about a program, or about options that annotate it.
@@ -16,7 +16,7 @@ pub(crate) enum Failure {
         name: String,
         /// The text of the program; empty if it is not text.
         text: String,
-        /// Whether the command line is wrong.
+        /// Whether the command line is invalid.
         usage: bool,
     },
     /// An error of the runtime.
@@ -55,7 +55,7 @@ impl Failure {
         }
     }
 
-    /// Whether the command line is wrong: exit code 2.
+    /// Whether the command line is invalid: exit code 2.
     pub(crate) fn is_usage(&self) -> bool {
         match self {
             Failure::Refused { usage, .. } => *usage,

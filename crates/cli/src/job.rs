@@ -77,7 +77,7 @@ pub(crate) fn with_rules(mut compiler: Compiler, rules: &RuleArgs) -> Result<Com
     Ok(compiler.rules(&written))
 }
 
-/// The sizes of symbolic dimensions that the options give.
+/// The sizes of symbolic dimensions given by the options.
 pub(crate) fn sizes(symbolic: &SymbolicArgs) -> Result<Vec<DimSize>> {
     let read = |text: &String| {
         text.parse()
@@ -162,7 +162,7 @@ impl HowArgs {
         HowArgs { machine: self.machine.or(of_target), target: Some(kind), ..self.clone() }
     }
 
-    /// The file of --timings, together with `others`.
+    /// The output files: the file of --timings, and `others`.
     pub(crate) fn outputs<'a>(&'a self, others: &[Option<Named<'a>>]) -> Vec<Named<'a>> {
         let timings = self.observe.timings.as_deref().map(|path| ("--timings", path));
         others.iter().copied().chain([timings]).flatten().collect()
@@ -205,7 +205,7 @@ pub(crate) fn partition(input: &InputArgs, how: &HowArgs, ui: &Ui) -> Result<Job
 }
 
 /// Whether the target's compiler accepts an operation of the program only between partitions. XLA's TPU compiler rejects
-/// `ragged_all_to_all` between replicas, and the dense form would send more.
+/// `ragged_all_to_all` between replicas, and the dense form would send more bytes.
 fn needs_partitions(module: &Module, target: Option<PluginKind>) -> bool {
     target == Some(PluginKind::Tpu) && module.ops.values().any(|op| op.kind.is_ragged_all_to_all())
 }
@@ -221,7 +221,7 @@ pub(crate) fn partition_until(
     if let (Some(chosen), Some(machine)) = (&mut chosen, how.machine) {
         chosen.settings = chosen.settings.for_machine(machine.into());
     }
-    // A strategy adds its mesh to the program, and needs static shapes.
+    // A strategy adds its mesh to the program, and requires static shapes.
     let mesh = input.annotations.mesh.as_deref();
     let rest = AnnotationArgs { mesh: None, symbolic: SymbolicArgs::default(), ..input.annotations.clone() };
     let annotations = if chosen.is_some() { &rest } else { &input.annotations };

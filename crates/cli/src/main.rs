@@ -1,4 +1,4 @@
-//! The `shardc` program. Exit code 0: success; 1: the program was rejected or the command failed; 2: wrong usage.
+//! The `shardc` program. Exit codes: 0 is success, 1 means that the program was rejected or the command failed, 2 is invalid usage.
 
 // `eprintln!` panics if standard error is full or closed, so `ui` writes to it.
 #![warn(clippy::print_stderr)]
@@ -73,7 +73,7 @@ fn run(command: &Command, ui: &Ui) -> Result<ExitCode> {
         Command::Checkpoint(args) => commands::checkpoint::run(args, ui),
         Command::Completions { shell } => commands::manual::completions(*shell, ui),
         Command::Man { directory } => commands::manual::pages(directory.as_deref(), ui),
-        // Handled in `main`: the child process has no user interface.
+        // This command is handled in `main`, because the child process has no user interface.
         Command::AotCompile { .. } => Ok(ExitCode::FAILURE),
     }
 }

@@ -40,18 +40,18 @@ pub(crate) struct Watch<'a> {
     printed: Vec<&'static str>,
     prints_all: bool,
     verifies: bool,
-    /// Whether the user chose the order of passes, so that an invalid module is no internal error of the compiler.
+    /// Whether the user chose the order of passes, so that an invalid module is not an internal compiler error.
     pub(crate) in_any_order: bool,
     stop: Option<Stop>,
     began: Instant,
     runs: Vec<Timed>,
-    /// The module at which `--stop-after` ended the run.
+    /// The module at which `--stop-after` ended the pipeline.
     pub(crate) stopped: Option<Module>,
 }
 
 impl<'a> Watch<'a> {
     /// # Errors
-    /// Wrong usage: an unknown pass.
+    /// Invalid usage: an unknown pass.
     pub(crate) fn new(
         args: &ObserveArgs,
         stop: Option<&StopArgs>,
@@ -90,7 +90,7 @@ impl<'a> Watch<'a> {
         })
     }
 
-    /// A stage begins.
+    /// Records that a stage begins.
     pub(crate) fn stage(&mut self, stage: Stage) {
         if self.stage != Some(stage) {
             self.progress.stage(stage.as_str());
@@ -98,7 +98,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// The number of passes that ran, and the last one with its options and strategy.
+    /// The number of passes that ran, and the last pass with its options and strategy.
     pub(crate) fn last(&self) -> Option<(usize, String)> {
         let last = self.runs.last()?;
         let strategy = last.strategy.map(|s| format!(" (strategy {s})")).unwrap_or_default();
@@ -142,7 +142,7 @@ pub(crate) struct Timings {
 }
 
 impl Timings {
-    /// The document of `--timings`: a table, or JSON, with the passes and the stages around them.
+    /// The document of `--timings`: a table, or JSON, with the passes and the other stages.
     pub(crate) fn document(&self, stages: &Value, ui: &Ui) -> String {
         if ui.is_json() {
             let document = json!({

@@ -1,7 +1,7 @@
 //! The output files of a command: all of them are written, or none.
 //!
-//! Each file is written under a temporary name in the same folder, and all are renamed at the end. So a reader never sees a
-//! partial file, a failure leaves the old files unchanged, and a program and its manifest are of the same run.
+//! Each file is written under a temporary name in the same folder, and all are renamed at the end. So a reader never sees a partial file, a
+//! failure leaves the old files unchanged, and a program and its manifest are always from the same command.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -13,14 +13,14 @@ use tempfile::NamedTempFile;
 
 use crate::failure::usage;
 
-/// The outputs of one command. [`Outputs::commit`] moves them to their places.
+/// The outputs of one command. [`Outputs::commit`] moves them to their final paths.
 #[derive(Default)]
 pub(crate) struct Outputs {
     staged: Vec<Staged>,
 }
 
 enum Staged {
-    /// A temporary file in the folder of its target.
+    /// A temporary file in the folder of the target.
     Beside { temporary: Scratch<NamedTempFile>, target: PathBuf },
     /// A target that is not a regular file, or in whose folder no file can be created.
     Direct { target: PathBuf, bytes: Vec<u8> },
@@ -32,12 +32,12 @@ enum Staged {
 pub(crate) type Named<'a> = (&'a str, &'a Path);
 
 impl Outputs {
-    /// Checks that the files can be written and differ, before any work is done.
+    /// Checks, before any work is done, that the files can be written and are distinct.
     ///
-    /// Files are compared as the system identifies them: links are followed.
+    /// Files are compared by identity, following links.
     ///
     /// # Errors
-    /// Wrong usage, if an output is an input or another output; a file that cannot be written.
+    /// Invalid usage, if an output is an input or another output; or a file that cannot be written.
     pub(crate) fn plan(outputs: &[Named<'_>], inputs: &[Named<'_>]) -> Result<Outputs> {
         let places: Vec<Destination> = outputs.iter().map(|(_, path)| Destination::of(path)).collect();
         for (i, (place, (option, path))) in places.iter().zip(outputs).enumerate() {
@@ -86,7 +86,7 @@ impl Outputs {
         Ok(())
     }
 
-    /// The path to which another process writes the file for `path`.
+    /// The path at which another process writes the file for `path`.
     pub(crate) fn place(&mut self, path: &Path) -> Result<PathBuf> {
         if let Destination::File { target, .. } = Destination::of(path)
             && let Some(temporary) =
@@ -99,7 +99,7 @@ impl Outputs {
         Ok(path.to_owned())
     }
 
-    /// Writes all outputs. Streams come first: if one fails, no file is written.
+    /// Writes all outputs. Streams are written first: if a stream fails, no file is written.
     pub(crate) fn commit(self) -> Result<()> {
         for staged in &self.staged {
             match staged {
@@ -119,7 +119,7 @@ impl Outputs {
                 Staged::Direct { .. } | Staged::Standard { .. } => None,
             })
             .collect();
-        // Signals wait, so that all files are renamed or none.
+        // Signals are blocked, so that either all files are renamed or none.
         let _undisturbed = scratch::undisturbed();
         rename_all(&files).map_err(|(target, error)| {
             anyhow::Error::from(error).context(format!("cannot write {}", target.display()))
@@ -127,12 +127,12 @@ impl Outputs {
     }
 }
 
-/// Renames each file. If one fails, the renames before it are undone.
+/// Renames each file. If a rename fails, the previous renames are undone.
 fn rename_all<'a>(files: &[(&Path, &'a Path)]) -> Result<(), (&'a Path, io::Error)> {
     let mut done: Vec<(&Path, Option<PathBuf>)> = Vec::new();
     let mut failed = None;
     for &(from, to) in files {
-        // A hard link to the old file. On a file system without hard links, the rename cannot be undone.
+        // Keeps a hard link to the old file. On a file system without hard links, the rename cannot be undone.
         let old =
             Some(from.with_extension("old")).filter(|old| files.len() > 1 && fs::hard_link(to, old).is_ok());
         let existed = to.exists();
@@ -146,7 +146,7 @@ fn rename_all<'a>(files: &[(&Path, &'a Path)]) -> Result<(), (&'a Path, io::Erro
         }
     }
     for (to, old) in done.into_iter().rev() {
-        // Best effort: the first error is reported.
+        // Undoing is best effort: the first error is reported.
         let _ = match (&failed, old) {
             (None, Some(old)) => fs::remove_file(old),
             (None, None) => Ok(()),
@@ -173,7 +173,7 @@ fn beside(target: &Path) -> io::Result<Option<Scratch<NamedTempFile>>> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // The mode of any new file: the umask of the process is applied to it.
+        // The mode of new files, to which the umask of the process is applied.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
     match Scratch::new(|| builder.tempfile_in(folder)) {
@@ -190,11 +190,11 @@ fn folder_of(target: &Path) -> &Path {
 /// The target of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Destination {
-    /// `-`.
+    /// Standard output: `-`.
     Standard,
     /// A pipe, a device, or a stream with a path of the system, such as `/dev/stdout`.
     Special(PathBuf),
-    /// A file that exists or can be created. Two are the same if their identities or their paths are equal.
+    /// A file that exists or can be created. Two files are the same if their identities or their paths are equal.
     File { target: PathBuf, identity: Option<(u64, u64)> },
 }
 
@@ -223,7 +223,7 @@ impl Destination {
         }
     }
 
-    /// Whether it can be written, as far as this can be checked before writing.
+    /// Checks that it can be written, as far as possible before writing.
     fn check(&self) -> io::Result<()> {
         let Destination::File { target, .. } = self else { return Ok(()) };
         if target.is_dir() {
@@ -236,7 +236,7 @@ impl Destination {
     }
 }
 
-/// Resolves all links of the path, the last one too: a link stays, and its target is replaced.
+/// Resolves all links of the path, including the last component: the link is kept, and its target is replaced.
 fn resolved(path: &Path) -> PathBuf {
     const LINKS: usize = 40;
     let mut path = path.to_owned();
@@ -266,7 +266,7 @@ fn identity(_: &fs::Metadata) -> Option<(u64, u64)> {
     None
 }
 
-/// Writes to standard output. A reader that closes the pipe, such as `head`, is no error.
+/// Writes to standard output. It is not an error if the reader, such as `head`, closes the pipe.
 pub(crate) fn write_stdout(bytes: &[u8]) -> Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(bytes)

@@ -11,7 +11,7 @@ use shardc_stablehlo::PrintOptions;
 use crate::observe::Watch;
 use crate::source::Source;
 
-/// The largest number of reproducers of one pass in a folder.
+/// The maximum number of reproducers of one pass in a folder.
 const FILES: usize = 100;
 
 /// Writes a file that replays an internal error into the current folder, and adds a note to the error. Other errors are
@@ -41,7 +41,7 @@ fn read_back(bytes: &[u8]) -> Option<String> {
     Some(shardc_stablehlo::print(&module, &options))
 }
 
-/// The failure and its pass.
+/// The failure, and the pass that caused it.
 struct About {
     failure: String,
     /// The pass that ran last.

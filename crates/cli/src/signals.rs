@@ -21,8 +21,8 @@ mod unix {
     /// The processes to which signals are forwarded; `None` if they are not forwarded.
     static RECEIVERS: Mutex<Option<Vec<Pid>>> = Mutex::new(None);
 
-    /// From now on, SIGINT and SIGTERM remove temporary files and folders, then end the process as the default handler does.
-    /// While there is a [`Forwarding`], the child processes get the signal instead.
+    /// Installs a handler with which SIGINT and SIGTERM remove temporary files and folders, then end the process as the default handler
+    /// does. While there is a [`Forwarding`], the child processes get the signal instead.
     pub(crate) fn clean_up_on_termination() -> Result<()> {
         let mut signals = Signals::new([SIGINT, SIGTERM]).context("cannot handle signals")?;
         std::thread::spawn(move || {
@@ -44,10 +44,10 @@ mod unix {
         Ok(())
     }
 
-    /// Signals are forwarded until this is dropped.
+    /// Forwards signals until it is dropped.
     pub(crate) struct Forwarding(());
 
-    /// From now on signals are forwarded to the processes that are added.
+    /// Starts forwarding signals to the processes that are added.
     pub(crate) fn forward() -> Forwarding {
         *RECEIVERS.lock().unwrap_or_else(PoisonError::into_inner) = Some(Vec::new());
         Forwarding(())
@@ -105,6 +105,6 @@ mod others {
         pub(crate) fn remove(&self, _: &Child) {}
     }
 
-    /// There is no SIGTERM: a process that does not end is killed later.
+    /// Without SIGTERM, a process that does not end is killed later.
     pub(crate) fn terminate(_: &Child) {}
 }

@@ -26,7 +26,7 @@ pub(crate) fn failure(error: StateDictError) -> anyhow::Error {
     Failure::state_dict(&error).into()
 }
 
-/// The place and the format of a state dict.
+/// The location and the format of a state dict.
 pub(crate) struct Destination {
     option: &'static str,
     form: Form,
@@ -175,7 +175,7 @@ pub(crate) fn write(
 fn made(outputs: &mut Outputs, path: &Path) -> Result<std::fs::File> {
     let place = outputs.place(path)?;
     let file = OpenOptions::new().write(true).truncate(true).open(&place);
-    // If no temporary file can be created, this is the file itself.
+    // If no temporary file can be created, `place` is the file itself.
     file.or_else(|_| std::fs::File::create(&place))
         .with_context(|| format!("cannot write {}", path.display()))
 }

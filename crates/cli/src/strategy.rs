@@ -1,4 +1,4 @@
-//! The strategy that options select, by a configuration file or in words.
+//! The strategy that options select, by a configuration file or by name.
 
 use anyhow::Result;
 use shardc::strategy::{self, Accelerate, Said, Settings};
@@ -40,7 +40,7 @@ impl StrategyArgs {
 }
 
 impl Chosen {
-    /// The given mesh, or that of the file.
+    /// The given mesh, or the mesh of the configuration file.
     pub(crate) fn mesh(&self, given: Option<&str>, step: &Module) -> Result<String> {
         mesh_for(given.or(self.mesh.as_deref()), step)
     }
@@ -59,7 +59,7 @@ impl Chosen {
     }
 }
 
-/// The given mesh, or that of the step.
+/// The given mesh, or the mesh of the step.
 pub(crate) fn mesh_for(given: Option<&str>, step: &Module) -> Result<String> {
     let own =
         || step.meshes.values().find(|mesh| !mesh.is_maximal()).map(|mesh| MeshSpec::from(mesh).to_string());

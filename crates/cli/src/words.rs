@@ -1,6 +1,6 @@
 //! Rewrites hints of the library for the command line.
 //!
-//! A hint of the library names its interface: `Compiler::mesh("data=4")`. On the command line this is `--mesh data=4`.
+//! A hint of the library names its API, such as `Compiler::mesh("data=4")`. On the command line, this is `--mesh data=4`.
 
 use std::borrow::Cow;
 

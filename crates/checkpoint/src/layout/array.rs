@@ -23,15 +23,15 @@ pub(crate) struct StoredArray {
     pub(crate) tiles: Option<Tiles>,
     /// Set if a block's file is its elements in memory order.
     pub(crate) plain: Option<Plain>,
-    /// An element of a block that was not written; `None` if the type's fill value is not supported.
+    /// The element of blocks that were not written; `None` if the type's fill value is not supported.
     pub(crate) fill: Option<Vec<u8>>,
     zarr: Array<()>,
 }
 
-/// The encoding of elements that a file stores in memory order.
+/// The encoding of elements that are stored in memory order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Plain {
-    /// Whether they are followed by their CRC-32C.
+    /// Whether the elements are followed by their CRC-32C.
     pub(crate) has_checksum: bool,
 }
 
@@ -121,7 +121,7 @@ impl StoredArray {
         self.zarr.chunk_key(&index).as_str().to_owned()
     }
 
-    /// Decodes a whole block, padding included.
+    /// Decodes an entire block, including padding.
     pub(crate) fn decode(&self, bytes: Vec<u8>) -> Result<Vec<u8>, String> {
         decode(&self.zarr.codecs(), bytes, &self.block, self.zarr.data_type(), self.zarr.fill_value())
     }

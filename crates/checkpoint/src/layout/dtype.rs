@@ -2,8 +2,8 @@
 //!
 //! Types that have a name in Zarr's registry or in tensorstore are stored under that name. Others are stored as the named type with the
 //! same bits, and the attribute `shardc_dtype` names the actual type: `ui2`, `ui4`, `f6E2M3FN`, `f6E3M2FN` and `f8E4M3` as `uint8`, `index`
-//! as `int64`, `tf32` as `float32`. Types smaller than a byte use a byte for each element, with the value in the low bits. So every type is
-//! restored bit for bit.
+//! as `int64`, `tf32` as `float32`. Types smaller than a byte use a byte for each element, with the value in the low bits. Thus every type
+//! is restored bit for bit.
 
 use serde_json::{Value, json};
 use shardc_ir::DType;
@@ -56,13 +56,13 @@ pub(crate) fn from_zarr(name: &str, attribute: Option<&str>) -> Option<DType> {
     }
 }
 
-/// Whether the type's name in Zarr denotes this type if there is no attribute.
+/// Whether the type's name in Zarr denotes this type without the attribute.
 fn named_alone(dtype: DType) -> bool {
     use DType as D;
     !matches!(dtype, D::UI2 | D::UI4 | D::F6E2M3FN | D::F6E3M2FN | D::F8E4M3 | D::Index | D::TF32)
 }
 
-/// Zero in Zarr's metadata.
+/// The value zero in Zarr's metadata.
 pub(crate) fn zero(dtype: DType) -> Value {
     match zarr_name(dtype) {
         "bool" => json!(false),
@@ -72,7 +72,7 @@ pub(crate) fn zero(dtype: DType) -> Value {
     }
 }
 
-/// Whether a fill value is all zero bits, in any of Zarr's notations.
+/// Whether all bits of a fill value are zero, in any of Zarr's notations.
 pub(crate) fn is_zero(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -87,7 +87,7 @@ pub(crate) fn is_zero(value: &Value) -> bool {
 }
 
 /// The type as which elements pass through decoders: unsigned integers of the same width, because decoders move bytes and know few type
-/// names. Complex types stay, because each of their parts has its own byte order.
+/// names. Complex types are unchanged, because each of their parts has its own byte order.
 pub(crate) fn carrier(dtype: DType) -> (&'static str, Value) {
     match (dtype, dtype.bytes()) {
         (DType::C64, _) => ("complex64", json!([0.0, 0.0])),

@@ -1,8 +1,8 @@
 //! Encoder of a block's file, which produces it piece by piece.
 //!
 //! The file has the format of Zarr's codec `sharding_indexed`, with the inner codecs `bytes` and `crc32c`. All sizes are known in advance,
-//! so the file can be produced in pieces. zarrs produces such a file as a whole, which needs the memory of a second block. Tests read these
-//! files with zarrs and tensorstore.
+//! so the file can be produced in pieces. The library zarrs would produce the file as a whole, in the memory of a second block. Tests read
+//! these files with zarrs and tensorstore.
 
 use std::ops::Range;
 
@@ -22,14 +22,15 @@ pub(crate) const CRC: usize = 4;
 const BEGIN: usize = 16;
 pub(crate) const LINE: usize = 64;
 
-/// Bytes of elements that are gathered at a time: they stay in a core's caches.
+/// The number of bytes of elements that are gathered at a time, which fit in a core's caches.
 const PIECE: usize = 128 << 10;
 
 /// The file of a block.
 pub(crate) struct BlockFile<'a> {
     /// The elements, row-major.
     elements: &'a [u8],
-    /// Their region of the block: all of it, or less if the array's end truncates the block. Zarr stores the whole block.
+    /// The region of the block that the elements cover: all of it, or less if the array's end truncates the block. Zarr stores the entire
+    /// block.
     own: Region,
     width: usize,
     grid: Grid,
@@ -90,8 +91,8 @@ impl<'a> BlockFile<'a> {
         self.tiles.len()
     }
 
-    /// The position after which the tiles contain at least the last `bytes` of the elements. If they are written first, the writer needs
-    /// only the elements before. `None` if there are fewer elements, or if tiles span the first dimension.
+    /// The position after which the tiles contain at least the last `bytes` of the elements. If these tiles are written first, the writer
+    /// needs only the elements before them. `None` if there are fewer elements, or if tiles span the first dimension.
     pub(crate) fn cut(&self, bytes: usize) -> Option<Cut> {
         let bands = *self.grid.counts().first().filter(|_| self.has_index)?;
         let rows = *self.own.shape.first()?;
@@ -196,7 +197,7 @@ mod tests {
             pieces.extend_from_slice(piece);
             Ok(())
         };
-        // The end is written first if possible, and the rest from its own elements only.
+        // If possible, the end is written first, and then the rest from only its own elements.
         let whole = BlockFile::new(entry, &elements, &entry.block);
         match whole.cut(1 << 20) {
             None => whole.pieces(0..whole.count(), &mut append).unwrap(),
@@ -258,7 +259,7 @@ mod tests {
         let mut bad = good.clone();
         bad["data_type"] = serde_json::json!("string");
         assert!(StoredArray::read(bad).unwrap_err().contains("string"));
-        // The fill value only matters if a block was not written.
+        // The fill value matters only if a block was not written.
         let mut filled = good.clone();
         filled["fill_value"] = serde_json::json!(1.0);
         assert_eq!(StoredArray::read(filled).unwrap().fill, Some(1f32.to_le_bytes().to_vec()));

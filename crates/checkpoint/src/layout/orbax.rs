@@ -22,7 +22,7 @@ pub(crate) const UNFINISHED: &str = ".orbax-checkpoint-tmp";
 pub(crate) const ITEM: &str = "default";
 /// The values of string leaves.
 pub(crate) const STRINGS: &str = "_strings.json";
-/// The only file of a checkpoint of Flax, or of old Orbax releases that did not store arrays in separate files.
+/// The only file of a checkpoint of Flax, or of old Orbax releases, which did not store arrays in separate files.
 pub(crate) const MSGPACK: &str = "checkpoint";
 
 /// An index of a list or a tuple.
@@ -30,7 +30,7 @@ const SEQUENCE: u64 = 1;
 /// A key of a dictionary, or an attribute.
 const DICTIONARY: u64 = 2;
 
-/// The tree of entries: the known tree, if there is one, or the one implied by their names.
+/// The tree of entries: the known tree, or if there is none, the tree implied by their names.
 pub(crate) fn tree(entries: &[Entry], known: Option<&Tree>) -> Tree {
     let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
     known.unwrap_or(&Tree::default()).for_names(&names)
@@ -71,7 +71,7 @@ pub(crate) fn metadata(tree: &Tree, entries: &[Entry]) -> Value {
     })
 }
 
-/// The text of [`STRINGS`], if there are any.
+/// The text of [`STRINGS`], if there are string leaves.
 pub(crate) fn strings(tree: &Tree) -> Option<Value> {
     let texts = tree.leaves.iter().filter_map(|leaf| Some((leaf.name(), json!(leaf.text.as_ref()?))));
     let texts: Map<String, Value> = texts.collect();
@@ -112,7 +112,7 @@ pub(crate) fn read_tree(metadata: &Value, strings: &Value) -> Option<Tree> {
     Some(tree)
 }
 
-/// The text of [`SHARDING`], if all entries have a sharding: Orbax requires all of them in the file, or no file.
+/// The text of [`SHARDING`], if all entries have a sharding, since Orbax requires that the file lists all entries.
 pub(crate) fn shardings(entries: &[Entry]) -> Option<Value> {
     let mut all = Map::new();
     for entry in entries {

@@ -8,7 +8,7 @@ const TILE: usize = 1 << 20;
 /// sharding does not need; shorter rows take longer to copy.
 const ROW: usize = 8 << 10;
 
-/// The last dimension is divided first only if the row has more bytes than this times the size of the largest other dimension.
+/// The last dimension is divided first only if, in addition, a row has more bytes than this times the size of the largest other dimension.
 const LONG: usize = 16;
 
 /// Maximum number of parts of one division.
@@ -16,8 +16,8 @@ const MOST_PARTS: usize = 64;
 
 /// The shape of a block's tiles, which divides the block's shape.
 ///
-/// The dimensions before the last are divided first, then the last one. So the rows of a tile are contiguous in memory and long, but a tile
-/// does not span the whole block. A sharding along another dimension therefore reads little more than its own elements.
+/// The dimensions before the last are divided first, then the last. So the rows of a tile are contiguous and long, but a tile does not span
+/// the entire block, and a process with a different sharding reads little more than its own elements.
 pub(crate) fn tile_of(block: &[usize], width: usize) -> Vec<usize> {
     let mut tile = block.to_vec();
     let Some(last) = block.len().checked_sub(1) else { return tile };
@@ -25,7 +25,7 @@ pub(crate) fn tile_of(block: &[usize], width: usize) -> Vec<usize> {
     while bytes(&tile) > TILE {
         let row = tile[last].saturating_mul(width);
         let front = (0..last).filter(|&dim| divisor(tile[dim]).is_some()).max_by_key(|&dim| tile[dim]);
-        // Rows of a tile must not be short, but also not much longer than their number.
+        // Rows of a tile must not be short, but their length must also not far exceed their number.
         let cut_last = row > ROW && front.is_none_or(|dim| row > tile[dim].saturating_mul(LONG));
         let wanted = if cut_last { [Some(last), front] } else { [front, Some(last)] };
         let cut = wanted.into_iter().flatten().find_map(|dim| Some((dim, divisor(tile[dim])?)));

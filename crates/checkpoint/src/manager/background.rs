@@ -6,7 +6,7 @@ use crate::error::{CheckpointError, Result};
 
 type Job = Box<dyn FnOnce() -> Result<()> + Send>;
 
-/// A queue of saves, and a thread that runs while there are any.
+/// A queue of saves, and a thread that runs while the queue is not empty.
 pub(super) struct Background {
     max_pending: usize,
     shared: Arc<(Mutex<Queue>, Condvar)>,
@@ -31,7 +31,7 @@ impl Background {
         Background { max_pending, shared: Arc::default() }
     }
 
-    /// Returns the error of a failed save, once.
+    /// Returns the error of a failed save, and clears it.
     pub(super) fn check(&self) -> Result<()> {
         let mut queue = self.shared.0.lock().unwrap_or_else(PoisonError::into_inner);
         queue.failed.take().map_or(Ok(()), Err)

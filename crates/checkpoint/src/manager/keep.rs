@@ -1,11 +1,11 @@
 //! The retention policy.
 
-/// The retention policy, applied when a newer step is complete; all steps are kept if nothing is set. The newest is always kept.
+/// The retention policy, applied when a newer step is complete; all steps are kept if nothing is set. The newest step is always kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Keep {
     /// The number of newest steps to keep, by step number and not by time.
     pub newest: Option<usize>,
-    /// Steps that are multiples of this number are kept, too.
+    /// Steps that are multiples of this number are also kept.
     pub every: Option<u64>,
 }
 

@@ -26,13 +26,13 @@ const COPIERS: usize = 4;
 
 /// The options of a [`CheckpointManager`].
 pub struct Options {
-    /// The save interval: steps that it divides are saved; at least 1.
+    /// The save interval, at least 1: its multiples are saved.
     pub save_interval: u64,
     /// The retention policy.
     pub keep: Keep,
-    /// The maximum number of background saves that wait to be written; at least 1. Another save waits for one of them.
+    /// The maximum number of background saves that wait to be written; at least 1. A further save waits for one of them.
     pub max_pending: usize,
-    /// Whether `SIGTERM` makes the run save (on Unix).
+    /// Whether the step is saved on `SIGTERM` (on Unix).
     pub save_on_preemption: bool,
     /// Progress callback of this process's writes: step, bytes, total bytes.
     pub progress: Option<StepProgress>,
@@ -64,9 +64,9 @@ impl std::fmt::Debug for Options {
     }
 }
 
-/// The checkpoints of a run, by step: `FOLDER/STEP`, as in Orbax's `CheckpointManager`.
+/// The checkpoints of a training run, by step: `FOLDER/STEP`, as in Orbax's `CheckpointManager`.
 ///
-/// All processes make the same calls in the same order. Only one run may write to the folder.
+/// All processes make the same calls in the same order. Only one training run may write to the folder.
 pub struct CheckpointManager {
     shared: Arc<Shared>,
     preemption: Option<Preemption>,
@@ -92,7 +92,7 @@ impl std::fmt::Debug for CheckpointManager {
 }
 
 impl CheckpointManager {
-    /// Creates the manager of a folder of a store, for a run of one process. Remains of interrupted saves are deleted.
+    /// Creates the manager of a folder of a store, for a job of one process. Remains of interrupted saves are deleted.
     ///
     /// # Errors
     /// An option is invalid (SH1312), or the store fails (SH1301).
@@ -148,7 +148,7 @@ impl CheckpointManager {
         Ok(self.all_steps()?.pop())
     }
 
-    /// Whether a step should be saved: the interval divides it, or the run is about to be preempted (see
+    /// Whether a step should be saved: it is a multiple of the interval, or the job is about to be preempted (see
     /// [`CheckpointManager::reached_preemption`], which this calls if preemption is enabled).
     ///
     /// # Errors
@@ -185,8 +185,8 @@ impl CheckpointManager {
         self.shared.save(step, state, read)
     }
 
-    /// Copies the values of a step, and returns; they are written in the background. If the maximum number of saves is waiting, it
-    /// waits for one of them first. The next call of any kind returns the error of a failed save.
+    /// Copies the values of a step and returns; the values are written in the background. If the maximum number of saves is pending, this
+    /// first waits for one of them. The next call of any kind returns the error of a failed save.
     ///
     /// # Errors
     /// A value cannot be read (SH1304), or an earlier background save failed (SH1313).
@@ -260,7 +260,7 @@ impl CheckpointManager {
         self.open(step)?.restore(wanted, fit, take, progress)
     }
 
-    /// Deletes a step, on all processes together. If it is interrupted, the step no longer counts as complete.
+    /// Deletes a step, on all processes together. If the deletion is interrupted, the step no longer counts as complete.
     ///
     /// # Errors
     /// There is no such step (SH1305), or the store fails.

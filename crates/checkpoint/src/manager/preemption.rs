@@ -14,10 +14,10 @@ pub struct Preemption {
 }
 
 impl Preemption {
-    /// Handles `SIGTERM` from now on: it does not end the process, but is recorded.
+    /// Installs a handler for `SIGTERM` that records the signal instead of ending the process.
     ///
     /// # Errors
-    /// The system does not allow the handler.
+    /// The system does not permit the handler.
     #[cfg(unix)]
     pub fn listen() -> Result<Preemption> {
         let requested = Arc::new(AtomicBool::new(false));
@@ -28,7 +28,7 @@ impl Preemption {
         Ok(Preemption { requested, id })
     }
 
-    /// There are no signals: only [`Preemption::request`] has an effect.
+    /// This system has no signals: only [`Preemption::request`] has an effect.
     ///
     /// # Errors
     /// None.

@@ -45,7 +45,7 @@ impl<'a> Cursor<'a> {
         Err("an integer has more than 64 bits".to_owned())
     }
 
-    /// A number of elements that take at least one byte each: more than the bytes that are left is an error.
+    /// The number of elements that take at least one byte each; it is an error if it exceeds the remaining bytes.
     pub(super) fn count(&mut self) -> Result<usize, String> {
         let count = self.varint()?;
         match usize::try_from(count) {

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::cursor::Cursor;
 use crate::checksum::crc32c;
 
-/// The largest body of a manifest or node. Orbax allows nodes of 10^8 bytes.
+/// The maximum size of the body of a manifest or node. Orbax permits nodes of 10^8 bytes.
 const LARGEST: u64 = 256 << 20;
 /// The bytes of magic number, length and checksum.
 const FRAME: usize = 4 + 8 + 4;
@@ -105,7 +105,7 @@ pub(super) mod tests {
                 assert!(open(&bad.into(), Kind::Manifest, 100).is_err(), "{at}");
             }
         }
-        // A compressed stream of zeros is small.
+        // A compressed stream of zeros is small but expands to a large body.
         let bomb = encode(Kind::BtreeNode, &vec![0; 64 << 20], true);
         assert!(open(&bomb, Kind::BtreeNode, 1 << 20).unwrap_err().contains("more than"));
     }

@@ -20,7 +20,7 @@ pub(super) struct Link {
 pub(super) enum Manifest {
     /// The root of the newest version; `None` if the database is empty.
     Root(Option<Link>),
-    /// Versions are in numbered files.
+    /// The versions are in numbered files.
     Numbered,
 }
 

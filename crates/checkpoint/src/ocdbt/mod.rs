@@ -1,7 +1,7 @@
 //! Reader of OCDBT, the key-value store in which Orbax stores array files by default.
 //!
-//! A database is a folder with `manifest.ocdbt` and data files. The manifest names the root of a B+tree. Its leaves contain small values,
-//! and refer to ranges of data files for larger ones. TensorStore documents the format
+//! A database is a folder with `manifest.ocdbt` and data files. The manifest names the root of a B+tree. The leaves contain small values,
+//! and refer to ranges of data files for larger values. TensorStore documents the format
 //! (<https://google.github.io/tensorstore/kvstore/ocdbt/index.html>, "Storage format").
 //!
 //! Each process of a job writes its own database (`ocdbt.process_N`). Orbax merges them: the database of the checkpoint refers to their
@@ -28,7 +28,8 @@ pub(crate) const MANIFEST: &str = "manifest.ocdbt";
 /// The prefix of the folders of single processes.
 const PROCESS: &str = "ocdbt.process_";
 
-/// Maximum number of nodes read per tree. A tree may refer to a node several times, so a small file could otherwise request any number.
+/// Maximum number of nodes read per tree. A tree may refer to a node several times, so a small file could otherwise cause any number of
+/// reads.
 const MOST_NODES: usize = 1 << 20;
 /// Maximum number of keys of a database.
 const MOST_KEYS: usize = 16 << 20;
@@ -38,7 +39,7 @@ const MOST_BYTES: u64 = 1 << 30;
 /// The values of a database by key. Paths of values are those of the store.
 pub(crate) type Values = BTreeMap<String, Value>;
 
-/// Whether a folder contains a database, its own or those of processes.
+/// Whether a folder contains a database, or databases of processes.
 pub(crate) fn is_in(store: &Store, folder: &str) -> Result<bool> {
     Ok(store.size(&join(folder, MANIFEST))?.is_some() || !processes(store, folder)?.is_empty())
 }

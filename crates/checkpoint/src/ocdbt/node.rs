@@ -89,10 +89,10 @@ impl Node {
     }
 }
 
-/// Decodes keys that share prefixes with the previous ones, in strictly ascending order.
+/// Decodes keys in strictly ascending order; each may share a prefix with the previous key.
 fn keys(cursor: &mut Cursor<'_>, prefixes: &[usize], suffixes: &[usize]) -> Result<Vec<Vec<u8>>, String> {
     let mut keys: Vec<Vec<u8>> = Vec::with_capacity(prefixes.len());
-    // Prefixes repeat bytes, so the total size of the keys is bounded.
+    // Shared prefixes could expand without limit, so the total size of the keys is bounded.
     let mut room = 256usize << 20;
     for (&prefix, &suffix) in prefixes.iter().zip(suffixes) {
         let last = keys.last().map(Vec::as_slice).unwrap_or_default();

@@ -22,7 +22,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>, base: &str) -> Result<Vec<DataFile>,
     let bases = cursor.lengths(count)?;
     let mut files = Vec::with_capacity(count);
     let mut path: Vec<u8> = Vec::new();
-    // Prefixes repeat bytes, so the total size of the paths is bounded.
+    // Shared prefixes could expand without limit, so the total size of the paths is bounded.
     let mut room = 64 << 20;
     for ((prefix, suffix), own_base) in prefixes.into_iter().zip(suffixes).zip(bases) {
         if prefix > path.len() {
@@ -54,7 +54,7 @@ mod tests {
     fn paths_share_prefixes_and_stay_below_the_database() {
         let table = [&[2u8, 3, 4, 1, 2, 2][..], b"p/aab"].concat();
         let files = read(&mut Cursor::new(&table), "x/");
-        // The second path is three bytes of the first and one of its own.
+        // The second path shares three bytes with the first and adds one.
         let table_of = |prefix, first: &[u8], second: &[u8], base: u8| {
             let mut table = vec![2, prefix, first.len() as u8, second.len() as u8, base, base];
             table.extend(first);

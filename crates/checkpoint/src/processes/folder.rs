@@ -10,7 +10,7 @@ use crate::error::{CheckpointError, Result};
 /// The polling interval for a file.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// Processes that exchange files in a folder of a shared file system. Each run needs its own folder, empty at the start.
+/// Processes that exchange files in a folder of a shared file system. Each job needs its own folder, which is initially empty.
 #[derive(Clone, Debug)]
 pub struct Folder {
     folder: PathBuf,
@@ -28,7 +28,7 @@ impl Folder {
     }
 
     fn file(&self, name: &str, index: usize) -> PathBuf {
-        // A name may be a path; a file name must not.
+        // A name may be a path, so it is converted to a file name.
         let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
         self.folder.join(format!("{name}.{index}"))
     }
@@ -90,7 +90,7 @@ mod tests {
                     let all = process.gather("a/b", vec![process.index() as u8]).unwrap();
                     assert_eq!(all, (0..count as u8).map(|i| vec![i]).collect::<Vec<_>>());
                     assert!(process.any("any", process.index() == 1).unwrap());
-                    // The same name again is another call.
+                    // A second use of a name is a different call.
                     assert!(!process.any("any", false).unwrap());
                     let own = match process.index() {
                         1 => Err(CheckpointError::Settings("no".to_owned())),

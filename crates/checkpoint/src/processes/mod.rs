@@ -10,10 +10,10 @@ pub use self::folder::Folder;
 pub use self::threads::Threads;
 use crate::error::{CheckpointError, Result};
 
-/// The processes of a run, seen from one of them.
+/// The processes of a job, as seen from one of them.
 ///
 /// The n-th call with a name on one process matches the n-th call with that name on the others. Calls with different names may overlap: a
-/// background save communicates while the run continues.
+/// background save communicates while training continues.
 pub trait Processes: Send + Sync {
     /// The index of this process, from 0.
     fn index(&self) -> usize;
@@ -76,7 +76,7 @@ impl Processes for Alone {
     }
 }
 
-/// Returns the values of all processes. If one failed, this is an error on all of them: on the failed process its own error, on the others
+/// Returns the values of all processes. If a process failed, all processes return an error: the failed process its own error, the others
 /// the index of the failed process.
 pub(crate) fn agree(processes: &dyn Processes, name: &str, own: Result<Vec<u8>>) -> Result<Vec<Vec<u8>>> {
     let (mark, mut bytes, own) = match own {

@@ -22,10 +22,10 @@ const READERS: usize = 4;
 /// The maximum size in bytes of a region that one thread reads from a folder.
 const BAND: usize = 16 << 20;
 
-/// The memory in bytes that all readers together need for themselves.
+/// The memory in bytes that all readers together need for their own buffers.
 const OWN: usize = 2 << 20;
 
-/// The number of threads that send requests to an object store, one at a time each.
+/// The number of threads that send requests to an object store; each sends one request at a time.
 const REMOTE_READERS: usize = 8;
 
 /// A requested array, and the regions of it that this process needs.
@@ -44,7 +44,7 @@ pub struct Wanted {
 /// How requested arrays are matched with a checkpoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fit {
-    /// The names in the checkpoint of arrays that are requested by another name.
+    /// For arrays that are requested by a different name, the name in the checkpoint.
     pub names: BTreeMap<String, String>,
     /// Whether requested arrays may be missing from the checkpoint; these are left unchanged.
     pub may_lack: bool,
@@ -53,15 +53,15 @@ pub struct Fit {
 }
 
 impl Fit {
-    /// Reads the arrays that both have.
+    /// Reads the requested arrays that the checkpoint has.
     #[must_use]
     pub fn partial() -> Fit {
         Fit { may_lack: true, may_have_more: true, ..Fit::default() }
     }
 }
 
-/// Receives the elements of a region, row-major: number of the requested array, number of its region, elements. To keep the vector,
-/// take it (`std::mem::take`); otherwise its memory is reused for another region.
+/// Receives the elements of a region, row-major. The arguments are the index of the requested array, the index of its region, and the
+/// elements. To keep the vector, take it (`std::mem::take`); otherwise its memory is reused for another region.
 pub type Take<'a> = dyn FnMut(usize, usize, &mut Vec<u8>) -> std::result::Result<(), String> + 'a;
 
 impl Checkpoint {
@@ -69,12 +69,13 @@ impl Checkpoint {
     /// are read, and each is verified by its checksum. `take` is called in order, once for each region of an array that the checkpoint
     /// has.
     ///
-    /// Regions read ahead and the current one together take at most twice the bytes of the largest region, unless one region alone
-    /// needs more. This includes the readers' buffers if chunks are compressed, as Orbax does it, or if the store is not a folder.
+    /// The current region and regions that are read ahead together take at most twice the bytes of the largest region, unless a single
+    /// region needs more. This includes the readers' buffers if chunks are compressed, as Orbax writes them, or if the store is not a
+    /// folder.
     ///
     /// # Errors
-    /// The checkpoint does not match the request (SH1309: all missing, unexpected or misshaped arrays), and nothing was taken;
-    /// files are damaged (SH1308, all that were found); `take` fails (SH1304); the store fails (SH1301).
+    /// The checkpoint does not match the request (SH1309: all missing, unexpected or misshaped arrays), and `take` was not called; files
+    /// are damaged (SH1308, with all damaged files found); `take` fails (SH1304); the store fails (SH1301).
     pub fn restore(
         &self,
         wanted: &[Wanted],
@@ -119,7 +120,7 @@ impl Checkpoint {
         let mut take_all = || -> Result<()> {
             for (slot, &(number, region)) in numbers.iter().enumerate() {
                 let Some(mut elements) = queue.whole(slot) else { break };
-                // After damage the remaining files are only verified.
+                // After the first damage, the remaining files are only verified.
                 if lock(&damages).is_empty() {
                     done += slots[slot].bytes as u64;
                     take(number, region, &mut elements).map_err(|reason| CheckpointError::Values {
@@ -152,7 +153,7 @@ impl Checkpoint {
         Err(CheckpointError::Damaged(damages.into_iter().collect()))
     }
 
-    /// The stored array of each requested one; `None` if it may be missing.
+    /// The stored array of each requested array; `None` for missing arrays, if they may be missing.
     fn fitted(&self, wanted: &[Wanted], fit: &Fit) -> Result<Vec<Option<&Stored>>> {
         let by_name: BTreeMap<&str, &Stored> =
             self.arrays.iter().map(|stored| (stored.entry.name.as_str(), stored)).collect();
@@ -204,7 +205,7 @@ struct Reading {
 }
 
 impl Reading {
-    /// For a folder or another store; `largest` is the size of the largest region in bytes.
+    /// The parameters for a folder or another store; `largest` is the size of the largest region in bytes.
     fn new(is_folder: bool, largest: usize) -> Reading {
         let limit = largest.saturating_mul(2).saturating_sub(OWN).max(largest);
         if is_folder {

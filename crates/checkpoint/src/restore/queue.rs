@@ -1,7 +1,7 @@
 //! The queue of regions to read: hands out parts of regions, and limits the regions in memory.
 //!
-//! A region is divided into bands, which are contiguous in memory and end at tile boundaries. So several readers fill one region without
-//! another copy.
+//! A region is divided into bands, which are contiguous in memory and end at tile boundaries. So several readers can fill one region
+//! without an additional copy.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -42,13 +42,13 @@ pub(super) struct Queue<'a> {
 
 #[derive(Default)]
 struct State {
-    /// The number of started regions.
+    /// The number of regions whose reading has started.
     begun: usize,
-    /// Bytes of started regions that have not been given back.
+    /// The bytes of started regions that were not released yet.
     held: usize,
     bands: VecDeque<Band>,
     regions: BTreeMap<usize, Filling>,
-    /// The memory of a region that was given back, for reuse. Page faults on newly allocated memory take longer than reading.
+    /// The memory of a released region, for reuse. Page faults on newly allocated memory take longer than reading.
     spare: Option<Vec<u8>>,
     is_stopped: bool,
 }

@@ -12,7 +12,7 @@ const THREADS: usize = 2;
 /// Runs requests for blocking callers.
 #[derive(Debug)]
 pub(super) struct Driver {
-    /// `None` only while it is dropped.
+    /// The runtime; `None` only during drop.
     runtime: Option<Runtime>,
 }
 
@@ -34,7 +34,7 @@ impl Driver {
         let (sender, receiver) = mpsc::sync_channel(1);
         if let Some(runtime) = &self.runtime {
             runtime.spawn(async move {
-                // If nobody waits for the answer, it is dropped.
+                // The answer is dropped if nobody waits for it.
                 let _ = sender.send(request.await);
             });
         }

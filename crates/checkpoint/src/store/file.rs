@@ -8,8 +8,8 @@ use super::Store;
 use crate::error::{CheckpointError, Result};
 
 impl Store {
-    /// Opens a file for reading, and returns its size in bytes. The outer `None` means that the store is not a folder, the inner one that
-    /// the file does not exist.
+    /// Opens a file for reading, and returns its size in bytes. The outer `None` means that the store is not a folder, the inner `None`
+    /// that the file does not exist.
     pub(crate) fn open_file(&self, path: &str) -> Result<Option<Option<(File, u64)>>> {
         let Some(folder) = &self.folder else { return Ok(None) };
         let opened = File::open(folder.join(path)).and_then(|file| {
@@ -23,8 +23,8 @@ impl Store {
         }
     }
 
-    /// Writes a file of a folder with the calls of `fill`, and replaces an existing one. [`Store::sync_file`] makes it durable. If this
-    /// fails, a part of the file may be left.
+    /// Writes a file of a folder by calling `fill`, replacing an existing file. [`Store::sync_file`] makes it durable. On failure, a part
+    /// of the file may remain.
     pub(crate) fn write_file(
         &self,
         path: &str,
@@ -98,7 +98,7 @@ mod tests {
             let mut read = String::new();
             file.read_to_string(&mut read).unwrap();
             assert_eq!((read.as_str(), size), (text, text.len() as u64));
-            // The rest of the store sees the same object.
+            // Other methods of the store see the same object.
             assert_eq!(store.get(path).unwrap().unwrap(), text);
         }
         assert!(store.open_file("none").unwrap().unwrap().is_none());

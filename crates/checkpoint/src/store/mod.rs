@@ -1,6 +1,6 @@
 //! Storage of checkpoints: a folder, memory, or any object store, with blocking calls.
 //!
-//! Calls may come from any thread, also from one that runs asynchronous tasks: the store's own threads do the work.
+//! Calls are possible from any thread, including threads that run asynchronous tasks, because the store's own threads do the work.
 
 mod driver;
 mod file;
@@ -21,7 +21,7 @@ use self::driver::Driver;
 pub use self::retry::Retry;
 use crate::error::{CheckpointError, Result};
 
-/// Objects of at least this size use a multipart upload, with several parts at a time; the object appears when all are complete.
+/// Objects of at least this size use a multipart upload, with several parts at a time; the object appears when all parts are complete.
 const PART: usize = 16 << 20;
 
 /// A store of checkpoints. Cheap to clone.
@@ -30,7 +30,7 @@ pub struct Store {
     inner: Arc<dyn ObjectStore>,
     /// The prefix of every path.
     root: Path,
-    /// The folder, if it is one.
+    /// The folder, if the store is a folder.
     folder: Option<PathBuf>,
     retry: Retry,
     driver: Arc<Driver>,
@@ -46,13 +46,13 @@ impl Store {
         Ok(Store { inner, root, folder: None, retry: Retry::default(), driver: Arc::new(Driver::start()?) })
     }
 
-    /// The number and delays of retries of a failed request. Folders are not retried.
+    /// Sets the number and delays of retries of a failed request. Requests to folders are not retried.
     #[must_use]
     pub fn with_retry(self, retry: Retry) -> Store {
         Store { retry, ..self }
     }
 
-    /// Whether this is a folder of a file system, where folders can be renamed atomically.
+    /// Whether the store is a folder of a file system, where folders can be renamed atomically.
     #[must_use]
     pub fn is_folder(&self) -> bool {
         self.folder.is_some()
@@ -115,8 +115,8 @@ impl Store {
         })
     }
 
-    /// Writes an object atomically from consecutive parts. `part` produces the part of a number; it is called again for all parts
-    /// after a failure of the store.
+    /// Writes an object atomically from consecutive parts. `part` produces the part with an index; after a failure of the store, it is
+    /// called again for all parts.
     pub(crate) fn put_parts(
         &self,
         path: &str,
@@ -146,7 +146,7 @@ impl Store {
                     Ok(upload) => upload,
                     Err(error) => return Ok(Err(error)),
                 };
-                // One part is produced while the previous one is sent.
+                // A part is produced while the previous part is sent.
                 let mut sent = None;
                 let mut outcome = Ok(());
                 for number in 0..count {
@@ -175,7 +175,7 @@ impl Store {
                     match outcome {
                         Ok(()) => upload.complete().await.map(|_| ()),
                         Err(error) => {
-                            // Its remains are not listed; of the two errors the first is the cause.
+                            // Remains of the upload are not listed. If aborting also fails, the first error is the cause.
                             let _ = upload.abort().await;
                             Err(error)
                         }
@@ -294,7 +294,7 @@ pub(crate) fn join(folder: &str, path: &str) -> String {
     }
 }
 
-/// The number of bytes per request.
+/// The number of bytes per request to an object store.
 pub(crate) const fn part_size() -> usize {
     PART
 }

@@ -1,4 +1,4 @@
-//! Stores by URL or path.
+//! Opening stores by URL or path.
 
 use std::path::{Component, Path as FilePath, PathBuf};
 use std::sync::Arc;
@@ -48,7 +48,8 @@ impl Store {
     }
 }
 
-/// Removes `..` from a path, which paths of object stores must not contain. The parent of a link's target differs from the link's parent.
+/// Removes `..` from a path, which paths of object stores must not contain. Links are resolved first, because the parent of a link's target
+/// differs from the link's parent.
 fn without_parents(path: &FilePath) -> PathBuf {
     let mut whole = PathBuf::new();
     for part in path.components() {

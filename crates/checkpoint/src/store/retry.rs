@@ -11,7 +11,7 @@ use super::PATIENCE;
 pub struct Retry {
     /// Maximum number of attempts; at least one.
     pub attempts: u32,
-    /// The delay after the first failure. It doubles after each further one, up to a minute.
+    /// The delay after the first failure. It doubles after each further failure, up to a minute.
     pub first_wait: Duration,
 }
 
@@ -24,7 +24,8 @@ impl Default for Retry {
 impl Retry {
     /// The delays between attempts; none if `again` is false.
     ///
-    /// Each is shortened by up to a quarter, depending on the clock, so that processes which failed together do not retry together.
+    /// Each delay is shortened by up to a quarter, depending on the clock, so that processes that failed at the same time do not retry at
+    /// the same time.
     pub(super) fn waits(self, again: bool) -> impl Iterator<Item = Duration> {
         let count = if again { self.attempts.saturating_sub(1) } else { 0 };
         (0..count).map(move |i| {

@@ -15,7 +15,7 @@ use super::fit;
 use crate::args::DeviceArgs;
 use crate::failure::Failure;
 
-/// Creates a client of the chosen plugin with one device for each device of the mesh; in a job, with the share of this process.
+/// Creates a client of the chosen plugin with one device for each device of the mesh; in a job, only with the devices of this process.
 pub(super) fn client(args: &DeviceArgs, mesh: &Mesh, job: Option<&Processes>) -> Result<Client> {
     let devices = mesh.num_devices();
     if let Some(wanted) = args.devices
@@ -49,13 +49,13 @@ pub(super) fn client(args: &DeviceArgs, mesh: &Mesh, job: Option<&Processes>) ->
     client.map_err(|error| devices_error(&error, mesh))
 }
 
-/// The kind of plugin: the chosen one, or that of the file's name, or the CPU.
+/// The kind of plugin: the chosen kind, or that of the file's name, or the CPU.
 pub(super) fn kind(args: &DeviceArgs) -> PluginKind {
     let of_file = || args.plugin.file.as_deref().map(|file| FoundPlugin::named(file).kind);
     args.target.map(PluginKind::from).or_else(of_file).unwrap_or(PluginKind::Cpu)
 }
 
-/// The limits on memory and time of a run.
+/// The limits on memory and time of an execution.
 pub(super) fn limits(args: &DeviceArgs) -> Limits {
     Limits {
         memory: match args.host_memory {

@@ -52,7 +52,7 @@ pub(crate) fn run(args: &CompileArgs, ui: &Ui) -> Result<ExitCode> {
         let json = serde_json::to_value(&report)?;
         ui.result(|| describe(&report, ui), || json)?;
     }
-    // This comes after the report, which shows the use of memory.
+    // This check comes after the report, which shows the memory use.
     report.require_fit().map_err(runtime_error)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -69,7 +69,7 @@ fn describe(report: &CompileReport, ui: &Ui) -> String {
         ("device memory", report.device_bytes),
         ("executable", report.executable_bytes),
     ] {
-        // Numbers that the compiler does not report are left out.
+        // Numbers that the compiler does not report are omitted.
         if let Some(n) = n {
             memory.row(vec![name.into(), bytes(n)]);
         }

@@ -1,4 +1,4 @@
-//! Suggests a mesh for another number of devices.
+//! Suggests a mesh for a different number of devices.
 
 use shardc::ir::Mesh;
 
@@ -14,8 +14,9 @@ pub(crate) fn hint(mesh: &Mesh, devices: usize) -> Option<String> {
     Some(format!("for {devices} devices, partition with `--mesh {}`", fitting.join(",")))
 }
 
-/// Changes sizes until their product is `devices`. If one axis suffices, only the first such axis changes. Otherwise each axis,
-/// from the minor one on, gets the greatest common divisor of its size and the rest, and the major axis also gets the rest.
+/// Changes sizes until their product is `devices`. If one axis suffices, only the first such axis changes. Otherwise each axis, starting
+/// with the minor axis, gets the greatest common divisor of its size and the remaining product, and the major axis is also multiplied by
+/// the remainder.
 fn fit(axes: &mut [(&str, usize)], devices: usize) {
     for i in 0..axes.len() {
         let others = axes.iter().enumerate().filter(|(j, _)| *j != i);

@@ -23,7 +23,7 @@ use crate::strategy::mesh_for;
 use crate::ui::Ui;
 use crate::ui::table::{Table, bytes};
 
-/// The strategies and their words, ordered by how much they shard.
+/// The strategies with their names, ordered by how much they shard.
 const STRATEGIES: [(&str, Sharding); 6] = [
     ("no_shard", Sharding::NoShard),
     ("zero1", Sharding::Zero1),
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &FsdpArgs, ui: &Ui) -> Result<ExitCode> {
     }
 }
 
-/// Asks on standard error and reads answers from standard input; after its end, every answer is the default.
+/// Asks questions on standard error and reads answers from standard input; after the end of input, every answer is the default.
 fn config(args: &FsdpConfigArgs) -> Result<ExitCode> {
     let mut outputs = Outputs::plan(&[("--output", &args.output)], &[])?;
     let mut answers = Vec::new();
@@ -179,9 +179,9 @@ struct Row {
     name: &'static str,
     parameters: u64,
     optimizer: u64,
-    /// Gradients of a formula, or accumulators of a step.
+    /// Bytes of gradients in a formula, or of accumulators in a step.
     gradients: u64,
-    /// Other arguments of a step; `None` for a formula.
+    /// Bytes of other arguments of a step; `None` for a formula.
     others: Option<u64>,
     /// The peak memory of the step minus its arguments.
     temporaries: Option<u64>,

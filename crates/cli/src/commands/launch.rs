@@ -1,7 +1,7 @@
 //! `shardc launch`: starts a command as several processes on this machine.
 //!
-//! The environment gives each process its index ([`shardc::runtime::ProcessOptions::from_variables`]). The launcher forwards
-//! their output line by line, and forwards signals to them. It ends when all of them have ended.
+//! The environment tells each process its index ([`shardc::runtime::ProcessOptions::from_variables`]). The launcher forwards their output
+//! line by line, and forwards signals to them. It ends when all of them have ended.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -70,7 +70,7 @@ fn start(count: usize, program: &OsStr, rest: &[OsString], labels: Labels, ui: &
     let variables = local_job(count).map_err(runtime_error)?;
     let mut group = Group(Vec::new());
     let mut writers = Vec::new();
-    // From here on signals are forwarded to the processes.
+    // Starts forwarding signals to the processes.
     let forwarding = signals::forward();
     for index in 0..count {
         let inherits = labels == Labels::AllButFirst && index == 0;
@@ -143,7 +143,7 @@ fn wait(group: &mut Group, forwarding: &Forwarding, ui: &Ui) -> Result<Option<Ex
     Ok(failed.map(|(status, _)| status))
 }
 
-/// The exit code of a shell for the status of a process.
+/// The exit code that a shell reports for the status of a process.
 fn code(status: ExitStatus) -> u8 {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {

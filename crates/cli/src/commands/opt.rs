@@ -55,7 +55,7 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
         shardc_stablehlo::print(module, &options)
     };
     let mut progress = ui.progress();
-    // The user chooses the order of passes, so the module is verified after each.
+    // The user chooses the order of passes, so the module is verified after each pass.
     let observe = ObserveArgs { verify_each: true, ..args.observe.clone() };
     let mut watch = Watch::new(&observe, Some(&args.stop), &mut progress)?;
     watch.in_any_order = true;
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
             !again
         });
         if let Some(expect) = args.verify_diagnostics {
-            // An expected result is printed too, as in MLIR; a rejected program leaves an empty part.
+            // An expected result is also printed, as in MLIR; a rejected program leaves an empty part.
             texts.push(match done {
                 Ok(module) => printed(&module, located),
                 Err(Error::Diagnostics(errors)) => {
@@ -159,7 +159,7 @@ fn step(text: &str) -> Result<Step> {
     })
 }
 
-/// Runs the passes, and the verifier before and after each; `--stop-after` ends the run early.
+/// Runs the passes, and the verifier before and after each; `--stop-after` ends the pipeline early.
 fn through(
     mut module: Module,
     steps: &[Step],

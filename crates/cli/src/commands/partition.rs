@@ -127,7 +127,7 @@ fn summary(output: &Output, limit: Option<u64>, ui: &Ui) {
     });
 }
 
-/// The largest number of rows of the text form of `--at-peak`.
+/// The maximum number of rows of the text form of `--at-peak`.
 const SHOWN: usize = 20;
 
 /// Prints the values that are live at the memory peak.

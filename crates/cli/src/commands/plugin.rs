@@ -66,7 +66,7 @@ fn json(found: &FoundPlugin) -> Value {
     json!({ "kind": found.kind.as_str(), "found_in": found.source.to_string(), "file": found.path })
 }
 
-/// Describes the state of a plugin, its kind first.
+/// Describes the state of a plugin, beginning with its kind.
 fn describe(check: &Check) -> String {
     let place =
         check.found.as_ref().map(|f| format!(" {} ({})", f.path.display(), f.source)).unwrap_or_default();

@@ -71,7 +71,7 @@ impl Ui {
         Ui { format: if wanted { Format::Json } else { self.format }, ..self }
     }
 
-    /// Prints only errors unless `wanted`: in a job, one process prints the rest.
+    /// Prints only errors unless `wanted`: in a job, only one process prints other output.
     pub(crate) fn quiet_unless(self, wanted: bool) -> Ui {
         Ui { quiet: self.quiet || !wanted, ..self }
     }
@@ -130,7 +130,7 @@ impl Ui {
         }
     }
 
-    /// Prints the warnings above the threshold, and the number of the others.
+    /// Prints the warnings above the threshold, and the number of other warnings.
     pub(crate) fn warn_selected(&self, source: &Source, selection: &Selection) {
         if self.quiet {
             return;

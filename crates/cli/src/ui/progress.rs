@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
-/// The stages up to now.
+/// The stages so far.
 pub(crate) struct Progress {
     visible: bool,
     /// The spinner, while a stage is shown.

@@ -21,7 +21,7 @@ impl Table {
     }
 }
 
-/// The smallest width of a wrapped column.
+/// The minimum width of a wrapped column.
 const NARROWEST: usize = 16;
 
 impl Table {

@@ -17,7 +17,7 @@ pub(super) enum Opened {
     Dict(Dict),
 }
 
-/// A state dict and its place.
+/// A state dict and its location.
 pub(super) struct Dict {
     place: String,
     dict: StateDict,

@@ -69,7 +69,7 @@ pub(super) struct Loaded {
     pub(super) arrays: Vec<ShardedArray>,
     /// The step of the first checkpoint that has one.
     pub(super) step: Option<u64>,
-    /// The name tree of the first checkpoint that has one.
+    /// The pytree of the first checkpoint that has one.
     pub(super) tree: Option<Tree>,
 }
 
@@ -107,7 +107,7 @@ impl From<anyhow::Error> for Fault {
     }
 }
 
-/// Creates the arguments of a program: from `--inputs`, else from `--load`, else random. Each process reads only the blocks of
+/// Creates the arguments of a program, from `--inputs`, otherwise from `--load`, otherwise random. Each process reads only the blocks of
 /// its devices.
 pub(super) fn arguments(
     args: &RunArgs,
@@ -261,7 +261,7 @@ fn fitted(
         }
     }
     if !args.ignore_unexpected {
-        // A saved run also contains its results, which are no arguments.
+        // A saved checkpoint also contains results that are not arguments.
         let own: BTreeSet<String> = results(interface).into_iter().collect();
         let more = there.iter().filter(|(name, _)| !used.contains(*name) && !own.contains(*name));
         for (number, name, ty) in more.flat_map(|(_, all)| all) {

@@ -8,8 +8,8 @@ use super::names::path;
 use crate::args::StateArgs;
 use crate::failure::{Failure, usage};
 
-/// Pairs of a result and the argument of the next step that it becomes: pairs of `--feed`, pairs by donation, then pairs by
-/// name. Each argument occurs once.
+/// Pairs of a result and the argument of the next step that it becomes: pairs of `--feed`, pairs by donation, then pairs by name. Each
+/// argument occurs at most once.
 ///
 /// # Errors
 /// `--feed` has an unknown name or unequal types; or several steps are requested, and there are no pairs.

@@ -22,12 +22,12 @@ impl Misfit {
         self.missing.push(format!("missing: {argument}{called}, {ty}"));
     }
 
-    /// An array is no argument.
+    /// An array is not an argument.
     pub(super) fn is_unexpected(&mut self, name: &str, ty: &ArrayType, place: &str) {
         self.unexpected.push(format!("unexpected: {name}, {ty}, in {place}"));
     }
 
-    /// An array has another type or shape than its argument.
+    /// An array differs in type or shape from its argument.
     pub(super) fn is_misshaped(
         &mut self,
         (stored, is, place): (&str, &ArrayType, &str),
@@ -43,7 +43,7 @@ impl Misfit {
         self.twice.push(format!("ambiguous: {name} is in {}", places.join(" and ")));
     }
 
-    /// A source has no argument.
+    /// A source contains no argument.
     pub(super) fn is_of_no_use(&mut self, place: &str) {
         self.of_no_use.push(format!("unused: no array in {place} is an argument"));
     }
@@ -51,7 +51,7 @@ impl Misfit {
     /// Returns `fitting` if there are no mismatches.
     ///
     /// # Errors
-    /// All mismatches, with the options that help.
+    /// All mismatches, with options that may resolve them.
     pub(super) fn or<T>(self, fitting: T) -> Result<T> {
         let kinds: [(Vec<String>, &str, Option<&str>); 5] = [
             (

@@ -22,7 +22,7 @@ pub(super) fn path(name: &str) -> String {
     path
 }
 
-/// The name of each result: that of the argument donated to it, or its own, or `outN`; no name occurs twice.
+/// The name of each result: that of the argument donated to it, or its own name, or `outN`. Names are unique.
 pub(super) fn results(interface: &Interface) -> Vec<String> {
     let argument = |(i, name): (usize, Option<&str>)| name.map_or_else(|| format!("arg{i}"), str::to_owned);
     let aliased: BTreeMap<usize, String> = interface
@@ -51,7 +51,7 @@ pub(super) struct Map(Vec<(String, String)>);
 
 impl Map {
     /// # Errors
-    /// Wrong usage: no `=`, several stars on one side, or a star only on the right.
+    /// Invalid usage: no `=`, several stars on one side, or a star only on the right.
     pub(super) fn new(given: &[String]) -> Result<Map> {
         let rule = |text: &String| {
             let (ours, theirs) = text

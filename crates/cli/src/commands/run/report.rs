@@ -1,4 +1,4 @@
-//! The report of a run.
+//! The report of `shardc run`.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::names;
 use crate::ui::Ui;
 use crate::ui::table::{Table, bytes};
 
-/// One run of the program.
+/// One execution of the program.
 pub(super) struct Step {
     pub(super) time: Duration,
     /// Results without dimensions, by name.
@@ -73,7 +73,7 @@ pub(super) struct DeviceMemory {
 }
 
 impl DeviceMemory {
-    /// `None` if the plugin does not report memory, as the CPU plugin.
+    /// Queries the devices; `None` if the plugin does not report memory, like the CPU plugin.
     pub(super) fn of(client: &Client) -> Option<DeviceMemory> {
         let stats = client.devices().iter().filter_map(|device| device.memory_stats().ok());
         // A pool that grows on demand reports the limit 0.

@@ -21,7 +21,7 @@ use crate::state_dict::{self, Destination, Wrapping};
 use crate::ui::Ui;
 use crate::ui::table::bytes;
 
-/// Extensions of files that are no checkpoints.
+/// Extensions of files that are not checkpoints.
 const FILES: [&str; 5] = ["safetensors", "pth", "pt", "bin", "ckpt"];
 
 /// The target of results.
@@ -33,7 +33,7 @@ pub(super) enum Target {
 /// Parses the target.
 ///
 /// # Errors
-/// A checkpoint exists already (SH1306), the store does not respond (SH1301), or the place is invalid.
+/// A checkpoint already exists (SH1306), the store does not respond (SH1301), or the location is invalid.
 pub(super) fn target(place: &str, args: &StateArgs) -> Result<Target> {
     let path = Path::new(place);
     if path.extension().is_some_and(|ending| FILES.iter().any(|file| ending == *file)) {
@@ -47,13 +47,13 @@ pub(super) fn target(place: &str, args: &StateArgs) -> Result<Target> {
         }
         // It is unknown whether a checkpoint exists.
         Err(error @ CheckpointError::Store { .. }) => Err(failure(error)),
-        // A damaged checkpoint, or one of an unsupported kind, exists nevertheless.
+        // Damaged and unsupported checkpoints also count as existing.
         Ok(_) | Err(_) => Err(failure(CheckpointError::Exists { path: place.to_owned() })),
     }
 }
 
-/// The metadata of a checkpoint: its step, counted on from the loaded one, and the name tree. A loaded tree has more
-/// information than names.
+/// The metadata of a checkpoint: its step, which continues from the loaded step, and the pytree. A loaded pytree has more information than
+/// names.
 pub(super) fn info(
     loaded: Option<u64>,
     steps: usize,

@@ -12,14 +12,17 @@
 //!
 //! They run in this order; [`Planning`] holds the data that they pass on besides the module. The passes before them (`unfuse-products`,
 //! `fold-slices`) and after them (`trade-sums`) are in this room because they use the same legality rules (`support`).
-//! * SH0310: an operation cannot be done in parts. Planning reports it.
+//!
 //! ## Warnings about all-gathers that no annotation requests
-//! * SH0808: propagation leaves a result unsplit because the axes do not divide it.
+//!
 //! * SH0310: an operation cannot be computed in parts. Planning reports it.
 //! * SH0909: shardings at one operation contradict each other. `gathered` finds the reshards that no annotation requests.
 //! * SH0808: propagation leaves a result replicated because the axes do not divide it.
-//! * Every tensor of the program has a closed sharding in [`Module::shardings`].
+//!
 //! ## Postconditions
+//!
+//! * Every tensor of the program has a closed sharding in [`Module::shardings`].
+//! * An operation with a sharding rule has operands and results that agree on each factor, splits only
 //!   factors that `support` allows, and uses no axis for two factors. The result of an operation over a
 //!   split reduction has the axes of that factor in its `unreduced` list, and is used only by a reshard.
 //! * Any other operation has replicated operands and results. Exceptions are operations that pass values on (`while`, `case`,

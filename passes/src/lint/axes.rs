@@ -27,7 +27,7 @@ pub(super) fn unused(subject: &Subject<'_>) -> Vec<Diagnostic> {
     out
 }
 
-/// Reports a program with a mesh of several devices and no split value.
+/// Reports a program with a mesh of several devices and no sharded value.
 pub(super) fn nothing_split(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let module = subject.module;
     let Some((id, mesh)) = module.meshes.iter().find(|(_, mesh)| mesh.num_devices() > 1) else {
@@ -48,7 +48,7 @@ pub(super) fn nothing_split(subject: &Subject<'_>) -> Vec<Diagnostic> {
     vec![warning.at(module.mesh_places[id].span).hint(hint)]
 }
 
-/// Suggests how the largest argument that an axis divides could be split.
+/// Suggests how the largest argument that an axis divides could be sharded.
 fn could_split(subject: &Subject<'_>, id: MeshId, mesh: &Mesh) -> Option<String> {
     let module = subject.module;
     let args = module.regions[subject.body].args.iter().enumerate();

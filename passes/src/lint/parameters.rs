@@ -46,7 +46,7 @@ fn parameter_bytes(subject: &Subject<'_>) -> (u64, u64) {
     (bytes[0], bytes[1])
 }
 
-/// Returns the axis that splits the most bytes of arguments.
+/// Returns the axis that shards the most bytes of arguments.
 fn usual_axis(subject: &Subject<'_>, mesh: MeshId) -> Option<AxisRef> {
     let mut bytes: IndexMap<AxisRef, u64> = IndexMap::new();
     for (_, ty, sharding) in subject.args().filter(|(_, _, s)| s.mesh == mesh) {

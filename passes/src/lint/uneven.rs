@@ -1,4 +1,4 @@
-//! Dimensions that are split into blocks of different sizes.
+//! Dimensions that are sharded into blocks of different sizes.
 //!
 //! A device holds `ceil(n / k)` elements, so some devices hold padding. At the program's boundary the caller must pad; inside, padding
 //! costs memory and computation.
@@ -34,7 +34,7 @@ fn more_parts(subject: &Subject<'_>, annotation: AnnotatedValue<'_>) -> Option<D
     Some(warning)
 }
 
-/// Returns the first dimension with more than one element that is split into more blocks than elements. Another rule covers size one
+/// Returns the first dimension with more than one element that is sharded into more blocks than elements. Another rule covers size one
 /// ([`of_size_one`](super::annotations::of_size_one)).
 fn overfull_dim(mesh: &Mesh, ty: &TensorType, sharding: &TensorSharding) -> Option<usize> {
     (0..sharding.rank().min(ty.rank())).find(|&d| ty.shape[d] > 1 && ty.shape[d] < sharding.shards(mesh, d))
@@ -145,7 +145,7 @@ pub(super) fn values(subject: &Subject<'_>) -> Vec<Diagnostic> {
     out
 }
 
-/// Values that one list of axes splits unevenly.
+/// Values that one list of axes shards unevenly.
 #[derive(Default)]
 struct UnevenSplit {
     values: usize,

@@ -19,7 +19,7 @@ const LARGE: u64 = 16;
 /// * constants, and results of constraints;
 /// * values of the size of a replicated argument (its gradient, its update) or computed from arguments only: the argument is reported
 ///   instead;
-/// * all values, if nothing is split at all.
+/// * all values, if nothing is sharded at all.
 pub(super) fn replicated(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let module = subject.module;
     let ops = program_ops(module, subject.body);
@@ -78,7 +78,7 @@ pub(super) fn everything(subject: &Subject<'_>, _: &Plan) -> Vec<Diagnostic> {
 #[derive(Clone, Copy)]
 struct Root {
     op: OpId,
-    /// The first of its operands that is split.
+    /// The first of its operands that is sharded.
     split_operand: Option<usize>,
 }
 

@@ -1,6 +1,6 @@
 //! Folds slices into the concatenation that uses them, as one *splice*.
 //!
-//! `concatenate(x[4:], x[:4])` rolls `x`. Along a split dimension, each slice and then the concatenation would be resharded to equal
+//! `concatenate(x[4:], x[:4])` rolls `x`. Along a sharded dimension, each slice and then the concatenation would be resharded to equal
 //! blocks, so most elements move twice. With a splice of `x`, each device gets its block directly from the devices that hold it. The same
 //! holds for shifts, wrap-around padding and other concatenations of ranges of a few values.
 //!
@@ -221,7 +221,7 @@ impl<'a> Splice<'a> {
             .then_some(splice)
     }
 
-    /// Adds a range of a value. Reads through a slice or a concatenation whose operands are split like the result. Returns `None` after
+    /// Adds a range of a value. Reads through a slice or a concatenation whose operands are sharded like the result. Returns `None` after
     /// too many visits.
     fn read(&mut self, module: &Module, value: ValueId, range: Span) -> Option<()> {
         if range.is_empty() {
@@ -278,7 +278,7 @@ impl<'a> Splice<'a> {
     }
 }
 
-/// Whether `value` is split like the result, or replicated along `dim`.
+/// Whether `value` is sharded like the result, or replicated along `dim`.
 fn is_split_alike(module: &Module, value: ValueId, result: &TensorSharding, dim: usize) -> bool {
     module.shardings.sharding_of(value).is_some_and(|sharding| {
         let alike = |d: usize| sharding.axes(d) == result.axes(d);

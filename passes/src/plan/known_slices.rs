@@ -1,11 +1,11 @@
 //! Turns `dynamic_slice` and `gather` with constant indices into `slice`.
 //!
-//! A `gather` qualifies if it takes a range, or rows at equal distances (`x[jnp.arange(8, 40)]`). Along a split dimension a lookup is an
+//! A `gather` qualifies if it takes a range, or rows at equal distances (`x[jnp.arange(8, 40)]`). Along a sharded dimension a lookup is an
 //! all-reduce of every row, but a slice is a halo exchange of block borders.
 //!
 //! Conditions:
 //!
-//! * The sliced dimension is split, and all types are static.
+//! * The sliced dimension is sharded, and all types are static.
 //! * The start indices of a window are constants; they are clamped as StableHLO defines it.
 //! * Rows at equal distances are in ascending order, and within bounds.
 //!
@@ -25,7 +25,7 @@ use shardc_ir::{
 use crate::analysis::integer_fold::IntegerFold;
 use crate::analysis::regions::{program_ops, program_regions};
 
-/// Replaces lookups at constant indices along a split dimension by slices, everywhere under `body` of a propagated module.
+/// Replaces lookups at constant indices along a sharded dimension by slices, everywhere under `body` of a propagated module.
 pub(super) fn known_slices(module: &mut Module, body: RegionId) {
     let mut found = FxHashMap::default();
     let mut fold = IntegerFold::new(module);
@@ -164,7 +164,7 @@ fn taken(spec: &SliceSpec) -> SizeList {
     (0..spec.start.len()).map(size).collect()
 }
 
-/// Whether a slice cuts a split dimension of the first operand of `op`.
+/// Whether a slice cuts a sharded dimension of the first operand of `op`.
 fn is_split(module: &Module, op: OpId, spec: &SliceSpec) -> bool {
     let operand = module.ops[op].operands[0];
     let shape = module.shape(operand);

@@ -1,4 +1,4 @@
-//! Cost of slicing a split dimension, and of concatenating along one.
+//! Cost of slicing a sharded dimension, and of concatenating along one.
 
 use shardc_ir::{Mesh, MeshId, Module, OpKind, SliceSpec, TensorSharding, ValueId};
 use smallvec::SmallVec;
@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use crate::cost;
 use crate::windows::{Along, Exchange, is_windowed, transfers};
 
-/// A split dimension of a result.
+/// A sharded dimension of a result.
 pub(super) struct Line {
     pub(super) dim: usize,
     mesh: MeshId,
@@ -17,7 +17,7 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Returns the dimension of a value, if it is split.
+    /// Returns the dimension of a value, if it is sharded.
     pub(super) fn of(module: &Module, value: ValueId, dim: usize) -> Option<Line> {
         let sharding = module.shardings.sharding_of(value)?;
         let mesh = &module.meshes[sharding.mesh];
@@ -29,7 +29,7 @@ impl Line {
         Some(Line { dim, mesh: sharding.mesh, k, row_bytes })
     }
 
-    /// Whether `range`, a range of `value`, is split evenly and by the same axes along the dimension.
+    /// Whether `range`, a range of `value`, is sharded evenly and by the same axes along the dimension.
     pub(super) fn splits_evenly(&self, module: &Module, value: ValueId, range: ValueId) -> bool {
         let axes = |v: ValueId| module.shardings.sharding_of(v).map(|sharding| sharding.axes(self.dim));
         let size = module.shape(range).get(self.dim);
@@ -66,7 +66,7 @@ impl Line {
         self.exchange(kind, &shapes, &is_whole, module.shape(result))
     }
 
-    /// Returns the cost of an operation on operands of these shapes, as [`Line::cost`] does. The result and all operands are split along
+    /// Returns the cost of an operation on operands of these shapes, as [`Line::cost`] does. The result and all operands are sharded along
     /// the dimension, except operands for which `is_whole` returns true.
     pub(super) fn exchange(
         &self,

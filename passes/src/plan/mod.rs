@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | `legalize-shardings` | `prepare/mod.rs` | rejects or removes shardings that a tensor cannot have |
 //! | `unify-meshes` | `prepare/mod.rs` | puts every sharding on one mesh, closed |
-//! | `expand-sharded-ops` | `expand/mod.rs` | expands operations that cannot be partitioned along a split dimension in one step |
+//! | `expand-sharded-ops` | `expand/mod.rs` | expands operations that cannot be partitioned along a sharded dimension in one step |
 //! | `replicate-small-dims` | `prepare/small_dims.rs` | removes axes from dimensions with fewer elements than shards |
 //! | `delay-reductions` | `unreduced/delay.rs` | defers an all-reduce past a contracting matmul or a reduction |
 //! | `propagate-unreduced` | `unreduced/mod.rs` | keeps values between unreduced producers and users unreduced |
@@ -27,7 +27,7 @@
 //!   split reduction has the axes of that factor in its `unreduced` list, and is used only by a reshard.
 //! * Any other operation has replicated operands and results. Exceptions are operations that pass values on (`while`, `case`,
 //!   `return`, ...): their operands have the sharding of the value that they become.
-//! * In a manual computation no value is split along its manual axes. Its operands and results have the shardings that
+//! * In a manual computation no value is sharded along its manual axes. Its operands and results have the shardings that
 //!   it lists, in which free axes divide evenly what each manual coordinate has.
 
 pub(crate) mod decide;

@@ -1,4 +1,4 @@
-//! Legality of partitioning: which factors of an operation may be split, and the effect on its results.
+//! Legality of partitioning: which factors of an operation may be sharded, and the effect on its results.
 //!
 //! Conditions are per operation, in [`split`]. Each factor is one of:
 //!
@@ -42,7 +42,7 @@ pub(crate) enum Split {
     Unreduced(ReductionKind),
     /// Each device's result is a partial result, computed from windows that a halo exchange completes.
     UnreducedHalo(ReductionKind),
-    /// Not supported: the factor must be unsplit on each device.
+    /// Not supported: the factor must be unsharded on each device.
     No,
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
     if matches!(factor.kind, FactorKind::NeedReplication | FactorKind::Permutation) {
         return Split::No;
     }
-    // A dimension of size one that only operands have: one of the devices that split it holds its element, and
+    // A dimension of size one that only operands have: one of the devices that shard it holds its element, and
     // all of them need it.
     let is_in = |mappings: &[TensorMapping]| mappings.iter().any(|m| m.find(index).is_some());
     if factor.kind == FactorKind::PassThrough && is_in(&rule.operands) && !is_in(&rule.results) {
@@ -134,10 +134,10 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
         },
         OpKind::Convolution(spec) => match factor.kind {
             FactorKind::Reduction => split_sum(module, op, spec, rule, index),
-            // The factor within a group is minor to the group in some dimension, so it is split where each device has one group.
+            // The factor within a group is minor to the group in some dimension, so it is sharded where each device has one group.
             _ => Split::Plain,
         },
-        // The rule does not map an initial value that is not a scalar; it has the shape of the unsplit result.
+        // The rule does not map an initial value that is not a scalar; it has the shape of the unsharded result.
         OpKind::Reduce { .. } if data.operands.last().is_some_and(|&init| module.rank(init) > 0) => Split::No,
         OpKind::Reduce { .. } => match factor.kind {
             FactorKind::Reduction => split_reduce(module, op),
@@ -165,7 +165,7 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
                     collective_reduction(module, op).map_or(Split::No, Split::Unreduced)
                 }
                 FactorKind::Reduction => Split::No,
-                // An inserted dimension is split by moving the indices, so there must be indices for it.
+                // An inserted dimension is sharded by moving the indices, so there must be indices for it.
                 _ => plain_if(in_operand(0).is_none_or(|d| {
                     !spec.inserted_window_dims.contains(&(d as u32))
                         || spec.scatter_dims_to_operand_dims.contains(&(d as u32))
@@ -176,7 +176,7 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
     }
 }
 
-/// Returns the effect of splitting a windowed dimension of the result; `None` for other dimensions. The operands must be split there by
+/// Returns the effect of splitting a windowed dimension of the result; `None` for other dimensions. The operands must be sharded there by
 /// the same factor only.
 fn split_windows(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIndex) -> Option<Split> {
     let data = &module.ops[op];
@@ -216,7 +216,7 @@ fn split_windows(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIn
             return Some(Split::No);
         }
     }
-    // Replicated operands are not split along with the others (see [`keep_replicated_operands`]).
+    // Replicated operands are not sharded along with the others (see [`keep_replicated_operands`]).
     let is_whole = |m: &TensorMapping| takes_whole(&data.kind) && m.find(index).is_none();
     let fits = rule.results.iter().all(|m| only(m, dim))
         && rule.operands.iter().take(inputs).all(|m| only(m, from) || is_whole(m))
@@ -235,8 +235,8 @@ fn reaches_beyond(spec: &WindowSpec, dim: usize) -> bool {
 /// * A spatial dimension of a convolution's input may be split across windows or, as in the gradient of a kernel, within a window. The
 ///   rule of propagation allows both at once. The planner allows the larger one. It splits across windows if the program shards the
 ///   result there and the blocks of the kernel would be uneven.
-/// * The source of a `select_and_scatter` is split like its operand.
-/// * A `dynamic_slice` of a split dimension is a reduction over its blocks, with an unsplit result.
+/// * The source of a `select_and_scatter` is sharded like its operand.
+/// * A `dynamic_slice` of a sharded dimension is a reduction over its blocks, with an unsharded result.
 /// * A `scatter` of single elements is done on the device that holds each element.
 /// * The columns of the right-hand side of a `triangular_solve` are a batch dimension.
 /// * A `reshape` keeps a sharded dimension of size one on the device that holds its element.
@@ -312,7 +312,7 @@ pub(super) fn keep_replicated_operands(
     let wanted = data.results.first().and_then(|&v| module.shardings.sharding_of(v));
     let along = wanted.map_or(&[][..], |s| s.axes(dim));
     for (&value, mapping) in data.operands.iter().zip(&mut rule.operands) {
-        // Changing the split dimension costs less than an all-gather.
+        // Changing the sharded dimension costs less than an all-gather.
         let is_whole = module.shardings.sharding_of(value).is_none_or(|s| {
             s.axes(dim).is_empty() && !s.split_axes().any(|a| along.iter().any(|&b| overlaps(a, b)))
         });
@@ -324,7 +324,7 @@ pub(super) fn keep_replicated_operands(
     }
 }
 
-/// Maps two dimensions of size one of a reshape to one factor if they are at the same position and split by the same axes. Propagation
+/// Maps two dimensions of size one of a reshape to one factor if they are at the same position and sharded by the same axes. Propagation
 /// gives each its own factor.
 fn pair_single_elements(module: &Module, op: OpId, rule: &mut ShardingRule) {
     let data = &module.ops[op];

@@ -7,7 +7,7 @@
 //! all-to-all, and all-gathers the result: its weight gradient costs the weight once, where the all-reduce costs it twice. Each device
 //! computes as much as before. A lookup in a split table, or its gradient, uses an all-to-all before and another one after it.
 //!
-//! *Gather.* One operand of a matmul is replicated along the contracting dimension, and the other one, which is split there, is
+//! *Gather.* One operand of a matmul is replicated along the contracting dimension, and the other one, which is sharded there, is
 //! all-gathered. Each device then computes the whole matmul.
 //!
 //! Conditions:
@@ -21,7 +21,7 @@
 //! * All rewrites of matmuls together save at least 6 % of the bytes that the program sends.
 //!
 //! ```mlir
-//! // x is split along its second dimension, w is replicated
+//! // x is sharded along its second dimension, w is replicated
 //! %0 = dot_general %x, %w : (tensor<256x16xf32>, tensor<16x2048xf32>) -> tensor<256x2048xf32>
 //! %1 = all_reduce %0                                                     // 3.5 MiB over 8 devices
 //! ```
@@ -305,7 +305,7 @@ fn is_cut_from(from: &TensorSharding, to: &TensorSharding) -> bool {
     from.mesh == to.mesh && is_complete && from.dims.iter().zip(&to.dims).all(is_split_further)
 }
 
-/// Returns the assignment in which no contracting dimension of a matmul is split. `None` if no operand is replicated there already,
+/// Returns the assignment in which no contracting dimension of a matmul is sharded. `None` if no operand is replicated there already,
 /// or the all-gathered operands take more memory than operands and result do now.
 fn gathered(site: &Site<'_>, agreed: &FactorParts) -> Option<FactorParts> {
     let mut chosen = agreed.clone();
@@ -334,7 +334,7 @@ fn gathered(site: &Site<'_>, agreed: &FactorParts) -> Option<FactorParts> {
     (site.is_contraction && whole > 0 && split <= kept && site.is_possible(&chosen)).then_some(chosen)
 }
 
-/// Returns the assignments in which the axes of the sum evenly split a dimension of the result instead.
+/// Returns the assignments in which the axes of the sum evenly shard a dimension of the result instead.
 fn without_sum(site: &Site<'_>, agreed: &FactorParts) -> Vec<FactorParts> {
     let is_sum = |split: Split| split == Split::Unreduced(ReductionKind::Add);
     let mut without = agreed.clone();

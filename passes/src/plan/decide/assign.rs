@@ -1,4 +1,4 @@
-//! Per-operation partition assignment: chooses which mesh axes split which factor of an operation's sharding rule.
+//! Per-operation partition assignment: chooses which mesh axes shard which factor of an operation's sharding rule.
 //!
 //! The search is greedy, over the shardings that propagation chose:
 //!
@@ -29,7 +29,7 @@ use crate::rules::sharding_rule::{FactorIndex, ShardingRule, TensorMapping};
 use crate::sharding::axes::{Part, Parts, parts, size_of, to_axes};
 use crate::windows::{Along, Exchange, ExchangePrice, transfers};
 
-/// The parts of axes that split each factor, major first, by factor index.
+/// The parts of axes that shard each factor, major first, by factor index.
 pub(crate) type FactorParts = SmallVec<[Parts; 6]>;
 
 /// One operand or result of the operation.
@@ -160,7 +160,7 @@ impl Site<'_> {
         self.tensors.iter().all(|t| self.sharding(t, &chosen).same_placement(t.sharding)).then_some(chosen)
     }
 
-    /// Whether an assignment splits only factors that may be split, each by its own axes.
+    /// Whether an assignment splits only factors that may be sharded, each by its own axes.
     pub(crate) fn is_possible(&self, chosen: &FactorParts) -> bool {
         let mut clean = chosen.clone();
         self.sanitize(&mut clean);
@@ -203,7 +203,7 @@ impl Site<'_> {
         let mut clean = agreed.clone();
         self.sanitize(&mut clean);
         let is_best = self.windows_are_cheap(&agreed) && self.without_sums(&agreed).is_none();
-        // An agreed assignment may be illegal: the operation may need a factor unsplit, or one axis may split two factors.
+        // An agreed assignment may be illegal: the operation may need a factor unsharded, or one axis may shard two factors.
         (clean == agreed && is_best).then_some(agreed)
     }
 
@@ -230,11 +230,11 @@ impl Site<'_> {
         (gathered != *chosen).then_some(gathered)
     }
 
-    /// Returns the assignment with its unused axes on other factors. If an operation needs one dimension unsplit, an all-to-all that
+    /// Returns the assignment with its unused axes on other factors. If an operation needs one dimension unsharded, an all-to-all that
     /// splits another dimension costs less than an all-gather.
     fn with_unused_axes(&self, chosen: &FactorParts) -> Option<FactorParts> {
         let mut moved = chosen.clone();
-        // Even blocks first, for all tensors: uneven blocks are padded, and cannot be split further.
+        // Even blocks first, for all tensors: uneven blocks are padded, and cannot be sharded further.
         for even in [true, false] {
             for tensor in self.tensors.iter().filter(|t| !t.free) {
                 for dim in &tensor.sharding.dims {
@@ -347,7 +347,7 @@ impl Site<'_> {
             };
             for transfer in transfers {
                 let Some(tensor) = transfer.operands.first().map(|&i| operands[i]) else { continue };
-                // Other dimensions may be split too, which reduces the bytes that are sent.
+                // Other dimensions may be sharded too, which reduces the bytes that are sent.
                 let mut row = self.sharding(tensor, chosen).local_shape(self.mesh, &tensor.ty.shape);
                 row[transfer.dim] = 1;
                 let elements: f64 = row.iter().map(|&n| n as f64).product();
@@ -394,7 +394,7 @@ impl Site<'_> {
     }
 
     /// Returns the parts of each factor that a tensor's sharding implies, and whether they express all of the sharding. The factors of
-    /// one dimension take axes major first, each until it is split entirely.
+    /// one dimension take axes major first, each until it is sharded entirely.
     fn project(&self, tensor: &Tensor<'_>) -> (FactorParts, bool) {
         let mut out = self.nothing();
         let mut exact = true;
@@ -430,7 +430,7 @@ impl Site<'_> {
                         exact = false;
                     }
                 }
-                // Factors that are minor to a partly split factor stay unsplit (see `sanitize`).
+                // Factors that are minor to a partly split factor stay unsharded (see `sanitize`).
                 if left > 1 {
                     break;
                 }
@@ -490,7 +490,7 @@ impl Site<'_> {
         chosen
     }
 
-    /// Removes illegal splits: factors that cannot be split, parts used twice, and blocks that a dimension of several factors cannot
+    /// Removes illegal splits: factors that cannot be sharded, parts used twice, and blocks that a dimension of several factors cannot
     /// express.
     fn sanitize(&self, chosen: &mut FactorParts) {
         let mut used: Parts = self.carried.clone();
@@ -506,7 +506,7 @@ impl Site<'_> {
         }
         loop {
             let mut changed = false;
-            // A minor factor may be split only if all factors that are major to it in the dimension are split entirely. Otherwise
+            // A minor factor may be sharded only if all factors that are major to it in the dimension are sharded entirely. Otherwise
             // each device's shard would be strided. A factor may be in several dimensions, so this iterates to a fixed point;
             // lists only get shorter.
             for dim in self.tensors.iter().flat_map(|t| &t.mapping.dims).filter(|d| d.len() > 1) {

@@ -1,12 +1,12 @@
-//! Slices of few rows of a split dimension, by an all-reduce instead of a halo exchange.
+//! Slices of few rows of a sharded dimension, by an all-reduce instead of a halo exchange.
 //!
 //! Each device contributes its rows of the slice, and zeros elsewhere: the result is unreduced. `x[5]` of 16 rows over 8 devices is then an
-//! all-reduce of one row, or a reduce-scatter if its user is split. A result split along the sliced dimension would be an all-gather of 8
-//! blocks of one row, 7 of them padding.
+//! all-reduce of one row, or a reduce-scatter if its user is sharded. A result sharded along the sliced dimension would be an all-gather
+//! of 8 blocks of one row, 7 of them padding.
 //!
 //! Conditions, for each sliced dimension:
 //!
-//! * The dimension is split and windowed.
+//! * The dimension is sharded and windowed.
 //! * The result has less than half of its rows.
 //! * No dimension of the result is empty.
 //!
@@ -30,7 +30,7 @@ use crate::windows::is_windowed;
 /// With more dimensions, the sum is over all of them or none.
 const MAX_DIMS: usize = 3;
 
-/// Returns the rules by which a slice is a sum over blocks, one for each subset of its split dimensions. `rule` is the rule of the halo
+/// Returns the rules by which a slice is a sum over blocks, one for each subset of its sharded dimensions. `rule` is the rule of the halo
 /// exchange.
 pub(super) fn as_sums(module: &Module, op: OpId, rule: &ShardingRule) -> SmallVec<[ShardingRule; 1]> {
     let data = &module.ops[op];

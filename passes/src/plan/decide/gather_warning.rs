@@ -46,7 +46,7 @@ impl OpPlanner<'_> {
                     rule.operands[i].dims[dim].iter().all(|&f| splits[usize::from(f)] == Split::Halo)
                 })
             };
-            // If its result is split there too, the reason is that windows reach too far.
+            // If its result is sharded there too, the reason is that windows reach too far.
             let is_alike = |dim: usize| {
                 let factor = rule.and_then(|(rule, _)| Some((rule, *rule.operands[i].dims[dim].first()?)));
                 let place = factor.and_then(|(rule, f)| rule.results.first()?.find(f));

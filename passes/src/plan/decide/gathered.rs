@@ -127,7 +127,7 @@ pub(crate) fn gathered(module: &Module, body: RegionId, requested: &Requests, pl
     gathers
 }
 
-/// Whether a reshard replicates a split value that is not empty.
+/// Whether a reshard replicates a sharded value that is not empty.
 fn is_replicating(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let (OpKind::Reshard(to), [operand], [_]) = (&data.kind, &*data.operands, &*data.results) else {

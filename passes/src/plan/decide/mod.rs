@@ -1,12 +1,12 @@
 //! SPMD planning: decides how all devices compute each operation together, and inserts explicit reshards (pass `plan`).
 //!
-//! For each operation the planner picks the axes that split each factor of its sharding rule (see `assign`). It inserts an explicit
+//! For each operation the planner picks the axes that shard each factor of its sharding rule (see `assign`). It inserts an explicit
 //! [`OpKind::Reshard`] where an operand has another sharding, or where propagation wanted another sharding of the result.
 //!
 //! * Tensors that agree on every factor need no decision. Otherwise each tensor proposes an assignment, and the cheapest wins. The cost is
 //!   the bytes that reshards send, plus arithmetic and memory traffic, in one unit (see [`cost`]).
-//! * Axes that are unused because the operation needs a dimension unsplit may split another dimension: all-to-alls before and after send
-//!   less than an all-gather. If two tensors want an axis for different factors, as a table and its indices do, the axis may split a
+//! * Axes that are unused because the operation needs a dimension unsharded may split another dimension: all-to-alls before and after send
+//!   less than an all-gather. If two tensors want an axis for different factors, as a table and its indices do, the axis may shard a
 //!   factor that both have (`Site::exchanged`).
 //! * Later operations reuse the result of an earlier reshard (`available`).
 //! * The result over a split reduction is *unreduced* (a partial sum). Its reshard completes it: an all-reduce, or a reduce-scatter if the

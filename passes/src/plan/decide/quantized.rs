@@ -1,6 +1,6 @@
 //! Splits of operations on quantized tensors.
 //!
-//! A factor is not split if devices would have to invent elements, as masks and unreduced sums do: the zero element depends on the scale.
+//! A factor is not sharded if devices would have to invent elements, as masks and unreduced sums do: the zero element depends on the scale.
 
 use shardc_ir::{Module, OpId, OpKind};
 

@@ -14,12 +14,12 @@
 //! ```mlir
 //! %0 = stablehlo.iota dim = 0 : tensor<8x8xi32>
 //! %1 = stablehlo.iota dim = 1 : tensor<8x8xi32>
-//! %mask = stablehlo.compare GE, %0, %1 : ... -> tensor<8x8xi1>           // split along dimension 0
+//! %mask = stablehlo.compare GE, %0, %1 : ... -> tensor<8x8xi1>           // sharded along dimension 0
 //! %2 = reshard %mask                                                     // to dimension 1: an all_to_all
 //! ```
 //! becomes
 //! ```mlir
-//! %3 = stablehlo.iota dim = 0 : tensor<8x8xi32>                          // split along dimension 1
+//! %3 = stablehlo.iota dim = 0 : tensor<8x8xi32>                          // sharded along dimension 1
 //! %4 = stablehlo.iota dim = 1 : tensor<8x8xi32>
 //! %2 = stablehlo.compare GE, %3, %4 : ... -> tensor<8x8xi1>
 //! ```

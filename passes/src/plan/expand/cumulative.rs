@@ -1,4 +1,4 @@
-//! Two-stage prefix scan: cumulative sums, products and extremes along a split dimension.
+//! Two-stage prefix scan: cumulative sums, products and extremes along a sharded dimension.
 //!
 //! Each device scans its own block. It all-gathers one row per block, the totals, scans those, and combines its block with the total of the
 //! blocks before it (after it, for a reverse scan). A halo exchange would send everything, since the windows reach over all blocks.
@@ -66,7 +66,7 @@ fn scan_window(dim: usize, n: i64, rank: usize, backward: bool) -> WindowSpec {
 }
 
 impl Steps<'_, '_> {
-    /// Expands a prefix scan along a split dimension.
+    /// Expands a prefix scan along a sharded dimension.
     pub(super) fn cumulative(&mut self) -> Option<()> {
         let data = &self.rw.module.ops[self.at];
         let OpKind::ReduceWindow(spec) = &data.kind else { return None };

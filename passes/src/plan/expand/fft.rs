@@ -1,7 +1,7 @@
-//! Distributed multi-dimensional FFT: transforms unsplit dimensions first, then moves the axes by an all-to-all.
+//! Distributed multi-dimensional FFT: transforms unsharded dimensions first, then moves the axes by an all-to-all.
 //!
-//! The transform along the unsplit dimensions comes first. An all-to-all then moves the axes of the other dimensions to those that are
-//! done, and the rest follows. If all dimensions are split, the axes of one move to the minor part of another.
+//! The transform along the unsharded dimensions comes first. An all-to-all then moves the axes of the other dimensions to those that are
+//! done, and the rest follows. If all dimensions are sharded, the axes of one move to the minor part of another.
 //!
 //! A transform over several dimensions is a sequence of one-dimensional ones. The real step of a real transform is along the last
 //! dimension: first for RFFT, last for IRFFT.
@@ -25,7 +25,7 @@ use super::Steps;
 
 /// The next step.
 enum Stage {
-    /// The transform along these dimensions, which are unsplit.
+    /// The transform along these dimensions, which are unsharded.
     Transform(Vec<usize>),
     /// A reshard to these dimension shardings.
     Move(Vec<DimSharding>),
@@ -40,7 +40,7 @@ struct Transform {
 }
 
 impl Transform {
-    /// Returns the dimensions of `left` that may be transformed next, once they are unsplit.
+    /// Returns the dimensions of `left` that may be transformed next, once they are unsharded.
     fn next(&self, left: &[usize]) -> Vec<usize> {
         let last = self.shape.len() - 1;
         match self.kind {
@@ -64,7 +64,7 @@ impl Transform {
             let mut ready = self.next(&left);
             let is_real_first = self.kind == FftKind::Rfft && left.contains(&(self.shape.len() - 1));
             if is_real_first && dims[ready[0]].axes.is_empty() {
-                // The real transform and transforms along other unsplit dimensions are one operation.
+                // The real transform and transforms along other unsharded dimensions are one operation.
                 ready = left.clone();
             } else if self.kind == FftKind::Irfft && left.iter().all(|&d| dims[d].axes.is_empty()) {
                 ready = left.clone();
@@ -85,7 +85,7 @@ impl Transform {
                 }
             }
             if !is_moved {
-                // Every other dimension is split too: the axes of one join those of another.
+                // Every other dimension is sharded too: the axes of one join those of another.
                 let (d, place) = ready
                     .iter()
                     .rev()
@@ -120,8 +120,8 @@ impl Transform {
 }
 
 impl Transform {
-    /// Returns the best split dimension for adding the axes of dimension `d`. Evenly divided dimensions come first, then those that are not
-    /// ready, then finished ones, then the largest.
+    /// Returns the best sharded dimension for adding the axes of dimension `d`. Evenly divided dimensions come first, then those that are
+    /// not ready, then finished ones, then the largest.
     fn place_to_join(
         &self,
         mesh: &Mesh,
@@ -139,7 +139,7 @@ impl Transform {
 }
 
 impl Steps<'_, '_> {
-    /// Expands a transform over several dimensions of which some are split.
+    /// Expands a transform over several dimensions of which some are sharded.
     pub(super) fn fft(&mut self, uses: &Uses) -> Option<()> {
         let data = &self.rw.module.ops[self.at];
         let OpKind::Fft { kind, length } = &data.kind else { return None };

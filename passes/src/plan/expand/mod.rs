@@ -1,7 +1,7 @@
-//! Expansion (pass `expand-sharded-ops`): decomposes operations that cannot be partitioned along a split dimension into several
+//! Expansion (pass `expand-sharded-ops`): decomposes operations that cannot be partitioned along a sharded dimension into several
 //! operations on global values.
 //!
-//! Each step is planned like any other operation. An operation is decomposed only if a dimension is split along which it cannot be
+//! Each step is planned like any other operation. An operation is decomposed only if a dimension is sharded along which it cannot be
 //! partitioned:
 //!
 //! * `two_stage_reduce`: reductions without a collective (argmax, `top_k`, exclusive or) reduce each block, and reduce the all-gathered
@@ -150,7 +150,7 @@ impl Steps<'_, '_> {
         value
     }
 
-    /// Returns which of `dims` are split, each with its number of blocks.
+    /// Returns which of `dims` are sharded, each with its number of blocks.
     pub(super) fn split_dims(
         &self,
         value: ValueId,

@@ -1,6 +1,6 @@
 //! Updates at constant indices: `x.at[1:].set(y)`, `x.at[::2].add(y)`, a `dynamic_update_slice` with constant start indices.
 //!
-//! If the updated dimension is split, a device's block of the update does not match its block of the operand. The update is therefore
+//! If the updated dimension is sharded, a device's block of the update does not match its block of the operand. The update is therefore
 //! padded to the operand's size, and a `select` combines the two. That takes a halo exchange; otherwise the update, and for a `scatter`
 //! the whole operand, would be all-gathered.
 //!
@@ -76,7 +76,7 @@ enum Grow {
 }
 
 impl Steps<'_, '_> {
-    /// Expands an update at a known position along a split dimension.
+    /// Expands an update at a known position along a sharded dimension.
     pub(super) fn static_update(&mut self) -> Option<()> {
         let module = &*self.rw.module;
         let update = Update::of(module, self.at)?;
@@ -222,7 +222,7 @@ impl Steps<'_, '_> {
         shape.iter().zip(dims).map(block).product::<f64>() * f64::from(ty.dtype.bits()) / 8.0
     }
 
-    /// Returns the cost of halo exchanges along all split dimensions, in bytes that a device sends; `None` if they take too many rounds.
+    /// Returns the cost of halo exchanges along all sharded dimensions, in bytes that a device sends; `None` if they take too many rounds.
     fn exchange_cost(&self, kind: &OpKind, from: &[i64], to: &[i64], dims: &[DimSharding]) -> Option<f64> {
         let mesh = &self.rw.module.meshes[self.mesh];
         let ty = self.rw.module.tensor(self.rw.module.ops[self.at].results[0])?;

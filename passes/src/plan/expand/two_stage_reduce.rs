@@ -1,8 +1,8 @@
-//! Two-stage reduction along a split dimension, for reductions without a collective (argmax, exclusive or) and `top_k`.
+//! Two-stage reduction along a sharded dimension, for reductions without a collective (argmax, exclusive or) and `top_k`.
 //!
 //! Each device reduces its own block; the partial results are all-gathered and reduced again. A dimension of `n` elements in `k` blocks of
 //! `c` is reshaped to `k` and `c` elements, with `n` padded to `k * c` by neutral elements. The first step reduces the second of these,
-//! which is not split. Both steps are operations on global values, and are planned like others.
+//! which is not sharded. Both steps are operations on global values, and are planned like others.
 //!
 //! StableHLO lets a reduction group its elements in any way, and start each group from the initial value. The order of elements is kept,
 //! so the first of equal elements wins.
@@ -93,7 +93,7 @@ impl Steps<'_, '_> {
         if split.is_empty() || splits_reduce(self.rw.module, self.at) {
             return None;
         }
-        // The index of a dimension after `blocks`, which replaces each split dimension before it by two.
+        // The index of a dimension after `blocks`, which replaces each sharded dimension before it by two.
         let at = |dim: usize| dim + split.iter().filter(|&&(d, _)| d < dim).count();
         let first: Vec<usize> = split.iter().map(|&(d, _)| at(d)).collect();
         let inner: Vec<usize> = reduced

@@ -1,4 +1,4 @@
-//! Two-stage sort: sorts of which only the first or the last elements are used, where the sorted dimension is split.
+//! Two-stage sort: sorts of which only the first or the last elements are used, where the sorted dimension is sharded.
 //!
 //! Each device sorts its block and keeps as many elements at the used end as the slices take. These candidates are
 //! gathered and sorted once more. Blocks are gathered in order, so that a stable sort stays stable.

@@ -4,7 +4,7 @@
 //! rows, and reshaped. A second `pad`, whose high edge may be negative, produces the equal blocks of the result; it moves block borders
 //! by a halo exchange.
 //!
-//! Condition: the same axes split operand and result along the major dimension of one group of dimensions, not both of them evenly.
+//! Condition: the same axes shard operand and result along the major dimension of one group of dimensions, not both of them evenly.
 //!
 //! ```mlir
 //! %0 = stablehlo.reshape %a : (tensor<10x4xf32>) -> tensor<40xf32>       // [{"x"}, {}] to [{"x"}], "x"=4
@@ -61,7 +61,7 @@ fn groups(input: &[i64], output: &[i64]) -> Vec<ReshapeGroup> {
 }
 
 impl Steps<'_, '_> {
-    /// Expands a reshape whose operand and result are split by the same axes along the major dimension of one group, not both evenly.
+    /// Expands a reshape whose operand and result are sharded by the same axes along the major dimension of one group, not both evenly.
     pub(super) fn reshape(&mut self) -> Option<()> {
         let (operand, result) =
             (*self.rw.module.ops[self.at].operands.first()?, self.rw.module.ops[self.at].results[0]);

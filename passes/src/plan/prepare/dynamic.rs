@@ -1,11 +1,11 @@
 //! Dynamic shapes. Propagation shards no dimension of a tensor with dynamic sizes, as in Shardy. A dimension that the program itself
-//! shards there cannot be split, since the size of a block would depend on the dynamic size.
+//! shards there cannot be sharded, since the size of a block would depend on the dynamic size.
 
 use shardc_ir::{Diagnostic, FuncId, Module, RegionId, ShardingId, Span, TypeId};
 
 use crate::analysis::regions::program_parts;
 
-/// Rejects split tensors with dynamic sizes.
+/// Rejects sharded tensors with dynamic sizes.
 pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<(), Vec<Diagnostic>> {
     let mut errors = Vec::new();
     let mut check = |ty: TypeId, id: Option<ShardingId>, span: Span, what: &dyn Fn() -> String| {

@@ -1,7 +1,7 @@
 //! Restrictions of quantized tensors.
 //!
-//! A quantized tensor is split like any other, unless a device would have to invent elements, as masks and unreduced sums do: the zero
-//! element depends on the scale. A dimension with per-axis scales is not split: its shards would have different types, but all devices
+//! A quantized tensor is sharded like any other, unless a device would have to invent elements, as masks and unreduced sums do: the zero
+//! element depends on the scale. A dimension with per-axis scales is not sharded: its shards would have different types, but all devices
 //! run one program.
 
 use shardc_ir::{
@@ -74,7 +74,7 @@ fn requested_splits(module: &Module, func: FuncId, body: RegionId, ops: &[OpId])
     args.chain(results).chain(ops).collect()
 }
 
-/// Returns the split dimensions of a type that have scales along them.
+/// Returns the sharded dimensions of a type that have scales along them.
 fn split_scales(module: &Module, ty: TypeId, sharding: ShardingId) -> Vec<usize> {
     let Some(tensor) = module.types.as_quantized(ty) else { return Vec::new() };
     let sharding = module.shardings.get(sharding);

@@ -20,7 +20,7 @@ pub(super) struct Joins {
     ends: FxHashMap<OpId, (usize, End)>,
 }
 
-/// A concatenation along a split dimension.
+/// A concatenation along a sharded dimension.
 struct Join {
     op: OpId,
     dim: usize,
@@ -212,7 +212,7 @@ fn like(rw: &mut Rewriter<'_>, op: OpId, kind: OpKind, operands: &[ValueId]) -> 
 }
 
 impl Candidate {
-    /// Returns the candidate for a concatenation, if result and operands are evenly split by the same axes along its dimension.
+    /// Returns the candidate for a concatenation, if result and operands are evenly sharded by the same axes along its dimension.
     fn of(module: &Module, op: OpId) -> Option<Candidate> {
         let data = &module.ops[op];
         let (&OpKind::Concatenate { dim }, &[result]) = (&data.kind, data.results.as_slice()) else {

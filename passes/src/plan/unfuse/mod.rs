@@ -9,7 +9,7 @@
 //!
 //! Conditions:
 //!
-//! * The split dimension is sliced or concatenated in the same region.
+//! * The sharded dimension is sliced or concatenated in the same region.
 //! * All users of a sliced value are slices.
 //! * The new cost is less than 80 % of the old one, and saves at least the start of one collective.
 //!
@@ -124,7 +124,7 @@ struct Sliced {
     cost: f64,
 }
 
-/// Returns the values from which slices within a region take ranges along a split dimension, where the results are evenly split again.
+/// Returns the values from which slices within a region take ranges along a sharded dimension, where the results are evenly sharded again.
 fn sliced(module: &Module, region: RegionId) -> IndexMap<ValueId, Sliced, FxBuildHasher> {
     let mut found: IndexMap<ValueId, Sliced, FxBuildHasher> = IndexMap::default();
     for &op in &module.regions[region].ops {

@@ -252,7 +252,7 @@ impl<'a> Search<'a> {
         Some(())
     }
 
-    /// Returns the cost of slicing a value, if the range is evenly split like the value.
+    /// Returns the cost of slicing a value, if the range is evenly sharded like the value.
     fn cost_of_slice(&self, range: Range) -> Option<f64> {
         let Range { value, dim, start, limit } = range;
         if self.free.is_free(value) {

@@ -6,7 +6,7 @@
 //!
 //! Conditions:
 //!
-//! * The same axes split the contracting dimensions of both operands.
+//! * The same axes shard the contracting dimensions of both operands.
 //! * Only light operations that are linear in the value, each its only user, may lie between the matmul and the users below.
 //! * Every user is a `dot_general` that takes the value as one operand, or an additive `reduce` with initial value zero.
 //! * The results of all users together have at most half of the value's bytes.
@@ -56,7 +56,7 @@ pub(crate) fn keep_unreduced(module: &mut Module, body: RegionId) {
     }
 }
 
-/// Removes axes from the dimension shardings of a value: it cannot be both unreduced over an axis and split by it.
+/// Removes axes from the dimension shardings of a value: it cannot be both unreduced over an axis and sharded by it.
 fn remove_split_axes(module: &mut Module, value: ValueId, over: &AxisList) {
     let Some(mut sharding) = module.shardings.sharding_of(value).cloned() else { return };
     for dim in &mut sharding.dims {
@@ -66,7 +66,7 @@ fn remove_split_axes(module: &mut Module, value: ValueId, over: &AxisList) {
     module.shardings.set(value, Some(id));
 }
 
-/// The axes that split the contracting dimensions of both operands of a `dot_general`.
+/// The axes that shard the contracting dimensions of both operands of a `dot_general`.
 fn summed_over(module: &Module, op: OpId) -> AxisList {
     let data = &module.ops[op];
     let OpKind::DotGeneral(spec) = &data.kind else { return AxisList::new() };

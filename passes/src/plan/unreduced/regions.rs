@@ -2,7 +2,6 @@
 //!
 //! Annotations state what is unreduced at producers and users; loop-carried values and branch results mostly have no annotation.
 //!
-//! * A loop-carried value is unreduced if the value that the body returns is. A gradient accumulated over micro-batches so stays a partial
 //! * A loop-carried value is unreduced if the value that the body returns is. A gradient that is accumulated over micro-batches thus stays
 //!   a partial sum until after the loop. If the body returns it reduced, it is carried reduced.
 //! * A barrier keeps its result or its operand unreduced.
@@ -116,7 +115,7 @@ fn returned(module: &mut Module, op: OpId) {
     }
 }
 
-/// Sets the unreduced axes of a value's sharding, unless these axes split the value.
+/// Sets the unreduced axes of a value's sharding, unless these axes shard the value.
 pub(crate) fn set(module: &mut Module, value: ValueId, wanted: Option<Unreduced>) {
     let Some(sharding) = module.shardings.sharding_of(value) else { return };
     let (unreduced, reduction) = wanted.unwrap_or_default();
@@ -134,8 +133,8 @@ fn overlaps(a: &Parts, b: &Parts) -> bool {
     a.iter().any(|p| b.iter().any(|q| p.overlaps(*q)))
 }
 
-/// Whether a value is unreduced as `wanted` without a conversion: it is annotated, is produced by a matmul over a split dimension, or comes
-/// from such a value through linear operations.
+/// Whether a value is unreduced as `wanted` without a conversion: it is annotated, is produced by a matmul over a sharded dimension, or
+/// comes from such a value through linear operations.
 pub(crate) fn is_produced_unreduced(module: &Module, value: ValueId, wanted: &Unreduced) -> bool {
     let mut seen = FxHashSet::default();
     let mut rest = vec![value];
@@ -158,7 +157,7 @@ pub(crate) fn is_produced_unreduced(module: &Module, value: ValueId, wanted: &Un
             let axes = module.shardings.sharding_of(v).map(|s| s.split_axes().collect::<AxisList>());
             axes.is_some_and(|axes| overlaps(&parts(mesh, &axes), &over))
         };
-        // A matmul over a split dimension whose result is not split by the same axes.
+        // A matmul over a sharded dimension whose result is not sharded by the same axes.
         if wanted.1 == ReductionKind::Add
             && data.kind.def().work == shardc_ir::Work::Contraction
             && data.operands.iter().any(splits)

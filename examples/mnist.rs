@@ -1,4 +1,4 @@
-//! Trains a classifier of digits with two convolutions on 4 x 2 devices. The batch is sharded over "data", the wide layer over "model".
+//! Trains a digit classifier with two convolutions on 4 x 2 devices. The batch is sharded over "data", the wide layer over "model".
 //!
 //! ```text
 //! cargo run --release -p shardc-examples --bin mnist

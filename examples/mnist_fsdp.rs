@@ -1,4 +1,4 @@
-//! Trains a classifier of digits with parameters, gradients and optimizer state sharded over eight devices (FSDP, ZeRO-3). No sharding is
+//! Trains a digit classifier with parameters, gradients and optimizer state sharded over eight devices (FSDP, ZeRO-3). No sharding is
 //! annotated: the strategy shards everything. Each convolution is an FSDP unit, which is recomputed in the backward pass.
 //!
 //! ```text

@@ -1,7 +1,7 @@
 //! Drawn digits: a data set like MNIST that needs no download.
 //!
 //! Each digit is a few strokes. They are rotated, sheared, scaled, moved and thickened at random, then drawn on 28 x 28 pixels with soft
-//! edges and some noise. The same seed draws the same digits on every machine.
+//! edges and some noise. The same seed produces the same digits on every machine.
 
 use shardc::data::idx::Idx;
 

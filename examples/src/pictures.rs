@@ -1,6 +1,6 @@
 //! Drawn images in folders: a data set in ImageNet's layout that needs no download.
 //!
-//! A class is a pattern in a color; its size, direction and shades are random. The same seed draws the same images.
+//! A class is a pattern in a color; its size, direction and shades are random. The same seed produces the same images.
 
 use std::path::Path;
 

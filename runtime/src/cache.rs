@@ -1,8 +1,8 @@
 //! Compilation cache: a folder of compiled executables.
 //!
-//! The key covers all inputs of a compilation: the program's text, the options, the plugin's build, the devices and, for the CPU plugin,
-//! which compiles for the host's processor, the features of that processor. An entry is written to a temporary file and renamed, so several
-//! processes can share a folder. A damaged entry is compiled again.
+//! The key covers all inputs of a compilation: the program's text, the options, the plugin's build and the devices. For the CPU plugin,
+//! which compiles for the host's processor, it also covers the features of that processor. An entry is written to a temporary file and
+//! renamed, so several processes can share a folder. A damaged entry is compiled again.
 //!
 //! Executables are code: anyone who can write to the folder can have code executed.
 
@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 
 use crate::error::{Result, RuntimeError};
 
-/// The start of an entry. The number is increased when the format of entries or keys changes.
+/// The magic bytes at the start of an entry. The version is increased when the format of entries or keys changes.
 const MAGIC: &[u8; 16] = b"shardc compiled1";
 const DIGEST: usize = 32;
 
@@ -51,7 +51,7 @@ impl CompileCache {
         self
     }
 
-    /// Sets the maximum total size of the entries. The least recently used are removed first.
+    /// Sets the maximum total size of the entries. The least recently used entries are removed first.
     #[must_use]
     pub fn max_bytes(mut self, bytes: u64) -> CompileCache {
         self.max_bytes = bytes;
@@ -98,7 +98,7 @@ impl CompileCache {
         found
     }
 
-    /// Writes an entry, and removes the oldest ones if the limit is exceeded.
+    /// Writes an entry, and removes the least recently used entries if the limit is exceeded.
     pub(crate) fn write(&self, entry: &Path, executable: &[u8]) -> Result<()> {
         if executable.len() as u64 > self.max_bytes {
             return Ok(());
@@ -119,7 +119,7 @@ impl CompileCache {
         for entry in fs::read_dir(&self.folder)? {
             let path = entry?.path();
             if path.extension().is_some_and(|extension| extension == "xla")
-                // Another process may have removed it.
+                // Another process may have removed the entry.
                 && let Ok(metadata) = path.metadata()
             {
                 entries.push((metadata.modified()?, metadata.len(), path));

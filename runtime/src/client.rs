@@ -16,13 +16,13 @@ use crate::plugin::{Plugin, PluginKind};
 use crate::plugin_options::{self, MAX_CPU_DEVICES, PluginOptions, Value};
 use crate::processes::Processes;
 
-/// A set of devices of one kind, and their compiler. Cheap to clone; usable from any thread. Dropping the last clone waits for runs in
-/// flight: a process that exits while a plugin's threads run would crash.
+/// A set of devices of one kind, and their compiler. Cheap to clone; usable from any thread. Dropping the last clone waits for executions
+/// in flight: a process that exits while a plugin's threads run would crash.
 #[derive(Clone)]
 pub struct Client {
     raw: Arc<RawClient>,
     devices: Vec<Device>,
-    /// The numbers of the devices of all processes, ascending.
+    /// The IDs of the devices of all processes, in ascending order.
     ids: Vec<i32>,
     platform_name: String,
     processes: Option<Processes>,
@@ -30,7 +30,7 @@ pub struct Client {
     _end: Arc<End>,
 }
 
-/// Waits for runs on a client.
+/// Waits for the executions on a client when dropped.
 struct End(Arc<RawClient>);
 
 impl Drop for End {
@@ -60,15 +60,14 @@ impl Client {
 
     /// Starts the client of one process of a job, for a plugin of this kind; all processes must call this.
     ///
-    /// With a CPU plugin each process has its own client, all with the same number of devices. Their devices are numbered from 0,
-    /// in the order of the processes, for [`Client::compile_across`]. CUDA plugins find each other through the job's store, TPU
-    /// plugins through their machines' configuration: then one client has the devices of all processes, and [`Client::compile`]
-    /// compiles for them.
+    /// With a CPU plugin each process has its own client, all with the same number of devices. For [`Client::compile_across`], device IDs
+    /// count from 0 in the order of the processes. CUDA plugins find each other through the job's store, TPU plugins through their
+    /// machines' configuration: then one client has the devices of all processes, and [`Client::compile`] compiles for them.
     ///
     /// # Errors
     ///
-    /// Those of [`Client::new`]; processes have different numbers of devices; a process is gone; the plugin does not support calls
-    /// of this process's functions.
+    /// Those of [`Client::new`]; processes have different numbers of devices; a process is gone; the plugin does not support calls of host
+    /// functions.
     pub fn across(
         plugin: &Plugin,
         kind: PluginKind,
@@ -114,7 +113,7 @@ impl Client {
         Ok(Client { raw, devices, ids, platform_name, processes, cache: None, _end: end })
     }
 
-    /// The devices that this process can use, by ascending number.
+    /// The devices that this process can use, in ascending order of IDs.
     #[must_use]
     pub fn devices(&self) -> &[Device] {
         &self.devices
@@ -162,7 +161,7 @@ impl Client {
     /// Compiles this process's part of a program for the devices of all processes. `program` is the program of each process, with
     /// calls instead of collectives between processes; `options` apply to the devices of one process.
     ///
-    /// All processes must compile the same text, and run it the same number of times.
+    /// All processes have to compile the same text, and execute it equally often.
     ///
     /// # Errors
     ///
@@ -187,7 +186,7 @@ impl Client {
         LoadedExecutable::new(raw.across(across), places, devices * processes.count())
     }
 
-    /// Compiles a program; also returns the numbers of its devices.
+    /// Compiles a program; also returns the IDs of its devices.
     fn compile_raw(&self, program: &[u8], options: &CompileOptions) -> Result<(RawProgram, Vec<i32>)> {
         let wanted = options.num_devices();
         let ids: Vec<i32> = match &options.device_ids {
@@ -206,14 +205,14 @@ impl Client {
         };
         let Some(cache) = &self.cache else { return Ok((compile()?, ids)) };
         let entry = cache.entry(&[program, self.fingerprint(options, &ids)?.as_bytes()]);
-        // An entry that the plugin does not load is treated as damaged.
+        // A cache entry that the plugin cannot load is treated as damaged.
         if let Some(found) = cache.read(&entry)
             && let Ok(raw) = RawProgram::load(&self.raw, &found)
         {
             return Ok((raw, ids));
         }
         let raw = compile()?;
-        // If the plugin cannot serialize the executable, or the disk is full, the cache entry is skipped and the run continues.
+        // If the plugin cannot serialize the executable, or the disk is full, the executable is not cached, and the program continues.
         let _ = raw.info().serialize().and_then(|bytes| cache.write(&entry, &bytes));
         Ok((raw, ids))
     }
@@ -242,8 +241,8 @@ impl Client {
         self
     }
 
-    /// Loads an executable from [`LoadedExecutable::serialize`] on the devices that it was compiled for. It must come from the same
-    /// build of the plugin. It is code: do not load bytes from untrusted sources.
+    /// Loads an executable from [`LoadedExecutable::serialize`] on the devices that it was compiled for. It must come from the same build
+    /// of the plugin. The bytes contain code: do not load them from untrusted sources.
     ///
     /// # Errors
     ///
@@ -254,7 +253,7 @@ impl Client {
         LoadedExecutable::new(raw, (0..count).collect(), count)
     }
 
-    /// Whether an array is on a device of this client.
+    /// Whether a buffer is on a device of this client.
     pub(crate) fn has(&self, buffer: &Buffer) -> bool {
         buffer.is_of(&self.raw)
     }

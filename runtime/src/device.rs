@@ -26,7 +26,7 @@ impl std::fmt::Debug for Device {
 }
 
 impl Device {
-    /// The plugin's number of the device, as in replica groups and device assignments.
+    /// The plugin's device ID, as in replica groups and device assignments.
     #[must_use]
     pub fn id(&self) -> i32 {
         self.raw.id
@@ -38,8 +38,8 @@ impl Device {
         &self.raw.kind
     }
 
-    /// The same device, with new arrays placed in its memory of this kind instead of the default memory. `pinned_host` is host memory that
-    /// the device accesses directly.
+    /// The same device, except that new arrays are placed in its memory of this kind instead of the default memory. `pinned_host` is host
+    /// memory that the device accesses directly.
     ///
     /// # Errors
     ///
@@ -53,8 +53,8 @@ impl Device {
         }
     }
 
-    /// The same device: new arrays of the layout's rank are stored in this layout, others in the
-    /// plugin's default layout. Elements keep their indices: only their order in memory changes.
+    /// The same device, except that new arrays of the layout's rank are stored in this layout; others are stored in the plugin's default
+    /// layout. Elements keep their indices: only their order in memory changes.
     #[must_use]
     pub fn with_layout(&self, layout: Arc<DeviceLayout>) -> Device {
         Device { raw: self.raw.with_layout(Some(layout)) }
@@ -64,7 +64,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`RuntimeError::NotAvailable`] (RT0206) if the plugin has no statistics, as the CPU plugin.
+    /// [`RuntimeError::NotAvailable`] (RT0206) if the plugin has no statistics, like the CPU plugin.
     pub fn memory_stats(&self) -> Result<DeviceMemory> {
         let stats = self.raw.memory_stats().map_err(|error| match error {
             RuntimeError::Pjrt { code: PjrtCode::UNIMPLEMENTED, .. } | RuntimeError::PluginLacks { .. } => {
@@ -98,10 +98,10 @@ pub struct DeviceMemory {
     pub allocations: Option<u64>,
 }
 
-/// An array on a device. Cheap to clone: clones share the device's memory. Its content may still be being computed.
+/// An array on a device. Cheap to clone: clones share the device's memory. Its content may not be computed yet.
 #[derive(Clone)]
 pub struct Buffer {
-    /// The run that produces its content.
+    /// The execution that produces its content.
     flight: Option<Arc<Flight>>,
     raw: Arc<RawBuffer>,
     dtype: DType,
@@ -157,7 +157,7 @@ impl Buffer {
         self.raw.is_of(client)
     }
 
-    /// The number of its device, as [`Device::id`].
+    /// The ID of its device, as [`Device::id`].
     #[must_use]
     pub fn device_id(&self) -> i32 {
         self.device
@@ -190,11 +190,11 @@ impl Buffer {
         self.raw.memory_kind()
     }
 
-    /// Returns a copy in the memory of this kind of its device. Waits for the content.
+    /// Returns a copy in its device's memory of this kind. Waits for the content.
     ///
     /// # Errors
     ///
-    /// The run or transfer that produces the content failed; the device has no such memory, or not enough of it; the plugin does not
+    /// The execution or transfer that produces the content failed; the device has no such memory, or not enough of it; the plugin does not
     /// support the copy.
     pub fn copied_to(&self, device: &Device, kind: &str) -> Result<Buffer> {
         self.wait()?;
@@ -219,8 +219,8 @@ impl Buffer {
         }
     }
 
-    /// Frees the memory now, even if there are clones: any later use of one is [`RuntimeError::Deleted`]. A run that reads the buffer
-    /// continues.
+    /// Frees the memory now, even if there are clones: any later use of one is [`RuntimeError::Deleted`]. An execution that reads the
+    /// buffer continues.
     ///
     /// # Errors
     ///
@@ -233,7 +233,7 @@ impl Buffer {
     ///
     /// # Errors
     ///
-    /// The error of the run or transfer that produces the content; [`RuntimeError::Deleted`].
+    /// The error of the execution or transfer that produces the content; [`RuntimeError::Deleted`].
     pub fn is_ready(&self) -> Result<bool> {
         match self.flight.as_ref().map(|flight| flight.outcome()) {
             Some(None) => self.raw.check_deleted().map(|()| false),
@@ -246,13 +246,13 @@ impl Buffer {
     ///
     /// # Errors
     ///
-    /// The error of the run or transfer that produces the content; [`RuntimeError::Deleted`].
+    /// The error of the execution or transfer that produces the content; [`RuntimeError::Deleted`].
     pub fn wait(&self) -> Result<()> {
         self.wait_for_run()?;
         self.raw.wait()
     }
 
-    /// Waits for the run, which has a time limit; waiting for the buffer alone has none.
+    /// Waits for the execution, which has a time limit; waiting for the buffer alone has none.
     fn wait_for_run(&self) -> Result<()> {
         let Some(flight) = &self.flight else { return Ok(()) };
         if !flight.is_over() {

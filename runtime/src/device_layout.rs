@@ -12,7 +12,7 @@ use crate::host::HostArray;
 /// Printed and parsed in XLA's notation, `{0,1:T(8,128)}`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DeviceLayout {
-    /// The dimensions, from the one whose neighbours are adjacent in memory to the one with the largest stride.
+    /// The dimensions, from the contiguous dimension to the dimension with the largest stride.
     minor_to_major: Vec<usize>,
     /// The tiles, from the outermost to the innermost; `None` is a dimension that the tile combines with the next one.
     tiles: Vec<Vec<Option<u64>>>,
@@ -50,7 +50,7 @@ impl DeviceLayout {
             order => order.split(',').map(|n| n.trim().parse().ok()).collect::<Option<Vec<usize>>>()?,
         };
         let mut layout = DeviceLayout::untiled(&minor_to_major)?;
-        // The groups after `T` are the tiles; every other attribute begins with another letter.
+        // The groups after `T` are the tiles; every other attribute begins with a different letter.
         let mut is_tile = false;
         let mut rest = attributes;
         while let Some(first) = rest.chars().next() {
@@ -83,7 +83,7 @@ impl DeviceLayout {
         Some(layout)
     }
 
-    /// The order of the dimensions, the contiguous one first.
+    /// The order of the dimensions, starting with the contiguous dimension.
     #[must_use]
     pub fn minor_to_major(&self) -> &[usize] {
         &self.minor_to_major
@@ -108,7 +108,7 @@ impl DeviceLayout {
         if self.rank() != shape.len() || other.rank() != shape.len() {
             return false;
         }
-        // A dimension of size 1 may have any position. With tiles its position counts, because tiles cover the two most minor dimensions.
+        // A dimension of size 1 may have any position, except with tiles, which cover the two most minor dimensions.
         let is_free = self.tiles.is_empty() && other.tiles.is_empty();
         let counted = |layout: &DeviceLayout| -> Vec<usize> {
             layout.minor_to_major.iter().copied().filter(|&dim| !is_free || shape[dim] != 1).collect()
@@ -116,7 +116,7 @@ impl DeviceLayout {
         counted(self) == counted(other)
     }
 
-    /// Reorders `data`, the elements of an array of this type and shape in this layout without tiles, to row-major order.
+    /// Reorders `data` to row-major order: the elements of an array of this type and shape in this untiled layout.
     pub(crate) fn to_row_major(&self, dtype: DType, shape: &[usize], data: Vec<u8>) -> Result<Vec<u8>> {
         if self.rank() != shape.len() || data.len() != HostArray::byte_size(dtype, shape)? {
             return Err(RuntimeError::Layout(format!(
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn elements_are_put_into_row_major_order() {
         let layout = DeviceLayout::parse("{0,2,1}").unwrap();
-        // The element at [i, j, k] of a 2x3x2 array is 100 i + 10 j + k; dimension 0 is the contiguous one.
+        // The element at [i, j, k] of a 2x3x2 array is 100 i + 10 j + k; dimension 0 is the contiguous dimension.
         let mut data = Vec::new();
         for j in 0..3u16 {
             for k in 0..2 {

@@ -22,7 +22,7 @@ pub struct Check {
 /// Checks every plugin that can be found. Returns one entry for each, and one for each kind without a plugin.
 ///
 /// Each plugin is loaded in its own process, so a plugin that crashes is reported and does not end the caller. `program` is as for
-/// [`crate::aot::compile_in_child`]; without it, plugins are loaded in this process. The TPU plugin is asked for devices only if the
+/// [`crate::aot::compile_in_child`]; without it, plugins are loaded in this process. The TPU plugin is queried for devices only if the
 /// machine has TPU device files, because a search for an absent TPU may end the process.
 #[must_use]
 pub fn doctor(environment: &Environment, program: Option<&Path>) -> Vec<Check> {

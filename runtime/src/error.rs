@@ -1,4 +1,4 @@
-//! Errors of the runtime, and who must act on them.
+//! Errors of the runtime.
 //!
 //! Every error has a class (who must act), a stable code (`RT0101`), a message, and often a hint with the next step. The first
 //! two digits of a code are: 01 plugins, 02 PJRT calls, 03 arguments, 04 layouts, 05 ahead-of-time compilation, 06 files, 07
@@ -21,7 +21,7 @@ pub type Result<T, E = RuntimeError> = std::result::Result<T, E>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ErrorClass {
-    /// The program, the arguments or the machine's set-up are wrong: the user can fix it.
+    /// The program, the arguments or the machine's setup is wrong: the user can fix it.
     InvalidInput,
     /// A valid request that this runtime or this plugin does not support.
     Unsupported,
@@ -46,7 +46,7 @@ pub struct PjrtCode(pub i32);
 impl PjrtCode {
     /// No code was given.
     pub const UNKNOWN: PjrtCode = PjrtCode(2);
-    /// The argument is wrong regardless of the system's state.
+    /// The argument is invalid regardless of the system's state.
     pub const INVALID_ARGUMENT: PjrtCode = PjrtCode(3);
     /// A named object does not exist.
     pub const NOT_FOUND: PjrtCode = PjrtCode(5);
@@ -99,7 +99,7 @@ pub enum RuntimeError {
     PluginNotFound {
         /// `cpu`, `tpu` or `cuda`.
         kind: String,
-        /// The searched places, in order.
+        /// The searched locations, in order.
         looked: Vec<String>,
     },
     /// The plugin's file exists but cannot be loaded.
@@ -181,7 +181,7 @@ pub enum RuntimeError {
         call: &'static str,
         /// The status code.
         code: PjrtCode,
-        /// The number of bytes last requested, if the message has it.
+        /// The number of requested bytes, if the message contains it.
         asked: Option<u64>,
         /// XLA's message.
         message: String,
@@ -210,14 +210,14 @@ pub enum RuntimeError {
         /// The returned value.
         what: String,
     },
-    /// A run exceeded its time limit.
+    /// An execution exceeded its time limit.
     #[error("the program did not finish within {}: {}", seconds(*.limit), progress(.done, .waiting))]
     TimeLimit {
         /// The time limit.
         limit: Duration,
-        /// The finished devices, by number.
+        /// The IDs of the finished devices.
         done: Vec<i32>,
-        /// The devices that are running or waiting for others.
+        /// The IDs of the devices that are running or waiting for others.
         waiting: Vec<i32>,
     },
     /// Devices of the client are hung, so nothing can run on it any more.
@@ -226,10 +226,10 @@ pub enum RuntimeError {
         /// The earlier event.
         reason: String,
     },
-    /// Arguments are inconsistent.
+    /// Arguments are inconsistent or out of range.
     #[error("{0}")]
     Argument(String),
-    /// The program needs a different number of devices than there are.
+    /// The number of devices of the program does not match that of the target.
     #[error("the program needs {program} devices, but there are {available}")]
     Devices {
         /// The number of devices of the program.
@@ -248,7 +248,7 @@ pub enum RuntimeError {
     /// Inputs do not match the program's parameters.
     #[error("{}", mismatch::describe(.mismatches, *.parameters))]
     Inputs {
-        /// All mismatches, by number of the input.
+        /// All mismatches, keyed by input index.
         mismatches: Vec<Mismatch>,
         /// The number of the program's parameters.
         parameters: usize,
@@ -264,7 +264,7 @@ pub enum RuntimeError {
         /// The layout, in XLA's notation.
         layout: String,
     },
-    /// A run needs more memory than this machine has.
+    /// An execution needs more memory than this machine has.
     #[error("{0}")]
     Memory(Box<Shortage>),
     /// An element type that the runtime or the device does not support.
@@ -272,7 +272,7 @@ pub enum RuntimeError {
     ElementType {
         /// The component that does not support it.
         what: &'static str,
-        /// MLIR's name of the type, or the plugin's number.
+        /// The MLIR name of the type, or the plugin's number for it.
         dtype: String,
     },
     /// A layout does not match its arrays or devices.
@@ -301,7 +301,7 @@ pub enum RuntimeError {
     /// The compiler's process died.
     #[error("the compiler's process {how}{}", if .stderr_tail.is_empty() { String::new() } else { format!("; it last wrote:\n{}", .stderr_tail) })]
     ChildDied {
-        /// `was killed by signal 6 (SIGABRT)`, `exited with status 3`.
+        /// How the process ended: `was killed by signal 6 (SIGABRT)`, `exited with status 3`.
         how: String,
         /// The end of its standard error.
         stderr_tail: String,
@@ -319,7 +319,7 @@ pub enum RuntimeError {
     /// An error reported by a child process.
     #[error("{message}")]
     Child {
-        /// The code in the child, `RT0202`.
+        /// The error code in the child, such as `RT0202`.
         code: String,
         /// The class in the child.
         class: ErrorClass,
@@ -331,7 +331,7 @@ pub enum RuntimeError {
     /// A job of several processes is set up incorrectly.
     #[error("{0}")]
     Processes(String),
-    /// Another process of the job is gone, or its run failed.
+    /// Another process of the job is gone, or its execution failed.
     #[error("{reason}")]
     ProcessLost {
         /// The index.
@@ -367,7 +367,7 @@ impl fmt::Debug for RuntimeError {
 }
 
 impl RuntimeError {
-    /// Adds the path to a file system error.
+    /// Converts a file system error about a path.
     pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> RuntimeError + '_ {
         move |source| RuntimeError::Io { path: path.to_owned(), source: Arc::new(source) }
     }
@@ -395,7 +395,7 @@ impl RuntimeError {
     ///
     /// # Errors
     ///
-    /// [`RuntimeError::Inputs`] with all mismatches, by number of the input.
+    /// [`RuntimeError::Inputs`] with all mismatches, in the order of the inputs.
     pub fn unless_fitting(mismatches: Vec<Mismatch>, parameters: usize) -> Result<()> {
         if mismatches.is_empty() {
             return Ok(());
@@ -440,7 +440,7 @@ impl RuntimeError {
             {
                 ErrorClass::Unsupported
             }
-            // MLIR's own errors about a program have no code.
+            // MLIR's errors about a program have no code.
             RuntimeError::Compile { code: PjrtCode::UNKNOWN, .. } => ErrorClass::InvalidInput,
             // XLA's program verifier uses the code of its assertions.
             RuntimeError::Compile { message, .. } if message.contains("hlo_verifier") => {
@@ -608,7 +608,7 @@ impl RuntimeError {
             | RuntimeError::Io { .. } => None,
         }
     }
-    /// Facts that would make the message too long, one a line: the searched places.
+    /// Facts that would make the message too long, such as searched locations, one per line.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         match self {
@@ -621,7 +621,7 @@ impl RuntimeError {
 }
 
 impl MemoryNeed {
-    /// Compares the need with a limit; `doing` names the activity, as the subject of a sentence.
+    /// Compares the memory need with a limit; `doing` names the activity, as the subject of a sentence.
     ///
     /// # Errors
     ///
@@ -694,7 +694,7 @@ fn progress(done: &[i32], waiting: &[i32]) -> String {
     format!("{} done, {} running or waiting for others", devices(done), devices(waiting))
 }
 
-/// Device numbers for a message; a long list is truncated.
+/// Device IDs for a message; a long list is truncated.
 fn devices(ids: &[i32]) -> String {
     const SHOWN: usize = 16;
     let mut list: Vec<String> = ids.iter().take(SHOWN).map(ToString::to_string).collect();
@@ -708,7 +708,7 @@ fn devices(ids: &[i32]) -> String {
     }
 }
 
-/// Whether XLA says that a custom call has no implementation in this plugin.
+/// Whether XLA's message reports that a custom call has no implementation in this plugin.
 fn is_missing_custom_call(message: &str) -> bool {
     // XLA has two custom-call mechanisms, with a message for each.
     message.contains("No FFI handler registered")

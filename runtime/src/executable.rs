@@ -42,30 +42,30 @@ pub struct Cost {
     pub flops: f64,
     /// Bytes read and written; loop bodies count once.
     pub bytes_accessed: f64,
-    /// All statistics of the compiler, under its own names.
+    /// All statistics of the compiler, keyed by the compiler's names.
     pub properties: BTreeMap<String, f64>,
 }
 
-/// Options of a run.
+/// Options of an execution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExecuteOptions {
-    /// The time limit of the run, after earlier runs are done; `None` waits forever.
+    /// The time limit of the execution, after earlier executions are done; `None` waits forever.
     pub time_limit: Option<Duration>,
-    /// Arguments, by number, that are donated where the program requests it. If such a buffer has a clone, the clone keeps it and
-    /// the program copies.
+    /// Indices of the arguments that are donated if the program requests it. If such a buffer has a clone, it is not donated: the program
+    /// copies it.
     pub donate: Vec<usize>,
-    /// The maximum number of runs in flight on the client, at least one. The host waits if there are more, so that queued runs do
-    /// not fill the devices' memory.
+    /// The maximum number of executions in flight on the client, at least one. The host waits if there are more, so that queued executions
+    /// do not fill the devices' memory.
     pub in_flight: usize,
 }
 
 impl ExecuteOptions {
-    /// The default number of runs in flight: the devices compute one, and the next is queued.
+    /// The default number of executions in flight: the devices compute one, and the next is queued.
     pub const IN_FLIGHT: usize = 2;
 }
 
 impl Default for ExecuteOptions {
-    /// Half an hour, no donation, two runs in flight.
+    /// Half an hour, no donation, two executions in flight.
     fn default() -> Self {
         let time_limit = Some(Duration::from_secs(30 * 60));
         ExecuteOptions { time_limit, donate: Vec::new(), in_flight: ExecuteOptions::IN_FLIGHT }
@@ -74,17 +74,17 @@ impl Default for ExecuteOptions {
 
 /// A program compiled for its devices. Cheap to clone; usable from any thread.
 ///
-/// A run starts on all devices or on none: conditions that the plugin would reject are checked first. Runs on one client start one
-/// after the other. See [`LoadedExecutable::execute_with`] for runs that hang.
+/// An execution starts on all devices or on none: conditions that the plugin would reject are checked first. Executions on one client start
+/// one after the other. See [`LoadedExecutable::execute_with`] for executions that hang.
 #[derive(Clone)]
 pub struct LoadedExecutable {
     raw: Arc<RawProgram>,
     placement: Arc<Placement>,
-    /// The program's parameters; `None` inside if the plugin does not report them.
+    /// The program's parameters; the inner value is `None` if the plugin does not report them.
     parameters: Arc<OnceLock<Option<Vec<ArrayType>>>>,
     /// The layouts of parameters, if they are not the client's defaults; `None` if unknown.
     parameter_layouts: Arc<OnceLock<Option<Layouts>>>,
-    /// The layouts of its results, found at the first run.
+    /// The layouts of its results, found at the first execution.
     result_layouts: Arc<OnceLock<Layouts>>,
 }
 
@@ -143,7 +143,7 @@ impl LoadedExecutable {
         self.parameters.get_or_init(look).as_deref()
     }
 
-    /// Sets the program's parameters on each device, if they are known without asking the plugin.
+    /// Sets the program's parameters on each device, if they are known without querying the plugin.
     pub fn set_parameters(&self, parameters: Vec<ArrayType>) {
         let _ = self.parameters.set(Some(parameters));
     }
@@ -209,7 +209,7 @@ impl LoadedExecutable {
             if from.has_same_order(&to, &ty.shape) {
                 return Ok(buffer);
             }
-            // Only the host's memory is not the default one of a device.
+            // Only host memory is not the default memory of a device.
             let kind = buffer.memory_kind().ok().filter(|kind| kind == "pinned_host");
             let there = kind.map(|kind| device.in_memory(&kind)).transpose()?;
             buffer.copied_in(there.as_ref().unwrap_or(device), expected.as_ref())
@@ -223,7 +223,7 @@ impl LoadedExecutable {
             .collect()
     }
 
-    /// The layouts of a run's results on a device.
+    /// The layouts of an execution's results on a device.
     fn result_layouts(&self, results: &[Buffer]) -> Result<&[Option<Arc<DeviceLayout>>]> {
         if let Some(known) = self.result_layouts.get() {
             return Ok(known);
@@ -250,14 +250,14 @@ impl LoadedExecutable {
     ///
     /// # Errors
     ///
-    /// - [`RuntimeError::Inputs`] with every argument that is missing, superfluous, of a different type or on another device; nothing
-    ///   is started then.
+    /// - [`RuntimeError::Inputs`] with every argument that is missing, superfluous, of the wrong type or on the wrong device; nothing is
+    ///   started then.
     /// - The error of a device, once the other devices are done too. Devices that wait for the failed one get a few seconds.
     /// - [`RuntimeError::TimeLimit`] with the finished and unfinished devices.
     ///
-    /// After a timeout, and if devices wait for a failed one, the client is abandoned, because PJRT cannot stop a program: each
-    /// later run on it is [`RuntimeError::ClientLost`], and its memory and threads stay with the process. The CPU plugin ends the
-    /// process when a device has waited for others for 40 s; [`crate::plugin::quiet_plugin_logs`] turns that off.
+    /// After a timeout, and if devices wait for a failed one, the client is abandoned, because PJRT cannot stop a program: each later
+    /// execution on it is [`RuntimeError::ClientLost`], and its memory and threads stay with the process. The CPU plugin ends the process
+    /// when a device has waited for others for 40 s; [`crate::plugin::quiet_plugin_logs`] turns that off.
     pub fn execute_with(
         &self,
         arguments: Vec<Vec<Buffer>>,
@@ -272,15 +272,15 @@ impl LoadedExecutable {
     /// Starts the program on all its devices and returns before they are done: the content of the results may not be available yet. Results
     /// can be passed to other programs; reading one waits. `arguments` as for [`LoadedExecutable::execute`].
     ///
-    /// If [`ExecuteOptions::in_flight`] runs are in flight, this waits first. A plugin may run a cheap program before this returns. The
-    /// arguments may be dropped at once. If one of several runs in flight fails, the client may be lost, because devices of the next run
-    /// wait for the failed ones.
+    /// If [`ExecuteOptions::in_flight`] executions are in flight, this waits first. A plugin may run a cheap program before this returns.
+    /// The arguments may be dropped at once. If one of several executions in flight fails, the client may be lost, because devices of the
+    /// next execution wait for the failed ones.
     ///
     /// # Errors
     ///
     /// - Those of [`LoadedExecutable::execute_with`] that are found before anything is started.
-    /// - The error of the run that produces an argument, if it failed.
-    /// - [`RuntimeError::TimeLimit`] if the maximum number of runs stays in flight for the whole time limit.
+    /// - The error of the execution that produces an argument, if it failed.
+    /// - [`RuntimeError::TimeLimit`] if the maximum number of executions stays in flight for the whole time limit.
     ///
     /// Later errors are returned by [`Execution::wait`] and by reads of the results.
     pub fn launch(
@@ -379,7 +379,7 @@ pub(crate) fn memory_stats(executable: &RawExecutable) -> Result<MemoryStats> {
     let code = if stats.generated_code > 0 {
         stats.generated_code
     } else {
-        // The CPU plugin omits it from the statistics. A plugin that does not report it at all gives 0.
+        // The CPU plugin omits the code size from the statistics. It is 0 if the plugin does not report it at all.
         executable.code_size().unwrap_or(0)
     };
     let host_bytes = unsigned(stats.host_argument)

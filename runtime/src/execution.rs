@@ -1,4 +1,4 @@
-//! Runs that may still be in flight.
+//! Executions that may still be in flight.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,37 +6,38 @@ use std::time::Duration;
 use crate::error::{Result, RuntimeError};
 use crate::launcher::Flight;
 
-/// A started run: [`LoadedExecutable::launch`](crate::LoadedExecutable::launch). Cheap to clone; usable from any thread. It
-/// completes even if nobody waits for it or keeps this handle.
+/// A started execution: [`LoadedExecutable::launch`](crate::LoadedExecutable::launch). Cheap to clone; usable from any thread. It completes
+/// even if nobody waits for it or keeps this handle.
 #[derive(Clone, Debug)]
 pub struct Execution {
     pub(crate) flight: Arc<Flight>,
     pub(crate) waited: Duration,
 }
 
-/// The times of a run.
+/// The times of an execution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExecutionTimes {
-    /// Waiting because the maximum number of runs was in flight.
+    /// Waiting because the maximum number of executions was in flight.
     pub backpressure: Duration,
-    /// From then until the plugin had started all devices. A plugin may run cheap programs meanwhile.
+    /// The time after that until the plugin had started all devices. A plugin may run cheap programs meanwhile.
     pub enqueue: Duration,
-    /// From when the devices were free for the run until the last of them was done.
+    /// The time from when the devices were free for the execution until the last of them was done.
     pub device: Duration,
 }
 
 impl Execution {
-    /// Whether all devices are done, or the run has failed. Does not wait.
+    /// Whether all devices are done, or the execution has failed. Does not wait.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.flight.is_over()
     }
 
-    /// Waits until all devices are done, and returns the run's times.
+    /// Waits until all devices are done, and returns the execution's times.
     ///
     /// # Errors
     ///
-    /// The error of the run, as from [`LoadedExecutable::execute_with`](crate::LoadedExecutable::execute_with); the same each time.
+    /// The error of the execution, as from [`LoadedExecutable::execute_with`](crate::LoadedExecutable::execute_with); every call returns
+    /// the same error.
     pub fn wait(&self) -> Result<ExecutionTimes> {
         self.flight.wait()?;
         self.times().ok_or_else(|| RuntimeError::Protocol {
@@ -45,7 +46,7 @@ impl Execution {
         })
     }
 
-    /// The run's times; `None` if it is in flight or has failed.
+    /// The execution's times; `None` if it is in flight or has failed.
     #[must_use]
     pub fn times(&self) -> Option<ExecutionTimes> {
         let times = self.flight.times()?;

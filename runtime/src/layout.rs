@@ -13,7 +13,7 @@ use shardc_ir::{DType, ReductionKind};
 use crate::error::{Result, RuntimeError};
 use crate::host::{Difference, HostArray};
 
-/// The padding value of [`ShardLayout::shard`]: it is conspicuous in a result that padding leaks into.
+/// The padding value of [`ShardLayout::shard`]: it is conspicuous in results that it leaks into.
 pub const LOUD_PADDING: f64 = 7.0;
 
 /// The block of a global array on each device.
@@ -31,9 +31,9 @@ pub struct ShardLayout {
 /// Two devices that should hold the same block but differ.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReplicaDisagreement {
-    /// The first device that holds the block, and the one that differs most from it: positions in the layout.
+    /// The positions in the layout of the first device that holds the block, and of the device that differs most from it.
     pub devices: (usize, usize),
-    /// The block's index in each dimension.
+    /// The index of the block in each dimension.
     pub block: Vec<usize>,
     /// The difference, with the first device's block as reference; padding is ignored.
     pub difference: Difference,
@@ -59,7 +59,7 @@ impl std::fmt::Display for ReplicaDisagreement {
 /// Tolerance for rounding between two blocks, in units in the last place of the largest value.
 const ROUNDING: f64 = 1024.0;
 
-/// Upper bound of that tolerance, relative to the value. For narrow types `ROUNDING` units would be the whole value.
+/// Upper bound of that tolerance, relative to the value. For narrow types, `ROUNDING` units would exceed the value itself.
 const MOST_ROUNDING: f64 = 1.0 / 16.0;
 
 fn rounding(dtype: DType) -> f64 {
@@ -143,7 +143,7 @@ impl ShardLayout {
     ///
     /// # Errors
     ///
-    /// The number of indices is not that of devices, or some block has no partial sum 0, or not the same ones as another block.
+    /// The numbers of indices and devices differ, or blocks do not all have the same partial sums, starting with 0.
     pub fn with_addends(self, addends: Vec<usize>, by: ReductionKind) -> Result<ShardLayout> {
         let bad = |text: String| Err(RuntimeError::Layout(text));
         if addends.len() != self.num_devices() {
@@ -233,7 +233,7 @@ impl ShardLayout {
     }
 
     /// The block of `array` on a device, with padding filled with [`LOUD_PADDING`]. If devices hold partial sums, the first device of each
-    /// block gets the block, and the others get neutral elements.
+    /// block gets the block, and the others get identity elements.
     ///
     /// # Errors
     ///
@@ -283,7 +283,7 @@ impl ShardLayout {
     ///
     /// # Errors
     ///
-    /// Those of [`ShardLayout::gather`]; a part of the array, or a partial sum of one, is on none of these devices.
+    /// Those of [`ShardLayout::gather`]; a part of the array, or a partial sum, is on none of these devices.
     pub fn gather_at(&self, places: &[usize], shards: &[HostArray]) -> Result<HostArray> {
         let dtype = self.check_shards(places, shards)?;
         let mut blocks: BTreeMap<&[usize], BTreeMap<usize, &HostArray>> = BTreeMap::new();

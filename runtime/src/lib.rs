@@ -7,7 +7,7 @@
 //! | [`plugin`] | finds, installs and loads PJRT plugins (the shared libraries with XLA for one kind of device) |
 //! | [`Client`], [`Device`], [`Buffer`] | a set of devices, and arrays on them |
 //! | [`LoadedExecutable`], [`CompileOptions`] | a program compiled for those devices, and its execution |
-//! | [`Execution`] | a started run, which may be unfinished |
+//! | [`Execution`] | a started execution, which may be unfinished |
 //! | [`aot`] | compiles for devices that this machine need not have, and reports memory, cost and collectives |
 //! | [`CompileCache`] | a cache of compiled programs in a folder |
 //! | [`doctor`] | checks the health of plugins |
@@ -15,7 +15,7 @@
 //! | [`ShardLayout`] | the block of a global array on each device; sharding and gathering |
 //! | [`ShardedArray`] | a global array as blocks on devices |
 //! | [`processes`] | jobs of several processes: finding each other, detecting lost processes, exchanging bytes |
-//! | [`memory`] | this machine's memory, and the memory that a run needs |
+//! | [`memory`] | this machine's memory, and the memory that an execution needs |
 //! | [`mismatch`] | differences between inputs and a program's parameters |
 //! | [`hlo`] | the collectives of an optimized program, with the bytes that one device sends |
 //!
@@ -26,8 +26,8 @@
 //! - Every public type is `Send + Sync` if its C API is thread-safe: clients, buffers, executables.
 //! - Nothing here reads the process's environment implicitly, except the plugins themselves; lookups take an explicit
 //!   [`Environment`].
-//! - An invalid program, a missing plugin or a truncated file is a [`RuntimeError`], never a panic. A TPU compiler that aborts ends
-//!   its process, so [`aot::compile_in_child`] runs it in a process of its own.
+//! - An invalid program, a missing plugin or a truncated file is a [`RuntimeError`], never a panic. A TPU compiler that aborts ends its
+//!   process, so [`aot::compile_in_child`] runs it in a separate process.
 //!
 //! # Example
 //!

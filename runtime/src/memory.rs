@@ -1,20 +1,20 @@
-//! Memory of this machine: the amount available for a run, and the error if it is too little.
+//! Memory of this machine: the amount available for an execution, and the error if it is too little.
 //!
-//! Linux overcommits memory, and kills processes when it runs out. So the memory that a run needs is first compared with the available
-//! memory (`MemAvailable`), and with the rest of the limit of the process's control group (a container's or a batch system's; version 2 or
-//! 1).
+//! Linux overcommits memory, and kills processes when it runs out. So the memory that an execution needs is first compared with the
+//! available memory (`MemAvailable`), and with the rest of the limit of the process's control group (a container's or a batch system's;
+//! version 2 or 1).
 
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The limit of the memory of a run.
+/// The memory limit of an execution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MemoryLimit {
-    /// The memory available at its start.
+    /// The memory available at the start of the execution.
     #[default]
     Available,
-    /// This number of bytes.
+    /// A number of bytes.
     Bytes(u64),
     /// No limit.
     Unlimited,
@@ -54,12 +54,12 @@ impl MemoryNeed {
     }
 }
 
-/// A need that exceeds a limit.
+/// A memory need that exceeds a limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shortage {
     /// The activity.
     pub doing: String,
-    /// The required memory by purpose.
+    /// Its memory need by purpose.
     pub need: MemoryNeed,
     /// The kind of limit.
     pub limit: MemoryLimit,
@@ -120,7 +120,7 @@ fn groups(root: &Path) -> Vec<Group> {
     let text = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
     let mut groups = Vec::new();
     for line in text.lines() {
-        // Number of the hierarchy, its controllers, the group's path in it.
+        // A line of `/proc/self/cgroup`: hierarchy ID, controller list, cgroup path.
         let mut fields = line.splitn(3, ':');
         let (Some(number), Some(controllers), Some(path)) = (fields.next(), fields.next(), fields.next())
         else {

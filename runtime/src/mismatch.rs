@@ -10,9 +10,9 @@ const SHOWN: usize = 20;
 /// One input that does not match the program's parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
-    /// The number, from 0.
+    /// Its index, from 0.
     pub index: usize,
-    /// The program's name for it, if it has one.
+    /// The name of the parameter in the program, if any.
     pub name: Option<String>,
     /// The device on which it does not match; `None` for all devices.
     pub device: Option<i32>,
@@ -29,12 +29,12 @@ pub enum Problem {
         /// The parameter's type.
         expected: ArrayType,
     },
-    /// The program has fewer parameters.
+    /// The program has no such parameter.
     Extra {
         /// The input's type.
         given: ArrayType,
     },
-    /// It has a different element type or shape.
+    /// It has a different element type or shape than the parameter.
     Type {
         /// The parameter's type.
         expected: ArrayType,
@@ -46,11 +46,11 @@ pub enum Problem {
         /// The sizes.
         reason: String,
     },
-    /// It is on another device.
+    /// It is on the wrong device.
     Device {
-        /// The number of the device on which the program reads it.
+        /// The ID of the device on which the program reads it.
         expected: i32,
-        /// The number of the device that has it.
+        /// The ID of the device that has it.
         given: i32,
     },
     /// It has a different sharding.
@@ -69,7 +69,7 @@ impl Mismatch {
         Mismatch { index, name: None, device: None, problem }
     }
 
-    /// A mismatch of an input on another device.
+    /// A mismatch of an input that is on the wrong device.
     pub(crate) fn elsewhere(index: usize, expected: i32, given: i32) -> Mismatch {
         Mismatch::new(index, Problem::Device { expected, given })
     }

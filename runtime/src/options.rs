@@ -17,9 +17,9 @@ pub struct CompileOptions {
     pub num_replicas: usize,
     /// The number of partitions of each replica.
     pub num_partitions: usize,
-    /// The device numbers, replica-major (`replica * num_partitions + partition`); the first devices if `None`.
+    /// The device IDs, replica-major (`replica * num_partitions + partition`); the first devices if `None`.
     pub device_ids: Option<Vec<i32>>,
-    /// Lets XLA partition the program from its `sdy` annotations. Only for comparison with XLA.
+    /// Lets XLA partition the program from its `sdy` annotations. Used only for comparison with XLA.
     pub shardy: bool,
     /// XLA's options by name, as in `XLA_FLAGS` without the dashes: `xla_allow_excess_precision`.
     pub xla_options: BTreeMap<String, OptionValue>,
@@ -39,7 +39,7 @@ pub enum OptionValue {
 }
 
 impl CompileOptions {
-    /// For a program in replica mode on `devices` devices.
+    /// Options for a program in replica mode on `devices` devices.
     #[must_use]
     pub fn replicas(devices: usize) -> CompileOptions {
         CompileOptions {
@@ -51,7 +51,7 @@ impl CompileOptions {
         }
     }
 
-    /// For a program in partition mode on `devices` devices.
+    /// Options for a program in partition mode on `devices` devices.
     #[must_use]
     pub fn partitions(devices: usize) -> CompileOptions {
         CompileOptions { num_replicas: 1, num_partitions: devices, ..CompileOptions::replicas(1) }

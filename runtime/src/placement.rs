@@ -6,7 +6,8 @@ use crate::device::Device;
 use crate::device_layout::DeviceLayout;
 use crate::error::{Result, RuntimeError};
 
-/// This process's devices of a program, and their positions among all devices of the program. A job of one process has all of them.
+/// This process's devices of a program, and their positions among all devices of the program. In a job of one process, these are all
+/// devices.
 #[derive(Clone, Debug)]
 pub struct Placement {
     devices: Vec<Device>,

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::error::{Result, RuntimeError};
 
-/// Maximum number of the CPU plugin's virtual devices for one program. The plugin takes devices with higher numbers as those of another
+/// Maximum number of the CPU plugin's virtual devices for one program. The plugin takes devices with higher IDs as those of another
 /// process, and rejects programs for them.
 pub const MAX_CPU_DEVICES: usize = 2048;
 
@@ -23,11 +23,11 @@ pub struct CudaOptions {
     pub allocator: Option<CudaAllocator>,
     /// The maximum fraction of a GPU's memory for a pool, above 0 and at most 1.
     pub memory_fraction: Option<f32>,
-    /// Whether a pool allocates it at the start.
+    /// Whether a pool allocates this memory at the start.
     pub preallocate: Option<bool>,
     /// Bytes of each GPU that are reserved for collectives.
     pub collective_memory: Option<u64>,
-    /// The numbers of this machine's GPUs to use; all if empty.
+    /// The indices of this machine's GPUs to use; all if empty.
     pub visible_devices: Vec<u32>,
 }
 
@@ -38,7 +38,7 @@ pub enum CudaAllocator {
     Bfc,
     /// The driver's pool (`cudaMallocAsync`).
     CudaAsync,
-    /// The driver, for each allocation: slow, and no memory is kept.
+    /// The driver for each allocation: slow, but no memory is retained.
     Platform,
 }
 
@@ -48,9 +48,9 @@ pub enum PluginOptions {
     /// The plugin's defaults.
     #[default]
     Default,
-    /// For the CPU plugin.
+    /// Options of the CPU plugin.
     Cpu(ClientOptions),
-    /// For the CUDA plugin.
+    /// Options of the CUDA plugin.
     Cuda(CudaOptions),
 }
 
@@ -77,7 +77,7 @@ pub(crate) enum Value {
 }
 
 impl PluginOptions {
-    /// The options under the plugin's names.
+    /// The options, keyed by the plugin's option names.
     pub(crate) fn values(&self) -> Result<Vec<(&'static str, Value)>> {
         match self {
             PluginOptions::Default => Ok(Vec::new()),
@@ -133,7 +133,7 @@ const NO_GPU: [&str; 5] = [
     "Failed to load libcuda",
 ];
 
-/// Converts an error of a client's creation: if the machine lacks the hardware or its driver, the error says so.
+/// Converts an error of a client's creation: if the machine lacks the hardware or its driver, the new error reports that.
 pub(crate) fn without_hardware(error: RuntimeError, plugin: &Path) -> RuntimeError {
     match error {
         RuntimeError::Pjrt { message, .. } if NO_GPU.iter().any(|words| message.contains(words)) => {

@@ -1,7 +1,7 @@
 //! Temporary files and folders of this process.
 //!
-//! Each is removed when its [`Scratch`] is dropped. A process that is ended by a signal drops nothing, so every path is also in a list. A
-//! program's signal-handling thread removes the files in the list with [`remove_all`].
+//! Each is removed when its [`Scratch`] is dropped. A process that is killed by a signal does not drop values, so every path is also in a
+//! list. The signal-handling thread of a program removes the files in the list with [`remove_all`].
 
 use std::collections::BTreeSet;
 use std::io;
@@ -18,7 +18,7 @@ fn list() -> MutexGuard<'static, BTreeSet<PathBuf>> {
 /// A temporary file or folder that is also removed on a signal.
 #[derive(Debug)]
 pub struct Scratch<T> {
-    // Dropped in this order: the file must be removed before its path leaves the list.
+    // Fields are dropped in this order: the file must be removed before its path is removed from the list.
     held: T,
     _entry: Entry,
 }
@@ -38,7 +38,7 @@ impl<T: AsRef<Path>> Scratch<T> {
     /// # Errors
     /// The error of `make`.
     pub fn new(make: impl FnOnce() -> io::Result<T>) -> io::Result<Scratch<T>> {
-        // The lock is held during creation, so that a signal cannot come between the file and its entry.
+        // The lock is held during creation, so that no signal arrives between the creation of the file and of its entry.
         let mut list = list();
         let held = make()?;
         let path = held.as_ref().to_owned();

@@ -37,7 +37,7 @@ fn array_type(shape: &Shape) -> Option<ArrayType> {
     Some(ArrayType { dtype, shape })
 }
 
-/// `xla.PrimitiveType`, whose numbers differ from `PJRT_Buffer_Type`.
+/// The values of `xla.PrimitiveType`, which differ from `PJRT_Buffer_Type`.
 const TYPES: &[(i32, DType)] = &[
     (1, DType::I1),
     (2, DType::I8),

@@ -20,8 +20,8 @@ use shardc_runtime::{
 
 const DEVICES: usize = 2;
 
-/// A step: subtracts the mean of all devices' blocks from each, in a loop of `%n` iterations, and gathers the devices' numbers. `PER` and
-/// `GROUPS` are placeholders.
+/// A step that subtracts the mean of all devices' blocks from each block, in a loop of `%n` iterations, and gathers the device indices.
+/// `PER` and `GROUPS` are placeholders.
 const STEP: &str = r#"
 module @step attributes {mhlo.num_replicas = 2 : i32, mhlo.num_partitions = 1 : i32} {
   func.func public @main(%x: tensor<2xf32>, %n: tensor<i32>) -> (tensor<2xf32>, tensor<NUMxui32>) {
@@ -109,7 +109,7 @@ fn process(task: &str, options: ProcessOptions) {
             let expected: Vec<f64> =
                 (0..devices).flat_map(|d| [2.0 * d as f64 - mean, mean - 2.0 * d as f64]).collect();
             assert_eq!(all, expected);
-            // Many runs with many iterations each.
+            // Many executions with many iterations each.
             for _ in 0..50 {
                 run(20.0).unwrap();
             }
@@ -184,13 +184,13 @@ fn values(count: usize) {
     }
 }
 
-/// Checks that the others end when something happens to the last process, within a time limit and with this message.
+/// Checks that the other processes end with this message, within a time limit, when something happens to the last process.
 fn ends_all(task: &str, count: usize, happens: impl Fn(&Running), within: Duration, says: &str) {
     let mut running = start(task, count);
     for process in &mut running {
         assert_eq!(process.line(), "ready");
     }
-    // In the middle of a run.
+    // Waits until an execution is in progress.
     std::thread::sleep(Duration::from_millis(500));
     let last = running.pop().unwrap();
     happens(&last);

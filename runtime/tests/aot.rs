@@ -56,7 +56,7 @@ fn tpu_in_a_child() {
     }
 }
 
-/// Needs neither a GPU nor a driver.
+/// Compiles for GPUs without a GPU or a driver.
 fn absent_gpus() {
     for (target, program, options) in [
         ("cuda:h100:8", ALL_REDUCE_REPLICAS, CompileOptions::replicas(8)),
@@ -73,7 +73,7 @@ fn absent_gpus() {
     }
 }
 
-/// The GPU compiler accepts any size; the report rejects it.
+/// The GPU compiler accepts programs of any size; the report rejects them.
 fn programs_exceeding_gpu_memory_are_rejected() {
     const DOUBLED: &str = r#"
         func.func public @main(%x: tensor<4294967296xf32>) -> tensor<4294967296xf32> {
@@ -114,7 +114,7 @@ fn wrong_replica_groups_are_invalid_input() {
     for target in ["cpu", "tpu:v5e:2x4", "cuda:h100:8"] {
         let Some(request) = request(target, &program, CompileOptions::replicas(8)) else { continue };
         let error = in_child(&request).unwrap_err();
-        // A TPU compiler of another version may abort instead.
+        // Other versions of the TPU compiler may abort instead.
         let rejected = error.code() == "RT0202" && error.class() == ErrorClass::InvalidInput;
         assert!(rejected || error.code() == "RT0502", "{target}: {} {error}", error.code());
     }
@@ -142,7 +142,7 @@ fn a_child_that_answers_nothing_is_an_error() {
     assert_eq!(error.code(), "RT0601");
 }
 
-/// A shared library whose initializer kills the process is reported; it kills only a child.
+/// A shared library whose initializer kills the process kills only a child, and is reported.
 fn plugin_crash_is_reported() {
     use std::os::unix::fs::PermissionsExt;
     let directory = tempfile::tempdir().unwrap();

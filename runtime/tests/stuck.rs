@@ -1,4 +1,4 @@
-//! A device that waits forever for another one: the time limit, and the state of the process afterwards.
+//! A device that waits forever for another device: the time limit, and the state of the process afterwards.
 //!
 //! This test has its own `main`, because the process must be prepared while it has one thread, and must exit although devices wait in it.
 
@@ -79,7 +79,7 @@ fn waiting_devices_are_named() {
         error.to_string(),
         "the program did not finish within 2 s: devices 0, 2, 3 are done, device 1 is running or waiting for others"
     );
-    // A later run does not wait for that device, but fails at once with the reason.
+    // A later execution does not wait for that device, but fails at once with the reason.
     let started = Instant::now();
     let error = program.execute(&kept).unwrap_err();
     assert!(started.elapsed() < Duration::from_secs(1));

@@ -18,7 +18,7 @@
 //!   it needs. Each tile, and each index of tiles, ends with its CRC-32C;
 //! * `_METADATA` is the tree of names, `_sharding` the meshes and specs, `shardc.json` has the data that Orbax does not store:
 //!   sizes of files and checksums of all metadata;
-//! * elements of any type of `shardc_ir` are restored bit by bit: see `layout/dtype.rs` for types that Zarr does not name.
+//! * elements of any type of `shardc_ir` are restored bit for bit: see `layout/dtype.rs` for types that Zarr does not name.
 //!
 //! # Completeness
 //!

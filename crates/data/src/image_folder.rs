@@ -13,7 +13,7 @@ use crate::shuffle::Random;
 /// File name extensions of images.
 const ENDINGS: [&str; 3] = ["jpg", "jpeg", "png"];
 
-/// How many random crops are tried until one fits the image; then the center is cropped.
+/// The maximum number of random crops tried until one fits the image; after that, the center is cropped.
 const TRIES: usize = 10;
 
 /// A folder with one subfolder of images per class.
@@ -177,7 +177,7 @@ mod tests {
                 if name.ends_with(".txt") {
                     std::fs::write(&path, "no image").unwrap();
                 } else {
-                    // The left half is red, the right one blue.
+                    // The left half of the image is red, the right half blue.
                     let point = |x: u32, _| if x < 20 { Rgb([255, 0, 0]) } else { Rgb([0, 0, 255]) };
                     RgbImage::from_fn(40, 20, point).save(&path).unwrap();
                 }

@@ -4,8 +4,8 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::JoinHandle;
 
 /// Runs an iterator on its own thread, up to a number of items ahead, so that examples are read and preprocessed while devices compute. The
-/// order is the iterator's. To resume a run, resume the iterator ([`Batches::seek`](crate::Batches::seek)): the position of a run counts
-/// the items taken, not those prefetched.
+/// order is the iterator's. To resume training, resume the iterator ([`Batches::seek`](crate::Batches::seek)): the position counts consumed
+/// items, not prefetched items.
 #[derive(Debug)]
 pub struct Prefetch<T> {
     /// `None` after drop.

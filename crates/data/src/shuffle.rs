@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-/// A seeded permutation of `n` examples for each epoch. It is computed per example, so it takes no memory, and every process computes its
-/// own slice independently.
+/// A seeded permutation of `n` examples for each epoch. It is computed per example, so it needs no memory, and each process computes its
+/// own slice.
 ///
 /// A four-round Feistel network on the halves of the index, iterated until the result is below `n` (cycle walking; "Ciphers with Arbitrary
 /// Finite Domains", Black and Rogaway, CT-RSA 2002).
@@ -16,7 +16,7 @@ pub struct Shuffle {
 }
 
 impl Shuffle {
-    /// An order of this many examples.
+    /// A permutation of this many examples.
     #[must_use]
     pub fn new(examples: u64, seed: u64) -> Shuffle {
         let bits = u64::BITS - examples.saturating_sub(1).leading_zeros();
@@ -79,10 +79,10 @@ impl Random {
 /// Handling of the incomplete last batch of an epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LastBatch {
-    /// Drops it: which examples are left out differs from epoch to epoch.
+    /// Drops the batch; the dropped examples differ from epoch to epoch.
     #[default]
     Drop,
-    /// Keeps it, with fewer examples. A loader pads it with zeros.
+    /// Keeps the batch, with fewer examples. A loader pads it with zeros.
     Keep,
 }
 
@@ -115,7 +115,7 @@ impl Batches {
         Batches { shuffle, examples, size, last: LastBatch::Drop, position: 0 }
     }
 
-    /// With this handling of the last batch of an epoch.
+    /// Sets the handling of the last batch of an epoch.
     #[must_use]
     pub fn with_last(mut self, last: LastBatch) -> Batches {
         self.last = last;
@@ -132,7 +132,7 @@ impl Batches {
         batches.max(1)
     }
 
-    /// The number of examples in a batch, except possibly the last one of an epoch.
+    /// The number of examples in a batch, except possibly the last batch of an epoch.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.size
@@ -171,7 +171,7 @@ impl Batches {
     }
 }
 
-/// Infinite.
+/// The batches; the iterator is infinite.
 impl Iterator for Batches {
     type Item = Batch;
 
@@ -204,7 +204,7 @@ mod tests {
             |seed, epoch| -> Vec<u64> { (0..1000).map(|i| Shuffle::new(1000, seed).at(epoch, i)).collect() };
         let first = order(1, 0);
         assert!(first != order(1, 1) && first != order(2, 0) && first == order(1, 0));
-        // Adjacent examples end up far from each other: a third of the range on average.
+        // Adjacent positions have distant examples: a third of the range apart on average.
         let distance: u64 = first.windows(2).map(|pair| pair[0].abs_diff(pair[1])).sum::<u64>() / 999;
         assert!((250..420).contains(&distance), "{distance}");
     }

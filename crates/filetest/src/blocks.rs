@@ -1,20 +1,20 @@
 //! The check lines of a test file, grouped by function.
 //!
-//! FileCheck splits its input at `-LABEL` lines. A *block* is such a line and the check lines up to the next one; it checks one function.
-//! Check lines before the first label belong to the first block. [`Blocks::select`] blanks the check lines of other blocks, so that one
-//! block is checked alone with unchanged line numbers.
+//! FileCheck splits its input at `-LABEL` lines. A *block* consists of such a line and the check lines up to the next such line; it checks
+//! one function. Check lines before the first label belong to the first block. [`Blocks::select`] blanks the check lines of other blocks,
+//! so that one block is checked alone with unchanged line numbers.
 
 use std::ops::Range;
 
 use crate::filecheck::directive::{Kind, find};
 
-/// Separates the programs in a file that holds several.
+/// Separates several programs in a file.
 pub const MARK: &str = "// -----";
 
 /// The check lines of one function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// The line of the label, counted from 0 in the program.
+    /// The index of the label's line in the program, from 0.
     pub label: usize,
     /// The function that the label names, or the text of a label without a symbol.
     pub name: String,
@@ -25,7 +25,7 @@ pub struct Block {
 #[derive(Clone, Debug, Default)]
 pub struct Blocks<'a> {
     lines: Vec<(&'a str, Option<Kind>)>,
-    /// Empty if there is no label.
+    /// The blocks; empty if there is no label.
     pub blocks: Vec<Block>,
 }
 

@@ -3,9 +3,9 @@
 //! The command of a line `// RUN: COMMAND` is run by a shell. `%s` is the file, `%S` its folder, `%t` a path that is unique to the test,
 //! `%{shared}` the folder of shared data and `%%` a percent sign. A line that ends in `\` continues in the next `RUN:` line. Every line
 //! must succeed, including every command of a pipe. `shardc`, `FileCheck`, `not` and `split-file` are on the `PATH`; the last three are
-//! [the runner's own](crate::tools).
+//! [implemented by the runner](crate::tools).
 //!
-//! `// REQUIRES: WORD` runs a test only if the runner offers that word.
+//! With `// REQUIRES: WORD`, a test runs only if that requirement is met.
 //!
 //! [`FileTest::bless`] has `FileCheck` rewrite failing check lines, as [`bless`](crate::filecheck::bless) describes.
 
@@ -18,7 +18,7 @@ use std::{
 
 use crate::filecheck::bless::LOG;
 
-/// Maximum number of runs of a test that is rewritten.
+/// The maximum number of times that a test is run while it is rewritten.
 const BLESS_ROUNDS: usize = 4;
 
 /// A parsed file test.
@@ -81,7 +81,7 @@ impl FileTest {
         let log = scratch.join("blessed");
         let mut done = String::new();
         let mut outcome = Ok(());
-        // Inserted or removed lines change the line numbers in printed diagnostics, so one run may not suffice.
+        // Inserted or removed lines change the line numbers in printed diagnostics, so a single round may not suffice.
         for _ in 0..BLESS_ROUNDS {
             outcome = self.commands(file, scratch, path, Some(&log));
             let Ok(changed) = fs::read_to_string(&log) else { break };

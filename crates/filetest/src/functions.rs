@@ -1,7 +1,7 @@
 //! Runs a file test of a pass function by function, so that one failing function does not hide others.
 //!
-//! If the file fails as given, each of its programs (separated by [`MARK`] with `-split-input-file`) is run alone. Its output is checked
-//! [block](crate::blocks) by block. A program without labels is one test. A failure of a program as a whole, such as one of
+//! If the file fails as a whole, each of its programs (separated by [`MARK`] with `-split-input-file`) is run separately. Its output is
+//! checked [block](crate::blocks) by block. A program without labels is one test. A failure of a program as a whole, such as one of
 //! `-verify-diagnostics`, counts for each of its functions.
 
 use std::{
@@ -21,14 +21,13 @@ use crate::{
 /// The outcome of one function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
-    /// The function that the label names; a repeated name gets a suffix `.2`, `.3`, ... A program without labels has its number, counted
-    /// from 0.
+    /// The function that the label names; a repeated name gets a suffix `.2`, `.3`, ... A program without labels has its index, from 0.
     pub name: String,
     /// Output of the failed command.
     pub outcome: Result<(), String>,
 }
 
-/// A `RUN:` line, split before FileCheck.
+/// A `RUN:` line, split into the command and FileCheck.
 struct Run<'a> {
     line: &'a str,
     command: &'a str,
@@ -52,7 +51,7 @@ pub fn run(text: &str, test: &FileTest, scratch: &Path, path: &OsStr) -> Result<
         let programs: Vec<&str> = if run.split { text.split(MARK).collect() } else { vec![text] };
         let mut before = 0;
         for (number, program) in programs.into_iter().enumerate() {
-            // Keep the line numbers of the file in messages.
+            // Keeps the line numbers of the file in messages.
             let padded = "\n".repeat(before) + program;
             before += program.matches('\n').count();
             let outcomes = if passed { run.all_passed(&padded) } else { checker.program(&padded, &run)? };
@@ -129,7 +128,7 @@ struct Checker<'a> {
     path: &'a OsStr,
 }
 
-/// The line and name of the label, if there is one, and the outcome.
+/// The line and name of the label, if any, and the outcome.
 type Outcome = (Option<(usize, String)>, Result<(), String>);
 
 impl Checker<'_> {
@@ -172,7 +171,7 @@ impl Checker<'_> {
             all if whole.is_ok() => return Ok(all.iter().map(|block| (label(block), Ok(()))).collect()),
             _ => {}
         }
-        // Omit labels that are not found: each would fail all other blocks.
+        // Omits labels that are not found: a missing label would make all other blocks fail.
         let mut labels: Vec<usize> = blocks.blocks.iter().map(|b| b.label).collect();
         if checked(&blocks.select(None, &labels)).is_err() {
             let candidates = std::mem::take(&mut labels);
@@ -227,7 +226,7 @@ mod tests {
         assert!(run.split && parse("sdy_opt %s").check.is_none() && !parse("sdy_opt %s").split);
     }
 
-    /// `cat` prints the program with its checks, so a check passes unless its text occurs nowhere else.
+    /// `cat` prints the program with its checks, so a check fails only if its text does not occur elsewhere.
     #[test]
     fn a_failing_function_hides_no_other() -> Result<(), String> {
         let text = "// RUN: : -split-input-file; cat %s | grep -v CHECK | FileCheck %s\n\

@@ -1,12 +1,12 @@
 //! # shardc-filetest: files with `RUN:` lines, the program that they run, and helpers for all tests
 //!
-//! [`program`] finds or builds the `shardc` command line. [`filetest`] reads and runs the files; [`functions`] does so function by
-//! function. [`filecheck`] compares output with the check lines of a file, and rewrites failing check lines on request
-//! (`SHARDC_BLESS=1`). [`sample`] chooses the cases of long tests. [`skip`] reports that a test cannot run on this machine. [`memory`] reads the TPU compiler's memory figures, which
-//! tests and `cargo xtask bench` compare with shardc's estimate.
+//! [`program`] finds or builds the `shardc` command line. [`filetest`] reads and runs the files, [`functions`] function by function.
+//! [`filecheck`] compares output with the check lines of a file, and rewrites failing check lines on request (`SHARDC_BLESS=1`). [`sample`]
+//! chooses the cases of long tests. [`skip`] reports that a test cannot run on this machine. [`memory`] reads the TPU compiler's memory
+//! figures, which tests and `cargo xtask bench` compare with shardc's estimate.
 //!
-//! This crate uses shardc only as a program and needs no LLVM. So `cargo xtask`, which installs LLVM, can use it before LLVM is
-//! installed, and so can the tests of every crate.
+//! This crate uses shardc only as a program and does not depend on LLVM. So `cargo xtask`, which installs LLVM, and the tests of every
+//! crate can use it before LLVM is installed.
 
 pub mod blocks;
 pub mod filecheck;
@@ -30,7 +30,7 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests")
 }
 
-/// The folder of shared data, beside the checkout or where `SHARDC_SHARED` points; `None` if it does not exist.
+/// The folder of shared data, next to the checkout or given by `SHARDC_SHARED`; `None` if it does not exist.
 #[must_use]
 pub fn shared() -> Option<PathBuf> {
     let dir = env::var_os("SHARDC_SHARED").map_or_else(|| root().join("../../shared"), PathBuf::from);

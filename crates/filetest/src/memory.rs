@@ -1,6 +1,6 @@
 //! Device memory that the TPU compiler needs for programs, from `tests/memory.json`, and shardc's estimates for them.
 //!
-//! Both are bytes under the names of XLA's compilers: `arguments`, `outputs`, `aliases` and `temporaries`. Each program has its
+//! Both are in bytes, under the names that XLA's compilers use: `arguments`, `outputs`, `aliases` and `temporaries`. Each program has its
 //! partitioning options, and the compiler's bytes as `compiler`; a training step has these for each strategy.
 
 use std::path::{Path, PathBuf};

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::tools;
 
-/// The `shardc` program: the one that `SHARDC_BIN` names, or else a build of this checkout in the profile of this test.
+/// The `shardc` program: the file that `SHARDC_BIN` names, or a build of this checkout in the profile of this test.
 ///
 /// # Errors
 /// `SHARDC_BIN` names no file, or the build fails.
@@ -24,8 +24,8 @@ pub fn shardc() -> Result<PathBuf> {
         return Ok(path);
     }
     let mut command = cargo();
-    // Builds the entire workspace, so that shared dependencies keep the features that they were built with. One of the features is
-    // `mlir`, which needs LLVM.
+    // Builds the entire workspace, so that shared dependencies keep their features and are not rebuilt. One of the features is `mlir`,
+    // which requires LLVM.
     let packages: &[&str] = if has_llvm() { &["--workspace"] } else { &["--package", "shardc-cli"] };
     command.args(["build", "--quiet"]).args(packages);
     command.args(["--bin", "shardc", "--message-format=json-render-diagnostics"]);
@@ -46,8 +46,8 @@ pub fn shardc() -> Result<PathBuf> {
     }
 }
 
-/// A search path in which `shardc opt`, with a time limit, replaces each of `names`, followed by `shardc`, FileCheck and the other
-/// [`tools`], and the existing path. The wrappers are written to the folder `bin`.
+/// A search path with `shardc opt` (with a time limit) under each of `names`, followed by `shardc`, FileCheck and the other [`tools`], and
+/// the existing path. The wrappers are written to the folder `bin`.
 ///
 /// # Errors
 /// `bin` cannot be written to.

@@ -2,7 +2,7 @@
 
 use std::env;
 
-/// The variable that requests all cases.
+/// The environment variable that requests all cases.
 pub const THOROUGH: &str = "SHARDC_THOROUGH";
 
 /// Whether tests run all their cases.
@@ -11,8 +11,8 @@ pub fn is_thorough() -> bool {
     env::var_os(THOROUGH).is_some()
 }
 
-/// Every `step`-th case beginning with case `first % step`, or all of them in a thorough run. A test with several programs gives each
-/// another `first`, so that together they have all cases.
+/// Every `step`-th case beginning with case `first % step`, or all of them in a thorough run. A test with several programs passes a
+/// different `first` for each, so that together they cover all cases.
 pub fn sample<I: Iterator>(cases: I, first: usize, step: usize) -> impl Iterator<Item = I::Item> {
     let (first, step) = if is_thorough() { (0, 1) } else { (first % step.max(1), step.max(1)) };
     cases.skip(first).step_by(step)

@@ -1,8 +1,8 @@
 //! Tests that cannot run on this machine, and the variable that turns skips into failures.
 //!
-//! A test that needs something that is missing on the machine prints `SKIPPED: ...` and passes. This would hide a missing dependency
-//! where it must exist: `SHARDC_REQUIRE=mlir,cpu-plugin` turns skips for want of these into failures, and `SHARDC_REQUIRE=all` every
-//! skip. `cargo xtask test` sets the variable if `CI` is set.
+//! A test that needs a resource that is missing on the machine prints `SKIPPED: ...` and passes. To detect missing resources,
+//! `SHARDC_REQUIRE=mlir,cpu-plugin` turns skips because of these into failures, and `SHARDC_REQUIRE=all` all skips. `cargo xtask test` sets
+//! the variable if `CI` is set.
 
 use std::{env, fmt, io::Write as _};
 
@@ -14,7 +14,7 @@ pub const REQUIRE: &str = "SHARDC_REQUIRE";
 pub enum Need {
     /// The folder of shared data.
     Shared,
-    /// A Python with the packages of `crates/xtask/python/requirements.txt`.
+    /// A Python installation with the packages of `crates/xtask/python/requirements.txt`.
     Python,
     /// The PJRT plugin for CPUs.
     CpuPlugin,
@@ -26,7 +26,7 @@ pub enum Need {
     Mlir,
     /// A reachable package index.
     Network,
-    /// A user who may mount file systems.
+    /// Permission to mount file systems.
     Mount,
 }
 
@@ -43,7 +43,7 @@ impl Need {
         Need::Mount,
     ];
 
-    /// The word for it in `SHARDC_REQUIRE`, and in `REQUIRES:` lines of file tests.
+    /// Its name in `SHARDC_REQUIRE`, and in `REQUIRES:` lines of file tests.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -58,7 +58,7 @@ impl Need {
         }
     }
 
-    /// The need with this word.
+    /// The need with this name.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Need> {
         Need::ALL.into_iter().find(|need| need.word() == word)
@@ -81,7 +81,7 @@ pub fn skipped(need: Need, reason: &str) -> Result<(), String> {
         return Err(format!("{reason} ({REQUIRE}={list} requires {need})"));
     }
     let test = std::thread::current().name().filter(|name| *name != "main").map(|name| format!(" {name}"));
-    // Written past the test harness, which hides the output of passing tests.
+    // Writes to standard error directly, because the test harness hides the output of passing tests.
     let line = format!("SKIPPED{}: {reason}\n", test.unwrap_or_default());
     let _ = std::io::stderr().write_all(line.as_bytes());
     Ok(())

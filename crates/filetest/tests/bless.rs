@@ -29,7 +29,7 @@ fn set_up(text: &str) -> Result<(tempfile::TempDir, OsString, FileTest), Failed>
     Ok((dir, path, FileTest::parse(text)?))
 }
 
-/// Outdated, with the right text for `{}` and `{line}`.
+/// An outdated test; `{}` and `{line}` stand for the correct text.
 const TEXT: &str = "// RUN: grep -v '//' %s | FileCheck %s\n// RUN: grep -n func %s | FileCheck %s --check-prefix=LINE\n\
     // CHECK: func @a\n// CHECK-NEXT: {}\n// LINE: [[@LINE+{line}]]:func\nfunc @a\n  add %0, %1 : f32\n";
 

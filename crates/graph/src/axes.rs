@@ -1,4 +1,4 @@
-//! Dimension numbers as users write them; negative ones count from the last.
+//! Dimension numbers as users write them; negative numbers count from the last dimension.
 
 use std::ops::RangeFull;
 
@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use crate::error::{ErrorKind, KindResult};
 
-/// Dimensions of a tensor: one (`-1`), several (`[0, 1]`), or all (`..`). Negative ones count from the last.
+/// Dimensions of a tensor: one (`-1`), several (`[0, 1]`), or all (`..`). Negative numbers count from the last dimension.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Axes {
     /// These dimensions.
@@ -51,7 +51,7 @@ macro_rules! axes {
 
 axes!(i32, i64, usize);
 
-/// Dimension `axis` of a tensor of this shape.
+/// The index of dimension `axis` of a tensor of this shape.
 pub(crate) fn one(op: &'static str, axis: i64, shape: &[i64]) -> KindResult<usize> {
     let rank = shape.len() as i64;
     match axis {
@@ -61,7 +61,7 @@ pub(crate) fn one(op: &'static str, axis: i64, shape: &[i64]) -> KindResult<usiz
     }
 }
 
-/// The size of a dimension of this shape; one if it does not exist, which the caller reports.
+/// The size of a dimension of this shape; one if it does not exist, since the caller reports that.
 pub(crate) fn size(shape: &[i64], axis: i64) -> i64 {
     one("size", axis, shape).map_or(1, |dim| shape[dim])
 }

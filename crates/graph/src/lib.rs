@@ -2,7 +2,7 @@
 //!
 //! Internal: this crate may change in any release. Front ends use `shardc::graph`, which exports the same names.
 //!
-//! A [`Graph`] is written as for one large device. [`Tensor::mark_sharding`] annotates a few tensors with shardings over a [`Mesh`] of
+//! A [`Graph`] is written as if for one large device. [`Tensor::mark_sharding`] annotates a few tensors with shardings over a [`Mesh`] of
 //! devices; propagation infers the rest. [`Graph::finish`] returns a [`shardc_ir::Module`], the input of the compiler.
 //!
 //! ```
@@ -24,7 +24,7 @@
 //! ```
 //!
 //! Shapes broadcast as in NumPy; there is no implicit type promotion ([`Tensor::to`] converts). An invalid operation is recorded with the
-//! Rust line that called it, and [`Graph::finish`] returns all such errors (listed under "Reported" for each method):
+//! Rust line that called it, and [`Graph::finish`] returns all such errors (each method documents the errors that it "reports"):
 //!
 //! ```
 //! # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -44,7 +44,7 @@
 //! );
 //! ```
 //!
-//! A [`Placement`] tells which device holds which block of a tensor, and [`Placement::picture`] draws it:
+//! A [`Placement`] lists the block of a tensor that each device holds, and [`Placement::picture`] draws it:
 //!
 //! ```
 //! # use shardc_graph::{Mesh, placement, spec};

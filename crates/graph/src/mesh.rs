@@ -71,7 +71,7 @@ impl Mesh {
     }
 
     /// A mesh over devices in the given order, with separate shape and axis names: the last axis varies fastest. Without any names, axes
-    /// are named by their numbers, as in [`Mesh::unnamed`].
+    /// are named by their indices, as in [`Mesh::unnamed`].
     ///
     /// ```
     /// let mesh = shardc_graph::Mesh::from_ids(&[3, 2, 1, 0], &[2, 2], &["data", "model"])?;
@@ -95,7 +95,7 @@ impl Mesh {
         Mesh::with_device_ids(&axes, device_ids)
     }
 
-    /// A mesh whose axes are named by their numbers, from `0`.
+    /// A mesh whose axes are named by their indices, from `0`.
     ///
     /// # Errors
     /// Those of [`Mesh::new`].
@@ -105,8 +105,8 @@ impl Mesh {
     }
 
     /// A mesh over several slices of devices, with fast connections within a slice (ICI) and slow ones between slices (DCN): along each
-    /// axis, `dcn_shape` slices with `ici_shape` devices each (JAX's `create_hybrid_device_mesh`, PyTorch/XLA's `HybridMesh`). `slices` is
-    /// the slice of each device.
+    /// axis, `dcn_shape` slices with `ici_shape` devices each (JAX's `create_hybrid_device_mesh`, PyTorch/XLA's `HybridMesh`). `slices`
+    /// gives the slice index of each device.
     ///
     /// ```
     /// use shardc_graph::Mesh;
@@ -118,7 +118,8 @@ impl Mesh {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Mesh::from_ids`]; or the number of slices does not match `dcn_shape`, or that of devices in a slice `ici_shape`.
+    /// Those of [`Mesh::from_ids`]; or the number of slices does not match `dcn_shape`, or the number of devices in a slice does not match
+    /// `ici_shape`.
     #[track_caller]
     pub fn hybrid(
         ici_shape: &[i64],
@@ -181,8 +182,8 @@ impl FromStr for Mesh {
     }
 }
 
-/// The shape and the device ids of a mesh of slices: slices are arranged as `dcn_shape`, in order of their numbers, the devices of each as
-/// `ici_shape`, in order of theirs.
+/// The shape and the device ids of a mesh of slices. Slices in the order of their indices form an array of shape `dcn_shape`; the devices
+/// of a slice, in the order of their ids, form an array of shape `ici_shape`.
 fn side_by_side(ici_shape: &[i64], dcn_shape: &[i64], slices: &[i64]) -> KindResult<(Vec<i64>, Vec<i64>)> {
     let wrong = |text: String| Err(ErrorKind::Mesh(text));
     if ici_shape.len() != dcn_shape.len() {
@@ -231,7 +232,7 @@ fn side_by_side(ici_shape: &[i64], dcn_shape: &[i64], slices: &[i64]) -> KindRes
     Ok((shape, ids))
 }
 
-/// Names for unnamed axes: their numbers.
+/// Names for unnamed axes: their indices.
 fn numbers(shape: &[i64]) -> Vec<String> {
     (0..shape.len()).map(|axis| axis.to_string()).collect()
 }

@@ -63,7 +63,7 @@ pub(crate) fn encode(dtype: DType, value: f64) -> Option<SmallVec<[u8; 16]>> {
             if value.fract() != 0.0 || value < low || value >= high {
                 return None;
             }
-            // A sub-byte element is stored as one byte with its value.
+            // A sub-byte element is stored as one byte.
             bytes(&(value as i128).to_le_bytes()[..dtype.bytes()])
         }
     }
@@ -85,7 +85,7 @@ pub(crate) fn encode_integer(dtype: DType, value: i64) -> Option<SmallVec<[u8; 1
     fits.then(|| SmallVec::from_slice(&value.to_le_bytes()[..dtype.bytes()]))
 }
 
-/// The bytes of the smallest or largest element: an infinity if the type has one.
+/// The bytes of the smallest or largest value of the type: an infinity if the type has one.
 pub(crate) fn extreme(dtype: DType, largest: bool) -> Option<SmallVec<[u8; 16]>> {
     let bits = dtype.bits();
     let value: i128 = match (dtype.class(), largest) {

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::Placement;
 
-/// Whether blocks have terminal colors.
+/// Whether blocks are drawn in terminal colors.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ink {
     Plain,
@@ -14,7 +14,7 @@ enum Ink {
 
 impl Placement {
     /// A text picture. Tensors of rank one and two are a grid: element ranges of rows and columns at the edges, the devices of each block
-    /// inside. Others are a table with one line per block.
+    /// inside. Other tensors are a table with one line per block.
     #[must_use]
     pub fn picture(&self) -> String {
         match self.shape.len() {
@@ -24,8 +24,8 @@ impl Placement {
         }
     }
 
-    /// The [`picture`](Placement::picture). If at most two of many dimensions are sharded, it is a grid of these. With `use_color` each
-    /// block has its own background (ANSI escapes, 256 colors), as in `jax.debug.visualize_array_sharding`.
+    /// The [`picture`](Placement::picture). If a tensor of higher rank has at most two sharded dimensions, it is a grid of those. With
+    /// `use_color` each block has its own background (ANSI escapes, 256 colors), as in `jax.debug.visualize_array_sharding`.
     #[must_use]
     pub fn visualize(&self, use_color: bool) -> String {
         let ink = if use_color { Ink::Colors } else { Ink::Plain };
@@ -39,7 +39,7 @@ impl Placement {
         }
     }
 
-    /// A heading that names the dimensions of a grid.
+    /// A heading that names the dimensions shown in the grid.
     fn of_many(&self, split: &[usize]) -> String {
         match split {
             [row, column] => {
@@ -72,7 +72,8 @@ impl Placement {
             }
             write!(out, "{:>margin$}│", sides[r]).ok();
             for (c, cell) in cells.iter().enumerate() {
-                // If the columns are a multiple of the colors, shift each row, or it would have the colors of the row above.
+                // If the number of columns is a multiple of the number of colors, shift the colors of each row, so that they differ from
+                // the row above.
                 let number =
                     if columns.is_multiple_of(PAPER.len()) { r * (columns + 1) + c } else { r * columns + c };
                 write!(out, "{}│", painted(&format!("{cell:^width$}"), number, ink)).ok();
@@ -117,7 +118,7 @@ fn list(devices: &[i64]) -> String {
     ids.join(", ")
 }
 
-/// Backgrounds readable with black letters, dissimilar ones adjacent: numbers of the 256 terminal colors.
+/// Background colors on which black text is readable, as indices of the 256 terminal colors; adjacent colors are dissimilar.
 const PAPER: [u8; 16] = [153, 216, 151, 222, 182, 159, 210, 187, 147, 223, 115, 218, 117, 186, 174, 109];
 
 /// Text on the background color of this block number.

@@ -14,12 +14,12 @@ pub struct DeviceBlock {
     pub device: i64,
     /// The index of the block along each dimension.
     pub block: Vec<i64>,
-    /// The elements of the tensor in that block, per dimension. If a dimension does not divide evenly, the last blocks are shorter, or
-    /// empty; the device holds padding after them.
+    /// The index range of the block in the tensor, per dimension. If a dimension is not divisible by the number of blocks, the last blocks
+    /// are shorter or empty, and are padded on the device.
     pub ranges: Vec<Range<i64>>,
 }
 
-/// Which device holds which block of a tensor.
+/// The placement of a tensor: the block that each device holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placement {
     /// Global shape of the tensor.
@@ -93,7 +93,7 @@ pub fn visualize_sharding(
 }
 
 impl Placement {
-    /// The ids of the devices that hold a block, in ascending order; several if it is replicated.
+    /// The ids of the devices that hold a block, in ascending order; there are several if the block is replicated.
     #[must_use]
     pub fn holders(&self, block: &[i64]) -> Vec<i64> {
         self.devices.iter().filter(|d| d.block == block).map(|d| d.device).collect()

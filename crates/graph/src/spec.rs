@@ -9,7 +9,7 @@ use crate::ErrorKind;
 /// The sharding of one dimension.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DimSpec {
-    /// The axes that shard it, major to minor: names, or numbers as text.
+    /// The axes that shard it, major to minor: names, or indices as text.
     pub axes: Vec<String>,
     /// Whether propagation may shard it further.
     pub open: bool,
@@ -22,9 +22,9 @@ pub struct PartitionSpec {
     pub dims: Vec<DimSpec>,
 }
 
-/// A [`PartitionSpec`], one entry per dimension: `None` for an unsharded dimension, `"axis"` for one sharded over a mesh axis, `("a", "b")`
-/// or `["a", "b"]` for one sharded over several, major to minor, and `_` for one that propagation decides. An axis may be given by its
-/// number, and an entry may be an `Option`.
+/// A [`PartitionSpec`], one entry per dimension: `None` for an unsharded dimension, `"axis"` for a dimension sharded over a mesh axis,
+/// `("a", "b")` or `["a", "b"]` for a dimension sharded over several axes, major to minor, and `_` for a dimension that propagation
+/// decides. An axis may be given by its index, and an entry may be an `Option`.
 ///
 /// ```
 /// use shardc_graph::spec;
@@ -60,9 +60,9 @@ macro_rules! spec_entry {
     };
 }
 
-/// A reference to a mesh axis: its name, or its number.
+/// A reference to a mesh axis: its name or its index.
 pub trait AxisName {
-    /// The name, or the number as text.
+    /// The name, or the index as text.
     fn axis_name(self) -> String;
 }
 
@@ -139,7 +139,7 @@ impl PartitionSpec {
     }
 }
 
-/// The axis of this name, or of this number if none has the name.
+/// The axis of this name; if there is none, the axis of this index.
 fn index_of(mesh: &shardc_ir::Mesh, name: &str) -> Option<usize> {
     let number = || name.parse().ok().filter(|&number| number < mesh.axes.len());
     mesh.axes.get_index_of(name).or_else(number)
@@ -165,7 +165,7 @@ impl fmt::Display for DimSpec {
     }
 }
 
-/// A name in quotes, or a number without.
+/// A name in quotes, or an index without quotes.
 fn shown(axis: &str) -> String {
     if axis.parse::<usize>().is_ok() { axis.to_owned() } else { format!("{axis:?}") }
 }

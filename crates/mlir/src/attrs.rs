@@ -129,7 +129,7 @@ impl<'c> Attrs<'c> {
                 self.dict(&entries)
             }
             Attr::Symbol(name) => self.symbol(name),
-            // This text comes from the user, so an error in it is no internal error.
+            // This text comes from the user, so an error in it is not an internal error.
             Attr::Raw(text) => {
                 self.parse(text).map_err(|d| Diagnostic { class: Class::InvalidInput, ..d })?
             }

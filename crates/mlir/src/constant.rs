@@ -28,7 +28,7 @@ pub(crate) fn dense<'c>(
     let (bytes, splat): (&[u8], bool) = match value {
         Dense::Splat(bytes) => (bytes, true),
         Dense::Elements(bytes) => (bytes, false),
-        // Handled at the start of this function.
+        // Raw constants are handled at the start of this function.
         Dense::Raw(_) => return Err(misfit(module, ty, "is given as text")),
         Dense::Resource(key) => {
             decoded = resource(module, key)?;

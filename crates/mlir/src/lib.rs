@@ -47,8 +47,8 @@ impl Default for LowerOptions {
 /// Lowers `module` and writes it as MLIR bytecode.
 ///
 /// # Errors
-/// The module has operations that only partitioning removes (`sdy.manual_computation`, collectives between shardings), or text
-/// that MLIR rejects, or it is invalid.
+/// The module has operations that must be partitioned first (`sdy.manual_computation`, Shardy collectives such as `sdy.all_gather`), or an
+/// attribute or type in text form that MLIR rejects, or it is invalid.
 pub fn to_bytecode(module: &Module, options: &LowerOptions) -> Result<Vec<u8>, Diagnostic> {
     let session = session::Session::new();
     let module = legalized(module, options)?;
@@ -59,8 +59,8 @@ pub fn to_bytecode(module: &Module, options: &LowerOptions) -> Result<Vec<u8>, D
 /// Writes `module` as MLIR bytecode unchanged, with annotations, meshes and global shapes.
 ///
 /// # Errors
-/// A part of the module is kept as text in the custom syntax of a dialect. Or MLIR rejects the printed module: a bug, or a
-/// module that `shardc_ir::verify` would reject.
+/// A part of the module is kept as text in the custom syntax of a dialect. Or MLIR rejects the printed module, which is a bug unless
+/// `shardc_ir::verify` also rejects it.
 pub fn write_bytecode(module: &Module, locations: bool) -> Result<Vec<u8>, Diagnostic> {
     // Custom syntax can only be parsed by its dialect.
     if let Some(kept) = module.kept.iter().find(|kept| !kept.text.starts_with('"')) {

@@ -5,14 +5,14 @@ use shardc_ir::{Diagnostic, EntityRef, Loc, LocId, Module, PackedOption};
 
 use crate::{attrs::Attrs, ffi};
 
-/// The MLIR location of each interned location; empty if locations are not wanted.
+/// The MLIR location of each interned location; empty if locations are not requested.
 pub(crate) struct Locs<'c> {
     unknown: Location<'c>,
     table: Vec<Location<'c>>,
 }
 
 impl<'c> Locs<'c> {
-    /// Translates the module's locations. The components of a location precede it, since they are interned first.
+    /// Translates the module's locations. Child locations precede their parents, since they are interned first.
     pub(crate) fn new(attrs: &mut Attrs<'c>, module: &Module, wanted: bool) -> Result<Self, Diagnostic> {
         let context = attrs.context();
         let mut locs = Locs { unknown: Location::unknown(context), table: Vec::new() };

@@ -74,7 +74,7 @@ impl<'m, 'c: 'a, 'a> Lowerer<'m, 'c, 'a> {
         Ok(out)
     }
 
-    /// Adds attributes that shardc passes through, except those whose name is already used.
+    /// Adds attributes that shardc preserves, except those whose name is already used.
     fn carried(&mut self, dict: &AttrDict, out: &mut Vec<Named<'c>>) -> Result<(), Diagnostic> {
         for (name, attr) in dict.iter() {
             let attr = self.attrs.attr(attr)?;
@@ -135,7 +135,7 @@ impl<'m, 'c: 'a, 'a> Lowerer<'m, 'c, 'a> {
         Ok(out)
     }
 
-    /// The attributes of all parameters or results; `None` if none has any.
+    /// The attributes of all parameters or results; `None` if there are none.
     fn signature_attrs(
         &mut self,
         dicts: &[AttrDict],
@@ -256,7 +256,7 @@ impl<'m, 'c: 'a, 'a> Lowerer<'m, 'c, 'a> {
         self.attrs.failure("SH0505", format!("MLIR rejects the operation `{name}`"))
     }
 
-    /// Gives a diagnostic without a location that of `op`.
+    /// Adds the location of `op` to a diagnostic that has none.
     fn located(&self, diagnostic: Diagnostic, op: OpId) -> Diagnostic {
         if diagnostic.user_loc.is_some() || diagnostic.span.is_some() {
             return diagnostic;

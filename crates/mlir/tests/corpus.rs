@@ -1,4 +1,4 @@
-//! Every real program of the shared corpus lowers in both modes, and its bytecode reads back unchanged.
+//! Every real program of the shared corpus is lowered in both modes, and its bytecode parses to the same module.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -13,7 +13,7 @@ use shardc_mlir::{LowerOptions, SpmdMode, to_bytecode, to_generic_text, write_by
 use shardc_passes::transforms::legalize_backend::BackendOptions;
 use shardc_stablehlo::{PrintOptions, print};
 
-/// Larger programs repeat the operations of small ones.
+/// Larger programs are skipped: they repeat the operations of small programs.
 const LARGEST: u64 = 1 << 20;
 
 fn corpus() -> Option<PathBuf> {

@@ -8,7 +8,7 @@ use shardc_ir::{
 use shardc_mlir::{LowerOptions, SpmdMode, to_bytecode, to_generic_text};
 use shardc_passes::transforms::legalize_backend::BackendOptions;
 
-/// Adds `@name` with a body of operations that `build` makes from the arguments; it returns the results.
+/// Adds the function `@name`, whose body `build` creates from the arguments; `build` returns the results.
 fn func(
     module: &mut Module,
     name: &str,
@@ -297,7 +297,7 @@ fn text_that_mlir_rejects_is_invalid_input() {
 
 #[test]
 fn a_program_that_mlir_rejects_is_reported() {
-    // A call of a function that is not there.
+    // A call of a function that does not exist.
     let module = one_arg(|b, x| {
         let ty = b.module.values[x].ty;
         vec![b.op1(OpKind::Call { callee: "absent".into() }, &[x], ty)]

@@ -14,17 +14,17 @@ pub(crate) use of_weights::Part;
 pub enum Init {
     /// All elements are this number.
     Constant(f64),
-    /// Normally distributed with this standard deviation.
+    /// Normal distribution with mean zero and this standard deviation.
     Normal(f64),
-    /// Truncated normal: a normal distribution, cut at two standard deviations before it is scaled by this number.
+    /// Truncated normal: a standard normal distribution truncated to `[-2, 2]`, then scaled by this number.
     TruncatedNormal(f64),
-    /// Uniform from zero (inclusive) to this number (exclusive).
+    /// Uniform distribution from zero (inclusive) to this number (exclusive).
     Uniform(f64),
-    /// With the variance `scale / fan`.
+    /// Variance scaling: a distribution with variance `scale / fan`.
     VarianceScaling {
         /// Numerator of the variance.
         scale: f64,
-        /// The fan that divides it.
+        /// Which fan is the denominator of the variance.
         fan: Fan,
         /// The distribution of the numbers.
         distribution: Distribution,
@@ -39,30 +39,30 @@ pub enum Init {
     NormOf {
         /// The full name of the variable.
         of: String,
-        /// How many leading dimensions the norms reduce, not counting those of stacks.
+        /// The number of leading dimensions that the norms reduce, not counting those of stacks.
         axes: usize,
     },
 }
 
-/// Denominator of the variance.
+/// The denominator of the variance: see [`Init::VarianceScaling`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fan {
     /// Fan-in.
     In,
     /// Fan-out.
     Out,
-    /// The mean of both.
+    /// The mean of fan-in and fan-out.
     Average,
 }
 
-/// Distributions of random numbers.
+/// The distribution of random initial values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Distribution {
     /// Normally.
     Normal,
     /// Truncated at two standard deviations, and rescaled to the requested variance.
     TruncatedNormal,
-    /// Uniform on an interval.
+    /// Uniform on an interval around zero.
     Uniform,
 }
 
@@ -82,7 +82,7 @@ impl Init {
         Init::Constant(1.0)
     }
 
-    /// Normally distributed with this standard deviation.
+    /// Normal distribution with mean zero and this standard deviation.
     #[must_use]
     pub fn normal(deviation: f64) -> Init {
         Init::Normal(deviation)
@@ -140,7 +140,7 @@ impl Init {
         matches!(self, Init::Constant(_) | Init::Identity)
     }
 
-    /// For an array of quantized weights, how many weights there are: all of them for the payload, zero for the other arrays.
+    /// For an array of quantized weights, the number of weights that it counts for: all of them for the payload, zero for the other arrays.
     pub(crate) fn num_weights(&self) -> Option<i64> {
         match self {
             Init::Nf4(part) => Some(part.num_weights()),
@@ -148,7 +148,7 @@ impl Init {
         }
     }
 
-    /// The variable whose key draws the values, if it is not this one.
+    /// The variable whose key generates the values, if it is not this one.
     pub(crate) fn drawn_as(&self) -> Option<&str> {
         match self {
             Init::Nf4(part) => Some(part.name()),
@@ -156,9 +156,10 @@ impl Init {
         }
     }
 
-    /// The values, drawn with a key.
+    /// The values, generated with a key.
     ///
-    /// Reported: the values do not fit the element type; they are copied from another variable, not drawn from a key.
+    /// Reports an error if the values are not representable in the element type, or if they depend on another variable ([`Init::CopyOf`],
+    /// [`Init::NormOf`]), not on a key.
     #[track_caller]
     pub fn values<'g>(&self, key: Key<'g>, shape: &[i64], dtype: DType) -> Tensor<'g> {
         let g = key.to_tensor().graph();

@@ -40,7 +40,7 @@ impl StepProgram {
             }
             let tensor = match source(variable, |name| all.get(name).copied()) {
                 Ok(source) => {
-                    // Drawn once, even if several variables copy it.
+                    // Initial values that several variables copy are generated once.
                     let tensor = *made.entry(source.name.as_str()).or_insert_with(|| values_of(source, key));
                     tensor.to(variable.dtype)
                 }

@@ -8,7 +8,7 @@ use shardc_strategy::Lora;
 
 use crate::Variable;
 
-/// The adapters for linear maps of a scope.
+/// The LoRA adapters of the linear maps of a scope.
 #[derive(Clone, Debug)]
 pub(crate) struct Adapters<'g> {
     pub(crate) lora: Rc<Lora>,
@@ -38,7 +38,7 @@ impl Maps {
         (!missing.is_empty()).then(|| format!("modules_to_save: no module named {:?}", missing.join(", ")))
     }
 
-    /// Targets that match no linear map, with a list of the maps.
+    /// The error message for targets that match no linear map, with a list of the linear maps.
     pub(crate) fn unmatched(&self) -> Option<String> {
         let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
         let unmatched: Vec<String> =

@@ -2,8 +2,8 @@
 
 use shardc_graph::{DType, Tensor};
 
-/// Cross entropy of logits with integer labels. If logits are sharded over classes, each device reduces its own shard and looks labels up
-/// in it: only per-example numbers are communicated.
+/// Cross entropy of logits with integer labels. If logits are sharded over classes, each device reduces its own shard and looks up labels
+/// in it, so only per-example values are communicated.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CrossEntropy {
     /// Label smoothing: this fraction of each label is spread evenly over all classes.
@@ -15,34 +15,34 @@ pub struct CrossEntropy {
 }
 
 impl CrossEntropy {
-    /// Without smoothing and z-loss; no label is ignored.
+    /// A loss without smoothing and z-loss; no label is ignored.
     #[must_use]
     pub fn new() -> Self {
         CrossEntropy::default()
     }
 
-    /// With this label smoothing.
+    /// Sets the label smoothing.
     #[must_use]
     pub fn label_smoothing(self, label_smoothing: f64) -> Self {
         CrossEntropy { label_smoothing, ..self }
     }
 
-    /// With this weight of the z-loss.
+    /// Sets the weight of the z-loss.
     #[must_use]
     pub fn z_loss(self, z_loss: f64) -> Self {
         CrossEntropy { z_loss, ..self }
     }
 
-    /// Ignoring examples with this label.
+    /// Ignores examples with this label.
     #[must_use]
     pub fn ignore(self, label: i64) -> Self {
         CrossEntropy { ignore: Some(label), ..self }
     }
 
-    /// The loss of each example: classes are the last dimension of `logits`, the other dimensions are those of `labels`. 16-bit floats are
-    /// widened first, and so are integers too narrow for the number of classes.
+    /// The loss of each example: classes are the last dimension of `logits`, the other dimensions are those of `labels`. 16-bit floats, and
+    /// integers too narrow for the number of classes, are converted to wider types first.
     ///
-    /// Reported: `logits` are not floats, `labels` are not integers, or the shapes do not match.
+    /// Reports an error if `logits` are not of a float type, `labels` are not of an integer type, or the shapes do not match.
     #[must_use]
     #[track_caller]
     pub fn of_each<'g>(&self, logits: Tensor<'g>, labels: Tensor<'g>) -> Tensor<'g> {
@@ -73,7 +73,7 @@ impl CrossEntropy {
 
     /// The mean over examples that are not ignored; zero if there are none.
     ///
-    /// Reported: the errors of [`CrossEntropy::of_each`].
+    /// Reports the errors of [`CrossEntropy::of_each`].
     #[must_use]
     #[track_caller]
     pub fn mean<'g>(&self, logits: Tensor<'g>, labels: Tensor<'g>) -> Tensor<'g> {
@@ -90,14 +90,14 @@ impl CrossEntropy {
     }
 }
 
-/// Integers of at least 32 bits: narrower ones may be too small for the number of classes or the vocabulary.
+/// Converts integers to at least 32 bits: narrower types may be too small for the number of classes or the vocabulary.
 #[track_caller]
 pub(crate) fn countable(numbers: Tensor<'_>) -> Tensor<'_> {
     let dtype = numbers.dtype();
     if dtype.is_integer() && dtype.bits() < 32 { numbers.to(DType::I32) } else { numbers }
 }
 
-/// Integer labels, one for each row of `logits`.
+/// Checks that labels are integers, one for each row of `logits`.
 #[track_caller]
 fn labels_of<'g>(logits: Tensor<'g>, labels: Tensor<'g>) -> Tensor<'g> {
     let (g, shape, of) = (logits.graph(), logits.shape(), labels.shape());
@@ -116,7 +116,7 @@ fn labels_of<'g>(logits: Tensor<'g>, labels: Tensor<'g>) -> Tensor<'g> {
     countable(labels)
 }
 
-/// The second of two tensors that are combined elementwise: of the same shape, or a scalar that is broadcast.
+/// Broadcasts the second of two tensors that are combined elementwise: it has the same shape, or is a scalar.
 #[track_caller]
 fn paired<'g>(what: &str, left: Tensor<'g>, right: Tensor<'g>) -> Tensor<'g> {
     let (of, shape) = (left.shape(), right.shape());
@@ -128,7 +128,7 @@ fn paired<'g>(what: &str, left: Tensor<'g>, right: Tensor<'g>) -> Tensor<'g> {
 
 /// Elementwise binary cross entropy of logits with labels from 0 to 1.
 ///
-/// Reported: the shapes differ (unless the label is a scalar), or the element types differ.
+/// Reports an error if the shapes differ (unless the label is a scalar), or the element types differ.
 #[must_use]
 #[track_caller]
 pub fn sigmoid_cross_entropy<'g>(logits: Tensor<'g>, labels: Tensor<'g>) -> Tensor<'g> {
@@ -138,7 +138,7 @@ pub fn sigmoid_cross_entropy<'g>(logits: Tensor<'g>, labels: Tensor<'g>) -> Tens
 
 /// The elementwise squared difference.
 ///
-/// Reported: the shapes differ (unless the target is a scalar), or the element types differ.
+/// Reports an error if the shapes differ (unless the target is a scalar), or the element types differ.
 #[must_use]
 #[track_caller]
 pub fn squared_error<'g>(predictions: Tensor<'g>, targets: Tensor<'g>) -> Tensor<'g> {
@@ -147,7 +147,7 @@ pub fn squared_error<'g>(predictions: Tensor<'g>, targets: Tensor<'g>) -> Tensor
 
 /// The elementwise Huber loss: half the squared difference up to `delta`, linear beyond it (Huber, 1964).
 ///
-/// Reported: the shapes differ (unless the target is a scalar), or the element types differ.
+/// Reports an error if the shapes differ (unless the target is a scalar), or the element types differ.
 #[must_use]
 #[track_caller]
 pub fn huber<'g>(predictions: Tensor<'g>, targets: Tensor<'g>, delta: f64) -> Tensor<'g> {
@@ -156,9 +156,9 @@ pub fn huber<'g>(predictions: Tensor<'g>, targets: Tensor<'g>, delta: f64) -> Te
     0.5 * near.square() + delta * (away - near)
 }
 
-/// The fraction of labels at which the logit is largest.
+/// The fraction of examples whose largest logit is that of the label.
 ///
-/// Reported: `labels` are not integers, or the shapes do not match.
+/// Reports an error if `labels` are not of an integer type, or the shapes do not match.
 #[must_use]
 #[track_caller]
 pub fn accuracy<'g>(logits: Tensor<'g>, labels: Tensor<'g>) -> Tensor<'g> {

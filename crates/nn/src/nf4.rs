@@ -51,9 +51,9 @@ impl Default for Nf4 {
 /// The arrays of NF4-quantized weights.
 #[derive(Clone, Copy, Debug)]
 pub struct Quantized<'g> {
-    /// The four-bit codes, the first of two in the upper half of a byte: `[blocks, 32 / bytes of the storage]`.
+    /// The four-bit codes, two per byte with the first in the upper half: `[blocks, 32 / bytes per storage element]`.
     pub payload: Tensor<'g>,
-    /// The absmax of each block: `[blocks]` in `f32`, or in `ui8`.
+    /// The absmax of each block, `[blocks]`: `f32`, or `ui8` codes with double quantization.
     pub magnitudes: Tensor<'g>,
     /// With double quantization, the scale of each 256 absmax values, and their mean.
     pub nested: Option<(Tensor<'g>, Tensor<'g>)>,
@@ -62,7 +62,7 @@ pub struct Quantized<'g> {
 impl Nf4 {
     /// Quantizes weights to the nearest of the sixteen values.
     ///
-    /// Reported: they are not floats, or the storage is not a type of 8, 16 or 32 bits.
+    /// Reports an error if the element type is not a float type, or the storage type does not have 8, 16 or 32 bits.
     #[must_use]
     #[track_caller]
     pub fn quantize<'g>(&self, weights: Tensor<'g>) -> Quantized<'g> {
@@ -96,7 +96,7 @@ impl Nf4 {
 
     /// Dequantizes weights to this shape.
     ///
-    /// Reported: the shape has a different number of elements than the quantized weights.
+    /// Reports an error if the shape has a different number of elements than the quantized weights.
     #[must_use]
     #[track_caller]
     pub fn dequantize<'g>(&self, of: &Quantized<'g>, shape: &[i64], dtype: DType) -> Tensor<'g> {
@@ -132,7 +132,7 @@ impl Nf4 {
         };
         let packed = payload.bitcast(word);
         let per_word = BLOCK / 2 / words;
-        // The first byte of all words, the second of all words, and so on.
+        // The first byte of all storage elements, then the second of all of them, and so on.
         let byte = |i: i64| (packed.shift_right_logical(8 * i) & 255).to(DType::BF16);
         let bytes: Vec<Tensor<'g>> = (0..per_word).map(byte).collect();
         let is_there = |row: i64, column: i64| column / 2 == row % words * per_word + row / words;

@@ -2,7 +2,7 @@
 
 use shardc_graph::DType;
 
-/// Element types by role, for a [`Scope`](crate::Scope) and nested ones.
+/// The element types of a [`Scope`](crate::Scope) and its nested scopes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
     /// The stored type of parameters and of their gradients.
@@ -14,7 +14,7 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// One element type for everything.
+    /// Uses one element type for everything.
     #[must_use]
     pub fn all(dtype: DType) -> Policy {
         Policy { params: dtype, compute: dtype, reduce: dtype }

@@ -29,13 +29,13 @@ pub struct Port {
 pub struct StepProgram {
     /// The program. The argument of a variable that changes is donated to the result that replaces it.
     pub module: Module,
-    /// The mesh that it was written for.
+    /// The mesh that the program was written for.
     pub mesh: Mesh,
-    /// The variables, in the order of their creation.
+    /// The variables, in creation order.
     pub variables: Vec<Variable>,
-    /// For each variable, its argument.
+    /// For each variable, the index of its argument.
     pub arguments: Vec<usize>,
-    /// For each variable, the result with its next value; `None` if it does not change.
+    /// For each variable, the index of the result with its next value; `None` if it does not change.
     pub results: Vec<Option<usize>>,
     /// The arguments that are not variables.
     pub inputs: Vec<Port>,
@@ -54,7 +54,7 @@ impl StepProgram {
         variable::source(known, get).ok().filter(|source| source.name != known.name)
     }
 
-    /// How many elements the parameters have in all, and how many of them are trained.
+    /// The total number of parameter elements, and how many of them are trained.
     #[must_use]
     pub fn parameters(&self) -> Parameters {
         let of = |kinds: &[Kind]| {
@@ -165,7 +165,7 @@ fn with_causes(
             told.push(error);
             continue;
         };
-        // The next value was to be sharded like the variable.
+        // The failed operation marked the next value with the sharding of the variable.
         let name = match error.operands.as_slice() {
             [_, variable] => variable.name.as_deref(),
             _ => None,

@@ -2,10 +2,10 @@
 
 use shardc_graph::Tensor;
 
-/// Keeps the `k` largest logits along the last dimension and lowers the others so far that they are never drawn. Ties with the smallest
-/// kept logit are kept, too.
+/// Top-k: keeps the `k` largest logits along the last dimension and masks the others, so that they are never sampled. Ties with the
+/// smallest kept logit are kept, too.
 ///
-/// Reported: there are fewer than `k` logits, or `k` is below one.
+/// Reports an error if `k` is below one or exceeds the number of logits.
 #[must_use]
 #[track_caller]
 pub fn top_k(logits: Tensor<'_>, k: i64) -> Tensor<'_> {
@@ -14,10 +14,10 @@ pub fn top_k(logits: Tensor<'_>, k: i64) -> Tensor<'_> {
     logits.ge(least).select(logits, f64::NEG_INFINITY)
 }
 
-/// Keeps the most likely logits along the last dimension, as many as are needed to reach the total probability `p` ("The Curious Case of
-/// Neural Text Degeneration", Holtzman et al., 2020). The most likely one is always kept.
+/// Top-p: keeps the smallest set of the most likely logits along the last dimension whose total probability reaches `p` ("The Curious Case
+/// of Neural Text Degeneration", Holtzman et al., 2020). The most likely logit is always kept.
 ///
-/// Reported: the logits are not floats.
+/// Reports an error if the logits are not of a float type.
 #[must_use]
 #[track_caller]
 pub fn top_p(logits: Tensor<'_>, p: f64) -> Tensor<'_> {

@@ -16,7 +16,7 @@ use crate::values::Values;
 use crate::variable::Entry;
 use crate::{Init, Kind, Maps, Nf4, Param, Policy, Variable};
 
-/// The variables of one graph, by name, in the order of their creation.
+/// The variables of one graph, by name, in creation order.
 type Entries<'g> = Rc<RefCell<IndexMap<String, Entry<'g>>>>;
 
 /// A prefix of variable names, and a [`Policy`]. Models create their variables through it. Cheap to clone; clones and nested scopes share
@@ -38,7 +38,7 @@ pub struct Scope<'g> {
     pub(crate) adapters: Option<Adapters<'g>>,
     /// The linear maps created so far.
     pub(crate) maps: SharedMaps,
-    /// How frozen kernels of linear maps are stored, if in four bits.
+    /// The four-bit format of frozen kernels of linear maps, if any.
     pub(crate) quantized: Option<Nf4>,
     /// The enclosing loops over layers or microbatches, outermost first.
     pub(crate) trips: Vec<Trip<'g>>,
@@ -49,7 +49,7 @@ pub struct Scope<'g> {
 /// One iteration of a loop: a layer of a stack, or a microbatch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Trip<'g> {
-    /// How many layers there are, each with its own variables; `None` for microbatches, which share them.
+    /// The number of layers, each with its own variables; `None` for microbatches, which share variables.
     pub(crate) layers: Option<i64>,
     /// The index of the iteration.
     pub(crate) number: Tensor<'g>,
@@ -72,10 +72,10 @@ impl Trip<'_> {
 }
 
 impl<'g> Scope<'g> {
-    /// The outermost scope of a graph; a graph has one. [`finish`](Scope::finish) would not know the variables of another one, and they
-    /// would become inputs of the program. Pass clones and nested scopes to parts of a model.
+    /// The outermost scope of a graph, which has only one: variables of a second root scope would be unknown to [`finish`](Scope::finish)
+    /// and become inputs of the program. Pass clones and nested scopes to parts of a model.
     ///
-    /// Reported: the graph has a scope already.
+    /// Reports an error if the graph has a scope already.
     #[must_use]
     #[track_caller]
     pub fn new(graph: &'g Graph) -> Self {
@@ -126,8 +126,8 @@ impl<'g> Scope<'g> {
 
     /// The same scope, in which layers may use the parameters of layers created on other lines: shared (tied) weights.
     ///
-    /// Otherwise, two layers of one name are an error that shows both lines. A layer that is called again from the same line, for example
-    /// in a function applied to two inputs, uses its own parameters and needs no permission.
+    /// Otherwise, two layers with the same name are an error that shows both lines. A layer that is called again from the same line, for
+    /// example in a function applied to two inputs, uses its own parameters and needs no permission.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -146,7 +146,7 @@ impl<'g> Scope<'g> {
         Scope { is_shared: true, ..self.clone() }
     }
 
-    /// The same scope, with linear maps that are the output layer: they are not quantized, and get LoRA adapters only by name.
+    /// The same scope, marked as the output layer: its linear maps are not quantized, and get LoRA adapters only if a target names them.
     #[must_use]
     pub fn output(&self) -> Self {
         Scope { is_output: true, ..self.clone() }
@@ -166,8 +166,8 @@ impl<'g> Scope<'g> {
     /// If a layer [`set`](Scope::set)s one of these variables, the value is returned by [`Scope::next`] of this scope, and the stored
     /// variable does not change. Statistics without a replacement are updated as usual.
     ///
-    /// Reported: two tensors for one variable; a layer requests a different shape or element type. Reported by [`Scope::finish`]: no layer
-    /// requests the variable and it does not exist.
+    /// Reports an error if two tensors replace one variable, or if a layer requests a different shape or element type. [`Scope::finish`]
+    /// reports an error if no layer requests the variable and it does not exist.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh, Tensor};
@@ -219,10 +219,10 @@ impl<'g> Scope<'g> {
         if self.prefix.is_empty() { name.to_owned() } else { format!("{}.{name}", self.prefix) }
     }
 
-    /// A parameter, converted to the compute type. A second request returns the same one; from another line of code it needs
-    /// permission ([`Scope::shared`]).
+    /// A parameter, converted to the compute type. A second request returns the same parameter; a request from another line of code
+    /// requires a [`Scope::shared`] scope.
     ///
-    /// Reported: a size is negative; the name exists with a different shape, or was requested on another line.
+    /// Reports an error if a size is negative, if the variable exists with a different shape, or if it was requested on a different line.
     #[track_caller]
     pub fn parameter(&self, name: &str, shape: impl IntoShape, init: Init) -> Tensor<'g> {
         let is_trained = !self.is_frozen || self.is_saved() || (name == "bias" && self.trains_bias());
@@ -247,9 +247,9 @@ impl<'g> Scope<'g> {
     }
 
     /// A variable in its stored type, or the tensor that replaces it ([`with_values`](Scope::with_values)). A second request returns the
-    /// same one.
+    /// same variable.
     ///
-    /// Reported: a size is negative; the name exists with a different shape or element type.
+    /// Reports an error if a size is negative, or if the variable exists with a different shape or element type.
     #[track_caller]
     pub fn variable(
         &self,
@@ -295,7 +295,7 @@ impl<'g> Scope<'g> {
         self.of_layer(whole)
     }
 
-    /// Reports a parameter that another line requested, unless this scope may share it.
+    /// Reports an error if another line requested the parameter, unless this scope may share it.
     #[track_caller]
     fn check_sharing(&self, name: &str, tensor: Tensor<'g>) {
         if self.is_shared {
@@ -327,7 +327,7 @@ impl<'g> Scope<'g> {
             [] => whole,
             [number] => whole.dynamic_index(0, number),
             _ if whole.is_poisoned() => whole,
-            // One slice, so that an inner stack's layers are not copied before one of them is taken.
+            // A single slice over all stack dimensions: slicing them one by one would copy all layers of the inner stack.
             numbers => {
                 let own = whole.shape().split_off(numbers.len());
                 let zero = self.graph.scalar(0.0, DType::I32);
@@ -339,9 +339,9 @@ impl<'g> Scope<'g> {
         }
     }
 
-    /// Optimizer state of a parameter, with its shape and sharding; `what` names it: `adam.m`.
+    /// Optimizer state of a parameter, with the same shape and sharding; `what` is the name prefix, such as `adam.m`.
     ///
-    /// Reported: the name exists with a different shape or element type.
+    /// Reports an error if the variable exists with a different shape or element type.
     #[track_caller]
     pub fn variable_of(&self, param: &Param<'g>, what: &str, dtype: DType, init: Init) -> Tensor<'g> {
         let name = format!("{what}.{}", param.name);
@@ -354,7 +354,7 @@ impl<'g> Scope<'g> {
 
     /// Sets the next value of a [`Scope::variable_of`].
     ///
-    /// Reported: there is no such variable, or the shape or element type differs.
+    /// Reports an error if there is no such variable, or if the shape or element type differs.
     #[track_caller]
     pub fn set_of(&self, param: &Param<'g>, what: &str, next: impl Into<Tensor<'g>>) {
         self.set(&self.full_name(&format!("{what}.{}", param.name)), next);
@@ -362,8 +362,8 @@ impl<'g> Scope<'g> {
 
     /// Sets the next value of a variable, by its full name; the last call wins.
     ///
-    /// Reported: there is no such variable, or the shape or element type differs; it is set in a loop or in another closure, whose tensors
-    /// cannot be used outside.
+    /// Reports an error if there is no such variable, if the shape or element type differs, or if the variable is set in a loop or another
+    /// closure: tensors of a closure cannot be used outside of it.
     #[track_caller]
     pub fn set(&self, name: &str, next: impl Into<Tensor<'g>>) {
         let next = next.into();
@@ -378,7 +378,7 @@ impl<'g> Scope<'g> {
             return;
         }
         let mut entries = self.entries.borrow_mut();
-        // Reported once, even if a model does it repeatedly.
+        // Reported once, even if a model sets it repeatedly.
         let trip = self.trips.last();
         let is_said = trip.is_some() && entries.values().any(|entry| entry.is_refused);
         let text = match (entries.get_mut(name), trip) {
@@ -412,7 +412,7 @@ impl<'g> Scope<'g> {
         self.entries.borrow().get(name)?.next
     }
 
-    /// Replaces the next values that were set for variables of this scope and nested ones. `update` gets the name, the current value and
+    /// Replaces the next values that were set for variables of this scope and nested scopes. `update` gets the name, the current value and
     /// the next value.
     #[track_caller]
     pub fn update_all(&self, mut update: impl FnMut(&str, Tensor<'g>, Tensor<'g>) -> Tensor<'g>) {
@@ -434,7 +434,7 @@ impl<'g> Scope<'g> {
         }
     }
 
-    /// Marks a variable of this scope as one that also changes in skipped steps: the loss scale, which decides what is skipped.
+    /// Marks a variable of this scope as one that also changes in skipped steps: the loss scale, which decides which steps are skipped.
     pub(crate) fn never_skip(&self, name: &str) {
         if let Some(entry) = self.entries.borrow_mut().get_mut(&self.full_name(name)) {
             entry.is_of_scale = true;
@@ -447,7 +447,7 @@ impl<'g> Scope<'g> {
         self.prefix.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     }
 
-    /// The trained parameters of this scope and nested ones, in their stored types, in the order of their creation.
+    /// The trained parameters of this scope and nested scopes, in their stored types and in creation order.
     #[must_use]
     pub fn trainable(&self) -> Vec<Param<'g>> {
         let entries = self.entries.borrow();
@@ -462,7 +462,7 @@ impl<'g> Scope<'g> {
 
     /// The gradient of a loss with respect to each of [`Scope::trainable`].
     ///
-    /// Reported: the errors of [`Graph::grad`].
+    /// Reports the errors of [`Graph::grad`].
     #[track_caller]
     pub fn gradients(&self, loss: impl Into<Tensor<'g>>) -> Vec<Tensor<'g>> {
         let by: Vec<Tensor<'g>> = self.trainable().iter().map(|param| param.tensor).collect();
@@ -471,7 +471,7 @@ impl<'g> Scope<'g> {
 
     /// Marks shardings of variables: `spec` returns the partition spec of a variable, or `None`.
     ///
-    /// Reported: a specification does not fit, or the variable has a different mark already.
+    /// Reports an error if a specification does not match its variable, or if the variable is already marked with a different one.
     #[track_caller]
     pub fn mark_sharding(&self, mut spec: impl FnMut(&Variable) -> Option<PartitionSpec>) {
         for entry in self.entries.borrow().values() {
@@ -488,8 +488,8 @@ impl<'g> Scope<'g> {
     }
 
     /// Derives a different key for each scope name, each layer of a [`stack`](Scope::stack) and each microbatch of
-    /// [`accumulated`](crate::optim::accumulated). One key always yields the same numbers, so in a loop, whose body is traced once, each
-    /// iteration would otherwise draw the same.
+    /// [`accumulated`](crate::optim::accumulated). A key always yields the same numbers, and a loop body is traced once: without this, all
+    /// iterations would use the same random numbers.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -526,10 +526,10 @@ impl<'g> Scope<'g> {
     /// A stack of identical layers as a loop (`jax.lax.scan`): `layer` is traced once and runs `layers` times, each time with its own
     /// variables. Their leading dimension is the layer; with nested stacks, the leading two are the outer and the inner layer.
     ///
-    /// A key from outside the loop draws the same numbers in each layer: use [`Scope::key`] of the scope passed to `layer`. Variables
-    /// cannot be set in `layer`, since a loop returns only its loop-carried values; build layers with statistics one by one.
+    /// A captured key produces the same numbers in each layer: use [`Scope::key`] of the scope passed to `layer`. Variables cannot be set
+    /// in `layer`, since a loop returns only its loop-carried values; build layers with statistics one by one.
     ///
-    /// Reported: the layer changes the shape or element type of the loop-carried value.
+    /// Reports an error if the layer changes the shape or element type of the loop-carried value.
     #[track_caller]
     pub fn stack<T: Tree<'g>>(
         &self,
@@ -543,7 +543,7 @@ impl<'g> Scope<'g> {
 
     /// [`Scope::stack`] with a second output per layer, stacked along a new leading dimension.
     ///
-    /// Reported: the errors of [`Scope::stack`].
+    /// Reports the errors of [`Scope::stack`].
     #[track_caller]
     pub fn stack_with<T: Tree<'g>, Y: Tree<'g>>(
         &self,
@@ -559,7 +559,7 @@ impl<'g> Scope<'g> {
         })
     }
 
-    /// All variables, in the order of their creation.
+    /// All variables, in creation order.
     #[must_use]
     pub fn variables(&self) -> Vec<Variable> {
         self.entries.borrow().values().map(|entry| entry.variable.clone()).collect()

@@ -4,7 +4,7 @@ use shardc_graph::{Tensor, Tree};
 
 use crate::{Scope, values};
 
-/// A destination that was set: a variable, or a tensor that replaces one.
+/// The target of a `set`: a variable, or a tensor that replaces one.
 enum Place {
     Variable(String),
     Given(values::Place),

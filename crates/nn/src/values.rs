@@ -22,7 +22,7 @@ type Layer<'g> = Rc<RefCell<IndexMap<String, Given<'g>>>>;
 /// The tensors that replace variables in a scope.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Values<'g> {
-    /// Innermost last.
+    /// The sets of replacing tensors, innermost last.
     own: Vec<Layer<'g>>,
     /// The tensors of all scopes of the graph.
     all: Rc<RefCell<Vec<Layer<'g>>>>,
@@ -32,7 +32,7 @@ pub(crate) struct Values<'g> {
 pub(crate) type Place = (usize, String);
 
 impl<'g> Values<'g> {
-    /// With more tensors, which shadow those of the same names.
+    /// Adds tensors, which shadow earlier ones with the same names.
     #[track_caller]
     pub(crate) fn with(
         mut self,
@@ -92,7 +92,7 @@ impl<'g> Values<'g> {
         self.among(name)?.borrow().get(name)?.next
     }
 
-    /// Sets the next value of a tensor that replaces a variable, or returns why it cannot.
+    /// Sets the next value of a tensor that replaces a variable, or returns an error message.
     pub(crate) fn set(&self, name: &str, next: Tensor<'g>) -> Result<(), String> {
         let Some(layer) = self.among(name) else { return Ok(()) };
         if let Some(given) = layer.borrow_mut().get_mut(name) {

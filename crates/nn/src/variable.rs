@@ -36,9 +36,10 @@ pub struct Variable {
     pub dtype: DType,
     /// The initial values.
     pub init: Init,
-    /// How many leading dimensions are layers, each initialized separately: one for a stack, two for a stack in a stack, otherwise zero.
+    /// The number of leading dimensions that are layers, each initialized separately: one for a stack, two for nested stacks, otherwise
+    /// zero.
     pub num_stacks: usize,
-    /// For optimizer state, the name of its parameter, whose sharding it has.
+    /// For optimizer state, the name of its parameter; both have the same sharding.
     pub of: Option<String>,
 }
 
@@ -50,7 +51,7 @@ impl Variable {
         (layers.iter().product(), own)
     }
 
-    /// The number of model weights in this variable.
+    /// The number of model weights that it counts for.
     pub(crate) fn num_weights(&self) -> u64 {
         let (layers, _) = self.layers();
         let elements = self.shape.iter().product::<i64>();
@@ -58,7 +59,7 @@ impl Variable {
     }
 }
 
-/// The variable whose initial values this one has: itself, or the one at the end of a chain of copies. An error if there is none.
+/// The variable that defines the initial values: this one, or the end of its chain of copies. Returns an error if there is none.
 pub(crate) fn source<'v>(
     variable: &'v Variable,
     get: impl Fn(&str) -> Option<&'v Variable>,
@@ -80,13 +81,13 @@ pub(crate) fn source<'v>(
     Ok(source)
 }
 
-/// How the dimensions of one layer's parameter form linear maps: in `[maps.., inputs.., outputs..]`, the first `maps` dimensions index
-/// independent maps, the last `outputs` dimensions are the outputs of a map.
+/// How the dimensions of one layer's parameter form linear maps: in `[maps.., inputs.., outputs..]`, the first `maps` dimensions are batch
+/// dimensions over independent maps, and the last `outputs` dimensions are the outputs of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Maps {
-    /// How many leading dimensions index maps, such as experts.
+    /// Number of leading batch dimensions: each index selects a separate linear map, such as an expert.
     pub maps: usize,
-    /// How many trailing dimensions are outputs, such as the heads and the elements of each.
+    /// Number of trailing output dimensions, such as the heads and the elements of a head.
     pub outputs: usize,
 }
 
@@ -104,9 +105,9 @@ pub struct Param<'g> {
     pub name: String,
     /// The tensor, in its stored type.
     pub tensor: Tensor<'g>,
-    /// How many leading dimensions are layers of stacks.
+    /// The number of leading dimensions that are layers of stacks.
     pub num_stacks: usize,
-    /// How the other dimensions form linear maps, if the layer that created the parameter specifies it.
+    /// How the other dimensions form linear maps, if the creating layer specifies that.
     pub maps: Option<Maps>,
 }
 

@@ -1,7 +1,7 @@
 //! Stand-ins for the error types of features that are off.
 //!
-//! They have no values. With them the variants of [`Error`](crate::Error) are the same with all features and without, and no match
-//! on it depends on a feature.
+//! They are uninhabited types. With them, [`Error`](crate::Error) has the same variants whatever the features, so no match on it depends on
+//! a feature.
 
 #[cfg(not(feature = "graph"))]
 pub(crate) use graph::GraphErrors;
@@ -18,7 +18,7 @@ mod graph {
 
     use shardc_ir::Diagnostic;
 
-    /// Errors of graphs; uninhabited without the feature `graph`.
+    /// The uninhabited error type of graphs, without the feature `graph`.
     #[derive(Clone, Debug, thiserror::Error)]
     #[error(transparent)]
     pub struct GraphErrors(Infallible);
@@ -34,7 +34,7 @@ mod graph {
 mod runtime {
     use std::convert::Infallible;
 
-    /// An error of the runtime; uninhabited without the feature `runtime`.
+    /// The uninhabited error type of the runtime, without the feature `runtime`.
     #[derive(Clone, Debug, thiserror::Error)]
     #[error(transparent)]
     pub struct RuntimeError(Infallible);

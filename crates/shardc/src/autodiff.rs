@@ -1,7 +1,7 @@
 //! Derivatives of programs: gradients, vector-Jacobian and Jacobian-vector products.
 //!
-//! A program is differentiated before or after it is annotated. The shardings of arguments, results and constraints also apply to
-//! their derivatives, so a gradient is partitioned without further annotations.
+//! A program is differentiated before or after it is annotated. The shardings of arguments, results and sharding constraints also apply to
+//! their gradients and tangents, which therefore need no further annotations.
 //!
 //! ```
 //! use shardc::{Compiler, autodiff};
@@ -24,8 +24,8 @@
 //! # }
 //! ```
 //!
-//! Calls are inlined. If the result depends on an operation that cannot be differentiated, the error gives its place and a
-//! workaround (SH10xx).
+//! Calls are inlined. If the result depends on an operation that cannot be differentiated, the error gives its location and a workaround
+//! (SH10xx).
 
 use shardc_autodiff as transform;
 pub use shardc_autodiff::{CHECKPOINT, CHECKPOINT_NAME, Checkpoint, Keep, Offload, UnknownPolicy};
@@ -37,8 +37,8 @@ use shardc_passes::transforms::{dce::dce, decompose::decompose, inline};
 
 use crate::Error;
 
-/// The entry-function arguments that `names` select, in order, each once. A name is `arg0`, a front-end name, a name in the text,
-/// or a prefix of such names (`params` for `params['w']`).
+/// The arguments of the entry function that `names` select, in order and without duplicates. A name is `arg0`, a front-end name, a name in
+/// the text, or a prefix of such names (`params` for `params['w']`).
 ///
 /// # Errors
 /// A name matches no argument (SH0333); similar names are suggested.
@@ -106,8 +106,8 @@ pub fn jvp(module: &mut Module, wrt: &[usize], of: &[usize]) -> Result<(), Error
     differentiate(module, &Request::new(Derivative::Jvp, wrt, of).with_value())
 }
 
-/// Differentiates the entry function in place. JAX functions that manipulate the bits of numbers get their known derivative, if
-/// there is one.
+/// Differentiates the entry function in place. JAX functions that manipulate the bits of numbers get their known derivative rule, if there
+/// is one.
 ///
 /// # Errors
 /// The program has no entry function, or calls a missing one; an argument or a result does not exist or is not differentiable

@@ -1,4 +1,4 @@
-//! Programs for back ends: legalized, then written as text or, if this build has MLIR, as bytecode.
+//! Programs for back ends: legalized, then written as bytecode if this build has MLIR, otherwise as text.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Compiler options: what is compiled, what is not inlined, and time limits.
+//! Compiler options for the entry function, inlining, custom sharding rules, cancellation and time limits.
 
 use std::time::Duration;
 
@@ -39,9 +39,9 @@ impl Compiler {
         self
     }
 
-    /// Keeps composites of this name instead of replacing them by their decomposition. Each becomes a composite on local shapes,
-    /// with a localized decomposition. Without a [rule](Compiler::rules), the decomposition determines which dimensions correspond.
-    /// If the localized decomposition communicates, the composite becomes a call (SH0361).
+    /// Keeps composites of this name instead of replacing them by their decomposition. Each becomes a composite on local shapes, with a
+    /// localized decomposition. Without a [rule](Compiler::rules), the sharding rule is derived from the decomposition. If the localized
+    /// decomposition communicates, the composite becomes a call (SH0361).
     ///
     /// ```
     /// use shardc::Compiler;
@@ -96,8 +96,8 @@ impl Compiler {
         self
     }
 
-    /// Sets the size of a symbolic dimension: a dimension variable of the program (`"b"`), or a dimension of an argument by its
-    /// number (`"arg1.0"`, `"params['w'].0"`). Shapes that depend on it are refined through the whole program.
+    /// Sets the size of a symbolic dimension: a dimension variable of the program (`"b"`), or a dimension of an argument by its index
+    /// (`"arg1.0"`, `"params['w'].0"`). Shapes that depend on it are refined through the whole program.
     ///
     /// ```
     /// use shardc::Compiler;
@@ -140,7 +140,7 @@ impl Compiler {
         self
     }
 
-    /// Sets the time limit of one compilation, measured from the moment that it has its module. It is checked at the same places as
+    /// Sets the time limit of one compilation, measured from the start of compilation, after parsing. It is checked at the same points as
     /// the [token](Compiler::cancel_token). [`Error::interruption`] then reports the timeout.
     #[must_use]
     pub fn time_limit(mut self, limit: Duration) -> Self {
@@ -148,7 +148,7 @@ impl Compiler {
         self
     }
 
-    /// The compiler for one compilation, whose time limit starts now.
+    /// The compiler for one compilation, with the time limit starting now.
     pub(crate) fn begun(&self) -> Compiler {
         let mut begun = self.clone();
         if let Some(limit) = begun.time_limit.take() {

@@ -1,4 +1,4 @@
-//! The compiler, as front ends call it.
+//! The compiler's interface for front ends.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// The stage that a pass run belongs to.
+    /// The stage that a pass belongs to.
     #[must_use]
     pub fn of(run: &PassRun<'_>) -> Stage {
         match (run.strategy, run.step.pass.name) {
@@ -50,7 +50,7 @@ impl Stage {
         }
     }
 
-    /// A short name: `read`, `import`, ...
+    /// A short name, such as `read` or `import`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -79,7 +79,7 @@ pub struct Propagated {
     /// Warnings: the program is correct, but probably not as expected.
     pub warnings: Vec<Diagnostic>,
     pub(crate) entry: FuncId,
-    /// The functions that are still called.
+    /// The functions that are not inlined.
     pub(crate) kept: KeptFunctions,
 }
 
@@ -88,15 +88,15 @@ pub struct Propagated {
 pub struct Output {
     /// The program that each device runs.
     pub module: Module,
-    /// The description of its inputs and outputs; [`Output::manifest`] is its form for other programs.
+    /// The description of its inputs and outputs; [`Output::manifest`] returns it in serializable form.
     pub interface: Interface,
     /// All warnings; [`Output::worth_telling`] selects those to print.
     pub warnings: Vec<Diagnostic>,
     /// The byte threshold of cost warnings, from [`Compiler::warn_bytes`].
     pub warn_bytes: u64,
-    /// Which annotations took priority in propagation.
+    /// The propagation strategy: which annotations took priority.
     pub strategy: Strategy,
-    /// Statistics of the collective clean-up.
+    /// Statistics of the collective cleanup passes.
     pub cleaned: CleanReport,
     /// The machine whose memory [`Output::memory`] estimates, from [`CleanOptions::machine`].
     pub machine: Machine,
@@ -109,7 +109,7 @@ impl Compiler {
         Compiler::default()
     }
 
-    /// Whether the devices are replicas or partitions; replicas by default.
+    /// Sets whether the devices are replicas or partitions; the default is replicas.
     #[must_use]
     pub fn spmd_mode(mut self, mode: SpmdMode) -> Self {
         self.options.mode = mode;
@@ -117,16 +117,16 @@ impl Compiler {
     }
 
     /// Makes an all-gather that no annotation requests an error; by default it is a warning. All-gathers below the threshold
-    /// ([`Compiler::warn_bytes`]) are no errors.
+    /// ([`Compiler::warn_bytes`]) are not errors.
     #[must_use]
     pub fn strict(mut self, strict: bool) -> Self {
         self.options.strict = strict;
         self
     }
 
-    /// The byte threshold of cost warnings: [`Output::worth_telling`] prints equal warnings, and [`Compiler::strict`] rejects them,
-    /// only if their total reaches it. With 0 all warnings count. The default is 64 KiB, or one hundredth of the bytes that each
-    /// device sends in one run, if that is less ([`worth_telling`](shardc_passes::report::warnings::worth_telling)).
+    /// The byte threshold of cost warnings: [`Output::worth_telling`] selects equal warnings, and [`Compiler::strict`] rejects them, only
+    /// if their total reaches it. With 0, all warnings count. The default is 64 KiB, or one hundredth of the bytes that each device sends
+    /// in one execution, if that is less ([`worth_telling`](shardc_passes::report::warnings::worth_telling)).
     ///
     /// ```
     /// use shardc::Compiler;
@@ -158,7 +158,7 @@ impl Compiler {
         self
     }
 
-    /// How collectives are merged, combined and hoisted out of loops.
+    /// Sets how collectives are merged, combined and hoisted out of loops.
     ///
     /// ```
     /// use shardc::{CleanOptions, Compiler};
@@ -173,8 +173,8 @@ impl Compiler {
         self
     }
 
-    /// The format of replica groups in the partitioned program: lists of devices by default, whose length grows with the number of
-    /// devices; or mesh axes, which only newer StableHLO readers support. Programs for PJRT ([`Output::backend_code`]) always have
+    /// Sets the format of replica groups in the partitioned program. The default is lists of devices, whose length grows with the number of
+    /// devices; only newer StableHLO readers support the alternative, mesh axes. Programs for PJRT ([`Output::backend_code`]) always have
     /// lists.
     ///
     /// ```
@@ -199,9 +199,9 @@ impl Compiler {
         self
     }
 
-    /// The maximum number of operations of the entry function once all calls are inlined. In a larger program, functions that are
-    /// called often are not inlined; each is partitioned once for each set of shardings that it is called with. Functions with
-    /// effects or manual computations are inlined anyway. The default is [`INLINE_BUDGET`](shardc_ir::limits::INLINE_BUDGET).
+    /// Sets the maximum number of operations of the entry function after inlining. In a larger program, functions that are called often are
+    /// not inlined; each is partitioned once for each combination of argument and result shardings at its call sites. Functions with side
+    /// effects or manual computations are always inlined. The default is [`INLINE_BUDGET`](shardc_ir::limits::INLINE_BUDGET).
     ///
     /// ```
     /// use shardc::Compiler;
@@ -230,12 +230,12 @@ impl Compiler {
         self
     }
 
-    /// The mesh, as `"data=4,model=2"`, for a program that has none, or as a replacement of the program's mesh
-    /// ([`replace_mesh`](shardc_passes::annotations::remesh::replace_mesh)). GSPMD annotations are converted to it; if they do not
-    /// fit, its axes replace the axes of their tiles in order.
+    /// Sets the mesh, such as `"data=4,model=2"`, of a program that has none, or replaces the program's mesh
+    /// ([`replace_mesh`](shardc_passes::annotations::remesh::replace_mesh)). GSPMD annotations are converted to it; if they do not match
+    /// it, its axes replace the axes of their tiles in order.
     ///
     /// # Errors
-    /// The text is not a mesh.
+    /// The text is not a valid mesh.
     pub fn mesh(mut self, text: &str) -> Result<Self, Error> {
         self.options.import.mesh = Some(text.parse().map_err(|e: SpecError| e.to_diagnostic("mesh", text))?);
         Ok(self)
@@ -245,7 +245,7 @@ impl Compiler {
     /// front end's name ([`names`](shardc_passes::annotations::names)), where `*` matches any text: `("params*", "-,model")`.
     ///
     /// # Errors
-    /// The text is not a selector or a spec.
+    /// The text is not a valid selector or spec.
     pub fn spec(self, target: &str, spec: &str) -> Result<Self, Error> {
         let read = Annotation::new(target, spec);
         Ok(self.annotation(read.map_err(|e| e.to_diagnostic("spec", &format!("{target}={spec}")))?))
@@ -258,24 +258,23 @@ impl Compiler {
         self
     }
 
-    /// Which of Shardy's debugging attributes [`Compiler::propagate`] writes; none by default.
+    /// Sets which of Shardy's debugging attributes [`Compiler::propagate`] writes; none by default.
     #[must_use]
     pub fn debug(mut self, debug: DebugOptions) -> Self {
         self.options.propagate.debug = debug;
         self
     }
 
-    /// Which propagation rules [`Compiler::propagate`] applies; all by default.
+    /// Sets which propagation rules [`Compiler::propagate`] applies; all by default.
     #[must_use]
     pub fn rule_set(mut self, set: RuleSet) -> Self {
         self.options.propagate.rules = set;
         self
     }
 
-    /// Sets the sharding rule of a custom call target, for calls without `sdy.sharding_rule`. The function gets the call
-    /// with its shapes. If it returns [`CallRule::Unknown`], nothing propagates through the call, and its operands and
-    /// results are replicated. A rule that does not fit the call is a compilation error (SH0807), which names the target,
-    /// the rule and the mismatch.
+    /// Sets the sharding rule of a custom call target, for calls without `sdy.sharding_rule`. The function gets the call with its shapes.
+    /// If it returns [`CallRule::Unknown`], nothing propagates through the call, and its operands and results are replicated. A rule that
+    /// does not match the call is a compilation error (SH0807), which names the target, the rule and the mismatch.
     ///
     /// ```
     /// use shardc::{CallRule, Compiler};
@@ -318,7 +317,7 @@ impl Compiler {
     /// Parses StableHLO and verifies it: text, MLIR bytecode or a portable artifact, detected from the first bytes.
     ///
     /// # Errors
-    /// Every error of the parser; if there is none, every error of the verifier.
+    /// All errors of the parser, or if there are none, all errors of the verifier.
     pub fn read(source: &[u8]) -> Result<Module, Error> {
         let module = Self::parse(source)?;
         shardc_ir::verify(&module)?;
@@ -328,7 +327,7 @@ impl Compiler {
     /// Parses StableHLO like [`Compiler::read`], without verification: the other methods verify their input.
     ///
     /// # Errors
-    /// Every error of the parser.
+    /// All errors of the parser.
     pub fn parse(source: &[u8]) -> Result<Module, Error> {
         let module = if shardc_stablehlo::is_bytecode(source) {
             shardc_stablehlo::parse_bytecode(source)?
@@ -345,7 +344,7 @@ impl Compiler {
     /// Writes a module as MLIR bytecode, unchanged, with its source locations.
     ///
     /// # Errors
-    /// The module has a part that is kept as text, which bytecode cannot express; or this build has no MLIR (`SH0510`).
+    /// The module contains an attribute or type in text form, which bytecode cannot express; or this build has no MLIR (`SH0510`).
     pub fn write_bytecode(module: &Module) -> Result<Vec<u8>, Error> {
         backend::write_bytecode(module)
     }
@@ -358,7 +357,7 @@ impl Compiler {
         self.propagate_observed(module, &mut ())?.ok_or_else(|| stopped().into())
     }
 
-    /// [`Compiler::propagate`] with an observer; `None` if the observer stops it early.
+    /// [`Compiler::propagate`] with an observer; returns `None` if the observer stops it early.
     ///
     /// # Errors
     /// Those of [`Compiler::propagate`], and those of the observer.
@@ -369,11 +368,11 @@ impl Compiler {
     ) -> Result<Option<Propagated>, Error> {
         let mut pipeline = Pipeline::propagate();
         if self.options.propagate.rules == RuleSet::Shardy {
-            // Shardy does not decompose operations, and has no rules for those that would be rewritten.
+            // As in Shardy, operations are not decomposed, and operations that decomposition would replace have no sharding rule.
             pipeline = pipeline.without("decompose");
         }
         let mut context = self.begun().options;
-        // The output is one program, so every call is inlined.
+        // The output is a single function, so every call is inlined.
         context.import.inline_budget = Some(u64::MAX);
         context.import.rules = context.import.rules.inlining_all();
         let mut module = module;
@@ -386,8 +385,8 @@ impl Compiler {
         Ok(Some(propagated))
     }
 
-    /// Reports annotations that are valid but probably cost more than intended: large replicated parameters, axes that shard
-    /// nothing, constraints that force reshards or change nothing, ... ([`LINTS`](crate::lint::LINTS)).
+    /// Reports annotations that are valid but probably cost more than intended, such as large replicated parameters, axes that shard
+    /// nothing, and constraints that force reshards or have no effect ([`LINTS`](crate::lint::LINTS)).
     ///
     /// ```
     /// use shardc::{Compiler, lint::LintOptions};
@@ -427,7 +426,7 @@ impl Compiler {
         imported(&Pipeline::partition(), module, &mut context, observer)?.ok_or_else(|| stopped().into())
     }
 
-    /// The compiler, recording the origin of every axis
+    /// This compiler with recording of the origin of every axis
     /// ([`PropagateOptions::provenance`](shardc_passes::propagate::PropagateOptions::provenance)).
     pub(crate) fn tracing(&self) -> Compiler {
         let mut tracing = self.clone();
@@ -435,7 +434,7 @@ impl Compiler {
         tracing
     }
 
-    /// The imported program, and the call sites that its operations were inlined from.
+    /// The imported program, with the call sites from which its operations were inlined.
     pub(crate) fn import_tracing(&self, module: Module) -> Result<(Propagated, CallSites), Error> {
         let mut context = self.begun().options;
         context.import.trace_calls = true;
@@ -453,7 +452,7 @@ impl Compiler {
         self.partition_module(Self::parse(source)?)
     }
 
-    /// Partitions a module that was parsed or built.
+    /// Partitions a parsed or built module.
     ///
     /// # Errors
     /// Those of [`Compiler::partition`].
@@ -550,18 +549,18 @@ fn imported(
     context: &mut PassContext,
     observer: &mut dyn Observer,
 ) -> Result<Option<Propagated>, Error> {
-    // The passes rely on the invariants that the verifier checks.
+    // The passes rely on invariants that the verifier checks.
     shardc_ir::verify(&module)?;
     if partition::import(pipeline, &mut module, context, observer)? == Flow::Stop {
         return Ok(None);
     }
-    // Looked up after the passes: removing functions renumbers the others.
+    // Looked up only after the passes, because removing functions changes the ids of others.
     let Some(entry) = module.entry() else { return Err(module.no_entry().into()) };
     let (warnings, kept) = (context.import_warnings().to_vec(), context.kept_functions().clone());
     Ok(Some(Propagated { module, warnings, entry, kept }))
 }
 
-/// The error for a run that stopped early although nothing could stop it.
+/// The error for a compilation that stopped early although no observer could stop it.
 fn stopped() -> Diagnostic {
     Diagnostic::internal("SH0829", "the pipeline ended early")
 }
@@ -606,21 +605,21 @@ impl Output {
         self.module.entry().map(|func| estimate(&self.module, func, self.machine)).unwrap_or_default()
     }
 
-    /// The temporaries of a device at its estimated peak, grouped by source lines of the front end, largest first: candidates to
-    /// shard, to store in a narrower type, or to rematerialize in the backward pass.
+    /// The temporaries of a device at its estimated peak, grouped by source lines of the front end, largest first. They are candidates for
+    /// sharding, for a narrower element type, or for rematerialization.
     #[must_use]
     pub fn at_peak(&self) -> Vec<InMemory> {
         self.module.entry().map(|func| at_peak(&self.module, func, self.machine)).unwrap_or_default()
     }
 
-    /// The description of inputs and outputs, in the form for other programs.
+    /// The description of inputs and outputs, in serializable form.
     #[must_use]
     pub fn manifest(&self) -> Manifest {
         Manifest::from(&self.interface)
     }
 
-    /// The warnings to print: equal ones once, those with the most bytes first. Warnings below [`Output::warn_bytes`] are only
-    /// counted. A front end may [`select`] otherwise.
+    /// The warnings to print, without duplicates, ordered by bytes. Warnings below [`Output::warn_bytes`] are only counted. A front end may
+    /// [`select`] with other options.
     #[must_use]
     pub fn worth_telling(&self) -> Selection {
         select(&self.warnings, self.warn_bytes)

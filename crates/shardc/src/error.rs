@@ -7,9 +7,9 @@ use shardc_ir::{Class, Diagnostic, Interruption};
 use crate::LocatedDiagnostic;
 use crate::absent::{GraphErrors, RuntimeError};
 
-/// Why there is no result.
+/// The error of a compilation or an execution.
 ///
-/// `Display` and `Debug` both print all diagnostics, so that an error returned from `main` is readable:
+/// `Display` and `Debug` both print all diagnostics, so that errors returned from `main` are readable:
 ///
 /// ```
 /// use shardc::Compiler;
@@ -42,7 +42,7 @@ impl fmt::Debug for Error {
     }
 }
 
-/// All diagnostics, one on a line.
+/// All diagnostics, one per line.
 fn lines(diagnostics: &[Diagnostic]) -> String {
     if diagnostics.is_empty() {
         return "unknown error".to_owned();
@@ -116,15 +116,15 @@ impl Error {
         self.diagnostics().iter().any(|diagnostic| diagnostic.class == Class::Internal)
     }
 
-    /// Why the compilation ended early, if its [token](crate::Compiler::cancel_token) was cancelled or it reached its
-    /// [time limit](crate::Compiler::time_limit).
+    /// The reason why the compilation was interrupted, if its [token](crate::Compiler::cancel_token) was cancelled or it reached its [time
+    /// limit](crate::Compiler::time_limit).
     #[must_use]
     pub fn interruption(&self) -> Option<Interruption> {
         self.diagnostics().iter().find_map(|diagnostic| diagnostic.interruption)
     }
 
-    /// The diagnostics with their lines and columns in `source`, for other programs. A runtime error, which has no position in the
-    /// program, is one diagnostic.
+    /// The diagnostics with their lines and columns in `source`, in serializable form. A runtime error, which has no position in the
+    /// program, becomes one diagnostic.
     #[must_use]
     pub fn located(&self, source_name: &str, source: &str) -> Vec<LocatedDiagnostic> {
         let locate = |diagnostic: &Diagnostic| LocatedDiagnostic::new(diagnostic, source_name, source);
@@ -139,7 +139,7 @@ impl Error {
         }
     }
 
-    /// The error for people: each diagnostic under its line of `source`.
+    /// The error in readable form: each diagnostic with its line of `source`.
     #[must_use]
     pub fn render(&self, source_name: &str, source: &str, color: bool) -> String {
         match self {

@@ -30,8 +30,8 @@
 //!
 //! Errors and warnings are [`Diagnostic`]s; [`Error::render`] shows them under the source line.
 //!
-//! This crate is the public API: a change to it is noted in the change log. The crates below it (`shardc-ir`, `shardc-passes`, ...)
-//! are internal and may change in any release.
+//! This crate is the public API: its changes are in the change log. The crates below it (`shardc-ir`, `shardc-passes`, ...) are internal
+//! and may change in any release.
 //!
 //! # Features
 //!

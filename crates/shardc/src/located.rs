@@ -1,4 +1,4 @@
-//! Serializable diagnostics with lines and columns, for other programs.
+//! Serializable diagnostics with lines and columns.
 
 use serde::{Deserialize, Serialize};
 use shardc_ir::{Class, Diagnostic, Severity, Span};
@@ -7,17 +7,17 @@ use shardc_ir::{Class, Diagnostic, Severity, Span};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
-    /// There is a result, but not the one that the user would expect.
+    /// There is a result, but perhaps not what the user expects.
     Warning,
     /// The compilation has no result.
     Error,
 }
 
-/// Who must fix the problem.
+/// The cause of a diagnostic, which determines who has to act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
-    /// The program or the options are wrong.
+    /// The program or the options are invalid.
     InvalidInput,
     /// shardc does not support this yet.
     Unsupported,
@@ -57,12 +57,12 @@ impl Place {
     }
 }
 
-/// A further fact of a diagnostic.
+/// A note of a diagnostic.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LocatedNote {
-    /// The fact.
+    /// The text of the note.
     pub message: String,
-    /// The place that the note is about.
+    /// The source range that the note is about.
     #[serde(flatten)]
     pub place: Option<Place>,
 }
@@ -86,24 +86,24 @@ pub struct LocatedDiagnostic {
     pub code: String,
     /// Warning or error.
     pub severity: Level,
-    /// Who must fix the problem.
+    /// The cause of a diagnostic, which determines who has to act.
     pub class: Cause,
-    /// One sentence.
+    /// The message, one sentence.
     pub message: String,
-    /// In a warning about cost, the bytes that a device sends or keeps because of it.
+    /// In a cost warning, the additional bytes that a device sends or stores.
     pub bytes: Option<u64>,
     /// The name of the program, if the position is in it.
     pub file: Option<String>,
     /// The position in the program, or in `option`.
     #[serde(flatten)]
     pub place: Option<Place>,
-    /// The text of an option, if that is wrong.
+    /// The text of an option, if the error is in it.
     pub option: Option<String>,
     /// The position in the user's own program (`file.py:12:5`), if the module has source locations.
     pub user_location: Option<String>,
     /// A hint: how to fix the cause.
     pub hint: Option<String>,
-    /// Further places and facts.
+    /// The notes.
     pub notes: Vec<LocatedNote>,
 }
 

@@ -1,4 +1,4 @@
-//! LoRA for any forward program: low-rank adapters of its linear maps, their initial values, and merging them into weights.
+//! LoRA for any forward program: low-rank adapters added to its linear maps, their initial values, and merging them into weights.
 //!
 //! ```
 //! use shardc::lora::{Lora, adapt, merged, Merge};
@@ -56,7 +56,7 @@ pub enum Merge {
 }
 
 /// Adds adapters to the linear maps of a program: matmuls of weights with values that depend on the batch. Calls are inlined. `roles`
-/// states roles of arguments, such as `arg12=batch`.
+/// specifies roles of arguments, such as `arg12=batch`.
 ///
 /// # Errors
 /// A target matches no map, or a rank or dropout is invalid (SH1252); a role cannot be parsed (SH1202, SH0333).
@@ -90,8 +90,8 @@ pub fn initial(module: &Module, adapted: &Adapted) -> Result<Module, Error> {
 /// removed.
 ///
 /// # Errors
-/// The weight has another user, whose value would change, or has an integer type, which would be rounded (SH1252); an adapter has
-/// an impossible tensor size.
+/// The weight has another user, whose value would change, or an integer type, to which the merged weight would be rounded (SH1252); an
+/// adapter has an impossible tensor size.
 pub fn merged(module: &Module, adapted: &Adapted, lora: &Lora, merge: Merge) -> Result<Module, Error> {
     let kept_apart: Vec<Diagnostic> =
         adapted.adapters.iter().filter_map(|adapter| kept_apart(module, &adapter.map)).collect();
@@ -159,7 +159,7 @@ fn of_weight<'g>(map: &LinearMap, a: Tensor<'g>, b: Tensor<'g>) -> Tensor<'g> {
         rhs_contracting: vec![rank],
         accumulate: None,
     };
-    // The dimensions of the product: stack, batching, input, output.
+    // The dimensions of the product: stack, batching, input and output dimensions.
     let product = a.dot_general(b, &dims);
     let made: Vec<usize> = [&map.along()[..], &map.contracted, &map.free].concat();
     let place = |d: usize| made.iter().position(|&m| m == d).unwrap_or(d) + stacked;
@@ -210,7 +210,7 @@ fn one_device() -> Result<Mesh, Error> {
 fn finish(g: &Graph, values: &[(String, Tensor<'_>)]) -> Result<Module, Error> {
     let named: Vec<(&str, Tensor<'_>)> = values.iter().map(|(name, value)| (name.as_str(), *value)).collect();
     let mut module = g.finish(&named)?;
-    // The program fits any mesh. Names are stored as attributes, so that they survive printing.
+    // The program does not depend on a mesh. Names are stored as attributes, so that they survive printing.
     module.mesh_names.clear();
     if let Some(func) = module.entry() {
         let func = &mut module.funcs[func];

@@ -1,12 +1,12 @@
 //! The manifest: the inputs and outputs of a partitioned program, for the program that runs it.
 //!
-//! The mesh and the spec determine the block of an array on each device. The device with id `device_ids[p]` is at position `p`,
-//! row-major over the axes. Along a dimension of size `n` whose axes have `k` devices, it holds the block whose number is its
-//! coordinate over those axes (major to minor), of size `ceil(n / k)`. Elements beyond `n` are padding with any value.
+//! The mesh and the spec determine the block of an array on each device. The device with id `device_ids[p]` is at position `p`, row-major
+//! over the axes. Along a dimension of size `n` whose axes have `k` devices, it holds the block whose index is its coordinate over those
+//! axes (major to minor), of size `ceil(n / k)`. Elements beyond `n` are padding with any value.
 //!
-//! A tensor that is `unreduced` along some axes is a partial sum: its block is the sum of the values that the devices along these
-//! axes hold. To feed such a parameter, give the block to the first of these devices and zeros to the others. To fetch such a
-//! result, add up the values.
+//! A tensor that is `unreduced` along some axes consists of partial sums: the block is the sum of the values that the devices along these
+//! axes hold. To feed such a parameter, give the block to the first of these devices and zeros to the others. To fetch such a result, add
+//! up the values.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use shardc_ir::Mesh;
 use shardc_passes::sharding::interface::{Interface, InterfaceTensor};
 
-/// The inputs, outputs and devices of a partitioned program. Version 1.
+/// The inputs, outputs and devices of a partitioned program, in version 1 of the format.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     /// Version of this format: 1.
@@ -65,7 +65,7 @@ pub struct TensorInfo {
     pub global_shape: Vec<i64>,
     /// The local shape, of one device.
     pub local_shape: Vec<i64>,
-    /// For each dimension the axes that shard it, major to minor; a sub-axis is `x:(pre)size`.
+    /// For each dimension, the axes that shard it, major to minor; a sub-axis is `x:(pre)size`.
     pub spec: Vec<Vec<String>>,
     /// The axes along which devices hold partial sums of one block, if any; a sub-axis is `x:(pre)size`.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
@@ -76,7 +76,7 @@ pub struct TensorInfo {
     /// The mesh in [`Manifest::meshes`] that `spec` refers to, if not the manifest's own.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub mesh: Option<String>,
-    /// For a donated parameter, the result that may take its memory.
+    /// For a donated parameter, the result that may reuse its memory.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub donated_to: Option<usize>,
 }

@@ -1,4 +1,4 @@
-//! Single passes by name, and observers between passes.
+//! Running single passes by name, and observing a compilation between passes.
 //!
 //! ```
 //! use shardc::{Compiler, passes};

@@ -24,7 +24,7 @@ use crate::Error;
 /// The lines are read from the source files, if these are below the current directory or one of its parents; otherwise only the
 /// positions are printed. Colours are used if the standard error is a terminal.
 ///
-/// `?` makes a report of an [`Error`], too, and an error of a report:
+/// `?` also converts an [`Error`] to a report, and a report to an error:
 ///
 /// ```
 /// use shardc::Error;

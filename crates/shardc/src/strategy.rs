@@ -1,6 +1,6 @@
 //! Strategies: FSDP, ZeRO and data parallelism for a whole training step without annotations.
 //!
-//! [`roles`] infers what the arguments of a step are, and [`apply`] annotates the step according to the strategy.
+//! [`roles`] infers the roles of a step's arguments, and [`apply`] annotates the step according to the strategy.
 //!
 //! ```
 //! use shardc::Compiler;
@@ -52,8 +52,8 @@ pub use shardc_strategy::{UnknownRole, kept, next_question, sent, written};
 
 use crate::Error;
 
-/// Parses a user's statements about a step: roles, as `arg12=batch` or `params=frozen_parameter` (a name selects all arguments that
-/// begin with it), and the result that is the loss, as `res3` or by name.
+/// Parses what a user specifies about a step: argument roles, as `arg12=batch` or `params=frozen_parameter` (a name selects all arguments
+/// that begin with it), and the loss result, as `res3` or by name.
 ///
 /// # Errors
 /// A name matches nothing in the program (SH0333), or a role is unknown (SH1202); all are reported at once.

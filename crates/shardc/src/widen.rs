@@ -1,9 +1,9 @@
 //! A program in double precision: every float narrower than `f64` becomes `f64`, every `complex<f32>` becomes `complex<f64>`.
 //!
-//! If a partitioned program differs from its original by more than usual, this separates rounding from a bug: both are widened and
-//! run again. Nothing else changes, so a bug still shows, while differences from the order of summation almost vanish.
+//! If the results of a partitioned program differ from its original by more than usual, this separates rounding from a bug: both programs
+//! are widened and run again. Nothing else changes, so a bug remains visible, while differences from the order of summation almost vanish.
 //!
-//! **Invariant.** Bits stay those of the narrow type: a `bitcast_convert` is enclosed by conversions.
+//! **Invariant.** A `bitcast_convert` still operates on the narrow type: conversions are inserted before and after it.
 
 use std::collections::HashMap;
 
@@ -31,7 +31,7 @@ pub(crate) fn widen_array(array: &HostArray) -> Option<HostArray> {
     HostArray::from_f64(to, &array.shape, &array.to_f64_vec()).ok()
 }
 
-/// The module in double precision. `None` if that would be another program: it has calls that are specific to one type, 8-bit or
+/// The module in double precision. `None` if that would change its meaning: it has calls that are specific to an element type, 8-bit or
 /// quantized types, which round by design, or operations unknown to shardc.
 pub(crate) fn widen(module: &Module) -> Option<Module> {
     let mut module = module.clone();
@@ -81,7 +81,7 @@ pub(crate) fn widen(module: &Module) -> Option<Module> {
     verify(&module).is_ok().then_some(module)
 }
 
-/// Whether an operation on wide types does the same as on narrow ones, only more exactly.
+/// Whether an operation has the same meaning on wide types, only with higher precision.
 fn means_the_same(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let rounds = |value: &ValueId| match module.types.get(module.values[*value].ty) {
@@ -92,7 +92,7 @@ fn means_the_same(module: &Module, op: OpId) -> bool {
         Type::Token | Type::Tuple(_) => false,
     };
     let by_name = match &data.kind {
-        // These represent shardings or memory placements.
+        // These custom calls represent shardings or memory placements.
         OpKind::CustomCall(call) => {
             matches!(&*call.target, "Sharding" | "SPMDFullToShardShape" | "SPMDShardToFullShape")
                 || is_identity_call(&call.target)
@@ -122,7 +122,7 @@ fn widen_types(module: &mut Module) -> Option<Vec<TypeId>> {
                 tensor.dtype = wide(tensor.dtype);
                 module.types.intern(Type::Tensor(tensor))
             }
-            // The items of a tuple are created before it.
+            // The element types of a tuple precede the tuple.
             Type::Tuple(items) => {
                 let items = items.iter().map(|item| out.get(item.index()).copied());
                 let items = items.collect::<Option<Vec<TypeId>>>()?;

@@ -1,4 +1,4 @@
-//! # shardc-shardy: Shardy's passes under Shardy's names
+//! # shardc-shardy: Shardy's passes, by Shardy's names
 //!
 //! These passes are for Shardy's test files and for users who know Shardy; the compiler does not need them. A pass has the
 //! semantics of the Shardy pass with its name, and prints operations in the same order. The compiler's own pipeline inlines

@@ -10,19 +10,19 @@ use shardc_passes::driver::passes::{Pass, PassContext, PassResult, find as core_
 use crate::pass::pass_with;
 use crate::{canonicalize, export as after, import as before, propagation as during};
 
-/// Merge functions that differ only in their shardings, instead of keeping a copy for each call.
+/// Merges functions that differ only in their shardings, instead of keeping a copy for each call.
 const DEDUP: PassOption = PassOption::flag("dedup-functions-fully");
-/// Keep sharding constraints and sharding groups, so that the program can be propagated again.
+/// Keeps sharding constraints and sharding groups, so that the program can be propagated again.
 const AVOID_EXPORT: PassOption = PassOption::flag("avoid-export-for-partitioning");
-/// Keep the sharding rules on operations.
+/// Keeps the sharding rules on operations.
 const KEEP_RULES: PassOption = PassOption::flag("keep-sharding-rules");
-/// In shardings of arguments and results, keep only axes that divide the dimension.
+/// In shardings of arguments and results, keeps only axes that divide the dimension.
 const EVEN: PassOption = PassOption::on("update-non-divisible-input-output-shardings");
-/// Write the mesh into each sharding.
+/// Writes the mesh into each sharding.
 const INLINE_MESHES: PassOption = PassOption::on("inline-meshes");
-/// Move the debug information about sharding origins from edges to operations, before it is removed.
+/// Moves the debug information about sharding origins from edges to operations, before edges are removed.
 const DUMP_ORIGINS: PassOption = PassOption::flag("dump-sharding-origins");
-/// The same for debug information about propagation edges.
+/// Moves the debug information about propagation edges in the same way.
 const DUMP_EDGES: PassOption = PassOption::flag("dump-propagation-edges");
 
 const PASSES: &[Pass] = &[
@@ -59,7 +59,7 @@ const PASSES: &[Pass] = &[
     ),
 ];
 
-/// Shardy's passes and pipelines, under Shardy's names.
+/// Shardy's passes and pipelines, by Shardy's names.
 pub fn passes() -> impl Iterator<Item = &'static Pass> {
     [before::PASSES, during::PASSES, after::PASSES, PASSES].into_iter().flatten()
 }

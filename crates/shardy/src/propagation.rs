@@ -110,7 +110,7 @@ fn write_rules(module: &mut Module, body: RegionId, options: RuleOptions) {
         }
         if let Some(rule) = rule_with(module, op, options) {
             let text = format!("#sdy.op_sharding_rule<{rule}>");
-            // Rules on operations need static shapes.
+            // Sharding rules on operations require static shapes.
             if sharding_rule_fault(module, op, &text).is_some() {
                 continue;
             }

@@ -13,8 +13,7 @@ pub(super) fn through_barriers(module: &Module, mut value: ValueId) -> ValueId {
     value
 }
 
-/// Whether both shardings place the same data on each device. `None` means replicated; replicated shardings are equivalent on
-/// all meshes.
+/// Whether both shardings distribute the data in the same way. `None` means replicated; replicated shardings are equivalent on all meshes.
 pub(super) fn equivalent(module: &Module, a: Option<ShardingId>, b: Option<ShardingId>) -> bool {
     let whole = |id: Option<ShardingId>| {
         id.is_none_or(|id| {
@@ -31,7 +30,7 @@ pub(super) fn equivalent(module: &Module, a: Option<ShardingId>, b: Option<Shard
     }
 }
 
-/// Replaces missing shardings in a list by open ones. Returns `None` if no sharding is on a mesh with several devices.
+/// Replaces missing shardings in a list by fully open shardings. Returns `None` if no sharding is on a mesh with several devices.
 pub(super) fn filled(
     module: &mut Module,
     given: &[Option<ShardingId>],
@@ -72,8 +71,8 @@ pub(super) fn of_results(module: &mut Module, func: FuncId) -> Option<Vec<Shardi
     filled(module, &given, &ranks)
 }
 
-/// The functions that can be called from outside of the program, whose result shardings do not change: the entry or, if there
-/// is none, every public function.
+/// The functions that can be called from outside the program, and whose result shardings must not change: the entry, or if there is none,
+/// every public function.
 pub(super) fn entries(module: &Module) -> Vec<FuncId> {
     if module.funcs.len() == 1 {
         return module.funcs.keys().collect();

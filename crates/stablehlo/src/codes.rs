@@ -8,7 +8,7 @@ pub const UNKNOWN_VALUE: &str = "SH0102";
 pub const REDEFINITION: &str = "SH0103";
 /// The type written at a use differs from the type of the value.
 pub const TYPE_MISMATCH: &str = "SH0104";
-/// A wrong number of operands, results or regions.
+/// The number of operands, results or regions is wrong.
 pub const COUNT: &str = "SH0105";
 /// An operation whose pretty form is not known.
 pub const UNKNOWN_OP: &str = "SH0106";

@@ -8,16 +8,16 @@ use annotate_snippets::{
 };
 use shardc_ir::{Class, Diagnostic, Quote, Severity, Span};
 
-/// The most bytes of a line that are underlined.
+/// The maximum number of underlined bytes in a line.
 const LONGEST: usize = 120;
 
 /// How diagnostics are rendered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RenderOptions {
-    /// Whether terminal escapes are used. The default is no.
+    /// Whether terminal escapes are used; off by default.
     pub color: bool,
-    /// The number of columns to which source lines are cut, 120 by default. Function signatures of real programs have
-    /// thousands of characters.
+    /// The number of columns to which source lines are truncated, 120 by default. Function signatures of real programs have thousands of
+    /// characters.
     pub width: usize,
 }
 
@@ -27,8 +27,8 @@ impl Default for RenderOptions {
     }
 }
 
-/// Renders diagnostics one after the other, each with its place in `source`. `source_name` is the name in front of line
-/// and column, usually a path. With `color`, terminal escapes are used.
+/// Renders diagnostics one after the other, each with its place in `source`. `source_name` is the name before line and column, usually a
+/// path. With `color`, terminal escapes are used.
 #[must_use]
 pub fn render(diagnostics: &[Diagnostic], source_name: &str, source: &str, color: bool) -> String {
     render_with(diagnostics, source_name, source, &RenderOptions { color, ..RenderOptions::default() })
@@ -80,7 +80,7 @@ fn group<'a>(diagnostic: &'a Diagnostic, name: &'a str, source: &'a str) -> Grou
     };
     let mut group = match &main {
         Some(main) => {
-            // Only the lines shown go to the renderer: a program may have millions.
+            // Only the shown lines are passed to the renderer: a program may have millions of lines.
             let places = || near_notes.iter().map(|(place, _)| place).chain([main]);
             let (from, to) = (places().map(|r| r.start).min(), places().map(|r| r.end).max());
             let lines = whole_lines(source, from.unwrap_or(0)..to.unwrap_or(source.len()));
@@ -177,7 +177,7 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// Replaces the middle of a very long message by `...`: a name in it may be long.
+/// Replaces the middle of a very long message, which may contain a long name, by `...`.
 fn shortened(message: &str) -> Cow<'_, str> {
     const LONG: usize = 2000;
     const KEPT: usize = 400;
@@ -189,7 +189,7 @@ fn shortened(message: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{head} ... {}", tail.into_iter().rev().collect::<String>()))
 }
 
-/// Cuts an underlined range at the end of its line and at [`LONGEST`] bytes.
+/// Truncates an underlined range at the end of its line and at [`LONGEST`] bytes.
 fn clipped(source: &str, range: Range<usize>) -> Range<usize> {
     let mut end = range.end.min(range.start + LONGEST);
     while !source.is_char_boundary(end) {

@@ -12,8 +12,7 @@ use crate::codes;
 pub enum Strictness {
     /// The severity. The line does not matter.
     Kind,
-    /// Severity and line. The text counts only if it begins with a code of shardc (`SH0102`): other texts quote
-    /// messages of other tools.
+    /// Severity and line. The text is compared only if it begins with a code of shardc (`SH0102`): other texts are messages of other tools.
     #[default]
     Line,
     /// Severity, line and text.
@@ -31,8 +30,8 @@ struct Expectation<'a> {
 
 /// Compares the diagnostics of a program with those that the comments in its range of `text` expect.
 ///
-/// Returns an error for each expected diagnostic that was not produced, and for each unexpected one. Expected notes and
-/// remarks are ignored, because shardc words them differently.
+/// Returns an error for each expected diagnostic that was not produced, and for each unexpected diagnostic. Expected notes and remarks are
+/// ignored, because shardc's wording differs.
 #[must_use]
 pub fn check_expected(
     text: &str,
@@ -104,7 +103,7 @@ impl Lines {
     }
 }
 
-/// The expectations in a range, each with whether it is met (initially not). A malformed one is an error.
+/// The expectations in a range, each with a flag for whether it is met (initially false). A malformed expectation is an error.
 fn expectations<'a>(
     text: &'a str,
     range: Range<usize>,
@@ -153,7 +152,7 @@ fn expectations<'a>(
             continue;
         };
         if let Some(severity) = severity {
-            // A pattern matches the message of another tool.
+            // A pattern is for the message of another tool, so it is not compared.
             let text = if is_pattern { "" } else { body };
             out.push((Expectation { severity, line, text, span }, false));
         }
@@ -161,7 +160,7 @@ fn expectations<'a>(
     out
 }
 
-/// Whether a line has more than comments and blanks.
+/// Whether a line contains more than comments and blanks.
 fn is_code(text: &str, lines: &Lines, line: usize) -> bool {
     let start = line.checked_sub(1).and_then(|at| lines.0.get(at)).copied().unwrap_or(text.len());
     let end = lines.0.get(line).copied().unwrap_or(text.len());
@@ -169,12 +168,12 @@ fn is_code(text: &str, lines: &Lines, line: usize) -> bool {
     !line.is_empty() && !line.starts_with("//")
 }
 
-/// The nearest line above that has more than comments.
+/// The nearest preceding line that contains more than comments.
 fn above(text: &str, lines: &Lines, line: usize) -> Option<usize> {
     (1..line).rev().find(|&line| is_code(text, lines, line))
 }
 
-/// The nearest line below that has more than comments.
+/// The nearest following line that contains more than comments.
 fn below(text: &str, lines: &Lines, line: usize) -> Option<usize> {
     (line + 1..=lines.0.len()).find(|&line| is_code(text, lines, line))
 }

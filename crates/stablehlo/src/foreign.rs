@@ -1,4 +1,4 @@
-//! Recognizes files of other kinds that are given as a program, and suggests how to get a program from each.
+//! Recognizes files that are not programs, and suggests how to get a program from each kind.
 
 use shardc_ir::Diagnostic;
 
@@ -13,8 +13,8 @@ const PICKLE: &str =
 const UTF_16: &str = "convert it: iconv -f UTF-16 -t UTF-8 FILE";
 const JAX: &str = "in JAX: print(jax.jit(f).lower(*args).as_text())";
 
-/// Returns an error with a hint if `bytes` are known to be neither StableHLO text nor MLIR bytecode. The hint says how
-/// to get a program from the file.
+/// Returns an error with a hint if `bytes` are known to be neither StableHLO text nor MLIR bytecode. The hint explains how to get a program
+/// from the file.
 ///
 /// ```
 /// let error = shardc_stablehlo::not_a_program(b"HloModule jit_f, entry_computation_layout={()->f32[]}");
@@ -88,7 +88,7 @@ fn binary(head: &[u8]) -> Option<(&'static str, String)> {
         let hint = "extract the program: jax.export.deserialize(data).mlir_module()";
         return Some(("a serialized JAX export", hint.to_owned()));
     }
-    // Field 1 of an HloModuleProto is its name, a short string.
+    // The first field of an HloModuleProto is its name, a short string.
     if let [0x0a, length @ 1..=127, name @ ..] = head
         && name.get(usize::from(*length)) == Some(&0x12)
         && name.get(..usize::from(*length)).is_some_and(|name| name.is_ascii())

@@ -95,7 +95,7 @@ impl<'a> Cursor<'a> {
     /// Skips whitespace, and `token` if it comes next.
     pub(crate) fn eat(&mut self, token: &str) -> bool {
         self.ws();
-        // Most tokens have one byte, and the first byte decides most comparisons.
+        // Fast path: most tokens have one byte, and the first byte decides most comparisons.
         let (rest, token) = (&self.bytes()[self.pos..], token.as_bytes());
         let found = rest.first() == token.first() && (token.len() == 1 || rest.starts_with(token));
         if found {
@@ -154,7 +154,7 @@ impl<'a> Cursor<'a> {
         self.opt_ident().ok_or_else(|| self.expected(what))
     }
 
-    /// Parses a decimal or hexadecimal integer, perhaps negative.
+    /// Parses a decimal or hexadecimal integer, which may be negative.
     pub(crate) fn int(&mut self) -> Res<i64> {
         self.ws();
         let start = self.pos;

@@ -6,13 +6,11 @@
 //! `func`, `stablehlo`, `chlo` and `sdy` dialects, in pretty or generic form. [`print()`] writes it back, byte for byte
 //! in MLIR's layout. [`render`] shows [`Diagnostic`](shardc_ir::Diagnostic)s at their place in the text.
 //!
-//! [`parse_bytecode`] reads MLIR bytecode, which includes StableHLO's portable artifacts; [`is_bytecode`] distinguishes
-//! it from text. The parser of text builds the module from decoded bytecode too, so that a program gives the same
-//! module in either form.
+//! [`parse_bytecode`] reads MLIR bytecode, which includes StableHLO's portable artifacts; [`is_bytecode`] distinguishes it from text. The
+//! text parser also builds the module from decoded bytecode, so that both forms of a program produce the same module.
 //!
-//! The module `syntax` holds the syntax of all operations in one table: names, inherent attributes and pieces of the
-//! pretty form. It drives the parser, the printer and [`properties`], which returns the inherent attributes of an
-//! operation as MLIR text.
+//! The module `syntax` contains the syntax of all operations in one table: names, inherent attributes and pieces of the pretty form. It
+//! drives the parser, the printer and [`properties`], which returns the inherent attributes of an operation as MLIR text.
 //!
 //! ```
 //! use shardc_stablehlo::{PrintOptions, parse, print, render};

@@ -1,4 +1,4 @@
-//! Texts that hold several programs, separated by lines of `// -----`.
+//! Texts that contain several programs, separated by lines of `// -----`.
 
 use std::ops::Range;
 
@@ -42,7 +42,7 @@ pub fn split(text: &str) -> Vec<Range<usize>> {
     ranges
 }
 
-/// Parses each program of a text. An error in one does not stop the others.
+/// Parses each program of a text. An error in one program does not affect the others.
 #[must_use]
 pub fn parse_split(text: &str) -> Vec<Chunk> {
     let read = |range: Range<usize>| Chunk { module: parse_range(text, range.clone()), range };

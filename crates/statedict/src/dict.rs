@@ -26,7 +26,7 @@ impl StateDict {
     /// Appends a tensor.
     ///
     /// # Errors
-    /// The name exists already (SH1413).
+    /// The name already exists (SH1413).
     pub fn insert(&mut self, name: impl Into<String>, tensor: Tensor) -> Result<()> {
         match self.tensors.entry(name.into()) {
             Entry::Occupied(entry) => {
@@ -43,9 +43,9 @@ impl StateDict {
     /// The tensor with this name.
     ///
     /// # Errors
-    /// There is none (SH1413); the hint lists existing names.
+    /// There is no such tensor (SH1413); the hint lists existing names.
     pub fn get(&self, name: &str) -> Result<&Tensor> {
-        /// The number of listed names.
+        /// The maximum number of listed names.
         const SHOWN: usize = 8;
         self.tensors.get(name).ok_or_else(|| {
             let mut list: Vec<String> = self.names().take(SHOWN).map(|name| format!("{name:?}")).collect();

@@ -6,9 +6,9 @@ use shardc_ir::DType;
 /// The names of an element type.
 struct Names {
     dtype: DType,
-    /// In safetensors files; `None` if the format lacks the type.
+    /// The name in safetensors files; `None` if the format lacks the type.
     safetensors: Option<Dtype>,
-    /// `torch.NAME`.
+    /// The name in PyTorch: `torch.NAME`.
     torch: &'static str,
     /// The storage class in `torch.save` files; `None` if the storage is untyped and the tensor names its type.
     storage: Option<&'static str>,
@@ -23,7 +23,7 @@ const fn row(
     Names { dtype, safetensors, torch, storage }
 }
 
-/// Sub-byte types are omitted: files pack them, host buffers do not.
+/// Sub-byte types are omitted, because files pack them and host buffers do not.
 const TABLE: &[Names] = &[
     row(DType::F32, Some(Dtype::F32), "float32", Some("FloatStorage")),
     row(DType::BF16, Some(Dtype::BF16), "bfloat16", Some("BFloat16Storage")),

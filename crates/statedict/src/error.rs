@@ -33,7 +33,7 @@ pub enum ErrorKind {
     Slice,
     /// The output format does not support an element type.
     ElementType,
-    /// The state dict lacks a tensor, has one twice, or contains something else than tensors.
+    /// The state dict lacks a tensor, has a duplicate tensor, or contains objects that are not tensors.
     Content,
 }
 
@@ -92,14 +92,14 @@ impl StateDictError {
         error
     }
 
-    /// Adds the file that the error is about, unless it has one.
+    /// Adds the file that the error is about, unless the error has a file.
     #[must_use]
     pub(crate) fn in_file(mut self, path: &Path) -> StateDictError {
         self.path.get_or_insert_with(|| path.to_owned());
         self
     }
 
-    /// Adds the tensor that the error is about, unless it has one.
+    /// Adds the tensor that the error is about, unless the error has a tensor.
     #[must_use]
     pub(crate) fn of_tensor(mut self, name: &str) -> StateDictError {
         self.tensor.get_or_insert_with(|| name.to_owned());

@@ -18,7 +18,7 @@ pub(crate) struct DataFile {
 #[derive(Debug)]
 enum Content {
     File(File),
-    /// In memory.
+    /// Bytes in memory.
     Held(Arc<[u8]>),
     /// A section of another file, from this byte on.
     Part(Arc<DataFile>, u64),

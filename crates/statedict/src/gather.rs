@@ -40,7 +40,7 @@ impl Dim {
 pub(crate) fn row_major(shape: &[usize]) -> Vec<u64> {
     let mut strides = vec![1; shape.len()];
     for i in (1..shape.len()).rev() {
-        // Only an array without elements can overflow.
+        // The product can overflow only for an array without elements.
         strides[i - 1] = u64::saturating_mul(strides[i], shape[i].max(1) as u64);
     }
     strides
@@ -156,7 +156,7 @@ mod tests {
         }
     }
 
-    /// The reads of a source of `len` bytes, each of which is the low byte of its own offset.
+    /// The reads of a source of `len` bytes, in which each byte is the low byte of its offset.
     fn reads(shape: &[usize], strides: &[u64], size: u64) -> (Vec<(u64, usize)>, Vec<u8>) {
         let mut reads = Vec::new();
         let mut out = vec![0; shape.iter().product::<usize>() * size as usize];
@@ -171,13 +171,13 @@ mod tests {
 
     #[test]
     fn large_sources_are_read_in_parts() {
-        // Rows of a matrix: one read.
+        // Rows of a matrix need only one read.
         assert_eq!(reads(&[1000, 4096], &[4096, 1], 4).0, [(0, 16_384_000)]);
-        // Half of long rows: one read per row, and nothing of the other half.
+        // Half of each long row needs one read per row, which omits the other half.
         let (rows, _) = reads(&[8, 8192], &[16384, 1], 4);
         assert_eq!(rows.len(), 8);
         assert!(rows.iter().all(|&(_, len)| len == 32768));
-        // A few columns of short rows: gaps are read, too, some megabytes at a time.
+        // For a few columns of short rows, gaps are also read, some megabytes at a time.
         let (columns, out) = reads(&[100_000, 2], &[100, 1], 1);
         assert!(columns.len() <= 4 && columns.iter().all(|&(_, len)| len as u64 <= BLOCK), "{columns:?}");
         assert_eq!(out[4..6], [200, 201]);

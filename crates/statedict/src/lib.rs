@@ -5,9 +5,10 @@
 //! * [`safetensors`]: one file, or several with Hugging Face's index;
 //! * [`torch`]: `torch.save` files, read without running any of their code, and written;
 //! * [`dcp`]: checkpoints of `torch.distributed.checkpoint`, read and written;
-//! * [`fsdp`]: files of ranks with shard metadata, as written by PyTorch/XLA's FSDP, and their consolidation into a full state dict.
+//! * [`fsdp`]: per-rank files with shard metadata, as written by PyTorch/XLA's FSDP, and their consolidation into a full state dict.
 //!
-//! Tensors are read lazily, entirely, by slices, or by pieces of a few megabytes: no model is held in memory. [`open`] detects the format.
+//! Tensors are read lazily, entirely, by slices, or by pieces of a few megabytes: a model is never in memory as a whole. [`open`] detects
+//! the format.
 
 mod cast;
 pub mod dcp;

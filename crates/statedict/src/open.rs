@@ -22,14 +22,15 @@ enum Folder {
     Dcp,
 }
 
-/// Whether a path is a file, or a folder that [`open`] supports: Hugging Face's, or one of `torch.distributed.checkpoint`.
+/// Whether a path is a file, or a folder that [`open`] supports: a Hugging Face model or a checkpoint of `torch.distributed.checkpoint`.
 #[must_use]
 pub fn is_state_dict(path: &Path) -> bool {
     path.is_file() || path.is_dir() && matches!(folder(path), Ok(Some(_)) | Err(_))
 }
 
-/// Opens a state dict: a safetensors file, an index of several, a `torch.save` file, or a folder. A folder is Hugging Face's, with an index
-/// of any name or without one, or one of `torch.distributed.checkpoint`. The format is detected from the contents. Tensors are read lazily.
+/// Opens a state dict: a safetensors file, an index of several files, a `torch.save` file, or a folder. A folder is a Hugging Face model,
+/// with or without an index of any name, or a checkpoint of `torch.distributed.checkpoint`. The format is detected from the contents.
+/// Tensors are read lazily.
 ///
 /// # Errors
 /// There is no such file (SH1402), or it cannot be read; see [`safetensors`], [`torch`] and [`dcp`].
@@ -87,7 +88,7 @@ fn folder(path: &Path) -> Result<Option<Folder>> {
     Ok((!files.is_empty()).then_some(Folder::Files(files)))
 }
 
-/// The tensors of several safetensors files without an index, in name order. Files may declare their tensors as boxes of larger ones.
+/// The tensors of several safetensors files without an index, in name order. Files may declare their tensors as boxes of larger tensors.
 fn open_files(files: &[PathBuf]) -> Result<StateDict> {
     let mut dict = StateDict::new();
     let mut parts = Vec::new();

@@ -15,20 +15,20 @@
 //!
 //! ## Warnings about all-gathers that no annotation requests
 //!
-//! * SH0310: an operation cannot be computed in parts. Planning reports it.
+//! * SH0310: an operation cannot be partitioned. Planning reports it.
 //! * SH0909: shardings at one operation contradict each other. `gathered` finds the reshards that no annotation requests.
 //! * SH0808: propagation leaves a result replicated because the axes do not divide it.
 //!
 //! ## Postconditions
 //!
 //! * Every tensor of the program has a closed sharding in [`Module::shardings`].
-//! * An operation with a sharding rule has operands and results that agree on each factor, splits only
-//!   factors that `support` allows, and uses no axis for two factors. The result of an operation over a
-//!   split reduction has the axes of that factor in its `unreduced` list, and is used only by a reshard.
+//! * An operation with a sharding rule has operands and results that agree on each factor, shards only factors that `support` allows,
+//!   and uses no axis for two factors. The result of an operation over a sharded reduction has the axes of that factor in its
+//!   `unreduced` list, and is used only by a reshard.
 //! * Any other operation has replicated operands and results. Exceptions are operations that pass values on (`while`, `case`,
 //!   `return`, ...): their operands have the sharding of the value that they become.
-//! * In a manual computation no value is sharded along its manual axes. Its operands and results have the shardings that
-//!   it lists, in which free axes divide evenly what each manual coordinate has.
+//! * In a manual computation no value is sharded along its manual axes. Its operands and results have the shardings that it lists, in
+//!   which free axes divide evenly what each manual coordinate has.
 
 pub(crate) mod decide;
 pub(crate) mod expand;

@@ -17,11 +17,11 @@ use crate::scratch::Scratch;
 /// The hidden sub-command with which a program must call [`run_child`].
 pub const CHILD_COMMAND: &str = "__aot-compile";
 
-/// The part of the child's standard error that an error quotes.
+/// The number of last lines of the child's standard error that an error quotes.
 const TAIL_LINES: usize = 20;
 const TAIL_LINE_BYTES: usize = 400;
 
-/// A [`CompileRequest`] as sent to the child: files instead of bytes.
+/// A [`CompileRequest`] as sent to the child, with files instead of bytes.
 #[derive(Debug, Serialize, Deserialize)]
 struct Request {
     target: String,
@@ -71,14 +71,14 @@ enum Answer {
         hint: Option<String>,
     },
     Health(Health),
-    /// The program needs a different number of devices than there are.
+    /// The number of devices of the program does not match that of the target.
     Devices {
         program: usize,
         available: usize,
     },
 }
 
-/// Compiles in a child process, so that a compiler that aborts is an error and does not end this process.
+/// Compiles in a child process, so that an aborting compiler causes an error instead of ending this process.
 ///
 /// `program` is an executable that, run as `program __aot-compile REQUEST.json`, exits with the status that [`run_child`] returns for that
 /// path. It is usually the calling program itself ([`std::env::current_exe`]). The child's environment has the variables that silence
@@ -143,7 +143,7 @@ pub(crate) fn look_in_child(program: &Path, kind: PluginKind, plugin: &Path) -> 
     }
 }
 
-/// Runs a task for a kind of plugin in a child. Returns its answer, if it gave one before it ended, and how it ended.
+/// Runs a task for a kind of plugin in a child. Returns its answer, if there is one, and how the child ended.
 fn ask(
     (program, kind): (&Path, PluginKind),
     request: &Path,
@@ -163,7 +163,7 @@ fn ask(
         command.env("XLA_FLAGS", without_cpu_flags(&flags));
     }
     let mut child = command.spawn().map_err(RuntimeError::io(program))?;
-    // Nothing is written to this pipe. It closes when this process ends, even by a crash, and then the child ends too.
+    // Nothing is written to this pipe. When this process ends, even by a crash, the pipe closes and the child ends too.
     let lifeline = child.stdin.take();
     let tail = child.stderr.take().map(read_tail).unwrap_or_default();
     let status = child.wait().map_err(RuntimeError::io(program))?;
@@ -179,7 +179,7 @@ fn without_cpu_flags(flags: &str) -> String {
     flags.collect::<Vec<_>>().join(" ")
 }
 
-/// The child's side of [`compile_in_child`]: reads the request, compiles, writes the answer. Returns the exit status for the process: 0 if
+/// The child side of [`compile_in_child`]: reads the request, compiles and writes the answer. Returns the exit status for the process: 0 if
 /// an answer was written, even if it is an error.
 #[must_use]
 pub fn run_child(request: &Path) -> u8 {
@@ -211,7 +211,7 @@ pub fn run_child(request: &Path) -> u8 {
 
 /// Ends this process when its parent has ended: the parent holds the other end of the standard input.
 fn end_with_parent() {
-    // An error means that there is no pipe, and so no parent that waits for an answer.
+    // An error means that there is no pipe, and thus no parent that waits for an answer.
     let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
     // Uses a signal: a compiler that is running must not run its destructors.
     #[cfg(unix)]

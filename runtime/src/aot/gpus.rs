@@ -1,7 +1,7 @@
 //! Descriptions of GPUs for XLA's compiler, to compile for GPUs that this machine does not have.
 //!
 //! XLA reads a description as the text of a `GpuTargetConfigProto` (`xla/stream_executor/device_description.proto`). Fields that are equal
-//! for all NVIDIA GPUs since Ampere are in [`Gpu::target_config`]; the others are in the table. Its numbers are from NVIDIA's data sheets
+//! for all NVIDIA GPUs since Ampere are in [`Gpu::target_config`]; the others are in [`GPUS`], whose numbers are from NVIDIA's data sheets
 //! and from the appendix on compute capabilities of the CUDA C++ Programming Guide.
 
 use super::grid::Grid;
@@ -15,7 +15,7 @@ pub(crate) struct Gpu {
     description: &'static str,
     /// Major and minor number of the compute capability.
     capability: (u32, u32),
-    /// Whether it has instructions that only its generation has, such as `wgmma`: `sm_90a`.
+    /// Whether it has architecture-specific instructions such as `wgmma` (`sm_90a`).
     is_accelerated: bool,
     multiprocessors: u32,
     /// 32-bit floating-point units per multiprocessor.
@@ -78,7 +78,7 @@ const H100: Gpu = Gpu {
     memory: 84_942_979_072,
 };
 
-/// Ordered by memory size, smallest first.
+/// Kinds of GPUs, in ascending order of memory size.
 pub(crate) const GPUS: [Gpu; 7] = [
     RTX_4090,
     Gpu {

@@ -8,7 +8,7 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    /// Reads `8` or `2x8`.
+    /// Parses `8` or `2x8`.
     pub(super) fn parse(text: &str) -> Option<Grid> {
         let (hosts, per_host) = text.split_once('x').unwrap_or(("1", text));
         let number = |text: &str| text.parse::<u32>().ok().filter(|&n| n > 0);

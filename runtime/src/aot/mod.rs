@@ -1,4 +1,4 @@
-//! Ahead-of-time compilation, also for devices that this machine does not have, with a report of memory, cost and collectives.
+//! Ahead-of-time compilation, including for devices that this machine does not have, with a report of memory, cost and collectives.
 //!
 //! The TPU compiler aborts its process on some invalid programs. To survive that, call [`compile_in_child`]: it runs a copy of the calling
 //! program as `PROGRAM __aot-compile REQUEST.json`, and that copy calls [`run_child`].
@@ -32,9 +32,9 @@ pub struct CompileRequest {
     pub target: Target,
     /// The plugin's file; see [`crate::plugin::find`].
     pub plugin: PathBuf,
-    /// StableHLO, text or bytecode.
+    /// StableHLO as text or bytecode.
     pub program: Vec<u8>,
-    /// The number of devices and the mode. Without device numbers, the target's own are used.
+    /// The number of devices and the mode. Without device IDs, the target's own are used.
     pub options: CompileOptions,
     /// The file for the executable; `None` to write none.
     pub executable: Option<PathBuf>,
@@ -47,8 +47,8 @@ pub struct CompileReport {
     pub target: String,
     /// The number of devices of the program.
     pub devices: usize,
-    /// Bytes of memory of a device, if the target is a kind of GPU. The TPU compiler rejects programs that do not fit; the GPU compiler
-    /// does not.
+    /// Memory size of a device in bytes, if the target is a kind of GPU. The TPU compiler rejects programs that do not fit; the GPU
+    /// compiler does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_bytes: Option<u64>,
     /// Bytes of arguments.
@@ -62,8 +62,8 @@ pub struct CompileReport {
     /// Peak of live bytes. Absent if the compiler does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_bytes: Option<u64>,
-    /// Bytes of host memory: arguments, results that alias none of them, and temporaries that the program keeps there. The other numbers
-    /// are for device memory only.
+    /// Bytes of host memory: for arguments, results that do not alias arguments, and temporaries. The other numbers are for device memory
+    /// only.
     #[serde(default)]
     pub host_bytes: u64,
     /// Bytes of machine code. Absent if the compiler does not report it, as for the CPU.
@@ -72,7 +72,7 @@ pub struct CompileReport {
     /// The compiler's count of floating-point operations; loop bodies count once. Absent if the compiler has no count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flops: Option<f64>,
-    /// Collectives by kind, in one run of the program.
+    /// Collectives by kind, in one execution of the program.
     pub collectives: Collectives,
     /// Size of the serialized executable in bytes. Absent if the plugin cannot serialize it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -82,7 +82,7 @@ pub struct CompileReport {
 }
 
 impl CompileReport {
-    /// Bytes that one device sends in all collectives of one run.
+    /// Bytes that one device sends in all collectives of one execution.
     #[must_use]
     pub fn bytes_sent(&self) -> u64 {
         self.collectives.values().fold(0, |sum, stat| sum.saturating_add(stat.bytes_sent))
@@ -112,7 +112,7 @@ impl CompileReport {
 }
 
 /// Returns the number of devices of a target. `None` if the program decides it (virtual devices on the CPU) or the machine (its GPUs). The
-/// grid of a TPU slice does not give the number: a chip is one or two devices, depending on its generation.
+/// grid of a TPU slice does not determine the number: a chip is one or two devices, depending on its generation.
 ///
 /// # Errors
 ///
@@ -122,7 +122,7 @@ pub fn device_count(target: &Target, plugin: &Path) -> Result<Option<usize>> {
     Ok(Some(topology(target, name, &Plugin::load(plugin)?)?.1.len()))
 }
 
-/// The devices of a target that need not exist, and their numbers.
+/// The topology of a target that need not exist, and its device IDs.
 fn topology(target: &Target, name: &str, plugin: &Plugin) -> Result<(Arc<RawTopology>, Vec<i32>)> {
     let created = match target.gpus() {
         None => RawTopology::create(plugin.api(), name, &[]),
@@ -220,12 +220,12 @@ fn report(
     })
 }
 
-/// Returns `None` for 0, which compilers report if they do not know a number.
+/// Returns `None` for 0, which compilers report for an unknown number.
 fn known(bytes: u64) -> Option<u64> {
     (bytes > 0).then_some(bytes)
 }
 
-/// Replaces the error of a plugin that does not provide the data with `value`.
+/// Replaces the error of a plugin that does not provide the data by `value`.
 fn absent<T>(value: T) -> impl FnOnce(RuntimeError) -> Result<T> {
     use crate::error::PjrtCode;
     move |error| match error {

@@ -71,13 +71,13 @@ impl Target {
         self.kind
     }
 
-    /// The name of devices that need not exist: `v5e:4x4`, `h100:8`. `None` for this machine's devices.
+    /// The topology name of devices that need not exist, such as `v5e:4x4` or `h100:8`; `None` for this machine's devices.
     #[must_use]
     pub fn topology(&self) -> Option<&str> {
         self.topology.as_deref()
     }
 
-    /// The GPUs, if they need not exist.
+    /// The kind and grid of GPUs that need not exist.
     pub(crate) fn gpus(&self) -> Option<(&'static Gpu, Grid)> {
         self.topology().filter(|_| self.kind == PluginKind::Cuda).and_then(gpus)
     }

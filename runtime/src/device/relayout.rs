@@ -36,7 +36,7 @@ fn unsupported(array: &HostArray, layout: &DeviceLayout) -> RuntimeError {
 }
 
 /// Whether a transfer that requests a layout stores the elements in it. A small array is copied to the device and back. Buffers are read
-/// back in their own order, which exposes a plugin that only relabels the buffer.
+/// back in their own dimension order, which exposes a plugin that only changes the layout recorded for the buffer.
 fn honors(dtype: DType, device: &RawDevice, layout: &DeviceLayout) -> bool {
     let shape: Vec<usize> = (0..layout.rank()).map(|dim| 2 + dim % 3).collect();
     let probe = || -> Result<bool> {
@@ -75,7 +75,7 @@ fn converted(array: &HostArray, device: &RawDevice, layout: &DeviceLayout) -> Re
     if device.has_own_memory() { Ok(result) } else { result.copy_to(device) }
 }
 
-/// The layouts in `found`, with `None` for those that are the client's default for arrays of these types.
+/// The layouts in `found`, with `None` for the client's default layouts of these array types.
 pub(crate) fn unlike_default(
     client: &Arc<RawClient>,
     types: &[ArrayType],

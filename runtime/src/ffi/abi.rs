@@ -2,7 +2,7 @@
 //!
 //! Each function takes one pointer to its argument structure, which starts with its size. New versions of the API add fields at the end of
 //! these structures, and functions at the end of the table. A plugin rejects a structure smaller than its own, and accepts a larger one. So
-//! these definitions must be as new as the newest plugin, and before a call the function's number is compared with the size of the plugin's
+//! these definitions must be as new as the newest plugin, and before a call the function's index is compared with the size of the plugin's
 //! table. All structures are plain data for which all bits zero is a valid value.
 
 use std::ffi::{c_char, c_int, c_void};
@@ -83,19 +83,19 @@ pub(super) unsafe trait Structure: Sized {
     }
 }
 
-/// The argument structure of one function of the API's table.
+/// The argument structure of one function in the API's function table.
 ///
 /// # Safety
 ///
-/// `SLOT` must be the number of the function that takes this structure.
+/// `SLOT` must be the index of the function that takes this structure.
 pub(super) unsafe trait Call: Structure {
-    /// Index in the table of functions.
+    /// Index in the function table.
     const SLOT: usize;
     /// The function's name in the C header.
     const NAME: &'static str;
 }
 
-/// Declares a C structure with the two fields with which all of them begin.
+/// Declares a C structure that begins with the two common fields.
 macro_rules! structure {
     ($name:ident { $($field:ident: $ty:ty,)* }) => {
         #[repr(C)]
@@ -110,18 +110,18 @@ macro_rules! structure {
 }
 pub(super) use structure;
 
-/// Declares the argument structures of functions, with the functions' numbers.
+/// Declares the argument structures of functions, with the functions' indices.
 macro_rules! calls {
     ($($slot:literal $function:literal $name:ident { $($field:ident: $ty:ty,)* })*) => {
         $(
             structure! { $name { $($field: $ty,)* } }
-            // SAFETY: the number and the layout are those of the header's `PJRT_Api`.
+            // SAFETY: the index and the layout are those of the header's `PJRT_Api`.
             unsafe impl Call for $name {
                 const SLOT: usize = $slot;
                 const NAME: &'static str = $function;
             }
         )*
-        /// Number and name of every function that the runtime calls.
+        /// Index and name of every function that the runtime calls.
         pub(crate) const FUNCTIONS: &[(usize, &str)] = &[$(($slot, $function)),*];
     };
 }
@@ -216,7 +216,7 @@ pub(super) const COPY_DURING_CALL: c_int = 0;
 /// `PJRT_HostBufferSemantics_kImmutableUntilTransferCompletes`: the plugin may read the memory until its event is ready.
 pub(super) const COPY_UNTIL_DONE: c_int = 1;
 
-/// A number that a plugin may omit; in C two consecutive fields.
+/// A number that a plugin may omit; two consecutive fields in C.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct Statistic {
@@ -230,7 +230,7 @@ impl Statistic {
     }
 }
 
-/// The callback of `PJRT_Event_OnReady`: gets an error that the callee owns, or null, and the caller's pointer.
+/// The callback of `PJRT_Event_OnReady`: takes an error that the callee owns, or null, and the caller's pointer.
 pub(super) type EventCallback = unsafe extern "C" fn(*mut Error, *mut c_void);
 
 calls! {

@@ -1,7 +1,7 @@
 //! Functions of this process that compiled programs call: collectives between processes, for plugins that have none.
 //!
-//! A plugin knows these functions by name for the life of the process. A call finds its launch through the context with which the launch
-//! was created. So nothing here is global, and several clients can have their own jobs.
+//! A plugin knows these functions by name for the life of the process. A call finds its launch through the execution context of the launch.
+//! So nothing here is global, and several clients can have their own jobs.
 //!
 //! A call does not block. It copies its operands, returns a future for its results, and returns; XLA keeps the memory of operands and
 //! results until the future is ready. See `crate::processes::exchange` for the steps in between.
@@ -27,7 +27,7 @@ const PLATFORM: &str = "HOST";
 /// The name of the type of the data in a launch's context.
 const CONTEXT_TYPE: &str = "shardc.launch";
 
-/// XLA's number of that type; 0 before it is registered.
+/// XLA's ID of that type; 0 before it is registered.
 static CONTEXT_TYPE_ID: AtomicI64 = AtomicI64::new(0);
 
 /// The launch to which a call belongs.
@@ -57,7 +57,7 @@ impl Drop for Launch {
 }
 
 impl LaunchContext {
-    /// Creates a context for a launch of the program with the number `program`. This process's devices in the launch start at number
+    /// Creates a context for a launch of the program with the ID `program`. The indices of this process's devices in the launch start at
     /// `first_device`.
     pub(super) fn begin(
         api: &Arc<Api>,

@@ -1,11 +1,11 @@
-//! Element types and their numbers in the C API.
+//! Element types and their enum values in the C API.
 
 use shardc_ir::DType;
 
 use crate::error::{Result, RuntimeError};
 
-/// Element types, their numbers in `PJRT_Buffer_Type`, and a minor version of the C API that is known to have the number. An older plugin
-/// may crash if it gets the number.
+/// Element types, their values in `PJRT_Buffer_Type`, and a minor version of the C API that is known to have the value. An older plugin may
+/// crash on an unknown value.
 const BUFFER_TYPES: &[(DType, i32, i32)] = &[
     (DType::I1, 1, 0),
     (DType::I8, 2, 0),
@@ -39,7 +39,7 @@ const BUFFER_TYPES: &[(DType, i32, i32)] = &[
     (DType::F6E3M2FN, 33, 117),
 ];
 
-/// The number of an element type, for a plugin of this minor version.
+/// The enum value of an element type, for a plugin of this minor version.
 ///
 /// # Errors
 ///
@@ -52,11 +52,11 @@ pub(super) fn number_of(dtype: DType, api_minor: i32) -> Result<i32> {
         .ok_or(RuntimeError::ElementType { what: "this plugin's device", dtype: dtype.to_string() })
 }
 
-/// The element type with this number.
+/// The element type with this enum value.
 ///
 /// # Errors
 ///
-/// shardc does not know the number.
+/// shardc does not know the value.
 pub(super) fn dtype_of(number: i32) -> Result<DType> {
     BUFFER_TYPES
         .iter()

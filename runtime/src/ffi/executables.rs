@@ -64,9 +64,9 @@ pub(crate) struct RawProgram {
 pub(crate) struct Across {
     /// The job.
     pub(crate) job: Arc<Job>,
-    /// A number computed from the program's text.
+    /// The ID of the program, computed from its text.
     pub(crate) program: u64,
-    /// The number of this process's first device.
+    /// The index of this process's first device.
     pub(crate) first_device: u32,
 }
 
@@ -134,7 +134,7 @@ impl RawProgram {
         Ok(RawProgram { loaded, info, devices, num_outputs, across: None })
     }
 
-    /// Marks the program as one process's part of a program that runs in several.
+    /// Marks the program as one process's part of a program that runs in several processes.
     pub(crate) fn across(self, across: Across) -> RawProgram {
         RawProgram { across: Some(across), ..self }
     }
@@ -144,7 +144,7 @@ impl RawProgram {
         self.across.as_ref()
     }
 
-    /// The client on which it runs.
+    /// The client on which the program runs.
     pub(crate) fn client(&self) -> &Arc<RawClient> {
         &self.loaded.client
     }
@@ -172,7 +172,7 @@ impl RawLoadedExecutable {
             loaded: self.ptr,
             ..abi::LoadedExecutableGetExecutable::empty()
         };
-        // SAFETY: the executable is alive; the one returned is owned by the caller.
+        // SAFETY: the executable is alive; the caller owns the returned one.
         unsafe { self.client.api().call(&mut arguments) }?;
         let ptr = non_null(abi::LoadedExecutableGetExecutable::NAME, arguments.executable)?;
         Ok(RawExecutable { ptr, origin: Origin::Loaded(self.clone()) })
@@ -235,7 +235,7 @@ impl RawExecutable {
         })
     }
 
-    /// The numbers of the compiler's cost analysis, by name.
+    /// The properties of the compiler's cost analysis, by name.
     pub(crate) fn cost_analysis(&self) -> Result<Vec<(String, f64)>> {
         let mut arguments =
             abi::ExecutableCostAnalysis { executable: self.ptr, ..abi::ExecutableCostAnalysis::empty() };
@@ -325,7 +325,7 @@ unsafe fn named_values<'a>(start: *const abi::NamedValue, count: usize) -> Resul
 }
 
 impl RawTopology {
-    /// Describes devices by the plugin's name for them, `v5e:4x4`, and options.
+    /// Creates a description of devices from the plugin's topology name, such as `v5e:4x4`, and options.
     pub(crate) fn create(api: &Arc<Api>, name: &str, options: &[(&str, Value)]) -> Result<RawTopology> {
         let options = create_options(options);
         let mut arguments = abi::TopologyCreate {
@@ -340,7 +340,7 @@ impl RawTopology {
         Ok(RawTopology { ptr: non_null(abi::TopologyCreate::NAME, arguments.topology)?, api: api.clone() })
     }
 
-    /// Number and kind of each device.
+    /// ID and kind of each device.
     pub(crate) fn devices(&self) -> Result<Vec<(i32, String)>> {
         let mut arguments = abi::TopologyDevices { topology: self.ptr, ..abi::TopologyDevices::empty() };
         // SAFETY: the topology is alive, and list and descriptions belong to it.

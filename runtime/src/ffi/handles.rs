@@ -95,7 +95,7 @@ pub(crate) struct RawClient {
     /// The queue of launches. If the client was abandoned, its objects are leaked because the plugin still uses them.
     pub(crate) launcher: Launcher,
     launches: AtomicI32,
-    /// Whether transfers that request a layout store arrays in it, for each layout requested so far.
+    /// For each layout requested so far, whether transfers store arrays in it.
     honored: Mutex<BTreeMap<DeviceLayout, bool>>,
 }
 
@@ -125,7 +125,7 @@ pub(crate) struct RawDevice {
     /// The layout of new buffers; `None` for the plugin's default.
     pub(super) layout: Option<Arc<DeviceLayout>>,
     client: Arc<RawClient>,
-    /// The plugin's number of the device.
+    /// The plugin's device ID.
     pub(crate) id: i32,
     /// The plugin's name for this kind of device: `cpu`, `TPU v5 lite`.
     pub(crate) kind: String,
@@ -146,7 +146,7 @@ impl RawDevice {
         &self.client
     }
 
-    /// The same device, with its memory of this kind for new buffers; `None` if it has none of that kind.
+    /// The same device with its memory of this kind for new buffers; `None` if it has no such memory.
     pub(crate) fn in_memory(&self, kind: &str) -> Result<Option<RawDevice>> {
         self.client.check()?;
         let api = &self.client.api;
@@ -235,7 +235,7 @@ pub(super) fn create_options(options: &[(&str, Value)]) -> Vec<abi::NamedValue> 
     options.iter().map(one).collect()
 }
 
-/// Number and kind of a device.
+/// The ID and kind of a device.
 ///
 /// # Safety
 ///
@@ -341,12 +341,12 @@ impl RawClient {
         is_honored
     }
 
-    /// Returns a launch number that is unique on this client. Collectives use it to identify their peers.
+    /// Returns a launch ID that is unique on this client. Collectives use it to identify their peers.
     pub(super) fn next_launch(&self) -> c_int {
         self.launches.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// The numbers of the devices of all processes.
+    /// The IDs of the devices of all processes.
     pub(crate) fn device_ids(self: &Arc<Self>) -> Result<Vec<i32>> {
         let mut arguments = abi::ClientDevices { client: self.ptr, ..abi::ClientDevices::empty() };
         // SAFETY: the client is alive, and the list belongs to it.
@@ -451,7 +451,7 @@ impl RawBuffer {
     pub(crate) fn delete(&self) -> Result<()> {
         self.client.check()?;
         let mut arguments = abi::BufferDelete { buffer: self.ptr, ..abi::BufferDelete::empty() };
-        // SAFETY: the buffer is alive; a run that reads it keeps the memory until it is done.
+        // SAFETY: the buffer is alive; an execution that reads it keeps the memory until it is done.
         unsafe { self.api().call(&mut arguments) }
     }
 
@@ -463,7 +463,7 @@ impl RawBuffer {
         if arguments.is_deleted { Err(RuntimeError::Deleted) } else { Ok(()) }
     }
 
-    /// Whether the buffer's content is available, or the run that produces it has failed.
+    /// Whether the buffer's content is available, or the execution that produces it has failed.
     pub(crate) fn is_ready(&self) -> Result<bool> {
         self.client.check()?;
         self.check_deleted()?;
@@ -480,7 +480,7 @@ impl RawBuffer {
         Ok(ready.is_ready)
     }
 
-    /// Waits until the buffer's content is available, or the run that produces it has failed.
+    /// Waits until the buffer's content is available, or the execution that produces it has failed.
     pub(crate) fn wait(&self) -> Result<()> {
         self.client.check()?;
         self.check_deleted()?;
@@ -542,5 +542,5 @@ impl RawBuffer {
     }
 }
 
-/// The plugin takes a C `int` where the handles have an `i32`.
+/// The plugin takes a C `int`, for which the handles have an `i32`.
 const _: () = assert!(size_of::<c_int>() == 4);

@@ -1,4 +1,4 @@
-//! A call of a compiled program as XLA passes it. Every size and pointer is checked before it is used.
+//! A call by a compiled program, as passed by XLA. Every size and pointer is checked before it is used.
 //!
 //! Newer versions add fields at the end of structures, and each structure has its length: nothing is read or written beyond it.
 
@@ -92,7 +92,7 @@ impl Table {
 pub(super) enum Frame<'a> {
     /// A call.
     Call(Incoming<'a>),
-    /// A query of the API version for which the handler was built; it has been answered.
+    /// A query of the API version for which the handler was built, which has already been answered.
     Question,
     /// A frame that is not understood.
     Unknown(Table, RuntimeError),
@@ -318,7 +318,7 @@ impl Block<'_> {
     }
 }
 
-/// The element type with this number in XLA, if collectives between processes support it.
+/// The element type with this enum value in XLA, if collectives between processes support it.
 fn dtype_of(number: c_int) -> Result<DType> {
     Ok(match number {
         1 => DType::I1,

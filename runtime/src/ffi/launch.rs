@@ -3,12 +3,12 @@
 //! # The C API
 //!
 //! `PJRT_LoadedExecutable_Execute` starts a program on all devices of a process, and returns an event for each device. It may return at
-//! once, or only after the program has run (as the CPU plugin does for cheap programs on one device). One can wait for an event, without a
-//! time limit, or register a callback. A running program cannot be cancelled: a device that waits for another one in a collective keeps
-//! waiting.
+//! once, or only after the program has run (as the CPU plugin does for cheap programs on one device). The caller can wait for an event,
+//! without a time limit, or register a callback. A running program cannot be cancelled: a device that waits for another device in a
+//! collective keeps waiting.
 //!
 //! In the CPU plugin, a launch on several devices waits for the previous launch, through an event that each device of that launch counts
-//! down when it starts. If the plugin rejects the launch on one device (an argument of a different size), that event never fires, and every
+//! down when it starts. If the plugin rejects the launch on one device (an argument of the wrong size), that event never fires, and every
 //! later launch on the client hangs. If a device waits in a collective for 40 s, the plugin ends the process
 //! (`--xla_cpu_collective_call_terminate_timeout_seconds` in `XLA_FLAGS`).
 //!
@@ -18,14 +18,14 @@
 //!
 //! - Callers of [`launch`] first check every condition under which the plugin would reject the launch.
 //! - Launches on a client are queued, and made by a separate thread. So the caller can stop waiting, whether the plugin is in the call or a
-//!   device in the program. Each launch has its own number, by which collectives identify their peers.
-//! - A launch returns when the plugin has started its devices. Its end is recorded even if nobody waits, and reported to later callers that
-//!   do. The error of a device, with the device's number, is reported when the other devices are done, or after [`GRACE`] if they are not,
-//!   because they wait for the failed one.
+//!   device in the program. Each launch has a unique ID, by which collectives identify their peers.
+//! - A launch returns when the plugin has started its devices. Its completion is recorded even if nobody waits for it, and reported to
+//!   later callers. The error of a device, with the device ID, is reported when the other devices are done. If they wait for the failed
+//!   device, it is reported after [`GRACE`].
 //! - After the time limit, the error lists the finished and unfinished devices. The limit counts from the end of the previous launches.
-//! - Arguments are dropped when the plugin has started the devices: it keeps the memory that they read.
-//! - If devices may wait forever, the client is abandoned: later runs on it fail at once. Its objects are leaked, because destroying them
-//!   would wait for those devices.
+//! - Arguments are dropped when the plugin has started the devices: it keeps the memory that devices read.
+//! - If devices may wait forever, the client is abandoned: later executions on it fail at once. Its objects are leaked, because destroying
+//!   them would wait for those devices.
 
 use std::ffi::c_void;
 use std::ptr::{self, NonNull};
@@ -85,7 +85,7 @@ struct Job {
 ///
 /// # Errors
 ///
-/// Lists of a different length than the program's; arguments of another client; an error of the plugin's launch; an abandoned client. Later
+/// Lists whose length does not match the program; arguments of another client; an error of the plugin's launch; an abandoned client. Later
 /// errors of devices are reported by the launch.
 pub(crate) fn launch(
     program: &Arc<RawProgram>,
@@ -130,7 +130,7 @@ pub(crate) fn launch(
     };
     let at_end = move |failed: Option<RuntimeError>, is_lost: bool| {
         if is_lost {
-            // The program still uses it in calls.
+            // The program still uses the context in calls.
             std::mem::forget(context);
         }
         let error = failed?;
@@ -151,7 +151,7 @@ pub(crate) fn launch(
 }
 
 impl Job {
-    /// Makes the call, and arranges that the end of each device is reported.
+    /// Calls the plugin, and arranges that the completion of each device is reported.
     fn launch(self, reporter: &Reporter, give: &Sender<Results>) {
         let (launched, events) = self.execute();
         // If the caller has stopped waiting, the client is abandoned and the results are leaked.
@@ -219,7 +219,7 @@ impl Job {
     }
 }
 
-/// Arranges that the end of a device is reported. A device without an event is done.
+/// Arranges that the completion of a device is reported. A device without an event is done.
 fn watch(reporter: &Reporter, device: usize, event: Option<RawEvent>) {
     let Some(event) = event else {
         reporter.finished(device, Ok(()), ());

@@ -199,7 +199,7 @@ unsafe trait LayoutsCall: Structure {
     const NAME: &'static str;
 }
 
-/// Declares the argument structures of the extension's functions, with their positions in it.
+/// Declares the argument structures of the extension's functions, with their offsets in the extension struct.
 macro_rules! layouts_calls {
     ($($slot:literal $function:literal $name:ident { $($field:ident: $ty:ty,)* })*) => {
         $(

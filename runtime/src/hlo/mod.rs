@@ -1,6 +1,6 @@
 //! The collectives of an optimized HLO program, with the bytes that one device sends.
 //!
-//! The cost model is a ring of `k` devices, for one run of the program on one device: an all-gather sends `(k-1)/k` of its result, a
+//! The cost model is a ring of `k` devices, for one execution of the program on one device: an all-gather sends `(k-1)/k` of its result, a
 //! reduce-scatter `(k-1)/k` of its operand, an all-reduce twice that of its operand, an all-to-all `(k-1)/k`, a collective-permute all of
 //! it. A collective in a loop counts once per iteration if the trip count is known, and once otherwise.
 
@@ -21,9 +21,9 @@ use trips::Program;
 /// Executions of one kind of collective, and the bytes sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollectiveStat {
-    /// The number of executions in one run of the program.
+    /// How often it executes in one execution of the program.
     pub count: u64,
-    /// Bytes that one device sends in one run of the program, over a ring.
+    /// Bytes that one device sends in one execution of the program, over a ring.
     pub bytes_sent: u64,
 }
 
@@ -48,7 +48,7 @@ const KINDS: &[&str] = &[
 ///
 /// # Errors
 ///
-/// The format is another one, or the bytes are not such a proto.
+/// The format is different, or the bytes are not such a proto.
 pub fn collectives(format: &str, program: &[u8], devices: usize) -> Result<Collectives> {
     let protocol = |what: String| RuntimeError::Protocol { call: "PJRT_Executable_OptimizedProgram", what };
     let bad = |error: prost::DecodeError| protocol(format!("an HLO module that cannot be read: {error}"));
@@ -98,12 +98,13 @@ fn starts_chain(instruction: &Instruction) -> bool {
 }
 
 /// Whether the instruction is a step of a collective that is overlapped with compute. The TPU compiler repeats the collective in the
-/// computation that starts it, in each one with which it is overlapped, and in the one that awaits it; all have the same `chain_id`.
+/// computation that starts it, in each computation that overlaps with it, and in the computation that awaits it; all have the same
+/// `chain_id`.
 fn is_in_chain(instruction: &Instruction) -> bool {
     instruction.frontend_attributes.as_ref().is_some_and(|attributes| attributes.map.contains_key("chain_id"))
 }
 
-/// The kind under which a collective is reported, and the bytes sent by one execution.
+/// The kind under which a collective is reported, and the bytes that one execution of it sends.
 fn sent_bytes<'k>(
     kind: &'k str,
     started: bool,
@@ -163,7 +164,7 @@ fn group_size(instruction: &Instruction, devices: usize) -> usize {
     devices
 }
 
-/// The number of executions of each computation in one run of the program; computations that never run are absent.
+/// How often each computation executes in one execution of the program; computations that never execute are absent.
 fn executions(module: &Module) -> HashMap<i64, u64> {
     let program = Program::of(&module.computations);
     let mut times: HashMap<i64, u64> = HashMap::new();

@@ -1,12 +1,12 @@
 //! Detection of reduce-scatters written as an all-reduce and a slice.
 //!
 //! For some slices (v5e:4x4) the TPU compiler writes a reduce-scatter as an all-reduce and a dynamic-slice at an offset computed from the
-//! device's number. It is counted as a reduce-scatter.
+//! device's ID. It is counted as a reduce-scatter.
 
 use super::proto::{Computation, Instruction, Shape};
 
-/// Whether every user of the all-reduce `instruction` of a computation takes one of `group` equal slices of it. `callee` finds computations
-/// by number.
+/// Whether every user of the all-reduce `instruction` of a computation takes one of `group` equal slices of it. `callee` returns the
+/// computation with an ID.
 pub(super) fn is_scattered<'m>(
     instruction: &Instruction,
     computation: &'m Computation,

@@ -13,7 +13,7 @@ const MOST: u64 = 1 << 16;
 /// Maximum number of instructions to evaluate per iteration.
 const MOST_STEPS: u32 = 1 << 10;
 
-/// The trip count of the loop `at` in the computation `around`, if it can be determined.
+/// The trip count of the loop `at` in the enclosing computation `around`, if it can be determined.
 pub(super) fn of(at: &Instruction, around: &Computation, program: &Program<'_>) -> Option<u64> {
     written(at).or_else(|| followed(at, around, program))
 }
@@ -49,7 +49,7 @@ fn followed(at: &Instruction, around: &Computation, program: &Program<'_>) -> Op
     None
 }
 
-/// The computations of a module, by number.
+/// The computations of a module, keyed by ID.
 pub(super) struct Program<'a> {
     computations: HashMap<i64, Indexed<'a>>,
 }
@@ -74,7 +74,7 @@ impl<'a> Program<'a> {
     }
 }
 
-/// The values of a computation's parameters.
+/// The known values of a computation's parameters.
 enum Given<'a> {
     Nothing,
     /// The known elements of the only parameter, which is a tuple.
@@ -214,8 +214,8 @@ mod tests {
         Computation { id, root_id, instructions, ..Computation::default() }
     }
 
-    /// A loop from `first` in steps of `step` while the counter is `direction` of `last`. The counter is the second element, and the step
-    /// is in a fusion.
+    /// A loop whose counter starts at `first`, increases by `step`, and continues while its comparison `direction` with `last` holds. The
+    /// counter is the second element, and the step is in a fusion.
     fn trips(first: i32, step: i32, direction: &str, last: i32) -> Option<u64> {
         let parameter = |n: i64, id: i64| Instruction { parameter_number: n, ..op(id, "parameter", &[]) };
         let compare =

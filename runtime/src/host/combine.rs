@@ -33,8 +33,8 @@ impl HostArray {
         HostArray::new(first.dtype, &first.shape, data)
     }
 
-    /// An array of neutral elements of the reduction. `None` for idempotent reductions: they need none, because combining an element with
-    /// itself does not change it.
+    /// An array of identity elements of the reduction. `None` for idempotent reductions, which need none: combining an element with itself
+    /// does not change it.
     pub(crate) fn neutral(dtype: DType, shape: &[usize], by: ReductionKind) -> Option<Result<HostArray>> {
         match by {
             ReductionKind::Add | ReductionKind::Xor => Some(HostArray::zeros(dtype, shape)),
@@ -70,7 +70,7 @@ fn floats(dtype: DType, arrays: &[&HostArray], by: ReductionKind) -> Vec<u8> {
 fn float(a: f64, b: f64, by: ReductionKind) -> f64 {
     match by {
         ReductionKind::Mul => a * b,
-        // The maximum or minimum is NaN if one of the numbers is.
+        // The maximum or minimum is NaN if one of the operands is NaN.
         ReductionKind::Max | ReductionKind::Min if a.is_nan() || b.is_nan() => f64::NAN,
         ReductionKind::Max => a.max(b),
         ReductionKind::Min => a.min(b),

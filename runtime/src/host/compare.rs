@@ -7,8 +7,8 @@ use super::number;
 /// The difference between an array and a reference of the same type and shape.
 ///
 /// Integers and booleans are equal or not. A float's error is relative to the largest finite magnitude of the whole reference, so that an
-/// element that cancels to almost zero does not fail a good result. NaN equals NaN, and an infinity equals itself. The two parts of a
-/// complex element count as one float each.
+/// element that is almost zero by cancellation does not make a correct result fail. NaN equals NaN, and an infinity equals itself. The two
+/// parts of a complex element count as one float each.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Difference {
     /// The maximum of `|reference - got|` over elements that are finite in both.
@@ -18,9 +18,9 @@ pub struct Difference {
     /// The number of integers and booleans that differ, and of floats where one is finite and the other is not, or both are different
     /// non-finite values.
     pub mismatches: usize,
-    /// The fraction of the reference's elements that are finite, 1 for an empty array. Comparing NaN with NaN proves little.
+    /// The fraction of the reference's elements that are finite, 1 for an empty array. A comparison of NaN with NaN shows little.
     pub finite_share: f64,
-    /// The number of compared elements; twice that for complex ones.
+    /// The number of compared elements; complex elements count twice.
     pub compared: usize,
 }
 

@@ -49,7 +49,7 @@ impl HostArray {
         HostArray::new(T::DTYPE, shape, data)
     }
 
-    /// The elements, row-major; `None` if they have a different type.
+    /// The elements, row-major; `None` if their element type differs.
     #[must_use]
     pub fn to_vec<T: HostElement>(&self) -> Option<Vec<T>> {
         (self.dtype == T::DTYPE).then(|| self.data.chunks_exact(size_of::<T>()).map(T::read).collect())

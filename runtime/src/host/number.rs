@@ -4,16 +4,16 @@ use half::{bf16, f16};
 use shardc_ir::floats::power_of_two;
 use shardc_ir::{DType, DTypeClass};
 
-/// The meaning of a small float format's largest exponent and of minus zero.
+/// The encoding of special values in a small float format.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Special {
     /// IEEE: the largest exponent encodes infinities and NaNs.
     Ieee,
-    /// Only the largest pattern of each sign is NaN; there are no infinities.
+    /// Only the largest bit pattern of each sign is NaN; there are no infinities.
     LastIsNan,
-    /// The pattern of minus zero is the only NaN; there are no infinities.
+    /// The bit pattern of minus zero is the only NaN; there are no infinities.
     MinusZeroIsNan,
-    /// Every pattern is a finite number.
+    /// Every bit pattern is a finite number.
     Finite,
 }
 
@@ -69,7 +69,8 @@ impl SmallFloat {
         if negative { -value } else { value }
     }
 
-    /// The nearest finite number, to even on a tie; out-of-range values become the largest one. NaN becomes NaN, or zero if there is none.
+    /// The nearest finite number, to even on a tie; out-of-range values become the largest finite number. NaN becomes NaN, or zero if there
+    /// is none.
     fn encode(&self, value: f64) -> u8 {
         let patterns = 0..=((1u32 << (1 + self.exponent_bits + self.mantissa_bits)) - 1) as u8;
         if value.is_nan() {

@@ -7,7 +7,7 @@ use crate::error::Result;
 
 /// A launch: queued, in flight, or finished.
 pub(crate) struct Flight {
-    /// The devices' numbers.
+    /// The device IDs.
     pub(super) devices: Vec<i32>,
     pub(super) queued: Instant,
     state: Mutex<State>,
@@ -21,7 +21,7 @@ struct State {
     end: Option<End>,
 }
 
-/// The end of a launch.
+/// The outcome of a launch.
 struct End {
     outcome: Result<()>,
     /// The time that the devices took.
@@ -72,11 +72,11 @@ impl Flight {
         self.until(|state| state.end.as_ref().map(|end| end.outcome.clone()))
     }
 
-    /// Waits until the devices are started.
+    /// Waits until all devices are started.
     ///
     /// # Errors
     ///
-    /// The launch's error, if it failed before they were.
+    /// The launch's error, if it failed before that.
     pub(super) fn wait_for_launch(&self) -> Result<()> {
         self.until(|state| match &state.end {
             _ if state.launched.is_some() => Some(Ok(())),

@@ -21,7 +21,7 @@ use crate::error::{Result, RuntimeError};
 
 /// The options of a launch.
 pub(crate) struct Patience<'a> {
-    /// The devices' numbers.
+    /// The device IDs.
     pub(crate) devices: &'a [i32],
     /// The time limit of the launch, after earlier launches are done; `None` for no limit.
     pub(crate) limit: Option<Duration>,
@@ -31,7 +31,7 @@ pub(crate) struct Patience<'a> {
     pub(crate) call: &'static str,
     /// The maximum number of launches in flight on the client, including this one.
     pub(crate) in_flight: usize,
-    /// Whether the client is abandoned if the plugin rejects the launch, because it would then wait for it forever.
+    /// Whether the client is abandoned if the plugin rejects the launch, because later launches would wait for this launch forever.
     pub(crate) refusal_is_final: bool,
 }
 

@@ -199,7 +199,7 @@ fn later_failures_report_the_first() {
     };
     let nothing: AtEnd = Box::new(|failed, _| failed);
     let (second, _) = launcher.launch(&patience, vec![first.clone()], nothing, fails).unwrap();
-    // Every waiter gets the error, however often it asks.
+    // Every waiter gets the error, at every call.
     for _ in 0..2 {
         assert!(second.wait().unwrap_err().to_string().contains("device 10: out of order"));
         assert!(first.wait().unwrap_err().to_string().contains("device 10: out of order"));

@@ -44,7 +44,7 @@ pub(super) struct Watched {
     pub(super) is_launched: bool,
     /// The first failure of a device, and the deadline of the other devices after it.
     pub(super) failed: Option<(RuntimeError, Instant)>,
-    /// When the devices became free for it: the end of the last earlier launch on one of them.
+    /// When the devices became free for the launch: the end of the last earlier launch on one of them.
     pub(super) since: Instant,
     pub(super) last: Instant,
 }
@@ -183,7 +183,7 @@ impl Watch {
     }
 
     fn give_up(&mut self, watched: Watched, error: RuntimeError, reason: String) {
-        // The first reason explains the others.
+        // Only the first reason is recorded, since it explains the others.
         let _ = self.lost.set(reason.clone());
         self.end(watched, Some(error));
         for other in std::mem::take(&mut self.flights) {
@@ -208,7 +208,7 @@ impl Watch {
     }
 }
 
-/// The error of a device, with the device's number.
+/// The error of a device, with the device ID.
 fn of_device(id: i32, error: RuntimeError) -> RuntimeError {
     match error {
         RuntimeError::Pjrt { call, code, message } => {

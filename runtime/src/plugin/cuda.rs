@@ -42,12 +42,12 @@ fn packages(plugin: &Path) -> &Path {
     plugin.ancestors().nth(3).unwrap_or(Path::new(""))
 }
 
-/// Whether the compiler is in the place that the plugin searches first.
+/// Whether the compiler is in the folder that the plugin searches first.
 pub(crate) fn has_compiler(plugin: &Path) -> bool {
     packages(plugin).join(LIBDEVICE).is_file()
 }
 
-/// The libraries that are missing in the folders that the plugin searches first: those of wheels next to its own.
+/// The libraries that are missing in the folders that the plugin searches first: the wheels next to the plugin's own wheel.
 pub(super) fn missing_beside(plugin: &Path) -> Vec<&'static str> {
     let packages = packages(plugin);
     let is_missing = |(folder, name): &(&str, &str)| {
@@ -67,8 +67,8 @@ const SYSTEM: [&str; 7] = [
     "/usr/lib",
 ];
 
-/// The libraries, and the driver's, that are neither next to the plugin nor in the system's library folders. Only the libraries of the
-/// plugin for CUDA 12 are known; for another plugin only the driver is checked.
+/// The missing libraries, including the driver's: those that are neither next to the plugin nor in the system's library folders. Only the
+/// libraries of the plugin for CUDA 12 are known; for another plugin only the driver is checked.
 pub(crate) fn missing(plugin: &Path, environment: &Environment) -> Vec<String> {
     let is_known = plugin.components().any(|part| part.as_os_str() == "xla_cuda12");
     let beside = if is_known { missing_beside(plugin) } else { Vec::new() };

@@ -1,11 +1,11 @@
 //! Integrity check of installed plugins.
 //!
-//! Installation writes the SHA-256 of the plugin to a file next to it. Before the plugin is loaded it is hashed again. This detects a file
+//! Installation writes the SHA-256 of the plugin to a file next to it. Before the plugin is loaded, it is hashed again. This detects a file
 //! damaged by a full disk, an incomplete copy or another program. It does not protect against an attacker who can write to the cache, and
-//! so the digest, too.
+//! thus also to the digest.
 //!
-//! Hashing 256 MB takes a large part of a second. So after a successful check the file's size, change time and inode number are recorded
-//! next to it, and it is hashed again only if these differ.
+//! Hashing 256 MB takes a large part of a second. So after a successful check, the file's size, change time and inode number are recorded
+//! next to it, and the file is hashed again only if these differ.
 
 use std::fs::{self, File};
 use std::io::Read;

@@ -32,7 +32,7 @@ pub(super) struct Bounds {
     total: Duration,
 }
 
-/// Far larger than pinned projects and their index pages, and too small to fill a disk.
+/// Limits far larger than pinned packages and their index pages, but too small to fill a disk.
 pub(super) const BOUNDS: Bounds = Bounds {
     page: 64 << 20,
     wheel: 1 << 30,
@@ -41,7 +41,7 @@ pub(super) const BOUNDS: Bounds = Bounds {
     total: Duration::from_secs(60 * 60),
 };
 
-/// Downloads the wheel and compares its hash. A partial file of an interrupted download is continued.
+/// Downloads the wheel and compares its hash. An interrupted download is continued from its partial file.
 pub(super) fn download(
     pin: &Wheel,
     environment: &Environment,

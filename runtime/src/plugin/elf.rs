@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// `e_machine` of this program's processor, if its number is known here.
+/// `e_machine` of this program's processor, if known.
 const MACHINE: Option<u16> = if cfg!(target_arch = "x86_64") {
     Some(62)
 } else if cfg!(target_arch = "aarch64") {
@@ -17,7 +17,7 @@ const MACHINE: Option<u16> = if cfg!(target_arch = "x86_64") {
 };
 /// `ET_DYN`: a shared library.
 const SHARED: u16 = 3;
-/// `PT_LOAD`: a segment that is mapped.
+/// `PT_LOAD`: a segment that the loader maps.
 const LOADED: u32 = 1;
 const HEADER: usize = 64;
 const PROGRAM_HEADER: usize = 56;
@@ -26,7 +26,7 @@ const PROGRAM_HEADER: usize = 56;
 ///
 /// # Errors
 ///
-/// The defect, as the end of a sentence about the file.
+/// The defect, worded as the end of a sentence about the file.
 pub(super) fn check(path: &Path) -> Result<(), String> {
     // Other systems use other formats.
     if !cfg!(all(target_os = "linux", target_pointer_width = "64", target_endian = "little")) {
@@ -138,7 +138,7 @@ mod tests {
         assert!(changed(18, 183).contains("different processor"));
     }
 
-    /// The loader would map the file, and the process would be killed when it reads it.
+    /// The loader would map the file, and the process would be killed when it accesses the missing part.
     #[test]
     fn truncated_plugin_is_an_error() {
         let directory = tempfile::tempdir().unwrap();

@@ -73,7 +73,7 @@ impl Environment {
         let mut found = Vec::new();
         let mut seen = Vec::new();
         let mut add = |directory: PathBuf| {
-            // One directory may have several names because of links: `/lib` is `/usr/lib` on most systems.
+            // Because of links, a directory may have several names: `/lib` is `/usr/lib` on most systems.
             let Ok(real) = directory.canonicalize() else { return };
             if real.is_dir() && !seen.contains(&real) {
                 seen.push(real);

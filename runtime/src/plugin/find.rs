@@ -42,8 +42,8 @@ pub struct FoundPlugin {
 }
 
 impl FoundPlugin {
-    /// A file named by the user. Its kind is inferred from its name: `libtpu.so` and `xla_cuda_plugin.so` have a word that begins or ends
-    /// with the kind; any other name is taken as a CPU plugin.
+    /// A file named by the user. Its kind is inferred from its name: a word begins or ends with the kind, as in `libtpu.so` and
+    /// `xla_cuda_plugin.so`; otherwise it is a CPU plugin.
     #[must_use]
     pub fn named(path: &Path) -> FoundPlugin {
         let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
@@ -71,8 +71,8 @@ fn package_files(kind: PluginKind) -> &'static [&'static str] {
 ///
 /// # Errors
 ///
-/// [`RuntimeError::PluginNotFound`] with the searched places. If the user or a variable names a file that does not exist, this is an error
-/// at once: falling back to another plugin would hide the mistake.
+/// [`RuntimeError::PluginNotFound`] with the searched locations. If the user or a variable names a file that does not exist, this is an
+/// immediate error: falling back to another plugin would hide the mistake.
 pub fn find(kind: PluginKind, environment: &Environment) -> Result<FoundPlugin> {
     let named = [
         (environment.explicit.get(&kind).cloned(), PluginSource::Explicit),
@@ -142,7 +142,7 @@ mod tests {
         std::fs::write(path, b"").unwrap();
     }
 
-    /// An environment that shows nothing of this machine except `/usr`.
+    /// An environment that contains nothing of this machine except `/usr`.
     fn empty(root: &Path) -> Environment {
         Environment { home: Some(root.join("home")), ..Environment::default() }
     }
@@ -211,7 +211,7 @@ mod tests {
                 assert!(error.notes().iter().all(|note| !note.contains(", /")));
                 assert!(error.hint().is_some());
             }
-            // A machine may have one in /usr.
+            // The machine may have a plugin in /usr.
             other => assert!(other.is_ok()),
         }
     }

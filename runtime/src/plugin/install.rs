@@ -63,7 +63,7 @@ impl Libraries {
     }
 }
 
-/// [`install`], with this choice of libraries.
+/// [`install`] with this source of libraries.
 ///
 /// # Errors
 ///
@@ -126,7 +126,7 @@ pub fn install_with(
     digest::record(&unpacked)?;
     let _ = fs::remove_dir(cache.join(PARTS));
     let target = pin.directory(&cache);
-    // A directory can only replace an empty one. If another process was faster, its plugin is used.
+    // A rename can only replace an empty directory. If another process was faster, its plugin is used.
     match (fs::rename(&ready, &target), cached(kind, &cache)) {
         (_, Some(found)) => {
             progress(InstallProgress::Installed);
@@ -151,7 +151,7 @@ struct Part {
 }
 
 impl Part {
-    /// The file that the next attempt finds again. If another process is writing it, a file only for this process.
+    /// A file that the next attempt can continue; if another process is writing it, a file only for this process.
     fn of(wheel: &Wheel, cache: &Path, work: &Path) -> Result<Part> {
         let parts = cache.join(PARTS);
         fs::create_dir_all(&parts).map_err(RuntimeError::io(&parts))?;

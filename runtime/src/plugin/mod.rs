@@ -27,13 +27,13 @@ pub use self::progress::InstallProgress;
 use crate::error::{Result, RuntimeError};
 use crate::ffi::{self, Api};
 
-/// The kinds of device on which shardc runs.
+/// The kinds of devices on which shardc runs programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PluginKind {
     /// Virtual devices on this machine's CPU: the default, and the reference in tests.
     Cpu,
-    /// Google's TPUs, present or not (ahead-of-time compilation needs none).
+    /// Google's TPUs; ahead-of-time compilation needs no TPU.
     Tpu,
     /// NVIDIA's GPUs.
     Cuda,
@@ -53,7 +53,7 @@ impl PluginKind {
         }
     }
 
-    /// The variable that names this plugin's file: `SHARDC_PJRT_CPU`.
+    /// The environment variable with the path of this plugin's file, such as `SHARDC_PJRT_CPU`.
     #[must_use]
     pub fn variable(self) -> &'static str {
         match self {
@@ -145,9 +145,9 @@ impl Plugin {
 pub(crate) const QUIET: &[(&str, &str)] =
     &[("TF_CPP_MIN_LOG_LEVEL", "3"), ("TPU_MIN_LOG_LEVEL", "3"), ("TPU_STDERR_LOG_LEVEL", "3")];
 
-/// Variables for the TPU plugin on a machine without a TPU. They stop its query of the network, replace the answer that it would complain
-/// about, and disable its lock so that several processes can compile at the same time. Compilation for a named topology does not depend on
-/// them.
+/// Variables for the TPU plugin on a machine without a TPU. They disable its network query, provide the data that it would report as
+/// missing, and disable its lock so that several processes can compile at the same time. Compilation for a named topology does not depend
+/// on them.
 pub(crate) const NO_TPU: &[(&str, &str)] = &[
     ("TPU_SKIP_MDS_QUERY", "1"),
     ("TPU_WORKER_HOSTNAMES", "localhost"),
@@ -165,8 +165,8 @@ const TERMINATE: &str = "--xla_cpu_collective_call_terminate_timeout_seconds";
 
 /// Prepares this process for plugins, by setting variables that are not set. Plugins do not write logs to standard error. The TPU plugin
 /// does not query the network if the machine has no TPU. The CPU plugin does not end the process when a device has waited for others for 40
-/// s (`XLA_FLAGS`): on a busy machine this may be necessary, and a run has its own [time limit](crate::ExecuteOptions::time_limit). Call it
-/// first in `main`; returns whether it took effect.
+/// s (`XLA_FLAGS`): on a busy machine such waits may be legitimate, and an execution has its own [time
+/// limit](crate::ExecuteOptions::time_limit). Call it first in `main`; returns whether it took effect.
 ///
 /// A process's environment may only be written while no other thread can read it. If this is not the process's only thread, or that is
 /// unknown (as outside Linux), this function changes nothing and returns false. So it is safe to call anywhere, but only useful early.

@@ -26,13 +26,14 @@ impl Wheel {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pin {
     pub(super) kind: PluginKind,
-    /// Rust's names of the operating system and processor.
+    /// The operating system and processor, by Rust's names.
     pub(super) platform: (&'static str, &'static str),
     /// The wheel that contains the plugin.
     pub(super) wheel: Wheel,
     /// The plugin's path in the wheel.
     pub(super) member: &'static str,
-    /// The wheels of libraries that the plugin loads. It searches the folders of wheels next to its own, so their layout is kept.
+    /// The wheels of libraries that the plugin loads. It searches the folders of other wheels next to its own wheel, so their layout is
+    /// preserved.
     pub(super) libraries: &'static [Wheel],
 }
 

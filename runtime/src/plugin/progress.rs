@@ -7,7 +7,7 @@ pub enum InstallProgress {
     AlreadyInstalled,
     /// The sizes, before the download.
     Size {
-        /// Total bytes of all files.
+        /// Total size of all files in bytes.
         download: u64,
         /// Free bytes in the target's file system, if the system reports them.
         free: Option<u64>,
@@ -28,6 +28,6 @@ pub enum InstallProgress {
     },
     /// Extracting the plugin from the file.
     Unpacking,
-    /// Done.
+    /// The plugin is installed.
     Installed,
 }

@@ -1,6 +1,6 @@
 //! The messages and results of a collective between processes.
 //!
-//! Both are pure functions of arrays. A process reduces its own devices' operands before it sends them. Reductions go through processes in
+//! Both are pure functions of arrays. A process reduces its own devices' operands before it sends them. Reductions combine processes in
 //! ascending order, so that all devices get the same bits.
 
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use super::spec::{Action, Spec};
 use crate::error::{Result, RuntimeError};
 use crate::host::HostArray;
 
-/// The operands of this process's devices, by device number: one array per operand.
+/// The operands of this process's devices, keyed by device index: one array per operand.
 pub(super) type Operands = BTreeMap<usize, Vec<HostArray>>;
 
 /// One execution of a collective by one group, seen from one process. All devices of the process in the group have arrived.
@@ -118,7 +118,7 @@ impl Meeting<'_> {
         })
     }
 
-    /// The results of this process's devices, by device number; `arrived` are the other processes' messages.
+    /// The results of this process's devices, keyed by device index; `arrived` are the other processes' messages.
     pub(super) fn results(&self, arrived: &BTreeMap<usize, Vec<u8>>) -> Result<Operands> {
         let members = self.spec.members(self.group, self.process);
         let mut results: Operands = members.iter().map(|&device| (device, Vec::new())).collect();

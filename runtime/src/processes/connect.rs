@@ -1,9 +1,9 @@
 //! Connection of the processes of a job.
 //!
 //! Process 0 listens at the coordinator's address. The others connect to it, with retries, and send it the port on which they listen
-//! themselves. When all have connected, process 0 sends each the addresses of the others. Then each process connects to those with lower
-//! numbers and accepts those with higher numbers. Every connection begins with a proof of the secret ([`super::handshake`]). A stranger
-//! costs one thread for [`HANDSHAKE`].
+//! themselves. When all are connected, process 0 sends each process the addresses of the others. Then each process connects to processes
+//! with lower indices and accepts connections from those with higher indices. Every connection begins with a proof of the secret
+//! ([`super::handshake`]). An unauthenticated connection occupies one thread for at most [`HANDSHAKE`].
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
@@ -76,7 +76,7 @@ fn listen(options: &ProcessOptions) -> Result<TcpListener> {
     TcpListener::bind(addresses.as_slice()).map_err(|error| bad(&error))
 }
 
-/// Connects to a process, with retries, and proves to belong to its job.
+/// Connects to a process, with retries, and proves that this process belongs to the job.
 fn call(options: &ProcessOptions, process: usize, at: &str, deadline: Instant) -> Result<Connection> {
     let mut last = String::from("no attempt was made");
     loop {
@@ -132,7 +132,7 @@ fn limit(stream: &TcpStream, limit: Duration) -> io::Result<()> {
     stream.set_write_timeout(limit)
 }
 
-/// Accepts connections until all processes with higher numbers are connected.
+/// Accepts connections until all processes with higher indices are connected.
 fn accept(
     options: &ProcessOptions,
     listener: &TcpListener,

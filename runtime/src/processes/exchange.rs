@@ -1,12 +1,12 @@
 //! Collectives between processes that are in progress.
 //!
 //! A device that arrives at a collective does not block. It leaves its operands and a callback, and XLA continues with work that does not
-//! need the result. When all devices of a group in this process have arrived, their part is sent to the other processes. When the others'
-//! parts have arrived, too, the results are delivered. So devices may arrive in any order without deadlock.
+//! need the result. When all devices of a group in this process have arrived, their part is sent to the other processes. When the parts of
+//! the other processes have also arrived, the results are delivered. So devices may arrive in any order without deadlock.
 //!
 //! A meeting is one execution of a collective by one group. It is identified by the launch, the collective's channel in the program, the
-//! number of earlier executions by the device in this launch (in loops), and the group. Each process counts launches. At each launch the
-//! processes check that they run the same program.
+//! number of earlier executions by the device in this launch (in loops), and the group. Each process numbers its launches. At each launch
+//! the processes check that they run the same program.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
@@ -30,20 +30,20 @@ pub(crate) trait Members {
     /// Returns an error if a process was lost.
     fn check(&self) -> Result<()>;
 
-    /// Returns an error if a process was lost, or one of the `needed` ones has ended.
+    /// Returns an error if a process was lost, or if one of the `needed` processes has ended.
     fn check_all(&self, needed: &mut dyn Iterator<Item = usize>) -> Result<()>;
 
     /// Queues a message for a process.
     fn send(&self, to: usize, frame: Frame) -> Result<()>;
 
-    /// Records that a process is lost, and ends everything that waits for a process.
+    /// Records that a process is lost, and makes all waits for processes fail.
     fn lose(&self, process: usize, what: &str);
 
-    /// Notifies all other processes that this one's run failed, and ends everything in this process.
+    /// Notifies all other processes that execution failed in this process, and makes all waits in this process fail.
     fn fail(&self, reason: &str);
 }
 
-/// Identifies a meeting: launch, channel, number of the device's earlier executions, group.
+/// Identifies a meeting by launch, channel, number of the device's earlier executions, and group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key {
     launch: u64,
@@ -52,7 +52,7 @@ struct Key {
     group: u64,
 }
 
-/// The first byte of messages about launches. Those about meetings have another byte.
+/// The first byte of messages about launches; messages about meetings begin with a different byte.
 const LAUNCH: u8 = 0;
 const MEETING: u8 = 1;
 
@@ -112,8 +112,8 @@ impl Exchange {
         Exchange { process, state: Mutex::default(), tellers: Tellers::default() }
     }
 
-    /// Begins a launch of the program with this number, which is computed from its text, and notifies the others. Returns the launch's
-    /// number.
+    /// Begins a launch of the program with this ID, which is computed from its text, and notifies the other processes. Returns the number
+    /// of the launch.
     pub(crate) fn begin(&self, job: &dyn Members, program: u64) -> Result<u64> {
         job.check_all(&mut (0..job.count()))?;
         let launch = {
@@ -250,7 +250,7 @@ impl Exchange {
             return;
         }
         if !open.is_sent {
-            // Only the thread that first sees the meeting full gets here; the operands are kept for the results.
+            // Only the thread that first finds the meeting complete gets here; the operands are kept for the results.
             open.is_sent = true;
             let operands = std::mem::take(&mut open.operands);
             drop(state);
@@ -304,7 +304,7 @@ impl Exchange {
         }
     }
 
-    /// Ends all meetings with an error, because a process was lost.
+    /// Completes all meetings with an error, because a process was lost.
     pub(super) fn fail(&self, job: &dyn Members) {
         let keys: Vec<Key> = lock(&self.state).meetings.keys().copied().collect();
         if let Err(error) = job.check() {
@@ -312,7 +312,7 @@ impl Exchange {
         }
     }
 
-    /// Ends the meetings that wait for a process that has ended.
+    /// Completes the meetings that wait for an ended process with an error.
     pub(super) fn process_ended(&self, job: &dyn Members, process: usize) {
         let waits = |(key, open): (&Key, &Open)| {
             let sources = open.spec.as_ref()?.sources(key.group as usize, self.process);

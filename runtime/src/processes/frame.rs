@@ -1,7 +1,7 @@
 //! Messages between two processes, as bytes on a connection.
 //!
-//! A frame is its kind (one byte), the length of its key (four bytes, little-endian), the length of its payload (eight bytes), then both.
-//! Lengths are compared with the limits before anything is allocated.
+//! A frame consists of its kind (one byte), the length of its key (four bytes, little-endian), the length of its payload (eight bytes), the
+//! key and the payload. Lengths are compared with the limits before anything is allocated.
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(crate) enum Kind {
     Collective = 2,
     /// The sender ends normally: nothing more will be sent.
     Goodbye = 3,
-    /// The sender's run failed; the payload is the reason.
+    /// Execution failed in the sender; the payload is the reason.
     Failed = 4,
     /// A value for the store of process 0.
     Put = 5,
@@ -82,7 +82,7 @@ impl Frame {
         length.copy_from_slice(&head[5..]);
         let length = u64::from_le_bytes(length);
         if key_len > MAX_KEY {
-            return Err(bad(format!("a message with a key of {key_len} bytes")));
+            return Err(bad(format!("message key of {key_len} bytes exceeds the limit of {MAX_KEY} bytes")));
         }
         let length = usize::try_from(length)
             .ok()

@@ -1,6 +1,6 @@
 //! Handshake: two processes prove to each other that they know the job's secret.
 //!
-//! Each sends a greeting with a fresh random number, then an HMAC-SHA256 code with the secret as key over both greetings and the sender's
+//! Each sends a greeting with a fresh random number, then an HMAC-SHA256 code, keyed with the secret, of both greetings and the sender's
 //! side. So recorded messages cannot be replayed, and a code cannot be reflected to its sender. The caller proves itself first. The
 //! connection is neither encrypted nor signed afterwards.
 
@@ -179,7 +179,7 @@ mod tests {
     fn proofs_cannot_be_reflected() {
         let (mut calling, mut listening) = pair();
         let thread = std::thread::spawn(move || {
-            // Reflects all messages.
+            // The peer reflects all messages.
             let mut bytes = [0u8; GREETING];
             calling.read_exact(&mut bytes).unwrap();
             calling.write_all(&bytes).unwrap();

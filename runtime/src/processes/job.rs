@@ -1,4 +1,4 @@
-//! State shared by the threads of a process: its connections, its mail, the store, and the collectives in progress.
+//! State shared by the threads of a process: its connections, received messages, the store, and the collectives in progress.
 
 use std::collections::HashMap;
 use std::net::Shutdown;
@@ -29,7 +29,7 @@ pub(crate) struct Job {
     mail: Mail,
     store: Mutex<Store>,
     pub(crate) exchange: Exchange,
-    /// The number of gathers under each name.
+    /// The number of gathers of each name.
     rounds: Mutex<HashMap<String, u64>>,
     questions: AtomicU64,
     leaving: AtomicBool,
@@ -98,7 +98,7 @@ impl Job {
             )));
         }
         if let Some(Some(peer)) = self.peers.get(to) {
-            // If the thread has ended, it has recorded the reason.
+            // If the thread has ended, it has already recorded the reason.
             let _ = peer.outbox.send(frame);
         }
         Ok(())
@@ -108,7 +108,7 @@ impl Job {
         (0..self.peers.len()).try_for_each(|to| self.send(to, frame.clone()))
     }
 
-    /// Records that a process is lost, and ends everything that waits for a process.
+    /// Records that a process is lost, and makes all waits for processes fail.
     pub(super) fn lose(&self, process: usize, what: &str) {
         // After a goodbye nothing more is expected.
         if self.mail.has_ended(process) {
@@ -119,7 +119,7 @@ impl Job {
         }
     }
 
-    /// Notifies all other processes that this one's run failed, and ends everything in this process.
+    /// Notifies all other processes that execution failed in this process, and makes all waits in this process fail.
     pub(crate) fn fail(&self, reason: &str) {
         if self.mail.check().is_ok() {
             let reason = self.tell_of_failure(reason);

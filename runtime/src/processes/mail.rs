@@ -1,4 +1,4 @@
-//! Messages from other processes that have not been taken, and the processes that are gone.
+//! Received messages that have not been taken yet, and the processes that are gone.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -18,7 +18,7 @@ struct State {
     lost: Option<(usize, String)>,
 }
 
-/// The mail of a process.
+/// The received messages of a process.
 #[derive(Default)]
 pub(super) struct Mail {
     state: Mutex<State>,
@@ -43,7 +43,7 @@ impl Mail {
         self.changed.notify_all();
     }
 
-    /// Records that a process was lost, unless one was lost before. Returns whether this is the first.
+    /// Records that a process was lost, unless another process was lost before. Returns whether this is the first.
     pub(super) fn note_loss(&self, process: usize, reason: &str) -> bool {
         let mut state = lock(&self.state);
         let is_first = state.lost.is_none();
@@ -65,7 +65,7 @@ impl Mail {
         lock(&self.state).check()
     }
 
-    /// Returns an error if a process was lost, or one of the needed ones has ended.
+    /// Returns an error if a process was lost, or if one of the `needed` processes has ended.
     pub(super) fn check_all(&self, mut needed: impl Iterator<Item = usize>) -> Result<()> {
         let state = lock(&self.state);
         state.check()?;

@@ -4,7 +4,7 @@
 //! mutual proof that both sides know the job's secret. Data is not encrypted: the network between the processes must be trusted.
 //!
 //! A wait for another process ends with an error within seconds after that process is gone: its connection closes, it is silent for longer
-//! than [`ProcessOptions::patience`], or it reports that its run failed.
+//! than [`ProcessOptions::patience`], or it reports a failed execution.
 //!
 //! | file | contents |
 //! |---|---|
@@ -53,7 +53,7 @@ use crate::error::Result;
 
 /// The custom call target of collectives between processes, for a plugin that has none.
 pub const COLLECTIVE_TARGET: &str = "shardc.collective";
-/// The custom call target that returns the number of a process's first device, as a scalar of type `ui32`, in such a program.
+/// The custom call target that returns the index of a process's first device, as a scalar of type `ui32`, in such a program.
 pub const FIRST_DEVICE_TARGET: &str = "shardc.first_device";
 
 /// The processes of a job, seen from one of them. Cheap to clone; dropping the last clone says goodbye to the others.
@@ -81,8 +81,8 @@ impl Processes {
     ///
     /// # Errors
     ///
-    /// [`RuntimeError::Processes`](crate::RuntimeError::Processes): invalid options, no listener at an address, another secret, processes
-    /// that do not connect within [`ProcessOptions::connect_timeout`].
+    /// [`RuntimeError::Processes`](crate::RuntimeError::Processes): invalid options, no listener at an address, a different secret, or
+    /// processes that do not connect within [`ProcessOptions::connect_timeout`].
     pub fn connect(options: ProcessOptions) -> Result<Processes> {
         Ok(Processes { handle: Arc::new(Handle(Job::connect(options)?)) })
     }

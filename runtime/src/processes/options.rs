@@ -58,11 +58,12 @@ pub struct ProcessOptions {
     pub secret: Secret,
     /// Time limit of connecting at the start of the job; two minutes by default.
     pub connect_timeout: Duration,
-    /// The time without a message after which a process is lost; 5 s by default. Each sends a heartbeat after a tenth of it.
+    /// The time without a message after which a process is lost; 5 s by default. Each process sends a heartbeat after a tenth of that time.
     pub patience: Duration,
     /// Time limit of a barrier, a gather or a lookup; half an hour by default.
     pub time_limit: Duration,
-    /// Maximum size of one message in bytes; 2 GiB by default. A longer one is rejected by its sender, and is an error at its receiver.
+    /// Maximum size of one message in bytes; 2 GiB by default. Longer messages are rejected by their sender, and are an error at their
+    /// receiver.
     pub max_message: usize,
 }
 
@@ -155,8 +156,8 @@ impl ProcessOptions {
     }
 }
 
-/// The environment variables of a job of this many processes on this machine: a new secret, and a port that is free now.
-/// `SHARDC_PROCESS_ID` is missing: each process needs its own.
+/// The environment variables of a job of this many processes on this machine: a new secret, and a currently free port. `SHARDC_PROCESS_ID`
+/// is not included: it differs between processes.
 ///
 /// # Errors
 ///

@@ -1,7 +1,7 @@
 //! The two threads of each connection: one reads messages, the other writes queued messages and heartbeats.
 //!
 //! A process is lost if its connection closes without a goodbye, if nothing arrives from it for `patience`, if it sends an invalid message,
-//! or if it reports that its run failed.
+//! or if it reports a failed execution.
 
 use std::io::{self, BufReader, BufWriter};
 use std::net::{Shutdown, TcpStream};
@@ -17,7 +17,7 @@ pub(super) struct Peer {
     pub(super) outbox: Sender<Frame>,
     /// Closes the connection.
     pub(super) stream: TcpStream,
-    /// `process 1 (10.0.0.2:40123)`.
+    /// The process for messages, such as `process 1 (10.0.0.2:40123)`.
     pub(super) name: String,
 }
 
@@ -35,7 +35,7 @@ pub(super) trait Listener: Send + Sync + 'static {
     /// Records that a process said goodbye.
     fn ended(&self, process: usize);
 
-    /// Records that a process is lost, and ends everything that waits for a process.
+    /// Records that a process is lost, and makes all waits for processes fail.
     fn lose(&self, process: usize, what: &str);
 }
 

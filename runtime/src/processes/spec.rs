@@ -11,8 +11,8 @@
 //! collective_permute channel=7 per=4 types=f32 groups=0,4;4,0
 //! ```
 //!
-//! `per` is the number of devices of each process. Groups list devices of all processes; for a permute they are source-target pairs. The
-//! last operand of the call is the number of the calling device.
+//! `per` is the number of devices of each process. Groups list devices of all processes; for a permute, they are source-target pairs. The
+//! last operand of the call is the index of the calling device.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,7 +43,7 @@ pub(super) enum Action {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Spec {
     pub(super) action: Action,
-    /// The number of the collective in the program.
+    /// The channel ID of the collective in the program.
     pub(super) channel: u64,
     /// The number of devices of each process.
     pub(super) per: usize,
@@ -120,7 +120,7 @@ impl Spec {
         device / self.per
     }
 
-    /// The group of a device; `None` if it is in none. A permute is one group of all devices of all processes.
+    /// The group of a device; `None` if it is in no group. A permute is one group of all devices of all processes.
     pub(super) fn group_of(&self, device: usize) -> Option<usize> {
         match self.action {
             Action::Permute => Some(0),

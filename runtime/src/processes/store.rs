@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A pending lookup: the asking process, and its number for the question.
+/// A pending lookup: the requesting process, and the number of its request.
 type Asker = (usize, u64);
 
 /// Keys, values, and pending lookups by key.
@@ -32,20 +32,20 @@ impl Store {
     }
 }
 
-/// Encodes a question: whether to wait for a value, and the question's number.
+/// Encodes a request: whether to wait for a value, and the number of the request.
 pub(super) fn question(waits: bool, number: u64) -> Vec<u8> {
     let mut payload = vec![u8::from(waits)];
     payload.extend_from_slice(&number.to_le_bytes());
     payload
 }
 
-/// Decodes a question; `None` if it is invalid.
+/// Decodes a request; `None` if it is invalid.
 pub(super) fn read_question(payload: &[u8]) -> Option<(bool, u64)> {
     let (&waits, number) = payload.split_first()?;
     Some((waits != 0, u64::from_le_bytes(number.try_into().ok()?)))
 }
 
-/// The key of the answer to a question.
+/// The key of the answer to a request.
 pub(super) fn answer_key(number: u64) -> Vec<u8> {
     let mut key = b"answer/".to_vec();
     key.extend_from_slice(&number.to_le_bytes());

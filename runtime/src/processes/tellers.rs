@@ -1,12 +1,12 @@
 //! Threads that deliver results, one for each device.
 //!
-//! Completing the future for which a device waits runs XLA's next work on that device on the same thread. That work may be a collective
-//! that waits for this process's other devices. So no thread delivers to two devices, and threads that read messages deliver to none.
+//! Completing the future that a device waits for runs XLA's next work of that device on the same thread. That work may be a collective that
+//! waits for this process's other devices. So no thread delivers to two devices, and threads that read messages deliver to none.
 //!
-//! One thread per device suffices, because XLA starts the collectives of a program in the same order on all devices. Suppose devices wait
-//! in collectives, and take the earliest of these. The devices that have not arrived at it wait in no earlier one, so their threads are
-//! free to deliver to them. Their results depend on no device that is behind, because all devices that have arrived at a collective have
-//! done everything on which it depends.
+//! One thread per device suffices, because XLA starts the collectives of a program in the same order on all devices. Consider the earliest
+//! collective in which devices wait. Devices that have not arrived at it do not wait in an earlier collective, so their threads are free to
+//! deliver to them. Their pending results do not depend on devices that are further behind: all devices that have arrived at a collective
+//! have done everything on which it depends.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -40,7 +40,7 @@ impl Tellers {
             let _ = queue.send(telling);
             threads.insert(device, queue);
         } else {
-            // Dropping it reports an error to the device.
+            // Dropping the callback reports an error to the device.
             drop(telling);
         }
     }

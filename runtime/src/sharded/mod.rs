@@ -166,7 +166,7 @@ impl ShardedArray {
         ShardedArray::from_local(layout, places, buffers)
     }
 
-    /// Wraps blocks on this process's devices; `places[i]` is the position of the `i`-th in the layout.
+    /// Wraps blocks on this process's devices; `places[i]` is the position of the `i`-th block in the layout.
     fn from_local(layout: ShardLayout, places: Arc<[usize]>, buffers: Vec<Buffer>) -> Result<ShardedArray> {
         if let Some(buffer) = buffers.iter().find(|buffer| buffer.shape() != layout.local_shape()) {
             return Err(RuntimeError::Layout(format!(
@@ -218,7 +218,7 @@ impl ShardedArray {
         self.places.len() == self.layout.num_devices()
     }
 
-    /// The blocks alone, as [`ShardedArray::buffers`].
+    /// Consumes the array and returns its blocks, as [`ShardedArray::buffers`].
     #[must_use]
     pub fn into_buffers(self) -> Vec<Buffer> {
         self.buffers
@@ -234,7 +234,7 @@ impl ShardedArray {
     ///
     /// # Errors
     ///
-    /// The error of the program that computes them; or the memory of one was freed.
+    /// The error of the program that computes them; or the memory of a block was freed.
     pub fn is_ready(&self) -> Result<bool> {
         for buffer in &self.buffers {
             if !buffer.is_ready()? {
@@ -276,7 +276,7 @@ impl ShardedArray {
         Ok(Some((request, block)))
     }
 
-    /// Assembles the array on the host; of replicas, the first one's block is taken.
+    /// Assembles the array on the host; for replicas, the first block is used.
     ///
     /// # Errors
     ///
@@ -299,9 +299,9 @@ impl ShardedArray {
     ///
     /// # Errors
     ///
-    /// A copy fails, or another process is gone or sends other data.
+    /// A copy fails, or another process is gone or sends inconsistent data.
     pub fn to_host_across(&self, processes: &Processes) -> Result<HostArray> {
-        // Decided by the layout alone, so that all processes agree.
+        // This depends only on the layout, so that all processes agree.
         let is_whole = self.layout.num_addends() == 1 && self.layout.shards().iter().all(|&k| k == 1);
         if self.is_all_here() || is_whole {
             return self.to_host();
@@ -341,7 +341,7 @@ impl ShardedArray {
         self.layout.gather_at(&all_places, &shards)
     }
 
-    /// Compares the blocks of this process's devices that hold the same one; see [`ShardLayout::check_replicas`].
+    /// Compares the blocks of this process's devices that hold the same block; see [`ShardLayout::check_replicas`].
     ///
     /// # Errors
     ///
@@ -355,7 +355,7 @@ impl ShardedArray {
     ///
     /// # Errors
     ///
-    /// An array has a different number of blocks in this process.
+    /// The number of blocks of an array in this process is not the number of devices.
     pub fn argument_lists(arrays: &[ShardedArray], devices: usize) -> Result<Vec<Vec<Buffer>>> {
         if let Some(array) = arrays.iter().find(|array| array.buffers.len() != devices) {
             let have = array.buffers.len();

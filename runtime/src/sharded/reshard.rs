@@ -11,8 +11,8 @@ use crate::layout::ShardLayout;
 use crate::placement::Placement;
 
 impl ShardedArray {
-    /// Reshards the array to a different layout over these devices: other dimensions, another mesh, devices of another client. A device
-    /// that already holds its block keeps it. Other blocks go through the host, each assembled from the blocks that it overlaps.
+    /// Reshards the array to another layout over these devices, possibly with a different mesh, or on devices of a different client. A
+    /// device that already holds its block keeps it. Other blocks go through the host, each assembled from the blocks that it overlaps.
     ///
     /// In a job of several processes all must call this, and the full array is temporarily on each host, unless it is replicated on every
     /// device.
@@ -79,7 +79,7 @@ impl ShardedArray {
     }
 }
 
-/// The blocks of an array that have been copied to the host, by the position of the first device that holds each.
+/// The blocks of an array that have been copied to the host, keyed by the position of the first device that holds each block.
 struct Sources<'a> {
     array: &'a ShardedArray,
     blocks: BTreeMap<usize, HostArray>,

@@ -1,4 +1,4 @@
-//! Transfers and runs that are unfinished when their call returns.
+//! Transfers and executions that are unfinished when their call returns.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -11,7 +11,7 @@ use shardc_runtime::{
     ShardLayout, ShardedArray,
 };
 
-/// Doubles modulo a prime as often as the second argument says, so the caller sets the duration.
+/// Doubles modulo a prime; the second argument is the number of doublings, so the caller sets the duration.
 const SLOW: &str = r#"
 func.func public @main(%x: tensor<65536xi32> {tf.aliasing_output = 0 : i32}, %n: tensor<i32>) -> (tensor<65536xi32>, tensor<i32>) {
   %zero = stablehlo.constant dense<0> : tensor<i32>
@@ -31,14 +31,14 @@ func.func public @main(%x: tensor<65536xi32> {tf.aliasing_output = 0 : i32}, %n:
 }
 "#;
 
-/// A run of this many doublings takes a tenth of a second or more.
+/// An execution of this many doublings takes a tenth of a second or more.
 const LONG: i32 = 4000;
 
 fn slow(client: &Client) -> LoadedExecutable {
     client.compile(SLOW.as_bytes(), &CompileOptions::replicas(client.devices().len())).unwrap()
 }
 
-/// `times` doublings, as in the program.
+/// Computes `times` doublings, as in the program.
 fn doubled(start: i64, times: i32) -> i64 {
     (0..times).fold(start, |value, _| (value + value) % 1_000_003)
 }
@@ -49,7 +49,7 @@ fn arguments(client: &Client, program: &LoadedExecutable, times: i32) -> Vec<Vec
     place(client, program, &vec![vec![x, n]; program.devices().len()])
 }
 
-/// Results of consecutive runs, each on the results of the previous one, with the maximum number in flight.
+/// Results of consecutive executions, each on the results of the previous one, with the maximum number in flight.
 #[test]
 fn runs_use_results_in_flight() {
     let Some(client) = cpu_client(2) else { return };
@@ -150,7 +150,7 @@ fn sent_arrays_are_released() {
     }
 }
 
-/// A run whose temporaries exceed any memory: it fails during execution.
+/// An execution whose temporaries exceed any memory: it fails during execution.
 const TOO_LARGE: &str = r#"
 func.func public @main(%x: tensor<i32>) -> tensor<i32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
@@ -194,7 +194,7 @@ fn failures_in_flight_are_reported_at_use() {
         run_after.wait().unwrap_err(),
         after[0][0].to_host().unwrap_err(),
     ] {
-        // The start of the message depends on which of the two was first.
+        // The start of the message depends on which device failed first.
         assert_eq!((told.code(), cause(&told)), (error.code(), cause(&error)), "{told}\n{error}");
     }
     assert!(
@@ -219,7 +219,7 @@ fn freed_buffers_are_errors() {
     let program = slow(&client);
     let lists = arguments(&client, &program, LONG / 8);
     let (results, run) = program.launch(lists.clone(), &ExecuteOptions::default()).unwrap();
-    // The run continues with the buffer that it reads.
+    // The execution continues with the buffer that it reads.
     lists[0][0].delete().unwrap();
     // A buffer that is freed before its content is available is an error at once.
     results[0][1].delete().unwrap();
@@ -236,7 +236,7 @@ fn freed_buffers_are_errors() {
     assert_eq!(results[0][0].to_host().unwrap().to_f64_vec()[7], doubled(1, LONG / 8) as f64);
 }
 
-/// A client is dropped when its last run is finished.
+/// A client is dropped when its last execution is finished.
 #[test]
 fn handles_may_be_dropped_during_a_run() {
     let Some(client) = cpu_client(2) else { return };

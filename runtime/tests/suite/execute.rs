@@ -29,7 +29,7 @@ fn elementwise_on_one_device() {
     let x = HostArray::from_f64(DType::F32, &[2, 3], &[1., 2., 3., 4., 5., 6.]).unwrap();
     let y = HostArray::filled(DType::F32, &[2, 3], 2.0).unwrap();
     let arguments = place(&client, &program, &[vec![x, y]]);
-    // Runs twice: the first run must not change the arguments.
+    // Runs twice: the first execution must not change the arguments.
     for _ in 0..2 {
         let results = program.execute(&arguments).unwrap();
         assert_eq!(fetch(&results, 0)[0].to_f64_vec(), [2., 4., 6., 8., 10., 12.]);

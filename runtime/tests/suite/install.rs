@@ -5,12 +5,12 @@ use shardc_runtime::doctor::{Health, doctor};
 use shardc_runtime::plugin::{InstallProgress, PluginSource};
 use shardc_runtime::{Environment, Plugin, PluginKind, RuntimeError, plugin};
 
-/// Downloads 60 MB.
+/// Downloads 60 MB the first time.
 #[test]
 fn installing_twice_is_installing_once() {
     let cache = tempfile::tempdir().unwrap();
     let mut environment = Environment::default().with_variable("XDG_CACHE_HOME", cache.path());
-    // A machine may only reach packages through a mirror.
+    // The machine may reach packages only through a mirror.
     if let Some(index) = Environment::from_process().variables.get("PIP_INDEX_URL") {
         environment = environment.with_variable("PIP_INDEX_URL", index);
     }

@@ -1,4 +1,4 @@
-//! Several processes of one job, here as threads: exchange of bytes, and detection of each other's state.
+//! Several processes of one job, simulated as threads: exchange of bytes, and detection of each other's state.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use shardc_runtime::{ProcessOptions, Processes, RuntimeError, Secret};
 
-/// A port that was free a moment ago.
+/// A port that was free when it was tested.
 fn coordinator() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().to_string()

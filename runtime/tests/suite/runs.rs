@@ -1,4 +1,4 @@
-//! Runs that fail, and later runs on the same client.
+//! Executions that fail, and later executions on the same client.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -10,7 +10,7 @@ use shardc_runtime::{
     Plugin, PluginKind, RuntimeError,
 };
 
-/// The sum over eight devices, and arguments for it.
+/// A program that sums over eight devices, and its arguments.
 fn sum() -> Option<(Client, LoadedExecutable, Vec<Vec<Buffer>>)> {
     let client = cpu_client(8)?;
     let program = client.compile(ALL_REDUCE_REPLICAS.as_bytes(), &CompileOptions::replicas(8)).unwrap();
@@ -34,7 +34,7 @@ fn problems(error: &RuntimeError) -> Vec<(usize, Option<i32>, &Problem)> {
     }
 }
 
-/// In the CPU plugin, a launch that is rejected on one device blocks every later one.
+/// In the CPU plugin, a launch that is rejected on one device blocks every later launch.
 #[test]
 fn rejected_run_leaves_the_client_usable() {
     let _watchdog = Watchdog::start(60);
@@ -45,7 +45,7 @@ fn rejected_run_leaves_the_client_usable() {
         place(&client, &program, &vec![vec![array]; 8])
     };
     let wide = other(DType::F64, &[4]);
-    // They have the right size in bytes, which is all that the CPU plugin compares.
+    // They have the correct size in bytes, and the CPU plugin compares nothing else.
     let integers = other(DType::I32, &[4]);
     let square = other(DType::F32, &[2, 2]);
     for bad in [&wide, &integers, &square] {
@@ -76,7 +76,7 @@ fn rejected_run_leaves_the_client_usable() {
     check(&program, &good);
 }
 
-/// A failure on the devices, after the launch, does not block later runs either.
+/// A failure on the devices, after the launch, does not block later executions either.
 #[test]
 fn failed_run_leaves_the_client_usable() {
     let _watchdog = Watchdog::start(60);
@@ -94,7 +94,7 @@ fn failed_run_leaves_the_client_usable() {
     check(&program, &good);
 }
 
-/// Collectives of different runs do not mix.
+/// Collectives of different executions do not interfere.
 #[test]
 fn runs_from_several_threads_keep_their_values() {
     let _watchdog = Watchdog::start(120);
@@ -116,7 +116,7 @@ fn runs_from_several_threads_keep_their_values() {
     });
 }
 
-/// The CPU plugin takes higher device numbers as those of other processes, and its message does not help.
+/// The CPU plugin takes higher device IDs as those of other processes, and its message does not say so.
 #[test]
 fn device_limit_of_the_plugin_is_reported() {
     let Some(found) = crate::common::found(PluginKind::Cpu) else { return };

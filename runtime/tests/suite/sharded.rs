@@ -1,4 +1,4 @@
-//! Sharded arrays: created from blocks, read from files, resharded; and cached executables.
+//! Sharded arrays that are created from blocks, read from files and resharded; and cached executables.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -102,7 +102,7 @@ fn arrays_move_between_layouts() {
             assert_eq!(moved.check_replicas().unwrap(), None);
         }
     }
-    // To fewer devices, and back.
+    // Reshards to fewer devices, and back.
     let four = &client.devices()[4..];
     let array = ShardedArray::from_host(&client, client.devices(), layouts[0].clone(), &whole).unwrap();
     let moved = array.reshard(&client, four, grid(&shape, 2, 2)).unwrap();

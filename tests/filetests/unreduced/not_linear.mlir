@@ -9,7 +9,7 @@
 // CHECK-DAG: stablehlo.divide %{{.*}} : tensor<8xi32>
 // CHECK: %[[E:.*]] = stablehlo.exponential
 // CHECK: stablehlo.select %{{.*}}, %[[E]]
-// WHY: stablehlo.multiply of {{.*}}: %a is unreduced; stablehlo.multiply is not linear in it, so it is reduced first
+// WHY: stablehlo.multiply of {{.*}}: %a is unreduced; stablehlo.multiply is not linear in it, so the partial sums are reduced first
 // WHY: stablehlo.divide of {{.*}}: %e is unreduced; stablehlo.divide is not linear in it
 // WHY: stablehlo.convert of {{.*}}: %c is unreduced; stablehlo.convert is not linear in it
 sdy.mesh @mesh = <["x"=4]>

@@ -1,8 +1,8 @@
 //! Fuzzers: damaged programs, hostile meshes, passes in any order, invalid inputs.
 //!
-//! A fuzzer draws an input from a seed and a case number, and runs it through shardc. A finding is a panic, an abort, excessive time or
-//! memory, an internal compiler error, or output that cannot be parsed again. Cases run in [workers](worker), which are separate
-//! processes, so a crash ends only one case. The [driver](drive) starts and watches the workers, and writes each finding to a file that
+//! A fuzzer generates an input from a seed and a case number, and runs it through shardc. A finding is a panic, an abort, excessive time or
+//! memory, an internal compiler error, or output that cannot be parsed again. Cases run in [workers](worker), which are separate processes,
+//! so a crash ends only one case. The [driver](drive) starts and watches the workers, and writes each finding to a file that
 //! [`replay`](worker::replay) runs again.
 //!
 //! An input contains all that its case needs, so a saved input reproduces the case.

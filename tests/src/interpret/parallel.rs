@@ -98,7 +98,7 @@ impl Grid {
         self.replicas * self.partitions
     }
 
-    /// The groups of a collective as device numbers, by the process grouping strategies of StableHLO's specification.
+    /// The groups of a collective as device IDs, by the process grouping strategies of StableHLO's specification.
     fn devices(&self, spec: &CollectiveSpec, pairs: bool, takes_ids: bool) -> Vec<Vec<i64>> {
         let across = spec.crosses_partitions();
         let (replicas, partitions) = (self.replicas as i64, self.partitions as i64);

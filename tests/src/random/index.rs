@@ -119,7 +119,7 @@ impl Emitter {
         let i = c.below(x.rank());
         let j = (i + 1 + c.below(x.rank() - 1)) % x.rank();
         let (first, second) = if c.one_in(2) {
-            // The first index is the number of the pair, so there are as many pairs as rows.
+            // The first index of each index pair is the pair's own position (an `iota`), so there are as many pairs as rows.
             let second = self.indices(c, |t| t.shape == [x.shape[i]])?;
             (self.count(c, x.shape[i], second.elem)?, second)
         } else {

@@ -54,7 +54,7 @@ pub(crate) fn number(name: &str, default: u64) -> u64 {
 }
 
 pub(crate) fn say(text: &str) {
-    // Written past the test harness, which hides the output of passing tests.
+    // Writes to standard error directly, because the test harness hides the output of passing tests.
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 

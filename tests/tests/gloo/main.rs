@@ -1,10 +1,9 @@
 //! Partitioned programs give the same results in several shardc processes as in JAX processes, whose devices communicate through gloo.
 //!
 //! First, shardc processes run the programs and record the inputs and outputs of each device. Then as many Python processes
-//! (`data/gloo.py`) run the same text and compare. So collectives between processes are compared with another implementation, not only
-//! with one device. This covers every kind of collective, over all devices and over groups that cross processes, each reduction, each
-//! element type of gloo, bit by bit, and a training step. Needs the CPU plugin and `SHARDC_PYTHON`; without them the test reports this
-//! and passes.
+//! (`data/gloo.py`) run the same text and compare. So collectives between processes are compared with another implementation, not only with
+//! one device. This covers every kind of collective, over all devices and over groups that cross processes, each reduction, each element
+//! type of gloo, bit for bit, and a training step. Needs the CPU plugin and `SHARDC_PYTHON`; without them the test reports this and passes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -67,7 +67,7 @@ fn annotated_by(program: &Program, settings: Settings, mesh: &str) -> Module {
     module
 }
 
-/// Settings besides a strategy, in the syntax of the command line, and the mesh.
+/// Command-line options to combine with a strategy, each with the mesh to use.
 const WORDS: &[(&str, &str)] = &[
     ("full_shard offload", "fsdp=8"),
     ("full_shard auto_wrap", "fsdp=8"),

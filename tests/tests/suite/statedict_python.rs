@@ -1,4 +1,4 @@
-//! Python libraries read shardc's files and shardc reads theirs, bit by bit: `data/statedict.py`.
+//! Python libraries read shardc's files and shardc reads theirs, bit for bit: `data/statedict.py`.
 //!
 //! Python is `SHARDC_PYTHON`, which must have the package safetensors, or a `python3` that has it. Without either, the tests are skipped
 //! with a message, and fail under `SHARDC_REQUIRE=python`. Torch files are read by `torch.load` if the package torch is installed, and

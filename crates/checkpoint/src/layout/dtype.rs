@@ -3,7 +3,7 @@
 //! Types that have a name in Zarr's registry or in tensorstore are stored under that name. Others are stored as the named type with the
 //! same bits, and the attribute `shardc_dtype` names the actual type: `ui2`, `ui4`, `f6E2M3FN`, `f6E3M2FN` and `f8E4M3` as `uint8`, `index`
 //! as `int64`, `tf32` as `float32`. Types smaller than a byte use a byte for each element, with the value in the low bits. So every type is
-//! restored bit by bit.
+//! restored bit for bit.
 
 use serde_json::{Value, json};
 use shardc_ir::DType;

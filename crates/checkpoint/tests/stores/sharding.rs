@@ -1,4 +1,4 @@
-//! Checkpoints are restored bit by bit onto a different sharding and another number of processes.
+//! Checkpoints are restored bit for bit onto another sharding and another number of processes.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;

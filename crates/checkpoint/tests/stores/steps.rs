@@ -1,4 +1,4 @@
-//! The steps of a manager: listed, kept and deleted by number, and saved asynchronously.
+//! The steps of a manager: listed, kept and deleted by step number, and saved asynchronously.
 
 use shardc_checkpoint::{Alone, CheckpointManager, Entry, Info, Keep, Options, Region};
 use shardc_ir::DType;

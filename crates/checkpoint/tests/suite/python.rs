@@ -1,4 +1,4 @@
-//! tensorstore and Orbax read shardc's checkpoints, and shardc reads theirs, bit by bit.
+//! tensorstore and Orbax read shardc's checkpoints, and shardc reads theirs, bit for bit.
 //!
 //! `SHARDC_PYTHON` names a Python with `jax`, `orbax-checkpoint` and `tensorstore`.
 

@@ -1,4 +1,4 @@
-//! The command lines of the commands that need a plugin: `shardc run`, `shardc verify`, `shardc compile`.
+//! Command-line arguments of the commands that need a plugin: `shardc run`, `shardc verify`, `shardc compile`.
 
 use std::path::PathBuf;
 
@@ -37,7 +37,7 @@ pub(crate) struct DeviceArgs {
     /// limit
     #[arg(long, value_name = "BYTES", value_parser = number_of_bytes)]
     pub(crate) host_memory: Option<u64>,
-    /// The time limit of one run of the program, in seconds; 0 for no limit
+    /// The time limit of one execution of the program, in seconds; 0 for no limit
     #[arg(long, value_name = "SECONDS", default_value_t = 1800)]
     pub(crate) time_limit: u64,
 }

@@ -1,4 +1,4 @@
-//! The command lines of the commands that inspect programs: `shardc explain`, `shardc lint`, `shardc ops`.
+//! Command-line arguments of the commands that inspect programs: `shardc explain`, `shardc lint`, `shardc ops`.
 
 use std::path::PathBuf;
 

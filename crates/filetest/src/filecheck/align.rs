@@ -1,4 +1,4 @@
-//! Aligns an old pattern with a new line, to keep what still matches.
+//! Aligns an old pattern with a new line, to keep the pieces that still match.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub(super) struct Names<'a> {
     values: &'a Values,
     /// Maps the name of a value, such as `%0`, to its markup.
     written: BTreeMap<String, String>,
-    /// The line of the directive in its file, counted from 0.
+    /// The index of the directive's line in its file, from 0.
     line: usize,
 }
 
@@ -97,7 +97,7 @@ fn aligned(old: &Pattern, line: &str, names: &Names<'_>) -> String {
     for (at, &(o, n)) in anchors.iter().chain([&(olds.len(), news.len())]).enumerate() {
         let gap = olds.get(i..o).unwrap_or_default();
         let text = news.get(j..n).unwrap_or_default().concat();
-        // Text at the ends that the old pattern did not cover stays uncovered.
+        // Text at both ends that the old pattern did not cover remains uncovered.
         let uncovered = gap.is_empty() && (at == 0 || at == anchors.len()) && !anchors.is_empty();
         if !uncovered {
             fill(gap, &text, names, &mut out);
@@ -117,7 +117,7 @@ fn fill(gap: &[Old<'_>], text: &str, names: &Names<'_>, out: &mut String) {
     {
         return push_markup(out, &markup);
     }
-    // A variable set within the changed text is searched among the names of values.
+    // If a variable is set within the changed text, value names are candidates for its definition.
     let mut sets = gap.iter().filter_map(|old| match old {
         Old::Wild(piece @ Piece::Set(..)) => Some(*piece),
         _ => None,
@@ -159,8 +159,8 @@ fn kept(piece: &Piece, text: &str, names: &Names<'_>) -> Option<String> {
     (found.at == (0..text.len())).then_some(markup)
 }
 
-/// Pairs of equal tokens in the same order in both, with maximal weight. Ties prefer pairs that leave new text where the old pattern had
-/// an expression or a variable.
+/// Pairs of equal tokens in the same order in both token lists, with maximal weight. On a tie, pairs are preferred for which new text
+/// aligns with an expression or variable of the old pattern.
 fn anchors(olds: &[Old<'_>], news: &[&str]) -> Vec<(usize, usize)> {
     let width = news.len() + 1;
     let mut best = vec![0i64; (olds.len() + 1) * width];
@@ -223,7 +223,7 @@ pub(super) fn escaped(text: &str) -> String {
     text.replace("{{", r"{{\{\{}}").replace("[[", r"{{\[\[}}")
 }
 
-/// Appends escaped text; two adjacent brackets are kept from forming markup.
+/// Appends escaped text, so that two adjacent brackets do not form markup.
 fn push(out: &mut String, text: &str) {
     for mark in ['[', '{'] {
         if out.ends_with(mark) && text.starts_with(mark) && !text.starts_with("{{") {
@@ -239,7 +239,7 @@ fn push(out: &mut String, text: &str) {
     out.push_str(text);
 }
 
-/// Appends markup; a bracket before it is kept from becoming part of it.
+/// Appends markup, so that a preceding bracket does not become part of it.
 fn push_markup(out: &mut String, markup: &str) {
     for mark in ['[', '{'] {
         if out.ends_with(mark) && markup.starts_with(mark) {

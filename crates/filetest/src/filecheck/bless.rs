@@ -4,14 +4,14 @@
 //!
 //! | directive | becomes |
 //! |---|---|
-//! | `CHECK-NEXT:`, `CHECK-EMPTY:` | the next line; removed, or preceded by up to [`INSERTED`] new lines if that fixes it and its successor |
+//! | `CHECK-NEXT:`, `CHECK-EMPTY:` | the next line; or the directive is removed, or preceded by up to [`INSERTED`] new lines, if that fixes it and its successor |
 //! | `CHECK-SAME:` | the rest of the line |
-//! | `CHECK:`, `CHECK-DAG:` | the most similar line between the previous and the next match; it must have more than half of the words |
+//! | `CHECK:`, `CHECK-DAG:` | the most similar line between the previous and the next match, which must have more than half of the words |
 //! | `CHECK-COUNT-3:` | the actual count, unless it is zero |
-//! | `CHECK-NOT:`, `--implicit-check-not`, `CHECK-LABEL:` | unchanged: these are claims of the test, not its output |
+//! | `CHECK-NOT:`, `--implicit-check-not`, `CHECK-LABEL:` | unchanged: these state what is tested |
 //!
-//! The new text covers as much of the line as the old text did. Expressions and variables stay where they match the new text. Names of
-//! values that a variable of the block holds become that variable. If a later directive uses a variable that would be lost, or no rule
+//! The new text covers as much of the line as the old text did. Expressions and variables that match the new text are kept. A value name
+//! that is the value of a variable in the block becomes that variable. If a later directive uses a variable that would be lost, or no rule
 //! applies, the line is unchanged and the reason is reported.
 
 use std::{
@@ -66,7 +66,7 @@ pub fn bless(checks: &str, name: &str, input: &str, options: &Options) -> Blesse
     let mut all = Blessed { text: checks.to_owned(), ..Blessed::default() };
     let input = canonical(input, options);
     let mut refused: BTreeSet<usize> = BTreeSet::new();
-    // Each round changes or refuses one directive, and few are changed more than once.
+    // Each round changes or refuses one directive, and few directives are changed more than once.
     for _ in 0..64 + 4 * checks.lines().count() {
         let directives = match read(&all.text, name, &input, options) {
             Ok(directives) => directives,
@@ -182,7 +182,7 @@ fn apply(text: &mut String, at: usize, edit: &Edit, options: &Options) -> String
     said
 }
 
-/// One failure, and the state for deciding on its edit.
+/// A failure, and the state needed to choose an edit.
 struct Blessing<'a> {
     input: &'a str,
     directives: &'a [Directive],
@@ -302,14 +302,14 @@ impl Blessing<'_> {
         }
     }
 
-    /// The variables that the directive sets, `kept` does not set, and another directive uses.
+    /// The variables that the directive sets and another directive uses, but that `kept` does not set.
     fn lost(&self, kept: &[Piece]) -> Vec<&str> {
         let sets = |piece: &Piece, wanted: &str| matches!(piece, Piece::Set(name, _) if name == wanted);
         let mut lost = Vec::new();
         for piece in &self.directive.pattern.pieces {
             let Piece::Set(name, _) = piece else { continue };
             let after = self.directives.get(self.failure.directive + 1..).unwrap_or_default();
-            // Up to the directive that sets it again.
+            // The search ends at the directive that sets the variable again.
             let again = |d: &&Directive| !d.pattern.pieces.iter().any(|piece| sets(piece, name));
             let used = after.iter().take_while(again).any(|d| d.pattern.names().any(|used| used == name));
             if used && !kept.iter().any(|piece| sets(piece, name)) {
@@ -336,7 +336,7 @@ impl Blessing<'_> {
         self.input.get(line.clone()).unwrap_or_default()
     }
 
-    /// The lines of the region: the rest of the first, and all that end in it.
+    /// The lines of the region: the rest of its first line, and all lines that end in it.
     fn lines(&self) -> Vec<Range<usize>> {
         let Range { start, end } = self.failure.region;
         let mut lines = Vec::new();

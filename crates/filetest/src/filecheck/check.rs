@@ -29,7 +29,7 @@ pub struct Failure {
 pub enum Reason {
     /// The text does not occur.
     NotFound,
-    /// It uses a variable without a value.
+    /// The directive uses a variable without a value.
     Undefined(String),
     /// The text occurs less often than required.
     TooFew {
@@ -50,7 +50,7 @@ pub enum Reason {
 
 /// A directive that consumes a match, with the `-DAG` and `-NOT` directives before it.
 struct Stop {
-    /// `None` for the end of the input.
+    /// The directive; `None` for the end of the input.
     directive: Option<usize>,
     /// The `-DAG` and `-NOT` directives before it.
     before: Vec<usize>,
@@ -86,7 +86,7 @@ impl<'a> Checker<'a> {
                 None => self.input.len(),
                 Some(label) => match self.find(label, from..self.input.len()) {
                     Ok(found) => found.at.end,
-                    // Without the label, the other blocks cannot be found.
+                    // Without the label, the block boundaries are unknown.
                     Err(failure) => {
                         failures.push(failure);
                         return failures;

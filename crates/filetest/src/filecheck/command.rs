@@ -9,7 +9,7 @@ use std::{
 
 use super::{Options, bless, check};
 
-/// The arguments of one run.
+/// The parsed arguments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Command {
     /// The file of checks.

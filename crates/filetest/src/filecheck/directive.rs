@@ -37,11 +37,11 @@ pub(crate) struct Directive {
     pub(crate) kind: Kind,
     pub(crate) prefix: String,
     pub(crate) pattern: Pattern,
-    /// Its line in the file, counted from 0.
+    /// The index of its line in the file, from 0.
     pub(crate) line: usize,
-    /// Its text has no markup.
+    /// Whether its text has no markup.
     pub(crate) is_literal: bool,
-    /// It comes from a command-line option.
+    /// Whether it comes from a command-line option.
     pub(crate) implicit: bool,
 }
 

@@ -1,6 +1,6 @@
 //! An implementation of LLVM's FileCheck, for tests on machines without LLVM.
 //!
-//! A file of checks states in lines `// CHECK: TEXT` the text that the input must have, in order:
+//! The lines `// CHECK: TEXT` of a check file specify text that the input must contain, in order:
 //!
 //! | directive | requirement |
 //! |---|---|
@@ -16,12 +16,11 @@
 //! In the text, `{{...}}` is a regular expression, `[[NAME:...]]` sets a variable, `[[NAME]]` uses one, and `[[@LINE+1]]` and
 //! `[[#NAME+1]]` are numbers. The text of `CHECK{LITERAL}:` has no markup. Consecutive blanks count as one.
 //!
-//! An alternation takes the first alternative that matches; LLVM takes the longest. Other features of LLVM's program
+//! An alternation matches its first matching alternative; in LLVM, it matches the longest. Other features of LLVM's program
 //! (`--match-full-lines`, `-D`, ...) are rejected, not ignored.
 //!
-//! LLVM's program is the reference: where it is installed, a test compares both. Two crates were not suitable: `filecheck` has other
-//! directives than LLVM's, and `litcheck-filecheck` does not report the position in the input at which a directive failed, which
-//! [`bless`] needs.
+//! LLVM's program is the reference: if it is installed, a test compares both. Two crates are not suitable: the directives of `filecheck`
+//! differ from LLVM's, and `litcheck-filecheck` does not report the input position at which a directive failed, which [`bless`] needs.
 
 mod align;
 pub mod bless;
@@ -45,9 +44,9 @@ pub struct Options {
     pub prefixes: Vec<String>,
     /// Patterns that may match only inside matches of directives.
     pub implicit_not: Vec<String>,
-    /// An empty input is not an error by itself.
+    /// Whether an empty input is permitted.
     pub allow_empty: bool,
-    /// Consecutive blanks are significant.
+    /// Whether consecutive blanks are significant.
     pub strict_whitespace: bool,
 }
 

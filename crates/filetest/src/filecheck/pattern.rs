@@ -28,7 +28,7 @@ pub(super) enum Piece {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Number {
     source: String,
-    /// Uses `@LINE`, the number of its own line.
+    /// Whether it uses `@LINE`, the number of its own line.
     is_of_line: bool,
     format: Option<char>,
     set: Option<String>,
@@ -187,7 +187,7 @@ impl Number {
         }
     }
 
-    /// Markup that matches `text` on a line, counted from 0: unchanged, or with another offset from its line.
+    /// Markup that matches `text` on a line, counted from 0: unchanged, or with a different line offset.
     pub(super) fn kept(&self, text: &str, line: usize, values: &Values) -> Option<String> {
         if self.is_of_line {
             let distance = text.parse::<i64>().ok()? - i64::try_from(line + 1).ok()?;

@@ -8,7 +8,7 @@ use crate::error::ErrorKind;
 use crate::graph::{Built, Graph, same_types};
 
 impl Graph {
-    /// The result of `on_true` if the predicate, a scalar, is true, else of `on_false`. Only one of them runs.
+    /// The result of `on_true` if the predicate, a scalar, is true, otherwise that of `on_false`. Only one of them runs.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -18,7 +18,7 @@ impl Graph {
     /// assert_eq!(y.shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: `predicate` is not a scalar `i1`, or the closures return different shapes or element types.
+    /// Reports an error if `predicate` is not a scalar `i1`, or the closures return different shapes or element types.
     #[track_caller]
     pub fn cond<'g, T: Tree<'g>>(
         &'g self,
@@ -42,7 +42,7 @@ impl Graph {
     /// assert_eq!(y.shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: `index` is not a scalar `i32`, there is no branch, or branches return different shapes or element types.
+    /// Reports an error if `index` is not a scalar `i32`, there is no branch, or branches return different shapes or element types.
     #[track_caller]
     pub fn switch<'g, T: Tree<'g>>(
         &'g self,

@@ -10,7 +10,8 @@ use crate::Tree;
 use crate::graph::{Built, Graph, carry_captured, same_types, types_of};
 
 impl Graph {
-    /// Repeats `body` while `cond`, which returns a scalar `i1`, is true. Both take the loop-carried value; `body` returns its next value.
+    /// Runs `body` repeatedly while `cond`, which returns a scalar `i1`, is true. Both take the loop-carried value; `body` returns its next
+    /// value.
     ///
     /// A gradient requires a known trip count: use [`Graph::fori`] or [`Graph::scan`].
     ///
@@ -22,7 +23,7 @@ impl Graph {
     /// assert_eq!(y.shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: `cond` does not return a scalar `i1`, or `body` changes the shape or element type of the loop-carried value.
+    /// Reports an error if `cond` does not return a scalar `i1`, or `body` changes the shape or element type of the loop-carried value.
     #[track_caller]
     pub fn while_loop<'g, C: Tree<'g>>(
         &'g self,
@@ -36,8 +37,8 @@ impl Graph {
         init.rebuilt(&self.make_loop("the body of a loop", &carried, 0..carried.len(), before, after))
     }
 
-    /// Runs `body` for each number from `low` to `high`, exclusive. It takes the number, a scalar `i32`, and the loop-carried value, and
-    /// returns its next value.
+    /// Runs `body` for each number from `low` to `high`, exclusive. `body` takes the number, a scalar `i32`, and the loop-carried value,
+    /// and returns the next loop-carried value.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -47,7 +48,7 @@ impl Graph {
     /// assert_eq!(y.shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: `body` changes the shape or element type of the loop-carried value.
+    /// Reports an error if `body` changes the shape or element type of the loop-carried value.
     #[track_caller]
     pub fn fori<'g, C: Tree<'g>>(
         &'g self,
@@ -69,8 +70,8 @@ impl Graph {
         state.rebuilt(&end).1
     }
 
-    /// The loop with these regions; poisoned tensors if one is missing. `given` is the range of the user's loop-carried values; the loop's
-    /// own are before and after them.
+    /// The loop with these regions; poisoned tensors if one is missing. `given` is the range of the user's loop-carried values; values that
+    /// the loop adds are before and after them.
     #[track_caller]
     pub(super) fn make_loop<'g>(
         &'g self,

@@ -1,6 +1,6 @@
 //! Control flow, with closures: loops, scans and branches.
 //!
-//! A closure may capture tensors. A loop carries captured tensors; branches read them directly.
+//! A closure may capture tensors. In loops, captured tensors become loop-carried values; branches read them directly.
 
 mod branches;
 mod loops;

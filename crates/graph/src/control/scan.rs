@@ -17,8 +17,9 @@ pub struct ScanOptions {
 }
 
 impl Graph {
-    /// Runs `body` for each slice of `xs` along the first dimension (`jax.lax.scan`). It takes the carry and the slices, and returns the
-    /// next carry and one slice of the output. Returns the final carry, and the output slices stacked along a new first dimension.
+    /// Runs `body` for each slice of `xs` along the first dimension (`jax.lax.scan`). `body` takes the carry and the slices, and returns
+    /// the next carry and one slice of the output. The scan returns the final carry, and the output slices stacked along a new first
+    /// dimension.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -28,7 +29,7 @@ impl Graph {
     /// assert_eq!((sum.shape(), sums.shape()), (vec![3], vec![5, 3]));
     /// ```
     ///
-    /// Reported: the tensors of `xs` differ in their first dimension, or `body` changes the shape or element type of the carry.
+    /// Reports an error if the tensors of `xs` differ in their first dimension, or `body` changes the shape or element type of the carry.
     #[track_caller]
     pub fn scan<'g, C: Tree<'g>, X: Tree<'g>, Y: Tree<'g>>(
         &'g self,
@@ -39,7 +40,7 @@ impl Graph {
         self.scan_with(ScanOptions::default(), init, xs, body)
     }
 
-    /// A [`scan`](Graph::scan) of given length, or in reverse.
+    /// A [`scan`](Graph::scan) with options: of a given length, or in reverse.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh, ScanOptions};
@@ -49,7 +50,7 @@ impl Graph {
     /// assert_eq!((last.rank(), powers.shape()), (0, vec![4]));
     /// ```
     ///
-    /// Reported: the errors of [`Graph::scan`]; the trip count is unknown.
+    /// Reports the errors of [`Graph::scan`], and an error if the trip count is unknown.
     #[track_caller]
     pub fn scan_with<'g, C: Tree<'g>, X: Tree<'g>, Y: Tree<'g>>(
         &'g self,
@@ -129,7 +130,7 @@ impl Graph {
     }
 }
 
-/// The start index of a slice: `at` along the first dimension.
+/// The start indices of a slice: `at` along the first dimension, zero along the others.
 fn index_of<'g>(at: Tensor<'g>, part: Tensor<'g>) -> Vec<Tensor<'g>> {
     let zero = part.graph().constant(&[0i32], ());
     std::iter::once(at).chain(std::iter::repeat_n(zero, part.rank())).collect()

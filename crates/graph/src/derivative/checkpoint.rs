@@ -8,8 +8,8 @@ use crate::graph::{Graph, take_captured};
 
 impl Graph {
     /// Applies `body` to `inputs` with gradient checkpointing (`jax.checkpoint`). The values that `policy` selects are saved
-    /// ([`Keep::Nothing`]: only the inputs). The rest is recomputed in the backward pass, after a barrier, so that compilers do not undo
-    /// it.
+    /// ([`Keep::Nothing`]: only the inputs). The rest is recomputed in the backward pass, after an `optimization_barrier` that keeps
+    /// compilers from merging it with the forward pass.
     ///
     /// Tensors that `body` captures are inputs, too. Without a gradient, this has no effect.
     ///

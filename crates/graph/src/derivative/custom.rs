@@ -16,7 +16,8 @@ impl Graph {
     /// cotangents of the inputs. Integer tensors have no cotangents: zeros are passed for them, and values returned for them are ignored.
     /// Without a gradient, the residuals are not computed.
     ///
-    /// Reported: a closure captures a tensor that is not constant; a cotangent has a different shape or element type than its input.
+    /// Reports an error if a closure captures a tensor that is not constant, or if a cotangent differs in shape or element type from its
+    /// input.
     #[track_caller]
     pub fn custom_vjp<'g, I: Tree<'g>, O: Tree<'g>, R: Tree<'g>>(
         &'g self,
@@ -70,8 +71,8 @@ impl Graph {
     ///
     /// Integer tensors have no tangents: zeros are passed for them, and values returned for them are ignored.
     ///
-    /// Reported: a closure captures a tensor that is not constant; the outputs of `jvp` have other shapes or element types than those of
-    /// `function`.
+    /// Reports an error if a closure captures a tensor that is not constant, or if the outputs of `jvp` differ in shape or element type
+    /// from those of `function`.
     #[track_caller]
     pub fn custom_jvp<'g, I: Tree<'g>, O: Tree<'g>>(
         &'g self,
@@ -128,7 +129,7 @@ impl Graph {
         self.seals(built.region).then_some(built)
     }
 
-    /// The types that are differentiable, else `None`.
+    /// Each type if it is differentiable, else `None`.
     fn changing(&self, types: &[TypeId]) -> Vec<Option<TypeId>> {
         self.with_module(|module| {
             let can_change = |ty: &TypeId| {
@@ -139,14 +140,14 @@ impl Graph {
         })
     }
 
-    /// The types of the differentiable tensors, else `None`.
+    /// The type of each tensor if it is differentiable, else `None`.
     #[track_caller]
     fn changing_of<'g, T: Tree<'g>>(&'g self, tree: &T) -> Vec<Option<TypeId>> {
         let types: Vec<Option<TypeId>> = tree.leaves().into_iter().map(|leaf| self.type_of(leaf)).collect();
         types.into_iter().map(|ty| self.changing(&[ty?])[0]).collect()
     }
 
-    /// A tensor for each type: the next of `tensors` for a differentiable one, else zeros.
+    /// A tensor for each type: the next of `tensors` if the type is differentiable, else zeros.
     #[track_caller]
     fn with_zeros<'g>(
         &'g self,
@@ -166,13 +167,13 @@ impl Graph {
     }
 }
 
-/// The index among all types of the differentiable type number `at`.
+/// The index, among all types, of the `at`-th differentiable type.
 fn number_of_changing(types: &[Option<TypeId>], at: usize) -> usize {
     let changing = types.iter().enumerate().filter(|(_, ty)| ty.is_some());
     changing.map(|(number, _)| number).nth(at).unwrap_or(at)
 }
 
-/// A composite that calls a function with a custom derivative.
+/// A composite whose decomposition function has a custom derivative.
 fn composite(function: &str) -> OpKind {
     let name = format!("shardc.{function}").into();
     let decomposition: Box<str> = function.into();

@@ -20,8 +20,9 @@ impl Graph {
     /// Within a closure (of a loop, a branch, `optim::accumulated`), the loss must be computed in the closure: captured tensors must not
     /// depend on `by`.
     ///
-    /// Reported: the loss is not a scalar float; a tensor of `by` is not of floats, or depends on another one; an operation between has no
-    /// derivative; the loss of a closure depends on a captured tensor that depends on `by`.
+    /// Reports an error if the loss is not a scalar of a float type, or if an operation on a path from `by` to it has no derivative. The
+    /// tensors of `by` must be of float or complex types, and none may depend on another. The loss of a closure must not depend on a
+    /// captured tensor that depends on `by`.
     #[track_caller]
     pub fn grad<'g, T: Tree<'g>>(&'g self, loss: impl Into<Tensor<'g>>, by: &T) -> T {
         let loss = loss.into();
@@ -55,8 +56,8 @@ impl Graph {
     /// The vector-Jacobian product: `cotangents`, one for each tensor of `outputs`, times the Jacobian of `outputs` with respect to `by`.
     /// It has the structure of `by`. Cotangents count as constant.
     ///
-    /// Reported: the number, shapes or types of the cotangents are not those of the outputs; an output is not of floats; the errors of
-    /// [`Graph::grad`] about `by`.
+    /// Reports the errors of [`Graph::grad`] about `by`, and an error if the cotangents and the outputs differ in number, shape or type, or
+    /// if an output is not of a float type.
     #[track_caller]
     pub fn vjp<'g, O: Tree<'g>, T: Tree<'g>>(&'g self, outputs: &O, by: &T, cotangents: &O) -> T {
         let (outputs, cotangents) = (outputs.leaves(), cotangents.leaves());
@@ -83,7 +84,7 @@ impl Graph {
             }
             Ok(cotangents.to_vec())
         });
-        // The gradient of a sum of products with respect to one factor is the other one, unaffected by rounding of the sum.
+        // The gradient of `sum(output * cotangent)` with respect to an output is its cotangent, unaffected by rounding of the sum.
         let mut loss = self.scalar(0.0, DType::F32);
         for (output, cotangent) in outputs.into_iter().zip(cotangents) {
             loss = loss + (output * cotangent.stop_gradient()).sum(..).to(DType::F32);
@@ -107,8 +108,8 @@ fn gradient(m: &mut Maker<'_>, loss: ValueId, wrt: &[ValueId]) -> KindResult<Vec
     let region = m.state.region();
     let wrt: Vec<ValueId> = wrt.iter().map(|&value| before_mark(m.state, value)).collect();
     check_around(m.state, loss, &wrt)?;
-    // Differentiation may replace values of the region: the values of all handles are temporarily returned from it, and read back from the
-    // return afterwards.
+    // Differentiation may replace values of the region. So the values of all handles are temporarily returned from it, and then read back
+    // from the `return`.
     let held: Vec<usize> =
         (0..m.state.handles.len()).filter(|&i| m.state.handles[i].region == region).collect();
     let handles = held.iter().map(|&i| m.state.handles[i].value);

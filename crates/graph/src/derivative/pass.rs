@@ -1,4 +1,4 @@
-//! Identity operations with a meaning for differentiation.
+//! Identity operations that affect differentiation.
 
 use shardc_autodiff::{CHECKPOINT_NAME, STOP_GRADIENT};
 use shardc_ir::{Attr, AttrDict, Build, CompositeSpec, OpKind};
@@ -7,7 +7,7 @@ use super::function::identity;
 use crate::Tensor;
 
 impl<'g> Tensor<'g> {
-    /// The same tensor, treated as constant by differentiation.
+    /// The same tensor, treated as a constant by differentiation.
     #[must_use]
     #[track_caller]
     pub fn stop_gradient(self) -> Tensor<'g> {

@@ -13,7 +13,7 @@ pub(crate) type KindResult<T> = Result<T, ErrorKind>;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// A specification does not have one entry per dimension of the tensor.
+    /// The number of entries of a specification is not the rank of the tensor.
     #[error("the partition spec {spec} is for rank {entries}, but the tensor of shape {shape:?} has rank {}", shape.len())]
     SpecRank {
         /// The specification.
@@ -31,7 +31,7 @@ pub enum ErrorKind {
         /// The mesh's axes and their sizes.
         known: Vec<(String, i64)>,
     },
-    /// A specification names an axis twice.
+    /// A specification repeats an axis.
     #[error("the partition spec {spec} uses the axis {axis:?} twice")]
     AxisTwice {
         /// The name.
@@ -67,13 +67,13 @@ pub enum ErrorKind {
         /// The element type.
         dtype: DType,
     },
-    /// A tensor of another graph.
+    /// A tensor belongs to another graph.
     #[error("the tensor belongs to another graph")]
     ForeignTensor,
     /// The mesh is invalid.
     #[error("{0}")]
     Mesh(String),
-    /// A dimension does not exist, or is named twice.
+    /// A dimension does not exist, or is repeated.
     #[error("{op}: invalid dimensions {dims:?} for a tensor of shape {shape:?}")]
     Dimensions {
         /// The operation.
@@ -86,7 +86,7 @@ pub enum ErrorKind {
     /// The number of elements of a constant is not that of its shape, or a reshape changes the number.
     #[error("the shape {shape:?} has {want} elements, got {have}")]
     ElementCount {
-        /// Number of elements given.
+        /// Number of given elements.
         have: i64,
         /// Number of elements of the shape.
         want: i64,
@@ -136,7 +136,7 @@ pub enum ErrorKind {
     /// A function cannot be differentiated.
     #[error("{}", .0.message)]
     Gradient(Box<Diagnostic>),
-    /// A collective along an axis of no enclosing `shard_map`.
+    /// A collective is along an axis that is manual in no enclosing `shard_map`.
     #[error("no enclosing shard_map has the manual axis {axis:?}")]
     NotManual {
         /// The axis.
@@ -157,10 +157,10 @@ pub enum ErrorKind {
         /// The axes.
         axes: Vec<String>,
     },
-    /// A parameter or a result with two different marks.
+    /// A parameter or a result is marked with two different shardings.
     #[error("{what} has two different shardings: {before} and {after}")]
     MarkedTwice {
-        /// A description of it.
+        /// A description of the parameter or result.
         what: String,
         /// The first mark.
         before: String,
@@ -216,7 +216,7 @@ impl ErrorKind {
         }
     }
 
-    /// The error with the index of the tensor converted to the caller's numbering.
+    /// The error, with the index of the tensor ([`ErrorKind::Carried`]) converted to the caller's numbering.
     pub(crate) fn numbered(mut self, number: impl FnOnce(usize) -> usize) -> Self {
         if let ErrorKind::Carried { at, .. } = &mut self {
             *at = number(*at);
@@ -224,13 +224,13 @@ impl ErrorKind {
         self
     }
 
-    /// Whether it is a warning: the program is valid.
+    /// Whether this is a warning: the program is valid.
     #[must_use]
     pub fn is_warning(&self) -> bool {
         matches!(self, ErrorKind::ZeroGradient | ErrorKind::Untrained { .. })
     }
 
-    /// A hint.
+    /// How to fix the error, if that is known.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {

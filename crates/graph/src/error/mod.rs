@@ -33,7 +33,7 @@ pub struct GraphError {
 /// A description of an operand of the failed call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OperandNote {
-    /// The name, if any: that of a parameter, or that set by [`Tensor::named`](crate::Tensor::named).
+    /// Its name, if any: the name of a parameter, or a name set by [`Tensor::named`](crate::Tensor::named).
     pub name: Option<String>,
     /// The shape.
     pub shape: Vec<i64>,
@@ -94,9 +94,9 @@ impl From<GraphError> for GraphErrors {
     }
 }
 
-/// Converts a result's error to one at the location of the call.
+/// Adds the location of the call to the error of a result.
 pub(crate) trait Here<T> {
-    /// The error at the caller's location, through `#[track_caller]` functions.
+    /// The result, with the caller's location in the error; `#[track_caller]` functions pass it on.
     fn here(self) -> Result<T, GraphError>;
 }
 

@@ -1,4 +1,4 @@
-//! Rendering of errors in rustc's style: the line of Rust, the lines that produced the operands, a hint.
+//! Rendering of errors in rustc's style, with the line of the failed call, the lines that created the operands, and a hint.
 
 use std::ops::Range;
 
@@ -103,8 +103,8 @@ impl File {
 }
 
 impl Place {
-    /// The call that starts here, as a byte range of the text: a name with its arguments, or an operator expression; at most the first
-    /// line.
+    /// The call that starts at this position, as a byte range of the text: a name with its arguments, or an operator expression; limited to
+    /// the first line.
     fn call(self, text: &str) -> Option<Range<usize>> {
         let line = text.split_inclusive('\n').nth(self.line.checked_sub(1)? as usize)?;
         let start = line.as_ptr() as usize - text.as_ptr() as usize;

@@ -6,8 +6,8 @@ use super::Graph;
 
 impl Graph {
     /// Attributes the operations and errors of `build` to the caller's line, like `#[track_caller]`, which does not apply to closures. For
-    /// libraries whose layers pass their own closures to control flow. Do not run closures of users in it: their lines are already the
-    /// user's.
+    /// libraries whose layers pass their own closures to control flow. Do not run closures of users in it: their operations already have
+    /// the user's lines.
     ///
     /// Nested calls use the outermost location.
     ///
@@ -48,7 +48,7 @@ impl Graph {
     }
 }
 
-/// Restores the previous caller of a graph when dropped, also after a panic in a closure: a graph that is used afterwards has correct
+/// Restores the previous caller of a graph when dropped, also after a panic in a closure, so that a graph used afterwards has correct
 /// lines.
 struct Restored<'g> {
     graph: &'g Graph,
@@ -57,7 +57,7 @@ struct Restored<'g> {
 
 impl Drop for Restored<'_> {
     fn drop(&mut self) {
-        // A panic during a borrow leaves the state borrowed; a second panic would abort.
+        // After a panic during a borrow, the state is still borrowed, and a second panic here would abort the process.
         if let Ok(mut state) = self.graph.state.try_borrow_mut() {
             state.caller = self.outer;
         }

@@ -75,7 +75,7 @@ impl State {
                 self.report(at, &[], ErrorKind::Operands(text));
                 continue;
             };
-            // No value means that another error was reported.
+            // If there is no value, another error was reported.
             let Some(&value) = values.get(place) else { continue };
             let shape = self.module.shape(value).to_vec();
             match spec.resolve(&self.module.meshes[self.mesh], self.mesh, &shape) {

@@ -10,7 +10,7 @@ use shardc_ir::{
 use super::{KindResult, State, check_shape};
 use crate::error::ErrorKind;
 
-/// Appends operations to the innermost open region; their location is one line of the user's program.
+/// Appends operations to the innermost open region; their location is the calling line of the user's program.
 pub(crate) struct Maker<'s> {
     pub(crate) state: &'s mut State,
     loc: LocId,

@@ -2,8 +2,8 @@
 //!
 //! ## Invariants
 //!
-//! * A [`Tensor`] is the number of a handle of its graph; the handle stores a value and its region. A value may be used in its region
-//!   and in open regions nested in it, and nowhere else.
+//! * A [`Tensor`] is the index of a handle in its graph; the handle stores a value and its region. A value may be used only in its region
+//!   and in open regions nested in it.
 //! * An invalid operation is reported once, at its call. Its result is *poisoned*: results computed from it are poisoned, too, without
 //!   further reports.
 //! * No user closure runs while the state is borrowed.
@@ -34,7 +34,7 @@ pub use tree::Tree;
 
 /// A program under construction.
 ///
-/// Tensors of a graph borrow it, so `let g = Graph::new(..)` comes first.
+/// Tensors borrow their graph, so `let g = Graph::new(..)` comes first.
 #[derive(Debug)]
 pub struct Graph {
     pub(crate) state: RefCell<State>,
@@ -103,7 +103,7 @@ impl Graph {
 
     /// A parameter of the program. It is replicated unless [`Tensor::mark_sharding`] or propagation shards it.
     ///
-    /// Reported: a size is negative, or the name is taken.
+    /// Reports an error if a size is negative, or if the name is already used.
     #[track_caller]
     pub fn parameter(&self, name: &str, shape: impl IntoShape, dtype: DType) -> Tensor<'_> {
         let (shape, at) = (shape.into_shape(), Location::caller());
@@ -115,7 +115,7 @@ impl Graph {
 
     /// A constant with these elements, row-major.
     ///
-    /// Reported: the number of elements is not that of the shape.
+    /// Reports an error if the number of elements does not match the shape.
     #[track_caller]
     pub fn constant<T: Element>(&self, elements: &[T], shape: impl IntoShape) -> Tensor<'_> {
         let shape = shape.into_shape();
@@ -134,7 +134,7 @@ impl Graph {
 
     /// A constant whose elements are all `value`.
     ///
-    /// Reported: the type cannot represent the number (`0.5` in an integer type), or a size is negative.
+    /// Reports an error if the type cannot represent the number (`0.5` in an integer type), or a size is negative.
     #[track_caller]
     pub fn full(&self, shape: impl IntoShape, value: f64, dtype: DType) -> Tensor<'_> {
         let shape = shape.into_shape();
@@ -146,7 +146,7 @@ impl Graph {
 
     /// A constant of zeros.
     ///
-    /// Reported: a size is negative.
+    /// Reports an error if a size is negative.
     #[track_caller]
     pub fn zeros(&self, shape: impl IntoShape, dtype: DType) -> Tensor<'_> {
         self.full(shape, 0.0, dtype)
@@ -154,7 +154,7 @@ impl Graph {
 
     /// A constant of ones.
     ///
-    /// Reported: a size is negative.
+    /// Reports an error if a size is negative.
     #[track_caller]
     pub fn ones(&self, shape: impl IntoShape, dtype: DType) -> Tensor<'_> {
         self.full(shape, 1.0, dtype)
@@ -162,7 +162,7 @@ impl Graph {
 
     /// A scalar constant.
     ///
-    /// Reported: the type cannot represent the number.
+    /// Reports an error if the type cannot represent the number.
     #[track_caller]
     pub fn scalar(&self, value: f64, dtype: DType) -> Tensor<'_> {
         self.full((), value, dtype)
@@ -170,7 +170,7 @@ impl Graph {
 
     /// `0, 1, 2, ...` along dimension `axis`, which counts from the last if negative; constant along the others.
     ///
-    /// Reported: the shape lacks the dimension or a size is negative; the element type is `i1`.
+    /// Reports an error if the shape lacks the dimension, if a size is negative, or if the element type is `i1`.
     #[track_caller]
     pub fn iota(&self, shape: impl IntoShape, axis: i64, dtype: DType) -> Tensor<'_> {
         let shape = shape.into_shape();
@@ -186,26 +186,26 @@ impl Graph {
 
     /// `0, 1, 2, ..., n - 1`.
     ///
-    /// Reported: `n` is negative; the element type is `i1`.
+    /// Reports an error if `n` is negative, or if the element type is `i1`.
     #[track_caller]
     pub fn arange(&self, n: i64, dtype: DType) -> Tensor<'_> {
         self.iota([n], 0, dtype)
     }
 
-    /// An operation without a method of its own, if its one result type can be inferred.
+    /// Creates an operation that has no method of its own and one result, whose type is inferred.
     ///
-    /// Reported: the operands are invalid, the result type cannot be inferred, or there is more than one result.
+    /// Reports an error if the operands are invalid, the result type cannot be inferred, or there is more than one result.
     #[track_caller]
     pub fn op<'g>(&'g self, kind: OpKind, operands: &[Tensor<'g>]) -> Tensor<'g> {
         self.make(operands, |m, values| m.infer(kind, values, &[]))
     }
 
-    /// An operation without a method of its own; the result types are inferred. Each region is a function from scalars or tensors of the
-    /// given types to its results.
+    /// Creates an operation that has no method of its own; the result types are inferred. Each region is a function from scalars or tensors
+    /// of the given types to its results.
     ///
     /// `results` is the number of results.
     ///
-    /// Reported: the operands are invalid, the result types cannot be inferred, or their number differs.
+    /// Reports an error if the operands are invalid, the result types cannot be inferred, or their number differs.
     #[track_caller]
     pub fn op_with_regions<'g>(
         &'g self,
@@ -219,9 +219,9 @@ impl Graph {
         self.make_many(operands, results, |m, values| m.infer_many(kind, values, &built))
     }
 
-    /// An operation with given result types, which are checked against inferred ones if possible.
+    /// Creates an operation with these result types, which are checked by type inference if possible.
     ///
-    /// Reported: a shape is invalid, or the operation cannot have such results.
+    /// Reports an error if a shape is invalid, or the operation cannot have such results.
     #[track_caller]
     pub fn op_typed<'g>(
         &'g self,
@@ -234,7 +234,7 @@ impl Graph {
 
     /// Calls a custom target of the backend.
     ///
-    /// Reported: a shape is invalid.
+    /// Reports an error if a shape is invalid.
     #[track_caller]
     pub fn custom_call<'g>(
         &'g self,
@@ -247,7 +247,7 @@ impl Graph {
 
     /// [`custom_call`](Graph::custom_call) with attributes, such as `backend_config` and `api_version`.
     ///
-    /// Reported: a shape is invalid.
+    /// Reports an error if a shape is invalid.
     #[track_caller]
     pub fn custom_call_with<'g>(
         &'g self,
@@ -267,8 +267,8 @@ impl Graph {
         Mesh::from_ir(state.module.meshes[state.mesh].clone())
     }
 
-    /// Warnings so far about valid but suspicious code: gradients with respect to tensors that the loss does not depend on. They are kept
-    /// when the graph is finished.
+    /// Warnings so far about valid but suspicious code: gradients with respect to tensors that the loss does not depend on. They remain
+    /// available after the graph is finished.
     #[must_use]
     pub fn warnings(&self) -> Vec<GraphError> {
         self.state.borrow().warnings.clone()
@@ -286,7 +286,7 @@ impl Graph {
         self.state.borrow().module.ops.len()
     }
 
-    /// Creates a tensor from others. If one of these is poisoned, nothing is created.
+    /// Creates a tensor from operands. If an operand is poisoned, the result is poisoned and no operation is created.
     #[track_caller]
     pub(crate) fn make<'g>(
         &'g self,
@@ -306,7 +306,7 @@ impl Graph {
         Tensor::new(self, id)
     }
 
-    /// Creates `results` tensors from others.
+    /// Creates `results` tensors from operands.
     #[track_caller]
     pub(crate) fn make_many<'g>(
         &'g self,
@@ -338,8 +338,8 @@ impl Graph {
         }
     }
 
-    /// Reports an error of a library built on graphs, about these tensors; [`Graph::finish`] returns it. The returned tensor is poisoned.
-    /// If an operand is poisoned already, nothing is reported.
+    /// Reports an error about these tensors, on behalf of a library built on graphs; [`Graph::finish`] returns it. The returned tensor is
+    /// poisoned. If an operand is already poisoned, nothing is reported.
     #[track_caller]
     pub fn refuse<'g>(&'g self, operands: &[Tensor<'g>], message: impl Into<String>) -> Tensor<'g> {
         if operands.iter().any(|operand| operand.id() == State::POISON) {
@@ -348,8 +348,8 @@ impl Graph {
         self.report(operands, ErrorKind::Operands(message.into()))
     }
 
-    /// Adds a warning about these tensors, for a library built on graphs: see [`Graph::warnings`]. A `kind` that is an error is reported as
-    /// one.
+    /// Adds a warning about these tensors, for a library built on graphs: see [`Graph::warnings`]. If `kind` is an error, it is reported as
+    /// an error.
     #[track_caller]
     pub fn warn<'g>(&'g self, tensors: &[Tensor<'g>], kind: ErrorKind) {
         self.report(tensors, kind);

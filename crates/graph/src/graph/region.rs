@@ -154,7 +154,7 @@ pub(crate) fn free_values(module: &Module, regions: &[RegionId]) -> Vec<ValueId>
         }
         for &op in &ops {
             for &value in &module.ops[op].operands {
-                // A captured value is recorded once.
+                // A captured value is recorded only once.
                 if inside.insert(value) {
                     out.push(value);
                 }
@@ -206,10 +206,10 @@ fn copy_constants(module: &mut Module, regions: &[RegionId], constants: &[ValueI
     }
 }
 
-/// Makes the values that the regions of a loop capture loop-carried: each region gets an argument for them, and the last region, the body,
-/// returns it unchanged. Constants are copied into the regions.
+/// Turns the values that the regions of a loop capture into loop-carried values: each region gets an argument for each value, and the last
+/// region, the body, returns it unchanged. Constants are copied into the regions.
 ///
-/// Compilers agree on the semantics of loops without captures.
+/// Loops without captures have the same semantics in all compilers.
 pub(crate) fn carry_captured(module: &mut Module, regions: &[RegionId]) -> Vec<ValueId> {
     let carried = captured(module, regions);
     for (i, &region) in regions.iter().enumerate() {
@@ -255,7 +255,7 @@ fn add_args(module: &mut Module, region: RegionId, values: &[ValueId]) -> Vec<Va
 
 /// Whether a constant is small enough to be duplicated.
 fn is_small_constant(module: &Module, value: ValueId) -> bool {
-    /// Bytes.
+    /// In bytes.
     const SMALL: usize = 64;
     module.def_op(value).is_some_and(|op| match &module.ops[op].kind {
         OpKind::Constant(shardc_ir::Dense::Splat(_)) => true,

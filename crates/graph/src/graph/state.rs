@@ -20,7 +20,7 @@ pub(crate) struct Handle {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Open {
     pub(crate) region: RegionId,
-    /// The operation it will belong to: `scan`, ...
+    /// The name of the operation that the region will belong to, such as `scan`.
     pub(crate) what: &'static str,
 }
 
@@ -35,13 +35,13 @@ pub(crate) struct State {
     pub(crate) warnings: Vec<GraphError>,
     /// Names of parameters.
     names: FxHashSet<Box<str>>,
-    /// The location of each parameter, which has its name.
+    /// The location of each parameter, which contains its name.
     pub(crate) parameter_locs: Vec<PackedOption<LocId>>,
-    /// Locations by the address of the caller location.
+    /// Locations, keyed by the address of the caller location.
     lines: FxHashMap<*const Location<'static>, LocId>,
-    /// The operation that each closed region belongs to, for errors about later uses of its values.
+    /// The name of the operation that each closed region belongs to, for errors about later uses of its values.
     pub(crate) closed: FxHashMap<RegionId, &'static str>,
-    /// Custom derivatives.
+    /// Custom differentiation rules.
     pub(crate) rules: Vec<shardc_autodiff::CustomRule>,
     /// Number of sharding groups.
     groups: i64,
@@ -54,7 +54,7 @@ pub(crate) struct State {
     /// Shardings of results by name, with the line that marked them.
     pub(crate) result_specs: Vec<(String, PartitionSpec, &'static Location<'static>)>,
     pub(crate) is_finished: bool,
-    /// Singletons that libraries built on graphs have created.
+    /// The singletons that libraries built on graphs have created: see [`Graph::is_first`].
     pub(crate) made_once: FxHashSet<&'static str>,
     /// The caller location of a library while it runs its own closures: see [`Graph::track_caller`].
     pub(crate) caller: Option<&'static Location<'static>>,
@@ -97,7 +97,7 @@ impl State {
         self.open[0].region
     }
 
-    /// The number of a new sharding group.
+    /// The ID of a new sharding group.
     pub(crate) fn new_group(&mut self) -> i64 {
         self.groups += 1;
         self.groups - 1
@@ -122,7 +122,7 @@ impl State {
         let ty = self.module.types.tensor(shape, dtype);
         let body = self.body();
         let value = self.module.add_arg(body, ty);
-        // The parameter's name is the name of its location, as in JAX; the line is nested in it.
+        // As in JAX, the parameter's name is the name of its location, in which the line is nested.
         let line = self.line(at);
         let loc = self.module.locs.intern(Loc::Name { name: name.into(), child: Some(line) });
         self.parameter_locs.push(loc.into());
@@ -172,7 +172,7 @@ impl State {
         (self.handles.len() - 1) as u32
     }
 
-    /// The handle of a new value, or poison on an error.
+    /// The handle of a new value; on an error, reports it and returns poison.
     pub(crate) fn settle(
         &mut self,
         at: &'static Location<'static>,
@@ -196,7 +196,7 @@ impl State {
         kind: ErrorKind,
     ) {
         let operands = match kind {
-            // Their handles belong to another graph.
+            // The handles of such operands belong to another graph.
             ErrorKind::ForeignTensor => Vec::new(),
             _ => operands.iter().filter_map(|t| self.note(*t)).collect(),
         };

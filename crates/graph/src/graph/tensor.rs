@@ -7,9 +7,9 @@ use crate::error::ErrorKind;
 
 /// A tensor of a [`Graph`]: a handle, cheap to copy.
 ///
-/// Operators take numbers, too (`x * 0.5 + y`). Shapes broadcast as in NumPy; there is no implicit type promotion. An invalid operation is
-/// recorded as an error, which [`Graph::finish`] returns with all others. Its result is a poisoned tensor; further operations on it report
-/// nothing.
+/// Operators also accept numbers (`x * 0.5 + y`). Shapes broadcast as in NumPy; there is no implicit type promotion. An invalid operation
+/// is recorded as an error, which [`Graph::finish`] returns with all others. Its result is a poisoned tensor; further operations on it
+/// report no errors.
 #[derive(Clone, Copy)]
 pub struct Tensor<'g> {
     graph: &'g Graph,
@@ -44,7 +44,7 @@ impl<'g> Tensor<'g> {
 
     /// Sizes of its dimensions as an array: `let [batch, features] = x.dims();`. All one for a poisoned tensor.
     ///
-    /// Reported: the number of dimensions differs.
+    /// Reports an error if the number of dimensions differs.
     #[must_use]
     #[track_caller]
     pub fn dims<const N: usize>(self) -> [i64; N] {
@@ -62,7 +62,7 @@ impl<'g> Tensor<'g> {
 
     /// Size of dimension `axis`, which counts from the last if negative; one for a poisoned tensor.
     ///
-    /// Reported: it has no such dimension.
+    /// Reports an error if the tensor has no such dimension.
     #[must_use]
     #[track_caller]
     pub fn size(self, axis: i64) -> i64 {

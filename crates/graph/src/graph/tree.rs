@@ -19,7 +19,7 @@ pub trait Tree<'g>: Sized {
         leaves
     }
 
-    /// The same structure with other tensors, in order; missing ones are unchanged.
+    /// The same structure with other tensors, in order; if there are too few, the remaining tensors are unchanged.
     #[must_use]
     fn rebuilt(&self, leaves: &[Tensor<'g>]) -> Self {
         self.with_leaves(&mut leaves.iter().copied())

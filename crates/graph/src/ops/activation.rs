@@ -16,7 +16,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.relu().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements have no order.
+    /// Reports an error if the element type is complex (unordered).
     #[must_use]
     #[track_caller]
     pub fn relu(self) -> Tensor<'g> {
@@ -32,7 +32,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.relu6().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements have no order.
+    /// Reports an error if the element type is complex (unordered).
     #[must_use]
     #[track_caller]
     pub fn relu6(self) -> Tensor<'g> {
@@ -48,7 +48,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.leaky_relu(0.01).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are not floats.
+    /// Reports an error if the element type is not a float type.
     #[must_use]
     #[track_caller]
     pub fn leaky_relu(self, slope: f64) -> Tensor<'g> {
@@ -64,12 +64,12 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.elu(1.0).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are not floats.
+    /// Reports an error if the element type is not a float type.
     #[must_use]
     #[track_caller]
     pub fn elu(self, alpha: f64) -> Tensor<'g> {
         let positive = self.gt(0);
-        // The unselected branch must be finite, or its derivative is NaN.
+        // The unselected branch must be finite, otherwise its derivative is NaN.
         let other = positive.select(0.0, self);
         positive.select(self, other.expm1() * alpha)
     }
@@ -84,7 +84,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.gelu().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are not floats.
+    /// Reports an error if the element type is not a float type.
     #[must_use]
     #[track_caller]
     pub fn gelu(self) -> Tensor<'g> {
@@ -101,7 +101,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.gelu_exact().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are not floats.
+    /// Reports an error if the element type is not a float type.
     #[must_use]
     #[track_caller]
     pub fn gelu_exact(self) -> Tensor<'g> {
@@ -117,7 +117,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.silu().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are not floats.
+    /// Reports an error if the element type is not a float type.
     #[must_use]
     #[track_caller]
     pub fn silu(self) -> Tensor<'g> {
@@ -133,7 +133,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.sigmoid().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are not floats.
+    /// Reports an error if the element type is not a float type.
     #[must_use]
     #[track_caller]
     pub fn sigmoid(self) -> Tensor<'g> {
@@ -149,7 +149,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.softplus().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are not floats.
+    /// Reports an error if the element type is not a float type.
     #[must_use]
     #[track_caller]
     pub fn softplus(self) -> Tensor<'g> {
@@ -166,13 +166,13 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.logaddexp(y).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the shapes do not broadcast, the element types differ, or the elements are not floats.
+    /// Reports an error if the shapes do not broadcast, the element types differ, or the element type is not a float type.
     #[must_use]
     #[track_caller]
     pub fn logaddexp(self, y: impl Into<Operand<'g>>) -> Tensor<'g> {
         let y = y.into();
         let apart = self - y;
-        // If both are infinities of one sign, their difference is NaN, and the result is that infinity.
+        // If both are infinities of the same sign, their difference is NaN, and the result is that infinity.
         apart.ne(apart).select(self + y, self.max(y) + (-apart.abs()).exp().log1p())
     }
 
@@ -185,7 +185,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.log_sigmoid().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are not floats.
+    /// Reports an error if the element type is not a float type.
     #[must_use]
     #[track_caller]
     pub fn log_sigmoid(self) -> Tensor<'g> {
@@ -201,7 +201,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.mish().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are not floats.
+    /// Reports an error if the element type is not a float type.
     #[must_use]
     #[track_caller]
     pub fn mish(self) -> Tensor<'g> {
@@ -217,7 +217,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.selu().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are not floats.
+    /// Reports an error if the element type is not a float type.
     #[must_use]
     #[track_caller]
     pub fn selu(self) -> Tensor<'g> {
@@ -233,7 +233,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.celu(1.0).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are not floats.
+    /// Reports an error if the element type is not a float type.
     #[must_use]
     #[track_caller]
     pub fn celu(self, alpha: f64) -> Tensor<'g> {
@@ -251,7 +251,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.soft_sign().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are not floats.
+    /// Reports an error if the element type is not a float type.
     #[must_use]
     #[track_caller]
     pub fn soft_sign(self) -> Tensor<'g> {
@@ -267,7 +267,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.hard_tanh().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements have no order.
+    /// Reports an error if the element type is complex (unordered).
     #[must_use]
     #[track_caller]
     pub fn hard_tanh(self) -> Tensor<'g> {
@@ -283,7 +283,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.hard_sigmoid().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are not floats.
+    /// Reports an error if the element type is not a float type.
     #[must_use]
     #[track_caller]
     pub fn hard_sigmoid(self) -> Tensor<'g> {
@@ -299,7 +299,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.hard_silu().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are not floats.
+    /// Reports an error if the element type is not a float type.
     #[must_use]
     #[track_caller]
     pub fn hard_silu(self) -> Tensor<'g> {
@@ -315,7 +315,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.glu(-1).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, its size is odd, or the elements are not floats.
+    /// Reports an error if the tensor lacks the dimension, its size is odd, or the element type is not a float type.
     #[must_use]
     #[track_caller]
     pub fn glu(self, axis: i64) -> Tensor<'g> {
@@ -335,13 +335,13 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.standardize(-1, 1e-5).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the tensor lacks a dimension, or one is named twice; its elements are not floats.
+    /// Reports an error if the tensor lacks a dimension, if a dimension is repeated, or if its element type is not a float type.
     #[must_use]
     #[track_caller]
     pub fn standardize(self, axes: impl Into<Axes>, epsilon: f64) -> Tensor<'g> {
         let axes = axes.into();
         let mean = self.mean_keepdims(axes.clone());
-        // Rounding may make it negative.
+        // Rounding may make the difference negative.
         let variance = (self.square().mean_keepdims(axes) - mean.square()).max(0);
         (self - mean) * (variance + epsilon).rsqrt()
     }
@@ -355,7 +355,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.softmax(-1).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the tensor lacks a dimension, or one is named twice; its elements are not floats.
+    /// Reports an error if the tensor lacks a dimension, if a dimension is repeated, or if its element type is not a float type.
     #[must_use]
     #[track_caller]
     pub fn softmax(self, axes: impl Into<Axes>) -> Tensor<'g> {
@@ -375,7 +375,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.log_softmax(-1).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the tensor lacks a dimension, or one is named twice; its elements are not floats.
+    /// Reports an error if the tensor lacks a dimension, if a dimension is repeated, or if its element type is not a float type.
     #[must_use]
     #[track_caller]
     pub fn log_softmax(self, axes: impl Into<Axes>) -> Tensor<'g> {
@@ -384,8 +384,8 @@ impl<'g> Tensor<'g> {
         shifted - shifted.exp().sum_keepdims(axes).log()
     }
 
-    /// [`softmax`](Tensor::softmax) of the elements where `mask`, which broadcasts, is true; others are zero. If it is false everywhere
-    /// along the dimensions, all are zero.
+    /// [`softmax`](Tensor::softmax) of the elements where `mask`, which broadcasts, is true; the result is zero elsewhere. If the mask is
+    /// false everywhere along the dimensions, all results are zero.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -394,7 +394,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.softmax_where(x.gt(0.0), -1).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the errors of [`softmax`](Tensor::softmax); `mask` is not of type `i1`, or does not broadcast to the shape.
+    /// Reports the errors of [`softmax`](Tensor::softmax), and an error if `mask` is not of type `i1`, or does not broadcast to the shape.
     #[must_use]
     #[track_caller]
     pub fn softmax_where(self, mask: impl Into<Tensor<'g>>, axes: impl Into<Axes>) -> Tensor<'g> {
@@ -414,7 +414,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.log_softmax_where(x.gt(0.0), -1).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the errors of [`softmax_where`](Tensor::softmax_where).
+    /// Reports the errors of [`softmax_where`](Tensor::softmax_where).
     #[must_use]
     #[track_caller]
     pub fn log_softmax_where(self, mask: impl Into<Tensor<'g>>, axes: impl Into<Axes>) -> Tensor<'g> {
@@ -425,7 +425,7 @@ impl<'g> Tensor<'g> {
         mask.select(shifted - sum.log(), f64::NEG_INFINITY)
     }
 
-    /// One-hot encoding along a new last dimension of size `classes`. A number out of range is encoded as zeros.
+    /// One-hot encoding along a new last dimension of size `classes`. An out-of-range number is encoded as zeros.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -434,7 +434,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(i.one_hot(10, F32).shape(), [4, 10]);
     /// ```
     ///
-    /// Reported: the elements are not integers.
+    /// Reports an error if the element type is not an integer type.
     #[must_use]
     #[track_caller]
     pub fn one_hot(self, classes: i64, dtype: DType) -> Tensor<'g> {

@@ -16,7 +16,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.bitcast(DType::I32).dtype(), DType::I32);
     /// ```
     ///
-    /// Reported: the last dimension does not form one element of the larger type, or one of the types has no bit representation.
+    /// Reports an error if the last dimension does not form one element of the larger type, or one of the types has no bit representation.
     #[must_use]
     #[track_caller]
     pub fn bitcast(self, dtype: DType) -> Tensor<'g> {
@@ -49,7 +49,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.reduce_precision(8, 7).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are not floats.
+    /// Reports an error if the element type is not a float type.
     #[must_use]
     #[track_caller]
     pub fn reduce_precision(self, exponent_bits: u32, mantissa_bits: u32) -> Tensor<'g> {
@@ -66,7 +66,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.is_nan().dtype(), DType::I1);
     /// ```
     ///
-    /// Reported: the tensor belongs to another graph.
+    /// Reports an error if the tensor belongs to another graph.
     #[must_use]
     #[track_caller]
     pub fn is_nan(self) -> Tensor<'g> {
@@ -82,7 +82,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.is_inf().dtype(), DType::I1);
     /// ```
     ///
-    /// Reported: the elements are not floats.
+    /// Reports an error if the element type is not a float type.
     #[must_use]
     #[track_caller]
     pub fn is_inf(self) -> Tensor<'g> {
@@ -98,7 +98,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.sign_bit().dtype(), DType::I1);
     /// ```
     ///
-    /// Reported: the elements are neither floats of 8 to 64 bits nor integers.
+    /// Reports an error if the element type is neither a float type of 8 to 64 bits nor an integer type.
     #[must_use]
     #[track_caller]
     pub fn sign_bit(self) -> Tensor<'g> {
@@ -123,7 +123,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.nan_to_num().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are not floats.
+    /// Reports an error if the element type is not a float type.
     #[must_use]
     #[track_caller]
     pub fn nan_to_num(self) -> Tensor<'g> {
@@ -145,7 +145,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.trunc().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are not floats.
+    /// Reports an error if the element type is not a float type.
     #[must_use]
     #[track_caller]
     pub fn trunc(self) -> Tensor<'g> {
@@ -161,7 +161,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.floor_div(2.0).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the shapes do not broadcast, the element types differ, or the elements are of type `i1`.
+    /// Reports an error if the shapes do not broadcast, the element types differ, or the element type is `i1`.
     #[must_use]
     #[track_caller]
     pub fn floor_div(self, y: impl Into<Operand<'g>>) -> Tensor<'g> {
@@ -183,7 +183,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.clip(0.0, 1.0).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the shapes do not broadcast or the element types differ.
+    /// Reports an error if the shapes do not broadcast or the element types differ.
     #[must_use]
     #[track_caller]
     pub fn clip(self, low: impl Into<Operand<'g>>, high: impl Into<Operand<'g>>) -> Tensor<'g> {

@@ -1,4 +1,4 @@
-//! Broadcasting (NumPy's rule): dimensions are aligned from the last, and one that is 1 or missing is repeated.
+//! Broadcasting (NumPy's rule): dimensions are aligned from the last, and dimensions of size one or missing dimensions are repeated.
 
 use shardc_ir::{DType, OpKind, ValueId};
 
@@ -41,7 +41,7 @@ pub(crate) fn broadcast_to(
     m.typed(OpKind::BroadcastInDim { dims }, &[value], shape, dtype)
 }
 
-/// Operands broadcast to one shape; all but the excepted ones must have the same element type.
+/// Broadcasts operands to one shape; all tensors must have the same element type, which numbers take.
 pub(crate) fn together<const N: usize>(
     m: &mut Maker<'_>,
     op: &'static str,
@@ -76,7 +76,7 @@ pub(crate) fn together<const N: usize>(
             None => number_of(m, operand, &shape, dtype)?,
         });
     }
-    // Every element has been set.
+    // Every element is set at this point.
     Ok(out.map(|value| value.unwrap_or(values[0])))
 }
 

@@ -7,8 +7,8 @@ use crate::graph::{KindResult, Maker};
 use crate::ops::broadcast::{broadcast_to, common_shape};
 use crate::{Tensor, axes};
 
-/// Dimension numbers of [`Tensor::dot_general`]; negative ones count from the last. The result has the batching dimensions, then the free
-/// dimensions of the left operand, then those of the right.
+/// Dimension numbers of [`Tensor::dot_general`]; negative numbers count from the last dimension. The result has the batching dimensions,
+/// then the other dimensions of the left operand, then those of the right.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DotDims {
     /// Batching dimensions of the left operand.
@@ -19,7 +19,7 @@ pub struct DotDims {
     pub lhs_contracting: Vec<i64>,
     /// Contracting dimensions of the right operand, in the same order.
     pub rhs_contracting: Vec<i64>,
-    /// Element type of the accumulation and the result; that of the operands by default.
+    /// Element type of the accumulation and the result; by default, that of the operands.
     pub accumulate: Option<DType>,
 }
 
@@ -30,14 +30,14 @@ impl DotDims {
         DotDims { lhs_contracting: lhs.to_vec(), rhs_contracting: rhs.to_vec(), ..DotDims::default() }
     }
 
-    /// With these batching dimensions.
+    /// Sets the batching dimensions.
     #[must_use]
     pub fn batching(mut self, lhs: &[i64], rhs: &[i64]) -> Self {
         (self.lhs_batching, self.rhs_batching) = (lhs.to_vec(), rhs.to_vec());
         self
     }
 
-    /// With accumulation in, and results of, this element type.
+    /// Sets the element type of the accumulation and the result.
     #[must_use]
     pub fn accumulating(mut self, dtype: DType) -> Self {
         self.accumulate = Some(dtype);
@@ -57,7 +57,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.dot(w).shape(), [2, 4]);
     /// ```
     ///
-    /// Reported: those dimensions differ, a tensor has none, or the element types differ.
+    /// Reports an error if the contracted dimensions differ in size, if a tensor is a scalar, or if the element types differ.
     #[must_use]
     #[track_caller]
     pub fn dot(self, y: impl Into<Tensor<'g>>) -> Tensor<'g> {
@@ -81,7 +81,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.matmul(w).shape(), [8, 2, 4]);
     /// ```
     ///
-    /// Reported: the shapes do not match, a tensor has fewer than two dimensions, or the element types differ.
+    /// Reports an error if the shapes do not match, a tensor has fewer than two dimensions, or the element types differ.
     #[must_use]
     #[track_caller]
     pub fn matmul(self, y: impl Into<Tensor<'g>>) -> Tensor<'g> {
@@ -96,7 +96,7 @@ impl<'g> Tensor<'g> {
                 return Err(fault());
             }
             if r == 0 {
-                // A single matrix need not be broadcast over the batch.
+                // A right operand without batch dimensions need not be broadcast.
                 return dot_general(m, values, &DotDims::contracting(&[-1], &[0]));
             }
             let batch = common_shape("matmul", &left[..l], &right[..r]).map_err(|_| fault())?;
@@ -110,7 +110,7 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// Contracts the contracting dimensions, for each index of the batching dimensions.
+    /// Contracts the contracting dimensions, for each index of the batching dimensions: `jax.lax.dot_general`.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, DotDims, Graph, Mesh};
@@ -121,7 +121,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.dot_general(w, &dims).shape(), [8, 2, 4]);
     /// ```
     ///
-    /// Reported: dimensions do not exist, are named twice or differ in size, or the element types differ.
+    /// Reports an error if dimensions do not exist, are repeated or differ in size, or the element types differ.
     #[must_use]
     #[track_caller]
     pub fn dot_general(self, y: impl Into<Tensor<'g>>, dims: &DotDims) -> Tensor<'g> {

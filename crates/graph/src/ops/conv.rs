@@ -1,7 +1,7 @@
 //! Convolutions.
 //!
-//! Dimensions are named by letters, as in `jax.lax.conv_general_dilated`: `N` is the batch, `C` features, `I` and `O` input and output
-//! features of a kernel, all others are spatial.
+//! Dimensions are labeled by letters, as in `jax.lax.conv_general_dilated`: `N` is the batch, `C` the features, `I` and `O` the input and
+//! output features of a kernel; all others are spatial.
 
 use shardc_ir::{ConvDims, ConvSpec, KernelDims, OpKind};
 use smallvec::SmallVec;
@@ -15,11 +15,11 @@ pub enum Padding {
     /// No padding.
     #[default]
     Valid,
-    /// Padding for `ceil(n / stride)` windows; an odd amount has one more at the end.
+    /// Padding for `ceil(n / stride)` windows; if the total is odd, the extra element is at the end.
     Same,
-    /// Padding for `ceil(n / stride)` windows; an odd amount has one more at the start.
+    /// Padding for `ceil(n / stride)` windows; if the total is odd, the extra element is at the start.
     SameLower,
-    /// This many elements before and after, in each spatial dimension.
+    /// This many elements before and after each spatial dimension.
     Explicit(Vec<(i64, i64)>),
 }
 
@@ -42,11 +42,11 @@ impl Padding {
 /// Dimension numbers and window of a convolution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conv {
-    /// Letters of the input's dimensions: `NHWC`.
+    /// Labels of the input dimensions, such as `NHWC`.
     pub lhs: String,
-    /// Letters of the kernel's: `HWIO`.
+    /// Labels of the kernel dimensions, such as `HWIO`.
     pub rhs: String,
-    /// Letters of the output's: `NHWC`.
+    /// Labels of the output dimensions, such as `NHWC`.
     pub out: String,
     /// Window strides of the spatial dimensions; one if empty.
     pub strides: Vec<i64>,
@@ -63,7 +63,7 @@ pub struct Conv {
 }
 
 impl Default for Conv {
-    /// Images, strides of one, no padding.
+    /// A convolution of images, with strides of one and no padding.
     fn default() -> Self {
         Conv {
             lhs: "NHWC".to_owned(),
@@ -150,7 +150,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.conv(k, &conv).shape(), [2, 4, 4, 16]);
     /// ```
     ///
-    /// Reported: the letters or sizes of dimensions do not match, or the element types differ.
+    /// Reports an error if the dimension labels or sizes do not match, or if the element types differ.
     #[must_use]
     #[track_caller]
     pub fn conv(self, kernel: impl Into<Tensor<'g>>, conv: &Conv) -> Tensor<'g> {
@@ -164,9 +164,9 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// Transposed convolution (`jax.lax.conv_transpose`), a convolution over the input dilated by `strides`. The kernel is not flipped, and
-    /// its letters are those of [`Conv::rhs`]. `padding` is that of the convolution whose input has the shape of this result, except that
-    /// [`Padding::Explicit`] pads the dilated input. `conv.lhs_dilation` is ignored.
+    /// Transposed convolution (`jax.lax.conv_transpose`), a convolution over the input dilated by `strides`. The kernel is not flipped; its
+    /// dimension labels are those of [`Conv::rhs`]. `padding` is the padding of the forward convolution that this transposes, except that
+    /// [`Padding::Explicit`] pads the dilated input directly. `conv.lhs_dilation` is ignored.
     ///
     /// ```
     /// # use shardc_graph::{Conv, DType::F32, Graph, Mesh, Padding};
@@ -177,7 +177,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.conv_transpose(k, &conv).shape(), [2, 16, 16, 16]);
     /// ```
     ///
-    /// Reported: the errors of [`conv`](Tensor::conv).
+    /// Reports the errors of [`conv`](Tensor::conv).
     #[must_use]
     #[track_caller]
     pub fn conv_transpose(self, kernel: impl Into<Tensor<'g>>, conv: &Conv) -> Tensor<'g> {

@@ -19,7 +19,7 @@ macro_rules! running {
                 "assert_eq!(x.", stringify!($name), "(1).shape(), [2, 3]);\n```"
             )]
             ///
-            /// Reported: the tensor lacks the dimension, or its elements have no such reduction.
+            /// Reports an error if the tensor lacks the dimension, or the element type does not support the reduction.
             #[must_use]
             #[track_caller]
             pub fn $name(self, axis: i64) -> Tensor<'g> {
@@ -35,9 +35,9 @@ macro_rules! running {
                 "assert_eq!(x.", stringify!($reverse), "(1).shape(), [2, 3]);\n```"
             )]
             ///
-            /// In reverse, from the last element: replace `before` by `after`.
+            /// The reverse cumulative reduction, from the last element: of each element and those after it.
             ///
-            /// Reported: the tensor lacks the dimension, or its elements have no such reduction.
+            /// Reports an error if the tensor lacks the dimension, or the element type does not support the reduction.
             #[must_use]
             #[track_caller]
             pub fn $reverse(self, axis: i64) -> Tensor<'g> {
@@ -96,7 +96,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.cumlogsumexp(1).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, or its elements are not floats.
+    /// Reports an error if the tensor lacks the dimension, or its element type is not a float type.
     #[must_use]
     #[track_caller]
     pub fn cumlogsumexp(self, axis: i64) -> Tensor<'g> {
@@ -112,7 +112,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.diff(1).shape(), [2, 2]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, or is of type `i1`.
+    /// Reports an error if the tensor lacks the dimension, or is of type `i1`.
     #[must_use]
     #[track_caller]
     pub fn diff(self, axis: i64) -> Tensor<'g> {
@@ -122,8 +122,8 @@ impl<'g> Tensor<'g> {
 
 impl Graph {
     /// Associative scan of the slices of all tensors of `xs` along dimension `axis`, with an associative `combine`; from the end if
-    /// `reverse`. `combine` is called with batches of slices, a number of times logarithmic in their number (Blelloch, "Prefix Sums and
-    /// Their Applications", 1990).
+    /// `reverse`. `combine` is called on batches of slices; the number of calls is logarithmic in the number of slices (Blelloch, "Prefix
+    /// Sums and Their Applications", 1990).
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -132,7 +132,7 @@ impl Graph {
     /// assert_eq!(g.associative_scan(x, 0, false, |a, b| a * b).shape(), [8]);
     /// ```
     ///
-    /// Reported: the tensors lack the dimension or differ in its size.
+    /// Reports an error if the tensors lack the dimension or differ in its size.
     #[track_caller]
     pub fn associative_scan<'g, T: Tree<'g>>(
         &'g self,
@@ -176,7 +176,7 @@ fn prefixes<'g, T: Tree<'g>>(xs: T, n: i64, axis: i64, combine: &impl Fn(T, T) -
     joined(&even.rebuilt(&parts.collect::<Vec<_>>()), &odd, axis)
 }
 
-/// Interleaves the slices of two trees, the first of `even` first.
+/// Interleaves the slices of two trees, starting with the first of `even`.
 #[track_caller]
 fn joined<'g, T: Tree<'g>>(even: &T, odd: &T, axis: i64) -> T {
     let both: Vec<Tensor<'g>> = even

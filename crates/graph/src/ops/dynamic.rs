@@ -21,7 +21,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.dynamic_slice(&[row, zero], [2, 3]).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: there is not one start and one size per dimension, or a size is larger than the tensor's.
+    /// Reports an error if the number of starts or sizes is not the rank, or if a size is larger than the tensor's.
     #[must_use]
     #[track_caller]
     pub fn dynamic_slice(self, start: &[Tensor<'g>], sizes: impl IntoShape) -> Tensor<'g> {
@@ -45,7 +45,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.dynamic_update(update, &[row, zero]).shape(), [8, 3]);
     /// ```
     ///
-    /// Reported: there is not one start per dimension, `update` is larger, or of a different element type.
+    /// Reports an error if the number of starts is not the rank, or if `update` is larger or has a different element type.
     #[must_use]
     #[track_caller]
     pub fn dynamic_update(self, update: impl Into<Tensor<'g>>, start: &[Tensor<'g>]) -> Tensor<'g> {
@@ -64,7 +64,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.dynamic_index(0, row).shape(), [3]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, or `index` is not a scalar integer.
+    /// Reports an error if the tensor lacks the dimension, or `index` is not a scalar integer.
     #[must_use]
     #[track_caller]
     pub fn dynamic_index(self, axis: i64, index: impl Into<Tensor<'g>>) -> Tensor<'g> {

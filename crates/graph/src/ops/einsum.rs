@@ -7,8 +7,8 @@ use crate::graph::Graph;
 use crate::{DotDims, Tensor};
 
 impl Graph {
-    /// Einstein summation: letters name dimensions, and letters missing from the result are contracted. Without `->`, the result has the
-    /// letters that occur once, in alphabetical order. `...` stands for further dimensions, which broadcast.
+    /// Einstein summation: each letter labels a dimension, and labels missing from the result are contracted. Without `->`, the result has
+    /// the labels that occur once, in alphabetical order. `...` stands for further dimensions, which broadcast.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -19,14 +19,14 @@ impl Graph {
     /// assert_eq!(g.einsum("...d,...d->...", &[q, k]).shape(), [2, 8, 4]);
     /// ```
     ///
-    /// Reported: the number of letter lists is not that of tensors; a list does not match the rank of its tensor; a letter has two sizes;
-    /// the result has a letter that no tensor has, or has one twice.
+    /// Reports an error if the numbers of subscripts and tensors differ, if a subscript does not match the rank of its tensor, or if a
+    /// label has two sizes. A label of the result must not be repeated, and must occur in a tensor.
     #[track_caller]
     pub fn einsum<'g>(&'g self, letters: &str, operands: &[Tensor<'g>]) -> Tensor<'g> {
         self.einsum_of(letters, operands, None)
     }
 
-    /// [`einsum`](Graph::einsum) with accumulation in, and a result of, element type `accumulate`.
+    /// [`einsum`](Graph::einsum) with accumulation and result in element type `accumulate`.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -36,7 +36,7 @@ impl Graph {
     /// assert_eq!(g.einsum_accumulating("ab,bc->ac", &[x, w], F32).dtype(), F32);
     /// ```
     ///
-    /// Reported: the errors of [`einsum`](Graph::einsum); the accumulation type is not supported.
+    /// Reports the errors of [`einsum`](Graph::einsum), and an error if the accumulation type is not supported.
     #[track_caller]
     pub fn einsum_accumulating<'g>(
         &'g self,
@@ -64,16 +64,16 @@ impl Graph {
     }
 }
 
-/// Placeholder letters for the dimensions of `...`, from the last.
+/// Placeholder labels for the dimensions of `...`, counted from the last.
 const MORE: std::ops::RangeInclusive<char> = '\u{e000}'..='\u{e0ff}';
 
 struct Plan<'g> {
-    /// Each tensor with its letters.
+    /// Each tensor with its dimension labels.
     terms: Vec<(Tensor<'g>, Vec<char>)>,
     result: Vec<char>,
 }
 
-/// The letters of a list, with `...` replaced by this many of [`MORE`].
+/// The labels of a subscript, with `...` replaced by `more` labels of [`MORE`].
 fn expand(list: &str, more: usize) -> Result<Vec<char>, String> {
     let mut parts = list.splitn(2, "...");
     let (before, after) = (parts.next().unwrap_or_default(), parts.next());
@@ -181,7 +181,7 @@ impl<'g> Plan<'g> {
             self.diagonals(i);
             self.sum_alone(i);
         }
-        // Contracts the cheapest pair first; a letter is summed as soon as no other term has it.
+        // Contracts the cheapest pair first; a label is summed over as soon as no other term has it.
         while let Some((i, j)) = self.cheapest() {
             let right = self.terms.remove(j);
             let left = self.terms.remove(i);
@@ -218,7 +218,7 @@ impl<'g> Plan<'g> {
         best.map(|(_, pair)| pair)
     }
 
-    /// Takes the diagonal for a letter that occurs twice in a tensor.
+    /// Takes the diagonal for a label that occurs twice in a tensor.
     #[track_caller]
     fn diagonals(&mut self, i: usize) {
         let (tensor, letters) = &mut self.terms[i];
@@ -231,7 +231,7 @@ impl<'g> Plan<'g> {
         }
     }
 
-    /// Sums over letters that no other term and not the result has.
+    /// Sums over labels that occur neither in another term nor in the result.
     #[track_caller]
     fn sum_alone(&mut self, i: usize) {
         let is_needed = |letter: &char| {
@@ -249,7 +249,7 @@ impl<'g> Plan<'g> {
         self.terms[i] = (sum, kept);
     }
 
-    /// Contracts two tensors over the letters that no other term and not the result has.
+    /// Contracts two tensors over the labels that occur neither in another term nor in the result.
     #[track_caller]
     fn product(
         &self,
@@ -262,7 +262,7 @@ impl<'g> Plan<'g> {
         };
         let both: Vec<char> = left.1.iter().copied().filter(|c| right.1.contains(c)).collect();
         let (mut batching, contracting): (Vec<char>, Vec<char>) = both.iter().partition(|c| is_kept(c));
-        // In the order of the result, to avoid a transpose if possible.
+        // Orders batching dimensions as in the result, to avoid a transpose if possible.
         batching.sort_by_key(|&c| self.result.iter().position(|&r| r == c).unwrap_or(usize::MAX));
         let free =
             |letters: &[char]| letters.iter().copied().filter(|c| !both.contains(c)).collect::<Vec<_>>();
@@ -282,7 +282,7 @@ fn place(letters: &[char], letter: char) -> i64 {
     letters.iter().position(|&c| c == letter).map_or(0, |at| at as i64)
 }
 
-/// The positions of a letter that occurs twice.
+/// The positions of a label that occurs twice.
 fn twice(letters: &[char]) -> Option<(usize, usize)> {
     (0..letters.len()).find_map(|b| Some((letters[..b].iter().position(|c| *c == letters[b])?, b)))
 }

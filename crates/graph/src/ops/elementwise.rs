@@ -19,7 +19,7 @@ macro_rules! unary {
                 "assert_eq!(x.", stringify!($name), "().shape(), [2, 3]);\n```"
             )]
             ///
-            /// Reported: the operation does not take elements of this type.
+            /// Reports an error if the operation does not support the element type.
             #[must_use]
             #[track_caller]
             pub fn $name(self) -> Tensor<'g> {
@@ -105,7 +105,8 @@ macro_rules! binary {
                 "assert_eq!(x.", stringify!($name), "(y).shape(), [2, 3]);\n```"
             )]
             ///
-            /// Reported: the shapes do not broadcast, the element types differ, or the operation does not take them.
+            /// Reports an error if the shapes do not broadcast, the element types differ, or the operation does not support the element
+            /// type.
             #[must_use]
             #[track_caller]
             pub fn $name(self, y: impl Into<Operand<'g>>) -> Tensor<'g> {
@@ -116,7 +117,7 @@ macro_rules! binary {
 }
 
 binary! {
-    /// The angle of the point `(y, self)` from the `y` axis: `atan2(self, y)`.
+    /// The two-argument arc tangent `atan2(self, y)`.
     atan2 F32 => Atan2,
     /// Elementwise maximum.
     max F32 => Maximum,
@@ -147,7 +148,7 @@ macro_rules! comparison {
             ///
             /// The result has elements of type `i1`.
             ///
-            /// Reported: the shapes do not broadcast or the element types differ.
+            /// Reports an error if the shapes do not broadcast or the element types differ.
             #[must_use]
             #[track_caller]
             pub fn $name(self, y: impl Into<Operand<'g>>) -> Tensor<'g> {
@@ -192,7 +193,7 @@ impl Graph {
     /// assert_eq!(g.binary(BinaryOp::Add, x, y).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the shapes do not broadcast, the element types differ, or the operation does not take them.
+    /// Reports an error if the shapes do not broadcast, the element types differ, or the operation does not support the element type.
     #[track_caller]
     pub fn binary<'g>(
         &'g self,
@@ -217,7 +218,7 @@ impl Graph {
     /// assert_eq!(g.compare(CompareDirection::GT, x, 0.0).dtype(), DType::I1);
     /// ```
     ///
-    /// Reported: the shapes do not broadcast or the element types differ.
+    /// Reports an error if the shapes do not broadcast or the element types differ.
     #[track_caller]
     pub fn compare<'g>(
         &'g self,
@@ -243,7 +244,7 @@ impl Graph {
     /// assert_eq!(g.complex(x, y).dtype(), DType::C64);
     /// ```
     ///
-    /// Reported: the shapes do not broadcast, or the parts are not both `f32` or `f64`.
+    /// Reports an error if the shapes do not broadcast, or the parts are not both `f32` or `f64`.
     #[track_caller]
     pub fn complex<'g>(&'g self, real: impl Into<Operand<'g>>, imag: impl Into<Operand<'g>>) -> Tensor<'g> {
         self.binary(BinaryOp::Complex, real, imag)
@@ -265,7 +266,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.unary(UnaryOp::Tanh).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the operation does not take elements of this type.
+    /// Reports an error if the operation does not support the element type.
     #[must_use]
     #[track_caller]
     pub fn unary(self, op: UnaryOp) -> Tensor<'g> {
@@ -281,7 +282,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.square().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are of type `i1`.
+    /// Reports an error if the element type is `i1`.
     #[must_use]
     #[track_caller]
     pub fn square(self) -> Tensor<'g> {
@@ -297,7 +298,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.reciprocal().shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the elements are of type `i1`.
+    /// Reports an error if the element type is `i1`.
     #[must_use]
     #[track_caller]
     pub fn reciprocal(self) -> Tensor<'g> {
@@ -313,7 +314,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.modulo(2.0).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the shapes do not broadcast, the element types differ, or the elements are of type `i1`.
+    /// Reports an error if the shapes do not broadcast, the element types differ, or the element type is `i1`.
     #[must_use]
     #[track_caller]
     pub fn modulo(self, y: impl Into<Operand<'g>>) -> Tensor<'g> {
@@ -325,7 +326,7 @@ impl<'g> Tensor<'g> {
         rest.is_beyond(y).select(rest + y, rest)
     }
 
-    /// Whether a remainder is nonzero, and its sign differs from that of the divisor.
+    /// Whether a remainder is nonzero and differs in sign from the divisor.
     #[track_caller]
     pub(super) fn is_beyond(self, y: Operand<'g>) -> Tensor<'g> {
         match y {
@@ -346,7 +347,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.gt(y).select(x, y).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: this tensor is not of type `i1`, the shapes do not match, or the element types differ.
+    /// Reports an error if this tensor is not of type `i1`, the shapes do not match, or the element types differ.
     #[must_use]
     #[track_caller]
     pub fn select(self, on_true: impl Into<Operand<'g>>, on_false: impl Into<Operand<'g>>) -> Tensor<'g> {
@@ -390,7 +391,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.clamp(0.0, 1.0).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the shapes do not broadcast or the element types differ.
+    /// Reports an error if the shapes do not broadcast or the element types differ.
     #[must_use]
     #[track_caller]
     pub fn clamp(self, low: impl Into<Operand<'g>>, high: impl Into<Operand<'g>>) -> Tensor<'g> {
@@ -410,7 +411,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.to(DType::BF16).dtype(), DType::BF16);
     /// ```
     ///
-    /// Reported: there is no such conversion.
+    /// Reports an error if the conversion is not supported.
     #[must_use]
     #[track_caller]
     pub fn to(self, dtype: DType) -> Tensor<'g> {
@@ -432,7 +433,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.full_like(1.0).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the type cannot represent the number.
+    /// Reports an error if the type cannot represent the number.
     #[must_use]
     #[track_caller]
     pub fn full_like(self, number: f64) -> Tensor<'g> {
@@ -465,7 +466,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.broadcast_to([4, 2, 3]).shape(), [4, 2, 3]);
     /// ```
     ///
-    /// Reported: the shapes do not match.
+    /// Reports an error if the shapes do not match.
     #[must_use]
     #[track_caller]
     pub fn broadcast_to(self, shape: impl crate::IntoShape) -> Tensor<'g> {

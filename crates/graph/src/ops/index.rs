@@ -11,13 +11,13 @@ use crate::{Tensor, axes};
 /// Handling of out-of-bounds indices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OutOfBounds {
-    /// Clamps to the nearest valid index. This needs no comparison, so it is free.
+    /// Clamps to the nearest valid index. StableHLO's `gather` does this, so no comparison is needed.
     #[default]
     Clip,
-    /// Negative indices count from the last. Out-of-bounds reads are NaN, the smallest signed number, the largest unsigned one, or true:
-    /// `jax.numpy`'s default for reads.
+    /// Negative indices count from the last. Out-of-bounds reads return a fill value: NaN, the smallest signed integer, the largest
+    /// unsigned integer, or true. This is the default of `jax.numpy` for reads.
     Fill,
-    /// Indices wrap around: `n` is 0.
+    /// Indices wrap around: index `n` is index 0.
     Wrap,
 }
 
@@ -33,7 +33,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.take(i, 1).shape(), [2, 4]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, or `indices` are not integers.
+    /// Reports an error if the tensor lacks the dimension, or `indices` are not of an integer type.
     #[must_use]
     #[track_caller]
     pub fn take(self, indices: impl Into<Tensor<'g>>, axis: i64) -> Tensor<'g> {
@@ -50,7 +50,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.take_with(i, 1, OutOfBounds::Wrap).shape(), [2, 4]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, or `indices` are not integers.
+    /// Reports an error if the tensor lacks the dimension, or `indices` are not of an integer type.
     #[must_use]
     #[track_caller]
     pub fn take_with(
@@ -87,8 +87,8 @@ impl<'g> Tensor<'g> {
         inside.select(taken, missing(taken))
     }
 
-    /// For each index in `indices`, the element at that index along dimension `axis`, and at the index's own position along the others:
-    /// `numpy.take_along_axis`. Out-of-bounds indices are clamped.
+    /// For each index in `indices`, the element at that index along dimension `axis`, and at the position of the index along the other
+    /// dimensions: `numpy.take_along_axis`. Out-of-bounds indices are clamped.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -98,7 +98,8 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.take_along_axis(order, 1).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, the others differ in size, or `indices` are not integers.
+    /// Reports an error if the tensor lacks the dimension, if the other dimensions differ in size, or if `indices` are not of an integer
+    /// type.
     #[must_use]
     #[track_caller]
     pub fn take_along_axis(self, indices: impl Into<Tensor<'g>>, axis: i64) -> Tensor<'g> {
@@ -115,7 +116,8 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.take_along_axis_with(order, 1, OutOfBounds::Fill).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, the others differ in size, or `indices` are not integers.
+    /// Reports an error if the tensor lacks the dimension, if the other dimensions differ in size, or if `indices` are not of an integer
+    /// type.
     #[must_use]
     #[track_caller]
     pub fn take_along_axis_with(
@@ -163,7 +165,8 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.index(&[i, i]).shape(), [4]);
     /// ```
     ///
-    /// Reported: there are no indices, or more than dimensions; they do not broadcast, are not integers or differ in element type.
+    /// Reports an error if there are no indices, or more indices than dimensions, or if they do not broadcast, are not of an integer type
+    /// or differ in element type.
     #[must_use]
     #[track_caller]
     pub fn index(self, indices: &[Tensor<'g>]) -> Tensor<'g> {
@@ -187,7 +190,7 @@ impl<'g> Tensor<'g> {
 
     /// StableHLO's `gather`: slices at start indices from `indices`, which are clamped so that the slices are in bounds.
     ///
-    /// Reported: the dimensions do not match, or `indices` are not integers.
+    /// Reports an error if the dimensions do not match, or `indices` are not of an integer type.
     #[must_use]
     #[track_caller]
     pub fn gather(self, indices: impl Into<Tensor<'g>>, spec: &GatherSpec) -> Tensor<'g> {
@@ -271,7 +274,7 @@ pub(super) fn vectors<'g>(of: Tensor<'g>, indices: &[Tensor<'g>]) -> Option<Tens
     Some(g.stack(&parts, -1)).filter(|stacked| !stacked.is_poisoned())
 }
 
-/// The position of slice dimension `d` in a result in which `rank` dimensions replace dimension `dim`.
+/// The position of operand dimension `d` in a result in which `rank` dimensions replace dimension `dim`.
 pub(super) fn place(d: usize, dim: usize, rank: usize) -> u32 {
     (if d < dim { d } else { d + rank }) as u32
 }

@@ -17,7 +17,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(a.cholesky().shape(), [4, 4]);
     /// ```
     ///
-    /// Reported: the matrices are not square, or not of floats.
+    /// Reports an error if the matrices are not square, or not of a float type.
     #[must_use]
     #[track_caller]
     pub fn cholesky(self) -> Tensor<'g> {
@@ -30,7 +30,7 @@ impl<'g> Tensor<'g> {
 
     /// Solves `a x = b`, or `x a = b`, for each triangular matrix `a` in the last two dimensions.
     ///
-    /// Reported: the shapes do not match, the element types differ, or they are not floats.
+    /// Reports an error if the shapes do not match, if the element types differ, or if they are not float types.
     #[must_use]
     #[track_caller]
     pub fn triangular_solve(self, b: impl Into<Tensor<'g>>, spec: &TriangularSpec) -> Tensor<'g> {
@@ -38,7 +38,7 @@ impl<'g> Tensor<'g> {
         self.graph().make(&[self, b.into()], |m, values| m.infer(kind, values, &[]))
     }
 
-    /// A Fourier transform of the last dimensions, with these lengths.
+    /// A Fourier transform of the last dimensions: `lengths` are the FFT lengths.
     ///
     /// ```
     /// # use shardc_graph::{DType, FftKind, Graph, Mesh};
@@ -47,7 +47,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.fft_of(FftKind::Fft, &[8]).shape(), [2, 8]);
     /// ```
     ///
-    /// Reported: the transform does not take the element type, or the sizes differ from the lengths.
+    /// Reports an error if the transform does not support the element type, or if the dimension sizes do not match the lengths.
     #[must_use]
     #[track_caller]
     pub fn fft_of(self, kind: FftKind, lengths: &[i64]) -> Tensor<'g> {
@@ -64,7 +64,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.fft().shape(), [2, 8]);
     /// ```
     ///
-    /// Reported: the elements are not complex.
+    /// Reports an error if the element type is not complex.
     #[must_use]
     #[track_caller]
     pub fn fft(self) -> Tensor<'g> {
@@ -80,7 +80,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.ifft().shape(), [2, 8]);
     /// ```
     ///
-    /// Reported: the elements are not complex.
+    /// Reports an error if the element type is not complex.
     #[must_use]
     #[track_caller]
     pub fn ifft(self) -> Tensor<'g> {
@@ -96,7 +96,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.rfft().shape(), [2, 5]);
     /// ```
     ///
-    /// Reported: the elements are neither `f32` nor `f64`.
+    /// Reports an error if the element type is neither `f32` nor `f64`.
     #[must_use]
     #[track_caller]
     pub fn rfft(self) -> Tensor<'g> {
@@ -112,7 +112,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.irfft(8).shape(), [2, 8]);
     /// ```
     ///
-    /// Reported: the elements are not complex, or there are not `n / 2 + 1`.
+    /// Reports an error if the element type is not complex, or the dimension does not have `n / 2 + 1` elements.
     #[must_use]
     #[track_caller]
     pub fn irfft(self, n: i64) -> Tensor<'g> {
@@ -128,7 +128,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.norm(1).shape(), [2]);
     /// ```
     ///
-    /// Reported: the tensor lacks a dimension, or one is named twice; its elements are not floats.
+    /// Reports an error if the tensor lacks a dimension, if a dimension is repeated, or if its element type is not a float type.
     #[must_use]
     #[track_caller]
     pub fn norm(self, axes: impl Into<Axes>) -> Tensor<'g> {
@@ -145,7 +145,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.norm_of(1.0, 1).shape(), [2]);
     /// ```
     ///
-    /// Reported: the errors of [`norm`](Tensor::norm).
+    /// Reports the errors of [`norm`](Tensor::norm).
     #[must_use]
     #[track_caller]
     pub fn norm_of(self, order: f64, axes: impl Into<Axes>) -> Tensor<'g> {
@@ -164,7 +164,7 @@ impl<'g> Tensor<'g> {
         }
     }
 
-    /// The `k`-th diagonal above the main one, of matrices in the last two dimensions.
+    /// The `k`-th diagonal above the main diagonal, of matrices in the last two dimensions.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -173,7 +173,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(a.diagonal(1).shape(), [3]);
     /// ```
     ///
-    /// Reported: the tensor has fewer than two dimensions, or no such diagonal.
+    /// Reports an error if the tensor has fewer than two dimensions, or if the diagonal is out of bounds.
     #[must_use]
     #[track_caller]
     pub fn diagonal(self, k: i64) -> Tensor<'g> {
@@ -201,7 +201,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(a.trace().rank(), 0);
     /// ```
     ///
-    /// Reported: the tensor has fewer than two dimensions.
+    /// Reports an error if the tensor has fewer than two dimensions.
     #[must_use]
     #[track_caller]
     pub fn trace(self) -> Tensor<'g> {
@@ -221,7 +221,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.outer(y).shape(), [3, 4]);
     /// ```
     ///
-    /// Reported: the element types differ.
+    /// Reports an error if the element types differ.
     #[must_use]
     #[track_caller]
     pub fn outer(self, y: impl Into<Tensor<'g>>) -> Tensor<'g> {
@@ -238,7 +238,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.vdot(y).rank(), 0);
     /// ```
     ///
-    /// Reported: the shapes or the element types differ.
+    /// Reports an error if the shapes or the element types differ.
     #[must_use]
     #[track_caller]
     pub fn vdot(self, y: impl Into<Tensor<'g>>) -> Tensor<'g> {
@@ -255,7 +255,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.cross(y).shape(), [3]);
     /// ```
     ///
-    /// Reported: the last dimension has a different size, or the shapes do not match.
+    /// Reports an error if the last dimension has a different size, or the shapes do not match.
     #[must_use]
     #[track_caller]
     pub fn cross(self, y: impl Into<Tensor<'g>>) -> Tensor<'g> {
@@ -278,7 +278,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.var_ddof(1, 1).shape(), [2]);
     /// ```
     ///
-    /// Reported: the tensor lacks a dimension, or one is named twice; its elements are not floats.
+    /// Reports an error if the tensor lacks a dimension, if a dimension is repeated, or if its element type is not a float type.
     #[must_use]
     #[track_caller]
     pub fn var_ddof(self, axes: impl Into<Axes>, ddof: i64) -> Tensor<'g> {
@@ -297,7 +297,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.std(1).shape(), [2]);
     /// ```
     ///
-    /// Reported: the tensor lacks a dimension, or one is named twice; its elements are not floats.
+    /// Reports an error if the tensor lacks a dimension, if a dimension is repeated, or if its element type is not a float type.
     #[must_use]
     #[track_caller]
     pub fn std(self, axes: impl Into<Axes>) -> Tensor<'g> {

@@ -7,7 +7,7 @@ use crate::error::ErrorKind;
 use crate::graph::Graph;
 
 impl<'g> Tensor<'g> {
-    /// The lower triangle of matrices in the last two dimensions, up to the `k`-th diagonal above the main one; the rest is zero.
+    /// The lower triangle of matrices in the last two dimensions, up to the `k`-th diagonal above the main diagonal; the rest is zero.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -16,7 +16,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(a.tril(0).shape(), [4, 4]);
     /// ```
     ///
-    /// Reported: the tensor has fewer than two dimensions.
+    /// Reports an error if the tensor has fewer than two dimensions.
     #[must_use]
     #[track_caller]
     pub fn tril(self, k: i64) -> Tensor<'g> {
@@ -24,7 +24,7 @@ impl<'g> Tensor<'g> {
         self.graph().tri(rows, columns, k).select(self, 0)
     }
 
-    /// The upper triangle of matrices in the last two dimensions, from the `k`-th diagonal above the main one; the rest is zero.
+    /// The upper triangle of matrices in the last two dimensions, from the `k`-th diagonal above the main diagonal; the rest is zero.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -33,7 +33,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(a.triu(1).shape(), [4, 4]);
     /// ```
     ///
-    /// Reported: the tensor has fewer than two dimensions.
+    /// Reports an error if the tensor has fewer than two dimensions.
     #[must_use]
     #[track_caller]
     pub fn triu(self, k: i64) -> Tensor<'g> {
@@ -52,7 +52,7 @@ impl Graph {
     /// assert_eq!(g.tri(4, 6, 0).shape(), [4, 6]);
     /// ```
     ///
-    /// Reported: a size is negative.
+    /// Reports an error if a size is negative.
     #[track_caller]
     pub fn tri(&self, rows: i64, columns: i64, k: i64) -> Tensor<'_> {
         let row = self.iota([rows, columns], 0, DType::I32);
@@ -68,7 +68,7 @@ impl Graph {
     /// assert_eq!(g.eye(4, F32).shape(), [4, 4]);
     /// ```
     ///
-    /// Reported: the size is negative.
+    /// Reports an error if the size is negative.
     #[track_caller]
     pub fn eye(&self, n: i64, dtype: DType) -> Tensor<'_> {
         self.iota([n, n], 0, DType::I32).eq(self.iota([n, n], 1, DType::I32)).to(dtype)
@@ -82,7 +82,7 @@ impl Graph {
     /// assert_eq!(g.causal_mask(4, 6).shape(), [4, 6]);
     /// ```
     ///
-    /// Reported: a size is negative.
+    /// Reports an error if a size is negative.
     #[track_caller]
     pub fn causal_mask(&self, queries: i64, keys: i64) -> Tensor<'_> {
         self.tri(queries, keys, keys - queries)
@@ -96,7 +96,7 @@ impl Graph {
     /// assert_eq!(g.linspace(0.0, 1.0, 5, F32).shape(), [5]);
     /// ```
     ///
-    /// Reported: `count` is negative, or the elements are not floats.
+    /// Reports an error if `count` is negative, or if the element type is not a float type.
     #[track_caller]
     pub fn linspace(&self, start: f64, stop: f64, count: i64, dtype: DType) -> Tensor<'_> {
         if !dtype.is_float() {

@@ -10,7 +10,7 @@ use crate::graph::{Graph, KindResult, Maker, check_shape};
 use crate::{IntoShape, Operand, Tensor};
 
 impl<'g> Tensor<'g> {
-    /// The elements in row-major order in a different shape. One size may be -1 and is inferred.
+    /// Reshapes the tensor, in row-major order. One size may be -1 and is then inferred.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -19,7 +19,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.reshape([6, 4]).shape(), [6, 4]);
     /// ```
     ///
-    /// Reported: the shape has a different number of elements.
+    /// Reports an error if the shape has a different number of elements.
     #[must_use]
     #[track_caller]
     pub fn reshape(self, shape: impl IntoShape) -> Tensor<'g> {
@@ -40,7 +40,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.transpose(&[2, 0, 1]).shape(), [4, 2, 3]);
     /// ```
     ///
-    /// Reported: `permutation` does not name every dimension once.
+    /// Reports an error if `permutation` is not a permutation of the dimensions.
     #[must_use]
     #[track_caller]
     pub fn transpose(self, permutation: &[i64]) -> Tensor<'g> {
@@ -55,7 +55,7 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// The tensor with its last two dimensions swapped: the transposed matrix.
+    /// The transposed matrix: the tensor with its last two dimensions swapped.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -64,7 +64,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.t().shape(), [3, 2]);
     /// ```
     ///
-    /// Reported: it has fewer than two dimensions.
+    /// Reports an error if the tensor has fewer than two dimensions.
     #[must_use]
     #[track_caller]
     pub fn t(self) -> Tensor<'g> {
@@ -80,7 +80,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.swap_axes(0, 2).shape(), [4, 3, 2]);
     /// ```
     ///
-    /// Reported: it lacks one of them.
+    /// Reports an error if the tensor lacks one of the dimensions.
     #[must_use]
     #[track_caller]
     pub fn swap_axes(self, a: i64, b: i64) -> Tensor<'g> {
@@ -93,7 +93,7 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// The tensor with one dimension moved to another place; the others keep their order.
+    /// The tensor with one dimension moved to another position; the other dimensions keep their order.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -102,7 +102,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.move_axis(0, 2).shape(), [3, 4, 2]);
     /// ```
     ///
-    /// Reported: it lacks one of them.
+    /// Reports an error if the tensor lacks one of the dimensions.
     #[must_use]
     #[track_caller]
     pub fn move_axis(self, from: i64, to: i64) -> Tensor<'g> {
@@ -125,7 +125,8 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.broadcast_in_dim([2, 5, 3], &[0, 2]).shape(), [2, 5, 3]);
     /// ```
     ///
-    /// Reported: `places` does not have a dimension of the result for each of this tensor's, or a size is neither equal nor one.
+    /// Reports an error if `places` does not map each dimension of this tensor to one of the result, or if a size is neither one nor that
+    /// of the result.
     #[must_use]
     #[track_caller]
     pub fn broadcast_in_dim(self, shape: impl IntoShape, places: &[i64]) -> Tensor<'g> {
@@ -155,7 +156,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.expand_dims(1).shape(), [2, 1, 3]);
     /// ```
     ///
-    /// Reported: the result has no such dimension.
+    /// Reports an error if the result has no such dimension.
     #[must_use]
     #[track_caller]
     pub fn expand_dims(self, axis: i64) -> Tensor<'g> {
@@ -178,7 +179,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.squeeze(1).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: it lacks one, or one has a different size.
+    /// Reports an error if the tensor lacks one of the dimensions, or if its size differs.
     #[must_use]
     #[track_caller]
     pub fn squeeze(self, axes: impl Into<Axes>) -> Tensor<'g> {
@@ -199,7 +200,7 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// The elements of a range along dimension `axis`: `x.slice(0, 2..)`. Negative bounds count from the last: `x.slice(-1, -3..)`,
+    /// The slice of a range along dimension `axis`: `x.slice(0, 2..)`. Negative bounds count from the last: `x.slice(-1, -3..)`,
     /// `x.slice(0, (1, -1))`.
     ///
     /// ```
@@ -209,7 +210,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.slice(2, 1..3).shape(), [2, 3, 2]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, or the range is out of bounds.
+    /// Reports an error if the tensor lacks the dimension, or the range is out of bounds.
     #[must_use]
     #[track_caller]
     pub fn slice(self, axis: i64, range: impl SliceRange) -> Tensor<'g> {
@@ -225,7 +226,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.slice_by(2, 0..4, 2).shape(), [2, 3, 2]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, the range is out of bounds, or the step is not positive.
+    /// Reports an error if the tensor lacks the dimension, the range is out of bounds, or the step is not positive.
     #[must_use]
     #[track_caller]
     pub fn slice_by(self, axis: i64, range: impl SliceRange, step: i64) -> Tensor<'g> {
@@ -248,7 +249,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.slice_box(&[0, 1], &[2, 3], &[1, 1]).shape(), [2, 2]);
     /// ```
     ///
-    /// Reported: there is not one bound per dimension, or the bounds are outside the tensor.
+    /// Reports an error if the number of bounds is not the rank, or if they are outside the tensor.
     #[must_use]
     #[track_caller]
     pub fn slice_box(self, start: &[i64], limit: &[i64], stride: &[i64]) -> Tensor<'g> {
@@ -262,7 +263,7 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// Element `index` along dimension `axis`, which is removed. Negative values of both count from the last.
+    /// Element `index` along dimension `axis`, which is removed. A negative `index` or `axis` counts from the last.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -271,7 +272,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.at(1, 0).shape(), [2, 4]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, or the index is out of bounds.
+    /// Reports an error if the tensor lacks the dimension, or the index is out of bounds.
     #[must_use]
     #[track_caller]
     pub fn at(self, axis: i64, index: i64) -> Tensor<'g> {
@@ -296,7 +297,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.split(2, 2)[1].shape(), [2, 3, 2]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, or its size is not a multiple of `parts`.
+    /// Reports an error if the tensor lacks the dimension, or its size is not a multiple of `parts`.
     #[must_use]
     #[track_caller]
     pub fn split(self, axis: i64, parts: usize) -> Vec<Tensor<'g>> {
@@ -330,7 +331,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.pad(0.0, &[0, 1], &[0, 2]).shape(), [2, 6]);
     /// ```
     ///
-    /// Reported: there is not one number per dimension, or `value` is not a scalar of the element type.
+    /// Reports an error if the number of padding amounts is not the rank, or if `value` is not a scalar of the element type.
     #[must_use]
     #[track_caller]
     pub fn pad(self, value: impl Into<Operand<'g>>, low: &[i64], high: &[i64]) -> Tensor<'g> {
@@ -338,7 +339,7 @@ impl<'g> Tensor<'g> {
         self.pad_with(value, low, high, &interior)
     }
 
-    /// Pads with elements before, after and between those of each dimension, all equal to `value`.
+    /// Pads with elements before, after and between the elements of each dimension, all equal to `value`.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -347,7 +348,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.pad_with(0.0, &[0, 0], &[0, 0], &[0, 1]).shape(), [2, 5]);
     /// ```
     ///
-    /// Reported: there is not one number per dimension, or `value` is not a scalar of the element type.
+    /// Reports an error if the number of padding amounts is not the rank, or if `value` is not a scalar of the element type.
     #[must_use]
     #[track_caller]
     pub fn pad_with(
@@ -386,7 +387,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.flip(1).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the tensor lacks one, or one is named twice.
+    /// Reports an error if the tensor lacks one of the dimensions, or if a dimension is repeated.
     #[must_use]
     #[track_caller]
     pub fn flip(self, axes: impl Into<Axes>) -> Tensor<'g> {
@@ -406,7 +407,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.roll(1, 0).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension.
+    /// Reports an error if the tensor lacks the dimension.
     #[must_use]
     #[track_caller]
     pub fn roll(self, shift: i64, axis: i64) -> Tensor<'g> {
@@ -427,7 +428,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.tile(&[2, 1]).shape(), [4, 3]);
     /// ```
     ///
-    /// Reported: there is not one number per dimension.
+    /// Reports an error if the number of repetitions is not the rank.
     #[must_use]
     #[track_caller]
     pub fn tile(self, times: &[i64]) -> Tensor<'g> {
@@ -458,7 +459,7 @@ impl Graph {
     /// assert_eq!(g.concatenate(&[x, y], 0).shape(), [4, 3]);
     /// ```
     ///
-    /// Reported: there are no tensors, they lack the dimension, or they differ in element type or in the size of another dimension.
+    /// Reports an error if there are no tensors, if they lack the dimension, or if they differ in element type or in another dimension.
     #[track_caller]
     pub fn concatenate<'g>(&'g self, parts: &[Tensor<'g>], axis: i64) -> Tensor<'g> {
         self.make(parts, |m, values| concatenate(m, values, axis))
@@ -474,7 +475,7 @@ impl Graph {
     /// assert_eq!(g.stack(&[x, y], 0).shape(), [2, 2, 3]);
     /// ```
     ///
-    /// Reported: there are no tensors, or they differ in shape or element type.
+    /// Reports an error if there are no tensors, or if they differ in shape or element type.
     #[track_caller]
     pub fn stack<'g>(&'g self, parts: &[Tensor<'g>], axis: i64) -> Tensor<'g> {
         let parts: Vec<Tensor<'g>> = parts.iter().map(|part| part.expand_dims(axis)).collect();
@@ -536,7 +537,7 @@ pub(crate) fn transpose(m: &mut Maker<'_>, value: ValueId, permutation: &[usize]
     m.infer(OpKind::Transpose { permutation }, &[value], &[])
 }
 
-/// The slice of all elements.
+/// The slice that selects all elements.
 fn whole(shape: &[i64]) -> SliceSpec {
     SliceSpec {
         start: SizeList::from_elem(0, shape.len()),
@@ -551,7 +552,7 @@ pub trait SliceRange {
     fn bounds(self, n: i64) -> (i64, i64);
 }
 
-/// A bound that counts from the last if negative.
+/// A bound; negative bounds count from the end.
 fn counted(at: i64, n: i64) -> i64 {
     if at < 0 { at + n } else { at }
 }

@@ -8,7 +8,7 @@ use crate::error::{ErrorKind, KindResult};
 use crate::{Operand, RegionBody, Tensor, number};
 
 impl<'g> Tensor<'g> {
-    /// Max pooling. Sizes and strides are those of the spatial dimensions: all but the first, the batch, and the last, the features.
+    /// Max pooling. Sizes and strides are those of the spatial dimensions: all except the first (batch) and the last (features).
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh, Padding};
@@ -17,7 +17,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.max_pool(&[2, 2], &[2, 2], &Padding::Valid).shape(), [2, 4, 4, 3]);
     /// ```
     ///
-    /// Reported: there is not one size and stride per spatial dimension, or the elements have no order.
+    /// Reports an error if the number of sizes or strides is not that of spatial dimensions, or if the element type is complex (unordered).
     #[must_use]
     #[track_caller]
     pub fn max_pool(self, sizes: &[i64], strides: &[i64], padding: &Padding) -> Tensor<'g> {
@@ -33,7 +33,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.min_pool(&[2, 2], &[2, 2], &Padding::Valid).shape(), [2, 4, 4, 3]);
     /// ```
     ///
-    /// Reported: the errors of [`max_pool`](Tensor::max_pool).
+    /// Reports the errors of [`max_pool`](Tensor::max_pool).
     #[must_use]
     #[track_caller]
     pub fn min_pool(self, sizes: &[i64], strides: &[i64], padding: &Padding) -> Tensor<'g> {
@@ -49,14 +49,14 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.sum_pool(&[2, 2], &[2, 2], &Padding::Valid).shape(), [2, 4, 4, 3]);
     /// ```
     ///
-    /// Reported: the errors of [`max_pool`](Tensor::max_pool).
+    /// Reports the errors of [`max_pool`](Tensor::max_pool).
     #[must_use]
     #[track_caller]
     pub fn sum_pool(self, sizes: &[i64], strides: &[i64], padding: &Padding) -> Tensor<'g> {
         self.pool(ReductionKind::Add, sizes, strides, padding)
     }
 
-    /// Average pooling; padding is not counted. To count it as zeros, divide [`sum_pool`](Tensor::sum_pool) by the size of a window.
+    /// Average pooling; padding is not counted. To count padding as zeros, divide [`sum_pool`](Tensor::sum_pool) by the size of a window.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh, Padding};
@@ -65,7 +65,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.avg_pool(&[2, 2], &[2, 2], &Padding::Valid).shape(), [2, 4, 4, 3]);
     /// ```
     ///
-    /// Reported: there is not one size and stride per spatial dimension, or the elements are not floats.
+    /// Reports an error if the number of sizes or strides is not that of spatial dimensions, or if the element type is not a float type.
     #[must_use]
     #[track_caller]
     pub fn avg_pool(self, sizes: &[i64], strides: &[i64], padding: &Padding) -> Tensor<'g> {
@@ -87,8 +87,8 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(sums.shape(), [4]);
     /// ```
     ///
-    /// Reported: there is not one size and stride per dimension, `init` is not a scalar of the element type, or `combine` does not return
-    /// one.
+    /// Reports an error if the number of sizes or strides is not the rank, or if `init` or the result of `combine` is not a scalar of the
+    /// element type.
     #[must_use]
     #[track_caller]
     pub fn reduce_window(

@@ -21,7 +21,8 @@ macro_rules! reductions {
             ///
             /// The dimensions are removed.
             ///
-            /// Reported: the tensor lacks a dimension, one is named twice, or its elements have no such reduction.
+            /// Reports an error if the tensor lacks a dimension, a dimension is repeated, or the element type does not support the
+            /// reduction.
             #[must_use]
             #[track_caller]
             pub fn $name(self, axes: impl Into<Axes>) -> Tensor<'g> {
@@ -42,7 +43,7 @@ macro_rules! reductions {
             ///
             /// The dimensions are kept with size one.
             ///
-            /// Reported: the errors of the method without `_keepdims`.
+            /// Reports the errors of the method without `_keepdims`.
             #[must_use]
             #[track_caller]
             pub fn $keep(self, axes: impl Into<Axes>) -> Tensor<'g> {
@@ -80,7 +81,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.mean(1).shape(), [2]);
     /// ```
     ///
-    /// Reported: the tensor lacks a dimension, or one is named twice; its elements are not floats.
+    /// Reports an error if the tensor lacks a dimension, if a dimension is repeated, or if its element type is not a float type.
     #[must_use]
     #[track_caller]
     pub fn mean(self, axes: impl Into<Axes>) -> Tensor<'g> {
@@ -96,7 +97,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.mean_keepdims(1).shape(), [2, 1]);
     /// ```
     ///
-    /// Reported: the errors of the method without `_keepdims`.
+    /// Reports the errors of the method without `_keepdims`.
     #[must_use]
     #[track_caller]
     pub fn mean_keepdims(self, axes: impl Into<Axes>) -> Tensor<'g> {
@@ -113,7 +114,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.var(1).shape(), [2]);
     /// ```
     ///
-    /// Reported: the tensor lacks a dimension, or one is named twice; its elements are not floats.
+    /// Reports an error if the tensor lacks a dimension, if a dimension is repeated, or if its element type is not a float type.
     #[must_use]
     #[track_caller]
     pub fn var(self, axes: impl Into<Axes>) -> Tensor<'g> {
@@ -121,7 +122,7 @@ impl<'g> Tensor<'g> {
         (wide - wide.mean_keepdims(axes.clone())).square().mean(axes).to(self.dtype())
     }
 
-    /// Log-sum-exp over dimensions, which are removed; intermediate values do not overflow.
+    /// Log-sum-exp over dimensions, which are removed; computed without intermediate overflow.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -130,7 +131,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.logsumexp(1).shape(), [2]);
     /// ```
     ///
-    /// Reported: the tensor lacks a dimension, or one is named twice; its elements are not floats.
+    /// Reports an error if the tensor lacks a dimension, if a dimension is repeated, or if its element type is not a float type.
     #[must_use]
     #[track_caller]
     pub fn logsumexp(self, axes: impl Into<Axes>) -> Tensor<'g> {

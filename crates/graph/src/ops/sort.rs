@@ -16,7 +16,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.sort(1).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, or its elements have no order.
+    /// Reports an error if the tensor lacks the dimension, or the element type is complex (unordered).
     #[must_use]
     #[track_caller]
     pub fn sort(self, axis: i64) -> Tensor<'g> {
@@ -24,7 +24,7 @@ impl<'g> Tensor<'g> {
         sorted[0]
     }
 
-    /// The indices that [`sort`](Tensor::sort) along dimension `axis`, as `i32`.
+    /// The indices that would sort the tensor along dimension `axis`, as `i32`: see [`sort`](Tensor::sort).
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -33,7 +33,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.argsort(1).dtype(), DType::I32);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, or its elements have no order.
+    /// Reports an error if the tensor lacks the dimension, or the element type is complex (unordered).
     #[must_use]
     #[track_caller]
     pub fn argsort(self, axis: i64) -> Tensor<'g> {
@@ -44,7 +44,7 @@ impl<'g> Tensor<'g> {
         sorted[1]
     }
 
-    /// Sorts this tensor in ascending order along dimension `axis`, and permutes `others`, of its shape, in the same way.
+    /// Sorts this tensor in ascending order along dimension `axis`, and permutes `others`, which have the same shape, in the same way.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -55,7 +55,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!((sorted.len(), sorted[1].shape()), (2, vec![2, 3]));
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, its elements have no order, or the shapes differ.
+    /// Reports an error if the tensor lacks the dimension, the element type is complex (unordered), or the shapes differ.
     #[must_use]
     #[track_caller]
     pub fn sort_with(self, others: &[Tensor<'g>], axis: i64) -> Vec<Tensor<'g>> {
@@ -73,7 +73,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.sort_descending(1).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, or its elements have no order.
+    /// Reports an error if the tensor lacks the dimension, or the element type is complex (unordered).
     #[must_use]
     #[track_caller]
     pub fn sort_descending(self, axis: i64) -> Tensor<'g> {
@@ -91,7 +91,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(edges.searchsorted(x, false).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: this tensor has a different rank, or the element types differ.
+    /// Reports an error if this tensor is not of rank one, or if the element types differ.
     #[must_use]
     #[track_caller]
     pub fn searchsorted(self, queries: impl Into<Tensor<'g>>, right: bool) -> Tensor<'g> {
@@ -112,7 +112,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!((values.shape(), places.shape()), (vec![2, 2], vec![2, 2]));
     /// ```
     ///
-    /// Reported: the last dimension has fewer elements, or they have no order.
+    /// Reports an error if the last dimension has fewer than `k` elements, or if the element type is complex (unordered).
     #[must_use]
     #[track_caller]
     pub fn top_k(self, k: i64) -> (Tensor<'g>, Tensor<'g>) {
@@ -122,7 +122,7 @@ impl<'g> Tensor<'g> {
         (made[0], made[1])
     }
 
-    /// The index of the largest element along dimension `axis`, which is removed, as `i32`; the first one on ties. NaN is larger than all
+    /// The index of the largest element along dimension `axis`, which is removed, as `i32`; the first index on ties. NaN is larger than all
     /// numbers.
     ///
     /// ```
@@ -132,15 +132,15 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.argmax(1).shape(), [2]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, or its elements have no order.
+    /// Reports an error if the tensor lacks the dimension, or the element type is complex (unordered).
     #[must_use]
     #[track_caller]
     pub fn argmax(self, axis: i64) -> Tensor<'g> {
         self.arg_extreme("argmax", axis, true)
     }
 
-    /// The index of the smallest element along dimension `axis`, which is removed, as `i32`; the first one on ties. NaN is smaller than all
-    /// numbers.
+    /// The index of the smallest element along dimension `axis`, which is removed, as `i32`; the first index on ties. NaN is smaller than
+    /// all numbers.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -149,7 +149,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.argmin(1).shape(), [2]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, or its elements have no order.
+    /// Reports an error if the tensor lacks the dimension, or the element type is complex (unordered).
     #[must_use]
     #[track_caller]
     pub fn argmin(self, axis: i64) -> Tensor<'g> {
@@ -201,7 +201,7 @@ fn sort(m: &mut Maker<'_>, values: &[ValueId], axis: i64) -> KindResult<Vec<Valu
     let region = module.add_region(&scalars);
     let (a, b) = (module.regions[region].args[0], module.regions[region].args[1]);
     let truth = module.types.tensor(&[], DType::I1);
-    // Total order of floats: NaN comes last.
+    // Floats are compared in total order: NaN comes last.
     let how = if dtype.is_float() { Some(CompareType::TotalOrder) } else { None };
     let less = module.add_op(OpKind::Compare(CompareDirection::LT, how), &[a, b], &[truth], &[]);
     let result = module.ops[less].results[0];
@@ -210,7 +210,7 @@ fn sort(m: &mut Maker<'_>, values: &[ValueId], axis: i64) -> KindResult<Vec<Valu
     m.infer_many(OpKind::Sort { dim: Some(dim as i64), stable: Some(true) }, values, &[region])
 }
 
-/// A region that selects the better of two elements with their indices.
+/// A region that selects the larger or smaller of two elements, with its index.
 fn pick(m: &mut Maker<'_>, dtype: DType, largest: bool) -> RegionId {
     let module = &mut m.state.module;
     let (of, place) = (module.types.tensor(&[], dtype), module.types.tensor(&[], DType::I32));

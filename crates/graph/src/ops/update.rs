@@ -8,9 +8,9 @@ use crate::graph::Maker;
 use crate::{RegionBody, Tensor, axes, number};
 
 impl<'g> Tensor<'g> {
-    /// The tensor with the slices at `indices` along dimension `axis` replaced by `updates`, in which the dimensions of `indices` take the
-    /// place of `axis`: `x.at[indices].set(updates)`. Negative indices count from the last; other out-of-bounds indices have no effect. If
-    /// a slice is updated repeatedly, any update may win.
+    /// The tensor with the slices at `indices` along dimension `axis` replaced by `updates`, in which the dimensions of `indices` replace
+    /// dimension `axis`: `x.at[indices].set(updates)`. Negative indices count from the last; other out-of-bounds indices have no effect. If
+    /// several updates apply to a slice, any of them may win.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};
@@ -21,7 +21,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.at_set(i, u, 0).shape(), [8, 3]);
     /// ```
     ///
-    /// Reported: the shapes do not match, `indices` are not integers, or the element types differ.
+    /// Reports an error if the shapes do not match, `indices` are not of an integer type, or the element types differ.
     #[must_use]
     #[track_caller]
     pub fn at_set(
@@ -44,7 +44,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.at_add(i, u, 0).shape(), [8, 3]);
     /// ```
     ///
-    /// Reported: the errors of [`at_set`](Tensor::at_set).
+    /// Reports the errors of [`at_set`](Tensor::at_set).
     #[must_use]
     #[track_caller]
     pub fn at_add(
@@ -67,7 +67,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.at_mul(i, u, 0).shape(), [8, 3]);
     /// ```
     ///
-    /// Reported: the errors of [`at_set`](Tensor::at_set).
+    /// Reports the errors of [`at_set`](Tensor::at_set).
     #[must_use]
     #[track_caller]
     pub fn at_mul(
@@ -90,7 +90,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.at_max(i, u, 0).shape(), [8, 3]);
     /// ```
     ///
-    /// Reported: the errors of [`at_set`](Tensor::at_set).
+    /// Reports the errors of [`at_set`](Tensor::at_set).
     #[must_use]
     #[track_caller]
     pub fn at_max(
@@ -113,7 +113,7 @@ impl<'g> Tensor<'g> {
     /// assert_eq!(x.at_min(i, u, 0).shape(), [8, 3]);
     /// ```
     ///
-    /// Reported: the errors of [`at_set`](Tensor::at_set).
+    /// Reports the errors of [`at_set`](Tensor::at_set).
     #[must_use]
     #[track_caller]
     pub fn at_min(
@@ -137,7 +137,7 @@ impl<'g> Tensor<'g> {
         self.update_inside(indices, updates, axis, kind)
     }
 
-    /// Updates slices at non-negative indices.
+    /// An update at `indices`, which are not negative.
     #[track_caller]
     fn update_inside(
         self,
@@ -172,7 +172,8 @@ impl<'g> Tensor<'g> {
     /// StableHLO's `scatter`: updates at start indices from `indices`. `combine` takes the current and the update element, two scalars.
     /// Updates that would be out of bounds have no effect.
     ///
-    /// Reported: the dimensions do not match, `indices` are not integers, or `combine` does not return one such scalar.
+    /// Reports an error if the dimensions do not match, `indices` are not of an integer type, or `combine` does not return a scalar of the
+    /// element type.
     #[must_use]
     #[track_caller]
     pub fn scatter(
@@ -193,7 +194,8 @@ macro_rules! segments {
         impl<'g> Tensor<'g> {
             $($(#[$doc])*
             ///
-            /// Reported: `ids` has a different first dimension, or is not of integers; the elements have no such reduction.
+            /// Reports an error if `ids` differs in the first dimension or is not of an integer type, or if the element type of the tensor
+            /// does not support the reduction.
             #[must_use]
             #[track_caller]
             pub fn $name(self, ids: impl Into<Tensor<'g>>, count: i64) -> Tensor<'g> {

@@ -7,8 +7,7 @@ use super::Key;
 use crate::number::encode;
 use crate::{IntoShape, Operand, Tensor};
 
-/// The layout of a float type for random bits: the unsigned integer of its width, the mantissa bits, and the type of the bits that are
-/// drawn.
+/// The layout of a float type for random bits: the unsigned integer of its width, the mantissa bits, and the type of the random bits.
 fn layout(dtype: DType) -> Option<(DType, i64, DType)> {
     match dtype {
         DType::F64 => Some((DType::UI64, 52, DType::UI64)),
@@ -37,7 +36,7 @@ fn before(dtype: DType, number: f64) -> f64 {
 impl<'g> Key<'g> {
     /// Uniform numbers from `low` (inclusive) to `high` (exclusive).
     ///
-    /// Reported: the element type is not a supported float type.
+    /// Reports an error if the element type is not a supported float type.
     #[must_use]
     #[track_caller]
     pub fn uniform(
@@ -71,7 +70,7 @@ impl<'g> Key<'g> {
     /// assert_eq!(key.normal([2, 3], F32).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the element type is not a supported float type.
+    /// Reports an error if the element type is not a supported float type.
     #[must_use]
     #[track_caller]
     pub fn normal(self, shape: impl IntoShape, dtype: DType) -> Tensor<'g> {
@@ -89,7 +88,7 @@ impl<'g> Key<'g> {
     /// assert_eq!(key.truncated_normal([2, 3], F32, -2.0, 2.0).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the element type is not a supported float type.
+    /// Reports an error if the element type is not a supported float type.
     #[must_use]
     #[track_caller]
     pub fn truncated_normal(self, shape: impl IntoShape, dtype: DType, low: f64, high: f64) -> Tensor<'g> {
@@ -111,7 +110,7 @@ impl<'g> Key<'g> {
     /// assert_eq!(key.bernoulli(0.5, [2, 3]).dtype(), DType::I1);
     /// ```
     ///
-    /// Reported: the shapes do not match.
+    /// Reports an error if the shapes do not match.
     #[must_use]
     #[track_caller]
     pub fn bernoulli(self, p: impl Into<Operand<'g>>, shape: impl IntoShape) -> Tensor<'g> {
@@ -132,7 +131,7 @@ impl<'g> Key<'g> {
     /// assert_eq!(key.gumbel([2, 3], F32).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the element type is not a supported float type.
+    /// Reports an error if the element type is not a supported float type.
     #[must_use]
     #[track_caller]
     pub fn gumbel(self, shape: impl IntoShape, dtype: DType) -> Tensor<'g> {
@@ -148,7 +147,7 @@ impl<'g> Key<'g> {
     /// assert_eq!(key.exponential([2, 3], F32).shape(), [2, 3]);
     /// ```
     ///
-    /// Reported: the element type is not a supported float type.
+    /// Reports an error if the element type is not a supported float type.
     #[must_use]
     #[track_caller]
     pub fn exponential(self, shape: impl IntoShape, dtype: DType) -> Tensor<'g> {
@@ -165,7 +164,7 @@ impl<'g> Key<'g> {
     /// assert_eq!(key.categorical(x, 1).shape(), [2]);
     /// ```
     ///
-    /// Reported: the tensor lacks the dimension, or its elements are not floats.
+    /// Reports an error if the tensor lacks the dimension, or its element type is not a float type.
     #[must_use]
     #[track_caller]
     pub fn categorical(self, logits: impl Into<Tensor<'g>>, axis: i64) -> Tensor<'g> {
@@ -188,7 +187,7 @@ impl<'g> Key<'g> {
         let [first, second] = self.pair();
         let (higher, lower) = (first.bits(shape.clone(), DType::UI32), second.bits(shape, DType::UI32));
         let span = if high <= low { 1 } else { i64::from(high) - i64::from(low) };
-        // Uses twice the bits, so that the distribution is nearly uniform for every span.
+        // Uses twice as many random bits, so that the distribution is nearly uniform for every span.
         let multiplier = (1i64 << 16) % span;
         let multiplier = i64::from((multiplier * multiplier) as u32) % span;
         let offset = (higher % span * multiplier + lower % span) % span;

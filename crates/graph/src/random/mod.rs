@@ -1,7 +1,7 @@
-//! Random numbers identical to those of `jax.random`, bit by bit.
+//! Random numbers identical to those of `jax.random`, bit for bit.
 //!
-//! Use a [`Key`] once: it always yields the same numbers. The generator is counter-based, so each device generates its own shard without
-//! communication.
+//! Use each [`Key`] only once: it always yields the same numbers. The generator is counter-based, so each device generates its own shard
+//! without communication.
 
 mod distributions;
 mod threefry;
@@ -42,7 +42,7 @@ impl<'g> Key<'g> {
     /// assert_eq!(Key::from_tensor(words).normal([4], F32).shape(), [4]);
     /// ```
     ///
-    /// Reported: the tensor is not `ui32[2]`.
+    /// Reports an error if the tensor is not `ui32[2]`.
     #[track_caller]
     pub fn from_tensor(words: Tensor<'g>) -> Self {
         if !words.is_poisoned() && (words.shape() != [2] || words.dtype() != DType::UI32) {
@@ -64,7 +64,7 @@ impl<'g> Key<'g> {
         self.words
     }
 
-    /// Splits the key into `n` new ones; do not use this one afterwards.
+    /// Splits the key into `n` new keys; do not use the original afterwards.
     ///
     /// ```
     /// # use shardc_graph::{Graph, Mesh};
@@ -103,7 +103,7 @@ impl<'g> Key<'g> {
     /// assert_eq!(g.key(42).fold_in(step).normal([4], F32).shape(), [4]);
     /// ```
     ///
-    /// Reported: the tensor is not a scalar integer.
+    /// Reports an error if the tensor is not a scalar integer.
     #[must_use]
     #[track_caller]
     pub fn fold_in(self, number: impl Into<crate::Operand<'g>>) -> Key<'g> {
@@ -126,7 +126,7 @@ impl<'g> Key<'g> {
     /// assert_eq!(g.key(42).bits([4], DType::UI32).dtype(), DType::UI32);
     /// ```
     ///
-    /// Reported: the type is not such an integer type, or the shape is invalid.
+    /// Reports an error if the type is not an unsigned integer type of 8 to 64 bits, or if the shape is invalid.
     #[must_use]
     #[track_caller]
     pub fn bits(self, shape: impl IntoShape, dtype: DType) -> Tensor<'g> {

@@ -10,7 +10,7 @@ use crate::error::ErrorKind;
 use crate::graph::{Graph, KindResult, Maker, check_shape};
 use crate::{Tensor, axes};
 
-/// Mesh axes by name: one, or several, major to minor.
+/// Names of one or several mesh axes, major to minor.
 pub trait AxisNames {
     /// The names.
     fn names(&self) -> Vec<&str>;
@@ -61,7 +61,7 @@ impl AxisNames for &[&str] {
 impl<'g> Tensor<'g> {
     /// All-reduce: the sum over the devices along these axes.
     ///
-    /// Reported: not inside a `shard_map` over the axes.
+    /// Reports an error if the call is not inside a `shard_map` over the axes.
     #[must_use]
     #[track_caller]
     pub fn psum(self, axes: impl AxisNames) -> Tensor<'g> {
@@ -70,7 +70,7 @@ impl<'g> Tensor<'g> {
 
     /// The mean over the devices along these axes, on all of them.
     ///
-    /// Reported: the errors of [`Tensor::psum`]; the elements are not floats.
+    /// Reports the errors of [`Tensor::psum`], and an error if the element type is not a float type.
     #[must_use]
     #[track_caller]
     pub fn pmean(self, axes: impl AxisNames) -> Tensor<'g> {
@@ -90,7 +90,7 @@ impl<'g> Tensor<'g> {
 
     /// The elementwise maximum over the devices along these axes, on all of them.
     ///
-    /// Reported: the errors of [`Tensor::psum`].
+    /// Reports the errors of [`Tensor::psum`].
     #[must_use]
     #[track_caller]
     pub fn pmax(self, axes: impl AxisNames) -> Tensor<'g> {
@@ -99,7 +99,7 @@ impl<'g> Tensor<'g> {
 
     /// The elementwise minimum over the devices along these axes, on all of them.
     ///
-    /// Reported: the errors of [`Tensor::psum`].
+    /// Reports the errors of [`Tensor::psum`].
     #[must_use]
     #[track_caller]
     pub fn pmin(self, axes: impl AxisNames) -> Tensor<'g> {
@@ -108,7 +108,7 @@ impl<'g> Tensor<'g> {
 
     /// All-gather: the blocks of the devices along these axes, concatenated along dimension `dim` (JAX's with `tiled`).
     ///
-    /// Reported: the errors of [`Tensor::psum`]; there is no such dimension.
+    /// Reports the errors of [`Tensor::psum`], and an error if there is no such dimension.
     #[must_use]
     #[track_caller]
     pub fn all_gather(self, axes: impl AxisNames, dim: i64) -> Tensor<'g> {
@@ -124,7 +124,7 @@ impl<'g> Tensor<'g> {
 
     /// All-gather: the tensors of the devices along these axes, stacked along a new dimension `dim` (JAX's without `tiled`).
     ///
-    /// Reported: the errors of [`Tensor::psum`]; the result has no such dimension.
+    /// Reports the errors of [`Tensor::psum`], and an error if the result has no such dimension.
     #[must_use]
     #[track_caller]
     pub fn all_gather_stacked(self, axes: impl AxisNames, dim: i64) -> Tensor<'g> {
@@ -133,7 +133,7 @@ impl<'g> Tensor<'g> {
 
     /// Reduce-scatter: the sum over the devices along these axes; each device keeps its block along dimension `dim` (JAX's with `tiled`).
     ///
-    /// Reported: the errors of [`Tensor::all_gather`]; the number of devices does not divide the dimension.
+    /// Reports the errors of [`Tensor::all_gather`], and an error if the number of devices does not divide the dimension.
     #[must_use]
     #[track_caller]
     pub fn psum_scatter(self, axes: impl AxisNames, dim: i64) -> Tensor<'g> {
@@ -152,7 +152,7 @@ impl<'g> Tensor<'g> {
     /// Reduce-scatter: the sum over the devices along these axes. Each device keeps the element along dimension `dim` with its own index,
     /// and the dimension is removed (JAX's without `tiled`).
     ///
-    /// Reported: the errors of [`Tensor::psum`]; there is no such dimension, or it does not have one element for each device.
+    /// Reports the errors of [`Tensor::psum`], and an error if there is no such dimension, or if its size is not the number of devices.
     #[must_use]
     #[track_caller]
     pub fn psum_scatter_stacked(self, axes: impl AxisNames, dim: i64) -> Tensor<'g> {
@@ -162,7 +162,7 @@ impl<'g> Tensor<'g> {
     /// All-to-all along these axes: device `i` gets element `i` along dimension `split` from each device, and stacks them along a new
     /// dimension `concat` of the result. Dimension `split` is removed (JAX's without `tiled`).
     ///
-    /// Reported: the errors of [`Tensor::psum_scatter_stacked`].
+    /// Reports the errors of [`Tensor::psum_scatter_stacked`].
     #[must_use]
     #[track_caller]
     pub fn all_to_all_stacked(self, axes: impl AxisNames, split: i64, concat: i64) -> Tensor<'g> {
@@ -173,13 +173,13 @@ impl<'g> Tensor<'g> {
         if given.is_poisoned() || split == concat {
             return given.all_to_all(axes, split, concat);
         }
-        // The position of the new dimension is that after removal of the old one.
+        // `concat` counts dimensions after the removal of `split`.
         let (split_at, concat_at) =
             if concat < split { (split + 1, concat) } else { (split, concat.saturating_add(1)) };
         given.expand_dims(concat_at).all_to_all(axes, split_at, concat_at).squeeze(split_at)
     }
 
-    /// The tensor, after a check that dimension `dim` has one element for each device along these axes.
+    /// Checks that dimension `dim` has one element for each device along these axes, and returns the tensor.
     #[track_caller]
     fn with_one_each(self, op: &'static str, axes: &impl AxisNames, dim: i64) -> Tensor<'g> {
         self.meets(axes, |m, x, met| {
@@ -192,7 +192,7 @@ impl<'g> Tensor<'g> {
     /// All-to-all: each device sends a block along dimension `split` to each device along these axes, and concatenates the blocks it
     /// receives along dimension `concat` (JAX's with `tiled`).
     ///
-    /// Reported: the errors of [`Tensor::psum_scatter`].
+    /// Reports the errors of [`Tensor::psum_scatter`].
     #[must_use]
     #[track_caller]
     pub fn all_to_all(self, axes: impl AxisNames, split: i64, concat: i64) -> Tensor<'g> {
@@ -210,10 +210,10 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// Collective permute: for each pair, the first device sends its tensor to the second; devices are numbered along the axis. Devices
-    /// that receive nothing have zeros.
+    /// Collective permute: for each pair, the first device sends its tensor to the second; a device is given by its index along the axis.
+    /// Devices that receive nothing get zeros.
     ///
-    /// Reported: the errors of [`Tensor::psum`]; a number is out of range, or two devices send to one.
+    /// Reports the errors of [`Tensor::psum`], and an error if a device index is out of range, or if two devices send to the same one.
     #[must_use]
     #[track_caller]
     pub fn ppermute(self, axis: &str, pairs: &[(i64, i64)]) -> Tensor<'g> {
@@ -275,7 +275,7 @@ impl Graph {
     /// The index of the device along these axes, a scalar `i32`, inside a `shard_map` over them; with several axes, the last one varies
     /// fastest.
     ///
-    /// Reported: not inside a `shard_map` over the axes.
+    /// Reports an error if the call is not inside a `shard_map` over the axes.
     #[must_use]
     #[track_caller]
     pub fn axis_index(&self, axes: impl AxisNames) -> Tensor<'_> {

@@ -2,8 +2,8 @@
 
 use crate::{GraphError, Mesh, PartitionSpec, Placement, Tensor, placement};
 
-/// A partition specification on a mesh, for data loaders: the placement of loaded arrays, and the annotation of the parameter that takes
-/// them. Corresponds to the `ShardingSpec` of PyTorch/XLA's loaders.
+/// A partition specification on a mesh, for data loaders: it gives the placement of loaded arrays, and annotates the parameter that they
+/// are passed to. Corresponds to the `ShardingSpec` of PyTorch/XLA's loaders.
 ///
 /// ```
 /// use shardc_graph::{Mesh, ShardingSpec, spec};
@@ -71,7 +71,7 @@ impl ShardingSpec {
         placement(&self.mesh, shape, &self.spec)
     }
 
-    /// Annotates a tensor with this sharding; see [`Tensor::mark_sharding`]. Its graph has a mesh with these axes.
+    /// Annotates a tensor with this sharding; see [`Tensor::mark_sharding`]. The mesh of its graph must have these axes.
     #[track_caller]
     pub fn apply<'g>(&self, tensor: Tensor<'g>) -> Tensor<'g> {
         tensor.mark_sharding(self.spec.clone())

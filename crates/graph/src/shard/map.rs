@@ -8,8 +8,8 @@ use crate::graph::{Built, Graph, KindResult, Maker, check_shape, take_captured};
 use crate::{PartitionSpec, Tree};
 
 impl Graph {
-    /// Runs `body` on each device with its own blocks (JAX's `shard_map`). `body` takes the block of each tensor of `inputs` that its
-    /// specification selects, and returns blocks, which are assembled into the results by `out_specs`. It can use collectives such as
+    /// Runs `body` on each device with its own blocks (JAX's `shard_map`). `body` takes the local block of each tensor of `inputs` by its
+    /// `in_specs` entry, and returns local blocks, which `out_specs` assembles into the results. It can use collectives such as
     /// [`psum`](crate::Tensor::psum) and [`all_gather`](crate::Tensor::all_gather).
     ///
     /// Tensors that `body` captures are replicated. If a result specification omits an axis, the devices along it must return the same
@@ -32,8 +32,8 @@ impl Graph {
     /// # }
     /// ```
     ///
-    /// Reported: the number of specifications is not the number of tensors; one does not fit, or its axes do not divide a dimension;
-    /// devices along an axis that a result specification omits may return different values (SH0623).
+    /// Reports an error if the number of specifications is not the number of tensors, if one does not match its tensor, or if its axes do
+    /// not divide a dimension. Devices along an axis that a result specification omits must return equal values (SH0623).
     #[track_caller]
     pub fn shard_map<'g, I: Tree<'g>, O: Tree<'g>>(
         &'g self,
@@ -58,9 +58,9 @@ impl Graph {
         self.mapped(axes, inputs, in_specs, out_specs, body)
     }
 
-    /// [`shard_map`](Graph::shard_map) over only some axes of the mesh: along the others, the body is partitioned automatically.
+    /// [`shard_map`](Graph::shard_map) over only some axes of the mesh: along the other axes, the body is partitioned automatically.
     ///
-    /// Reported: the errors of [`Graph::shard_map`]; the mesh has no such axis.
+    /// Reports the errors of [`Graph::shard_map`], and an error if the mesh has no such axis.
     #[track_caller]
     pub fn shard_map_over<'g, I: Tree<'g>, O: Tree<'g>>(
         &'g self,
@@ -154,7 +154,7 @@ impl Graph {
     }
 }
 
-/// Direction of the conversion between global and block types.
+/// Direction of the conversion between global and local types.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     ToBlocks,
@@ -203,7 +203,7 @@ fn blocks(
     Ok((shardings, others))
 }
 
-/// A sharding over manual axes only, which leaves the others open.
+/// A sharding over manual axes only; the other axes are left open.
 fn sharding(
     m: &mut Maker<'_>,
     axes: &[AxisRef],

@@ -15,13 +15,13 @@ impl<'g> Tensor<'g> {
     /// [`clear_sharding`](Tensor::clear_sharding) first, as in PyTorch/XLA.
     ///
     /// On any other tensor it is a sharding constraint, like `jax.lax.with_sharding_constraint`, and later uses of this handle are uses of
-    /// the constrained tensor. A second, different mark is another constraint: uses between the two see the first one, later uses the
-    /// second. An equal mark has no effect. The gradient of a constrained tensor gets the same constraint.
+    /// the constrained tensor. A second, different mark is another constraint: uses between the two are uses of the first constraint, later
+    /// uses of the second. An equal mark has no effect. The gradient of a constrained tensor gets the same constraint.
     ///
     /// In a closure, a captured tensor is constrained only within the closure: use the returned tensor.
     ///
-    /// Reported: the specification does not have one entry per dimension, names an axis that the mesh lacks, or names one twice; it names
-    /// an axis of an enclosing `shard_map`; a parameter has a different mark already.
+    /// Reports an error if the specification does not have one entry per dimension, names an axis that the mesh lacks, or repeats an axis.
+    /// It must not name an axis of an enclosing `shard_map`, and a parameter must not be marked already with a different sharding.
     #[track_caller]
     pub fn mark_sharding(self, spec: PartitionSpec) -> Tensor<'g> {
         self.mark(On::Handle, |state, shape| {
@@ -32,7 +32,7 @@ impl<'g> Tensor<'g> {
     /// A copy of the tensor with this sharding constraint, also on its gradient; the tensor itself is unchanged. Except on a parameter,
     /// that is the only difference from [`mark_sharding`](Tensor::mark_sharding).
     ///
-    /// Reported: the errors of `mark_sharding`.
+    /// Reports the errors of `mark_sharding`.
     #[must_use]
     #[track_caller]
     pub fn mark_sharding_with_gradients(self, spec: PartitionSpec) -> Tensor<'g> {
@@ -88,7 +88,7 @@ impl<'g> Tensor<'g> {
         Tensor::new(self.graph(), id)
     }
 
-    /// Removes a mark and returns the tensor: propagation decides. Tensors computed from the marked one are unchanged.
+    /// Removes a mark and returns the tensor: propagation decides. Tensors already computed from the marked tensor are unchanged.
     #[track_caller]
     pub fn clear_sharding(self) -> Tensor<'g> {
         let mut state = self.graph().state.borrow_mut();
@@ -111,7 +111,7 @@ impl<'g> Tensor<'g> {
 
     /// Marks the tensor like `other`, and returns it; if `other` has no mark, both get the same sharding from propagation.
     ///
-    /// Reported: the shapes differ; a parameter has a different mark already.
+    /// Reports an error if the shapes differ, or if a parameter is already marked with a different sharding.
     #[track_caller]
     pub fn shard_like(self, other: impl Into<Tensor<'g>>) -> Tensor<'g> {
         let other = other.into();
@@ -140,7 +140,7 @@ impl<'g> Tensor<'g> {
         self
     }
 
-    /// The mark of the tensor, if any: see [`Tensor::mark_sharding`].
+    /// The marked sharding of the tensor, if any: see [`Tensor::mark_sharding`].
     #[must_use]
     pub fn sharding(self) -> Option<TensorSharding> {
         let state = self.graph().state.borrow();
@@ -148,8 +148,8 @@ impl<'g> Tensor<'g> {
         state.marked(value).map(|id| state.module.shardings.get(id).clone())
     }
 
-    /// The placement by the mark of the tensor, if any; dimensions left to propagation count as unsharded. [`Placement::visualize`] draws
-    /// it.
+    /// The placement by the marked sharding of the tensor, if any; dimensions left to propagation count as unsharded.
+    /// [`Placement::visualize`] draws it.
     #[must_use]
     pub fn placement(self) -> Option<Placement> {
         let sharding = self.sharding()?;
@@ -162,8 +162,8 @@ impl Graph {
     /// Marks the sharding of the result of this name (JAX's `out_shardings`). It may be called at any time before the graph is finished.
     /// Without a mark, propagation decides.
     ///
-    /// Reported when the graph is finished: there is no result of this name; it has two different marks; the errors of
-    /// [`Tensor::mark_sharding`].
+    /// [`Graph::finish`] reports the errors of [`Tensor::mark_sharding`], and an error if there is no result of this name, or if it is
+    /// marked with two different shardings.
     #[track_caller]
     pub fn mark_result_sharding(&self, name: &str, spec: PartitionSpec) {
         let at = Location::caller();

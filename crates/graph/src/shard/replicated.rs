@@ -14,9 +14,9 @@ impl<'g> Tensor<'g> {
     /// [`ppermute`](Tensor::ppermute). It must be the last operation on a value that the body of a [`shard_map`](Graph::shard_map) returns.
     /// JAX's `check_vma=False` asserts it for all results.
     ///
-    /// If the assertion is false, the result of the program depends on the device it is read from.
+    /// If the assertion is false, the results of the program depend on the device that they are read from.
     ///
-    /// Reported: not inside a `shard_map` over the axes.
+    /// Reports an error if the call is not inside a `shard_map` over the axes.
     #[must_use]
     #[track_caller]
     pub fn assume_replicated(self, axes: impl AxisNames) -> Tensor<'g> {
@@ -30,8 +30,8 @@ impl<'g> Tensor<'g> {
 }
 
 impl Graph {
-    /// Reports `shard_map` results that are taken from one of several devices with possibly different values. `results` are the results of
-    /// the operation, `returned` the tensors that its body returns.
+    /// Reports `shard_map` results whose specification omits an axis along which devices may have different values. `results` are the
+    /// results of the operation, `returned` the tensors that its body returns.
     #[track_caller]
     pub(super) fn check_replicated<'g>(
         &'g self,

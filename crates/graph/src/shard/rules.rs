@@ -3,8 +3,8 @@
 use crate::error::{ErrorKind, GraphError, Here, KindResult};
 use crate::{DimSpec, PartitionSpec, Tensor};
 
-/// Rules from logical dimension names to mesh axes, in order of preference (flax's `logical_axis_rules`): the first rule of a name applies
-/// whose axis no other dimension of the tensor uses.
+/// Rules from logical dimension names to mesh axes, in order of preference (flax's `logical_axis_rules`): for each name, the first rule
+/// whose axis no other dimension of the tensor uses applies.
 ///
 /// ```
 /// use shardc_graph::{AxisRules, spec};
@@ -19,7 +19,7 @@ use crate::{DimSpec, PartitionSpec, Tensor};
 pub struct AxisRules(Vec<(String, Vec<String>)>);
 
 impl AxisRules {
-    /// Rules from the names of dimensions to mesh axes, preferred ones first.
+    /// Rules from dimension names to mesh axes, in order of preference.
     #[must_use]
     pub fn new(rules: &[(&str, &str)]) -> AxisRules {
         AxisRules(rules.iter().map(|(name, axis)| ((*name).to_owned(), vec![(*axis).to_owned()])).collect())
@@ -75,9 +75,9 @@ impl AxisRules {
 }
 
 impl<'g> Tensor<'g> {
-    /// [`mark_sharding`](Tensor::mark_sharding) with the sharding that the rules give for these dimension names.
+    /// [`mark_sharding`](Tensor::mark_sharding) with the sharding that the rules determine for these dimension names.
     ///
-    /// Reported: the errors of [`AxisRules::spec`] and `mark_sharding`.
+    /// Reports the errors of [`AxisRules::spec`] and `mark_sharding`.
     #[track_caller]
     pub fn mark_logical(self, rules: &AxisRules, names: &[&str]) -> Tensor<'g> {
         match rules.resolved(names) {

@@ -36,12 +36,12 @@ pub struct OfWeights {
 }
 
 impl OfWeights {
-    /// The name of the weights.
+    /// The name of the quantized weights.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// How many weights there are; zero except for the payload, so that they are counted once.
+    /// The number of weights that this array counts for: all of them for the payload, zero for the other arrays.
     pub(crate) fn num_weights(&self) -> i64 {
         if self.part == Part::Payload { self.shape.iter().product() } else { 0 }
     }

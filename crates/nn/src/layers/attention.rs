@@ -5,22 +5,22 @@ use shardc_graph::{DType, Tensor};
 use super::{DenseGeneral, Rope, blockwise_attention};
 use crate::{Init, Scope};
 
-/// Which positions a query attends to, and how.
+/// The positions that a query attends to, and modifications of the scores.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Seen {
-    /// Causal: only itself and earlier positions.
+    /// Causal attention: a position attends only to itself and earlier positions.
     pub causal: bool,
-    /// Sliding window: only this many of those positions, itself included.
+    /// Sliding window: a position attends only to the nearest positions, this many including itself.
     pub window: Option<i64>,
     /// ALiBi: adds `slope * (key position - query position)` to the scores, with a slope per head (Press et al., "Train Short, Test Long",
     /// 2021).
     pub alibi: bool,
-    /// Scores are capped to plus or minus this number: `cap * tanh(score / cap)`.
+    /// Soft capping: scores are limited to plus or minus this number, as `cap * tanh(score / cap)`.
     pub softcap: Option<f64>,
 }
 
 impl Seen {
-    /// The attention mask of positions `queries` and `keys`: `[.., queries, keys]`. `None` if nothing is masked.
+    /// The attention mask for these positions of queries and keys, `[.., queries, keys]`; `None` if nothing is masked.
     #[track_caller]
     pub(super) fn mask<'g>(&self, queries: Tensor<'g>, keys: Tensor<'g>) -> Option<Tensor<'g>> {
         let (queries, keys) = (queries.expand_dims(-1), keys.expand_dims(-2));
@@ -32,8 +32,8 @@ impl Seen {
     }
 }
 
-/// The ALiBi slope of each head: powers of `2^(-8 / heads)` if the number of heads is a power of two. Otherwise the slopes of the next
-/// smaller power, then every other slope of the next larger one.
+/// The ALiBi slope of each head: powers of `2^(-8 / heads)` if the number of heads is a power of two. Otherwise the slopes for the next
+/// smaller power of two, then every other slope for the next larger one.
 ///
 /// ```
 /// # use shardc_nn::layers::*;
@@ -74,7 +74,7 @@ pub struct Places<'g> {
 /// assert_eq!(dot_product_attention(q, k, v, &seen, &Places::default(), F32).shape(), [2, 8, 4, 16]);
 /// ```
 ///
-/// Reported: the shapes do not match.
+/// Reports an error if the shapes do not match.
 #[must_use]
 #[track_caller]
 pub fn dot_product_attention<'g>(
@@ -125,7 +125,7 @@ pub fn dot_product_attention<'g>(
     g.einsum("bkgts,bskd->btkgd", &[weights, v]).reshape([batch, time, heads, head_dim])
 }
 
-/// Masks the `keys` positions before the first one of each row, `[batch]`: `[batch, 1, keys]`.
+/// A mask of shape `[batch, 1, keys]` that excludes, in each row, the positions before `first`, `[batch]`.
 #[track_caller]
 fn since(first: Tensor<'_>, keys: i64) -> Tensor<'_> {
     first.graph().arange(keys, DType::I32).ge(first.reshape([-1, 1, 1]))
@@ -137,7 +137,8 @@ fn over_heads(mask: Tensor<'_>) -> Tensor<'_> {
     if mask.rank() == 3 { mask.expand_dims(1).expand_dims(1) } else { mask }
 }
 
-/// A finite score whose exponential is zero relative to any other score: a fully masked row does not become NaN.
+/// The score of masked positions: its softmax weight is zero next to any other score, and it is finite, so that a fully masked row is not
+/// NaN.
 pub(super) fn lowest(dtype: DType) -> f64 {
     match dtype {
         DType::F16 => -65_504.0,
@@ -147,7 +148,7 @@ pub(super) fn lowest(dtype: DType) -> f64 {
     }
 }
 
-/// Attention with its projections: multi-head, or with fewer KV heads grouped-query and multi-query.
+/// Attention with its projections: multi-head attention, or grouped-query or multi-query attention if there are fewer KV heads.
 ///
 /// ```
 /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -160,11 +161,11 @@ pub(super) fn lowest(dtype: DType) -> f64 {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attention {
-    /// Query heads.
+    /// Number of query heads.
     pub num_heads: i64,
-    /// KV heads: a divisor of `num_heads`.
+    /// Number of KV heads, a divisor of `num_heads`.
     pub num_kv_heads: i64,
-    /// Size of a head; the last dimension divided by the heads by default.
+    /// Size of a head; by default, the features of `x` divided by the number of heads.
     pub head_dim: Option<i64>,
     /// Whether the projections have biases.
     pub use_bias: bool,
@@ -179,7 +180,7 @@ pub struct Attention {
 }
 
 impl Attention {
-    /// This many heads, no masking, with biases.
+    /// Attention with this many heads, no masking, and biases.
     #[must_use]
     pub fn new(num_heads: i64) -> Self {
         Attention {
@@ -201,59 +202,59 @@ impl Attention {
         self
     }
 
-    /// With this many KV heads.
+    /// Sets the number of KV heads.
     #[must_use]
     pub fn num_kv_heads(self, num_kv_heads: i64) -> Self {
         Attention { num_kv_heads, ..self }
     }
 
-    /// With this head size.
+    /// Sets the size of a head.
     #[must_use]
     pub fn head_dim(self, head_dim: i64) -> Self {
         Attention { head_dim: Some(head_dim), ..self }
     }
 
-    /// With or without biases.
+    /// Sets whether there are biases.
     #[must_use]
     pub fn use_bias(self, use_bias: bool) -> Self {
         Attention { use_bias, ..self }
     }
 
-    /// With rotary position embeddings.
+    /// Adds rotary position embeddings.
     #[must_use]
     pub fn rope(self, rope: Rope) -> Self {
         Attention { rope: Some(rope), ..self }
     }
 
-    /// With a sliding window of this many positions, itself included.
+    /// Sets a sliding window of this many positions, including the position itself.
     #[must_use]
     pub fn window(mut self, window: i64) -> Self {
         self.seen.window = Some(window);
         self
     }
 
-    /// With ALiBi.
+    /// Adds ALiBi.
     #[must_use]
     pub fn alibi(mut self) -> Self {
         self.seen.alibi = true;
         self
     }
 
-    /// With scores capped to plus or minus this number.
+    /// Enables soft capping of scores to plus or minus this number.
     #[must_use]
     pub fn softcap(mut self, cap: f64) -> Self {
         self.seen.softcap = Some(cap);
         self
     }
 
-    /// With these initial values of kernels.
+    /// Sets the initial values of kernels.
     #[must_use]
     pub fn kernel_init(self, kernel_init: Init) -> Self {
         Attention { kernel_init: Some(kernel_init), ..self }
     }
 
-    /// Blockwise attention over blocks of this many keys ([`blockwise_attention`]): no tensor of all queries by all keys is created.
-    /// Requires positions in order, without segments, masks and ALiBi; the block size must divide the keys.
+    /// Computes attention over blocks of this many keys ([`blockwise_attention`]): no tensor of all queries by all keys is created.
+    /// Requires consecutive positions, and no segments, masks or ALiBi; the block size must divide the keys.
     #[must_use]
     pub fn block(self, block: i64) -> Self {
         Attention { block: Some(block), ..self }
@@ -262,16 +263,17 @@ impl Attention {
     /// Self-attention of `x`, `[batch, time, features]`. Layers: `query`, `key`, `value`, whose kernels are `[features, heads, head_dim]`,
     /// and `out`, `[heads, head_dim, features]`.
     ///
-    /// Reported: `x` has the wrong rank, or the heads do not divide.
+    /// Reports an error if `x` has the wrong rank, if `features` is not divisible by the number of heads, or if that is not divisible by
+    /// the number of KV heads.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
         self.apply_at(p, x, x, &Places::default())
     }
 
-    /// Attention of `x` over `memory` (cross-attention if it is another tensor), with positions, segments and masks.
+    /// Attention of `x` over `memory` (cross-attention if `memory` is not `x`), with positions, segments and masks.
     ///
-    /// Reported: the errors of [`Attention::apply`].
+    /// Reports the errors of [`Attention::apply`].
     #[must_use]
     #[track_caller]
     pub fn apply_at<'g>(
@@ -288,7 +290,7 @@ impl Attention {
     /// values to cache for [`Attention::apply_next`], `[batch, time, kv_heads, head_dim]`. Positions of a row before `first`, `[batch]`
     /// integers, are padding and masked.
     ///
-    /// Reported: the errors of [`Attention::apply`]; it is not causal; there is padding, and attention is blockwise.
+    /// Reports the errors of [`Attention::apply`], and an error if attention is not causal, or if it is blockwise and there is padding.
     #[must_use]
     #[track_caller]
     pub fn apply_prompt<'g>(
@@ -340,11 +342,11 @@ impl Attention {
         (self.map(&[x.size(-1)], 2).apply(&p.at("out"), y), [k, v])
     }
 
-    /// Decode step: attention of `x`, `[batch, 1, features]`, at `position`, a scalar `i32`, over itself and earlier positions from
-    /// `first`, `[batch]` integers, on. Their keys and values are in `cache`: both `[batch, context, kv_heads, head_dim]`. Returns the
-    /// result of [`Attention::apply`] for this position, and its key and value, `[batch, 1, kv_heads, head_dim]`.
+    /// Decode step: attention of `x`, `[batch, 1, features]`, at `position`, a scalar `i32`, over itself and the earlier positions since
+    /// `first`, `[batch]` integers. Their keys and values are in `cache`: both `[batch, context, kv_heads, head_dim]`. Returns the result
+    /// of [`Attention::apply`] for this position, and its key and value, `[batch, 1, kv_heads, head_dim]`.
     ///
-    /// Reported: the errors of [`Attention::apply`]; it is not causal.
+    /// Reports the errors of [`Attention::apply`], and an error if attention is not causal.
     #[must_use]
     #[track_caller]
     pub fn apply_next<'g>(
@@ -376,7 +378,8 @@ impl Attention {
         let zero = p.graph().scalar(0.0, DType::I32);
         let with =
             |cache: Tensor<'g>, new: Tensor<'g>| cache.dynamic_update(new, &[zero, position, zero, zero]);
-        // Causality masks positions that are not filled yet; `since` masks those before the first, which were never filled.
+        // The causal mask excludes cache positions that are not filled yet; `since` excludes those before the first, which were never
+        // filled.
         let is_filled = since(first, cache[0].size(1));
         let places = Places { queries: Some(at), mask: Some(is_filled), ..Places::default() };
         let (keys, values) = (with(cache[0], k), with(cache[1], v));
@@ -410,7 +413,7 @@ impl Attention {
         }
     }
 
-    /// The error message if the heads do not divide the features.
+    /// The error message if the features are not divisible by the number of heads.
     fn undivided(&self, features: i64) -> Option<String> {
         let heads = self.num_heads;
         let is_undivided = self.head_dim.is_none() && features % heads != 0;

@@ -5,8 +5,8 @@ use shardc_graph::Tensor;
 use super::norm::{Affine, moments};
 use crate::{Init, Kind, Scope};
 
-/// Normalizes to mean zero and variance one over all but the last dimension, then scales and shifts. Training uses mean and variance of
-/// the global batch, over all devices, and updates running statistics in the variables `mean` and `var`; inference uses those.
+/// Normalizes to mean zero and variance one over all but the last dimension, then scales and shifts. Training uses mean and variance of the
+/// global batch, over all devices, and updates running statistics in the variables `mean` and `var`; inference uses the running statistics.
 ///
 /// ```
 /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -37,19 +37,19 @@ impl Default for BatchNorm {
 }
 
 impl BatchNorm {
-    /// With scale and bias, a momentum of 0.99 and an epsilon of 1e-5.
+    /// Batch normalization with scale and bias, a momentum of 0.99 and an epsilon of 1e-5.
     #[must_use]
     pub fn new() -> Self {
         BatchNorm::default()
     }
 
-    /// With this decay of the running mean and variance.
+    /// Sets the decay of the running mean and variance.
     #[must_use]
     pub fn momentum(self, momentum: f64) -> Self {
         BatchNorm { momentum, ..self }
     }
 
-    /// With these initial values of the scale.
+    /// Sets the initial values of the scale.
     #[must_use]
     pub fn scale_init(self, scale_init: Init) -> Self {
         BatchNorm { scale_init, ..self }
@@ -59,7 +59,7 @@ impl BatchNorm {
     /// the last dimension. Training is not possible in loops, which cannot set variables: neither in a [`Scope::stack`], nor in
     /// [`accumulated`](crate::optim::accumulated).
     ///
-    /// Reported: `x` is a scalar, or not of floats; `train` in a loop.
+    /// Reports an error if `x` is a scalar or not of a float type, or if `train` is set in a loop.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>, train: bool) -> Tensor<'g> {

@@ -18,7 +18,7 @@ use super::attention::lowest;
 /// assert_eq!(blockwise_attention(q, k, v, &seen, 4, F32).shape(), [2, 8, 4, 16]);
 /// ```
 ///
-/// Reported: the shapes do not match, or the block size does not divide the keys.
+/// Reports an error if the shapes do not match, or if the block size does not divide the number of keys.
 #[must_use]
 #[track_caller]
 pub fn blockwise_attention<'g>(
@@ -68,7 +68,7 @@ pub fn blockwise_attention<'g>(
                     }
                     let largest = most.max(scores.amax(-1)).stop_gradient();
                     let weights = (scores - largest.expand_dims(-1)).exp();
-                    // Masked keys have weight zero, also before any key has been visible.
+                    // Masked keys have weight zero, even if all keys so far are masked.
                     let weights = scores.le(lowest(reduce)).select(0.0, weights);
                     let less = (most - largest).exp();
                     let of_block = g.einsum("bkgts,bskd->bkgtd", &[weights.to(v.dtype()), v]).to(reduce);

@@ -5,7 +5,7 @@ use shardc_graph::{self as graph, Padding, Tensor};
 use super::linear::lecun;
 use crate::{Init, Maps, Scope};
 
-/// Letters of the spatial dimensions.
+/// Labels of the spatial dimensions, by their number.
 const SPATIAL: [&str; 4] = ["", "W", "HW", "DHW"];
 
 /// A convolution. The shape of `kernel`: the window, input features of a group, output features.
@@ -38,7 +38,7 @@ pub struct Conv {
 }
 
 impl Conv {
-    /// With strides of one, `SAME` padding and a bias.
+    /// A convolution with strides of one, `SAME` padding and a bias.
     #[must_use]
     pub fn new(features: i64, kernel_size: &[i64]) -> Self {
         Conv {
@@ -52,25 +52,25 @@ impl Conv {
         }
     }
 
-    /// With these strides.
+    /// Sets the strides.
     #[must_use]
     pub fn strides(self, strides: &[i64]) -> Self {
         Conv { strides: strides.to_vec(), ..self }
     }
 
-    /// With this padding.
+    /// Sets the padding.
     #[must_use]
     pub fn padding(self, padding: Padding) -> Self {
         Conv { padding, ..self }
     }
 
-    /// With this many feature groups.
+    /// Sets the number of feature groups.
     #[must_use]
     pub fn feature_group_count(self, feature_group_count: i64) -> Self {
         Conv { feature_group_count, ..self }
     }
 
-    /// With or without a bias.
+    /// Sets whether there is a bias.
     #[must_use]
     pub fn use_bias(self, use_bias: bool) -> Self {
         Conv { use_bias, ..self }
@@ -78,7 +78,7 @@ impl Conv {
 
     /// Convolves `x`: `[batch, spatial.., features]`. Parameters: `kernel`, and `bias` of shape `[features]`.
     ///
-    /// Reported: `x` has the wrong rank, or the groups do not divide its features.
+    /// Reports an error if `x` has the wrong rank, or the groups do not divide its features.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {

@@ -19,7 +19,7 @@ pub struct Dropout {
 }
 
 impl Dropout {
-    /// With this fraction of elements set to zero.
+    /// Dropout that sets this fraction of elements to zero.
     #[must_use]
     pub fn new(rate: f64) -> Self {
         Dropout { rate }
@@ -29,7 +29,7 @@ impl Dropout {
     /// in [`accumulated`](crate::optim::accumulated) microbatches, pass a key from outside the loop through
     /// [`Scope::key`](crate::Scope::key). Without a key (inference), returns `x`.
     ///
-    /// Reported: `x` is not of floats; the rate is not from 0 to 1.
+    /// Reports an error if `x` is not of a float type, or if the rate is not from 0 to 1.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, key: Option<Key<'g>>, x: Tensor<'g>) -> Tensor<'g> {

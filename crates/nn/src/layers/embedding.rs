@@ -32,29 +32,29 @@ pub struct Embed {
 }
 
 impl Embed {
-    /// Lookup by gather, with normally distributed vectors of expected length one.
+    /// An embedding that is looked up by gather. The initial vectors are normally distributed, with expected length one.
     #[must_use]
     pub fn new(num_embeddings: i64, features: i64) -> Self {
         let deviation = (1.0 / features.max(1) as f64).sqrt();
         Embed { num_embeddings, features, embedding_init: Init::normal(deviation), one_hot: false }
     }
 
-    /// With these initial values of the table.
+    /// Sets the initial values of the table.
     #[must_use]
     pub fn embedding_init(self, embedding_init: Init) -> Self {
         Embed { embedding_init, ..self }
     }
 
-    /// Lookup by a one-hot matmul, or by gather.
+    /// Sets whether lookups are one-hot matmuls instead of gathers.
     #[must_use]
     pub fn one_hot(self, one_hot: bool) -> Self {
         Embed { one_hot, ..self }
     }
 
-    /// The vectors of `ids`, along a new last dimension; integers too narrow for the vocabulary are widened first. Parameter:
-    /// `embedding`.
+    /// The vectors of `ids`, along a new last dimension; integers too narrow for the vocabulary are converted to a wider type first.
+    /// Parameter: `embedding`.
     ///
-    /// Reported: `ids` are not integers.
+    /// Reports an error if `ids` are not of an integer type.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, ids: Tensor<'g>) -> Tensor<'g> {
@@ -67,7 +67,7 @@ impl Embed {
 
     /// Dot products of the last dimension of `x` with each vector: the logits of a model with tied embeddings.
     ///
-    /// Reported: the last dimension of `x` is not `features`, or its element type is not the compute type.
+    /// Reports an error if the last dimension of `x` is not `features`, or if its element type is not the compute type.
     #[must_use]
     #[track_caller]
     pub fn attend<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {

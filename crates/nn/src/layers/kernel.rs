@@ -1,4 +1,4 @@
-//! Kernels of linear maps; frozen ones may be stored in four bits.
+//! Kernels of linear maps; frozen kernels may be stored in four bits.
 
 use shardc_graph::{DType, Tensor};
 

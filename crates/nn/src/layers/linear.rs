@@ -35,19 +35,19 @@ pub struct Dense {
 }
 
 impl Dense {
-    /// With a bias and a LeCun normal kernel.
+    /// A linear map with a bias and a LeCun normal kernel.
     #[must_use]
     pub fn new(features: i64) -> Self {
         Dense { features, use_bias: true, kernel_init: Init::lecun_normal(), bias_init: Init::zeros() }
     }
 
-    /// With or without a bias.
+    /// Sets whether there is a bias.
     #[must_use]
     pub fn use_bias(self, use_bias: bool) -> Self {
         Dense { use_bias, ..self }
     }
 
-    /// With these initial values of the kernel.
+    /// Sets the initial values of the kernel.
     #[must_use]
     pub fn kernel_init(self, kernel_init: Init) -> Self {
         Dense { kernel_init, ..self }
@@ -55,7 +55,7 @@ impl Dense {
 
     /// Applies the map to `x`. Parameters: `kernel`, and `bias` of shape `[features]`.
     ///
-    /// Reported: `x` is a scalar, or its element type is not the compute type.
+    /// Reports an error if `x` is a scalar, or its element type is not the compute type.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
@@ -69,7 +69,7 @@ impl Dense {
     }
 }
 
-/// A linear map of the last `axes` dimensions to new ones: the kernel's shape is the former, then the latter.
+/// A linear map of the last `axes` dimensions to new dimensions: the kernel has the former, then the latter.
 ///
 /// ```
 /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -84,7 +84,7 @@ impl Dense {
 pub struct DenseGeneral {
     /// Sizes of the output dimensions, which come last.
     pub features: Vec<i64>,
-    /// How many trailing dimensions are contracted.
+    /// The number of trailing dimensions that are contracted.
     pub axes: usize,
     /// Whether there is a bias.
     pub use_bias: bool,
@@ -95,26 +95,26 @@ pub struct DenseGeneral {
 }
 
 impl DenseGeneral {
-    /// A map of the last dimension, with a bias and a LeCun normal kernel.
+    /// A linear map of the last dimension, with a bias and a LeCun normal kernel.
     #[must_use]
     pub fn new(features: &[i64]) -> Self {
         let features = features.to_vec();
         DenseGeneral { features, axes: 1, use_bias: true, kernel_init: None, bias_init: Init::zeros() }
     }
 
-    /// Contracting the last `axes` dimensions.
+    /// Sets the number of trailing dimensions that are contracted.
     #[must_use]
     pub fn axes(self, axes: usize) -> Self {
         DenseGeneral { axes, ..self }
     }
 
-    /// With or without a bias.
+    /// Sets whether there is a bias.
     #[must_use]
     pub fn use_bias(self, use_bias: bool) -> Self {
         DenseGeneral { use_bias, ..self }
     }
 
-    /// With these initial values of the kernel.
+    /// Sets the initial values of the kernel.
     #[must_use]
     pub fn kernel_init(self, kernel_init: Init) -> Self {
         DenseGeneral { kernel_init: Some(kernel_init), ..self }
@@ -122,7 +122,7 @@ impl DenseGeneral {
 
     /// Applies the map to `x`. Parameters: `kernel`, and `bias` of the shape of the output dimensions.
     ///
-    /// Reported: `x` has fewer dimensions, or its element type is not the compute type.
+    /// Reports an error if `x` has too few dimensions, or if its element type is not the compute type.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {

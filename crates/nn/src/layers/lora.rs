@@ -15,11 +15,11 @@ impl<'g> Scope<'g> {
     /// `[rank, outputs]` (Hu et al., "LoRA", 2021), and with DoRA `lora_magnitude`, `[outputs]`. Modules to save are trained, too, and
     /// biases if [`Lora::bias`] selects them. `key` is for dropout in training.
     ///
-    /// Reported when adapters are created: a rank below one; dropout that is not from 0 to 1; DoRA of a kernel in four bits. Reported by
-    /// [`Scope::finish`]: a target that matches no map, a module to save that does not exist.
+    /// Creating adapters reports an error if the rank is below one, if dropout is not from 0 to 1, or if DoRA is used with a four-bit
+    /// kernel. [`Scope::finish`] reports an error if a target matches no linear map, or if a module to save does not exist.
     ///
-    /// The layers of a [`stack`](Scope::stack) share a variable, and so rank and scale. A layer with all-zero adapters has no adapters:
-    /// `A`, `B` and magnitude stay zero in training.
+    /// The layers of a [`stack`](Scope::stack) share one adapter variable, and thus rank and scale. A layer with all-zero adapters has no
+    /// adapters: `A`, `B` and magnitude stay zero in training.
     #[must_use]
     pub fn with_lora(&self, lora: &Lora, key: Option<Key<'g>>) -> Self {
         let lora = Rc::new(lora.clone());

@@ -33,7 +33,7 @@ pub enum Activation {
 impl Activation {
     /// Applies the function elementwise.
     ///
-    /// Reported: `x` is not of floats.
+    /// Reports an error if `x` is not of a float type.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(self, x: Tensor<'g>) -> Tensor<'g> {
@@ -47,7 +47,7 @@ impl Activation {
     }
 }
 
-/// `down(activation(up(x)))`; gated, `down(activation(gate(x)) * up(x))`: SwiGLU with silu, GeGLU with gelu.
+/// `down(activation(up(x)))`, or with a gate `down(activation(gate(x)) * up(x))`: SwiGLU with silu, GeGLU with gelu.
 ///
 /// ```
 /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -72,7 +72,7 @@ pub struct Mlp {
 }
 
 impl Mlp {
-    /// With gelu and biases.
+    /// An MLP with gelu and biases.
     #[must_use]
     pub fn new(hidden: i64) -> Self {
         let kernel_init = Init::lecun_normal();
@@ -91,19 +91,19 @@ impl Mlp {
         Mlp { activation: Activation::Gelu, ..Mlp::swiglu(hidden) }
     }
 
-    /// With this activation.
+    /// Sets the activation function.
     #[must_use]
     pub fn activation(self, activation: Activation) -> Self {
         Mlp { activation, ..self }
     }
 
-    /// With or without biases.
+    /// Sets whether there are biases.
     #[must_use]
     pub fn use_bias(self, use_bias: bool) -> Self {
         Mlp { use_bias, ..self }
     }
 
-    /// With these initial values of kernels.
+    /// Sets the initial values of kernels.
     #[must_use]
     pub fn kernel_init(self, kernel_init: Init) -> Self {
         Mlp { kernel_init, ..self }
@@ -111,7 +111,7 @@ impl Mlp {
 
     /// Applies the maps to `x`; the size of the last dimension is unchanged. Layers: `up`, `down`, and `gate` if gated.
     ///
-    /// Reported: `x` is a scalar, or its element type is not the compute type.
+    /// Reports an error if `x` is a scalar, or its element type is not the compute type.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {

@@ -7,8 +7,8 @@ use super::linear::lecun;
 use super::{Activation, Dense};
 use crate::{Maps, Scope};
 
-/// A mixture of gated experts: a router sends each token to its `top_k` experts. An expert takes as many tokens of a row as its capacity,
-/// the first ones; the rest skip the layer, unless it is dropless. Tokens are dispatched by matmuls with zeros and ones (Lepikhin et al.,
+/// A mixture of gated experts: a router sends each token to its `top_k` experts. From each row, an expert takes the first tokens up to its
+/// capacity. The other tokens skip the layer, unless it is dropless. Tokens are dispatched by matmuls with zeros and ones (Lepikhin et al.,
 /// "GShard", 2020).
 ///
 /// ```
@@ -24,7 +24,7 @@ use crate::{Maps, Scope};
 pub struct Moe {
     /// Number of experts.
     pub num_experts: i64,
-    /// How many experts each token is routed to.
+    /// The number of experts that each token is routed to.
     pub top_k: i64,
     /// Hidden dimension of an expert.
     pub hidden: i64,
@@ -40,7 +40,7 @@ pub struct Moe {
 }
 
 impl Moe {
-    /// With silu and a capacity factor of 1.25.
+    /// A mixture of experts with silu and a capacity factor of 1.25.
     #[must_use]
     pub fn new(num_experts: i64, top_k: i64, hidden: i64) -> Self {
         Moe {
@@ -60,13 +60,13 @@ impl Moe {
         Moe { is_dropless: true, ..self }
     }
 
-    /// With experts sharded over this mesh axis, along which tokens are exchanged.
+    /// Shards the experts over this mesh axis, along which tokens are exchanged.
     #[must_use]
     pub fn expert_axis(self, axis: &str) -> Self {
         Moe { expert_axis: Some(axis.to_owned()), ..self }
     }
 
-    /// With this capacity factor.
+    /// Sets the capacity factor.
     #[must_use]
     pub fn capacity_factor(self, capacity_factor: f64) -> Self {
         Moe { capacity_factor, ..self }
@@ -76,7 +76,7 @@ impl Moe {
     /// tokens, more otherwise (Fedus et al., "Switch Transformers", 2021). Layer: `router`; parameters: `gate`, `up` and `down`, experts
     /// leading.
     ///
-    /// Reported: `x` has the wrong rank; there are fewer than `top_k` experts.
+    /// Reports an error if `x` has the wrong rank, or if there are fewer than `top_k` experts.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> (Tensor<'g>, Tensor<'g>) {

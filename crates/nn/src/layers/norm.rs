@@ -31,25 +31,25 @@ impl Default for LayerNorm {
 }
 
 impl LayerNorm {
-    /// With scale and bias, and an epsilon of 1e-6.
+    /// A normalization with scale and bias, and an epsilon of 1e-6.
     #[must_use]
     pub fn new() -> Self {
         LayerNorm::default()
     }
 
-    /// With this number added to the variance.
+    /// Sets the number added to the variance.
     #[must_use]
     pub fn epsilon(self, epsilon: f64) -> Self {
         LayerNorm { epsilon, ..self }
     }
 
-    /// With or without a bias.
+    /// Sets whether there is a bias.
     #[must_use]
     pub fn use_bias(self, use_bias: bool) -> Self {
         LayerNorm { use_bias, ..self }
     }
 
-    /// With or without a scale.
+    /// Sets whether there is a scale.
     #[must_use]
     pub fn use_scale(self, use_scale: bool) -> Self {
         LayerNorm { use_scale, ..self }
@@ -57,7 +57,7 @@ impl LayerNorm {
 
     /// Normalizes `x`. Parameters: `scale` and `bias`, of the size of the last dimension.
     ///
-    /// Reported: `x` is a scalar, or not of floats.
+    /// Reports an error if `x` is a scalar or not of a float type.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
@@ -93,13 +93,13 @@ impl Default for RmsNorm {
 }
 
 impl RmsNorm {
-    /// With a scale, and an epsilon of 1e-6.
+    /// A normalization with a scale, and an epsilon of 1e-6.
     #[must_use]
     pub fn new() -> Self {
         RmsNorm::default()
     }
 
-    /// With this number added to the mean square.
+    /// Sets the number added to the mean square.
     #[must_use]
     pub fn epsilon(self, epsilon: f64) -> Self {
         RmsNorm { epsilon, ..self }
@@ -107,7 +107,7 @@ impl RmsNorm {
 
     /// Normalizes `x`. Parameter: `scale`, of the size of the last dimension.
     ///
-    /// Reported: `x` is a scalar, or not of floats.
+    /// Reports an error if `x` is a scalar or not of a float type.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
@@ -140,13 +140,13 @@ pub struct GroupNorm {
 }
 
 impl GroupNorm {
-    /// With scale and bias, and an epsilon of 1e-6.
+    /// A normalization with scale and bias, and an epsilon of 1e-6.
     #[must_use]
     pub fn new(num_groups: i64) -> Self {
         GroupNorm { num_groups, epsilon: 1e-6, use_bias: true, use_scale: true }
     }
 
-    /// With this number added to the variance.
+    /// Sets the number added to the variance.
     #[must_use]
     pub fn epsilon(self, epsilon: f64) -> Self {
         GroupNorm { epsilon, ..self }
@@ -154,7 +154,8 @@ impl GroupNorm {
 
     /// Normalizes `x`. Parameters: `scale` and `bias`, of the size of the last dimension.
     ///
-    /// Reported: the groups do not divide the last dimension; `x` has fewer than two dimensions, or is not of floats.
+    /// Reports an error if the groups do not divide the last dimension, or if `x` has fewer than two dimensions, or if its element type is
+    /// not a float type.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
@@ -202,13 +203,13 @@ pub(crate) struct Affine {
 }
 
 impl Affine {
-    /// With a scale of ones.
+    /// The parameters of a normalization, with a scale of ones.
     pub(crate) fn new(features: i64, use_scale: bool, use_bias: bool) -> Self {
         Affine { features, use_scale, use_bias, scale_init: Init::ones() }
     }
 
     /// Divides the centered values by the standard deviation, scales and shifts, and casts to the element type of `x`. Parameters are
-    /// widened from their stored type, so that they are not rounded first.
+    /// converted directly from their stored type, so that they are not rounded to the compute type first.
     #[track_caller]
     pub(crate) fn normalized<'g>(
         &self,

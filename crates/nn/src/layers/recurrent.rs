@@ -19,28 +19,28 @@ use crate::{Init, Scope};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lstm {
-    /// Size of the carry.
+    /// Size of the hidden state.
     pub features: i64,
     /// Whether the scan runs from the last position to the first.
     pub reverse: bool,
 }
 
 impl Lstm {
-    /// From the first position to the last.
+    /// A layer that scans from the first position to the last.
     #[must_use]
     pub fn new(features: i64) -> Self {
         Lstm { features, reverse: false }
     }
 
-    /// From the last position to the first.
+    /// Scans from the last position to the first.
     #[must_use]
     pub fn reverse(self) -> Self {
         Lstm { reverse: true, ..self }
     }
 
-    /// The output at each position of `x`, `[batch, time, features]`. The initial carry is zero.
+    /// The output at each position of `x`, `[batch, time, features]`. The initial state is zero.
     ///
-    /// Reported: `x` has the wrong rank, or its element type is not the compute type.
+    /// Reports an error if `x` has the wrong rank, or its element type is not the compute type.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
@@ -95,28 +95,28 @@ impl Lstm {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gru {
-    /// Size of the carry.
+    /// Size of the hidden state.
     pub features: i64,
     /// Whether the scan runs from the last position to the first.
     pub reverse: bool,
 }
 
 impl Gru {
-    /// From the first position to the last.
+    /// A layer that scans from the first position to the last.
     #[must_use]
     pub fn new(features: i64) -> Self {
         Gru { features, reverse: false }
     }
 
-    /// From the last position to the first.
+    /// Scans from the last position to the first.
     #[must_use]
     pub fn reverse(self) -> Self {
         Gru { reverse: true, ..self }
     }
 
-    /// The output at each position of `x`, `[batch, time, features]`. The initial carry is zero.
+    /// The output at each position of `x`, `[batch, time, features]`. The initial state is zero.
     ///
-    /// Reported: `x` has the wrong rank, or its element type is not the compute type.
+    /// Reports an error if `x` has the wrong rank, or its element type is not the compute type.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {
@@ -163,7 +163,7 @@ impl Gru {
 /// assert_eq!(bidirectional_lstm(32, &p.at("lstm"), x).shape(), [2, 8, 64]);
 /// ```
 ///
-/// Reported: the errors of [`Lstm::apply`].
+/// Reports the errors of [`Lstm::apply`].
 #[must_use]
 #[track_caller]
 pub fn bidirectional_lstm<'g>(features: i64, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {

@@ -2,13 +2,13 @@
 
 use shardc_graph::{DType, Tensor};
 
-/// Which elements of a head form the rotated pairs.
+/// How the elements of a head form rotated pairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RopeStyle {
-    /// Elements `i` and `i + dims / 2`: as Llama and GPT-NeoX have it in Hugging Face's checkpoints.
+    /// Elements `i` and `i + dims / 2`, as in Hugging Face's checkpoints of Llama and GPT-NeoX.
     #[default]
     Halves,
-    /// Elements `2 i` and `2 i + 1`: as GPT-J and Meta's own Llama checkpoints have it.
+    /// Elements `2 i` and `2 i + 1`, as in GPT-J and Meta's own Llama checkpoints.
     Interleaved,
 }
 
@@ -26,9 +26,9 @@ pub enum RopeStyle {
 pub struct Rope {
     /// Pair `i` is rotated by `position * theta^(-2 i / dims)`.
     pub theta: f64,
-    /// How many leading elements of each head are rotated; all by default. GPT-NeoX rotates a quarter.
+    /// The number of leading elements of each head that are rotated; all by default. GPT-NeoX rotates a quarter.
     pub dims: Option<i64>,
-    /// The pairs.
+    /// How elements are paired.
     pub style: RopeStyle,
 }
 
@@ -39,7 +39,7 @@ impl Default for Rope {
 }
 
 impl Rope {
-    /// Rotating all elements of each head, in halves.
+    /// An embedding that rotates all elements of each head, paired by halves.
     #[must_use]
     pub fn new(theta: f64) -> Self {
         Rope { theta, ..Rope::default() }
@@ -47,7 +47,7 @@ impl Rope {
 
     /// Rotates `x`, of shape `[batch, time, heads, head_dim]`. `positions` are integers of shape `[time]` or `[batch, time]`.
     ///
-    /// Reported: the shapes do not match, or an odd number of elements is to be rotated.
+    /// Reports an error if the shapes do not match, or if the number of rotated elements is odd.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, x: Tensor<'g>, positions: Tensor<'g>) -> Tensor<'g> {

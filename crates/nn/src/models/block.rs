@@ -35,7 +35,7 @@ impl Block {
         after("ln_2", x + dropout.apply(keys.map(|[_, key]| key), y))
     }
 
-    /// Applies the pre-norm layer to `x` with a different attention, which has a second output.
+    /// Applies the pre-norm layer to `x` with the attention function `attend`, which has a second output.
     #[track_caller]
     pub(super) fn apply_attending<'g, K>(
         &self,

@@ -6,7 +6,7 @@ use super::block::Block;
 use crate::layers::{Attention, Dense, Dropout, Embed, Mlp, Rope};
 use crate::{Init, Scope};
 
-/// A decoder of identical layers, which run in a loop. The leading dimension of layer variables is the layer.
+/// A decoder of identical layers, run in a loop. The leading dimension of layer variables is the layer.
 ///
 /// | here | GPT-2 (Hugging Face) | Llama (Hugging Face) |
 /// |---|---|---|
@@ -93,13 +93,13 @@ impl Decoder {
         }
     }
 
-    /// With this dropout rate in training.
+    /// Sets the dropout rate in training.
     #[must_use]
     pub fn dropout(self, dropout: f64) -> Self {
         Decoder { dropout, ..self }
     }
 
-    /// Uses blockwise attention with blocks of this many keys: see [`Attention::block`].
+    /// Enables blockwise attention over blocks of this many keys: see [`Attention::block`].
     #[must_use]
     pub fn attention_block(self, block: i64) -> Self {
         Decoder { attention: self.attention.block(block), ..self }
@@ -131,10 +131,10 @@ impl Decoder {
         Embed::new(count, self.features).embedding_init(Init::normal(0.02))
     }
 
-    /// The next-token logits of each of `tokens`, integers of shape `[batch, time]`: `[batch, time, vocab_size]`. `key` is for dropout
-    /// in training.
+    /// The next-token logits, `[batch, time, vocab_size]`, for each of `tokens`, integers of shape `[batch, time]`. `key` is for dropout in
+    /// training.
     ///
-    /// Reported: `tokens` have the wrong shape, or there are more of them than positions.
+    /// Reports an error if `tokens` do not have this shape, or if `time` exceeds the number of positions.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, tokens: Tensor<'g>, key: Option<Key<'g>>) -> Tensor<'g> {

@@ -37,7 +37,7 @@ pub struct Vit {
 }
 
 impl Vit {
-    /// With an MLP hidden size of four times the features.
+    /// A vision transformer with an MLP hidden size of four times the features.
     #[must_use]
     pub fn new(patch: i64, features: i64, num_layers: i64, num_heads: i64, num_classes: i64) -> Self {
         let mlp = Mlp { activation: Activation::GeluExact, ..Mlp::new(4 * features) };
@@ -45,9 +45,9 @@ impl Vit {
         Vit { patch, features, num_layers, attention, mlp, epsilon: 1e-12, num_classes }
     }
 
-    /// The logits of the classes of images, `[batch, height, width, channels]`: `[batch, num_classes]`.
+    /// The class logits, `[batch, num_classes]`, of images, `[batch, height, width, channels]`.
     ///
-    /// Reported: images have the wrong rank, or the patch size does not divide them.
+    /// Reports an error if the images have the wrong rank, or the patch size does not divide them.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, images: Tensor<'g>) -> Tensor<'g> {
@@ -99,7 +99,7 @@ pub struct Bert {
     pub vocab_size: i64,
     /// Number of learned positions.
     pub max_positions: i64,
-    /// Number of token types: the first and the second text of a pair.
+    /// Number of token types; BERT has two, for the first and the second text of a pair.
     pub num_types: i64,
     /// Size of the residual stream.
     pub features: i64,
@@ -114,7 +114,7 @@ pub struct Bert {
 }
 
 impl Bert {
-    /// With an MLP hidden size of four times the features, and two token types.
+    /// A BERT encoder with an MLP hidden size of four times the features, and two token types.
     #[must_use]
     pub fn new(vocab_size: i64, max_positions: i64, features: i64, num_layers: i64, num_heads: i64) -> Self {
         let init = Init::normal(0.02);
@@ -124,9 +124,9 @@ impl Bert {
         Bert { vocab_size, max_positions, num_types: 2, features, num_layers, attention, mlp, epsilon: 1e-12 }
     }
 
-    /// The final hidden states of `tokens`, integers of shape `[batch, time]`; `types` has that shape, too: `[batch, time, features]`.
+    /// The final hidden states, `[batch, time, features]`, of `tokens`, integers of shape `[batch, time]`; `types` has the same shape.
     ///
-    /// Reported: the shapes differ, or there are more tokens than positions.
+    /// Reports an error if the shapes differ, or if `time` exceeds the number of positions.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, tokens: Tensor<'g>, types: Tensor<'g>) -> Tensor<'g> {

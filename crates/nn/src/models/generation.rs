@@ -44,16 +44,16 @@ impl<'g> Cache<'g> {
 
 impl Decoder {
     /// Prefill: the next-token logits, `[batch, vocab_size]`, of prompts, `[batch, time]` integers from position 0 on, which are processed
-    /// in one pass. The KV cache is overwritten. It is in the variables of [`Decoder::next`], which continues at position `time`, in a
-    /// separate program that takes over the state of this one.
+    /// in one pass. The KV cache is overwritten. Its variables are those of [`Decoder::next`], which continues at position `time` in a
+    /// separate program that takes the state of this one as input.
     ///
     /// Prompts of different lengths are left-padded, as for Hugging Face's `generate` with `padding_side="left"`: `lengths`, `[batch]`
-    /// integers, is how many of the last tokens of each row are its prompt. Padding is masked, and positions count from the start of the
-    /// prompt. Logits of a prompt that is empty, or longer than `time`, are NaN.
+    /// integers, is the number of tokens at the end of each row that form its prompt. Padding is masked, and positions count from the start
+    /// of the prompt. Logits of a prompt that is empty, or longer than `time`, are NaN.
     ///
-    /// Reported: the errors of [`Decoder::apply`]; `tokens` or `lengths` have the wrong shape; prompts are longer than `context`; there are
-    /// fewer positions than `context`; attention is not causal; there are `lengths`, and attention is
-    /// [blockwise](Decoder::attention_block); it is called in a loop.
+    /// Reports the errors of [`Decoder::apply`], and an error if `tokens` or `lengths` do not have these shapes, if prompts are longer than
+    /// `context`, or if there are fewer positions than `context`. Attention must be causal, and with `lengths` it must not be
+    /// [blockwise](Decoder::attention_block). The call must not be in a loop.
     ///
     /// ```
     /// # use shardc_graph::{DType::I32, Graph, Mesh};
@@ -61,7 +61,7 @@ impl Decoder {
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let mesh = Mesh::new(&[])?;
     /// let llama = Decoder::llama(512, 64, 128, 2, 4, 2);
-    /// // One program reads prompts of up to 32 tokens; the other one is given the token that was chosen, and its position.
+    /// // One program reads prompts of up to 32 tokens; the other takes the chosen token and its position.
     /// let g = Graph::new("prefill", &mesh);
     /// let p = Scope::new(&g);
     /// let (tokens, lengths) = (g.parameter("tokens", [4, 32], I32), g.parameter("lengths", [4], I32));
@@ -131,14 +131,14 @@ impl Decoder {
 
     /// Decode step: the next-token logits, `[batch, vocab_size]`, after one more token per text, `[batch]` integers at `position`, a scalar
     /// `i32`. Keys and values of up to `context` positions are cached in the variables `cache.key` and `cache.value`, which are sharded
-    /// over heads if the heads are, as by [`megatron`](super::megatron). A program decodes one token. Do not call it inside a loop, because
-    /// loops cannot set variables. [`Decoder::prefill`] processes a full prompt.
+    /// over heads if attention is, as by [`megatron`](super::megatron). A program decodes one token: it cannot be called in loops, which
+    /// cannot set variables. [`Decoder::prefill`] processes a whole prompt.
     ///
-    /// A text continues at the position after the last one, or at an earlier one; later positions are then forgotten. At any other position
-    /// a new text begins: a token attends only to tokens since then, and learned positions count from there (variables `cache.first`,
-    /// `[batch]`, and `cache.next`). Logits at a position outside the context are NaN.
+    /// A text continues at the position after the last one, or at an earlier one; later cache entries are then ignored. At any other
+    /// position a new text begins: a token attends only to tokens since then, and learned positions count from there (variables
+    /// `cache.first`, `[batch]`, and `cache.next`). Logits at a position outside the context are NaN.
     ///
-    /// Reported: the errors of [`Decoder::apply`]; there are fewer positions than `context`; it is called in a loop.
+    /// Reports the errors of [`Decoder::apply`], and an error if there are fewer positions than `context`, or if the call is in a loop.
     #[must_use]
     #[track_caller]
     pub fn next<'g>(
@@ -175,7 +175,7 @@ impl Decoder {
         is_kept.select(logits, f64::NAN)
     }
 
-    /// The error message if the context is longer than the positions.
+    /// The error message if the context exceeds the number of positions.
     fn beyond(&self, context: i64) -> Option<String> {
         let positions = self.max_positions.filter(|&positions| positions < context)?;
         Some(format!("a context of {context} tokens exceeds the maximum of {positions} positions"))

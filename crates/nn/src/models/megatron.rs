@@ -17,7 +17,7 @@ pub fn megatron(variable: &Variable, axis: &str) -> Option<PartitionSpec> {
     Some(match name {
         "wte.embedding" => spec![axis, None],
         "lm_head.kernel" => spec![None, axis],
-        // Layers, batch, positions, heads, elements of a head.
+        // Dimensions: layers, batch, positions, heads, elements of a head.
         "cache.key" | "cache.value" => spec![None, _, None, axis, None],
         // The leading dimension is the layer.
         _ if is_of(&heads, ".kernel") => spec![None, None, axis, None],

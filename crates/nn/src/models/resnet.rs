@@ -18,7 +18,7 @@ use crate::{Init, Scope};
 /// | `fc` | `fc` |
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResNet {
-    /// Blocks per stage; the first block of each stage but the first halves the image.
+    /// Blocks per stage; the first block of each stage except the first halves the image size.
     pub blocks: Vec<i64>,
     /// Features of the first stage; each stage has twice as many as the previous one.
     pub features: i64,
@@ -56,22 +56,21 @@ impl ResNet {
         ResNet::new(&[3, 4, 6, 3], true, num_classes)
     }
 
-    /// For small images: no downsampling before the first stage.
+    /// Sets that images are small: no downsampling before the first stage.
     #[must_use]
     pub fn small_images(self) -> Self {
         ResNet { has_small_images: true, ..self }
     }
 
-    /// With this many blocks per stage, and features of the first stage.
+    /// Sets the number of blocks per stage, and the features of the first stage.
     #[must_use]
     pub fn sizes(self, blocks: &[i64], features: i64) -> Self {
         ResNet { blocks: blocks.to_vec(), features, ..self }
     }
 
-    /// The logits of the classes of images, `[batch, height, width, channels]`: `[batch, num_classes]`. `train` is that of
-    /// [`BatchNorm::apply`].
+    /// The class logits, `[batch, num_classes]`, of images, `[batch, height, width, channels]`. `train` is that of [`BatchNorm::apply`].
     ///
-    /// Reported: images have the wrong rank.
+    /// Reports an error if the images have the wrong rank.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, images: Tensor<'g>, train: bool) -> Tensor<'g> {

@@ -22,19 +22,19 @@ pub struct AdamW {
 }
 
 impl AdamW {
-    /// With optax's defaults.
+    /// This optimizer with optax's defaults.
     #[must_use]
     pub fn new(rate: impl Into<Schedule>) -> AdamW {
         AdamW { rate: rate.into(), b1: 0.9, b2: 0.999, eps: 1e-8, weight_decay: 1e-4 }
     }
 
-    /// Without weight decay: Adam.
+    /// Adam: no weight decay.
     #[must_use]
     pub fn adam(rate: impl Into<Schedule>) -> AdamW {
         AdamW { weight_decay: 0.0, ..AdamW::new(rate) }
     }
 
-    /// With this weight decay.
+    /// Sets the weight decay.
     #[must_use]
     pub fn with_weight_decay(self, weight_decay: f64) -> AdamW {
         AdamW { weight_decay, ..self }
@@ -86,7 +86,7 @@ pub struct Lion {
 }
 
 impl Lion {
-    /// With optax's defaults.
+    /// This optimizer with optax's defaults.
     #[must_use]
     pub fn new(rate: impl Into<Schedule>) -> Lion {
         Lion { rate: rate.into(), b1: 0.9, b2: 0.99, weight_decay: 1e-3 }

@@ -13,10 +13,11 @@ use crate::{Init, Scope};
 /// [`CrossEntropy::ignore`](crate::loss::CrossEntropy::ignore), all microbatches weigh the same, and it is not the mean over the batch. For
 /// that mean, let `loss` return the sum over the microbatch, times `parts`, divided by the number of counted examples in the batch.
 ///
-/// A key from outside draws the same numbers in each microbatch: use [`Scope::key`] of the scope passed to `loss`. Variables cannot be
-/// set in `loss`.
+/// A captured key produces the same numbers in each microbatch: use [`Scope::key`] of the scope passed to `loss`. Variables cannot be set
+/// in `loss`.
 ///
-/// Reported: `parts` does not divide the batch; the loss is not a scalar float, or sets a variable; the errors of [`Scope::gradients`].
+/// Reports the errors of [`Scope::gradients`], and an error if `parts` does not divide the batch, if the loss is not a scalar of a float
+/// type, or if `loss` sets a variable.
 #[track_caller]
 pub fn accumulated<'g, I: Tree<'g>>(
     p: &Scope<'g>,
@@ -73,7 +74,7 @@ pub fn accumulated<'g, I: Tree<'g>>(
     (total * share, means)
 }
 
-/// An exponential moving average with this `decay` of each trained parameter, in the variable named `name` before the parameter's name;
+/// An exponential moving average with this `decay` of each trained parameter, in a variable with the parameter's name prefixed by `name`;
 /// returns the averages. They are initialized with the parameters.
 ///
 /// Call it after [`apply`](super::apply): it averages the next values of parameters.

@@ -10,7 +10,7 @@ pub fn global_norm<'g>(tensors: &[Tensor<'g>]) -> Option<Tensor<'g>> {
     squares.reduce(|sum, square| sum + square).map(Tensor::sqrt)
 }
 
-/// The gradients, scaled down by a common factor if their [`global_norm`] is above `most`.
+/// The gradients, scaled by a common factor so that their [`global_norm`] is at most `most`.
 #[must_use]
 #[track_caller]
 pub fn clip_by_global_norm<'g>(gradients: &[Tensor<'g>], most: f64) -> Vec<Tensor<'g>> {

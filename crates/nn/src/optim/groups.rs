@@ -11,8 +11,8 @@ use crate::{Param, Scope};
 /// Several optimizers, each for a group of parameters, like `optax.multi_transform` or PyTorch's parameter groups.
 ///
 /// A parameter is in the first group whose predicate matches, otherwise in the default group. Optimizer state is named after the parameter,
-/// not the group: the state of a plain [`AdamW`](super::AdamW) can be used with groups of them, and vice versa. Optimizers share the step
-/// counter, and all variables that belong to no parameter.
+/// not the group: the state of a plain [`AdamW`](super::AdamW) can be used with several AdamW groups, and vice versa. Optimizers share the
+/// step counter and all other variables that belong to no parameter.
 ///
 /// ```
 /// use shardc_nn::optim::{self, AdamW, Groups, Muon};
@@ -54,10 +54,10 @@ impl Groups {
         Groups { groups: Vec::new(), rest: Rc::new(rest) }
     }
 
-    /// With another optimizer for the parameters that `holds` selects and no earlier group contains. [`Frozen`] leaves them unchanged.
-    /// [`Param::rank`] and [`Param::shape`] describe one layer, also in a stack.
+    /// Adds a group with its own optimizer: the parameters that `holds` selects and no earlier group contains. [`Frozen`] leaves them
+    /// unchanged. [`Param::rank`] and [`Param::shape`] describe one layer, also in a stack.
     ///
-    /// Reported by [`apply`](super::apply): the group has no parameters.
+    /// [`apply`](super::apply) reports an error if the group has no parameters.
     #[must_use]
     pub fn with(
         mut self,
@@ -134,7 +134,7 @@ impl Optimizer for Frozen {
     }
 }
 
-/// Whether a parameter is usually excluded from weight decay: a bias, or a vector of one layer, such as the scale of a normalization.
+/// Whether a parameter is usually excluded from weight decay: biases and other vectors, such as the scale of a normalization.
 #[must_use]
 pub fn is_bias_or_norm(param: &Param<'_>) -> bool {
     let last = param.name.rsplit('.').next();

@@ -4,7 +4,7 @@ use shardc_graph::{DType, Tensor};
 
 use crate::{Init, Kind, Scope};
 
-/// Dynamic loss scaling: the loss is multiplied by a factor before differentiation, and the gradient divided by it afterwards, so that
+/// Dynamic loss scaling: the loss is multiplied by a factor before differentiation, and the gradient is divided by it afterwards, so that
 /// small gradients do not underflow. The factor grows while gradients are finite and shrinks otherwise; a step with non-finite gradients
 /// changes nothing else ("Mixed Precision Training", Micikevicius et al., 2018). Networks with separate losses in one step each need their
 /// own scale, in their own scope.
@@ -14,12 +14,12 @@ pub struct LossScale {
     pub initial: f64,
     /// The growth factor, and the divisor on overflow.
     pub factor: f64,
-    /// The number of finite steps before it grows.
+    /// The number of consecutive finite steps before the factor grows.
     pub growth_interval: i64,
 }
 
 impl Default for LossScale {
-    /// 2^15, doubled after 2000 finite steps.
+    /// A factor of 2^15, doubled after 2000 finite steps.
     fn default() -> Self {
         LossScale { initial: 32768.0, factor: 2.0, growth_interval: 2000 }
     }
@@ -29,7 +29,7 @@ impl LossScale {
     /// The gradient of a loss with respect to each of [`Scope::trainable`], in `f32`, and whether it is finite. The factor is the variable
     /// `loss_scale`.
     ///
-    /// Reported: the errors of [`Scope::gradients`].
+    /// Reports the errors of [`Scope::gradients`].
     #[track_caller]
     pub fn gradients<'g>(&self, p: &Scope<'g>, loss: Tensor<'g>) -> (Vec<Tensor<'g>>, Tensor<'g>) {
         let scale = p.variable("loss_scale", Kind::Statistics, (), DType::F32, Init::Constant(self.initial));

@@ -26,8 +26,8 @@ use crate::{Init, Kind, Param, Scope};
 
 /// Computes updates of parameters from their gradients.
 pub trait Optimizer {
-    /// The update to add to each parameter, in order; optimizer state is kept in variables of `p`. `count` is the number of steps done
-    /// before, a scalar `f32`.
+    /// The update to add to each parameter, in order; optimizer state is kept in variables of `p`. `count` is the number of completed
+    /// steps, a scalar `f32`.
     fn updates<'g>(
         &self,
         p: &Scope<'g>,
@@ -37,11 +37,11 @@ pub trait Optimizer {
     ) -> Vec<Tensor<'g>>;
 }
 
-/// One optimizer step: sets the next value of each trained parameter of `p`. Gradients are those of [`Scope::gradients`], in their
+/// One optimizer step: sets the next value of each trained parameter of `p`. Gradients are those of [`Scope::gradients`], in the same
 /// order.
 ///
-/// Reported: there are more or fewer gradients than parameters; a gradient has a different shape than its parameter; the optimizer returns
-/// more or fewer updates; a group of [`Groups`] has no parameters.
+/// Reports an error if the numbers of gradients, parameters and returned updates differ, if a gradient and its parameter differ in shape,
+/// or if a group of [`Groups`] has no parameters.
 #[track_caller]
 pub fn apply<'g>(optimizer: &(impl Optimizer + ?Sized), p: &Scope<'g>, gradients: &[Tensor<'g>]) {
     let params = p.trainable();
@@ -84,7 +84,7 @@ pub fn apply<'g>(optimizer: &(impl Optimizer + ?Sized), p: &Scope<'g>, gradients
     p.set(&own.full_name("count"), steps + 1);
 }
 
-/// The updates of an optimizer, after checking that there is one per parameter.
+/// The updates of an optimizer; reports an error unless there is one per parameter.
 #[track_caller]
 fn checked_updates<'g>(
     optimizer: &(impl Optimizer + ?Sized),

@@ -39,7 +39,7 @@ pub struct Muon {
     pub adam_b1: f64,
     /// Second-moment decay of Adam.
     pub adam_b2: f64,
-    /// Which dimensions of a parameter form matrices.
+    /// The dimensions of a parameter that form matrices.
     pub maps: MapsOf,
 }
 
@@ -47,7 +47,7 @@ pub struct Muon {
 const EPS: f64 = 1e-8;
 
 impl Muon {
-    /// With optax's defaults.
+    /// This optimizer with optax's defaults.
     #[must_use]
     pub fn new(rate: impl Into<Schedule>) -> Muon {
         let (rate, maps) = (rate.into(), MapsOf(Rc::new(Muon::usual)));
@@ -57,7 +57,8 @@ impl Muon {
     /// `maps` returns the matrix dimensions of a parameter, among the dimensions of one layer; `None` selects Adam. [`Muon::usual`] is the
     /// default.
     ///
-    /// Reported by [`apply`](super::apply): a parameter lacks the dimensions, or would have matrices without inputs or outputs.
+    /// [`apply`](super::apply) reports an error if a parameter lacks these dimensions, or if its matrices would have no inputs or no
+    /// outputs.
     ///
     /// ```
     /// use shardc_nn::Maps;

@@ -27,7 +27,7 @@ pub enum Schedule {
         peak: f64,
         /// The number of warmup steps.
         warmup: f64,
-        /// The number of steps in all, warmup included.
+        /// The total number of steps, including warmup.
         steps: f64,
         /// The final value.
         to: f64,
@@ -39,11 +39,11 @@ pub enum Schedule {
         /// Pairs of a step, and the factor from that step on.
         factors: Vec<(f64, f64)>,
     },
-    /// Another schedule, multiplied during the first steps by the completed fraction of them.
+    /// Linear warmup of another schedule: its rate is multiplied by the completed fraction of the warmup steps.
     Warmup {
         /// The number of warmup steps.
         steps: f64,
-        /// The schedule, from the first step on.
+        /// The other schedule; it starts at step zero.
         then: Box<Schedule>,
     },
 }
@@ -55,7 +55,7 @@ impl From<f64> for Schedule {
 }
 
 impl Schedule {
-    /// The same, with linear warmup from zero over this many steps.
+    /// This schedule with a linear warmup from zero over this many steps.
     #[must_use]
     pub fn with_warmup(self, steps: f64) -> Schedule {
         Schedule::Warmup { steps, then: Box::new(self) }

@@ -12,26 +12,26 @@ pub struct Sgd {
     pub rate: Schedule,
     /// Momentum decay.
     pub momentum: f64,
-    /// Whether momentum is Nesterov's.
+    /// Whether to use Nesterov momentum.
     pub nesterov: bool,
     /// Coefficient of L2 regularization: this fraction of a parameter is added to its gradient.
     pub weight_decay: f64,
 }
 
 impl Sgd {
-    /// Without momentum.
+    /// Gradient descent without momentum.
     #[must_use]
     pub fn new(rate: impl Into<Schedule>) -> Sgd {
         Sgd { rate: rate.into(), momentum: 0.0, nesterov: false, weight_decay: 0.0 }
     }
 
-    /// With momentum.
+    /// Sets the momentum decay.
     #[must_use]
     pub fn with_momentum(self, momentum: f64) -> Sgd {
         Sgd { momentum, ..self }
     }
 
-    /// With this coefficient of L2 regularization.
+    /// Sets the coefficient of L2 regularization.
     #[must_use]
     pub fn with_weight_decay(self, weight_decay: f64) -> Sgd {
         Sgd { weight_decay, ..self }

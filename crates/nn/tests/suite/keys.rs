@@ -1,4 +1,4 @@
-//! Random draws differ between layers, and between microbatches.
+//! Random numbers differ between layers, and between microbatches.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

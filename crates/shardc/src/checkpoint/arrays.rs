@@ -20,11 +20,11 @@ pub struct Saving<'a> {
     pub name: &'a str,
     /// The blocks.
     pub array: &'a ShardedArray,
-    /// The sharding, if known; restoring does not depend on it.
+    /// Its sharding, if known; it is recorded, but not needed to restore the array.
     pub sharding: Option<Sharding>,
 }
 
-/// The sharding of an argument or result, in the form of a checkpoint.
+/// The sharding of an argument or result, as stored in a checkpoint.
 #[must_use]
 pub fn sharding_of(interface: &Interface, tensor: &InterfaceTensor) -> Sharding {
     sharding(interface.mesh_of(tensor), &tensor.sharding)
@@ -113,7 +113,7 @@ pub fn restore_arrays(
         let holders = regions(layout, placement.places()).remove(&want.regions[region]).unwrap_or_default();
         let block = block(want, layout, &want.regions[region], std::mem::take(elements))?;
         put(client, there[number].devices(), &block, &holders, &mut buffers[number])?;
-        // The devices have copies: the memory is reused for the next block.
+        // The devices have copies, so the memory is reused for the next block.
         *elements = block.data;
         Ok(())
     };
@@ -121,7 +121,7 @@ pub fn restore_arrays(
     let mut arrays = Vec::with_capacity(ports.len());
     for (((want, (_, port)), buffers), there) in wanted.iter().zip(ports).zip(buffers).zip(&there) {
         if buffers.iter().all(Option::is_none) && !want.regions.is_empty() {
-            // The checkpoint lacks it.
+            // The checkpoint lacks the array.
             arrays.push(None);
             continue;
         }
@@ -139,8 +139,8 @@ pub fn restore_arrays(
     Ok(arrays)
 }
 
-/// The process that saves block `number` of the state: round robin over the devices that hold it, which are assigned to processes in
-/// order; or over all processes, if each holds the whole array.
+/// The process that saves block `number` of the state: round robin over the devices that hold the block, which belong to processes in
+/// order; round robin over all processes if each of them holds the entire array.
 fn owner(array: &ShardedArray, region: &Region, number: usize, processes: usize) -> usize {
     let layout = array.layout();
     if array.is_all_here() {
@@ -151,7 +151,7 @@ fn owner(array: &ShardedArray, region: &Region, number: usize, processes: usize)
     holders.get(number % holders.len().max(1)).map_or(0, |place| place * processes / layout.num_devices())
 }
 
-/// The non-empty blocks of the devices at these positions of a layout, each with the numbers of the devices that hold it.
+/// The non-empty blocks of the devices at these positions of a layout, each with the indices of the devices that hold it.
 fn regions(layout: &ShardLayout, places: &[usize]) -> BTreeMap<Region, Vec<usize>> {
     let mut regions: BTreeMap<Region, Vec<usize>> = BTreeMap::new();
     for (device, &place) in places.iter().enumerate() {

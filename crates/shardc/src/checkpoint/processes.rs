@@ -3,7 +3,7 @@
 use shardc_checkpoint::{CheckpointError, Processes};
 use shardc_runtime as runtime;
 
-/// The processes of a job ([`crate::runtime::Processes`]) that save and restore one checkpoint together.
+/// The processes of a job ([`crate::runtime::Processes`]), which save and restore checkpoints together.
 #[derive(Clone, Debug)]
 pub struct Job(runtime::Processes);
 

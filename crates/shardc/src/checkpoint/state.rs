@@ -29,7 +29,7 @@ pub fn save(
 /// that this process saves. [`reader`] provides their elements.
 ///
 /// # Errors
-/// An array is unreduced, the state is a different step's (SH0720), or lost (SH0722).
+/// An array is unreduced, the state belongs to another step (SH0720), or is lost (SH0722).
 pub fn parts(step: &Step, state: &State, info: &Info, processes: &dyn Processes) -> Result<Parts, Error> {
     step.check_state(state)?;
     let saving: Vec<Saving<'_>> = step

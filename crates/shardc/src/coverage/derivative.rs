@@ -1,4 +1,4 @@
-//! Finds out whether an operation can be differentiated, by differentiating a program that contains it.
+//! Determines whether an operation can be differentiated, by differentiating a program that contains it.
 
 use std::fmt;
 
@@ -12,15 +12,15 @@ use crate::autodiff::{self, Derivative, Request};
 pub enum Differentiated {
     /// Forward and reverse mode both work.
     Yes,
-    /// Only forward mode works; the code of the error of reverse mode.
+    /// Only forward mode works; the error code of reverse mode.
     Forward(&'static str),
-    /// Only some operands are supported; the code of the error of the others.
+    /// Only some operands are supported; the error code for the others.
     Partly(&'static str),
-    /// The derivative is zero everywhere: step functions, and operations that only inspect a value.
+    /// The derivative is zero everywhere, as for step functions and predicates.
     Zero,
     /// No operand or no result is differentiable: they are integers, booleans or tokens, or there are none.
     None,
-    /// Differentiation fails; the code of the error.
+    /// Differentiation fails, with this error code.
     Refused(&'static str),
 }
 
@@ -68,7 +68,7 @@ fn of_elementwise(name: &str) -> Option<Differentiated> {
              }}"
             )
         };
-        // The element types are checked on the operation without implicit broadcast.
+        // Element types are checked with the corresponding operation without implicit broadcast.
         let alike = BroadcastOp::parse(name).map_or(name, |op| op.op().name());
         shardc_ir::verify(&shardc_stablehlo::parse(&text(alike)).ok()?).ok()?;
         Some(of_program(&text(name)))

@@ -1,8 +1,8 @@
-//! How the partitioner handles each operation, by dimension.
+//! How the partitioner handles each operation when one of its factors is sharded.
 //!
-//! The table is observed, not written by hand. A small program for each operation is planned and localized once for each factor of
-//! its sharding rule (a letter of an einsum; see [`ShardingRule`]). The factor is sharded over two devices, which divide it evenly,
-//! and over three, which do not. The planned and the localized program show how the operation was partitioned.
+//! The table is measured, not written by hand: a small program for each operation is planned and localized once for each factor of its
+//! sharding rule (like an einsum label; see [`ShardingRule`]). The factor is sharded over two devices, which divide it evenly, and over
+//! three, which do not. The planned and the localized program show how the operation was partitioned.
 
 mod derivative;
 mod observe;
@@ -23,11 +23,11 @@ use self::probes::{PROBES, Probe, stands_for};
 pub struct OpCoverage {
     /// The name, with dialect.
     pub op: &'static str,
-    /// Operations that are partitioned in the same way, including this one; empty if there is no other.
+    /// Operations that are partitioned in the same way, including `op` itself; empty if there are no others.
     pub same: Vec<&'static str>,
     /// The variant of the operation in this row; empty for the usual form.
     pub form: &'static str,
-    /// The operands and results with a letter for each factor: `[i,k],[k,j] -> [i,j]`.
+    /// Its operands and results, with a letter as label of each factor: `[i,k],[k,j] -> [i,j]`.
     pub dims: String,
     /// One entry for each factor.
     pub factors: Vec<FactorCoverage>,
@@ -42,22 +42,22 @@ pub struct FactorCoverage {
     pub letter: String,
     /// The kind in the sharding rule: `reduction`, for example.
     pub role: &'static str,
-    /// The partitioning if the devices divide it evenly.
+    /// The partitioning if the number of devices divides the factor.
     pub even: How,
-    /// The partitioning if they do not.
+    /// The partitioning if the number of devices does not divide the factor.
     pub uneven: How,
 }
 
 /// How devices compute an operation together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct How {
-    /// Devices work on their shards instead of the replicated operation.
+    /// Each device computes only its shard, not the entire operation.
     pub in_parts: bool,
-    /// The sharding first moves to a different dimension.
+    /// The operands are first resharded along another dimension.
     pub moved: bool,
-    /// Devices get the borders of their shards from neighbours (halo exchange).
+    /// Devices receive the borders of neighbouring shards (halo exchange).
     pub halo: bool,
-    /// Each device masks elements of other shards, or padding.
+    /// Devices mask padding, or elements of other shards.
     pub masked: bool,
     /// Devices combine their results with a collective.
     pub collective: bool,
@@ -85,7 +85,7 @@ impl fmt::Display for How {
 }
 
 impl OpCoverage {
-    /// How the operations of the row are differentiated, as text: the most common answer, then the operations with another one.
+    /// How the operations of the row are differentiated, as text: the most common outcome, then the operations with a different outcome.
     #[must_use]
     pub fn derivative(&self) -> String {
         let mut kinds: Vec<Differentiated> = self.derivatives.iter().map(|(_, of)| *of).collect();
@@ -195,7 +195,7 @@ fn find(module: &Module, name: &str) -> Option<OpId> {
     module.bodies().flat_map(|body| module.walk(body)).find(|&op| module.ops[op].kind.name() == name)
 }
 
-/// The letter of a factor or dimension.
+/// The label of a factor or dimension.
 fn letter(i: usize) -> String {
     let letters = b"ijklmnopqrstuvwxyz";
     match letters.get(i) {
@@ -204,7 +204,7 @@ fn letter(i: usize) -> String {
     }
 }
 
-/// One way to shard the operation for each factor that is the major factor of some dimension.
+/// A [`Split`] for each factor that is the major factor of some dimension.
 fn by_factor(rule: &ShardingRule) -> Vec<Split> {
     let places =
         |mappings: &[shardc_passes::rules::sharding_rule::TensorMapping], f: usize| -> Vec<(usize, usize)> {
@@ -231,8 +231,8 @@ fn by_factor(rule: &ShardingRule) -> Vec<Split> {
         .collect()
 }
 
-/// For an operation without a rule: a split for each dimension of its (first) tensor of highest rank, together with the same
-/// dimension of every tensor of the same shape.
+/// For an operation without a rule, a [`Split`] for each dimension of its first tensor of highest rank, which includes the same dimension
+/// of all tensors of that shape.
 fn by_dimension(module: &Module, op: OpId) -> Vec<Split> {
     let data = &module.ops[op];
     let shapes =
@@ -251,7 +251,7 @@ fn by_dimension(module: &Module, op: OpId) -> Vec<Split> {
         .collect()
 }
 
-/// Operands and results as lists of letters.
+/// Operands and results as lists of dimension labels.
 fn dims(module: &Module, op: OpId, rule: Option<&ShardingRule>) -> String {
     let data = &module.ops[op];
     let tensor = |i: usize, is_result: bool| {

@@ -16,7 +16,7 @@ use shardc_passes::transforms::merge_reductions::merge_reductions;
 
 use super::How;
 
-/// The dimensions of an operation that are sharded together, as pairs of tensor number and dimension.
+/// The dimensions of an operation that are sharded together, as pairs of tensor index and dimension.
 pub(super) struct Split {
     pub(super) letter: String,
     pub(super) role: &'static str,
@@ -39,7 +39,7 @@ fn partition(module: &mut Module, op: OpId, split: &Split, devices: i64) -> Resu
     let own_collectives = count(module, |kind| kind.collective().is_some());
     annotate(module, entry, op, split, devices);
     inline_calls(module)?;
-    // Looked up again: removing functions renumbers the others.
+    // Looked up again, because removing functions changes the ids of others.
     let entry = module.entry().ok_or_else(|| vec![module.no_entry()])?;
     let Some(body) = module.funcs[entry].body else { return Ok(How::default()) };
     decompose(module, body);
@@ -64,7 +64,7 @@ fn partition(module: &mut Module, op: OpId, split: &Split, devices: i64) -> Resu
     let in_place =
         kept(&operands, &split.operands) || split.operands.is_empty() && kept(&results, &split.results);
     let elsewhere = operands.iter().chain(&results).any(|v| splits(Some(v), None));
-    // Planning replaced the operation by several of the same kind, and one of them works on shards.
+    // Planning may replace the operation by several of the same kind, one of which is computed on shards.
     let stepwise = module.walk(body).into_iter().filter(|step| step.index() >= steps).any(|step| {
         let data = &module.ops[step];
         data.kind.name() == name && data.operands.iter().any(|v| splits(Some(v), None))
@@ -76,7 +76,7 @@ fn partition(module: &mut Module, op: OpId, split: &Split, devices: i64) -> Resu
     localize(module, entry, SpmdMode::Replica, None)?;
     let permutes = count(module, |kind| matches!(kind, OpKind::CollectivePermute(_)));
     let others = count(module, |kind| kind.collective().is_some()) - permutes;
-    // If the operation was replaced by others, its own shardings are meaningless; the reported all-gathers decide.
+    // If the operation was replaced, its own shardings are not informative, but the reported all-gathers are.
     let (in_place, elsewhere) = if is_there { (in_place, elsewhere) } else { (gathers.is_empty(), false) };
     let halo = in_place && permutes > 0 && own_collectives == 0;
     if stepwise && permutes == 0 {

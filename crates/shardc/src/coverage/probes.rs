@@ -3,16 +3,16 @@
 //! Sizes are multiples of two and not of three, so that two devices divide them evenly and three do not. They are large enough that
 //! an all-gather is never cheaper.
 
-/// A program with an operation in it.
+/// A program that contains the operation.
 pub(super) struct Probe {
     /// The operation's name, with dialect.
     pub(super) op: &'static str,
-    /// The variant of the operation: `along rows`; empty for the usual form.
+    /// The variant of the operation, such as `along rows`; empty for the usual form.
     pub(super) form: &'static str,
     pub(super) program: &'static str,
 }
 
-/// Operations with the coverage of `op`: the compiler handles them by kind, with the same rule.
+/// Operations with the same coverage as `op`: the compiler handles them by kind, with the same sharding rule.
 pub(super) fn stands_for(op: &str) -> Vec<&'static str> {
     use shardc_ir::{BinaryOp, BroadcastOp, UnaryOp};
     match op {

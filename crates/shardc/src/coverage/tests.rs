@@ -1,6 +1,6 @@
 use super::*;
 
-/// Operations without coverage of their own: they state shardings of others, end a region, or exist only after partitioning.
+/// Operations without coverage of their own: they annotate other values, terminate a region, or exist only after partitioning.
 const ABOUT_OTHERS: &[&str] = &[
     "func.call",
     "func.return",
@@ -52,7 +52,7 @@ fn every_operation_has_a_row() {
     assert_eq!(missing, Vec::<&str>::new(), "add a program for it to probes.rs");
 }
 
-/// Operations that may have no derivative, for some operands or all: unknown semantics, dynamic shapes, and functions whose
+/// Operations without a derivative for some or all operands: operations with unknown semantics or dynamic shapes, and functions whose
 /// derivative no operation computes.
 const WITHOUT_DERIVATIVE: &[&str] = &[
     "chlo._asin_acos_kernel",

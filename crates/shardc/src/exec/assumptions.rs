@@ -1,4 +1,4 @@
-//! Assumptions of a comparison of two programs about choices that StableHLO leaves to the implementation.
+//! Assumptions of [`verify`](super::verify()) about choices that StableHLO leaves to the implementation.
 
 use shardc_ir::reducer::{is_identity, reduction_of};
 use shardc_ir::{Module, OpId, OpKind};
@@ -19,7 +19,7 @@ pub fn assumptions(original: &Module) -> Vec<String> {
     )]
 }
 
-/// Whether an operation is a reduction whose initial value is not known to be neutral.
+/// Whether an operation is a reduction whose initial value may differ from the identity of the reduction.
 fn starts_elsewhere(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let inputs = data.results.len();

@@ -9,7 +9,7 @@ use super::{Limits, Program, random_inputs};
 use crate::widen::{self, widen, widen_array};
 use crate::{Error, Output};
 
-/// How one output of the partitioned program compares with the single-device one.
+/// The comparison of one output of the partitioned program with the single-device output.
 #[derive(Clone, Debug)]
 pub struct OutputCheck {
     /// The index of the output.
@@ -22,7 +22,7 @@ pub struct OutputCheck {
     pub difference: Difference,
     /// The tolerance, relative to the largest value.
     pub tolerance: f64,
-    /// The comparison in double precision; only if the output exceeds the tolerance and both programs can be run so.
+    /// The comparison in double precision, if the output exceeds the tolerance and both programs can run in double precision.
     pub in_double: Option<InDouble>,
 }
 
@@ -31,16 +31,16 @@ pub struct OutputCheck {
 pub struct InDouble {
     /// The difference of the output in double precision.
     pub difference: Difference,
-    /// How far the single-device output moves in double precision when every input changes in its last place.
+    /// The change of the single-device output in double precision if every input changes in its last place.
     pub noise: Difference,
 }
 
 /// The tolerance for different orders of the same sums in double precision.
 const DOUBLE: f64 = 1e-9;
 
-/// The largest fraction of a rounding difference that remains in double precision. Usually it is about `2^-29` of the difference in
-/// single precision; 2e-5 was observed with an optimizer that divides a near-zero gradient by its own magnitude. The difference of
-/// a bug remains completely.
+/// The largest fraction of a rounding difference that remains in double precision. Usually it is about `2^-29` of the difference in single
+/// precision; 2e-5 was observed with an optimizer that divides a near-zero gradient by its own magnitude. A difference caused by a bug does
+/// not shrink.
 const LEFT_OF_ROUNDING: f64 = 1e-4;
 
 /// The tolerance as a multiple of the change that last-place changes of the inputs cause. If that change is large, the output is
@@ -54,8 +54,8 @@ impl OutputCheck {
         self.difference.within(self.tolerance) || self.is_rounding()
     }
 
-    /// Whether it differs because the program amplifies small differences: in double precision the programs agree, or their
-    /// difference almost vanishes, or it is explained by last-place changes of the inputs.
+    /// Whether the output differs because the program amplifies rounding: in double precision the programs agree, or their difference
+    /// almost vanishes, or last-place changes of the inputs explain it.
     #[must_use]
     pub fn is_rounding(&self) -> bool {
         let is_little = |InDouble { difference, noise }: InDouble| {
@@ -92,7 +92,7 @@ pub fn verify_within(
     limits: Limits,
 ) -> Result<Vec<OutputCheck>, Error> {
     if client.platform_name() == "cpu" {
-        // Before the inputs are generated and anything is compiled.
+        // Checked before inputs are generated and programs are compiled.
         verify_need(&output.interface).check("comparing the two programs", limits.memory)?;
     }
     let inputs = random_inputs(&output.interface, seed)?;
@@ -103,7 +103,7 @@ pub fn verify_within(
     Ok(checks)
 }
 
-/// Rejects a program whose outputs differ between devices: they cannot be compared with one device.
+/// Rejects a program whose outputs differ between devices: they cannot be compared with a single-device output.
 fn refuse_results_that_differ(original: &Module, checks: &[OutputCheck]) -> Result<(), Error> {
     let Some(wrong) = checks.iter().find(|check| !check.ok()) else { return Ok(()) };
     let consequence = format!("output {} differs between devices", wrong.index);
@@ -127,8 +127,8 @@ pub fn verify_against(
     compare(client, original, output, inputs, expected, Limits::default())
 }
 
-/// The program in double precision, for separating rounding from a bug in [`verify`]. `None` if that would be another program: it
-/// computes in 8 bits, or has calls specific to one type.
+/// The program in double precision, for separating rounding from a bug in [`verify`]. `None` if that would change its meaning: it computes
+/// in 8 bits, or has calls that are specific to an element type.
 #[must_use]
 pub fn widened(module: &Module) -> Option<Module> {
     widen(module)
@@ -159,7 +159,7 @@ fn compare(
                 difference: HostArray::compare(expected, got)?,
                 tolerance: match tensor.global.dtype {
                     dtype if dtype.is_float() || matches!(dtype, DType::C64 | DType::C128) => {
-                        // A program that computes in a narrow type has only its precision, whatever type it returns.
+                        // A program that computes in a narrow type has only the precision of that type, whatever type it returns.
                         let narrow = if coarsest > rounding(DType::F32) { coarsest } else { 0.0 };
                         rounding(dtype).max(narrow)
                     }
@@ -179,7 +179,7 @@ fn compare(
     Ok(checks)
 }
 
-/// The outputs in double precision, if both programs can be run so within the limits.
+/// The outputs in double precision, if both programs can run in double precision within the limits.
 fn in_double(
     client: &Client,
     original: &Module,
@@ -211,7 +211,7 @@ fn nudged(array: &HostArray) -> Option<HostArray> {
     }
     let mut values = array.to_f64_vec();
     for (i, value) in values.iter_mut().enumerate() {
-        // Neighbours go different ways, and so do rows.
+        // Adjacent elements and rows are changed in different directions.
         let is_up = (i ^ (i >> 5) ^ (i >> 9)).count_ones() % 2 == 0;
         *value *= if is_up { 1.0 + f64::EPSILON } else { 1.0 - f64::EPSILON };
     }

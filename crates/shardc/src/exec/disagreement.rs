@@ -1,4 +1,4 @@
-//! Devices that hold different values of one block: a bug of the program, or of shardc.
+//! Devices that hold different values of one block: a bug in the program or in shardc.
 
 use shardc_ir::{AxisList, AxisRef, Diagnostic, Module, OpId, OpKind, RegionId};
 use shardc_passes::gspmd::import_gspmd;
@@ -8,7 +8,7 @@ use shardc_runtime::ReplicaDisagreement;
 
 use crate::Error;
 
-/// The code of an error about devices that disagree, before the program's manual computations are examined.
+/// The code of an error about devices that disagree, before it is attributed to a manual computation of the program.
 const DISAGREEMENT: &str = "SH0790";
 
 /// The error for devices that should hold copies of a block of output `index`, but hold different values.

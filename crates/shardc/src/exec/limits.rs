@@ -1,4 +1,4 @@
-//! Limits on the resources of a run on this machine, and its needs.
+//! Limits on the resources of an execution on this machine, and its requirements.
 
 use std::time::Duration;
 
@@ -7,16 +7,16 @@ use shardc_runtime::{ExecuteOptions, HostArray, MemoryLimit, MemoryNeed};
 
 use super::Program;
 
-/// The limits of a run.
+/// The limits of an execution.
 ///
-/// The memory of a run is compared with the limit before data is sent to a device, from the compiler's figures (arguments, results
-/// and temporaries of each device), and from [`run_need`] before compilation. The memory of compilation itself is not known in
-/// advance. Only the CPU plugin's devices use this machine's memory.
+/// The memory of an execution is compared with the limit before data is sent to a device, from the compiler's figures (arguments, results
+/// and temporaries of each device), and from [`run_need`] before compilation. The memory of compilation itself is not known in advance.
+/// Only the CPU plugin's devices use this machine's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// This machine's memory; by default the available memory.
+    /// The limit on this machine's memory; by default the available memory.
     pub memory: MemoryLimit,
-    /// The time limit of one run; half an hour by default, `None` for no limit.
+    /// The time limit of one execution; half an hour by default, `None` for no limit.
     pub time: Option<Duration>,
 }
 
@@ -45,8 +45,8 @@ fn sum(sizes: impl Iterator<Item = u64>) -> u64 {
     sizes.fold(0, u64::saturating_add)
 }
 
-/// The minimum of this machine's memory that a partitioned program needs on virtual devices: inputs and outputs, on the host and on
-/// the devices. Temporaries add to it, and are known after compilation.
+/// The minimum of this machine's memory that a partitioned program needs on virtual devices: inputs and outputs, on the host and on the
+/// devices. Temporaries come on top; they are known only after compilation.
 #[must_use]
 pub fn run_need(interface: &Interface) -> MemoryNeed {
     let devices = interface.mesh.num_devices();
@@ -58,7 +58,7 @@ pub fn run_need(interface: &Interface) -> MemoryNeed {
     need
 }
 
-/// The minimum memory for verifying a partitioned program: the larger of its two runs, with the arrays kept for the comparison.
+/// The minimum memory for verifying a partitioned program: the larger of its two executions, with the arrays kept for the comparison.
 pub(super) fn verify_need(interface: &Interface) -> MemoryNeed {
     let (inputs, outputs) = (on_host(&interface.inputs), on_host(&interface.outputs));
     let mut single = MemoryNeed::default();

@@ -1,6 +1,6 @@
 //! Runs programs through PJRT, and compares a partitioned program with its original.
 //!
-//! [`Program::run`] takes and returns full arrays. A loop keeps its state on the devices:
+//! [`Program::run`] takes and returns full arrays. A training loop keeps its state on the devices:
 //!
 //! ```
 //! use shardc::exec::{Program, random_inputs};
@@ -39,8 +39,8 @@
 //! # }
 //! ```
 //!
-//! A program with more arguments than results, such as a step with a batch, takes a list:
-//! `program.step(&[&state[..], &batch[..]].concat())`.
+//! If a step takes arguments that it does not return, such as a batch, append them to the state: `program.step(&[&state[..],
+//! &batch[..]].concat())`.
 
 use shardc_ir::{SpmdMode, TensorType};
 use shardc_passes::sharding::interface::{Interface, InterfaceTensor};
@@ -63,10 +63,10 @@ pub use self::finite::not_finite;
 pub use self::limits::{Limits, run_need};
 pub use self::program::{Port, Program};
 
-/// The block of an array, or the partial sum of one, that each device holds.
+/// The block of an array, or of a partial sum, that each device holds.
 ///
 /// # Errors
-/// A dimension is dynamic (SH0701), or it is a token (SH0702).
+/// A dimension is dynamic (SH0701), or the tensor is a token (SH0702).
 pub fn layout(interface: &Interface, tensor: &InterfaceTensor) -> Result<ShardLayout, Error> {
     no_token(tensor)?;
     let mesh = interface.mesh_of(tensor);

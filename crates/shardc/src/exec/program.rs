@@ -29,11 +29,11 @@ pub struct Port {
     pub name: Option<String>,
     /// Element type and shape of the full array.
     pub ty: ArrayType,
-    /// The block that each device has.
+    /// The block that each device holds.
     pub layout: ShardLayout,
     /// Whether the parameter is donated: the program may use its memory for a result.
     pub is_donated: bool,
-    /// The memory kind that it is in (`pinned_host`), if it is not the device's own memory.
+    /// The memory kind (such as `pinned_host`), if it is not the device's own memory.
     pub memory_kind: Option<Box<str>>,
     /// The memory layout that the compiled program expects of a parameter, if it is not the plugin's default.
     pub device_layout: Option<Arc<DeviceLayout>>,
@@ -51,7 +51,7 @@ impl Port {
         })
     }
 
-    /// The devices of a program, with the memory and memory layout of this parameter.
+    /// The devices of a program, with the memory kind and memory layout of this parameter.
     ///
     /// # Errors
     /// A device has no such memory.
@@ -66,7 +66,7 @@ impl Port {
         })
     }
 
-    /// The block that each device has.
+    /// The block that each device holds.
     fn block(&self) -> ArrayType {
         ArrayType { dtype: self.ty.dtype, shape: self.layout.local_shape().to_vec() }
     }
@@ -77,7 +77,7 @@ impl Port {
 pub struct Program {
     executable: LoadedExecutable,
     inputs: Vec<Port>,
-    /// `None` for a result whose size is known only after the run.
+    /// `None` for a result whose size is known only after the execution.
     outputs: Vec<Option<Port>>,
     limits: Limits,
     /// Whether the devices use this machine's memory.
@@ -91,7 +91,8 @@ impl Program {
     /// # Errors
     /// The back end rejects it, or a manual computation cannot be unrolled.
     pub fn single(client: &Client, module: &Module) -> Result<Program, Error> {
-        // Back ends do not know the calls that represent shardings; converted to constraints they are removed.
+        // Back ends do not know the custom calls that represent shardings. Import converts them to sharding constraints, which are then
+        // removed.
         let mut plain = Cow::Borrowed(module);
         if is_refinable(module) {
             specialize(plain.to_mut(), &[])?;
@@ -106,7 +107,7 @@ impl Program {
             let module = plain.to_mut();
             inline_calls(module)?;
             if let Some(entry) = module.entry() {
-                // Unrolling supports only plain collectives, so rooted ones and those of custom calls are rewritten first.
+                // Unrolling supports only plain collectives, so rooted collectives and collectives of custom calls are rewritten first.
                 if let Some(body) = module.funcs[entry].body
                     && is_needed(module, body)
                 {
@@ -131,8 +132,8 @@ impl Program {
         Program::new(client, executable, inputs, outputs, &plain)
     }
 
-    /// Compiles a partitioned program for all its devices. With several processes, each compiles its part, and all of them have to
-    /// call this.
+    /// Compiles a partitioned program for all its devices. In a job of several processes, all of them have to call this, and each compiles
+    /// its part.
     ///
     /// # Errors
     /// The back end rejects it, or the client has too few devices, or their number is not a multiple of the number of processes.
@@ -184,13 +185,13 @@ impl Program {
         executable.set_parameters(types);
         let is_on_host = client.platform_name() == "cpu";
         if is_on_host {
-            // On such devices, device and host share one memory.
+            // On such devices, the memory of device and host is the same.
             inputs.iter_mut().chain(outputs.iter_mut().flatten()).for_each(|port| port.memory_kind = None);
         }
         Ok(Program { executable, inputs, outputs, limits: Limits::default(), is_on_host })
     }
 
-    /// Sets the limits of a run.
+    /// Sets the limits of an execution.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Program {
         self.limits = limits;
@@ -206,12 +207,12 @@ impl Program {
     /// Runs the program on full arrays: shards the inputs over the devices, runs all devices, and assembles the outputs.
     ///
     /// # Errors
-    /// [`RuntimeError::Inputs`] with everything that is wrong with the inputs, before anything is sent;
-    /// [`RuntimeError::Memory`] if this machine has too little; [`RuntimeError::TimeLimit`]; the run fails, or devices that hold the
-    /// same block disagree on it by more than rounding.
+    /// [`RuntimeError::Inputs`] with everything that is wrong with the inputs, before anything is sent; [`RuntimeError::Memory`] if this
+    /// machine has too little; [`RuntimeError::TimeLimit`]; the execution fails, or devices that hold the same block disagree on it by more
+    /// than rounding.
     pub fn run(&self, client: &Client, inputs: &[HostArray]) -> Result<Vec<HostArray>, Error> {
         let arguments = self.put(client, inputs)?;
-        // The arrays have no other owner.
+        // The arrays have no other owner, so their memory may be donated.
         let results = self.execute(arguments, self.donated())?;
         let count = results.first().map_or(0, Vec::len);
         let mut outputs = Vec::with_capacity(count);
@@ -258,7 +259,7 @@ impl Program {
         Ok(array.to_host_across(processes)?)
     }
 
-    /// Compares the memory of a run with the [`Limits`], for callers that put arrays on the devices without [`Program::put`].
+    /// Compares the memory of an execution with the [`Limits`], for callers that put arrays on the devices without [`Program::put`].
     ///
     /// # Errors
     /// [`RuntimeError::Memory`] if this machine has too little.
@@ -266,8 +267,8 @@ impl Program {
         Ok(program_need(self).check("running the program", self.limits.memory)?)
     }
 
-    /// Shards full arrays over the devices, with the program's shardings, for [`Program::step`]. In a job of several processes each
-    /// needs only the elements for its own devices, and may fill in the rest arbitrarily.
+    /// Shards full arrays over the devices, with the program's shardings, for [`Program::step`]. In a job of several processes, each
+    /// process needs only the elements for its own devices; the other elements may have any value.
     ///
     /// # Errors
     /// [`RuntimeError::Inputs`] with everything that is wrong with the arrays, before anything is sent;
@@ -282,12 +283,12 @@ impl Program {
         self.inputs.iter().zip(inputs).map(spread).collect()
     }
 
-    /// Runs the program on arrays on its devices, and leaves the results there. The arrays stay valid. Devices that hold the same
-    /// block are not compared, see [`ShardedArray::check_replicas`].
+    /// Runs the program on arrays on its devices, and leaves the results there. The arrays remain valid. Devices that hold the same block
+    /// are not compared; see [`ShardedArray::check_replicas`].
     ///
     /// # Errors
     /// [`RuntimeError::Inputs`] with everything that is wrong with the arrays (number, types, shardings), before anything is started;
-    /// [`RuntimeError::TimeLimit`]; the run fails.
+    /// [`RuntimeError::TimeLimit`]; the execution fails.
     pub fn step(&self, inputs: &[ShardedArray]) -> Result<Vec<ShardedArray>, Error> {
         self.check_spread(inputs)?;
         self.finish(self.execute(inputs.to_vec(), Vec::new())?)
@@ -341,7 +342,7 @@ impl Program {
         let mut lists: Vec<Vec<Buffer>> =
             vec![Vec::with_capacity(inputs.len()); self.executable.devices().len()];
         for (i, (port, array)) in self.inputs.iter().zip(inputs).enumerate() {
-            // The numbers ascend. Memory outside the device cannot be donated: the program takes a copy.
+            // The indices are in ascending order. Memory outside the device cannot be donated: the program takes a copy.
             let is_lent = port.memory_kind.is_some() && port.is_donated && donate.binary_search(&i).is_err();
             let devices = self.executable.devices().iter();
             for (device, (list, buffer)) in devices.zip(lists.iter_mut().zip(array.into_buffers())) {
@@ -358,7 +359,7 @@ impl Program {
         Ok(self.executable.launch(lists, &options)?)
     }
 
-    /// The results of a run, as full arrays.
+    /// The results of an execution, as full arrays.
     fn finish(&self, results: Vec<Vec<Buffer>>) -> Result<Vec<ShardedArray>, Error> {
         let layouts: Option<Vec<ShardLayout>> =
             self.outputs.iter().map(|port| Some(port.as_ref()?.layout.clone())).collect();
@@ -459,7 +460,7 @@ fn ports(module: &Module) -> Result<(Vec<Port>, Vec<Option<Port>>), Error> {
     Ok((inputs, outputs))
 }
 
-/// Whether an argument or a result of the entry function requests a different layout than the default.
+/// Whether an argument or a result of the entry function requests a layout that is not the default.
 fn requests_layouts(module: &Module) -> bool {
     let Some(func) = module.entry().map(|entry| &module.funcs[entry]) else { return false };
     func.arg_attrs.iter().chain(&func.res_attrs).any(|attrs| attrs.layout_mode().is_some())
@@ -470,8 +471,7 @@ fn backend_of(client: &Client) -> Backend {
     client.platform_name().parse().map_or(Backend::Any, backend_for)
 }
 
-/// Compile options with the flags that XLA's CPU compiler needs for the semantics of minimum and maximum, which would lose NaNs
-/// otherwise.
+/// Compile options with the flags that keep XLA's CPU compiler from losing NaNs in minimum and maximum.
 fn for_client(client: &Client, options: CompileOptions) -> CompileOptions {
     match backend_of(client) {
         Backend::Cpu => options.xla_option("xla_cpu_enable_fast_min_max", OptionValue::Bool(false)),

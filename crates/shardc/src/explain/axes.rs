@@ -46,7 +46,7 @@ impl Explainer<'_> {
         report
     }
 
-    /// The axes that propagation gave an argument or result, and that were removed because they do not divide its dimensions.
+    /// The axes that propagation assigned to an argument or result, but that were removed because they do not divide its dimensions.
     fn trimmed(&self, subject: Subject) -> Vec<String> {
         let before =
             self.provenance.sharding_before_trimming(subject).map(|id| self.module.shardings.get(id));

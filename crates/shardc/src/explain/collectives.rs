@@ -1,8 +1,7 @@
-//! The reason for each collective of the partitioned program.
+//! The reasons for each collective of the partitioned program.
 //!
-//! A collective has the source position of the operation that needs it, because the devices lack parts of its operands or results.
-//! The propagated program holds that operation, and so the reason: the axes that shard its contracting dimensions, or the conflicts
-//! between its operands and results.
+//! A collective has the source position of the operation that needs it. The propagated program contains that operation, and thus the
+//! reason: the axes that shard its contracting dimensions, or the sharding conflicts between its operands and results.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -28,7 +27,7 @@ struct Because {
 }
 
 impl Because {
-    /// The reasons that explain a collective: a reduction completes a sum; other collectives resolve a conflict.
+    /// The reasons that apply to a collective: a reduction adds partial sums; other collectives resolve a conflict.
     fn of(&self, collective: &CollectiveReport) -> Vec<String> {
         let about = |list: &[(String, String)]| -> Vec<String> {
             let is_about = |axis: &str| collective.axes.iter().any(|a| axis.split(':').next() == Some(a));
@@ -45,14 +44,14 @@ impl Because {
     }
 }
 
-/// The key that an operation has in both the propagated and the partitioned program.
+/// A key that identifies an operation in both the propagated and the partitioned program.
 type Origin = (u32, usize);
 
 /// Finds the operations of the propagated program that need a collective.
 struct Served<'a> {
     /// The operations of the propagated program by source position; the first one if a function is called several times.
     ops: BTreeMap<Origin, OpId>,
-    /// The original collectives of each combined one.
+    /// The original collectives of each combined collective.
     combined: HashMap<OpId, &'a [OpId]>,
 }
 
@@ -106,7 +105,7 @@ impl Explainer<'_> {
         let mut known: HashMap<OpId, Because> = HashMap::new();
         let mut out = Vec::new();
         let runs = runs(&output.module);
-        // Operations of called functions, by source position: they are not in the propagated program.
+        // Operations of called functions, by source position; the propagated program does not contain them.
         let mut called: Option<BTreeMap<Origin, OpId>> = None;
         for (op, in_loop, func) in collective_ops(&output.module) {
             let mut report = collective(output, op, in_loop, out.len());
@@ -225,7 +224,7 @@ impl Explainer<'_> {
         let (name, title) = (self.names.value(data.operands[i]), data.kind.title());
         let kind = self.module.shardings.sharding_of(data.operands[i])?.reduction;
         let why = match is_linear_in(self.module, op, i, kind) {
-            false => format!("{title} is not linear in it, so it is reduced first"),
+            false => format!("{title} is not linear in it, so the partial sums are reduced first"),
             true => format!("reducing it before {title} costs no more than after"),
         };
         Some(format!("{name} is unreduced; {why}"))
@@ -277,7 +276,7 @@ pub(super) fn conflict_text(conflict: &ConflictReport) -> String {
     )
 }
 
-/// `once`, `24 times`.
+/// A count as text: `once`, `24 times`.
 pub(super) fn times(runs: u64) -> String {
     match runs {
         1 => "once".to_owned(),

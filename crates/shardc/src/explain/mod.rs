@@ -1,10 +1,10 @@
 //! Explains the shardings of a program.
 //!
-//! [`Compiler::explain`] answers a [`Question`] with a [`Report`]. For every axis on a value it gives the annotation that the axis
-//! comes from, and the operations that propagated it, with their lines in the file and in the user's own program. It gives the
-//! conflicts between operands and results, with their resolution. For every collective it gives the operation that needs it, and
-//! why. The report is data: [`Report::to_json`] writes it for programs, [`Report::to_text`] for a terminal, [`Report::to_html`] as
-//! one page.
+//! [`Compiler::explain`] answers a [`Question`] with a [`Report`]. For every axis on a value, it contains the annotation from which the
+//! axis was propagated, and the operations that propagated it, with their lines in the file and in the user's own program. It also contains
+//! the conflicts between operands and results with their resolution, and for every collective the operation that needs it, with the reason.
+//! The report is data: [`Report::to_json`] serializes it, [`Report::to_text`] formats it for a terminal, and [`Report::to_html`] as an HTML
+//! page.
 //!
 //! ```
 //! use shardc::Compiler;
@@ -60,8 +60,8 @@ pub enum Question {
     /// The whole program.
     #[default]
     Summary,
-    /// The whole program without the propagation paths of arguments and results, which the text omits: their total size may be the
-    /// size of the program times the number of its arguments.
+    /// The whole program without the propagation paths of arguments and results, which the text form omits: their total size may be
+    /// proportional to the size of the program times the number of its arguments.
     Overview,
     /// Values by name: `%5`, `%arg0`, or the front end's name of an argument or result.
     Value(String),
@@ -90,7 +90,7 @@ impl Compiler {
         let partitioned = partitioned.and_then(|output| output.ok_or_else(|| raw.no_entry().into()));
         let strategy = partitioned.as_ref().map_or(Strategy::default(), |output| output.strategy);
         let Some((_, propagated, provenance)) = traces.0.into_iter().find(|trace| trace.0 == strategy) else {
-            // Nothing was propagated.
+            // No strategy was propagated.
             return Err(partitioned.err().unwrap_or_else(|| raw.no_entry().into()));
         };
         let text = if crate::is_bytecode(source) { "" } else { std::str::from_utf8(source).unwrap_or("") };
@@ -219,7 +219,7 @@ impl Explainer<'_> {
     }
 }
 
-/// `dimension 0`.
+/// The use of an axis as text: `dimension 0`.
 fn at_text(at: At) -> String {
     match at {
         At::Dim(d) => format!("dimension {d}"),

@@ -1,8 +1,7 @@
 //! Names of values, and source positions, in the file of the program.
 //!
-//! A module does not store the names of values. For a text program they are read from the text again: an operation has the span of
-//! its name, and the values that it defines precede it on the line. For bytecode the names are those of the printed propagated
-//! program.
+//! A module does not store the names of values. For a text program, they are read from the text: an operation has the span of its name,
+//! which the values that it defines precede on the line. For bytecode, the names are those of the printed propagated program.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -152,7 +151,7 @@ impl<'a> Names<'a> {
         self.line_index(self.module.ops[op].span).map(|line| line + 1)
     }
 
-    /// The source position of an operation, with the calls that lead to it.
+    /// The source position of an operation, with the call sites that it was inlined from.
     pub(super) fn op_place(&self, op: OpId) -> SourcePlace {
         let data = &self.module.ops[op];
         let mut place = self.place(data.span, data.loc);

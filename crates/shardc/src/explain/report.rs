@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// The answer to a question about a program. Version 1.
+/// The answer to a question about a program, in version 1 of the format.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Report {
     /// Version of this format: 1.
@@ -20,10 +20,10 @@ pub struct Report {
     /// The values that the question selects.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<ValueReport>,
-    /// Sharding conflicts between operands and results of operations: equal ones grouped, most bytes first.
+    /// Sharding conflicts between operands and results of operations: equal ones are grouped, and ordered by bytes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<ConflictReport>,
-    /// Large replicated values; equal ones grouped.
+    /// Large replicated values; equal ones are grouped.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub replicated: Vec<ReplicatedReport>,
     /// The collectives of the partitioned program, in order.
@@ -128,7 +128,7 @@ pub struct AxisOrigin {
 /// One step of the propagation path of an axis.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct StepReport {
-    /// The value that gets the axis.
+    /// The value that the axis is propagated to.
     pub value: String,
     /// The use on the value: `dimension 0`, `unreduced`.
     pub at: String,
@@ -167,7 +167,7 @@ pub struct ConflictReport {
 /// Equal replicated values.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct ReplicatedReport {
-    /// The name of the first.
+    /// The name of the first of them.
     pub name: String,
     /// The operation that produces it.
     pub op: String,
@@ -178,14 +178,14 @@ pub struct ReplicatedReport {
     pub bytes: u64,
     /// The number of values.
     pub count: usize,
-    /// The source position of the first.
+    /// The source position of the first of them.
     pub place: SourcePlace,
 }
 
 /// A collective of the partitioned program.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct CollectiveReport {
-    /// The number in the order of the program, from 0.
+    /// Its index in program order, from 0.
     pub number: usize,
     /// The kind: `all_reduce`.
     pub kind: String,
@@ -213,7 +213,7 @@ pub struct CollectiveReport {
 pub struct CalledReport {
     /// The name in the partitioned program.
     pub name: String,
-    /// How often it runs in one run of the program; unknown trip counts of loops are estimated.
+    /// How often it runs in one execution of the program; unknown trip counts of loops are estimated.
     pub runs: u64,
 }
 
@@ -229,7 +229,7 @@ pub struct ServedReport {
 }
 
 impl SourcePlace {
-    /// The position besides the line: the calls that lead to it, and the position in the user's program.
+    /// The position in addition to the line: the call sites, and the position in the user's program.
     pub(super) fn details(&self) -> String {
         let calls: Vec<String> = self.calls.iter().map(|line| format!("called at line {line}")).collect();
         let user = self.user.as_ref().or(self.name.as_ref()).map(|user| format!("at {user}"));

@@ -80,7 +80,7 @@ impl Explainer<'_> {
         reports.into_values().map(finish).collect()
     }
 
-    /// The argument or result that an annotation is on.
+    /// The argument or result that is annotated.
     fn annotated(&self, annotation: AnnotationSource) -> Subject {
         match annotation {
             AnnotationSource::Argument(i) => {

@@ -7,10 +7,10 @@ use super::report::{
     AxisOrigin, CollectiveReport, ConflictReport, Report, SourcePlace, StepReport, ValueReport,
 };
 
-/// The maximum number of rows of a list in a summary, unless all are requested.
+/// The maximum number of rows of a list in a summary, unless all rows are requested.
 const ROWS: usize = 10;
 
-/// The numbers of steps shown at the start and at the end of a propagation path, unless all are requested.
+/// The numbers of steps shown at the start and at the end of a propagation path, unless all steps are requested.
 const STEPS: (usize, usize) = (3, 5);
 
 impl Report {
@@ -83,7 +83,7 @@ impl Text<'_> {
         self.line(text);
     }
 
-    /// `file:12, called at line 30, at model.py:40:8`.
+    /// A source position as text: `file:12, called at line 30, at model.py:40:8`.
     fn place(&self, place: &SourcePlace) -> String {
         let file = place.line.map(|line| format!("{}:{line}", self.source));
         let details = Some(place.details()).filter(|text| !text.is_empty());
@@ -235,7 +235,7 @@ impl Text<'_> {
         rest.into_iter().for_each(|rest| self.line(&rest));
     }
 
-    /// Writes a collective with the first operation that needs it, and at most `others_shown` others unless all are requested.
+    /// Writes a collective with the first operation that needs it, and at most `others_shown` further operations unless all are requested.
     fn collective(&mut self, collective: &CollectiveReport, others_shown: usize) {
         let in_loop = if collective.in_loop { ", in a loop" } else { "" };
         let axes = if collective.axes.is_empty() {

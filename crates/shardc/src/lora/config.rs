@@ -14,7 +14,7 @@ pub struct AdapterConfig {
     pub lora: Lora,
 }
 
-/// Settings that do not affect the result of an adapted model.
+/// Settings that do not affect the results of an adapted model.
 const DESCRIPTIVE: &[&str] = &[
     "auto_mapping",
     "base_model_name_or_path",

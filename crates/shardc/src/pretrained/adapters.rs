@@ -28,11 +28,11 @@ impl AdapterFiles {
     }
 }
 
-/// Reads the adapters among `variables` from PEFT's files, and the base-model parameters that these replace: `modules_to_save`, and
-/// biases. `lora` are the settings with which the variables were created, such as [`AdapterFiles::lora`].
+/// Reads the adapters among `variables` from PEFT's files, and the base-model parameters that these replace: `modules_to_save`, and biases.
+/// `lora` contains the settings with which the variables were created, such as [`AdapterFiles::lora`].
 ///
 /// # Errors
-/// A file is invalid (SH0725); settings or tensors are not supported (SH0726); adapters are missing, have other shapes, or have no
+/// A file is invalid (SH0725); settings or tensors are not supported (SH0726); adapters are missing, have different shapes, or have no
 /// variable, all reported at once (SH0723).
 pub fn read_adapters(
     family: Family,
@@ -169,7 +169,7 @@ impl Parsed {
             .map_err(|error| format!("{:?}: {error}", variable.name))
     }
 
-    /// The value of another parameter, if the files have it.
+    /// The value of a parameter that is not an adapter, if the files have it.
     fn replaced(
         &self,
         variable: &Variable,

@@ -27,7 +27,7 @@ struct Layer<'a> {
 }
 
 impl<'a> Assembled<'a> {
-    /// Finds the source tensors of a variable; the error says why there are none.
+    /// Finds the source tensors of a variable, or returns an error message.
     pub(super) fn of(
         family: Family,
         variable: &'a Variable,
@@ -95,7 +95,7 @@ impl<'a> Assembled<'a> {
     }
 }
 
-/// The offset and the strides, in the flattened tensor, of a variable with the dimensions `own`; `None` if the tensor has another
+/// The offset and the strides, in the flattened tensor, of a variable with the dimensions `own`; `None` if the tensor has a different
 /// number of elements, or its dimensions are not products of consecutive dimensions of the variable.
 pub(super) fn strides(how: How, shape: &[usize], own: &[usize]) -> Option<(usize, Vec<usize>)> {
     let count: usize = shape.iter().product();
@@ -114,7 +114,7 @@ pub(super) fn strides(how: How, shape: &[usize], own: &[usize]) -> Option<(usize
     let mut strides = Vec::with_capacity(own.len());
     let mut own = own.iter().copied().peekable();
     for (size, stride) in dims {
-        // The sizes of the dimensions that this one consists of, outermost first.
+        // The sizes of the variable's dimensions that form this dimension, outermost first.
         let (mut parts, mut covered) = (Vec::new(), 1);
         while let Some(n) = own.next_if(|&n| covered < size || n == 1) {
             parts.push(n);
@@ -140,7 +140,7 @@ mod tests {
     fn strides_of_merged_dimensions() {
         assert_eq!(strides(How::Same, &[6, 4], &[2, 3, 4]), Some((0, vec![12, 4, 1])));
         assert_eq!(strides(How::Same, &[], &[]), Some((0, vec![])));
-        // [out, in] of 6 x 4, for 4 inputs and 2 heads of 3.
+        // `[out, in]` of size 6 x 4, for 4 inputs and 2 heads of size 3.
         assert_eq!(strides(How::Transposed, &[6, 4], &[4, 2, 3]), Some((0, vec![1, 12, 4])));
         assert_eq!(strides(How::Transposed, &[6, 4], &[2, 2, 6]), Some((0, vec![2, 1, 4])));
         assert_eq!(strides(How::Third(1), &[4, 18], &[4, 2, 3]), Some((6, vec![18, 3, 1])));

@@ -57,7 +57,7 @@ pub enum Family {
 /// ([`read_adapters`]).
 ///
 /// # Errors
-/// A file is invalid (SH0725), or parameters are missing or have other shapes, all reported at once (SH0723).
+/// A file is invalid (SH0725), or parameters are missing or have different shapes, all reported at once (SH0723).
 pub fn read(
     family: Family,
     variables: &[Variable],
@@ -78,7 +78,7 @@ pub fn read(
 /// Reads the parameters among `variables` from a state dict, like [`read`].
 ///
 /// # Errors
-/// Parameters are missing or have other shapes, all reported at once (SH0723), or a file cannot be read (SH1401).
+/// Parameters are missing or have different shapes, all reported at once (SH0723), or a file cannot be read (SH1401).
 pub fn read_from(
     family: Family,
     variables: &[Variable],
@@ -97,7 +97,7 @@ pub fn read_from(
 /// magnitudes from their norms. Other variables and adapters come from `others`, which may be `step.init(seed)`.
 ///
 /// # Errors
-/// Parameters are missing or have other shapes, all reported at once (SH0723), a file cannot be read (SH1401), or `others` lacks a
+/// Parameters are missing or have different shapes, all reported at once (SH0723), a file cannot be read (SH1401), or `others` lacks a
 /// variable (SH0720).
 pub fn load(
     family: Family,
@@ -151,7 +151,7 @@ fn find<'a>(
     let (mut all, mut wrong) = (Vec::new(), Vec::new());
     let is_read = |v: &&Variable| {
         let is_of_model = matches!(v.kind, Kind::Parameter | Kind::Frozen) && !adapters::is_adapter(&v.name);
-        // Copies come after their originals.
+        // Copies are not read: they are initialized from their originals.
         is_of_model && !matches!(v.init, Init::CopyOf(_))
     };
     for variable in variables.iter().filter(is_read) {

@@ -9,7 +9,7 @@ pub(super) enum How {
     Same,
     /// The tensor is `[out, in]`, the variable `[in, out]`.
     Transposed,
-    /// The variable is this third of the last dimension: 0, 1 or 2.
+    /// The variable is a third of the last dimension of the tensor: third 0, 1 or 2.
     Third(usize),
     /// The kernel of a convolution: the tensor is `[out, in, window..]`, the variable `[window.., in, out]`.
     Window,
@@ -40,7 +40,7 @@ pub(super) fn places(family: Family, variable: &str) -> Option<Vec<(String, How)
     (!found.is_empty()).then_some(found)
 }
 
-/// A module of a checkpoint, as a module of shardc's model.
+/// The module of shardc's model that corresponds to a module of a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Module {
     /// The name in shardc's model.
@@ -51,7 +51,7 @@ pub(super) struct Module {
     pub(super) layer: Option<i64>,
 }
 
-/// The modules of shardc's model that a module of a checkpoint becomes: several, if it is fused.
+/// The modules of shardc's model that correspond to a module of a checkpoint; several if it is fused.
 pub(super) fn modules(family: Family, name: &str) -> Vec<Module> {
     let (table, prefix) = table(family);
     let own = name.strip_prefix(prefix).unwrap_or(name);
@@ -65,14 +65,14 @@ pub(super) fn modules(family: Family, name: &str) -> Vec<Module> {
     let found = table
         .iter()
         .filter_map(|&(ours, (template, how))| Some(Module { ours, how, layer: layer(template)? }));
-    // A tied embedding table is the output only if the checkpoint has no other tensor for it.
+    // A tied embedding table is the output layer only if the checkpoint has no other tensor for it.
     found.filter(|module| !(module.ours == "lm_head" && own == "embed_tokens")).collect()
 }
 
-/// The names in checkpoints of a module of shardc's model, the usual one first, with `{}` for the layer number.
+/// The names that a module of shardc's model has in checkpoints, the most common first, with `{}` for the layer number.
 pub(super) fn module_names(family: Family, ours: &str) -> Vec<(String, How)> {
     let (table, prefix) = table(family);
-    // Heads are siblings of the model with the prefix.
+    // Heads have no prefix: they are siblings of the prefixed model.
     let is_head = matches!(ours, "lm_head" | "head");
     let names = table.iter().filter(|(of, (name, _))| *of == ours && !(is_head && *name == "embed_tokens"));
     let both = names.flat_map(|&(_, (name, how))| {

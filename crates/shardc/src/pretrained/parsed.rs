@@ -41,9 +41,9 @@ impl Role {
 /// The parsed files.
 pub(super) struct Parsed {
     pub(super) family: Family,
-    /// The settings, with names of the checkpoint.
+    /// The settings, with the names of the checkpoint.
     pub(super) config: Lora,
-    /// The tensors by name of the checkpoint, without PEFT's prefix and its `base_layer` component.
+    /// The tensors by their names in the checkpoint, without PEFT's prefix and `base_layer` component.
     pub(super) tensors: StateDict,
     /// Whether tensor names have the prefix of the family.
     has_prefix: bool,
@@ -86,7 +86,7 @@ impl Parsed {
         Err(Diagnostic::unsupported("SH0726", text).into())
     }
 
-    /// Whether a module's name has the family's prefix exactly if the tensors have it. Heads are exempt: they never have it.
+    /// Whether a module's name has the family's prefix if and only if tensor names have it. Heads are exempt, since they never have it.
     pub(super) fn is_prefixed(&self, module: &str) -> bool {
         let is_beside =
             modules(self.family, module).iter().any(|module| matches!(module.ours, "lm_head" | "head"));

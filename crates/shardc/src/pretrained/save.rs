@@ -14,10 +14,10 @@ use super::assemble::strides;
 use super::names::{How, places, prefix};
 use crate::Error;
 
-/// Converts the parameters among `variables` to the names and shapes of transformers for a model of the family; `value` returns a
-/// value by name. Each layer gets its own tensor, kernels are transposed back, and queries, keys and values of GPT-2 become one tensor.
-/// Element types are kept. Adapters are left out ([`write_adapters`](super::write_adapters)); a tied embedding table is one tensor.
-/// Names are those of the model with its head, or of the bare model for [`Bert`](crate::nn::models::Bert) and a `Vit` without a head.
+/// Converts the parameters among `variables` to the names and shapes of transformers for a model of the family; `value` returns a value by
+/// name. Each layer gets its own tensor, kernels are transposed back, and queries, keys and values of GPT-2 become one tensor. Element
+/// types are kept. Adapters are left out ([`write_adapters`](super::write_adapters)); a tied embedding table is one tensor. The names are
+/// those of the model with its head, or of the bare model for [`Bert`](crate::nn::models::Bert) and a `Vit` without a head.
 ///
 /// # Errors
 /// A variable has no name in checkpoints of the family, or a part of a fused tensor is missing, all reported at once (SH0724).
@@ -58,7 +58,7 @@ pub fn write_model(
     for (name, tensor) in tensors {
         out.insert(name, Tensor::from_bytes(tensor.dtype, &tensor.shape, tensor.bytes)?)?;
     }
-    // transformers refuses files that do not name the framework.
+    // transformers rejects files that do not name the framework.
     out.metadata.insert("format".to_owned(), "pt".to_owned());
     Ok(out)
 }
@@ -91,7 +91,7 @@ pub fn save_model(
     config.map_or(Ok(()), |text| write("config.json", text.as_bytes()))
 }
 
-/// A tensor that is being assembled.
+/// A partially assembled tensor.
 struct Whole {
     dtype: shardc_ir::DType,
     shape: Vec<usize>,

@@ -100,7 +100,7 @@ impl Writer {
             let shape = if factor.role == Role::Magnitude { vec![columns] } else { vec![columns, rows] };
             self.put(&factor.role.tensor(&module), &HostArray::from_f64(array.dtype, &shape, &transposed)?)?;
         }
-        // The name within a layer, or its last component if that is unique.
+        // The name within a layer, or only its last component if that is unique.
         let within = template.rsplit_once("{}.").map_or(template.as_str(), |(_, within)| within);
         let last = within.rsplit('.').next().unwrap_or(within);
         let target = if is_only(self.family, last) { last } else { within };
@@ -114,7 +114,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Adds a parameter that is trained itself.
+    /// Adds a parameter that is trained in full.
     fn whole(&mut self, variable: &Variable, lora: &Lora, array: &HostArray) -> Result<(), Error> {
         let (module, parameter) = variable.name.rsplit_once('.').unwrap_or(("", &variable.name));
         let family = self.family;
@@ -141,7 +141,7 @@ impl Writer {
                     let swapped = (0..outputs).flat_map(|o| (0..inputs).map(move |i| from[i * outputs + o]));
                     HostArray::from_f64(array.dtype, &[outputs, inputs], &swapped.collect::<Vec<_>>())?
                 }
-                // PEFT has one dimension for the heads and their elements.
+                // PEFT merges heads and their elements into one dimension.
                 (How::Transposed, _) => return Err(refused()),
                 (_, own) if parameter == "bias" => {
                     HostArray::from_f64(array.dtype, &[own.iter().product()], from)?

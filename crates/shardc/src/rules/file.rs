@@ -22,7 +22,7 @@ impl RuleFile {
     /// Parses a file; the [module](super) describes the format.
     ///
     /// # Errors
-    /// The text is not TOML, has an unknown key, or has a rule in no known notation (SH0364); each is reported at its place.
+    /// The text is not TOML, has an unknown key, or has a rule in no known notation (SH0364); each is reported at its position.
     pub fn parse(text: &str) -> Result<RuleFile, Error> {
         let file: Keys<Keys<Keys<Spanned<Value>>>> = toml::from_str(text).map_err(|error| {
             let span = error.span().map_or(Span::NONE, |span| Span::new(span.start, span.end));
@@ -55,7 +55,7 @@ impl RuleFile {
     }
 }
 
-/// The notations of a value: one, or a list.
+/// The notations in a value, which is one notation or a list.
 fn read(value: &Spanned<Value>, errors: &mut Vec<Diagnostic>) -> Vec<Notation> {
     let at = span(value);
     let texts: Vec<&Value> = match value.get_ref() {

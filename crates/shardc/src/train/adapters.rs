@@ -16,7 +16,7 @@ struct Adapted<'a> {
     kernel: &'a Variable,
     a: &'a Variable,
     b: &'a Variable,
-    /// DoRA's.
+    /// The magnitude variable of DoRA, if any.
     magnitude: Option<&'a Variable>,
 }
 
@@ -25,7 +25,7 @@ impl Adapted<'_> {
         [Some(self.a), Some(self.b), self.magnitude].into_iter().flatten().any(|of| of.name == name)
     }
 
-    /// The name of the map.
+    /// The name of the linear map.
     fn map(&self) -> &str {
         self.a.name.strip_suffix(".lora_a").unwrap_or_default()
     }
@@ -36,8 +36,8 @@ impl Step {
     /// kernels' sharding. A step of the same model without LoRA can [`adopt`](Step::adopt) it. The given state does not change.
     ///
     /// # Errors
-    /// There are no adapters, or they have a different rank, or a kernel is stored in four bits (SH1252); the state lacks a variable
-    /// (SH0720); a run fails.
+    /// There are no adapters, or they have another rank, or a kernel is stored in four bits (SH1252); the state lacks a variable (SH0720);
+    /// an execution fails.
     pub fn merge_adapters(&self, state: &State, lora: &Lora) -> Result<State, Error> {
         let adapted = self.adapted(lora)?;
         let kernels = self.folded(&adapted, state, lora, Merge::Into)?;
@@ -50,7 +50,7 @@ impl Step {
     /// example those of the original state. Kernels are restored up to rounding.
     ///
     /// # Errors
-    /// As for [`merge_adapters`](Step::merge_adapters).
+    /// Those of [`merge_adapters`](Step::merge_adapters).
     pub fn unmerge_adapters(&self, merged: &State, adapters: &State, lora: &Lora) -> Result<State, Error> {
         let adapted = self.adapted(lora)?;
         if let Some(of) = adapted.iter().find(|of| of.magnitude.is_some()) {
@@ -154,7 +154,7 @@ impl Step {
             results.push((&kernel.name, value.to(kernel.dtype)));
         }
         let fold = self.beside(p.finish(&results)?)?;
-        // Results do not share memory with arguments.
+        // No donation: results do not share memory with arguments.
         let none: [(&str, &HostArray); 0] = [];
         let metrics = fold.run(&mut fold.adopt(state)?, &none)?;
         Ok(State { arrays: metrics.arrays, processes: self.processes() })

@@ -23,12 +23,12 @@ pub struct Adopted {
 }
 
 impl Step {
-    /// Takes the variables of this step from the state of another step, which may have more variables: for example an evaluation from a
-    /// training run. Both states share device memory until one changes. Arrays with a different sharding go through the host, so in a job
-    /// of several processes, all of them must call this.
+    /// Creates a state of this step from the state of another step, which may have additional variables: for example, for an evaluation
+    /// step from a training step. Both states share device memory until one changes. Arrays with another sharding go through the host, so
+    /// in a job of several processes all have to call this.
     ///
     /// # Errors
-    /// The other state lacks a variable (SH0720), or has one of a different shape or element type (SH0721), or a copy fails.
+    /// The other state lacks a variable (SH0720), or has it with a different shape or element type (SH0721), or a copy fails.
     pub fn adopt(&self, state: &State) -> Result<State, Error> {
         let take = |(variable, port): (&Variable, &Port)| {
             let name = &variable.name;
@@ -42,15 +42,15 @@ impl Step {
         Ok(State { arrays, processes: self.processes() })
     }
 
-    /// Takes the variables of this step from a state that may lack some; those come from `begin`: for example a model with a new
-    /// head, from a trained state and [`init`](Step::init). Missing and unexpected variables are returned, as by PyTorch's
+    /// Creates a state of this step from a state that may lack variables; missing ones come from `begin`. For example, a model with a new
+    /// head starts from a trained state and [`init`](Step::init). Missing and unexpected variables are returned, as by PyTorch's
     /// `load_state_dict` with `strict=False`. A missing variable that is initialized as a copy of an existing one
     /// ([`Init::copy_of`](shardc_nn::Init::copy_of)) is copied from it, and still reported as missing.
     ///
     /// Memory is shared, and arrays may go through the host, as for [`adopt`](Step::adopt).
     ///
     /// # Errors
-    /// Variables have a different shape or element type (SH0721), neither state has one (SH0720), or a copy fails.
+    /// Variables have a different shape or element type (SH0721), a variable is in neither state (SH0720), or a copy fails.
     pub fn adopt_over(&self, state: &State, begin: &State) -> Result<Adopted, Error> {
         let wrong: Vec<String> = (self.ports())
             .filter_map(|(variable, port)| {
@@ -73,7 +73,7 @@ impl Step {
             } else {
                 missing.push(name.clone());
                 if let Some(array) = source() {
-                    // Never shared memory: a run donates the memory of each variable.
+                    // The memory must not be shared: an execution donates the memory of each variable.
                     let array = to_host(array, self.client().processes())?;
                     self.spread(port, &converted(array, variable.dtype)?)?
                 } else {

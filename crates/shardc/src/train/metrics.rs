@@ -10,7 +10,7 @@ use super::StepTimes;
 use super::state::{to_host, unknown};
 use crate::Error;
 
-/// The metrics of one run, on the devices until they are read.
+/// The metrics of one execution, on the devices until they are read.
 #[derive(Clone, Debug)]
 pub struct Metrics {
     pub(super) arrays: IndexMap<String, ShardedArray>,
@@ -19,7 +19,7 @@ pub struct Metrics {
     pub(super) run: Run,
 }
 
-/// The run that computes the metrics.
+/// The (pending) execution that computes the metrics.
 #[derive(Clone, Debug)]
 pub(super) struct Run {
     pub(super) execution: Execution,
@@ -33,8 +33,8 @@ impl Metrics {
         self.arrays.keys().map(String::as_str)
     }
 
-    /// A metric, assembled on the host. In a job of several processes, all must request the same metrics in the same order,
-    /// unless the metric is replicated on every device, as a scalar is.
+    /// A metric, assembled on the host. In a job of several processes, all have to request the same metrics in the same order, unless the
+    /// metric is replicated on every device, like a scalar.
     ///
     /// # Errors
     /// No metric has this name (SH0720), or a copy fails.
@@ -48,7 +48,7 @@ impl Metrics {
     /// A metric of one element, as a number.
     ///
     /// # Errors
-    /// No metric has this name (SH0720), it has a different number of elements (SH0721), or a copy fails.
+    /// No metric has this name (SH0720), it has more or fewer elements (SH0721), or a copy fails.
     pub fn scalar(&self, name: &str) -> Result<f64, Error> {
         let metric = self.get(name)?;
         match metric.to_f64_vec().as_slice() {
@@ -60,16 +60,16 @@ impl Metrics {
         }
     }
 
-    /// Whether the run is done or has failed. Does not wait.
+    /// Whether the execution is done or has failed. Does not wait.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.run.execution.is_done()
     }
 
-    /// Waits until the run is done, and returns its times.
+    /// Waits until the execution is done, and returns its times.
     ///
     /// # Errors
-    /// The error of the run.
+    /// The error of the execution.
     pub fn times(&self) -> Result<StepTimes, Error> {
         let times = self.run.execution.wait()?;
         Ok(StepTimes {

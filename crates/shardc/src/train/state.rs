@@ -1,4 +1,4 @@
-//! The state of a step between runs, on the devices.
+//! The state of a step between executions, on the devices.
 
 use indexmap::IndexMap;
 use shardc_ir::Diagnostic;
@@ -9,7 +9,7 @@ use crate::Error;
 /// The variables of a [`Step`](super::Step), on its devices, by name.
 #[derive(Clone, Debug)]
 pub struct State {
-    /// In the order of the step's variables; empty after a failed run that had donated their memory.
+    /// In the order of the step's variables; empty after a failed execution that had donated their memory.
     pub(crate) arrays: IndexMap<String, ShardedArray>,
     /// The processes of the job, if there are several.
     pub(crate) processes: Option<Processes>,
@@ -33,7 +33,7 @@ impl State {
         self.arrays.is_empty()
     }
 
-    /// A variable on the devices.
+    /// A variable, as an array on the devices.
     #[must_use]
     pub fn sharded(&self, name: &str) -> Option<&ShardedArray> {
         self.arrays.get(name)
@@ -65,7 +65,7 @@ pub(super) fn unknown<'a>(
     name: &str,
     known: impl Iterator<Item = impl AsRef<str> + 'a>,
 ) -> Error {
-    /// The maximum number of listed names.
+    /// The maximum number of names listed in an error.
     const SHOWN: usize = 8;
     let known: Vec<String> = known.map(|name| format!("{:?}", name.as_ref())).collect();
     let more = if known.len() > SHOWN { ", ..." } else { "" };

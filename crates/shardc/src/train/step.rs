@@ -32,9 +32,9 @@ pub struct Step {
     warnings: Vec<Diagnostic>,
     /// The byte threshold of cost warnings.
     warn_bytes: u64,
-    /// Whether results are checked for NaN and infinity after each run.
+    /// Whether results are checked for NaN and infinity after each execution.
     checks_finite: bool,
-    /// The number of runs started.
+    /// The number of executions started.
     runs: AtomicU64,
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct VariableSharding<'a> {
     pub(crate) sharding: &'a TensorSharding,
 }
 
-/// An input of a run: a full array on the host, or an array on the devices with the step's sharding.
+/// An input of an execution: a full array on the host, or an array on the devices with the step's sharding.
 #[derive(Clone, Copy, Debug)]
 pub enum Feed<'a> {
     /// On the host.
@@ -69,7 +69,7 @@ impl Step {
     /// Partitions a step over its mesh, and compiles it.
     ///
     /// # Errors
-    /// The program cannot be partitioned, the back end refuses it, or the client has too few devices.
+    /// The program cannot be partitioned, the back end rejects it, or the client has too few devices.
     pub fn compile(client: &Client, compiler: &Compiler, step: StepProgram) -> Result<Step, Error> {
         let output = compiler.partition_module(step.module.clone())?;
         let program = Program::partitioned(client, &output)?;
@@ -119,8 +119,8 @@ impl Step {
         select(&self.warnings, self.warn_bytes)
     }
 
-    /// Stops at the first NaN or infinity: after each run, metrics and variables are copied to the host, and an element that
-    /// is not finite is an error (SH0728) that names the run (from 1) and the tensor. The copies make each run slower.
+    /// Stops at the first NaN or infinity: after each execution, metrics and variables are copied to the host, and an element that is not
+    /// finite is an error (SH0728) that names the execution (from 1) and the tensor. The copies make each execution slower.
     ///
     /// In a job of several processes all of them must request it.
     #[must_use]
@@ -129,7 +129,7 @@ impl Step {
         self
     }
 
-    /// Sets the maximum number of runs in flight on the client; the default is two, the minimum one.
+    /// Sets the maximum number of executions in flight on the client; the default is two, the minimum one.
     #[must_use]
     pub fn with_in_flight(mut self, runs: usize) -> Step {
         self.in_flight = runs;
@@ -139,7 +139,7 @@ impl Step {
     /// The initial values of all variables, computed on their devices: the same for every mesh.
     ///
     /// # Errors
-    /// Initial values do not fit, or a run fails.
+    /// Initial values do not fit, or an execution fails.
     pub fn init(&self, seed: u64) -> Result<State, Error> {
         let mut module = self.step.initializer()?;
         let key = HostArray::from_slice(&[(seed >> 32) as u32, seed as u32], &[2])?;
@@ -162,7 +162,7 @@ impl Step {
         self.state_of(program.step(&key)?)
     }
 
-    /// A state from arrays by name; exactly the variables of the step.
+    /// A state from arrays by name, which must be exactly the variables of the step.
     ///
     /// # Errors
     /// A variable is missing or unknown, or an array has a different shape or element type (SH0721).
@@ -197,9 +197,9 @@ impl Step {
         self.state_of((0..self.step.variables.len()).map(spread).collect::<Result<_, Error>>()?)
     }
 
-    /// A state built block by block, for variables that do not fit in memory: `block` returns the elements of a variable within
-    /// bounds, once for all devices that hold them, or `None` for a variable that it does not have, which is taken from `others`. A
-    /// variable that is initialized as a copy of one that `block` has gets that value.
+    /// A state built block by block, for variables that do not fit in host memory. `block` returns the elements of a variable within
+    /// bounds, once for all devices that hold them. It returns `None` for a variable that it does not have, which is then taken from
+    /// `others`. A variable that is initialized as a copy of a variable that `block` has gets its value.
     ///
     /// # Errors
     /// Those of `block`; a block has a different shape or element type (SH0721); `others` lacks a variable (SH0720).
@@ -268,7 +268,7 @@ impl Step {
             let array = match held.entry(number) {
                 Entry::Occupied(entry) => entry.into_mut(),
                 Entry::Vacant(entry) => {
-                    // A block that is all padding begins beyond the end.
+                    // A block that contains only padding begins beyond the end.
                     let bounds = offsets.iter().zip(&extent).zip(layout.global_shape());
                     let bounds: Vec<Range<usize>> =
                         bounds.map(|((&at, &n), &size)| at.min(size)..at.min(size) + n).collect();
@@ -288,16 +288,16 @@ impl Step {
 
     /// Runs the step: the state is updated in place. Inputs are given by name.
     ///
-    /// Returns before the devices are done; reading a metric or a variable waits for it. If the maximum number of runs is in flight
-    /// ([`Step::with_in_flight`]), it waits for the first of them. To keep the devices busy, read the metrics of a step after
+    /// Returns before the devices are done; reading a metric or a variable waits for the execution. If the maximum number of executions is
+    /// in flight ([`Step::with_in_flight`]), this waits for the first of them. To keep the devices busy, read the metrics of a step after
     /// starting the next one.
     ///
     /// # Errors
-    /// With [`Step::check_finite`], an element of a metric or a variable is not finite (SH0728): the state is the updated one.
+    /// With [`Step::check_finite`], an element of a metric or a variable is not finite (SH0728): the state is updated.
     ///
-    /// An input is missing, unknown or given twice, the state is a different step's (SH0720), or an array does not fit: the state is
-    /// unchanged. The run cannot be started, or the previous one has failed: the state is lost (SH0722). If the run fails later,
-    /// the next use of its metrics or state returns the error.
+    /// An input is missing, unknown or given twice, the state belongs to another step (SH0720), or an array does not match: the state is
+    /// unchanged. The execution cannot be started, or the previous one has failed: the state is lost (SH0722). If the execution fails
+    /// later, the next use of its metrics or state returns the error.
     pub fn run<'a, F: Into<Feed<'a>> + Copy>(
         &self,
         state: &mut State,
@@ -450,7 +450,7 @@ impl Step {
         self.step.variables.iter().zip(self.step.arguments.iter().map(|&argument| &inputs[argument]))
     }
 
-    /// The variable from which this one is initially copied.
+    /// The variable whose initial value `variable` copies.
     pub(super) fn source(&self, variable: &Variable) -> Option<&Variable> {
         self.step.source(variable)
     }
@@ -460,7 +460,7 @@ impl Step {
         self.step.mesh.clone()
     }
 
-    /// Compiles another program on variables of this step, with the same shardings; metrics of the same names keep theirs.
+    /// Compiles another program on variables of this step, with the same shardings. Metrics of the same name also keep their sharding.
     pub(super) fn beside(&self, mut program: StepProgram) -> Result<Step, Error> {
         let Some((compiler, interface)) = &self.partitioned else {
             return Step::single(&self.client, program);
@@ -520,8 +520,8 @@ impl Step {
         &self.program
     }
 
-    /// The floating-point operations of a run on all devices together, by the back end's estimate; `None` if it gives none.
-    /// Rematerialized operations are counted; bodies of loops are counted once.
+    /// The floating-point operations of an execution on all devices together, by the back end's estimate; `None` if there is none.
+    /// Rematerialized operations count; loop bodies count once.
     #[must_use]
     pub fn flops(&self) -> Option<f64> {
         let devices = self.program.executable().placement().count() as f64;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 /// The number of steps whose times are kept: enough for percentiles, in little memory.
 const KEPT: usize = 4096;
 
-/// The times of one step. The first four are consecutive times of the host; the devices may compute meanwhile.
+/// The times of one step. The first four are consecutive periods of host time, in which the devices may compute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StepTimes {
     /// Waiting for the batch, if a loader provides it.
@@ -16,13 +16,13 @@ pub struct StepTimes {
     pub transfer: Duration,
     /// Waiting because the maximum number of steps was in flight.
     pub backpressure: Duration,
-    /// From then until the plugin had started all devices.
+    /// The time after that until the plugin had started all devices.
     pub enqueue: Duration,
-    /// From when the devices were free for the step until the last of them was done.
+    /// The time from when the devices were free for the step until the last of them was done.
     pub device: Duration,
 }
 
-/// Collects step times.
+/// Collects the times of steps.
 #[derive(Clone, Debug, Default)]
 pub struct Timings {
     last: Option<Instant>,
@@ -63,7 +63,7 @@ pub struct TimesReport {
 }
 
 impl Timings {
-    /// Records one more step. The first one starts the clock and, as a warm-up, is left out.
+    /// Records one more step. The first step starts the clock, and is left out as a warm-up.
     pub fn add(&mut self, times: StepTimes) {
         self.add_at(times, Instant::now());
     }
@@ -77,7 +77,7 @@ impl Timings {
         }
     }
 
-    /// The summary; `None` without steps.
+    /// The summary; `None` if no step was recorded.
     #[must_use]
     pub fn report(&self) -> Option<TimesReport> {
         if self.steps.is_empty() {

@@ -73,7 +73,7 @@ fn batches_are_the_same_for_all_meshes() {
     assert!(seen[0][0] != seen[0][2], "epochs differ");
 }
 
-/// From every position: on a different mesh with equal batches, and on the same mesh bit by bit.
+/// From every position: on another mesh with equal batches, and on the same mesh bit for bit.
 #[test]
 fn training_resumes_from_any_position() {
     let Some(client) = client() else { return };

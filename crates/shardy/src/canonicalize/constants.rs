@@ -1,4 +1,4 @@
-//! Moves constants to the start of their scope, and merges equal ones.
+//! Moves constants to the start of their scope, and merges equal constants.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ use shardc_ir::{
 /// Constants with equal keys are merged.
 type Key = (RegionId, Dense, TypeId, Option<ShardingId>);
 
-/// Moves each `stablehlo.constant` to the start of the enclosing function body or computation, and merges equal ones with equal
-/// shardings. `sdy.constant`s stay, since they exist to give each user its own constant.
+/// Moves each `stablehlo.constant` to the start of the enclosing function body or computation, and merges equal constants with equal
+/// shardings. `sdy.constant`s are not changed, since they give each user its own constant.
 pub(super) fn hoist(module: &mut Module, body: RegionId) {
     let mut scopes: BTreeMap<RegionId, Vec<OpId>> = BTreeMap::new();
     let mut first: FxHashMap<Key, OpId> = FxHashMap::default();
@@ -36,7 +36,7 @@ pub(super) fn hoist(module: &mut Module, body: RegionId) {
         }
         first.insert(key, op);
         let front = scopes.entry(scope).or_default();
-        // A constant at the start, or directly after one there, need not move.
+        // A constant at the start, or directly after such a constant, need not move.
         let follows =
             at == 0 || module.regions[region].ops.get(at - 1).is_some_and(|before| in_front[*before]);
         in_front[op] = true;

@@ -3,12 +3,12 @@
 use shardc_ir::{Attr, Effect, Module, Op, OpKind, RegionId};
 use shardc_passes::internal::dce_where;
 
-/// Removes operations without side effects and without users in a function body; returns whether there were any.
+/// Removes operations without side effects and without users in a function body; returns whether any were removed.
 pub(super) fn dce(module: &mut Module, body: RegionId) -> bool {
     dce_where(module, body, is_without_effect)
 }
 
-/// Whether MLIR considers an operation free of side effects. Constraints and collectives stay, even without users.
+/// Whether MLIR considers an operation free of side effects. Constraints and collectives are never removed, even without users.
 fn is_without_effect(module: &Module, op: &Op) -> bool {
     match &op.kind {
         OpKind::ShardingConstraint(_) | OpKind::MeshCollective(_) => false,
@@ -18,7 +18,7 @@ fn is_without_effect(module: &Module, op: &Op) -> bool {
         }
         // A manual computation without operands and results is kept as text.
         OpKind::Opaque(spec) if &*spec.name == "sdy.manual_computation" => inner_have_no_effect(module, op),
-        // MLIR ignores that a loop may not terminate.
+        // Like MLIR, this ignores that a loop may not terminate.
         kind => {
             let effect = kind.def().effect;
             (effect.is_pure() || effect == Effect::MayNotEnd) && inner_have_no_effect(module, op)

@@ -26,7 +26,7 @@ impl Round<'_> {
         self.changed = true;
     }
 
-    /// Removes operands that the body does not use; returns whether there were any.
+    /// Removes operands that the body does not use; returns whether any were removed.
     fn drop_unused(&mut self, op: OpId, spec: &ManualSpec, body: RegionId) -> bool {
         let args = self.module.regions[body].args.clone();
         let used: Vec<bool> = args.iter().map(|&v| self.uses_of(v) > 0).collect();
@@ -50,7 +50,7 @@ impl Round<'_> {
         true
     }
 
-    /// Whether all manual axes have size one. Without operands and results there are no axes.
+    /// Whether all manual axes have size one; without operands and results, there are no manual axes.
     fn is_redundant(&self, spec: &ManualSpec) -> bool {
         let Some(&first) = spec.in_shardings.iter().chain(&spec.out_shardings).next() else { return true };
         let mesh = &self.module.meshes[self.module.shardings.get(first).mesh];

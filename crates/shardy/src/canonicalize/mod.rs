@@ -1,10 +1,10 @@
 //! `canonicalize`: MLIR's canonicalizer with the patterns of Shardy's operations.
 //!
-//! Each `stablehlo.constant` is first moved to the front and deduplicated. Then rounds run until one changes nothing. A round visits
-//! each operation once, in program order, and removes dead operations without effects at its end. Its patterns:
+//! Each `stablehlo.constant` is first moved to the front and deduplicated. Then rounds of patterns run to a fixed point. A round visits
+//! each operation once, in program order, and then removes dead operations without side effects. The patterns:
 //!
-//! * a no-op collective is removed; pairs cancel, or are fused (all-reduce and all-slice to reduce-scatter);
-//! * a reshard of a reshard with one use reads the operand of the first; a repeated reshard reuses the earlier result;
+//! * no-op collectives are removed; pairs of collectives cancel, or are fused (all-reduce and all-slice to reduce-scatter);
+//! * a reshard of a reshard with one use reads the operand of the latter; an equal later reshard reuses the earlier result;
 //! * a manual computation loses unused operands, and is inlined if its manual axes have size 1.
 
 mod collectives;
@@ -104,7 +104,7 @@ fn round(module: &mut Module, body: RegionId, patterns: Patterns) -> bool {
             }
             OpKind::Reshard(_) if patterns != Patterns::Collectives => round.reshard(op, patterns),
             OpKind::ManualComputation(spec) if patterns == Patterns::All => round.manual(op, &spec),
-            // A manual computation without operands and results names no mesh, so the parser keeps it opaque.
+            // A manual computation without operands and results names no mesh, so the parser keeps it as text.
             OpKind::Opaque(spec) if patterns == Patterns::All && &*spec.name == "sdy.manual_computation" => {
                 round.manual(op, &ManualSpec::default());
             }

@@ -32,7 +32,7 @@ impl Round<'_> {
         }
     }
 
-    /// Reuses the result of an earlier reshard of the same data, also if the two see it through reshapes and transposes.
+    /// Reuses the result of an earlier reshard of the same data, even if one of them is of a reshaped or transposed value.
     fn reuse(&mut self, op: OpId, input: ValueId, target: ShardingId) {
         let mut path = Vec::new();
         let mut root = input;
@@ -74,7 +74,7 @@ impl Round<'_> {
         matches!(self.module.ops[op].kind, OpKind::Reshape | OpKind::Transpose { .. }).then_some(op)
     }
 
-    /// Maps a sharding after these views, the last of which comes first, to a sharding before their transposes.
+    /// Maps a sharding after these views, which are listed last first, to a sharding before their transposes.
     fn before_transposes(&mut self, target: ShardingId, path: &[OpId]) -> Option<ShardingId> {
         let mut sharding = self.module.shardings.get(target).clone();
         for &view in path {
@@ -87,7 +87,7 @@ impl Round<'_> {
                     }
                     sharding.dims = dims;
                 }
-                // A change of rank does not map dimensions to dimensions; the order of the data is compared instead.
+                // A reshape that changes the rank does not map dimensions to dimensions; the order of the data is compared instead.
                 _ if self.module.rank(data.operands[0]) != self.module.rank(data.results[0]) => break,
                 _ => {}
             }
@@ -95,8 +95,8 @@ impl Round<'_> {
         Some(self.module.shardings.intern(sharding))
     }
 
-    /// The result of an earlier reshard in the same region that places the data of `root` as `target` does, with only reshapes
-    /// between `root` and that reshard.
+    /// The result of an earlier reshard in the same region that distributes the data of `root` as `target` does, with only reshapes between
+    /// `root` and that reshard.
     fn earlier(&self, op: OpId, root: ValueId, target: ShardingId) -> Option<ValueId> {
         let &result = self.module.ops[op].results.first()?;
         let mut seen: FxHashSet<ValueId> = FxHashSet::default();

@@ -1,5 +1,5 @@
-//! `sdy-insert-func-call-reshards`: gives call results the shardings of the function's results, and inserts reshards to the
-//! shardings that their users expect.
+//! `sdy-insert-func-call-reshards`: assigns the shardings of the function's results to call results, and inserts reshards to the shardings
+//! that users expect.
 //!
 //! ```mlir
 //! %0 = call @f(%a) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"y"}]>]>}   // @f returns [{"x"}]
@@ -36,7 +36,7 @@ fn insert_in(module: &mut Module, body: RegionId) {
     }
 }
 
-/// The reshards of the results of a call, in program order: that of the last result comes first.
+/// The reshards of the results of a call, in program order: the reshard of the last result comes first.
 fn reshards(module: &mut Module, call: OpId, forward: &mut ValueMap) -> Vec<OpId> {
     let OpKind::Call { callee } = &module.ops[call].kind else { return Vec::new() };
     let Some(&func) = module.func_names.get(callee) else { return Vec::new() };

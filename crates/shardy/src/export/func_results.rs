@@ -1,11 +1,11 @@
-//! `sdy-propagate-to-func-results`: gives function results the shardings of the returned values.
+//! `sdy-propagate-to-func-results`: assigns the shardings of the returned values to function results.
 
 use shardc_ir::{Module, OpKind, PackedOption};
 use shardc_passes::internal::access::ShardingAccess;
 
 use crate::shardings;
 
-/// Gives each result of a function, other than the entries, the sharding of the returned value, or none.
+/// Assigns the sharding of the returned value, or none, to each result of a function that is not an entry.
 pub(super) fn to_results(module: &mut Module) {
     let places = ShardingAccess::new(module);
     let entries = shardings::entries(module);

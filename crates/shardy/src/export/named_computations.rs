@@ -1,4 +1,4 @@
-//! `sdy-export-named-computations`: outlines each named computation as a private function, and calls it.
+//! `sdy-export-named-computations`: outlines each named computation as a private function, and replaces it by a call.
 
 use shardc_ir::{
     Attr, AttrDict, Func, Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap, ValueId, Visibility,

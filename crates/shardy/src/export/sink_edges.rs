@@ -14,9 +14,9 @@ use shardc_passes::internal::manual;
 
 use super::super::edges;
 
-/// Also move the sharding origins of edges.
+/// Also moves the sharding origins of edges.
 pub(super) const ORIGINS: PassOption = PassOption::flag("sink-debug-sharding-origins");
-/// Also move the propagation steps of edges.
+/// Also moves the propagation steps of edges.
 pub(super) const PROPAGATION_EDGES: PassOption = PassOption::flag("sink-debug-propagation-edge-sharding");
 
 /// The debug attributes of propagation: on the producer of a value; on an operation for its region arguments; on an operation
@@ -99,7 +99,7 @@ fn sink_debug(
 ) {
     let said = owners.iter().filter_map(|&owner| {
         let said = module.ops[places.edge(owner)?].attrs.get(from)?;
-        // An edge without propagation steps is left out.
+        // An edge without propagation steps is skipped.
         let empty = matches!(said, Attr::Raw(text) if &**text == "#sdy.propagation_edges<[]>");
         (!empty).then(|| said.clone())
     });

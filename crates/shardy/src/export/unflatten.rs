@@ -1,8 +1,7 @@
 //! `sdy-unflatten-call-graph`: redirects the calls of equal copies of a function to one of them.
 //!
-//! A copy records the name of its original function. Two copies are equal if they also have the same enclosing manual axes, and
-//! the same shardings of arguments and results. With [`FULLY`] shardings are ignored, and the copy whose shardings most calls
-//! use is kept.
+//! A copy records the name of its original function. Two copies are equal if they also have the same enclosing manual axes, and the same
+//! shardings of arguments and results. With [`FULLY`], shardings are ignored, and the copy whose shardings most calls use is kept.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{Attr, FuncId, Module, OpId, OpKind, ShardingId};
@@ -12,7 +11,7 @@ use shardc_passes::internal::call_graph::{ORIGINAL_FUNC_NAME, callee_of, calls_i
 use crate::pass::FUNC_MANUAL_AXES;
 use crate::shardings;
 
-/// Merge functions that differ only in their shardings.
+/// Also merges functions that differ only in their shardings.
 pub(super) const FULLY: PassOption = PassOption::flag("dedup-functions-fully");
 
 /// The original function and the enclosing manual axes.
@@ -20,7 +19,7 @@ type Computation = (Box<str>, Option<Attr>);
 /// The shardings of arguments and results, if any.
 type Boundary = (Option<Vec<ShardingId>>, Option<Vec<ShardingId>>);
 
-/// Redirects calls to one of equal functions, and removes the records of originals.
+/// Redirects the calls of equal functions to one of them, and removes the names of originals.
 pub(super) fn unflatten(module: &mut Module, fully: bool) {
     let calls: Vec<(OpId, FuncId)> = module
         .funcs
@@ -52,12 +51,11 @@ fn first(calls: &[(OpId, FuncId)], keys: &Keys) -> FxHashMap<FuncId, FuncId> {
     calls.iter().map(|&(_, func)| (func, *first.entry(&keys[&func]).or_insert(func))).collect()
 }
 
-/// For each function, the one with the same computation whose shardings have the most calls; among equals, the first to reach
-/// that number.
+/// For each function, the function with the same computation whose shardings have the most calls; on a tie, the first to reach that number.
 fn most_called(calls: &[(OpId, FuncId)], keys: &Keys) -> FxHashMap<FuncId, FuncId> {
     let mut chosen: FxHashMap<&Computation, FuncId> = FxHashMap::default();
     let mut counts: FxHashMap<&(Computation, Boundary), u64> = FxHashMap::default();
-    // The function of the first call is ahead at the start.
+    // Initially, the function of the first call is best.
     for &(_, func) in calls {
         chosen.entry(&keys[&func].0).or_insert(func);
     }

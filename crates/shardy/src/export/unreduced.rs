@@ -16,7 +16,7 @@ const CODE: &str = "SH0820";
 /// Checks every function.
 ///
 /// # Errors
-/// For each function, the first operation that drops or adds an unreduced axis and cannot do so.
+/// For each function, the first operation that drops or adds an unreduced axis but cannot do so.
 pub(super) fn verify(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
     let places = ShardingAccess::new(module);
     let mut errors = Vec::new();
@@ -47,7 +47,7 @@ impl Checker<'_> {
     fn check(&mut self, op: OpId) -> Checked {
         let data = self.module.ops[op].clone();
         let results = &data.results;
-        // Reshards of users may change unreduced axes; lowering of the reshard checks how.
+        // Explicit reshards may change unreduced axes; their lowering checks how.
         let operands = |count: usize| -> Vec<ValueId> { data.operands.iter().take(count).copied().collect() };
         let all = data.operands.len();
         let sum = Some(ReductionKind::Add);

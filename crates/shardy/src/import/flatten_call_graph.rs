@@ -1,4 +1,4 @@
-//! `sdy-flatten-call-graph`: gives each call its own copy of the function.
+//! `sdy-flatten-call-graph`: clones functions so that each call has its own copy.
 
 use std::collections::HashSet;
 

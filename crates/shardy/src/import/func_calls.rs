@@ -101,7 +101,8 @@ fn take_body(module: &mut Module, func: FuncId, body: RegionId) -> Option<Vec<Sh
     take_shardings(module, &args, |mesh| !mesh.is_maximal())
 }
 
-/// Removes and returns the shardings of values, if any is on a mesh for which `counts` holds; missing ones become open.
+/// Removes and returns the shardings of values, if any of them refers to a mesh for which `counts` holds; missing shardings become fully
+/// open.
 fn take_shardings(
     module: &mut Module,
     values: &[ValueId],

@@ -4,7 +4,7 @@ use shardc_ir::{Mesh, MeshId, Module, PackedOption, ShardingId, TensorSharding};
 use shardc_passes::driver::passes::PassResult;
 use shardc_passes::internal::call_graph::{callee_of, calls_in};
 
-/// Gives a call the shardings of the function's results. A call with a sharding on any result is not changed.
+/// Assigns the shardings of the function's results to the results of a call, unless the call already has shardings.
 pub(super) fn run(module: &mut Module) -> PassResult {
     for caller in module.funcs.keys().collect::<Vec<_>>() {
         for call in calls_in(module, caller) {

@@ -1,4 +1,4 @@
-//! `sdy-lift-inlined-meshes`: replaces inlined meshes by named ones.
+//! `sdy-lift-inlined-meshes`: replaces inlined meshes by named meshes.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::discardable::SHARDING;
@@ -10,11 +10,11 @@ use shardc_passes::internal::map;
 use shardc_passes::internal::symbols::FreshNames;
 use shardc_passes::internal::{TextCursor as Cursor, TextError};
 
-/// The attribute of a mesh that repeats it in the form of StableHLO.
+/// The attribute of a mesh definition that contains the mesh in StableHLO's form.
 const STABLEHLO_MESH: &str = "stablehlo.mesh";
 
-/// Gives each mesh one name: inlined meshes get definitions, and of equal definitions the first stays. Each definition also
-/// gets the mesh in the form of StableHLO.
+/// Gives each mesh one name: inlined meshes get definitions, and the first of equal definitions is kept. Each definition also gets the mesh
+/// in StableHLO's form.
 pub(super) fn run(module: &mut Module) -> PassResult {
     let mut lifter = Lifter::new(module);
     map::map_module(module, &mut |module, sharding| {
@@ -43,12 +43,12 @@ fn key(mesh: &Mesh) -> Key {
 struct Lifter {
     /// The definition of each mesh.
     known: FxHashMap<Key, MeshId>,
-    /// The same for meshes in the syntax of StableHLO.
+    /// The definition of each mesh in the syntax of StableHLO.
     foreign: FxHashMap<Box<str>, MeshId>,
     /// The replacements of removed definitions.
     dropped: FxHashMap<Box<str>, MeshId>,
     names: FreshNames,
-    /// The place of new definitions: after the last one.
+    /// The position of new definitions: after the last definition.
     place: MeshPlace,
 }
 
@@ -117,7 +117,7 @@ impl Lifter {
 
     fn text(&mut self, module: &mut Module, attrs: &mut AttrDict) {
         let Some(Attr::Raw(text)) = attrs.get(SHARDING) else { return };
-        // The mesh comes first: `#sdy.sharding_per_value<[<@mesh, []>]>`, `#sdy.sharding<mesh<[]>, []>`.
+        // The mesh is the first part: `#sdy.sharding_per_value<[<@mesh, []>]>`, `#sdy.sharding<mesh<[]>, []>`.
         let Some((start, rest)) = text.char_indices().find_map(|(at, c)| match c {
             '@' => Some((at, &text[at + 1..])),
             'm' => {
@@ -150,7 +150,7 @@ impl Lifter {
     /// Lifts meshes in replica groups that are written as axes.
     fn groups(&mut self, module: &mut Module) {
         let ops = walk_all(module);
-        // One kind after the other, since this decides the numbers in new names.
+        // Kinds are processed one after the other, as in Shardy, which determines the numbers in new names.
         for kind in 0..5 {
             for &op in &ops {
                 let Some(text) =
@@ -197,7 +197,7 @@ fn walk_all(module: &Module) -> Vec<OpId> {
     module.bodies().flat_map(|body| module.walk_inner_first(body)).collect()
 }
 
-/// The replica groups of an operation, if it is of the collective kind number `kind`.
+/// The replica groups of an operation, if it is a collective of the `kind`-th kind.
 fn spec_of(op: &mut OpKind, kind: usize) -> Option<&mut CollectiveSpec> {
     let (number, spec) = match op {
         OpKind::AllGather { spec, .. } => (0, spec),

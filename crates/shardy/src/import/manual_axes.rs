@@ -37,7 +37,7 @@ fn has_axes_of_no_mesh(op: &Op) -> bool {
         OpKind::ManualComputation(spec) => {
             spec.in_shardings.is_empty() && spec.out_shardings.is_empty() && !spec.manual_axes.is_empty()
         }
-        // It is kept as text because of its axes.
+        // A manual computation without operands and results is kept as text because of its axes.
         OpKind::Opaque(spec) => &*spec.name == "sdy.manual_computation",
         _ => false,
     }

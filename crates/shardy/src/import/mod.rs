@@ -23,7 +23,7 @@ use shardc_passes::internal::symbols::drop_unused_funcs;
 use crate::pass::pass;
 pub(super) use func_calls::MANY_CALLS;
 
-/// No data-flow edges of regions.
+/// Requires that there are no data-flow edges of regions.
 const NO_REGION_EDGES: Precondition = Precondition {
     about: "a program without data-flow edges",
     after: "sdy-sink-data-flow-edges",
@@ -31,7 +31,7 @@ const NO_REGION_EDGES: Precondition = Precondition {
     everywhere: true,
 };
 
-/// No data-flow edges of functions.
+/// Requires that there are no data-flow edges of functions.
 const NO_FUNC_EDGES: Precondition = Precondition {
     about: "a program without data-flow edges between functions",
     after: "sdy-sink-func-data-flow-edges",

@@ -52,7 +52,7 @@ pub(super) fn run(module: &mut Module) -> PassResult {
 /// Equivalence classes of groups. The representative of a class is the first group that was joined.
 #[derive(Default)]
 struct DimensionClasses {
-    /// The index of each group's representative, or of a group nearer to it.
+    /// The index of each group's parent in the union-find forest, by group.
     leader: IndexMap<i64, usize>,
 }
 
@@ -74,7 +74,7 @@ impl DimensionClasses {
         self.leader[group] = to;
     }
 
-    /// For each index, the number of representatives before it.
+    /// For each index, the number of representatives with smaller indices.
     fn numbers(&self) -> Vec<i64> {
         let leads = self.leader.values().enumerate().map(|(at, &leader)| i64::from(at == leader));
         leads

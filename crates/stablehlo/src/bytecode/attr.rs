@@ -1,10 +1,9 @@
 //! Attributes and types decoded from bytecode, before conversion to text or to parts of a module.
 //!
-//! An entry refers to others by index ([`AttrRef`], [`TypeRef`]), perhaps to later ones. Decoding does not follow
-//! references, so it needs no order and no recursion. Users that follow them limit the depth, which also detects
-//! cycles.
+//! An entry refers to other entries, including later ones, by index ([`AttrRef`], [`TypeRef`]). Decoding does not follow references, so it
+//! needs no order and no recursion. Users that follow references limit the depth, which also detects cycles.
 //!
-//! The parts specific to a dialect are kept as [`Piece`]s of text in MLIR's generic form.
+//! Attributes and types of dialects are kept as [`Piece`]s of text in MLIR's generic form.
 
 use std::borrow::Cow;
 
@@ -18,7 +17,7 @@ pub(crate) struct AttrRef(pub(crate) u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct TypeRef(pub(crate) u32);
 
-/// The bits of an integer or float, 64 to a word, lowest first. Bits above the width and missing words are zero.
+/// The bits of an integer or float, in 64-bit words, lowest first. Bits above the width and missing words are zero.
 pub(crate) type Words = SmallVec<[u64; 1]>;
 
 /// A part of the text of a dialect's attribute or type.
@@ -41,36 +40,36 @@ pub(crate) enum Piece<'b> {
 /// An attribute.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum BAttr<'b> {
-    /// `unit`.
+    /// A unit attribute.
     Unit,
-    /// `8 : i32`, `true`.
+    /// An integer: `8 : i32`, `true`.
     Int {
-        /// Its type: an integer type or `index`.
+        /// Its type: an integer type or The type `index`.
         ty: TypeRef,
         /// Its value.
         words: Words,
     },
-    /// `1.0 : f32`.
+    /// A float: `1.0 : f32`.
     Float {
         /// Its type.
         ty: TypeRef,
         /// Its bits.
         words: Words,
     },
-    /// `"text"`, any bytes.
+    /// A string of any bytes: `"text"`.
     Str {
         /// The string, not escaped.
         bytes: Cow<'b, [u8]>,
         /// Its type, if it has one.
         ty: Option<TypeRef>,
     },
-    /// `[a, b]`.
+    /// An array: `[a, b]`.
     Array(Vec<AttrRef>),
-    /// `{name = value}`: names are [`BAttr::Str`].
+    /// A dictionary, `{name = value}`, whose names are [`BAttr::Str`]s.
     Dict(Vec<(AttrRef, AttrRef)>),
-    /// `@root::@nested`.
+    /// A symbol reference: `@root::@nested`.
     Symbol(Vec<Cow<'b, [u8]>>),
-    /// A reference to a symbol through other entries: the root is a [`BAttr::Str`], the others are [`BAttr::Symbol`]s.
+    /// A symbol reference that consists of other entries: the root is a [`BAttr::Str`], the nested symbols are [`BAttr::Symbol`]s.
     SymbolPath {
         /// The root.
         root: AttrRef,
@@ -124,7 +123,7 @@ pub(crate) enum BAttr<'b> {
     Loc(BLoc),
     /// An attribute of a dialect, as pieces of its text: `#stablehlo<precision HIGH>`.
     Pieces(Vec<Piece<'b>>),
-    /// An attribute of a dialect whose head and tail are left out inside another attribute: `#sdy<axis_ref"x">`.
+    /// An attribute of a dialect whose head and tail are omitted inside another attribute: `#sdy<axis_ref"x">`.
     Nestable {
         /// The text before the body.
         head: &'static str,
@@ -136,7 +135,7 @@ pub(crate) enum BAttr<'b> {
 }
 
 impl<'b> BAttr<'b> {
-    /// An attribute given as text.
+    /// An attribute whose pieces are one text.
     pub(crate) fn text(text: impl Into<Cow<'b, str>>) -> Self {
         BAttr::Pieces(vec![Piece::Text(text.into())])
     }
@@ -150,9 +149,9 @@ impl<'b> BAttr<'b> {
 /// A location. Its parts refer to attributes that are locations or strings.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum BLoc {
-    /// `unknown`.
+    /// An unknown location.
     Unknown,
-    /// `"file":1:2`, and the end of a range.
+    /// A position in a file, `"file":1:2`, or a range.
     File {
         /// A [`BAttr::Str`].
         file: AttrRef,
@@ -163,21 +162,21 @@ pub(crate) enum BLoc {
         /// The line and column of the end.
         end: Option<(u64, u64)>,
     },
-    /// `"name"(child)`.
+    /// A named location: `"name"(child)`.
     Name {
         /// A [`BAttr::Str`].
         name: AttrRef,
         /// The named location.
         child: AttrRef,
     },
-    /// `callsite(callee at caller)`.
+    /// A call site: `callsite(callee at caller)`.
     CallSite {
         /// The location in the called function.
         callee: AttrRef,
         /// The location of the call.
         caller: AttrRef,
     },
-    /// `fused<metadata>[a, b]`.
+    /// A fused location: `fused<metadata>[a, b]`.
     Fused {
         /// The metadata.
         metadata: Option<AttrRef>,
@@ -207,15 +206,15 @@ pub(crate) enum BType<'b> {
         /// The signedness.
         sign: Sign,
     },
-    /// `index`.
+    /// The type `index`.
     Index,
-    /// `f32`, `bf16`, ...: the name in MLIR.
+    /// A float type by its MLIR name, such as `f32` or `bf16`.
     Float(&'static str),
     /// `complex<f32>`.
     Complex(TypeRef),
-    /// `none`.
+    /// The type `none`.
     None,
-    /// `(T) -> U`.
+    /// A function type: `(T) -> U`.
     Function {
         /// The types of the parameters.
         inputs: Vec<TypeRef>,
@@ -267,7 +266,7 @@ pub(crate) enum BType<'b> {
 }
 
 impl<'b> BType<'b> {
-    /// A type given as text.
+    /// A type whose pieces are one text.
     pub(crate) fn text(text: impl Into<Cow<'b, str>>) -> Self {
         BType::Pieces(vec![Piece::Text(text.into())])
     }
@@ -324,7 +323,7 @@ impl<'b> Store<'b> {
         }
     }
 
-    /// A name that occurs twice in a dictionary.
+    /// A name that is repeated in a dictionary, if any.
     pub(crate) fn repeated_name(&self, entries: &[(AttrRef, AttrRef)]) -> Option<Cow<'_, str>> {
         let mut names: Vec<&[u8]> = entries.iter().filter_map(|&(name, _)| self.string(name)).collect();
         names.sort_unstable();
@@ -337,7 +336,7 @@ impl<'b> Store<'b> {
         std::str::from_utf8(self.string(at)?).ok()
     }
 
-    /// The value of an integer attribute of at most 64 bits, sign extended unless its type is unsigned or `i1`.
+    /// The value of an integer attribute of at most 64 bits, sign-extended unless its type is unsigned or `i1`.
     pub(crate) fn int(&self, at: AttrRef) -> Option<i64> {
         let BAttr::Int { ty, words } = self.attr(at) else { return None };
         let word = words.first().copied().unwrap_or(0);
@@ -353,7 +352,7 @@ impl<'b> Store<'b> {
         }
     }
 
-    /// The elements of a dense integer constant or array, sign extended unless unsigned or `i1`.
+    /// The elements of a dense integer constant or array, sign-extended unless unsigned or `i1`.
     pub(crate) fn ints(&self, at: AttrRef) -> Option<Vec<i64>> {
         let (element, count, bytes) = match self.attr(at) {
             BAttr::DenseArray { element, count, bytes } => (*element, usize::try_from(*count).ok()?, bytes),
@@ -397,7 +396,7 @@ impl<'b> Store<'b> {
         bytes.chunks_exact(size).map(int).collect()
     }
 
-    /// A splat as a list, unless it is too long for a list of dimensions or devices.
+    /// A splat expanded to a list, unless that is too long for a list of dimensions or devices.
     fn filled(&self, count: usize, value: i64) -> Option<Vec<i64>> {
         (count <= 1 << 24).then(|| vec![value; count])
     }

@@ -13,7 +13,7 @@ use super::reader::{ByteCursor, section};
 use crate::codes;
 use crate::lexer::Res;
 
-/// The deepest nesting of regions: the limit of text, and the module's region.
+/// The maximum nesting of regions: that of the text parser, plus the module's region.
 const MAX_DEPTH: u32 = crate::parser::MAX_DEPTH + 1;
 
 /// From this version on, isolated regions are separate sections.
@@ -22,7 +22,7 @@ const LAZY_LOADING: u64 = 2;
 /// From this version on, use-list orders are encoded.
 const USE_LIST_ORDERS: u64 = 3;
 
-/// From this version on, unknown locations of block arguments are left out.
+/// From this version on, unknown locations of block arguments are omitted.
 const ELIDED_ARG_LOCATIONS: u64 = 4;
 
 /// The flags of an operation's record: which fields are present.
@@ -36,7 +36,7 @@ mod has {
     pub(super) const PROPERTIES: u8 = 1 << 6;
 }
 
-/// The values of a region. Their indices in the file start at `first`, those in the whole program at `base`.
+/// The values of a region. Their indices in the file start at `first`, their indices in the whole program at `base`.
 #[derive(Clone, Copy)]
 struct Values {
     first: u32,
@@ -124,7 +124,7 @@ impl<'b> Body<'b> {
         }
         self.scopes.push(Values { first, base, count, defined: 0 });
         let blocks = (0..blocks).map(|_| self.block(c)).collect::<Res<_>>()?;
-        // The declared number must be exact, so that no table is longer than the file.
+        // The declared number of values must be exact, so that no table is longer than the file.
         if let Some(scope) = self.scopes.pop().filter(|scope| scope.defined != count) {
             return Err(
                 c.malformed(format!("expected {count} values in this region, found {}", scope.defined))
@@ -292,7 +292,7 @@ impl<'b> Body<'b> {
             .collect()
     }
 
-    /// The inherent attributes of an operation. They are a dictionary if the operation is not registered in the writer.
+    /// The inherent attributes of an operation. They are encoded as a dictionary if the writer did not register the operation.
     fn properties(&mut self, c: &mut ByteCursor<'b>, op: &str, registered: bool) -> Res<Vec<NamedAttr<'b>>> {
         let at = c.index(self.file.properties.len(), "a properties entry")?;
         let Some(&entry) = self.file.properties.get(at as usize) else { return Ok(Vec::new()) };
@@ -307,7 +307,7 @@ impl<'b> Body<'b> {
     }
 }
 
-/// Skips use-list orders: a module keeps no use lists.
+/// Skips use-list orders, which a module does not store.
 fn use_list_orders(c: &mut ByteCursor<'_>, values: usize) -> Res<()> {
     let count = if values > 1 { c.count("use-list orders")? } else { 1 };
     for _ in 0..count {

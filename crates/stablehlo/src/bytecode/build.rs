@@ -1,5 +1,5 @@
-//! Builds a module from records. Attributes and types become text, each once, and the parser of text builds the
-//! operations. So bytecode and text give the same module. Elements of constants are passed on as bytes instead of text.
+//! Builds a module from records. Each attribute and type is converted to text once, and the text parser builds the operations. So bytecode
+//! and text produce the same module. Only the elements of constants are passed to the parser as bytes.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{Dense, Diagnostic, KeptKind, LocId, Module, OpId, PackedOption, RegionId, TypeId, ValueId};
@@ -21,10 +21,10 @@ use crate::syntax::{AttrType, row};
 /// The limit on the text of attributes, in bytes per byte of the file.
 const MAX_GROWTH: usize = 64;
 
-/// The text size of attributes that is always allowed.
+/// The text size of attributes that is always permitted.
 const MIN_LIMIT: usize = 64 << 20;
 
-/// The most errors that are reported.
+/// The maximum number of reported errors.
 const MAX_ERRORS: usize = 20;
 
 /// Builds a module from the records of a file of `size` bytes.
@@ -45,7 +45,7 @@ pub(super) fn build(ir: &Ir<'_>, size: usize) -> Result<Module, Vec<Diagnostic>>
         texts.pool.ty(ty).map_err(all_of)?;
     }
     let locs = Locs::new(&ir.store, &mut texts.pool).map_err(all_of)?;
-    // The text must be complete before operations are built: the maker borrows it, and entries are ranges of it.
+    // The text must be complete before operations are built: the maker borrows it, and attributes are ranges of it.
     let Texts { pool, ops, constants, .. } = texts;
     let (text, types) = pool.finish();
     let mut builder = Builder {
@@ -90,14 +90,14 @@ struct OpText<'a> {
     attrs: Entries<'a>,
 }
 
-/// The text of attributes, types and kept operations.
+/// The text of attributes, types, and operations kept as text.
 struct Texts<'a, 'b> {
     ir: &'a Ir<'b>,
     pool: Pool<'a, 'b>,
     ops: Vec<Option<OpText<'a>>>,
-    /// Constants that are passed on as bytes: start of the placeholder, elements, type.
+    /// Constants that are passed as bytes: start of the placeholder, elements, type.
     constants: Vec<(usize, Dense, TypeRef)>,
-    /// The text size of all attributes of operations, and of kept operations.
+    /// The text size of all attributes of operations, and of operations kept as text.
     carried: usize,
     limit: usize,
 }
@@ -170,8 +170,8 @@ impl<'a, 'b> Texts<'a, 'b> {
                 },
                 _ => Some(self.pool.attr(*value)?),
             };
-            // Counted once for each operation that has the attribute, though the text is shared: a small file may refer
-            // to a large attribute any number of times.
+            // An attribute counts once for each operation that has it, although the text is shared: a small file may refer to a large
+            // attribute any number of times.
             let length = range.as_ref().map_or(0, ExactSizeIterator::len);
             self.carried = self.carried.saturating_add(name.len()).saturating_add(length);
             entries.push((&**name, range));
@@ -189,7 +189,7 @@ impl<'a, 'b> Texts<'a, 'b> {
 
 /// Operations that the module keeps as text.
 struct KeptTexts {
-    /// Whether each operation is inside a kept one.
+    /// Whether each operation is inside an operation kept as text.
     ops: Vec<bool>,
     /// The texts, by index of the operation.
     texts: FxHashMap<u32, String>,
@@ -210,7 +210,7 @@ struct Builder<'a, 'b> {
     locs: Locs,
     values: Vec<Option<ValueId>>,
     errors: Vec<Diagnostic>,
-    /// The kept texts, by index of the operation.
+    /// The texts of operations kept as text, by index of the operation.
     kept: FxHashMap<u32, String>,
 }
 
@@ -262,7 +262,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         }
     }
 
-    /// Sets name, attributes and location of a module.
+    /// Sets the name, attributes and location of a module.
     fn describe(&mut self, at: Option<OpRef>) {
         let ir = self.ir;
         if let Some(at) = at
@@ -273,7 +273,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         }
     }
 
-    /// Records an error in an operation.
+    /// Records the error of a failed operation.
     fn tell<T>(&mut self, done: Res<T>, op: &OpRecord<'_>) {
         let Err(failure) = done else { return };
         if matches!(failure, Failure::Silent) && !self.errors.is_empty() {
@@ -388,7 +388,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             match self.op(at, op) {
                 Ok(op) => ops.push(op),
                 Err(failure) => {
-                    // Errors inside a region are already recorded.
+                    // If errors were recorded inside a region, no further error is needed.
                     if self.errors.len() == errors {
                         self.tell::<()>(Err(failure), op);
                     }

@@ -6,7 +6,7 @@ use super::attr::{BAttr, BLoc, BType, Sign, TypeRef};
 use super::dialect::{DialectCursor, DialectReader};
 use crate::lexer::Res;
 
-/// The table row of the builtin dialect.
+/// The entry of the builtin dialect in the dialect table.
 pub(super) const DIALECT: DialectReader = DialectReader { name: "builtin", attr: read_attr, ty: read_type };
 
 fn read_attr<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
@@ -97,8 +97,8 @@ fn read_attr<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
         22 => {
             let file = c.attr()?;
             let numbers = c.list("line and column numbers", DialectCursor::varint)?;
-            // One number is the line, two are line and column. A third is the column of the end; with four, the third
-            // is its line.
+            // The numbers are the line and the column of the start, then the line and the column of the end. With one number, there is only
+            // the line; with three, the end has only a column.
             let at = |i: usize| numbers.get(i).copied().unwrap_or(0);
             let (line, col) = (at(0), at(1));
             let end = match numbers.len() {
@@ -229,7 +229,7 @@ fn read_type<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BType<'b>> {
     })
 }
 
-/// The integer width of a type, for dialects whose numbers have their own types.
+/// The integer width of a type, for dialects whose encoding of numbers includes the type.
 pub(super) fn int_width(c: &DialectCursor<'_, '_>, ty: TypeRef) -> Option<u32> {
     match *c.type_at(ty) {
         BType::Int { width, .. } => Some(width),
@@ -238,7 +238,7 @@ pub(super) fn int_width(c: &DialectCursor<'_, '_>, ty: TypeRef) -> Option<u32> {
     }
 }
 
-/// The width of a float type, for dialects whose numbers have their own types.
+/// The width of a float type, for dialects whose encoding of numbers includes the type.
 pub(super) fn float_width_at(c: &DialectCursor<'_, '_>, ty: TypeRef) -> Option<u32> {
     float_width(c.type_at(ty))
 }

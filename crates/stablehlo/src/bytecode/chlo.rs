@@ -5,7 +5,7 @@ use super::dialect::{DialectCursor, DialectReader};
 use super::stablehlo::{COMPARISON_TYPES, COMPARISONS, word};
 use crate::lexer::Res;
 
-/// The table row of the dialect.
+/// The entry of this dialect in the dialect table.
 pub(super) const DIALECT: DialectReader = DialectReader { name: "chlo", attr: read_attr, ty: read_type };
 
 fn read_attr<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {

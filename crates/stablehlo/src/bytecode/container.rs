@@ -25,7 +25,7 @@ const DIALECT_VERSIONS: u64 = 1;
 /// From this version on, the number of operation names is encoded.
 const OP_COUNT: u64 = 4;
 
-/// The most table entries for which memory is reserved before they are read.
+/// The maximum number of table entries for which memory is reserved before they are read.
 const RESERVED: usize = 1 << 16;
 
 /// A dialect that the file lists.
@@ -44,8 +44,7 @@ pub(super) fn read(bytes: &[u8]) -> Res<Ir<'_>> {
     }
     let version = version(&mut c)?;
     let producer = producer_text(&mut c)?;
-    // All sections are located before the first is decoded: the format does not fix their order, and they refer to each
-    // other.
+    // All sections are located before decoding starts: the format does not fix their order, and they refer to each other.
     let mut sections: Sections<'_> = [None; section::COUNT];
     while !c.at_end() {
         let place = c;
@@ -168,7 +167,7 @@ fn dialects<'b>(
         let (at, versioned) = if version < DIALECT_VERSIONS { (c.varint()?, false) } else { c.flagged()? };
         let name = name_at(place, strings, at)?;
         if versioned {
-            // Versions are skipped: in all known dialects the codes of entries never change.
+            // Dialect versions are skipped: in all known dialects, the codes of entries never change.
             let place = c;
             let (id, _) = c.section()?;
             if id != section::DIALECT_VERSIONS {
@@ -237,7 +236,7 @@ fn resources<'b>(
     let mut external = String::new();
     for _ in 0..offsets.count("resource groups")? {
         let name = string_at(&mut offsets, strings)?;
-        // Attributes refer to dialect resources by index, so the keys of external resources must not be counted.
+        // Attributes refer to dialect resources by index, in which external resources do not count.
         resource_group(&mut c, &mut offsets, strings, name, &mut external, &mut Vec::new())?;
     }
     let mut internal = String::new();
@@ -273,7 +272,7 @@ fn resource_group<'b>(
         let place = *offsets;
         let kind = offsets.byte()?;
         let mut entry = c.part(size)?;
-        // Keys are counted first: a resource without contents has an index, too.
+        // The key is added first, because resources without contents also have an index.
         keys.push(key);
         if entry.at_end() {
             continue;
@@ -288,7 +287,7 @@ fn resource_group<'b>(
             0 => {
                 let alignment = entry.varint()?;
                 let length = entry.varint()?;
-                // The bytes are aligned in the file. In the text, the alignment precedes them.
+                // In the file, the bytes are aligned. In the text, the alignment precedes the bytes.
                 let Some(alignment) = u32::try_from(alignment).ok().filter(|a| a.is_power_of_two()) else {
                     return Err(entry.malformed(format!("expected a power of two, found {alignment}")));
                 };
@@ -367,7 +366,7 @@ fn attrs_and_types<'b>(
         };
         c.cursor.end("a type").map(|()| ty)
     };
-    // Decoding a quantized type needs its storage type, which may come later.
+    // Decoding a quantized type requires its storage type, which may be a later entry.
     let mut again = Vec::new();
     for (at, entry) in types.iter().enumerate() {
         let ty = read_type(entry, &store.types).unwrap_or_else(|_| {
@@ -434,7 +433,7 @@ fn entries<'b>(
     Ok(entries)
 }
 
-/// Reads an attribute or type encoded as text. It must be a single one; line breaks become blanks.
+/// Reads an attribute or type encoded as text. It must be a single attribute or type; line breaks become blanks.
 fn assembly<'b>(c: &mut ByteCursor<'b>, kind: &str) -> Res<Cow<'b, str>> {
     let place = *c;
     let bytes = c.until_zero()?;

@@ -1,5 +1,5 @@
-//! The bytecode encodings of attributes and types: a table of functions, one row per dialect with its own encoding.
-//! Entries of other dialects are encoded as text.
+//! The bytecode encodings of attributes and types: a table of decoding functions, with one entry per dialect that has its own encoding.
+//! Attributes and types of other dialects are encoded as text.
 
 use crate::lexer::Res;
 
@@ -17,11 +17,11 @@ pub(crate) struct DialectReader {
     pub(crate) ty: for<'c, 'b> fn(&mut DialectCursor<'c, 'b>) -> Res<BType<'b>>,
 }
 
-/// All dialects with their own encoding.
+/// The dialects that have their own encoding.
 const DIALECTS: &[DialectReader] =
     &[builtin::DIALECT, stablehlo::DIALECT, chlo::DIALECT, quant::DIALECT, sdy::DIALECT, vhlo::DIALECT];
 
-/// The table row of a dialect.
+/// The entry of a dialect in the dialect table.
 pub(crate) fn reader_of(name: &str) -> Option<&'static DialectReader> {
     DIALECTS.iter().find(|dialect| dialect.name == name)
 }
@@ -29,7 +29,7 @@ pub(crate) fn reader_of(name: &str) -> Option<&'static DialectReader> {
 /// The widest integer that is supported.
 const MAX_WIDTH: u32 = 1 << 16;
 
-/// A cursor over one entry, with the tables to which entries refer.
+/// A cursor over one attribute or type, with the tables to which it refers.
 #[derive(Debug)]
 pub(crate) struct DialectCursor<'c, 'b> {
     /// The bytes of the entry.
@@ -40,7 +40,7 @@ pub(crate) struct DialectCursor<'c, 'b> {
     pub(crate) resources: &'c [&'b [u8]],
     /// The types decoded so far; all types while attributes are decoded.
     pub(crate) types: &'c [BType<'b>],
-    /// The numbers of attributes and types in the file.
+    /// The number of attributes and of types in the file.
     pub(crate) counts: (usize, usize),
 }
 
@@ -124,7 +124,7 @@ impl<'b> DialectCursor<'_, 'b> {
         let mut words = Words::new();
         match width {
             0 => {
-                // A number of width 0 takes one byte, too.
+                // A number of width 0 also takes one byte.
                 self.cursor.byte()?;
                 words.push(0);
             }
@@ -145,7 +145,7 @@ impl<'b> DialectCursor<'_, 'b> {
         Ok(words)
     }
 
-    /// A type, by index.
+    /// The type at an index.
     pub(crate) fn type_at(&self, at: super::attr::TypeRef) -> &BType<'b> {
         self.types.get(at.0 as usize).unwrap_or(&BType::None)
     }

@@ -1,4 +1,4 @@
-//! The decoded sections of a file, as the decoder of operations uses them.
+//! The decoded sections of a file, which the decoder of operations uses.
 
 use super::attr::Store;
 use super::reader::ByteCursor;
@@ -11,7 +11,7 @@ pub(super) const PROPERTIES: u64 = 5;
 pub(super) struct OpName {
     /// Full name, with dialect.
     pub(super) name: String,
-    /// Whether the operation is registered in the writer, which is encoded from version 5 on.
+    /// Whether the writer registered the operation; encoded from version 5 on.
     pub(super) registered: Option<bool>,
 }
 

@@ -26,7 +26,7 @@ struct Writer<'w, 's, 'b> {
     types: &'w [Option<TypeRef>],
     text: String,
     indent: usize,
-    /// The first value: the numbering in the text starts there.
+    /// The index of the first value, at which value numbers in the text start.
     first: Option<u32>,
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct OpRecord<'b> {
     pub(crate) offset: usize,
     /// Its location.
     pub(crate) loc: AttrRef,
-    /// Its attributes, which in old versions of the format include the inherent ones.
+    /// Its attributes; in old versions of the format, they include inherent attributes.
     pub(crate) attrs: Vec<NamedAttr<'b>>,
     /// Its inherent attributes.
     pub(crate) props: Vec<NamedAttr<'b>>,
@@ -38,7 +38,7 @@ pub(crate) struct OpRecord<'b> {
     pub(crate) successors: SmallVec<[u32; 1]>,
     /// Its regions.
     pub(crate) regions: SmallVec<[RegionRef; 1]>,
-    /// The index of its first result; the others follow.
+    /// The index of its first result; the indices of the others follow.
     pub(crate) first_value: u32,
 }
 
@@ -64,7 +64,7 @@ impl OpRecord<'_> {
 pub(crate) struct BlockRecord {
     /// The types and locations of its arguments.
     pub(crate) args: Vec<(TypeRef, Option<AttrRef>)>,
-    /// The index of the first argument; the others follow.
+    /// The index of the first argument; the indices of the others follow.
     pub(crate) first_value: u32,
     /// Its operations.
     pub(crate) ops: Vec<OpRef>,

@@ -20,13 +20,13 @@ pub(super) struct Locs {
 #[derive(Clone, Copy)]
 enum State {
     New,
-    /// Its parts are being converted.
+    /// The parts of the location are being converted.
     Open,
     Made(LocId),
 }
 
 impl Locs {
-    /// Starts without locations, and writes the metadata of all fused locations into the text.
+    /// Creates an empty table, and writes the metadata of all fused locations into the text.
     pub(super) fn new(store: &Store<'_>, pool: &mut Pool<'_, '_>) -> Res<Self> {
         let mut metadata = Vec::new();
         for (at, attr) in (0..).zip(&store.attrs) {
@@ -62,9 +62,8 @@ impl Locs {
                     Some(State::Open) => {
                         return Err(malformed("a location contains itself"));
                     }
-                    // The part may already be on the stack as a part of another location. It is then converted and
-                    // popped where it is reached first. Only open locations lead to this one, so that an open part
-                    // means a cycle.
+                    // The part may already be on the stack as a part of another location; it is then converted and popped where it is
+                    // reached first. All locations on the path to this location are open, so an open part is a cycle.
                     _ => stack.push(part),
                 }
             }
@@ -72,7 +71,7 @@ impl Locs {
                 let loc = self.convert(store, maker, top, loc)?;
                 State::Made(maker.loc(loc)?)
             } else if matches!(state, State::Open) {
-                // Its parts were converted when it was opened, so it is a part of itself.
+                // The location is open but its parts are not converted, so it is a part of itself.
                 return Err(malformed("a location contains itself"));
             } else {
                 State::Open

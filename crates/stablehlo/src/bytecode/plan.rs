@@ -1,10 +1,10 @@
-//! Which operations of a file become the module, and which are kept as text. The rules are those of the parser of text.
+//! Decides which operations of a file become the module, and which are kept as text, by the same rules as the text parser.
 
 use shardc_ir::KeptKind;
 
 use super::ir::{Ir, OpRef};
 
-/// The deepest nesting of modules around the program.
+/// The maximum number of modules that enclose the program.
 const MAX_MODULES: usize = 48;
 
 /// A module that encloses the program.
@@ -12,20 +12,20 @@ const MAX_MODULES: usize = 48;
 pub(super) struct Outer {
     /// Its operation; `None` for an implicit module.
     pub(super) op: Option<OpRef>,
-    /// The items above the inner module.
+    /// The items before the inner module.
     pub(super) above: Vec<OpRef>,
-    /// The items below it.
+    /// The items after the inner module.
     pub(super) below: Vec<OpRef>,
 }
 
-/// The use of a file's operations.
+/// The decision how the operations of a file are used.
 #[derive(Debug)]
 pub(super) struct Plan {
     /// The modules that enclose the program, outermost first.
     pub(super) outer: Vec<Outer>,
-    /// The module; `None` for an implicit one.
+    /// The module; `None` for an implicit module.
     pub(super) module: Option<OpRef>,
-    /// Its items, and why each is kept as text, if it is.
+    /// Its items, each with the reason if it is kept as text.
     pub(super) items: Vec<(OpRef, Option<KeptKind>)>,
 }
 
@@ -81,7 +81,7 @@ fn holds_functions(ir: &Ir<'_>, at: OpRef) -> bool {
     walk(ir, at).into_iter().any(|at| name(ir, at) == "func.func")
 }
 
-/// Why an operation of a module is kept as text, if it is.
+/// The reason why an operation of a module is kept as text, if it is.
 fn kept(ir: &Ir<'_>, at: OpRef) -> Option<KeptKind> {
     match name(ir, at) {
         "sdy.mesh" => None,

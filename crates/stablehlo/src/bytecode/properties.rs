@@ -20,9 +20,9 @@ use crate::syntax::row;
 /// From this version on, the sizes of operand and result groups come last, in a packed form.
 const PACKED_SEGMENTS: u64 = 6;
 
-/// Operations that have no kind. The string lists attribute names, separated by blanks. `?` marks an optional
-/// attribute, and `...SegmentSizes` are the sizes of operand or result groups. The shorter list of an older version of
-/// the dialect follows after a `|`.
+/// Operations that the syntax table does not contain. The string lists attribute names, separated by blanks. `?` marks an optional
+/// attribute, and `...SegmentSizes` are the sizes of operand or result groups. After a `|`, the shorter list of an older version of the
+/// dialect follows.
 const FOREIGN: &[(&str, &str)] = &[
     ("arith.addf", "fastmath?|fastmath? roundingmode?"),
     ("arith.addi", "overflowFlags?"),
@@ -85,7 +85,7 @@ const FOREIGN: &[(&str, &str)] = &[
 /// The source of the list of an operation's inherent attributes.
 #[derive(Clone, Copy)]
 enum Known {
-    /// The table of operations.
+    /// The operation table.
     Defs(&'static [AttrDef]),
     /// A string as in [`FOREIGN`].
     Names(&'static str),
@@ -109,7 +109,7 @@ fn known(op: &str) -> Option<Known> {
 type Names = SmallVec<[(&'static str, bool); 12]>;
 
 impl Known {
-    /// The attributes in the version that is `older` versions before the newest. `None` if there is no such version.
+    /// The attributes in the version `older` steps before the newest; `None` if there is no such version.
     fn version(self, older: usize) -> Option<Names> {
         match self {
             Known::Defs(attrs) => {
@@ -151,7 +151,7 @@ const COMMON: &[&str] = &[
     "tensor",
 ];
 
-/// Whether `name` is an inherent attribute of operation `op`, for a file too old to encode this.
+/// Whether `name` is an inherent attribute of operation `op`, for a file whose version is too old to encode this.
 pub(super) fn is_inherent(op: &str, name: &str) -> bool {
     if row(op).is_some_and(|row| row.attr(name).is_some()) {
         return true;
@@ -204,7 +204,7 @@ fn layout<'b>(
         if !optional {
             out.push((Cow::Borrowed(name), AttrRef(c.index(limit, "an attribute")?)));
         } else if !c.at_end() {
-            // The encoding may end here: an older writer does not know the last attributes.
+            // The encoding may end here: older writers do not have the last attributes.
             let place = c;
             let (at, present) = c.flagged()?;
             if present {
@@ -224,7 +224,7 @@ fn layout<'b>(
 /// The largest number of operand groups of any operation.
 const MAX_SEGMENTS: usize = 256;
 
-/// Reads an array of numbers. The sparse form leaves zeros out.
+/// Reads an array of numbers. The sparse form omits zeros.
 fn packed(c: &mut ByteCursor<'_>) -> Res<Vec<u64>> {
     let (count, sparse) = c.flagged_count("groups")?;
     if !sparse {
@@ -237,7 +237,7 @@ fn packed(c: &mut ByteCursor<'_>) -> Res<Vec<u64>> {
     let place = *c;
     let bits = c.varint()?;
     if bits > 8 {
-        return Err(place.malformed(format!("expected at most 8 bits of an index, found {bits}")));
+        return Err(place.malformed(format!("expected an index width of at most 8 bits, found {bits}")));
     }
     for _ in 0..count {
         let pair = c.varint()?;

@@ -8,7 +8,7 @@ use super::attr::{BAttr, BType, Piece, Sign, TypeRef};
 use super::dialect::{DialectCursor, DialectReader};
 use crate::lexer::Res;
 
-/// The table row of the dialect.
+/// The entry of this dialect in the dialect table.
 pub(super) const DIALECT: DialectReader = DialectReader { name: "quant", attr: read_attr, ty: read_type };
 
 fn read_attr<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
@@ -30,7 +30,7 @@ pub(super) struct Storage {
 }
 
 impl Storage {
-    /// `i8`, `u8<0:127>`: the range is written if it is not that of the type.
+    /// The storage type as text: `i8`, or `u8<0:127>` if the range is not that of the type.
     fn text(self) -> String {
         let bits = self.width.min(63);
         let (min, max) = if self.signed {
@@ -68,7 +68,7 @@ fn double(c: &mut DialectCursor<'_, '_>) -> Res<u64> {
     Ok(c.words(64)?.first().copied().unwrap_or(0))
 }
 
-/// `!quant.uniform<i8:f32, 1.0:3>`.
+/// A per-tensor quantized type: `!quant.uniform<i8:f32, 1.0:3>`.
 pub(super) fn uniform<'b>(storage: Storage, expressed: TypeRef, params: (u64, i64)) -> BType<'b> {
     let mut tail = String::from(", ");
     push_params(&mut tail, params);
@@ -76,7 +76,7 @@ pub(super) fn uniform<'b>(storage: Storage, expressed: TypeRef, params: (u64, i6
     pieces("uniform", storage, expressed, tail)
 }
 
-/// `!quant.uniform<i8:f32:1, {1.0:3,2.0}>`.
+/// A per-axis quantized type: `!quant.uniform<i8:f32:1, {1.0:3,2.0}>`.
 pub(super) fn per_axis<'b>(
     storage: Storage,
     expressed: TypeRef,

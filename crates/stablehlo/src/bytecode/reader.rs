@@ -1,12 +1,12 @@
-//! A cursor over the bytes of a bytecode file: fixed and variable-width integers, sections, blobs. Every read is
-//! checked against the end of the data, and every error gives the byte offset in the file.
+//! A cursor over the bytes of a bytecode file: fixed and variable-width integers, sections, blobs. Every read is checked against the end of
+//! the data, and every error contains the byte offset in the file.
 
 use shardc_ir::Diagnostic;
 
 use crate::codes;
 use crate::lexer::{Failure, Res};
 
-/// The kinds of sections, by number.
+/// The section kinds, indexed by section ID.
 pub(crate) mod section {
     /// Strings.
     pub(crate) const STRING: u8 = 0;
@@ -26,7 +26,7 @@ pub(crate) mod section {
     pub(crate) const DIALECT_VERSIONS: u8 = 7;
     /// Inherent attributes of operations.
     pub(crate) const PROPERTIES: u8 = 8;
-    /// The number of kinds.
+    /// The number of section kinds.
     pub(crate) const COUNT: usize = 9;
 
     /// The contents of a section, for messages.
@@ -142,7 +142,7 @@ impl<'b> ByteCursor<'b> {
         let more = first.trailing_zeros().min(8);
         let rest = self.bytes(u64::from(more))?;
         let mut wide = [0; 8];
-        // A first byte of zero has no bits of the number: all 64 bits follow.
+        // A first byte of zero contains no bits of the number: all 64 bits follow.
         if more == 8 {
             wide.copy_from_slice(rest);
             return Ok(u64::from_le_bytes(wide));
@@ -166,8 +166,8 @@ impl<'b> ByteCursor<'b> {
         Ok((value >> 1, value & 1 == 1))
     }
 
-    /// Reads the number of items that follow, each of at least one byte. A number larger than the remaining bytes is an
-    /// error, so that a false number does not cause a large allocation.
+    /// Reads the number of items that follow, each of at least one byte. A number larger than the remaining bytes is an error, so that an
+    /// invalid number does not cause a large allocation.
     pub(crate) fn count(&mut self, what: &str) -> Res<usize> {
         let start = *self;
         let count = self.varint()?;

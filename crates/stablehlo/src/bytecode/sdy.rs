@@ -9,7 +9,7 @@ use super::stablehlo::separated;
 use crate::lexer::Res;
 use crate::literals::tokens::{push_ints, push_list};
 
-/// The table row of the dialect.
+/// The entry of this dialect in the dialect table.
 pub(super) const DIALECT: DialectReader = DialectReader { name: "sdy", attr: read_attr, ty: read_type };
 
 fn read_type<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BType<'b>> {
@@ -21,12 +21,12 @@ fn text<'b>(text: &'static str) -> Piece<'b> {
     Piece::Text(text.into())
 }
 
-/// `#sdy.name` and a body that has its own brackets.
+/// An attribute whose body has its own brackets: `#sdy.name<...>`.
 fn bracketed<'b>(name: &'static str, body: Vec<Piece<'b>>) -> BAttr<'b> {
     BAttr::Nestable { head: name, body, tail: "" }
 }
 
-/// `#sdy<name...>`. Inside another attribute only the body is written.
+/// An attribute `#sdy<name...>`, of which only the body is written inside another attribute.
 fn wrapped<'b>(head: &'static str, body: Vec<Piece<'b>>) -> BAttr<'b> {
     BAttr::Nestable { head, body, tail: ">" }
 }
@@ -35,7 +35,7 @@ fn nested<'b>(out: &mut Vec<Piece<'b>>, items: Vec<AttrRef>) {
     separated(out, items.into_iter().map(Piece::Nested));
 }
 
-/// `{"x", "y"}`.
+/// Reads axes, as text `{"x", "y"}`.
 fn axes<'b>(c: &mut DialectCursor<'_, 'b>, out: &mut Vec<Piece<'b>>) -> Res<()> {
     out.push(text("{"));
     nested(out, c.attrs()?);
@@ -43,7 +43,7 @@ fn axes<'b>(c: &mut DialectCursor<'_, 'b>, out: &mut Vec<Piece<'b>>) -> Res<()> 
     Ok(())
 }
 
-/// `, name={"x"}` unless there is no axis.
+/// Reads axes, as text `, name={"x"}`, or nothing if there are none.
 fn named_axes<'b>(c: &mut DialectCursor<'_, 'b>, out: &mut Vec<Piece<'b>>, name: &'static str) -> Res<()> {
     let items = c.attrs()?;
     if !items.is_empty() {
@@ -147,9 +147,9 @@ fn read_attr<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
     })
 }
 
-/// `<@mesh, [{"x"}, {}], replicated={"y"}, unreduced={"z"}>`.
+/// Reads a sharding, as text `<@mesh, [{"x"}, {}], replicated={"y"}, unreduced={"z"}>`.
 fn sharding<'b>(c: &mut DialectCursor<'_, 'b>, code: u64) -> Res<BAttr<'b>> {
-    // An inline mesh is written with its name even here; a symbol has only one form.
+    // The mesh is written as usual: an inline mesh keeps its attribute name, and a symbol has only one form.
     let mut body = vec![text("<"), Piece::Mesh(c.attr()?), text(", ")];
     body.extend(list(c)?);
     named_axes(c, &mut body, ", replicated={")?;
@@ -176,7 +176,7 @@ fn sharding<'b>(c: &mut DialectCursor<'_, 'b>, code: u64) -> Res<BAttr<'b>> {
     Ok(bracketed("#sdy.sharding", body))
 }
 
-/// `<([i, k], [k, j])->([i, j]) {i=8, j=16, k=8} reduction={k}>`.
+/// Reads a sharding rule, as text `<([i, k], [k, j])->([i, j]) {i=8, j=16, k=8} reduction={k}>`.
 fn rule<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
     let sizes = c.svarints()?;
     let mut body = vec![text("<(")];
@@ -208,7 +208,7 @@ fn rule<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
     Ok(bracketed("#sdy.op_sharding_rule", body))
 }
 
-/// Appends the letter of a factor: `i` to `z`, then `z_1` and so on.
+/// Appends the name of a factor: `i` to `z`, then `z_1` and so on.
 fn push_factor(out: &mut String, factor: i64) {
     match u8::try_from(factor) {
         Ok(factor @ 0..=17) => out.push(char::from(b'i' + factor)),

@@ -11,7 +11,7 @@ use crate::lexer::Res;
 use crate::literals::tokens::{push_ints, push_list};
 use crate::syntax::values::{ConvNumbers, push_conv, push_members};
 
-/// The table row of the dialect.
+/// The entry of this dialect in the dialect table.
 pub(super) const DIALECT: DialectReader = DialectReader { name: "stablehlo", attr: read_attr, ty: read_type };
 
 /// The directions of a comparison, by code.
@@ -38,7 +38,7 @@ pub(super) const TRANSPOSES: &[&str] = &["TRANSPOSE_INVALID", "NO_TRANSPOSE", "T
 /// The modes of result accuracy, by code.
 pub(super) const ACCURACIES: &[&str] = &["DEFAULT", "HIGHEST", "TOLERANCE"];
 
-/// Reads the code of an enumeration's member, and returns its name.
+/// Reads the code of an enumeration case, and returns its name.
 pub(super) fn word(c: &mut DialectCursor<'_, '_>, words: &'static [&'static str]) -> Res<&'static str> {
     let place = c.cursor;
     let at = c.varint()?;
@@ -51,7 +51,7 @@ pub(super) fn word(c: &mut DialectCursor<'_, '_>, words: &'static [&'static str]
     }
 }
 
-/// `#stablehlo<kind WORD>`.
+/// Reads an enumeration, as text `#stablehlo<kind WORD>`.
 pub(super) fn enumeration<'b>(
     c: &mut DialectCursor<'_, 'b>,
     kind: &str,
@@ -74,7 +74,7 @@ fn dim(c: &mut DialectCursor<'_, '_>) -> Res<u32> {
     })
 }
 
-/// Reads the two named dimensions of one tensor of a convolution, and the spatial ones.
+/// Reads the two named dimensions of one tensor of a convolution, and its spatial dimensions.
 fn conv_dims(c: &mut DialectCursor<'_, '_>) -> Res<([u32; 2], DimList)> {
     let named = [dim(c)?, dim(c)?];
     Ok((named, dims(c)?.into_iter().collect()))
@@ -224,7 +224,7 @@ fn mesh<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
     Ok(BAttr::Pieces(pieces))
 }
 
-/// `#stablehlo.bounds<4, ?>`: the encoding of a bounded type.
+/// `#stablehlo.bounds<4, ?>`, the encoding attribute of a bounded type.
 pub(super) fn bounds(sizes: &[i64]) -> String {
     let mut text = String::from("#stablehlo.bounds<");
     push_list(&mut text, sizes, |out, &size| match size {

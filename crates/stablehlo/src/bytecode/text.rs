@@ -14,10 +14,10 @@ use crate::literals::dense::{self, MAX_LISTED, MAX_RANK};
 use crate::literals::elements;
 use crate::literals::tokens::{is_bare, push_escaped, push_hex};
 
-/// The deepest nesting of attributes and types. The limit also detects cycles.
+/// The maximum nesting of attributes and types. The limit also detects cycles.
 const MAX_DEPTH: u32 = 64;
 
-/// Whether a number is written without a type that readers infer: `i64` and `f64` in lists.
+/// Whether a number is written without its type, which readers infer: `i64` and `f64` in lists.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Elide {
     Never,
@@ -33,12 +33,12 @@ pub(super) struct Pool<'s, 'b> {
     depth: u32,
     attrs: Vec<Option<Range<usize>>>,
     types: Vec<Option<usize>>,
-    /// The numbers of distinct attributes, in order of first use.
+    /// The IDs of distinct attributes, in order of first use.
     distinct: FxHashMap<AttrRef, usize>,
 }
 
 impl<'s, 'b> Pool<'s, 'b> {
-    /// An empty pool that takes at most `limit` bytes.
+    /// An empty pool with a limit of `limit` bytes.
     pub(super) fn new(store: &'s Store<'b>, limit: usize) -> Self {
         Pool {
             store,
@@ -98,7 +98,7 @@ impl<'s, 'b> Pool<'s, 'b> {
         (self.text, self.types)
     }
 
-    /// Writes a placeholder for a constant whose elements are not written.
+    /// Writes a placeholder for a constant whose elements are passed as bytes.
     pub(super) fn placeholder(&mut self) -> Range<usize> {
         let start = self.text.len();
         self.text.push_str("dense<>\n");
@@ -110,7 +110,7 @@ impl<'s, 'b> Pool<'s, 'b> {
             let message = format!("attributes or types nested more than {MAX_DEPTH} levels deep");
             return Err(Diagnostic::unsupported(codes::NESTING, message).into());
         }
-        // A limit on depth does not limit size: arrays that refer to the next one twice double with each level.
+        // The depth limit does not bound the size: if each array refers to the next array twice, the size doubles with each level.
         if self.text.len() > self.limit {
             let message =
                 format!("the attributes of this bytecode take more than {} bytes as text", self.limit);
@@ -379,7 +379,7 @@ impl<'s, 'b> Pool<'s, 'b> {
         }
     }
 
-    /// Appends `<elements>` of a type that a module's tensors cannot have: integers of any width.
+    /// Appends `<elements>` of a type that tensors of a module cannot have: integers of any width.
     fn push_odd_elements(&mut self, element: TypeRef, shape: &[i64], bytes: &[u8]) {
         let &BType::Int { width, sign } = self.store.ty(element) else {
             self.push_hex_elements(bytes);

@@ -29,7 +29,7 @@ pub(crate) fn push_attr(out: &mut String, attr: &Attr) {
     }
 }
 
-/// Appends an attribute in a list, where the types `i64` and `f64` of numbers are left out.
+/// Appends an attribute in a list, where the types `i64` and `f64` of numbers are omitted.
 fn push_item(out: &mut String, attr: &Attr) {
     match attr {
         Attr::Int(value, ty) if &**ty == "i64" => {

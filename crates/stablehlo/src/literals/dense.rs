@@ -5,10 +5,10 @@ use shardc_ir::{DType, DTypeClass, Dense, Module, QuantStorage, TensorType, Type
 use super::elements::stored_bytes;
 use super::tokens::{is_bare, push_hex, push_int, push_string};
 
-/// The most elements that are written as a list. Larger constants are written as a hexadecimal string.
+/// The maximum number of elements that are written as a list. Larger constants are written as a hexadecimal string.
 pub(crate) const MAX_LISTED: usize = 100;
 
-/// The highest rank of a constant that is written as a list. Others are written as a hexadecimal string.
+/// The maximum rank of a constant that is written as a list. Constants of higher rank are written as a hexadecimal string.
 pub(crate) const MAX_RANK: usize = 64;
 
 /// Appends the constant and its type.
@@ -65,7 +65,7 @@ pub(crate) fn is_hex(dtype: DType, shape: &[i64], bytes: &[u8]) -> bool {
     bytes.len() / dtype.bytes() > MAX_LISTED || shape.len() > MAX_RANK
 }
 
-/// Appends the elements one by one, in a bracket for each dimension.
+/// Appends the elements as nested lists.
 pub(crate) fn push_listed(out: &mut String, dtype: DType, shape: &[i64], bytes: &[u8]) {
     if !bytes.is_empty() {
         push_nested(out, dtype, shape, bytes);

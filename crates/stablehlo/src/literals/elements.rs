@@ -37,7 +37,7 @@ pub(crate) fn dense(dtype: DType, shape: &[i64], bytes: &[u8]) -> Option<Dense> 
         return Some(Dense::Elements(bytes.into()));
     }
     let elements: Vec<u8> = bytes.chunks_exact(stored).flat_map(|chunk| element(dtype, chunk)).collect();
-    // The elements may have differed only in insignificant bits.
+    // The elements may be equal now, because they differed only in insignificant bits.
     let first = elements.get(..dtype.bytes())?;
     if elements.chunks_exact(dtype.bytes()).all(|element| element == first) {
         return Some(Dense::splat(first));
@@ -67,7 +67,7 @@ fn element(dtype: DType, stored: &[u8]) -> smallvec::SmallVec<[u8; 16]> {
     bytes
 }
 
-/// Converts booleans, packed eight to a byte or one per byte, which the length shows. A single byte may be a splat.
+/// Converts booleans, which are packed eight to a byte or stored one per byte, depending on the length. A single byte may be a splat.
 fn booleans(count: usize, bytes: &[u8]) -> Option<Dense> {
     let unpacked: Vec<u8> = if bytes.len() == count && count != 1 {
         bytes.iter().map(|&b| u8::from(b != 0)).collect()

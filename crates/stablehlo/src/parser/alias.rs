@@ -83,7 +83,7 @@ impl<'a> Parser<'a> {
     /// Returns an error for the first attribute alias that is defined by itself, if there is one: `#a = [#b]`, `#b =
     /// [#a]`.
     ///
-    /// The search runs at most once, and only after nesting was too deep, so that other texts do not pay for it.
+    /// The search runs at most once, and only after nesting was too deep, so it costs nothing for other texts.
     pub(super) fn circular_alias(&mut self) -> Option<Box<Diagnostic>> {
         if self.circular_alias.is_none() {
             self.circular_alias = Some(self.find_circular_alias());
@@ -96,8 +96,8 @@ impl<'a> Parser<'a> {
             self.attr_aliases.iter().map(|(name, &(at, _))| (at, *name)).collect();
         starts.sort_unstable();
         let mut done: FxHashSet<&str> = FxHashSet::default();
-        // The chain of aliases being followed, each with the aliases in its value that are not visited yet. An explicit
-        // stack instead of recursion: a text may define any number of aliases.
+        // The chain of followed aliases, each with the unvisited aliases in its value. The stack is explicit, because a text may define any
+        // number of aliases.
         let mut path: Vec<(&str, Vec<&str>)> = Vec::new();
         let mut on_path: FxHashSet<&str> = FxHashSet::default();
         for &(_, start) in &starts {

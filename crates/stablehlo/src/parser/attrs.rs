@@ -1,5 +1,5 @@
-//! Attributes. A dictionary is first split into names and ranges. The operation then parses the attributes that it
-//! knows, and the others become [`Attr`] values.
+//! Attributes. A dictionary is first split into names and ranges. The operation then parses its inherent attributes, and the others become
+//! [`Attr`] values.
 
 use std::borrow::Cow;
 
@@ -13,10 +13,10 @@ use crate::codes;
 use crate::lexer::{Res, is_ident, is_ident_start};
 use crate::syntax::AttrType;
 
-/// The limit on the bytes of all expanded aliases, in addition to a multiple of the size of the text.
+/// The limit on the size of all expanded aliases in bytes, in addition to a multiple of the size of the text.
 const MAX_EXPANDED: usize = 1 << 26;
 
-/// The size from which the names of a dictionary are hashed.
+/// The number of entries from which the names of a dictionary are hashed.
 const FEW: usize = 24;
 
 /// An entry of a dictionary: its name and the range of its value (`None` for a unit attribute).
@@ -30,7 +30,7 @@ pub(super) struct Named<'a> {
 /// The entries of a dictionary.
 pub(super) type NamedList<'a> = SmallVec<[Named<'a>; 2]>;
 
-/// The error for a name that two entries of a dictionary have.
+/// The error for a repeated name in a dictionary.
 pub(super) fn given_twice(name: &str) -> Diagnostic {
     Diagnostic::invalid(codes::REDEFINITION, format!("the attribute `{name}` is given twice"))
 }
@@ -249,7 +249,7 @@ impl<'a> Parser<'a> {
         self.nested(|p| p.expand_into(out, inner.unwrap_or(value), in_loc))
     }
 
-    /// Limits the expanded size of aliases: with nested aliases that name others twice it grows exponentially.
+    /// Limits the expanded size of aliases, which grows exponentially if each alias uses the next alias twice.
     fn spend(&mut self, bytes: usize) -> Res<()> {
         self.expanded = self.expanded.saturating_add(bytes);
         if self.expanded > MAX_EXPANDED.saturating_add(self.cursor.text.len().saturating_mul(64)) {
@@ -343,7 +343,7 @@ impl<'a> Parser<'a> {
         if whole || self.pos == end { Ok(attr) } else { Ok(Attr::Raw(self.expand_text(text)?.into())) }
     }
 
-    /// Checks dimension numbers in discardable attributes too, as MLIR does. The cursor is at their start.
+    /// Checks dimension numbers also in discardable attributes, as MLIR does. The cursor is at their start.
     fn check_dimension_numbers(&mut self, text: &str) -> Res<()> {
         let ty = match text.split('<').next() {
             Some("#stablehlo.conv") => AttrType::Conv,

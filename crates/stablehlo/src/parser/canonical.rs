@@ -13,7 +13,7 @@ use crate::literals::tokens::push_list;
 use crate::syntax::AttrType;
 use crate::syntax::values::push_generic;
 
-/// Attributes that also occur as inherent attributes, and how they are parsed.
+/// Attributes that also occur as inherent attributes, with their types.
 const TYPED: &[(&str, AttrType)] = &[
     ("#stablehlo.conv<", AttrType::Conv),
     ("#stablehlo.dot<", AttrType::Dot),
@@ -24,9 +24,8 @@ const TYPED: &[(&str, AttrType)] = &[
 ];
 
 impl<'a> Parser<'a> {
-    /// Returns the canonical text of the attribute `text`, which starts at the cursor and ends at `end`. Returns `None`
-    /// if the attribute is carried as written. This includes attributes that cannot be parsed: their errors are left to
-    /// their users.
+    /// Returns the canonical text of the attribute `text`, which starts at the cursor and ends at `end`. Returns `None` if the attribute is
+    /// kept as written. This includes attributes that cannot be parsed, whose users report the errors.
     pub(super) fn canonical(&mut self, text: &str, end: usize) -> Option<String> {
         let start = self.pos;
         let out = if text.starts_with("dense<") || text.starts_with("dense_resource<") {
@@ -136,8 +135,8 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Parses a number, perhaps with a type. As in MLIR, integers without a type are `i64`, floats `f64`, and signless
-/// integers are signed. Returns `None` if `text` is not a number.
+/// Parses a number with an optional type. As in MLIR, integers without a type are `i64`, floats `f64`, and signless integers are signed.
+/// Returns `None` if `text` is not a number.
 pub(super) fn number(text: &str) -> Option<Attr> {
     let (digits, ty) = match text.split_once(':') {
         Some((digits, ty)) => (digits.trim(), Some(ty.trim())),

@@ -18,8 +18,7 @@ struct Nest {
     leaves: Option<usize>,
 }
 
-/// The most elements of a list of integers that may be given as a splat. Lists of dimensions and devices are rarely
-/// splats.
+/// The maximum number of elements of a list of integers that may be written as a splat. Lists of dimensions and devices are rarely splats.
 const MAX_UNWRITTEN: i64 = 256;
 
 impl<'a> Parser<'a> {
@@ -113,7 +112,7 @@ impl<'a> Parser<'a> {
         Ok((dense, ty))
     }
 
-    /// A constant that is kept as text. Its value, which starts at `start`, was skipped.
+    /// Creates a constant that is kept as text. Its value, which starts at `start`, has been skipped.
     fn raw_constant(&mut self, start: usize) -> Res<(Dense, TypeId)> {
         let mut text = one_line(self.slice(start, self.pos));
         self.expect(":")?;
@@ -123,8 +122,8 @@ impl<'a> Parser<'a> {
         Ok((Dense::Raw(text.into()), ty))
     }
 
-    /// Checks `<[[0, 1], [2, 3]], [5, 6]>`, `<1, 5>` or `<>`: indices inside the type, and a value for each or one for
-    /// all.
+    /// Checks a sparse constant, `<[[0, 1], [2, 3]], [5, 6]>`, `<1, 5>` or `<>`: indices are within the shape, and there is one value for
+    /// each index or one for all.
     fn check_sparse(&mut self, ty: TypeId) -> Res<()> {
         let Some(tensor) = self.module.types.as_tensor(ty).cloned() else { return Ok(()) };
         let start = self.peek_pos();
@@ -345,7 +344,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Parses `dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>` as rows. A vector is one row.
+    /// Parses the rows of `dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>`. A vector is one row.
     pub(super) fn matrix(&mut self) -> Res<Vec<Vec<i64>>> {
         let start = self.peek_pos();
         let (dense, ty) = self.dense()?;
@@ -358,7 +357,7 @@ impl<'a> Parser<'a> {
                 _ => return None,
             };
             let count = tensor.num_elements()?;
-            // The printer writes splats out in full: a short text must not expand to gigabytes.
+            // The printer expands splats, so their size is limited: a short text must not expand to gigabytes.
             if (matches!(dense, Dense::Splat(_)) || count == 0) && rows.max(count) > MAX_UNWRITTEN {
                 return None;
             }
@@ -398,7 +397,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// The text with each run of blanks outside strings replaced by one blank.
+/// The text with each sequence of blanks outside strings replaced by one blank.
 fn one_line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let (mut quoted, mut escaped) = (false, false);
@@ -437,8 +436,8 @@ fn int_elements(dense: &Dense, dtype: DType, count: i64) -> Option<Vec<i64>> {
     }
 }
 
-/// Parses elements given as `0x` and bytes in MLIR's storage format. An element narrower than a byte takes one byte,
-/// whose upper bits are ignored. Booleans may be packed eight to a byte, which the length shows.
+/// Parses elements given as `0x` and bytes in MLIR's storage format. An element narrower than a byte takes one byte, whose upper bits are
+/// ignored. Booleans may be packed eight to a byte, depending on the length.
 fn hex_elements(dtype: DType, shape: &[i64], count: usize, raw: &str) -> Result<Dense, String> {
     let hex = raw.strip_prefix("0x").ok_or("expected a string of bytes that starts with 0x")?;
     let digit = |b: u8| (b as char).to_digit(16).map(|d| d as u8);

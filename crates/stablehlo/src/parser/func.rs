@@ -161,7 +161,7 @@ impl<'a> Parser<'a> {
         let op = &self.module.ops[ret];
         let types: Vec<TypeId> = op.operands.iter().map(|&v| self.module.values[v].ty).collect();
         if types.len() != func.results.len() {
-            // MLIR accepts a return of another dialect as the terminator, whose types need not match the function.
+            // MLIR also accepts a `return` of another dialect as the terminator, whose types need not match the function.
             if self.slice(op.span.start as usize, op.span.end as usize).contains("stablehlo.return") {
                 return Err(Failure::Keep(KeptKind::Foreign, op.span));
             }
@@ -213,7 +213,7 @@ impl<'a> Parser<'a> {
         self.func_from(func, attrs)
     }
 
-    /// Adds a function that has its body and location, and sets the rest from the attributes of a `func.func`.
+    /// Completes a function that has its body and location from the attributes of a `func.func`, and adds it.
     pub(super) fn func_from(&mut self, mut func: Func, mut attrs: NamedList<'a>) -> Res<()> {
         let Some(name) = take(&mut attrs, "sym_name") else {
             let message = "func.func needs the attribute `sym_name`";
@@ -291,7 +291,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Keeps the names of a function's arguments, unless they are MLIR's default names.
+/// Stores the names of a function's arguments, unless they are MLIR's default names.
 fn name_args(func: &mut Func, args: &[ArgDecl<'_>]) {
     if args.iter().enumerate().any(|(i, arg)| arg.name != format!("arg{i}")) {
         func.arg_names = args.iter().map(|arg| arg.name.into()).collect();

@@ -1,4 +1,4 @@
-//! Hints of errors: names similar to the one written.
+//! Error hints, such as similar names.
 
 use shardc_ir::suggest::nearest;
 use shardc_ir::{Diagnostic, Span, TypeId};
@@ -19,7 +19,7 @@ impl<'a> Parser<'a> {
         let error =
             Diagnostic::unsupported(codes::UNKNOWN_OP, format!("the operation `{name}` is not known"))
                 .at(span);
-        // Candidates from the most common dialect come first.
+        // Candidates from the most common dialect are first.
         let of_other_dialect = |known: &&str| {
             let word = name.rsplit_once('.').map_or(name, |(_, word)| word);
             known.split_once('.').is_some_and(|(_, known)| known == word)
@@ -59,7 +59,7 @@ impl<'a> Parser<'a> {
     pub(super) fn unknown_value(&self, name: &str, span: Span) -> Failure {
         let error = Diagnostic::invalid(codes::UNKNOWN_VALUE, format!("`%{name}` is not defined")).at(span);
         let letters = |text: &str| text.trim_end_matches(|c: char| c.is_ascii_digit()).len();
-        // Names that differ only in their number are different values, not misspellings.
+        // Names that differ only in their number are not misspellings of each other.
         let numbered = |known: &str| name.get(..letters(name)) == known.get(..letters(known));
         let known = self.names.iter().map(|(known, _)| known).filter(|known| !numbered(known));
         match nearest(name, known) {
@@ -88,7 +88,7 @@ impl<'a> Parser<'a> {
         error.hint(format!("each operation needs its type, as in `: {example}`")).into()
     }
 
-    /// The hint for a value of type `actual` that is written as `written`.
+    /// The hint for a value of type `actual` whose written type is `written`.
     pub(super) fn type_hint(&self, actual: TypeId, written: TypeId) -> String {
         let (actual, written) = (self.module.types.display(actual), self.module.types.display(written));
         if *actual == format!("tensor<{written}>") {

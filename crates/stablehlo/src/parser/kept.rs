@@ -61,7 +61,7 @@ pub(super) struct KeptPlace {
     pub(super) is_module: bool,
 }
 
-/// Whether the text of a module has a function. A word that only starts like `func` does not count.
+/// Whether the text of a module contains a function. Words that only begin with `func` do not count.
 fn holds_functions(text: &str) -> bool {
     let mut cursor = Cursor::new(text);
     while !cursor.at_end() {
@@ -90,7 +90,7 @@ fn holds_functions(text: &str) -> bool {
 }
 
 impl<'a> Parser<'a> {
-    /// Keeps the operation at the cursor as text. `span` is the construct that shardc does not read.
+    /// Keeps the operation at the cursor as text. `span` is the unsupported construct.
     pub(super) fn keep(&mut self, kind: KeptKind, span: Span) -> Res<()> {
         let start = self.peek_pos();
         let name = self.skip_whole_op()?;

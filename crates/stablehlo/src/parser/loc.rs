@@ -7,7 +7,7 @@ use super::Parser;
 use crate::codes;
 use crate::lexer::Res;
 
-/// The deepest nesting of locations. Call stacks of real programs have a few dozen levels.
+/// The maximum nesting of locations. Call stacks of real programs have a few dozen levels.
 const MAX_LOC_DEPTH: u32 = 512;
 
 impl<'a> Parser<'a> {

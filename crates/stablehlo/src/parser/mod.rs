@@ -1,15 +1,15 @@
-//! The parser: recursive descent over the bytes of the text, straight into a [`Module`].
+//! The parser: recursive descent over the bytes of the text, directly into a [`Module`].
 //!
 //! * [`module`]: the top level; [`func`]: functions; [`alias`]: aliases, which may be defined before or after the
 //!   module; [`kept`]: code that is kept as text.
 //! * [`region`]: regions, operations in generic form, results, and code shared by all operations.
-//! * [`pretty`]: the pretty forms, driven by [`syntax`](crate::syntax); [`bodies`]: those with regions.
-//! * [`records`]: operations that were decoded from bytecode rather than read from text.
+//! * [`pretty`]: pretty forms, driven by [`syntax`](crate::syntax); [`bodies`]: pretty forms with regions.
+//! * [`records`]: operations that were decoded from bytecode.
 //! * [`types`], [`quant`], [`attrs`], [`canonical`], [`values`], [`dense`], [`sdy`], [`rule`], [`loc`]: parts of the
 //!   grammar.
 //!
-//! After an error in an operation, parsing continues after it ([`recovery`]). The names that it defines are *poisoned*:
-//! their uses raise no further errors.
+//! After an error in an operation, parsing continues after it ([`recovery`]). The names that it defines are *poisoned*: their uses cause no
+//! further errors.
 
 mod alias;
 mod attrs;
@@ -44,10 +44,10 @@ use crate::foreign::not_a_program;
 use crate::lexer::{Cursor, Failure, Res};
 use names::{Def, Names};
 
-/// The most errors that are reported for a text.
+/// The maximum number of errors reported for a text.
 const MAX_ERRORS: usize = 20;
 
-/// The deepest nesting of regions, attributes, types and locations.
+/// The maximum nesting of regions, attributes, types and locations.
 pub(crate) const MAX_DEPTH: u32 = 48;
 
 /// An operand: a value and the span of its use.
@@ -68,7 +68,7 @@ struct Parser<'a> {
     type_aliases: FxHashMap<&'a str, (usize, usize)>,
     /// Type aliases whose values are being parsed, outermost first.
     open_aliases: Vec<&'a str>,
-    /// The error of an attribute alias that is defined by itself, after a search for one.
+    /// The error for an attribute alias that is defined by itself; `None` before the search for such an alias.
     circular_alias: Option<Option<Box<Diagnostic>>>,
     locs: FxHashMap<&'a str, LocId>,
     /// The nesting depth of each interned location.
@@ -77,15 +77,15 @@ struct Parser<'a> {
     last_dense: Option<TypeId>,
     /// The definition of each symbol of the module.
     symbols: FxHashMap<Box<str>, Span>,
-    /// Names of meshes that were searched for after their first use.
+    /// Names of meshes that were not found in the text after their first use.
     missing_meshes: FxHashSet<Box<str>>,
-    /// The definitions of meshes after the first use of an undefined one, after a search for them.
+    /// The later mesh definitions, once the first use of an undefined mesh has caused a search for them.
     mesh_sites: Option<FxHashMap<Box<str>, (usize, bool)>>,
     /// Top-level items other than functions.
     places: Vec<kept::KeptPlace>,
     /// The expanded size of the aliases used so far, in bytes.
     expanded: usize,
-    /// Keys of `{-# ... #-}`.
+    /// The keys of resources in `{-# ... #-}`.
     resources: FxHashSet<&'a str>,
     /// Constants decoded from bytecode, by the offset of their placeholder in the text.
     decoded: FxHashMap<usize, (Dense, TypeId)>,
@@ -130,7 +130,7 @@ pub(crate) fn parse_range(text: &str, range: Range<usize>) -> Result<Module, Vec
     if parser.byte(0) == 0xEF
         && parser.cursor.text.get(parser.pos..).is_some_and(|t| t.starts_with('\u{FEFF}'))
     {
-        // A byte order mark.
+        // Skips the byte order mark.
         parser.cursor.pos += '\u{FEFF}'.len_utf8();
     }
     if let Err(failure) = parser.top_level() {
@@ -160,7 +160,7 @@ impl<'a> Parser<'a> {
             open_aliases: Vec::new(),
             circular_alias: None,
             locs: FxHashMap::default(),
-            // The depth of the unknown location, which is always interned.
+            // The initial element is the depth of the unknown location, which is always interned.
             loc_depths: vec![1],
             last_dense: None,
             symbols: FxHashMap::default(),
@@ -294,7 +294,7 @@ impl<'a> Parser<'a> {
         };
         let Some(first) = def.first.expand() else { return Err(Failure::Silent) };
         let at = match index {
-            // In MLIR a bare name is the first of several results.
+            // In MLIR, a name without index is the first of several results.
             None => 0,
             Some(at) if (0..i64::from(def.count)).contains(&at) => at as u32,
             Some(at) => {
@@ -316,7 +316,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// Checks that `operand` has the type that is written for it.
+    /// Checks that `operand` has its written type.
     fn check_type(&self, operand: Operand, ty: TypeId, span: Span) -> Res<()> {
         let actual = self.module.values[operand.value].ty;
         if actual == ty {

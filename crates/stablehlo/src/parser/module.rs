@@ -25,7 +25,7 @@ impl<'a> Parser<'a> {
         if self.at_end() || !self.errors.is_empty() {
             return Ok(());
         }
-        // As in MLIR, code after a module makes both children of an implicit module.
+        // As in MLIR, if code follows a module, both become children of an implicit module.
         let more = self.expected("the end of the text after the module");
         let read = std::mem::replace(&mut self.module, Module::new());
         (self.module.types, self.module.locs, self.module.resources) =

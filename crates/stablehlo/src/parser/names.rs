@@ -1,4 +1,4 @@
-//! The names of values that are visible at a place in the text.
+//! The names of values that are visible at a position in the text.
 //!
 //! Most names in printed programs are the numbers `%0`, `%1`, ... They are in an array; other names are hashed.
 
@@ -19,10 +19,10 @@ impl Def {
     }
 }
 
-/// The visible names, with the order of their definitions, in which scopes end.
+/// The visible names, in the order of their definitions, so that a scope can be closed.
 #[derive(Debug, Default)]
 pub(super) struct Names<'a> {
-    /// The definition of each number. A count of zero means undefined.
+    /// The definition of each number; undefined if its count is zero.
     numbers: Vec<Def>,
     words: FxHashMap<&'a str, Def>,
     scope: Vec<&'a str>,
@@ -36,10 +36,10 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Defines a name that is not visible.
+    /// Defines a name that is not visible yet.
     pub(super) fn insert(&mut self, name: &'a str, def: Def) {
         self.scope.push(name);
-        // The size of the array is bounded by the number of names, whichever numbers a text uses.
+        // The array size is bounded by the number of names, whatever numbers a text uses.
         let limit = 2 * self.scope.len() + 1024;
         match number(name).filter(|&at| at < limit && def.count > 0) {
             Some(at) => {
@@ -52,7 +52,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The number of visible names: the mark to return to at the end of a region.
+    /// The number of visible names, as a mark for [`Names::forget`] at the end of a region.
     pub(super) fn mark(&self) -> usize {
         self.scope.len()
     }

@@ -1,4 +1,4 @@
-//! Pretty forms: piece by piece from the table, or by their own code.
+//! Pretty forms, parsed piece by piece from the syntax table, or by dedicated code.
 
 use shardc_ir::{Attr, CustomCallSpec, DType, Diagnostic, KeptKind, OpKind, OpaqueSpec, Span, Type, TypeId};
 use smallvec::SmallVec;
@@ -72,7 +72,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Parses operands separated by commas, perhaps none.
+    /// Parses a possibly empty list of operands separated by commas.
     pub(super) fn operands(&mut self, out: &mut SmallVec<[Operand; 4]>) -> Res<()> {
         while self.peek() == b'%' {
             out.push(self.operand()?);

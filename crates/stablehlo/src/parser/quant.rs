@@ -166,7 +166,7 @@ fn bad(message: String, span: Span) -> Failure {
     Diagnostic::invalid(codes::TYPE, message).at(span).into()
 }
 
-/// Returns the error of a type that follows the grammar but is invalid.
+/// Returns the error message for a type that follows the grammar but is invalid.
 fn fault(quant: &Quant) -> Option<String> {
     let expressed = quant.expressed.as_deref();
     if let Some(expressed) = expressed
@@ -200,7 +200,7 @@ fn fault(quant: &Quant) -> Option<String> {
     }
 }
 
-/// The least and the greatest positive number of a float type.
+/// The smallest and the largest positive number of a float type.
 fn finite_range(dtype: DType) -> Option<(f64, f64)> {
     Some(match dtype {
         DType::F16 => (power_of_two(-24), 65504.0),

@@ -1,5 +1,5 @@
-//! Builds operations that were decoded from bytecode, whose attributes and types are in a generated text. The result is
-//! the same as for these operations in generic form.
+//! Builds operations that were decoded from bytecode, and whose attributes and types are ranges of a generated text. The result is the same
+//! as if their generic form were parsed.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -25,7 +25,7 @@ pub(crate) fn is_whole_attr(text: &str) -> bool {
     parser.skip_attr().is_ok() && parser.pos == text.len()
 }
 
-/// Checks that the generated text of an operation to be kept parses as exactly one operation.
+/// Checks that the generated text of an operation kept as text parses as exactly one operation.
 pub(crate) fn check_kept(text: &str) -> Res<()> {
     let mut parser = Parser::new(text);
     parser.skip_whole_op()?;
@@ -42,7 +42,7 @@ pub(crate) struct Record<'a> {
     pub(crate) name: &'a str,
     /// Inherent attributes.
     pub(crate) props: Entries<'a>,
-    /// Other attributes; they may include inherent ones.
+    /// Other attributes, which may include inherent attributes.
     pub(crate) attrs: Entries<'a>,
     /// Operands.
     pub(crate) operands: SmallVec<[ValueId; 4]>,
@@ -65,7 +65,7 @@ impl<'a> Maker<'a> {
         Maker { parser: Parser::new(text) }
     }
 
-    /// The module so far.
+    /// The current module.
     pub(crate) fn module(&mut self) -> &mut Module {
         &mut self.parser.module
     }
@@ -149,12 +149,12 @@ impl<'a> Maker<'a> {
         Ok(())
     }
 
-    /// Defines a symbol of the module so far.
+    /// Defines a symbol in the current module.
     pub(crate) fn symbol(&mut self, name: &str) -> Res<()> {
         self.parser.define_symbol("symbol", name, Span::NONE)
     }
 
-    /// Makes the module so far, which is still empty, an enclosing module of the program.
+    /// Turns the current module, which is still empty, into an enclosing module of the program.
     pub(crate) fn enclose(&mut self, above: Vec<Box<str>>, below: Vec<Box<str>>) {
         self.parser.symbols.clear();
         let module = &mut self.parser.module;
@@ -168,7 +168,7 @@ impl<'a> Maker<'a> {
         module.enclosing.push(outer);
     }
 
-    /// Sets name, attributes and location of the module from a `builtin.module`.
+    /// Sets the name, attributes and location of the module from a `builtin.module`.
     pub(crate) fn describe(&mut self, record: Record<'a>) -> Res<()> {
         self.parser.module.loc = record.loc.into();
         self.parser.module_from(merged(record)?)
@@ -194,7 +194,7 @@ fn named<'a>(entries: Entries<'a>) -> NamedList<'a> {
     entries.into_iter().map(entry).collect()
 }
 
-/// Inherent and other attributes in one list. No name may occur twice.
+/// Inherent and other attributes in one list, without repeated names.
 fn merged<'a>(record: Record<'a>) -> Res<NamedList<'a>> {
     let twice = |entry: &&Entry<'a>| record.props.iter().any(|(name, _)| *name == entry.0);
     if let Some((name, _)) = record.attrs.iter().find(twice) {
@@ -205,7 +205,7 @@ fn merged<'a>(record: Record<'a>) -> Res<NamedList<'a>> {
     Ok(list)
 }
 
-/// The diagnostic of a failure without its spans: they refer to a generated text that the user never sees.
+/// The diagnostic of a failure without its spans, which refer to a generated text that the user never sees.
 pub(crate) fn without_place(failure: Failure) -> Option<Diagnostic> {
     let Failure::Said(diagnostic) = failure else { return None };
     let mut diagnostic = *diagnostic;

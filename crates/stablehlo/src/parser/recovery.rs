@@ -7,8 +7,8 @@ use super::region::ResultNames;
 use crate::codes;
 
 impl<'a> Parser<'a> {
-    /// Whether the next item cannot be in a region. Then the brace that closes this region is missing, and the region
-    /// is taken to end here.
+    /// Whether the next item cannot be in a region. In that case, the closing brace of this region is missing, and the region is assumed to
+    /// end here.
     pub(super) fn never_closed(&mut self, open: usize) -> bool {
         if !matches!(self.byte(0), b'f' | b's' | b'm') {
             return false;
@@ -54,7 +54,7 @@ impl<'a> Parser<'a> {
                 b'}' => braces -= 1,
                 b'\n' if braces <= 0 => {
                     let goes_on = ["reducer", "cond", "do"].iter().any(|word| self.at_word(word));
-                    // A bracket that is still open at the next operation is missing its match.
+                    // A bracket that is still open at the next operation has no matching bracket.
                     if !goes_on && (others <= 0 || self.at_op()) {
                         return;
                     }

@@ -41,7 +41,7 @@ pub(super) struct OpState<'a> {
     pub(super) regions: SmallVec<[RegionId; 2]>,
     /// Discardable attributes.
     pub(super) attrs: NamedList<'a>,
-    /// The name in the text, if the operation is parsed as another one.
+    /// The name in the text, if the operation is parsed as a different operation.
     pub(super) spelling: Option<&'static str>,
     /// A location that is written before the end of the operation.
     pub(super) loc: PackedOption<LocId>,
@@ -61,7 +61,7 @@ impl<'a> OpState<'a> {
     }
 }
 
-/// An attribute of axes, which is parsed once the operation's mesh is known: name, type, start.
+/// An attribute with axes, which is parsed once the operation's mesh is known: its name, type and start.
 pub(super) type Deferred = SmallVec<[(&'static str, AttrType, usize); 1]>;
 
 /// The inherent attributes of a custom call.
@@ -399,7 +399,7 @@ impl<'a> Parser<'a> {
         self.generic_state(state, name, span, props)
     }
 
-    /// Completes an operation whose inherent attributes may be in `props` or among the discardable ones.
+    /// Completes an operation whose inherent attributes may be in `props` or among the discardable attributes.
     pub(super) fn generic_state(
         &mut self,
         mut state: OpState<'a>,
@@ -429,7 +429,7 @@ impl<'a> Parser<'a> {
         if matches!(kind, OpKind::CustomCall(_) | OpKind::Opaque(_)) {
             self.keep_props(&mut kind, &props)?;
         } else if !props.is_empty() {
-            // If a name is in both dictionaries, the discardable attribute wins.
+            // If a name is in both dictionaries, the discardable attribute has priority.
             let names: FxHashSet<Cow<'a, str>> = attrs.iter().map(|named| named.name.clone()).collect();
             attrs.extend(props.into_iter().filter(|named| !names.contains(&named.name)));
         }
@@ -471,7 +471,7 @@ impl<'a> Parser<'a> {
         Err(Diagnostic::invalid(codes::TYPE_MISMATCH, message).at(span).into())
     }
 
-    /// For an operation that is parsed as another one: records the name and completes the kind.
+    /// For an operation that is parsed as a different operation, records its name and completes its kind.
     pub(super) fn respell(&mut self, state: &mut OpState<'a>, name: &str) {
         state.spelling = SPELLINGS.iter().copied().find(|&spelling| spelling == name);
         if let ("stablehlo.dot", OpKind::DotGeneral(spec)) = (name, &mut state.kind) {
@@ -481,7 +481,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Stores inherent attributes that no pass reads in the kinds that keep them.
+    /// Stores inherent attributes that no pass reads in operation kinds that preserve them.
     pub(super) fn keep_props(&mut self, kind: &mut OpKind, props: &[Named<'a>]) -> Res<()> {
         let carried = self.carry_all(props)?;
         let target = match kind {
@@ -499,7 +499,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Moves the attributes that `row` lists out of `named` and parses their values.
+    /// Removes the attributes that `row` lists from `named`, and parses their values.
     pub(super) fn known_attrs(
         &mut self,
         row: &'static Row,
@@ -590,7 +590,7 @@ impl<'a> Parser<'a> {
         Ok(kind)
     }
 
-    /// Checks that operands have the types written for them.
+    /// Checks that operands have their written types.
     pub(super) fn check_operands(
         &self,
         name: &str,

@@ -1,6 +1,6 @@
 //! `#sdy.op_sharding_rule<([i, k], [k, j])->([i, j]) {i=8, j=16, k=8} reduction={k}, custom>`.
 //!
-//! The rule is kept as text in its canonical form. Its users interpret it.
+//! The rule is kept as canonical text, which its users parse.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ use crate::lexer::{Res, is_ident};
 /// The kinds of factors, in the order in which they are written.
 const KINDS: &[&str] = &["reduction", "need_replication", "permutation", "blocked_propagation"];
 
-/// The number of letters from `i` on that name factors. After `z` come `z_1`, `z_2`, ...
+/// The number of factor names with one letter, `i` to `z`; then come `z_1`, `z_2`, ...
 const LETTERS: u64 = (b'z' - b'i') as u64 + 1;
 
 fn push_symbol(out: &mut String, factor: u64) {
@@ -112,7 +112,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Parses `i=8` of the factor that has to come next.
+    /// Parses the size of the next factor, such as `i=8`.
     fn rule_size(&mut self, wanted: u64, out: &mut String) -> Res<()> {
         let word = self.rule_word()?;
         let mut at = 0;
@@ -132,7 +132,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Parses a word of factor names. Returns its start, too.
+    /// Parses a word of factor names, and also returns its start.
     fn rule_word(&mut self) -> Res<(usize, &'a str)> {
         let start = self.peek_pos();
         while is_ident(self.byte(0)) {
@@ -144,7 +144,7 @@ impl<'a> Parser<'a> {
         Ok((start, self.slice(start, self.pos)))
     }
 
-    /// Parses the factor name at `at` of a word.
+    /// Parses the factor name at offset `at` in a word.
     fn rule_symbol(&mut self, (start, word): (usize, &'a str), at: &mut usize) -> Res<u64> {
         let rest = word.get(*at..).unwrap_or("");
         let bad = |message: &str| {

@@ -62,7 +62,7 @@ impl<'a> Parser<'a> {
             self.expect_word("device_ids")?;
             self.expect("=")?;
             let ids = self.int_list()?;
-            // As in MLIR, device ids in order are the same as none.
+            // As in MLIR, device ids in ascending order are equivalent to none.
             let devices = mesh.axes.values().try_fold(1i64, |n, &size| n.checked_mul(size));
             let in_order = devices == Some(ids.len() as i64) && ids.iter().copied().eq(0..ids.len() as i64);
             mesh.device_ids = (mesh.axes.is_empty() || !in_order).then(|| ids.to_vec());
@@ -84,9 +84,9 @@ impl<'a> Parser<'a> {
         self.add_mesh(&name, mesh, span)
     }
 
-    /// Adds a mesh. One that was parsed ahead, because its use precedes its definition, is already there.
+    /// Adds a mesh, unless it was already parsed because a use precedes its definition.
     pub(super) fn add_mesh(&mut self, name: &str, mesh: Mesh, span: Span) -> Res<()> {
-        // The same span as before: the mesh was parsed ahead.
+        // A symbol with the same span is this mesh, which was already parsed.
         if !span.is_some() || self.symbols.get(name) != Some(&span) {
             self.define_symbol("mesh", name, span)?;
             let id = self.module.add_mesh(name, mesh);
@@ -120,7 +120,7 @@ impl<'a> Parser<'a> {
         .into())
     }
 
-    /// Parses a mesh that is defined further below.
+    /// Parses a mesh that is defined later in the text.
     fn read_ahead(&mut self, name: &str) -> Res<()> {
         let sites = match self.mesh_sites.take() {
             Some(sites) => sites,
@@ -135,8 +135,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Finds the definitions of meshes further below, by name. Returns the offset after the operation's name, and
-    /// whether the form is generic.
+    /// Finds the mesh definitions in the rest of the text, by name. Returns the offset after the operation's name, and whether the form is
+    /// generic.
     fn find_meshes(&mut self) -> FxHashMap<Box<str>, (usize, bool)> {
         const WORD: &str = "sdy.mesh";
         let text = self.cursor.text;
@@ -175,7 +175,7 @@ impl<'a> Parser<'a> {
         self.find_mesh(&name, Span::new(start, self.pos))
     }
 
-    /// An inline mesh, which is written where it is used.
+    /// Adds an inline mesh, which has no name.
     fn unnamed_mesh(&mut self, mesh: Mesh) -> MeshId {
         let same =
             self.module.meshes.iter().find(|(id, other)| {

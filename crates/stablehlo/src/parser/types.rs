@@ -1,4 +1,4 @@
-//! Types. Each distinct text is parsed once; later occurrences are one lookup.
+//! Types. Each distinct text is parsed once; later occurrences are looked up.
 
 use shardc_ir::{DType, DYNAMIC, Diagnostic, Encoding, QuantTensor, Shape, Span, TensorType, Type, TypeId};
 use smallvec::SmallVec;
@@ -37,7 +37,7 @@ impl<'a> Parser<'a> {
         Ok(id)
     }
 
-    /// Parses a type that is not a function type. Returns its span, too.
+    /// Parses a type that is not a function type. Also returns its span.
     pub(super) fn spanned_ty(&mut self) -> Res<(TypeId, Span)> {
         self.ws();
         let start = self.pos;
@@ -62,7 +62,7 @@ impl<'a> Parser<'a> {
         Ok(self.slice(start, self.pos))
     }
 
-    /// Parses the text of a type. Returns an interned type, or one to intern.
+    /// Parses the text of a type. Returns an interned type, or a type to intern.
     fn type_from(&mut self, text: &'a str, start: usize) -> Res<Result<TypeId, Type>> {
         if text == "!stablehlo.token" {
             return Ok(Err(Type::Token));

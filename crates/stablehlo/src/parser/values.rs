@@ -250,7 +250,7 @@ impl<'a> Parser<'a> {
         Ok(out)
     }
 
-    /// Parses lists of members such as `{stride = ...}` and `dot<...>`. Members may come in any order.
+    /// Parses lists of members such as `{stride = ...}` and `dot<...>`. Members may be in any order.
     pub(super) fn members(
         &mut self,
         close: &str,
@@ -396,7 +396,7 @@ impl<'a> Parser<'a> {
             }
             Ok(true)
         })?;
-        // The numbers of each tensor are those of its dimensions, each once.
+        // The dimension numbers of each tensor must be a permutation of its dimensions.
         let whole = dims.iter().all(|(numbers, spatial)| {
             let mut all: SmallVec<[u32; 6]> = numbers.iter().chain(spatial).copied().collect();
             all.sort_unstable();
@@ -409,7 +409,7 @@ impl<'a> Parser<'a> {
         Ok(ConvNumbers::new(dims))
     }
 
-    /// Parses the dimensions called `a` and `b`, and the spatial ones in order.
+    /// Parses the dimensions called `a` and `b`, and the spatial dimensions in order.
     fn conv_tensor(&mut self, a: char, b: char) -> Res<([u32; 2], DimList)> {
         let start = self.peek_pos();
         self.expect("[")?;

@@ -1,8 +1,7 @@
 //! Large `i1` constants as text that all versions of MLIR read.
 //!
-//! MLIR writes large constants as a hexadecimal string. For `i1` the string has one bit per element up to LLVM 22, and
-//! one byte per element since then. Neither version reads the other's string, but both read a list of `true` and
-//! `false`.
+//! MLIR writes large constants as a hexadecimal string. For `i1`, the string has one bit per element up to LLVM 22, and one byte per
+//! element in later versions. These strings are incompatible, but all versions read a list of `true` and `false`.
 
 use shardc_ir::{DType, Dense, Module, OpKind};
 

@@ -1,7 +1,7 @@
 //! Source locations and their aliases (`#loc12 = loc(...)`), with the same numbers as in MLIR.
 //!
-//! MLIR visits locations in print order, an operation's own before those of its regions, and sorts them by nesting
-//! depth. Locations of region arguments are defined above the module, all others below it.
+//! MLIR visits locations in print order, the location of an operation before those of its regions, and sorts them by nesting depth.
+//! Locations of region arguments are defined before the module, all others after it.
 
 use std::fmt::Write as _;
 
@@ -15,7 +15,7 @@ use crate::literals::tokens::push_string;
 #[derive(Debug, Default)]
 pub(super) struct LocAliases {
     numbers: FxHashMap<LocId, u32>,
-    /// By number: the location, and whether it is defined below the module.
+    /// For each alias number, the location, and whether it is defined after the module.
     order: Vec<(LocId, bool)>,
 }
 
@@ -51,7 +51,7 @@ impl Visitor<'_> {
         }
     }
 
-    /// Visits the locations of arguments. Those without a location have the unknown one.
+    /// Visits the locations of arguments. Arguments without a location have the unknown location.
     fn visit_args(&mut self, locs: &[PackedOption<LocId>], count: usize, in_pairs: bool) {
         for i in 0..count {
             let at = if in_pairs { i / 2 + i % 2 * (count / 2) } else { i };
@@ -199,7 +199,7 @@ impl Printer<'_> {
         self.options.form.is_generic() || !matches!(self.module.ops[op].kind, shardc_ir::OpKind::While)
     }
 
-    /// Prints the aliases that are defined above the module, or those defined below it.
+    /// Prints the aliases that are defined before the module, or those defined after it.
     pub(super) fn loc_definitions(&mut self, below: bool) {
         for (number, &(loc, is_below)) in self.locs.order.iter().enumerate() {
             if is_below != below {

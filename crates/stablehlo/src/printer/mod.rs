@@ -1,7 +1,7 @@
-//! The printer: MLIR's own layout, byte for byte.
+//! The printer, which matches MLIR's layout byte for byte.
 //!
-//! A module does not keep value names; [`names`] generates the same names as MLIR. [`ops`] prints operations in pretty
-//! form ([`bodies`] those with regions), [`generic`] in generic form. All are driven by [`syntax`](crate::syntax).
+//! A module does not store value names; [`names`] generates the same names as MLIR. [`ops`] prints operations in pretty form ([`bodies`] if
+//! they have regions), and [`generic`] in generic form. All use the syntax table of [`syntax`](crate::syntax).
 
 mod attrs;
 mod bodies;
@@ -23,7 +23,7 @@ pub use booleans::list_booleans;
 use names::{Name, Numbering};
 pub use properties::properties;
 
-/// Which of MLIR's forms is written.
+/// The MLIR form that is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PrintForm {
     /// Each operation in its custom assembly format, if it has one.
@@ -31,9 +31,8 @@ pub enum PrintForm {
     Pretty,
     /// `"name"(operands) <{properties}> ({regions}) {attributes} : types`, which any version of MLIR reads.
     Generic,
-    /// `"name"(operands) ({regions}) {properties and attributes} : types`, the form of MLIR before operations had
-    /// properties. A reader that does not know an operation keeps its inherent attributes among the others. A reader
-    /// that knows the operation then finds them there.
+    /// `"name"(operands) ({regions}) {properties and attributes} : types`, the form of MLIR before operations had properties. A tool that
+    /// does not know an operation keeps its inherent attributes among the others, where a tool that knows the operation finds them.
     GenericAttributes,
 }
 
@@ -46,31 +45,30 @@ impl PrintForm {
     }
 }
 
-/// Which of the module's shardings are written.
+/// The shardings of a module that are printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shardings {
-    /// All shardings: of functions' arguments and results, and of operations.
+    /// All shardings: those of function arguments and results, and of operations.
     #[default]
     All,
-    /// Only those of functions' arguments and results.
+    /// Only the shardings of function arguments and results.
     Signature,
-    /// None.
+    /// No shardings.
     None,
 }
 
 /// The options of [`print()`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PrintOptions {
-    /// Pretty or generic.
+    /// The pretty or generic form.
     pub form: PrintForm,
     /// Whether source locations are written.
     pub locations: bool,
-    /// Which shardings are written.
+    /// The shardings that are printed.
     pub shardings: Shardings,
 }
 
-/// Prints a module. Equal modules give equal text, and text printed by MLIR is unchanged by [`parse`](crate::parse) and
-/// `print`.
+/// Prints a module. Equal modules have equal text, and text printed by MLIR is unchanged by [`parse`](crate::parse) and `print`.
 #[must_use]
 pub fn print(module: &Module, options: &PrintOptions) -> String {
     let mut printer = Printer::new(module, *options);
@@ -78,7 +76,7 @@ pub fn print(module: &Module, options: &PrintOptions) -> String {
     printer.out
 }
 
-/// Prints one operation in pretty form, as inside its function.
+/// Prints one operation in pretty form, with the value names of its function.
 #[must_use]
 pub fn print_op(module: &Module, op: OpId) -> String {
     let mut printer = Printer::new(module, PrintOptions::default());
@@ -87,7 +85,7 @@ pub fn print_op(module: &Module, op: OpId) -> String {
     printer.out
 }
 
-/// The names that [`print()`] gives values, with `%`.
+/// The value names that [`print()`] assigns, with `%`.
 #[must_use]
 pub fn value_names(module: &Module) -> SecondaryMap<ValueId, String> {
     let mut printer = Printer::new(module, PrintOptions::default());
@@ -109,7 +107,7 @@ struct Printer<'m> {
     names: SecondaryMap<ValueId, Name>,
     types: SecondaryMap<TypeId, Option<Box<str>>>,
     locs: locs::LocAliases,
-    /// The range of the text of each large set of replica groups in `out`.
+    /// For each large list of replica groups, the range of its text in `out`.
     groups: FxHashMap<ReplicaGroups, Range<usize>>,
 }
 

@@ -29,7 +29,7 @@ impl<'m> Printer<'m> {
         self.locs.push_ref(&mut self.out, self.module, loc);
     }
 
-    /// Meshes, functions and code kept as text, in text order.
+    /// Meshes, functions and items kept as text, in text order.
     pub(super) fn items(&self) -> Vec<Item<'m>> {
         let module = self.module;
         let mut others: Vec<(u32, u32, Item<'m>)> = Vec::new();

@@ -1,8 +1,7 @@
 //! Value names as MLIR generates them.
 //!
-//! The values of a region are named before those of nested regions, which continue the numbering of their parent. Most
-//! names are numbers. An operation may suggest a word for a result. If an enclosing region uses the word already, a
-//! number is appended to it.
+//! The values of a region are named before those of nested regions, which continue the numbering of their parent. Most names are numbers.
+//! An operation may suggest a word for a result. If an enclosing region already uses the word, a number is appended.
 
 use std::fmt::Write as _;
 
@@ -15,18 +14,18 @@ use crate::syntax::{SPELLING, row};
 /// A value's name without `%`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Name {
-    /// Not named, which happens only in invalid modules.
+    /// No name, which happens only in invalid modules.
     #[default]
     Unknown,
-    /// `3`.
+    /// A number: `3`.
     Number(u32),
-    /// `3#1`.
+    /// One of several results of an operation: `3#1`.
     Pack(u32, u32),
-    /// `arg3`.
+    /// An argument: `arg3`.
     Arg(u32),
-    /// `cst`.
+    /// A suggested word: `cst`.
     Word(&'static str),
-    /// `cst_3`.
+    /// A suggested word with a number: `cst_3`.
     WordNumber(&'static str, u32),
 }
 
@@ -86,8 +85,8 @@ impl Numbering {
 }
 
 impl Printer<'_> {
-    /// Names all values of the module for the generic form. MLIR then uses no number twice, and visits nested regions
-    /// in reverse order.
+    /// Names all values of the module for the generic form. In that form, MLIR never reuses a number, and visits nested regions in reverse
+    /// order.
     pub(super) fn number_all(&mut self) {
         let module = self.module;
         let mut numbering = Numbering::default();

@@ -6,12 +6,11 @@ use super::Printer;
 use crate::syntax::values::Attrs;
 use crate::syntax::{AttrType, Piece, Row, Val};
 
-/// The inherent attributes of an operation without its own kind, for its pretty form. `None` if that form cannot
-/// express them.
+/// The inherent attributes of an operation that has no kind in the IR, for its pretty form. `None` if that form cannot express them.
 pub(super) fn opaque_attrs(row: &'static Row, spec: &OpaqueSpec) -> Option<Attrs> {
     let mut attrs = Attrs::new();
     for (name, attr) in spec.props.iter() {
-        // Others are printed among the discardable attributes.
+        // Attributes that are not in the table are printed among the discardable attributes.
         let Some((name, ty)) = row.attr(name) else { continue };
         attrs.push((
             name,
@@ -38,8 +37,7 @@ pub(super) fn opaque_attrs(row: &'static Row, spec: &OpaqueSpec) -> Option<Attrs
 }
 
 impl Printer<'_> {
-    /// Whether the pretty form has a place for each operand, result and region, and the operation has each attribute
-    /// that the form requires.
+    /// Whether the pretty form contains each operand, result and region, and the operation has each attribute that the form requires.
     pub(super) fn fits(&self, op: OpId, pieces: &[Piece], attrs: &Attrs) -> bool {
         let data = &self.module.ops[op];
         let has = |piece| pieces.contains(&piece);

@@ -52,8 +52,8 @@ impl<'m> Printer<'m> {
         self.loc(self.module.ops[op].loc);
     }
 
-    /// Whether the pretty form loses types. A loop's pretty form has one type for each loop-carried value. A dimension
-    /// may however be dynamic in one of operand, argument and result, and static in another.
+    /// Whether the pretty form loses types. A loop's pretty form has only one type for each loop-carried value, but a dimension may be
+    /// dynamic in the operand, argument or result, and static in the others.
     fn hides_types(&self, op: OpId) -> bool {
         let data = &self.module.ops[op];
         if !matches!(data.kind, OpKind::While) {
@@ -445,7 +445,7 @@ impl<'m> Printer<'m> {
 /// The default of the attribute `result_accuracy`.
 const DEFAULT_ACCURACY: &str = "#stablehlo.result_accuracy<mode = #stablehlo.result_accuracy_mode<DEFAULT>>";
 
-/// Whether an inherent attribute has its default value, which the pretty form leaves out.
+/// Whether an inherent attribute has its default value, which the pretty form omits.
 fn is_implied(row: &Row, name: &str, val: &Val) -> bool {
     match val {
         Val::Attr(Attr::Dict(dict)) => name == "composite_attributes" && dict.is_empty(),
@@ -455,7 +455,7 @@ fn is_implied(row: &Row, name: &str, val: &Val) -> bool {
     }
 }
 
-/// Whether an attribute of a custom call has its default value, which the pretty form leaves out.
+/// Whether an attribute of a custom call has its default value, which the pretty form omits.
 fn is_call_default(name: &str, attr: &Attr) -> bool {
     match (name, attr) {
         ("has_side_effect", Attr::Bool(false)) => true,

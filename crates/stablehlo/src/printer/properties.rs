@@ -12,8 +12,8 @@ use crate::syntax::kinds::attrs_of;
 use crate::syntax::values::{Val, push_generic, push_groups};
 use crate::syntax::{AttrType, row};
 
-/// The inherent attributes of an operation, which generic text has in `<{...}>`: names and MLIR text of the values,
-/// sorted by name. A unit attribute has the value `unit`.
+/// The inherent attributes of an operation, as in `<{...}>` of the generic form: names and MLIR text of the values, sorted by name. A unit
+/// attribute has the value `unit`.
 #[must_use]
 pub fn properties(module: &Module, op: OpId) -> Vec<(Cow<'_, str>, String)> {
     written(module, op).into_iter().map(|(name, value)| (name, value.into_text())).collect()
@@ -55,7 +55,7 @@ impl Property {
         }
     }
 
-    /// Appends the value. `known` has the ranges of groups that were appended before, whose text is copied.
+    /// Appends the value. `known` contains the ranges of groups that were already appended, whose text is copied.
     pub(super) fn push(&self, out: &mut String, known: &mut FxHashMap<ReplicaGroups, Range<usize>>) {
         let groups = match self {
             Property::Text(text) => return out.push_str(text),
@@ -81,7 +81,7 @@ impl Property {
 /// The size of the parts in which text is copied.
 const PART: usize = 1 << 16;
 
-/// Groups with fewer ids are formatted each time.
+/// The minimum number of ids of groups whose text is reused; smaller groups are formatted each time.
 const LONG: usize = 256;
 
 pub(super) fn written(module: &Module, op: OpId) -> Vec<(Cow<'_, str>, Property)> {
@@ -122,8 +122,8 @@ pub(super) fn written(module: &Module, op: OpId) -> Vec<(Cow<'_, str>, Property)
     props
 }
 
-/// Whether `name` is an inherent attribute of this kind of operation that no pass reads. Such attributes are carried
-/// among the discardable ones.
+/// Whether `name` is an inherent attribute of this kind of operation that no pass reads. Such attributes are stored among the discardable
+/// attributes.
 pub(super) fn is_carried_property(kind: &OpKind, name: &str) -> bool {
     matches!(kind, OpKind::Unary(op) if op.def().attr(name).is_some_and(|attr| attr.ty == AttrType::Carried))
 }

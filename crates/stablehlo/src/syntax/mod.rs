@@ -1,4 +1,4 @@
-//! The syntax of all operations, in one place.
+//! The syntax of all operations.
 //!
 //! [`table`] has one row per operation: its inherent attributes with their types, from [`shardc_ir`]'s table, and the
 //! pieces of its pretty form if MLIR has one. [`kinds`] converts between attribute values and the payload of an

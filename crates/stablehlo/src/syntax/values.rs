@@ -53,7 +53,7 @@ pub(crate) struct ConvNumbers {
 }
 
 impl ConvNumbers {
-    /// Creates them from the two named dimensions and the spatial dimensions of each tensor: input, kernel, output.
+    /// Creates dimension numbers from the two named dimensions and the spatial dimensions of each tensor: input, kernel, output.
     pub(crate) fn new(tensors: [([u32; 2], DimList); 3]) -> Self {
         let [([batch, feature], spatial), ([input_feature, output_feature], in_kernel), (out, of_output)] =
             tensors;
@@ -71,7 +71,7 @@ pub(crate) type Attrs = SmallVec<[(&'static str, Val); 4]>;
 /// Appends groups as a matrix. An empty matrix has `width` columns.
 pub(crate) fn push_groups(out: &mut String, groups: &ReplicaGroups, width: usize) {
     if groups.group_size() == Some(0) && groups.len() == 1 {
-        // An empty list rather than a matrix.
+        // An empty list instead of a matrix.
         out.push_str("dense<> : tensor<0xi64>");
         return;
     }

@@ -1,4 +1,4 @@
-//! Safetensors files of DCP's Hugging Face writer, which declare their tensors as boxes of larger ones.
+//! Safetensors files of DCP's Hugging Face writer, which declare their tensors as boxes of larger tensors.
 
 use std::collections::BTreeMap;
 

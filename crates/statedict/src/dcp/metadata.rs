@@ -13,7 +13,7 @@ pub(super) struct Metadata {
     pub(super) tensors: Vec<Entry>,
     /// The names of entries that are not tensors.
     pub(super) objects: Vec<String>,
-    /// The location of each box, by the tensor's name and the offset of the box; that of an object has no offset.
+    /// The location of each box, by the tensor's name and the offset of the box; an object has no offset.
     pub(super) places: HashMap<(String, Vec<usize>), Place>,
 }
 
@@ -23,7 +23,7 @@ pub(super) struct Entry {
     pub(super) name: String,
     pub(super) dtype: DType,
     pub(super) shape: Vec<usize>,
-    /// Offsets and sizes.
+    /// The offsets and sizes of its boxes.
     pub(super) boxes: Vec<(Vec<usize>, Vec<usize>)>,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Place {
 }
 
 impl Metadata {
-    /// Errors are descriptions.
+    /// Parses metadata; an error is a description.
     pub(super) fn of(value: &Value) -> Result<Metadata, String> {
         if class(value) != Some("Metadata") {
             return Err(format!("it contains {}", value.kind()));

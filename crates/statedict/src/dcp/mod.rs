@@ -4,7 +4,7 @@
 //! each tensor and their locations: each is a `torch.save` file, or a safetensors file, within a `.distcp` file. The pickle is read without
 //! running any of its code; only DCP's own classes are accepted.
 //!
-//! DCP's Hugging Face writer writes safetensors files instead, which declare their tensors as boxes of larger ones.
+//! DCP's Hugging Face writer writes safetensors files instead, which declare their tensors as boxes of larger tensors.
 
 mod hugging_face;
 mod metadata;
@@ -26,7 +26,7 @@ use crate::safetensors;
 use crate::tensor::{Piece, Tensor};
 use crate::torch::{self, Value};
 
-/// The metadata file.
+/// The name of the metadata file.
 pub const METADATA: &str = ".metadata";
 /// The maximum size of the metadata: a box takes some hundred bytes.
 const LARGEST: u64 = 256 << 20;
@@ -61,7 +61,7 @@ pub fn open(folder: &Path) -> Result<StateDict> {
     }
     for name in &metadata.objects {
         let Some(place) = metadata.places.get(&(name.clone(), Vec::new())) else { continue };
-        // Other values have a meaning only in Python.
+        // Other objects are meaningful only in Python.
         let value = part(folder, place, &mut files).and_then(|file| torch::load_part(&file));
         let text = match value {
             Ok(Value::Int(number)) => number.to_string(),

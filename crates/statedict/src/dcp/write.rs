@@ -7,13 +7,13 @@ use crate::dtypes;
 use crate::error::{ErrorKind, Result, StateDictError};
 use crate::torch::{self, Value, opcodes as op};
 
-/// The file of all tensors: the first file of rank 0.
+/// The name of the file of all tensors: the first file of rank 0.
 pub const DATA: &str = "__0_0.distcp";
-/// The module of most classes.
+/// The Python module of most classes.
 const MODULE: &str = "torch.distributed.checkpoint.metadata";
 
 /// Writes a checkpoint: each tensor, as one box, to `data` (the file [`DATA`]), and then the metadata to `metadata`
-/// ([`METADATA`](super::METADATA)). `done` is called with the number of bytes after each piece. `data` is at its start.
+/// ([`METADATA`](super::METADATA)). `done` is called with the number of bytes after each piece. `data` must be at its start.
 ///
 /// # Errors
 /// An element type is not supported (SH1412), or an I/O error occurs (SH1401).

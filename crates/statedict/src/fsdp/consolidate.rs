@@ -46,7 +46,7 @@ pub fn find_files(prefix: &str, suffix: &str) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The full state dict from the files of all ranks, in any order. Only headers are read until tensors are.
+/// The full state dict from the files of all ranks, in any order. Only headers are read at first; tensors are read lazily.
 ///
 /// # Errors
 /// The errors of [`open_rank`] and [`consolidate`].
@@ -59,7 +59,8 @@ pub fn consolidate_files(paths: &[PathBuf]) -> Result<StateDict> {
 /// original element types.
 ///
 /// # Errors
-/// The number of files is not that of ranks, or a rank occurs twice (SH1409); a shard is missing or does not match the metadata (SH1410).
+/// The number of files is not the number of ranks, or a rank is repeated (SH1409); a shard is missing or does not match the metadata
+/// (SH1410).
 pub fn consolidate(mut ranks: Vec<RankFile>) -> Result<StateDict> {
     ranks.sort_by_key(|rank| rank.metadata.rank);
     check(&ranks)?;
@@ -140,7 +141,7 @@ fn parameter(
         let Some(part) = rank.model.find(name) else {
             return Err(wrong("this rank has no shard of it".to_owned(), &rank.path));
         };
-        // Ranks may differ only in the size of the first dimension.
+        // The shapes on different ranks may differ only in the first dimension.
         if let Some(first) = parts.first()
             && (first.dtype() != part.dtype() || first.shape().get(1..) != part.shape().get(1..))
         {

@@ -17,7 +17,7 @@ struct Json {
     rank: usize,
 }
 
-/// Names, shapes and sizes.
+/// The names, shapes and sizes of the components of a flat parameter.
 #[derive(Serialize, Deserialize)]
 struct Flat(Vec<String>, Vec<Vec<usize>>, Vec<usize>);
 

@@ -6,7 +6,7 @@ use shardc_ir::DType;
 /// Shard metadata of a rank: `get_shard_metadata()` of PyTorch/XLA's FSDP.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShardMetadata {
-    /// For each wrapper, by the name of its module (empty for the root): its shards by shard name.
+    /// For each wrapper, keyed by the name of its module (empty for the root), its shards, keyed by shard name.
     pub shard_info: IndexMap<String, IndexMap<String, ShardedParameter>>,
     /// The components of each flat parameter, by its full name.
     pub flatten_info: IndexMap<String, FlatParameter>,

@@ -1,4 +1,4 @@
-//! Files of ranks, each with shards of a model and their metadata, as written by PyTorch/XLA's `XlaFullyShardedDataParallel`, and their
+//! Per-rank files, each with shards of a model and their metadata, as written by PyTorch/XLA's `XlaFullyShardedDataParallel`, and their
 //! consolidation into a full state dict.
 //!
 //! A rank's file is `{"model": state_dict, "shard_metadata": get_shard_metadata()}` from `torch.save`, or a safetensors file with the

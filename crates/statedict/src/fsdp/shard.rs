@@ -12,12 +12,12 @@ use crate::tensor::Tensor;
 pub enum Layout {
     /// Each parameter flattened, padded to a multiple of the number of ranks times this many elements; PyTorch/XLA uses 128.
     Flat {
-        /// The number of elements of each rank is a multiple of this.
+        /// A divisor of the number of elements of each rank.
         multiple: usize,
     },
     /// All parameters of one element type concatenated, flattened and padded in the same way (`flatten_parameters`).
     Flattened {
-        /// The number of elements of each rank is a multiple of this.
+        /// A divisor of the number of elements of each rank.
         multiple: usize,
     },
     /// Each parameter padded along its first dimension to a multiple of the number of ranks (`shard_param_on_dim_0`). Scalars cannot be
@@ -83,7 +83,7 @@ pub fn shard(
             }
         }
         Layout::Flattened { multiple } => {
-            // PyTorch/XLA has one flat parameter for trained and one for frozen parameters, each of one type.
+            // PyTorch/XLA has separate flat parameters for trained and frozen parameters; each has one element type.
             let mut groups: IndexMap<&str, Vec<(&str, &Tensor)>> = IndexMap::new();
             for (name, tensor) in parameters() {
                 groups.entry(tensor.dtype().as_str()).or_default().push((name, tensor));
@@ -113,7 +113,7 @@ pub fn shard(
     Ok((dict, metadata))
 }
 
-/// The shard of a rank of tensors of one type, flattened and concatenated.
+/// The shard of a rank for tensors of one type, flattened and concatenated.
 fn flat_part(tensors: &[&Tensor], world_size: usize, multiple: usize, rank: usize) -> Result<Tensor> {
     let Some(dtype) = tensors.first().map(|tensor| tensor.dtype()) else {
         return Err(StateDictError::new(ErrorKind::Tensor, "there are no elements to shard"));

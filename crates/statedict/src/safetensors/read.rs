@@ -27,7 +27,7 @@ pub fn open_file(path: &Path) -> Result<StateDict> {
     parse(&DataFile::open(path)?)
 }
 
-/// Opens the tensors of a safetensors file in memory, which they keep alive.
+/// Opens the tensors of a safetensors file in memory; the tensors keep the memory alive.
 ///
 /// # Errors
 /// It is invalid or truncated (SH1403), or has sub-byte elements (SH1412).
@@ -90,7 +90,7 @@ fn parse(file: &Arc<DataFile>) -> Result<StateDict> {
     }
     let mut header = vec![0; length as usize];
     file.read_at(LENGTH, &mut header)?;
-    // The library keeps the last duplicate, and then reports a gap.
+    // The safetensors library keeps the last duplicate, and then reports a gap.
     if let Ok(Names { twice: Some(name) }) = serde_json::from_slice(&header) {
         let text = format!("two tensors are named {name:?}");
         return Err(wrong(text).hint("write the file again with unique names"));

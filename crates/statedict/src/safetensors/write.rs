@@ -51,7 +51,7 @@ pub fn write(dict: &StateDict, out: &mut dyn Write, done: &mut dyn FnMut(u64)) -
         }
         order.push((name, dtype, tensor));
     }
-    // Wide elements first, so that all are aligned; then by name.
+    // Tensors with wide elements are first, so that all are aligned; ties are sorted by name.
     order.sort_by(|(a, x, _), (b, y, _)| y.cmp(x).then(a.cmp(b)));
     let mut end = 0;
     let mut info = |&(name, dtype, tensor): &(&'_ str, safetensors::Dtype, &Tensor)| {

@@ -15,7 +15,7 @@ use crate::gather::{self, Dim};
 pub(crate) use self::pieces::Piece;
 use self::pieces::Pieces;
 
-/// The number of bytes read and passed on at a time.
+/// The number of bytes that are read and passed to the sink at a time.
 const CHUNK: u64 = 8 << 20;
 
 /// A tensor: element type, shape, and the location of its elements. Cheap to clone.
@@ -28,12 +28,12 @@ pub struct Tensor {
 
 #[derive(Clone, Debug)]
 enum Data {
-    /// Row-major, from `offset` on.
+    /// A row-major tensor that starts at `offset`.
     Rows {
         file: Arc<DataFile>,
         offset: u64,
     },
-    /// Arbitrary strides, in elements, from the element at `offset` on.
+    /// A tensor with arbitrary strides, in elements, whose first element is at `offset`.
     Strided {
         file: Arc<DataFile>,
         offset: u64,
@@ -44,7 +44,7 @@ enum Data {
         parts: Arc<[Tensor]>,
         from: u64,
     },
-    /// A float tensor, converted.
+    /// A converted float tensor.
     Cast {
         of: Arc<Tensor>,
     },
@@ -123,7 +123,7 @@ impl Tensor {
                 "shape {shape:?} with strides {strides:?} from element {first} exceeds its storage of {room} elements"
             ));
         }
-        // A tensor larger than its storage repeats elements: a file of a few bytes could request any amount of memory.
+        // A tensor larger than its storage would repeat elements, so a small file could request any amount of memory.
         if bytes / size > room {
             let text = format!("shape {shape:?} has more elements than the {room} of its storage");
             let error = StateDictError::new(ErrorKind::Tensor, text).in_file(file.path());
@@ -142,7 +142,9 @@ impl Tensor {
         let have: u64 = parts.iter().map(Tensor::byte_len).sum();
         let want = byte_len(dtype, shape).and_then(|n| n.checked_add(from));
         if want.is_none_or(|want| want > have) {
-            let text = format!("{dtype}{shape:?} from byte {from} exceeds the {have} bytes of its pieces");
+            let text = format!(
+                "a {dtype}{shape:?} tensor at byte offset {from} extends past the end of its storage ({have} bytes)"
+            );
             return Err(StateDictError::new(ErrorKind::Tensor, text));
         }
         Tensor::made(dtype, shape.to_vec(), Data::Joined { parts, from })
@@ -255,7 +257,7 @@ impl Tensor {
             return Err(wrong());
         }
         match &self.data {
-            // Strides do not compose: the tensor is copied to row-major order first.
+            // Strides cannot be composed, so the tensor is copied to row-major order first.
             Data::Strided { .. } => {
                 let whole = Tensor::from_bytes(self.dtype, &self.shape, self.read()?)?;
                 whole.gather(shape, &strides, first as u64, len)

@@ -10,14 +10,14 @@ use zip::{CompressionMethod, ZipArchive};
 use crate::error::{ErrorKind, Result, StateDictError};
 use crate::file::{DataFile, Reader};
 
-/// The maximum size of a pickle: those of models have some kilobytes per hundred tensors.
+/// The maximum size of a pickle. Pickles of models have some kilobytes per hundred tensors.
 const LARGEST_PICKLE: u64 = 64 << 20;
 /// The magic number of zip archives.
 const ZIP: &[u8] = b"PK\x03\x04";
 /// The start of `torch.save` files before PyTorch 1.6: a pickle of protocol 2 with a magic number.
 const LEGACY: &[u8] = b"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
 
-/// Whether a file starts like a `torch.save` file, including old ones.
+/// Whether a file starts like a `torch.save` file, including the old format.
 ///
 /// # Errors
 /// The file is missing (SH1402), or cannot be read (SH1401).

@@ -1,4 +1,4 @@
-//! The functions and classes that plain data with tensors needs; a pickle with any other global is refused.
+//! The functions and classes that plain data with tensors needs; a pickle with any other global is rejected.
 
 use shardc_ir::DType;
 
@@ -43,7 +43,7 @@ pub(crate) enum Global {
     Size,
     /// `torch._utils._rebuild_tensor_v2`: storage, offset, size, strides, requires_grad, hooks, metadata.
     Tensor,
-    /// `torch._utils._rebuild_tensor_v3`: the same, with an element type, over an untyped storage.
+    /// `torch._utils._rebuild_tensor_v3`: the same arguments and an element type, over an untyped storage.
     TypedTensor,
     /// `torch._utils._rebuild_parameter`: tensor, requires_grad, hooks.
     Parameter,

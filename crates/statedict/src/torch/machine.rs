@@ -161,7 +161,7 @@ impl Machine<'_> {
     /// The opcodes that occur only in metadata pickles.
     fn of_metadata(&mut self, opcode: u8) -> Result<()> {
         match opcode {
-            // The length of the frame, which is not needed.
+            // Skips the length of the frame, which is not needed.
             op::FRAME => self.array::<8>().map(drop),
             op::SHORT_BINUNICODE => {
                 let [length] = self.array()?;
@@ -362,7 +362,7 @@ impl Machine<'_> {
         self.push(made)
     }
 
-    /// Sets attributes. A module's `OrderedDict` has one, the version of its layout, which is ignored.
+    /// Sets attributes. The only attribute of a module's `OrderedDict` is the version of its layout, which is ignored.
     fn build(&mut self) -> Result<()> {
         let attributes = self.pop()?;
         if let Node::Object(_, of_object) = self.top_node()? {

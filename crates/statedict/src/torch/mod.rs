@@ -2,8 +2,8 @@
 //!
 //! Such a file is a zip archive with a pickle and the storages of its tensors. A pickle is a program for a stack machine that may call any
 //! function. This implementation accepts only what `torch.save` needs for dicts, lists, tuples, strings, numbers, `None`, element types,
-//! tensors and parameters; anything else is an error that names it. A size claimed by the file allocates nothing by itself, and recursion
-//! is bounded.
+//! tensors and parameters; anything else is an error with its name. A size stated in the file does not cause an allocation by itself, and
+//! recursion is bounded.
 
 mod container;
 mod globals;
@@ -47,7 +47,7 @@ pub(crate) fn load_part(file: &Arc<DataFile>) -> Result<Value> {
     of_container(&Container::of(file)?, Dialect::Tensors).map_err(|error| error.in_file(path))
 }
 
-/// Loads the pickled metadata of `torch.distributed.checkpoint`. An object of a class becomes a dict of its attributes, with the class
+/// Loads the pickled metadata of `torch.distributed.checkpoint`. An instance of a class becomes a dict of its attributes, with the class
 /// under `__class__`.
 pub(crate) fn load_metadata(pickle: Vec<u8>) -> Result<Value> {
     of_container(&Container::of_pickle(pickle), Dialect::Metadata)
@@ -61,7 +61,7 @@ fn of_container(container: &Container, dialect: Dialect) -> Result<Value> {
 /// The state dict from the items of a dict, all of which must be named tensors.
 ///
 /// # Errors
-/// An item is not a named tensor (SH1413).
+/// There is an item of another kind (SH1413).
 pub(crate) fn tensors(items: &[(Value, Value)]) -> Result<StateDict> {
     let mut dict = StateDict::new();
     for (key, value) in items {

@@ -31,7 +31,7 @@ pub(crate) enum Node {
 /// A storage of the container.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Storage {
-    /// `None` if the tensor specifies it.
+    /// The element type; `None` if the tensor specifies it.
     pub(crate) dtype: Option<DType>,
     /// The start in the file, and its length, in bytes.
     pub(crate) start: u64,

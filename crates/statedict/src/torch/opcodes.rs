@@ -31,7 +31,7 @@ pub(crate) const REDUCE: u8 = b'R';
 pub(crate) const BUILD: u8 = b'b';
 pub(crate) const BINPERSID: u8 = b'Q';
 pub(crate) const PROTO: u8 = 0x80;
-// The following occur only in metadata pickles.
+// The following opcodes occur only in metadata pickles.
 pub(crate) const NEWOBJ: u8 = 0x81;
 pub(crate) const SHORT_BINUNICODE: u8 = 0x8c;
 pub(crate) const STACK_GLOBAL: u8 = 0x93;

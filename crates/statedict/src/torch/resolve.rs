@@ -12,7 +12,7 @@ const DEEPEST: usize = 64;
 /// The maximum number of values per byte of the pickle. Without shared objects it is at most one; with them, a few bytes could expand to
 /// any number.
 const COPIES: usize = 8;
-/// This many values are always allowed.
+/// The number of values that is always permitted.
 const FEW: usize = 1000;
 
 /// The value of an object in a pickle of `length` bytes.

@@ -1,4 +1,4 @@
-//! Files written by PyTorch, PyTorch/XLA's FSDP and Python's safetensors are read bit by bit. `data/make.py` made them.
+//! Files written by PyTorch, PyTorch/XLA's FSDP and Python's safetensors are read bit for bit. `data/make.py` made them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -13,7 +13,7 @@ fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
-/// Both have the same tensors, bit by bit.
+/// Both have the same tensors, bit for bit.
 fn assert_same(have: &StateDict, want: &StateDict) {
     let (mut names, mut wanted): (Vec<&str>, Vec<&str>) = (have.names().collect(), want.names().collect());
     names.sort_unstable();

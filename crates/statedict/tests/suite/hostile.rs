@@ -305,7 +305,7 @@ fn files() -> Vec<Vec<u8>> {
     .to_vec()
 }
 
-/// Reads a damaged file in every way; it must only end without a panic.
+/// Reads a damaged file in every way; no read may panic.
 fn read_all(bytes: &[u8]) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x_rank-0.pth");

@@ -1,4 +1,4 @@
-//! Written files are read back, and sharded files are reassembled, bit by bit.
+//! Written files are read back, and sharded files are reassembled, bit for bit.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

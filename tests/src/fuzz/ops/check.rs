@@ -334,7 +334,7 @@ fn inputs(program: &Program, output: &Output) -> Result<Vec<HostArray>, RuntimeE
     ports.map(array).collect()
 }
 
-/// The number that fills the padding of an argument.
+/// The padding value of an argument.
 fn padding(dtype: DType) -> f64 {
     match dtype.class() {
         DTypeClass::Float | DTypeClass::Complex => f64::NAN,

@@ -4,7 +4,7 @@
 //! one program, which is partitioned and run on its devices and on one device. The padding of arguments has NaN or other extreme values.
 //! A difference is traced to one piece, which is then shrunk.
 //!
-//! The number and the outcome of the draws of each operation are counted under stages that begin with `@`.
+//! For each operation, the number and the outcome of the attempts to generate it are counted under stages that begin with `@`.
 
 mod check;
 mod control;

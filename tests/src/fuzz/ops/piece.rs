@@ -235,7 +235,7 @@ impl<'a> Piece<'a> {
         Piece { rng, mesh, number, next: 0, arguments, body, functions, results, notes: Vec::new() }
     }
 
-    /// Records a feature of the program, for the table of draws.
+    /// Records a feature of the program, for the table of generated features.
     pub(super) fn note(&mut self, class: impl Into<String>) {
         let class = class.into().replace(['@', ',', ';'], " ");
         if !self.notes.contains(&class) {

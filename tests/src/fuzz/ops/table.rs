@@ -1,4 +1,4 @@
-//! Maps each operation of the table to the function that draws it.
+//! Maps each operation of the operation table to the function that generates it.
 
 use shardc_ir::OpDef;
 
@@ -130,7 +130,7 @@ pub(super) fn drawers() -> Vec<(&'static str, Drawer)> {
     let mut all: Vec<(&'static str, Drawer)> = all.collect();
     all.sort_by_key(|(name, _)| *name);
     all.dedup_by_key(|(name, _)| *name);
-    // Elementwise operations are similar, so half of the draws are others.
+    // Elementwise operations are similar, so at least half of the generated operations are others.
     let others: Vec<_> = all.iter().copied().filter(|(name, _)| elements::drawer(name).is_none()).collect();
     all.extend(others.iter().chain(&others));
     all

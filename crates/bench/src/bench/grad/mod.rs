@@ -99,7 +99,10 @@ fn functions(
 ) -> Result<Vec<(String, Value)>> {
     let manifest = data.join("manifest.json");
     let text = fs::read_to_string(&manifest).with_context(|| {
-        format!("reading {}: the functions must be beside the checkout", manifest.display())
+        format!(
+            "cannot read {}: the benchmark functions must be in a directory next to the repository checkout",
+            manifest.display()
+        )
     })?;
     let manifest: Value = serde_json::from_str(&text).context("reading the list of functions")?;
     let mut out = Vec::new();

@@ -181,7 +181,7 @@ fn ended(stderr: &str) -> String {
     let check = stderr.lines().find_map(|line| line.split_once("Check failed: "));
     let last = || stderr.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
     let why = check.map_or_else(last, |(_, why)| why);
-    format!("the compiler ended: {why}")
+    format!("the compiler exited: {why}")
 }
 
 fn read(json: &str) -> Result<Cost> {
@@ -216,7 +216,7 @@ mod tests {
     fn a_failed_check_is_reported_as_the_cause() {
         let stderr =
             "W: dumping\nF1 a.cc:5] Check failed: pad == 0 no padding.\nE2 b.cc:7] RAW: Raising signal 6\n";
-        assert_eq!(ended(stderr), "the compiler ended: pad == 0 no padding.");
-        assert_eq!(ended("a\nb\n\n"), "the compiler ended: b");
+        assert_eq!(ended(stderr), "the compiler exited: pad == 0 no padding.");
+        assert_eq!(ended("a\nb\n\n"), "the compiler exited: b");
     }
 }

@@ -78,7 +78,7 @@ impl Compiler {
         } else {
             let said = String::from_utf8_lossy(&out.stderr);
             let why = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
-            serde_json::json!({ "error": format!("the compiler ended ({}): {why}", out.status) }).to_string()
+            serde_json::json!({ "error": format!("the compiler exited ({}): {why}", out.status) }).to_string()
         };
         fs::write(&kept, &json).with_context(|| format!("writing {}", kept.display()))?;
         read(&json)

@@ -40,7 +40,7 @@ type Side = Result<Verdict, String>;
 
 pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     let tool = shared(workspace).join("tools/tpu_compile.py");
-    ensure!(tool.is_file(), "{} is missing: it compiles for TPUs", tool.display());
+    ensure!(tool.is_file(), "{} not found: it is needed to compile for TPUs", tool.display());
     let python = python::with_jax(args.python.as_deref())?;
     ensure!(
         python::version_of(&python, "libtpu").is_some(),

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`Shuffled`] of [`Arrays`] | arrays in memory, for example from IDX files |
 //! | [`Shuffled`] of [`Passages`] | a file of tokens that may be larger than memory |
-//! | [`Shuffled`] of your own [`Examples`] | examples with random access by number |
+//! | [`Shuffled`] of your own [`Examples`] | examples with random access by index |
 //! | [`Callback`] | a function of the batch number and the rows |
 //! | your own [`Source`] | anything else |
 //!
@@ -73,7 +73,7 @@ use crate::Error;
 pub struct LoaderOptions {
     /// The number of batches that are prefetched to the devices; at least one. Each takes device memory.
     pub ahead: usize,
-    /// The position at which it starts; `None` for the first batch.
+    /// The position at which to start; `None` for the first batch.
     pub position: Option<Position>,
 }
 
@@ -101,7 +101,7 @@ pub struct Batch {
     waited: Duration,
 }
 
-/// A batch, as the thread of a loader returns it.
+/// A batch as produced by the thread of a loader.
 #[derive(Debug)]
 struct Made {
     arrays: Vec<(String, ShardedArray)>,
@@ -112,8 +112,8 @@ impl Loader {
     /// Starts to load batches for a step. In a job of several processes each one creates a loader with the same source.
     ///
     /// # Errors
-    /// The source names something that is not an input of the step (SH0720), or an input without batch rows (SH1120); the devices do not
-    /// divide the batch, or the source has a different batch size (SH1121); the position is for a different batch size (SH1123).
+    /// The source names something that is not an input of the step (SH0720), or an input without batch rows (SH1120); the number of devices
+    /// does not divide the batch, or the source has a different batch size (SH1121); the position has a different batch size (SH1123).
     pub fn new(step: &Step, source: impl Source + 'static, options: LoaderOptions) -> Result<Loader, Error> {
         let input = |name: String| {
             let port = step.input(&name)?;
@@ -136,7 +136,7 @@ impl Loader {
         Ok(Loader { made: Prefetch::new(options.ahead, maker), position: first })
     }
 
-    /// The position after the batches that were returned; prefetched ones do not count. After an error it is that of the failed batch.
+    /// The position after the returned batches; prefetched batches do not count. After an error, it is the position of the failed batch.
     #[must_use]
     pub fn next_position(&self) -> Position {
         self.position
@@ -166,7 +166,7 @@ impl Batch {
         self.arrays.iter().map(|(name, array)| (name.as_str(), array)).collect()
     }
 
-    /// The number, from 0.
+    /// The batch number, from 0.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.number
@@ -185,7 +185,7 @@ impl Batch {
     }
 }
 
-/// Loads the batches in order, on a thread of its own.
+/// Loads the batches in order, on a separate thread.
 struct Maker {
     plan: Plan,
     source: Box<dyn Source>,

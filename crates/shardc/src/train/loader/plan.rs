@@ -79,7 +79,7 @@ impl Plan {
         &self.inputs
     }
 
-    /// Reads the blocks of a batch: for each input a block for each device. Devices with the same block share it.
+    /// Reads the blocks of a batch: for each input, one block per device. Devices with the same block share it.
     pub(super) fn blocks(
         &self,
         source: &mut dyn Source,

@@ -6,13 +6,13 @@ use shardc_ir::Diagnostic;
 
 use crate::Error;
 
-/// The key of a position among the notes of a checkpoint.
+/// The key of the position in the notes of a checkpoint.
 const NOTE: &str = "loader";
 
 /// The position of a [`Loader`](super::Loader): the same for every number of processes and devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
-    /// The number of batches that were returned: the number of the next one.
+    /// The number of returned batches, which is the number of the next batch.
     pub batch: u64,
     /// The number of rows of a batch.
     pub rows: usize,

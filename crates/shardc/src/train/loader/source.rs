@@ -14,10 +14,10 @@ pub type SourceError = Box<dyn std::error::Error + Send + Sync>;
 /// Arrays with the requested number of rows, one for each of the source's names.
 pub type Rows = Vec<HostArray>;
 
-/// Provides the rows of batches. A batch is determined by its number, whichever process requests which of its rows. So runs on
-/// several processes, and resumed runs, see the same batches.
+/// Provides the rows of batches. A batch is determined by its number, whichever process requests which of its rows. Thus training on
+/// several processes and resumed training see the same batches.
 pub trait Source: Send {
-    /// The inputs of the step that it provides.
+    /// The inputs of the step that this source provides.
     fn names(&self) -> Vec<String>;
 
     /// Rows of a batch: arrays `[rows.len(), ...]` in the order of [`Source::names`]. `rows` are within [`Source::rows_of`].
@@ -31,7 +31,7 @@ pub trait Source: Send {
         None
     }
 
-    /// The number of rows of a batch that are not padding, of `full`.
+    /// The number of the `full` rows of a batch that are not padding.
     fn rows_of(&self, batch: u64, full: usize) -> usize {
         let _ = batch;
         full
@@ -65,7 +65,7 @@ impl Source for Box<dyn Source> {
     }
 }
 
-/// A source that calls a function of the batch number and the rows; endless, in the order of the function.
+/// A source that calls a function of the batch number and the rows; endless, in the order that the function determines.
 pub struct Callback<F> {
     names: Vec<String>,
     function: F,
@@ -100,7 +100,7 @@ where
     }
 }
 
-/// Examples with random access by number, for [`Shuffled`].
+/// Examples with random access by index, for [`Shuffled`].
 pub trait Examples: Send {
     /// The inputs of the step that an example provides.
     fn names(&self) -> Vec<String>;
@@ -131,7 +131,7 @@ impl<E: Examples> Shuffled<E> {
         Shuffled { examples, batches, epochs: None }
     }
 
-    /// Sets what happens with the remaining examples at the end of an epoch. [`LastBatch::Keep`] makes them a batch, padded with rows of
+    /// Sets what happens to the remaining examples at the end of an epoch. [`LastBatch::Keep`] returns them as a batch padded with rows of
     /// zeros; [`Batch::rows`](super::Batch::rows) is the number of rows without padding.
     #[must_use]
     pub fn with_last(mut self, last: LastBatch) -> Shuffled<E> {
@@ -165,7 +165,7 @@ impl<E: Examples> Source for Shuffled<E> {
     }
 
     fn rows_of(&self, batch: u64, full: usize) -> usize {
-        // Without examples, rows are requested nevertheless, which is an error: otherwise every batch would be padding.
+        // Without examples, rows are still requested, which is an error: otherwise every batch would be padding.
         if self.examples.count() == 0 {
             return full;
         }
@@ -177,7 +177,7 @@ impl<E: Examples> Source for Shuffled<E> {
     }
 }
 
-/// Arrays in memory whose first dimension counts examples.
+/// Arrays in memory whose first dimension is the example.
 #[derive(Clone, Debug, Default)]
 pub struct Arrays {
     arrays: Vec<(String, HostArray)>,
@@ -187,8 +187,8 @@ impl Arrays {
     /// Arrays by input name.
     ///
     /// # Errors
-    /// The arrays have different numbers of examples, or one has none, or is a scalar (SH1120); the data of one does not have the size of
-    /// its type.
+    /// The arrays have different numbers of examples, or an array has no examples or is a scalar (SH1120); or the data of an array does not
+    /// have the size of its type.
     pub fn new(arrays: Vec<(&str, HostArray)>) -> Result<Arrays, Error> {
         let mut first: Option<(&str, usize)> = None;
         for (name, array) in &arrays {
@@ -239,7 +239,7 @@ impl Examples for Arrays {
     }
 }
 
-/// Passages of a token file, `[length]` each, as 32-bit integers.
+/// Passages of a token file, each of shape `[length]`, as 32-bit integers.
 #[derive(Debug)]
 pub struct Passages {
     name: String,
@@ -255,7 +255,7 @@ impl Passages {
         Passages { name: name.to_owned(), file, length, stride: length.max(1) as u64 }
     }
 
-    /// Sets the stride: a passage begins every `tokens` tokens. With fewer than the length, passages overlap.
+    /// Sets the stride: a passage begins every `tokens` tokens. If that is less than the length, passages overlap.
     #[must_use]
     pub fn every(mut self, tokens: u64) -> Passages {
         self.stride = tokens.max(1);

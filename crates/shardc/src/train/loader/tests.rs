@@ -1,4 +1,4 @@
-//! Tests which rows processes read of batches, without devices.
+//! Tests which rows of batches each process reads, without devices.
 
 use std::collections::BTreeSet;
 use std::ops::Range;

@@ -59,7 +59,7 @@ pub(super) fn update(projection: &mut Projection, axes: &[Axes]) -> Vec<bool> {
     projection.tensors.iter_mut().map(change).collect()
 }
 
-/// The axes, if all tensors already agree, no axis is on two factors, and no factor that needs replication is sharded.
+/// The axes of each factor, if all tensors already agree, no axis shards two factors, and no factor that needs replication is sharded.
 fn agreed(rule: &ShardingRule, projection: &Projection) -> Option<Vec<Axes>> {
     let mut out: Vec<Axes> = Vec::new();
     for (f, factor) in rule.factors.iter().enumerate() {
@@ -84,8 +84,8 @@ fn has_overflow(tensor: &TensorFactors, f: usize) -> bool {
     tensor.factors[f].as_ref().is_some_and(|s| !s.overflow.is_empty())
 }
 
-/// With two tensors, one keeps its sharding: the one without sharded permutation factors, then the larger one, then the one
-/// with more shards.
+/// If only two tensors have shardings, one tensor keeps its sharding: preferably one without sharded permutation factors, then the larger
+/// tensor, then the tensor with more shards.
 fn of_two(
     mesh: &Mesh,
     rule: &ShardingRule,
@@ -133,13 +133,13 @@ fn truncate(axes: &mut Axes, others: &[AxisRef]) -> bool {
     false
 }
 
-/// A factor, and axes with which some tensor shards it.
+/// A factor, and axes that shard it in some tensor.
 struct Candidate {
     factor: usize,
     axes: Axes,
-    /// The elements of the tensors with this sharding.
+    /// The total number of elements of the tensors with this sharding.
     elements: i64,
-    /// The number of shards, divided by that of the axes already chosen.
+    /// The number of shards, divided by that of the chosen axes.
     shards: i64,
 }
 
@@ -235,7 +235,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Moves axes of factors that need replication to factors that all tensors have, if they divide them.
+/// Moves axes from factors that need replication to factors that all tensors have, if the axes divide these.
 fn move_to_batch(mesh: &Mesh, rule: &ShardingRule, chosen: &mut [Axes]) {
     let in_all = |f: usize| {
         let tensors = rule.tensors().filter(|m| !m.dims.is_empty());

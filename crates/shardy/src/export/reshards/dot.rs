@@ -1,4 +1,4 @@
-//! Matmuls whose result is sharded along the axes of the contracting dimension.
+//! Matmuls whose result is resharded to the axes of the contracting dimension.
 //!
 //! ```mlir
 //! // %a: [{}, {"x"}], %b: [{"x"}, {"y"}]

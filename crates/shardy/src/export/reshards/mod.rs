@@ -1,4 +1,4 @@
-//! `sdy-insert-explicit-reshards`, as far as XLA's partitioner needs it; reshards that XLA chooses better stay implicit.
+//! `sdy-insert-explicit-reshards`, as far as XLA's partitioner needs it; reshards for which XLA makes better choices remain implicit.
 //!
 //! The following become explicit:
 //! * all-reduces of unreduced values whose users expect reduced values, and conversions to unreduced values;
@@ -25,7 +25,7 @@ use shardc_passes::rules::sharding_rule::{FactorKind, ShardingRule};
 
 use crate::shardings::{self, equivalent, through_barriers};
 
-/// Reshard operands and results of every operation. Not supported here: the pass `plan` does that.
+/// Reshards operands and results of every operation. Not supported here: the pass `plan` does this.
 pub(super) const FULL: PassOption = PassOption::flag("enable-full-version");
 
 /// Inserts reshards and collectives.
@@ -93,7 +93,7 @@ fn insert_in(module: &mut Module, func: FuncId, body: RegionId) -> Vec<Diagnosti
 impl Inserter<'_> {
     fn visit(&mut self, op: OpId) {
         match &self.module.ops[op].kind {
-            // Return and explicit collectives define the sharding of their operand themselves.
+            // `return` and explicit collectives have their own rules for the sharding of their operand.
             OpKind::Return | OpKind::MeshCollective(_) => return,
             OpKind::While
             | OpKind::Case
@@ -132,7 +132,7 @@ impl Inserter<'_> {
         }
     }
 
-    /// Gives the operands of control flow, and the values that its regions return, the unreduced axes of their targets.
+    /// Gives the operands of control flow, and the values returned from its regions, the unreduced axes of their targets.
     fn data_flow(&mut self, op: OpId) {
         let (kind, results) = (self.module.ops[op].kind.clone(), self.module.ops[op].results.clone());
         let ends: Vec<OpId> =
@@ -191,7 +191,7 @@ impl Inserter<'_> {
             let have = self.sharding(value);
             if !equivalent(self.module, have, Some(target)) {
                 let mut at = InsertionPoint::behind(self.module, operands[operand]);
-                // After the operations that `satisfy` inserted.
+                // The insertion point is after the operations that `satisfy` inserted.
                 if let (InsertionPoint::After(_, i) | InsertionPoint::Start(_, i), true) =
                     (&mut at, value != operands[operand])
                 {
@@ -328,8 +328,8 @@ impl Inserter<'_> {
         operands.into_iter().any(|v| self.sharding(v) != of_result)
     }
 
-    /// The mesh of an operation whose values are all on meshes with the same axes. If they differ in device order, it is the
-    /// mesh of most sharded values.
+    /// The mesh of an operation whose values are all on meshes with the same axes. If the meshes differ in device order, returns the mesh
+    /// of most sharded values.
     fn mesh_for(&self, given: &[Option<ShardingId>]) -> Option<MeshId> {
         let meshes = &self.module.meshes;
         let is_empty = |mesh: &Mesh| mesh.axes.is_empty() && mesh.device_ids.is_none();
@@ -409,7 +409,7 @@ impl Inserter<'_> {
         self.set_value(used, new);
     }
 
-    /// Creates an operation from a value to a value of its type, with the source location of its producer.
+    /// Creates an operation that maps `value` to a value of the same type, with the source location of its producer.
     fn new_op(&mut self, value: ValueId, kind: OpKind) -> OpId {
         let ty = self.module.values[value].ty;
         let new = self.module.add_op(kind, &[value], &[ty], &[]);

@@ -17,7 +17,7 @@ pub(super) fn difference(
     axes.iter().flat_map(|&axis| minus(mesh, axis, others)).collect()
 }
 
-/// Sorts axes in the order of the mesh, and merges neighbouring sub-axes.
+/// Sorts axes in mesh order, and merges adjacent sub-axes.
 pub(super) fn sorted(mesh: &Mesh, mut axes: AxisList) -> AxisList {
     axes.sort_unstable_by_key(|&axis| (axis.axis, pre(axis)));
     let mut out = AxisList::new();
@@ -170,7 +170,7 @@ impl Inserter<'_> {
     }
 }
 
-/// The axes in `axes` after its prefix `first`.
+/// The axes in `axes` after the prefix `first`.
 fn rest_behind(mesh: &Mesh, axes: &[shardc_ir::AxisRef], first: &[shardc_ir::AxisRef]) -> AxisList {
     let mut out = AxisList::new();
     if let Some(&last) = first.last()

@@ -2,7 +2,7 @@
 
 use shardc_ir::{CompareDirection, DTypeClass, Dense, Module, OpKind, TensorType, ValueId};
 
-/// Whether element `[i, ...]` of a value is `i`, by the operations that compute it.
+/// Whether element `[i, ...]` of a value is `i`, derived from the operations that compute it.
 ///
 /// It looks through reshapes and broadcasts that keep the first dimension, and through the index normalization of front ends: a
 /// clamp without effect, and `select(i < 0, i + n, i)`.

@@ -1,7 +1,7 @@
 //! `sdy-explicit-gather-scatter-batching`: makes implicit batching dimensions of gathers and scatters explicit.
 //!
-//! `operand[iota, j]` reads row `i` for index `i`, so rows are independent. As an index, the iota makes this a gather along a
-//! dimension that cannot be sharded. As a batching dimension, it can be sharded like any other.
+//! `operand[iota, j]` reads row `i` for index `i`, so rows are independent. With the iota as an index, the gathered dimension cannot be
+//! sharded. As a batching dimension, it can be sharded like any other.
 //!
 //! ```mlir
 //! %indices = stablehlo.concatenate %j, %iota, dim = 1
@@ -110,7 +110,7 @@ fn implied_batch(
 ) -> Option<usize> {
     let (rows, shape) = (*module.shape(operand).first()?, module.shape(indices));
     let vector_dim = indexing.vector_dim as usize;
-    // With a single component, no indices would be left.
+    // If there were a single component, no indices would remain.
     let several = vector_dim > 0 && shape.get(vector_dim).is_some_and(|&n| n > 1);
     let component = indexing.map.iter().position(|&dim| dim == 0)?;
     let fits = several
@@ -125,7 +125,7 @@ fn implied_batch(
     identity::counts(module, source).then_some(component)
 }
 
-/// If a value is a concatenation along a dimension, the operand with the element at `position`.
+/// If a value is a concatenation along a dimension, returns the operand that contains the element at `position`.
 fn part_with(module: &Module, value: ValueId, along: usize, position: usize) -> Option<ValueId> {
     let op = &module.ops[module.def_op(value)?];
     if !matches!(op.kind, OpKind::Concatenate { dim } if dim as usize == along) {
@@ -198,7 +198,7 @@ fn drop_unused(module: &mut Module, body: RegionId, mut values: Vec<ValueId>) {
     while let Some(value) = values.pop() {
         let Some(op) = module.def_op(value) else { continue };
         let data = &module.ops[op];
-        // A constraint without users still has an effect.
+        // A sharding constraint without users still has an effect.
         let removable = data.regions.is_empty()
             && module.is_pure(data)
             && !matches!(data.kind, OpKind::ShardingConstraint(_));

@@ -16,10 +16,10 @@ use crate::lexer::Res;
 pub(super) const NO_TOLERANCE: &str = "#stablehlo.result_accuracy<mode = ";
 /// The default mode of result accuracy.
 pub(super) const DEFAULT_ACCURACY: &str = "#stablehlo.result_accuracy_mode<DEFAULT>";
-/// The text before the mesh of replica groups that are given by axes.
+/// The text before the mesh of replica groups in the form of axes.
 pub(super) const MESH_AXES: &str = "#stablehlo.replica_group_mesh_axes<mesh = ";
 
-/// A version of the custom call interface, which StableHLO writes as a number.
+/// Reads a version of the custom call API, which StableHLO writes as a number.
 fn api_version<'b>(cursor: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
     let place = cursor.cursor;
     match cursor.varint()? {
@@ -86,7 +86,7 @@ pub(super) fn read<'b>(cursor: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
         19 => BAttr::text(stablehlo::accuracy_mode(stablehlo::word(cursor, stablehlo::ACCURACIES)?)),
         20 => accuracy(cursor)?,
         21 => {
-            // Only used inside an axis reference, where the name of the attribute is left out.
+            // Only used inside an axis reference, where the name of the attribute is omitted.
             let (before, size) = (cursor.svarint()?, cursor.svarint()?);
             BAttr::text(format!("({before}){size}"))
         }
@@ -111,7 +111,7 @@ pub(super) fn read<'b>(cursor: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
             BAttr::Pieces(out)
         }
         24 => {
-            // Only used inside a mesh, where the name of the attribute is left out.
+            // Only used inside a mesh, where the name of the attribute is omitted.
             let name = cursor.attr()?;
             let size = cursor.svarint()?;
             BAttr::Pieces(vec![

@@ -1,8 +1,7 @@
 //! Removes casts between types of VHLO and of other dialects.
 //!
-//! If an artifact mixes VHLO with operations of other dialects, `builtin.unrealized_conversion_cast`s connect them.
-//! Types of VHLO are decoded to builtin and StableHLO types, so these casts are the identity. Uses of their results
-//! become uses of their operands.
+//! If an artifact mixes VHLO with operations of other dialects, `builtin.unrealized_conversion_cast`s connect them. Types of VHLO are
+//! decoded to builtin and StableHLO types, so these casts have no effect: uses of their results become uses of their operands.
 
 use rustc_hash::FxHashMap;
 
@@ -11,7 +10,7 @@ use crate::bytecode::ir::{Ir, OpRef};
 
 const CAST: &str = "builtin.unrealized_conversion_cast";
 
-/// The deepest nesting of compared types.
+/// The maximum nesting of compared types.
 const MAX_DEPTH: u32 = 32;
 
 /// The limit on the steps of all comparisons of types in a file.
@@ -62,7 +61,7 @@ fn value_types(ir: &Ir<'_>) -> FxHashMap<u32, TypeRef> {
     args.chain(results).collect()
 }
 
-/// Compares types structurally. Without remaining steps, types count as different.
+/// Compares types structurally. If no steps remain, types count as different.
 struct Compare<'s, 'b> {
     store: &'s Store<'b>,
     steps: usize,

@@ -55,7 +55,7 @@ impl Converter {
                 self.prop(store, op, prop)?;
             }
         }
-        // StableHLO has these two attributes only together.
+        // In StableHLO, these two attributes are present or absent together.
         let empty = |name: &str| op.attr(name).is_some_and(|at| is_empty(store, at));
         if &*row.target == "stablehlo.custom_call" && empty("operand_layouts") && empty("result_layouts") {
             op.take_attr("operand_layouts");

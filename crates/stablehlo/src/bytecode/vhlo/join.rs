@@ -1,4 +1,4 @@
-//! Builds StableHLO's structured attributes from the separate attributes that VHLO has instead.
+//! Builds StableHLO's structured attributes from the separate attributes of VHLO.
 
 use shardc_ir::DimList;
 
@@ -103,14 +103,14 @@ impl<'b> Parts<'_, 'b> {
         self.store.int(at).ok_or_else(|| format!("the attribute `{name}` must be an integer"))
     }
 
-    /// Takes a dimension number.
+    /// Removes and returns a dimension number.
     fn dim(&mut self, name: &str) -> Result<u32, Problem> {
         let value = self.int(name)?;
         u32::try_from(value)
             .map_err(|_| format!("the attribute `{name}` must be a dimension number, not {value}"))
     }
 
-    /// Takes dimension numbers. Older versions of the operation may lack them.
+    /// Removes and returns dimension numbers, which older versions of the operation may lack.
     fn dims(&mut self, name: &str) -> Result<Vec<u32>, Problem> {
         let list = match self.op.take_attr(name) {
             Some(at) => values::int_list(self.store, at, name)?,

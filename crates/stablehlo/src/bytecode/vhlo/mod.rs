@@ -30,7 +30,7 @@ pub(super) use casts::drop_casts;
 pub(super) use convert::Converter;
 pub(super) use version::{check_operations, explain};
 
-/// The table row of the dialect.
+/// The entry of this dialect in the dialect table.
 pub(super) const DIALECT: DialectReader = DialectReader { name: "vhlo", attr: attrs::read, ty: types::read };
 
 /// The inherent attributes of a `vhlo` operation in the order of its bytecode, separated by blanks. `None` for an

@@ -1,9 +1,9 @@
-//! The operations of VHLO: one row per name, for all versions of the dialect from 0.9.0 on.
+//! The operations of VHLO: one row per versioned name, for all versions of the dialect from 0.9.0 on.
 //!
-//! An operation's name is that of the StableHLO operation with its own version: `vhlo.all_reduce_v2`. Most rows are
-//! derived from the table of operations ([`OpDef::vhlo`]); the others are here. A row lists the attributes in the order
-//! of the bytecode, and how each is converted to StableHLO. VHLO has no optional attributes: an attribute that is
-//! absent in StableHLO is written with its default value. The conversion removes such attributes.
+//! An operation's name is that of the StableHLO operation with its own version: `vhlo.all_reduce_v2`. Most rows are derived from the
+//! operation table ([`OpDef::vhlo`]); the others are here. A row lists the attributes in the order of the bytecode, and how each is
+//! converted to StableHLO. VHLO has no optional attributes: an attribute that is absent in StableHLO is written with its default value. The
+//! conversion removes such attributes.
 //!
 //! Source: `stablehlo/dialect/VhloOps.td` and `VhloLegalizeToStablehlo.cpp` of StableHLO.
 
@@ -37,7 +37,7 @@ pub(super) enum Form {
     Groups,
     /// A part of a structured attribute, which [`join`](super::join) builds.
     Part,
-    /// An attribute without effect that only older versions of the operation have. It is removed.
+    /// An attribute without effect that only older versions of the operation have; it is removed.
     Gone,
 }
 
@@ -80,7 +80,7 @@ const SORTED: Prop = ("indices_are_sorted", Same, False);
 const PADDING: Prop = ("padding", Same, All(0));
 const HOST: Prop = ("is_host_transfer", Same, False);
 
-/// An attribute as in the table of operations.
+/// The conversion of an attribute of the operation table.
 fn regular(attr: &AttrDef) -> Prop {
     let absent = match attr.presence {
         Presence::Required => Never,
@@ -105,8 +105,8 @@ fn versions(def: &'static OpDef) -> impl Iterator<Item = (String, Vec<Prop>)> {
     })
 }
 
-/// Operations whose form differs from the table of operations. Structured attributes are separate attributes, and older
-/// versions have other attributes.
+/// Operations whose VHLO form differs from the operation table: structured attributes are separate attributes, and older versions have
+/// different attributes.
 const IRREGULAR: &[(&str, &[Prop])] = &[
     ("call_v1", &[("callee", Symbol, Never)]),
     (
@@ -201,7 +201,7 @@ const IRREGULAR: &[(&str, &[Prop])] = &[
             part("output_batch_dimension"),
             part("output_feature_dimension"),
             part("output_spatial_dimensions"),
-            // The operand with the same meaning is used instead.
+            // The padding is an operand in StableHLO, so the attribute is removed.
             ("padding", Gone, Never),
             PRECISION,
             ones("rhs_dilation"),
@@ -354,9 +354,9 @@ mod tests {
 
     #[test]
     fn targets_are_known_operations() {
-        // Not in the syntax table: functions are parsed by their own code.
+        // The syntax table does not contain functions, which have their own parser.
         let elsewhere = ["func.func"];
-        // Printed in generic form only.
+        // Operations that are printed only in generic form.
         let kept = ["stablehlo.infeed", "stablehlo.map", "stablehlo.torch_index_select"];
         let known = |target: &&str| crate::syntax::row(target).is_some();
         let targets = TABLE.values().map(|row| &*row.target);

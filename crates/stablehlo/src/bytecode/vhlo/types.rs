@@ -82,7 +82,7 @@ fn shape(cursor: &mut DialectCursor<'_, '_>) -> Res<Vec<i64>> {
     }
 }
 
-/// `memref<2x?xf32>`: a buffer has no layout and no memory space.
+/// Reads a buffer type without layout and memory space: `memref<2x?xf32>`.
 fn buffer<'b>(cursor: &mut DialectCursor<'_, 'b>) -> Res<BType<'b>> {
     let head = buffer_head(&shape(cursor)?);
     let element = cursor.ty()?;

@@ -5,14 +5,14 @@ use crate::bytecode::attr::{AttrRef, BAttr, BType, Piece, Store, TypeRef};
 /// The error message of a failed conversion: one sentence.
 pub(super) type Problem = String;
 
-/// The longest list of dimension numbers or sizes that may be given as a splat.
+/// The maximum length of a list of dimension numbers or sizes that may be encoded as a splat.
 const MAX_SPLAT: usize = 1 << 10;
 
 /// The limit on the size of new attributes: bytes per byte of the file, plus a constant.
 const MAX_GROWTH: usize = 64;
 const MIN_LIMIT: usize = 16 << 20;
 
-/// The memory that derived attributes may take.
+/// The memory that new attributes may still take.
 pub(super) struct Budget {
     /// The bytes that new attributes may still take.
     left: usize,
@@ -25,7 +25,7 @@ impl Budget {
         Budget { left }
     }
 
-    /// Adds a derived attribute.
+    /// Adds a new attribute.
     pub(super) fn add<'b>(&mut self, store: &mut Store<'b>, attr: BAttr<'b>) -> Result<AttrRef, Problem> {
         let size = match &attr {
             BAttr::DenseArray { bytes, .. } => bytes.len(),

@@ -12,7 +12,7 @@ use crate::codes;
 pub(crate) struct Version(pub(crate) [u64; 3]);
 
 impl Version {
-    /// Whether this version may have additions that are not known here. Patch versions have none.
+    /// Whether this version may have additions that are not known here. Patch versions add nothing.
     fn is_newer(self) -> bool {
         self.0[..2] > table::NEWEST[..2]
     }
@@ -64,10 +64,10 @@ pub(crate) fn check_operations<'a>(
     Err(error)
 }
 
-/// The most unknown operations that a message lists.
+/// The maximum number of unknown operations that a message lists.
 const MAX_NAMED: usize = 8;
 
-/// For an artifact of a newer version, explains in the error that this is the reason.
+/// If the artifact has a newer version, adds that reason to the error.
 pub(crate) fn explain(error: &mut Diagnostic, producer: &str) {
     let Some(version) = written_by(producer).filter(|version| version.is_newer()) else { return };
     let newest = Version(table::NEWEST);

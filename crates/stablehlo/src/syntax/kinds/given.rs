@@ -120,7 +120,7 @@ impl Given {
         Ok(word.into_owned().into())
     }
 
-    /// The member of an enumeration whose spelling is the attribute's value.
+    /// The enumeration case whose spelling is the attribute's value.
     pub(super) fn one_of<T: Copy>(
         &mut self,
         name: &str,

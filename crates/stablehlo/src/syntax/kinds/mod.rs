@@ -11,8 +11,8 @@ pub(crate) use read::kind_of;
 
 use super::values::Attrs;
 
-/// The inherent attributes of an operation of this kind, sorted by name as MLIR prints them. Those of custom calls and
-/// unknown operations, which are kept as parsed, are not included.
+/// The inherent attributes of an operation of this kind, sorted by name as MLIR prints them. The attributes of custom calls and unknown
+/// operations, which are stored as parsed, are not included.
 pub(crate) fn attrs_of(module: &Module, kind: &OpKind) -> Attrs {
     let mut out = Attrs::new();
     write::push_attrs(&mut out, module, kind);
@@ -37,7 +37,7 @@ mod tests {
     #[test]
     fn every_operation_of_the_table_is_parsed() {
         for def in OpDef::all().filter(|def| !def.name.is_empty()) {
-            // Without attributes an operation may be rejected, but must not be taken for an unknown one.
+            // Without attributes, an operation may be rejected, but must not be classified as unknown.
             match kind_of(&Module::default(), def.name, &mut Given::default()) {
                 Ok(OpKind::Opaque(_)) => panic!("{} is not read", def.name),
                 Ok(kind) => assert_eq!(kind.name(), def.name),

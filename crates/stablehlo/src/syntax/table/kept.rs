@@ -1,4 +1,4 @@
-//! Operations of other dialects that tests use together with StableHLO. They have no kind of their own and are kept as
+//! Operations of other dialects that tests use together with StableHLO. They have no operation kind and are stored as
 //! [`OpKind::Opaque`](shardc_ir::OpKind::Opaque).
 
 use super::Piece::{A, All, Cast, Dict, L, One, Operand, Operands, Opt, Same};
@@ -17,7 +17,7 @@ const FLOATS: &[Piece] = &[L(" "), One, L(", "), One, Opt(" fastmath", "fastmath
 const INTEGERS: &[Piece] =
     &[L(" "), One, L(", "), One, Opt(" overflow", "overflowFlags"), Dict, L(" : "), Same];
 
-/// Attributes with their default values. MLIR adds them if they are absent, and leaves them out of pretty forms.
+/// Attributes with their default values. MLIR adds them if they are absent, and omits them in pretty forms.
 pub(crate) const IMPLIED: &[(&str, &str)] =
     &[("fastmath", "#arith.fastmath<none>"), ("overflowFlags", "#arith.overflow<none>")];
 

@@ -24,13 +24,13 @@ pub(crate) enum Piece {
     All,
     /// The inherent attribute of this name.
     A(&'static str),
-    /// Literal text and an attribute, both left out if the attribute is absent.
+    /// Literal text and an attribute, both omitted if the attribute is absent.
     Opt(&'static str, &'static str),
-    /// As [`Piece::Opt`], but also left out if the attribute is this boolean.
+    /// As [`Piece::Opt`], but also omitted if the attribute is this boolean.
     Unless(bool, &'static str, &'static str),
-    /// A keyword attribute and a blank, both left out if the attribute is absent.
+    /// A keyword attribute and a blank, both omitted if the attribute is absent.
     Lead(&'static str),
-    /// `({...}, {...})`, left out if there are no regions.
+    /// `({...}, {...})`, omitted if there are no regions.
     Regions,
     /// Discardable attributes.
     Dict,
@@ -40,17 +40,17 @@ pub(crate) enum Piece {
     Functional,
     /// The type of the only result.
     Result,
-    /// The one type of all operands; no results.
+    /// The common type of all operands; there are no results.
     Operand,
-    /// The types of the operands; no results.
+    /// The types of the operands; there are no results.
     Operands,
     /// `P, T`: predicate, then operands and result; else `(P, T, U) -> V`.
     Select,
-    /// The complex result type; the operands have its element's type.
+    /// The complex result type, from which the operand types are inferred.
     Complex,
     /// `T, U -> V`, with several results in parentheses.
     Arrow,
-    /// The result tuple's type; the operands have its items' types.
+    /// The type of the result tuple, from which the operand types are inferred.
     Tuple,
     /// `[1:4, 0:8:2]` of a slice.
     Ranges,
@@ -84,13 +84,13 @@ use Piece::{All, Arrow, Complex, Dict, Functional, L, One, Same};
 pub(crate) enum Pretty {
     /// No pretty form: MLIR prints the generic form.
     None,
-    /// Piece by piece.
+    /// The form consists of these pieces.
     Pieces(&'static [Piece]),
-    /// By its own code.
+    /// The form has dedicated code.
     Own(Own),
 }
 
-/// Operations whose pretty form has its own code.
+/// Operations whose pretty form has dedicated code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Own {
     Constant,
@@ -141,7 +141,7 @@ pub(super) const SAME_2: &[Piece] = &[L(" "), One, L(", "), One, Dict, L(" : "),
 pub(super) const FUNCTIONAL: &[Piece] = &[L(" "), All, Dict, L(" : "), Functional];
 pub(super) const ARROW: &[Piece] = &[L(" "), All, Dict, L(" : "), Arrow];
 
-/// The name, inherent attributes and pretty form of an operation that has no kind of its own.
+/// The name, inherent attributes and pretty form of an operation that has no operation kind.
 type Spec = (&'static str, &'static [AttrDef], Pretty);
 
 const fn need(name: &'static str, ty: AttrType) -> AttrDef {
@@ -156,10 +156,10 @@ pub(super) const fn pieces(pieces: &'static [Piece]) -> Pretty {
     Pretty::Pieces(pieces)
 }
 
-/// The attribute that records the name of an operation that is parsed as another one. It is printed under that name.
+/// The attribute that records the original name of an operation that is parsed as a different operation. It is printed by that name.
 pub(crate) use shardc_ir::SPELLING_ATTR as SPELLING;
 
-/// Names of operations that are parsed as others: constants, and `dot` as `dot_general`.
+/// Names of operations that are parsed as different operations: constants, and `dot` as `dot_general`.
 pub(crate) const SPELLINGS: &[&str] = &[
     "sdy.constant",
     "chlo.constant",

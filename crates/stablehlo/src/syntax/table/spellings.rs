@@ -1,4 +1,4 @@
-//! Operations that are parsed as others.
+//! Operations that are parsed as different operations.
 
 use shardc_ir::AttrDef;
 use shardc_ir::AttrType::{Dense, Precisions};
@@ -8,8 +8,8 @@ use super::{ARROW, Own, Pretty, SAME_1, SAME_2, Spec, may, need, pieces};
 
 const VALUE: &[AttrDef] = &[need("value", Dense)];
 
-/// Constants of other dialects; `stablehlo.dot`, parsed as `stablehlo.dot_general`; `chlo.tan`, parsed as StableHLO's;
-/// and operations of `mhlo` that XLA's converter from HLO emits, parsed as CHLO's.
+/// Constants of other dialects; `stablehlo.dot`, parsed as `stablehlo.dot_general`; `chlo.tan`, parsed as `stablehlo.tan`; and operations
+/// of `mhlo` that XLA's converter from HLO emits, parsed as operations of `chlo`.
 pub(super) const SPECS: &[Spec] = &[
     ("arith.constant", VALUE, Pretty::Own(Own::Constant)),
     ("chlo.constant", VALUE, Pretty::Own(Own::Constant)),

@@ -52,8 +52,8 @@ impl Decoder {
     /// of the prompt. Logits of a prompt that is empty, or longer than `time`, are NaN.
     ///
     /// Reports the errors of [`Decoder::apply`], and an error if `tokens` or `lengths` do not have these shapes, if prompts are longer than
-    /// `context`, if there are fewer positions than `context`, if attention is not causal, if there are `lengths` and attention is
-    /// [blockwise](Decoder::attention_block), or if the call is in a loop.
+    /// `context`, or if there are fewer positions than `context`. Attention must be causal, and with `lengths` it must not be
+    /// [blockwise](Decoder::attention_block). The call must not be in a loop.
     ///
     /// ```
     /// # use shardc_graph::{DType::I32, Graph, Mesh};

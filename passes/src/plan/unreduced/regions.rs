@@ -2,8 +2,8 @@
 //!
 //! Annotations specify unreduced values at producers and users, but loop-carried values and branch results usually have none.
 //!
-//! * A loop-carried value is unreduced if the value that the body returns is unreduced. A gradient that is accumulated over micro-batches
-//!   thus stays a partial sum until after the loop. If the body returns a reduced value, the carried value is reduced.
+//! * A loop-carried value is unreduced if the value that the body returns is. A gradient that is accumulated over micro-batches thus stays
+//!   a partial sum until after the loop. If the body returns it reduced, it is carried reduced.
 //! * A barrier keeps its result or its operand unreduced.
 //!
 //! Every choice is correct: a carried partial sum is reduced where a user needs the reduced value.

@@ -91,7 +91,7 @@ impl<'m> Builder<'m> {
         self.loc = loc;
     }
 
-    /// Makes the new operations the operations of `region`, replacing its previous list.
+    /// Moves the newly built operations into `region`, replacing its previous list.
     pub fn finish(&mut self, region: RegionId) {
         let ops = self.take();
         self.module.set_ops(region, ops);

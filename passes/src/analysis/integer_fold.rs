@@ -1,5 +1,4 @@
-//! Constant folding of integer tensors that vary along at most one dimension, such as counts and values computed from
-//! them.
+//! Constant folding of integer tensors that vary along at most one dimension, such as `iota` and values computed from it.
 //!
 //! Batch indices take many forms: `iota`, a reshaped `iota / n`, `i < 0 ? i + n : i` of an `iota`, columns of a
 //! concatenation. Folding their values handles all of these. A table for one dimension is short even if the tensor is

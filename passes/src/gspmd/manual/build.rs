@@ -1,4 +1,4 @@
-//! Builds the manual computation of one part.
+//! Builds the manual computation of a [`ManualPart`](super::ManualPart).
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{
@@ -114,7 +114,7 @@ impl Former<'_, '_> {
         Ok(module.shardings.intern(sharding))
     }
 
-    /// Returns the value that leaves, without its constraint if that only repeats the outer sharding.
+    /// Returns the leaving value, without its constraint if that only repeats the outer sharding.
     fn leaving(
         &self,
         value: ValueId,
@@ -169,7 +169,7 @@ impl Former<'_, '_> {
     /// Returns the axes that become manual in a part, besides those of the enclosing computations.
     fn manual_axes(&self, part: &ManualPart, anchor: OpId) -> Res<AxisList> {
         let home = self.import.home.mesh;
-        // If neither entries and exits nor operations name axes, XLA's `{manual}` means all axes.
+        // If no entry, exit or operation names axes, XLA's `{manual}` means all axes.
         let everything = || self.import.rw.module.meshes[home].all_axes();
         let axes = part
             .axes
@@ -206,6 +206,7 @@ impl Former<'_, '_> {
                 draft.add_operand(sharding, value, local, self.import.rw.module.values[local].ty);
             }
         }
+<<<<<<< HEAD
         Ok(())
     }
 
@@ -221,6 +222,17 @@ impl Former<'_, '_> {
         // If a free axis is left, propagation may shard captured values along it.
         let axes = draft.spec.manual_axes.len() + self.context.len();
         let free = axes < self.import.rw.module.meshes[mesh].axes.len();
+=======
+        // Captured values enter as replicated operands.
+        let mut inner: FxHashSet<ValueId> = locals.iter().copied().collect();
+        for &op in &part.members {
+            inner.extend(&self.import.rw.module.ops[op].results);
+        }
+        let mesh = spec.in_shardings.first().map_or(home, |&id| self.import.rw.module.shardings.get(id).mesh);
+        // If there is a free axis, propagation may shard captured values along it.
+        let free = manual.len() + self.context.len() < self.import.rw.module.meshes[mesh].axes.len();
+        let mut members: Vec<OpId> = Vec::with_capacity(part.members.len());
+>>>>>>> h-r1
         for &op in part.members.iter().chain(&part.exits) {
             for value in inputs(self.import.rw.module, op) {
                 if inner.contains(&value) {
@@ -230,9 +242,15 @@ impl Former<'_, '_> {
                 if let Some(def) = self.import.rw.module.def_op(value)
                     && matches!(self.import.rw.module.ops[def].kind, OpKind::Constant(_))
                 {
+<<<<<<< HEAD
                     // Clone the constant inside to save an argument. Its outer sharding has no meaning there.
                     draft.members.push(clone_op(self.import.rw.module, def, &mut draft.map));
                     let copy = draft.map.get(value);
+=======
+                    // The constant is cloned into the body, which saves an argument. Its outer sharding has no meaning there.
+                    members.push(clone_op(self.import.rw.module, def, &mut map));
+                    let copy = map.get(value);
+>>>>>>> h-r1
                     self.import.rw.module.shardings.set(copy, None);
                     continue;
                 }

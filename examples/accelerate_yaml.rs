@@ -1,12 +1,12 @@
 //! Trains from unchanged `accelerate config` files. One is from Accelerate's FSDP guide: a BERT with one FSDP unit per layer, offloading
-//! and `bf16`. Two are from PEFT's guide: LoRA, and QLoRA with offloading. A key without effect is reported.
+//! and `bf16`. Two are from PEFT's guide: LoRA, and QLoRA with offloading. Keys without effect are reported.
 //!
 //! ```text
 //! cargo run --release -p shardc-examples --bin accelerate_yaml
 //! cargo run --release -p shardc-examples --bin accelerate_yaml -- --config my.yaml --trained lora
 //! ```
 //!
-//! TPUs keep offloaded arrays in host memory; CPUs have only one memory.
+//! On TPUs, offloaded arrays are in host memory; CPU devices have only one memory.
 
 use anyhow::Result;
 use clap::{Parser, ValueEnum};

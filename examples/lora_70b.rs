@@ -6,7 +6,7 @@
 //! cargo run --release -p shardc-examples --bin lora_70b -- --generation v5e --offload
 //! ```
 //!
-//! The guide's own configuration, which it reports to need 72 to 80 GB on each of 8 devices:
+//! The guide's configuration, for which it reports 72 to 80 GB on each of 8 devices:
 //!
 //! ```text
 //! cargo run --release -p shardc-examples --bin lora_70b -- --devices 8 --sequences 8 --parts 4 --f32

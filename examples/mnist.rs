@@ -4,7 +4,7 @@
 //! cargo run --release -p shardc-examples --bin mnist
 //! ```
 //!
-//! The digits are drawn (`examples/src/digits.rs`), so no download is needed. `--files DIR` reads MNIST's own files instead:
+//! The digits are generated (`examples/src/digits.rs`), so no download is needed. `--files DIR` reads MNIST's own files instead:
 //! `train-images-idx3-ubyte`, `train-labels-idx1-ubyte`, and `t10k-...`, with or without gzip (`.gz`).
 
 use anyhow::Result;
@@ -33,7 +33,7 @@ fn main() -> Result<()> {
     reading::learn_to_read(&args.options, &args.digits, training, evaluation)
 }
 
-/// The model: two convolutions with pooling, then two dense layers; the wide one is sharded over "model".
+/// The model: two convolutions with pooling, then two dense layers; the wide layer is sharded over "model".
 fn model<'g>(p: &Scope<'g>, images: Tensor<'g>) -> Tensor<'g> {
     let x = pooled(Conv::new(16, &[3, 3]).apply(&p.at("conv1"), images).relu());
     let x = pooled(Conv::new(32, &[3, 3]).apply(&p.at("conv2"), x).relu());
@@ -67,7 +67,7 @@ fn evaluation(mesh: &Mesh) -> Result<StepProgram> {
     Ok(p.finish(&[("right", guesses.eq(labels).to(F32).sum(..)), ("guesses", guesses)])?)
 }
 
-/// The wide layer is sharded over "model", and its optimizer state likewise.
+/// The wide layer and its optimizer state are sharded over "model".
 fn split(variable: &Variable) -> Option<PartitionSpec> {
     match variable.name.as_str() {
         "wide.kernel" => Some(spec![None, "model"]),

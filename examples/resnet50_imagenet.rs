@@ -7,7 +7,7 @@
 //! cargo run --release -p shardc-examples --bin resnet50_imagenet -- --folder imagenet --side 224 --batch 256 --epochs 90
 //! ```
 //!
-//! `--folder` has `train` and `val`, each with one folder of JPEG or PNG files per class. Without it, the images are drawn, and one block
+//! `--folder` has `train` and `val`, each with one folder of JPEG or PNG files per class. Without it, images are generated, and one block
 //! in each stage is enough to classify them.
 
 use std::path::PathBuf;

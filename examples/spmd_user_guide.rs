@@ -61,7 +61,7 @@ fn program(mesh: &Mesh) -> Result<Module, GraphErrors> {
     let marked = |t: &Marked| g.parameter(t.name, t.shape, DType::F32).mark_sharding(t.spec.clone());
     let tensors = tensors();
     let mut results: Vec<_> = tensors.iter().map(|t| (t.name, marked(t) * 2.0)).collect();
-    // An intermediate tensor is annotated like a parameter.
+    // An intermediate tensor can be annotated like a parameter.
     let ((_, t1), (_, t3)) = (results[0], results[2]);
     let rows = t3.broadcast_in_dim([8, 4], &[0]).mark_sharding(spec!["data", None]);
     results.push(("sum", t1 + rows));

@@ -37,7 +37,7 @@ fn main() -> Result<()> {
 }
 
 /// A training step: 32 layers of 5120 features, each an FSDP unit that is recomputed in the backward pass; AdamW with gradient clipping.
-/// Parameters are stored in `f32` and computed with in `bf16`.
+/// Parameters are stored in `f32`; computations are in `bf16`.
 fn step(mesh: &Mesh) -> Result<StepProgram> {
     let g = Graph::new("train", mesh);
     let p = Scope::new(&g).with_policy(Policy::mixed_bf16()).checkpointed(Keep::Nothing);

@@ -1,4 +1,4 @@
-//! Shared by `lora` and `qlora`: trains adapters on a frozen model to write sonnets, saves them, and loads them again.
+//! Code shared by `lora` and `qlora`: trains adapters on a frozen model to write sonnets, saves them, and loads them again.
 
 use std::path::{Path, PathBuf};
 
@@ -37,7 +37,7 @@ pub struct Adapting {
 /// Trains adapters, saves them, loads them with the same frozen model, and checks that the outputs are equal.
 ///
 /// # Errors
-/// A program does not compile or run, a file cannot be written, or loaded adapters give other outputs.
+/// A program does not compile or run, a file cannot be written, or loaded adapters produce different outputs.
 #[expect(clippy::print_stdout, reason = "an example shows its results")]
 pub fn learn(options: &Options, args: &Adapting, nf4: Option<Nf4>) -> Result<()> {
     let model =

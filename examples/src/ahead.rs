@@ -1,4 +1,4 @@
-//! Models that are too large for this machine: partitioned and compiled ahead of time for a TPU slice or GPUs, which need not exist here.
+//! Ahead-of-time partitioning and compilation of models that are too large for this machine, for a TPU slice or GPUs, which need not exist.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -15,7 +15,7 @@ use shardc::{CleanOptions, Compiler, Machine, Output};
 
 /// One kind of device, and the available numbers of devices in ascending order.
 struct Generation {
-    /// Its name, in targets and on the command line.
+    /// Its name in targets and on the command line.
     name: &'static str,
     /// The kind of plugin that compiles for it.
     kind: PluginKind,
@@ -121,7 +121,7 @@ pub fn serve() {
 /// Finds the smallest slice that fits a step with all state sharded (`full_shard`), and prints the memory that a device needs.
 ///
 /// # Errors
-/// There is no such slice or generation, no plugin, or nothing fits.
+/// There is no such slice or generation, no plugin, or no slice on which the step fits.
 #[expect(clippy::print_stdout, reason = "an example shows its results")]
 pub fn smallest_slice(args: &Ahead, make: impl Fn(&Mesh) -> Result<StepProgram>) -> Result<()> {
     if let Some(devices) = args.devices {
@@ -139,7 +139,8 @@ pub fn smallest_slice(args: &Ahead, make: impl Fn(&Mesh) -> Result<StepProgram>)
     for &(name, devices) in slices.iter().filter(|(name, _)| is_asked_for(name)) {
         let need = Need::of(make(&Mesh::new(&[("fsdp", devices)])?)?, args, machine)?;
         println!("{generation}:{name}, {devices} devices of {}: {need}", gigabytes(memory));
-        // The compiler rematerializes when memory is short, down to half of the estimate, so an estimate of up to twice the memory may fit.
+        // If memory is short, the compiler rematerializes, which may halve the need, so a step with an estimate of up to twice the memory
+        // may fit.
         if need.arguments.max(need.peak / 2) > memory {
             println!("  does not fit");
             continue;
@@ -223,7 +224,7 @@ impl std::fmt::Display for Need {
     }
 }
 
-/// Bytes of a device's arguments by their role.
+/// Bytes of a device's arguments, by role.
 struct Classes {
     weights: u64,
     adapters: u64,

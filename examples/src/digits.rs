@@ -1,7 +1,7 @@
-//! Drawn digits: a data set like MNIST that needs no download.
+//! Generated digits: a data set like MNIST that needs no download.
 //!
-//! Each digit is a few strokes. They are rotated, sheared, scaled, moved and thickened at random, then drawn on 28 x 28 pixels with soft
-//! edges and some noise. The same seed produces the same digits on every machine.
+//! Each digit consists of a few strokes, which are rotated, sheared, scaled, moved and thickened at random, then drawn on 28 x 28 pixels
+//! with soft edges and some noise. The same seed produces the same digits on every machine.
 
 use shardc::data::idx::Idx;
 
@@ -65,7 +65,7 @@ const STROKES: [&[&[(f32, f32)]]; 10] = [
     ]],
 ];
 
-/// Random numbers (SplitMix64).
+/// A random number generator (SplitMix64).
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {

@@ -1,4 +1,4 @@
-//! Shared by all examples: devices and progress, and their options.
+//! Code shared by all examples: devices, progress, and their options.
 
 use std::time::Duration;
 
@@ -61,7 +61,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// These options, with a default mesh and strategy where the command line gives none.
+    /// These options with a default mesh and strategy, if the command line specifies none.
     ///
     /// # Panics
     /// The default mesh or strategy of the example is invalid.
@@ -100,8 +100,9 @@ impl Options {
         if model.activation_checkpointing { p.checkpointed(Keep::Nothing) } else { p }
     }
 
-    /// The devices: virtual devices of XLA's CPU plugin, unless the target is another. If environment variables ask for several processes
-    /// ([`ProcessOptions::from_variables`]), each process owns a subset of the devices, and the other processes must be started too.
+    /// The devices: virtual devices of XLA's CPU plugin, unless another target is selected. If environment variables specify several
+    /// processes ([`ProcessOptions::from_variables`]), each process owns a subset of the devices, and the other processes must also be
+    /// started.
     ///
     /// # Errors
     /// The plugin or another process is missing.
@@ -136,7 +137,7 @@ impl Options {
     /// The strategy is invalid for the step, or the step cannot be partitioned or compiled.
     #[expect(clippy::print_stderr, reason = "settings without effect are reported")]
     pub fn compile(&self, client: &Client, mut step: StepProgram) -> Result<Step> {
-        // The model already has the precision and the activation checkpointing of the file.
+        // The model already uses the precision and the activation checkpointing of the file.
         let of_file = || {
             let settings = self.config.as_ref()?.settings;
             Some(Settings { compute_dtype: None, activation_checkpointing: false, ..settings })
@@ -227,7 +228,7 @@ pub struct Progress {
     peak: Option<f64>,
     prints: bool,
     step: u64,
-    /// The loss, smoothed.
+    /// The smoothed loss.
     smooth: Option<f64>,
     /// The last launched step, and its number of examples or tokens.
     running: Option<(Metrics, u64)>,
@@ -294,7 +295,7 @@ impl Progress {
         Ok(self.smooth.unwrap_or(f64::NAN))
     }
 
-    /// Redraws the bar at intervals, also while no step ends.
+    /// Redraws the bar at intervals, even if no step ends.
     pub fn tick(&self) {
         self.bar.enable_steady_tick(Duration::from_millis(200));
     }

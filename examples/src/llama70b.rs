@@ -1,4 +1,4 @@
-//! Shared by `lora_70b` and `qlora_70b`: the training step of PEFT's guide for Llama-2-70B.
+//! Code shared by `lora_70b` and `qlora_70b`: the training step of PEFT's guide for Llama-2-70B.
 
 use anyhow::Result;
 use clap::Args;

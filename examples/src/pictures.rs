@@ -1,4 +1,4 @@
-//! Drawn images in folders: a data set in ImageNet's layout that needs no download.
+//! Generated images in folders: a data set in ImageNet's layout that needs no download.
 //!
 //! A class is a pattern in a color; its size, direction and shades are random. The same seed produces the same images.
 

@@ -1,4 +1,4 @@
-//! Shared by the examples that classify digits: data, training loop and evaluation.
+//! Code shared by the examples that classify digits: data, training loop and evaluation.
 
 use std::path::{Path, PathBuf};
 
@@ -101,7 +101,7 @@ fn arrays(images: &Idx, labels: &Idx, examples: &[u64]) -> Result<(HostArray, Ho
     ))
 }
 
-/// MNIST's own files, or drawn digits.
+/// MNIST's own files, or generated digits.
 fn load(data: &Digits, set: &str, count: usize, seed: u64) -> Result<(Idx, Idx)> {
     let Some(dir) = &data.files else { return Ok(digits::draw(count, seed)) };
     let open = |what: &str| {

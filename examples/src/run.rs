@@ -23,7 +23,7 @@ pub struct Saving {
     pub pause: u64,
 }
 
-/// A run, new or resumed.
+/// A new or resumed training run.
 pub struct Run {
     manager: Option<CheckpointManager>,
     /// The processes that save together.
@@ -36,10 +36,10 @@ pub struct Run {
 }
 
 impl Saving {
-    /// Starts a run from the last checkpoint, or from initial values.
+    /// Starts a training run from the last checkpoint, or from initial values.
     ///
     /// # Errors
-    /// The folder cannot be read, or a checkpoint is of another model.
+    /// The folder cannot be read, or a checkpoint belongs to another model.
     pub fn begin(&self, step: &Step, seed: u64) -> Result<(Run, State)> {
         let pause = Duration::from_millis(self.pause);
         let processes: Arc<dyn Processes> = match step.processes() {
@@ -50,7 +50,7 @@ impl Saving {
             let run = Run { manager: None, processes, first: 0, position: None, pause };
             return Ok((run, step.init(seed)?));
         };
-        // Keeps the last checkpoint and two older ones to fall back on.
+        // Keeps the last checkpoint, and two older ones as a fallback.
         let options = Options {
             save_interval: self.save_every.max(1),
             keep: Keep { newest: Some(3), ..Keep::default() },
@@ -71,7 +71,8 @@ impl Saving {
 }
 
 impl Run {
-    /// After `done` steps: saves the state and the position in the batches if a save is due. Returns whether the run was asked to stop.
+    /// After `done` steps: saves the state and the position in the batches if a save is due. Returns whether the training run was requested
+    /// to stop.
     ///
     /// # Errors
     /// The state cannot be saved.

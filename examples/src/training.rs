@@ -10,7 +10,7 @@ use crate::harness::Options;
 pub struct Finished {
     /// The variables after the last step.
     pub state: State,
-    /// The loss, smoothed.
+    /// The smoothed loss.
     pub loss: f64,
 }
 
@@ -33,7 +33,7 @@ pub fn train(
     let mut loader = Loader::new(step, source, options)?;
     while loader.next_position().batch < steps {
         let Some(batch) = loader.next() else { break };
-        // The metrics of the previous step are read while the devices run this one.
+        // The metrics of the previous step are read while the devices run the current step.
         progress.step(step.run_batch(&mut state, &batch?)?, count)?;
         let Position { batch: done, .. } = loader.next_position();
         if run.after(done, step, &state, loader.next_position())? {

@@ -1,4 +1,4 @@
-//! Shared by the examples that write text: Shakespeare's sonnets, training loop and sampling.
+//! Code shared by the examples that generate text: Shakespeare's sonnets, training loop and sampling.
 
 use std::ops::Range;
 
@@ -35,7 +35,7 @@ pub const TOKENS: u64 = BATCH as u64 * CONTEXT as u64;
 /// Passages that are sampled in parallel.
 const SAMPLES: usize = 4;
 
-/// How long to train, and how much to write.
+/// How long to train, and how much text to generate.
 #[derive(Args, Debug)]
 pub struct Writing {
     /// Steps of training
@@ -100,10 +100,10 @@ pub fn learn_to_write(
     Ok(())
 }
 
-/// Trains a small Llama without annotations, each layer rematerialized, then samples text.
+/// Trains a small Llama without annotations, with each layer rematerialized, then samples text.
 ///
 /// # Errors
-/// The strategy does not fit, or a program does not compile or run.
+/// The strategy does not fit the mesh, or a program does not compile or run.
 pub fn learn_by_strategy(options: &Options, args: &Writing, layers: i64) -> Result<()> {
     let (mesh, llama) = (options.mesh()?, Decoder::llama(vocab_size(), 96, 256, layers, 4, 2));
     let training = |steps: u64| {

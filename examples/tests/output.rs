@@ -30,8 +30,8 @@ fn spmd_user_guide() {
     }
 }
 
-/// The guide trains LoRA on 8 devices of 80 GB and reports a use of 72 to 80 GB. It trains QLoRA on 2 devices of 24 GB, with parameters
-/// in 107 GB of host memory. Its script stores parameters in f32, and with QLoRA in bf16.
+/// The guide trains LoRA on 8 devices with 80 GB and reports a memory use of 72 to 80 GB. It trains QLoRA on 2 devices of 24 GB, with
+/// parameters in 107 GB of host memory. Its script stores parameters in f32, and with QLoRA in bf16.
 #[test]
 fn llama_70b_memory_matches_peft_guide() {
     let estimated = |output: &str| -> [f64; 2] {
@@ -50,7 +50,7 @@ fn llama_70b_memory_matches_peft_guide() {
     assert!(2.0 * host <= 107.0, "{host} GB of host memory for each");
 }
 
-/// The slice of the smallest size that fits, and the estimated memory of each device.
+/// The smallest slice that fits, and the estimated memory of each device.
 #[test]
 fn smallest_slice_of_vit_10b() {
     let output = run_with(env!("CARGO_BIN_EXE_vit_10b"), "--estimate");

@@ -30,7 +30,7 @@ fn trains(program: &str, arguments: &[&str]) {
     trains_alike(program, arguments, &[arguments.to_vec()], 1e-4);
 }
 
-/// Checks that each configuration has the losses of one device within this relative tolerance.
+/// Checks that each configuration has the same losses as one device, within this relative tolerance.
 fn trains_alike(program: &str, arguments: &[&str], ways: &[Vec<&str>], tolerance: f64) {
     if plugin::find(PluginKind::Cpu, &Environment::from_process()).is_err() {
         skip(Need::CpuPlugin, "training needs the CPU plugin (`shardc plugin install cpu` fetches it)");
@@ -85,7 +85,7 @@ fn start(program: &str, arguments: &[&str], count: usize) -> Vec<Child> {
     (0..count).map(of).collect()
 }
 
-/// Two processes have the losses of one; one process resumes from the checkpoint and the position that two saved together.
+/// Two processes have the same losses as one, and one process resumes from the checkpoint and the position that two processes saved.
 #[test]
 fn multi_process_training_matches_one_process() {
     if plugin::find(PluginKind::Cpu, &Environment::from_process()).is_err() {
@@ -122,7 +122,7 @@ fn killed_process_ends_the_other() {
     let mut running = start(env!("CARGO_BIN_EXE_decoder"), &["--layers", "2"], 2);
     let mut killed = running.pop().unwrap();
     let mut other = running.pop().unwrap();
-    // The process trains once it has printed the first step.
+    // The process is training once it has printed the first step.
     let mut line = String::new();
     let mut output = BufReader::new(other.stdout.take().unwrap());
     output.read_line(&mut line).unwrap();
@@ -252,8 +252,8 @@ fn accelerate_file_trains_bert_in_f32() {
     accelerate_file_trains_in_f32("bert", include_str!("../data/accelerate_bert.yaml"));
 }
 
-/// A killed run resumes from the last complete checkpoint with the losses of an uninterrupted run, also with another strategy on another
-/// mesh. On SIGTERM, it saves first.
+/// A killed run resumes from the last complete checkpoint with the losses of an uninterrupted run, also with a different strategy and mesh.
+/// On SIGTERM, it saves first.
 #[test]
 fn killed_run_resumes() {
     if plugin::find(PluginKind::Cpu, &Environment::from_process()).is_err() {
@@ -281,7 +281,7 @@ fn killed_run_resumes() {
     until(3);
     killed.kill().unwrap();
     killed.wait().unwrap();
-    // On another mesh, until SIGTERM.
+    // Resumes on another mesh, until SIGTERM.
     let other = [&slow[..], &["--fsdp", "hybrid_shard", "--mesh", "node=2,fsdp=2"]].concat();
     let mut told = started(&other);
     until(6);

@@ -24,8 +24,8 @@ use crate::{
 
 /// Additional features so that their tests run: S3 stores, tested with moto's local server.
 ///
-/// All steps build the whole workspace with these features: cargo compiles a dependency again if another selection of packages
-/// enables other features of it.
+/// All steps build the whole workspace with these features: cargo recompiles a dependency if another selection of packages enables
+/// different features of it.
 const FEATURES: [&str; 2] = ["--features", "shardc/s3"];
 
 /// Features for lints and documentation: those of tests, and the other object stores.
@@ -160,7 +160,7 @@ fn typos(workspace: &Workspace) -> Result<()> {
     process::run(Command::new(program).current_dir(&workspace.root))
 }
 
-/// Nothing is downloaded: advisories are checked if a local copy of their database exists.
+/// Checks dependencies without downloads: advisories are checked if a local copy of their database exists.
 fn deny(cargo: impl Fn() -> Command) -> Result<()> {
     if which("cargo-deny").is_none() {
         return skipped("`cargo-deny` (`cargo install cargo-deny`)");
@@ -194,7 +194,7 @@ fn nextest(workspace: &Workspace, cargo: impl Fn() -> Command, selection: &[&str
     if !selection.is_empty() && which(NEXTEST).is_none() {
         bail!("selecting tests needs `cargo-nextest` (`cargo install cargo-nextest`)");
     }
-    // nextest starts a process for each test; building `shardc` first avoids that each of them asks cargo.
+    // nextest starts a process for each test; so `shardc` is built first, to avoid that each process calls cargo.
     process::run(cargo().args(["build", "--workspace", "--bin", "shardc"]).args(FEATURES))?;
     let mut run = cargo();
     run.env("SHARDC_BIN", workspace.program(false, "shardc"));
@@ -211,7 +211,7 @@ fn quick_xla(cargo: impl Fn() -> Command) -> impl Fn() -> Command {
     }
 }
 
-/// Runs all tests with all their cases, also those that are too slow for every change, and with XLA's default options.
+/// Runs all tests with all their cases, including those that are too slow for every change, with XLA's default options.
 pub(crate) fn slow_tests(workspace: &Workspace) -> Result<()> {
     let python = setup::run(&[])?;
     let cargo = || {

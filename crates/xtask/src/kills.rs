@@ -1,4 +1,4 @@
-//! `cargo xtask kills`: kills runs that save checkpoints, more often than every test run does.
+//! `cargo xtask kills`: kills training runs that save checkpoints, more often than the tests do.
 
 use anyhow::Result;
 use clap::Args;
@@ -20,7 +20,7 @@ pub struct KillsArgs {
     store: Option<String>,
 }
 
-/// Runs the test of killed runs.
+/// Runs the test of killed training runs.
 pub fn run(workspace: &Workspace, args: &KillsArgs) -> Result<()> {
     let mut test = cargo();
     test.current_dir(&workspace.root)

@@ -1,4 +1,4 @@
-//! Developer commands of shardc (`cargo xtask`), and what the commands of `shardc-bench` share with them.
+//! Developer commands of shardc (`cargo xtask`), and code that they share with the commands of `shardc-bench`.
 //!
 //! This crate does not link the compiler, so that it builds in seconds before anything else is built.
 

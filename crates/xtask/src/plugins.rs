@@ -24,7 +24,7 @@ pub fn ensure(kind: PluginKind) -> Result<()> {
     let mut show = |progress: InstallProgress| match progress {
         InstallProgress::Looking { url } => println!("{title}: from {url}"),
         InstallProgress::Downloading { file, received, total } => {
-            // On a terminal, one line is updated in place; a log gets a single line.
+            // On a terminal, a line is updated in place; a log gets only one line.
             let now = total.filter(|&all| all > 0).map_or(0, |all| received * 100 / all);
             if terminal && now > percent {
                 percent = now;

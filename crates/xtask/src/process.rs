@@ -31,7 +31,7 @@ pub fn output(command: &mut Command) -> Result<String> {
 /// The command as typed in a shell.
 pub fn shown(command: &Command) -> String {
     let program = Path::new(command.get_program());
-    // Cargo's own variable has its full path.
+    // The variable `CARGO` contains the full path, so it is shortened.
     let program = if program.ends_with("cargo") { Path::new("cargo") } else { program };
     let words = std::iter::once(program.as_os_str()).chain(command.get_args());
     words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")

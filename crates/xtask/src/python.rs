@@ -1,4 +1,4 @@
-//! A Python with pinned packages for independent checks (JAX, Orbax, tensorstore, safetensors, a local S3).
+//! A Python environment with pinned packages for independent checks (JAX, Orbax, tensorstore, safetensors, a local S3).
 
 use std::{
     env,
@@ -22,7 +22,7 @@ const JAX: &str = "0.10.2";
 /// The environment variable that names a Python for tests.
 pub const VARIABLE: &str = "SHARDC_PYTHON";
 
-/// The Python for tests: the one that `SHARDC_PYTHON` names, or a virtual environment that is created on first use.
+/// The Python for tests: the interpreter that `SHARDC_PYTHON` names, or a virtual environment that is created on first use.
 ///
 /// Returns `None` with a message if it cannot be created: without a network, tests that need it are skipped.
 ///
@@ -45,7 +45,8 @@ pub fn for_tests() -> Result<Option<PathBuf>> {
     }
 }
 
-/// A Python with the pinned JAX: the named one, the active virtual environment's, or one that is created on first use.
+/// A Python with the pinned JAX: the named interpreter, that of the active virtual environment, or a virtual environment that is created on
+/// first use.
 pub fn with_jax(named: Option<&Path>) -> Result<PathBuf> {
     if let Some(python) = named {
         return match version_of(python, "jax") {
@@ -65,7 +66,7 @@ pub fn with_jax(named: Option<&Path>) -> Result<PathBuf> {
     }
 }
 
-/// A Python with any release of JAX: the named one, or that of [`with_jax`].
+/// A Python with any release of JAX: the named interpreter, or that of [`with_jax`].
 pub fn with_any_jax(named: Option<&Path>) -> Result<PathBuf> {
     match named {
         Some(python) if version_of(python, "jax").is_some() => Ok(python.to_owned()),
@@ -91,9 +92,10 @@ fn own() -> Result<PathBuf> {
     fs::create_dir_all(&cache).with_context(|| format!("making {}", cache.display()))?;
     let lock = cache.join("python.lock");
     let lock = fs::File::create(&lock).with_context(|| format!("making {}", lock.display()))?;
-    // Held until the end of this function, so that of two concurrent processes one installs and the other uses the result.
+    // The lock is held until the end of this function, so that one of two concurrent processes installs the packages and the other uses
+    // them.
     lock.lock().context("waiting for another process that installs the same packages")?;
-    // Written last: if it exists with the same text, the packages are installed.
+    // This file is written last: if it exists with the same text, the packages are installed.
     let installed = folder.join("requirements.txt");
     if fs::read_to_string(&installed).is_ok_and(|text| text == REQUIREMENTS) && runs(&python) {
         println!("Python for tests: already installed ({})", python.display());
@@ -124,7 +126,7 @@ fn python_in(environment: &Path) -> PathBuf {
     environment.join("bin").join("python")
 }
 
-/// Whether an interpreter starts: an environment breaks when its base Python is removed.
+/// Whether an interpreter starts; an environment is broken if its base Python was removed.
 fn runs(python: &Path) -> bool {
     Command::new(python).args(["-c", ""]).status().is_ok_and(|status| status.success())
 }

@@ -93,8 +93,8 @@ const FAULT: &str = "ERROR: ";
 /// The test that measures the memory of a process, most of which is the sanitizer's own.
 const MEASURES_MEMORY: &str = "saving_and_restoring_need_no_more_than_two_shards";
 
-/// Crates with little or no FFI, which Miri runs one by one: with the features that others enable, more of them would need other rules
-/// ([`BY_TREE_BORROWS`]).
+/// Crates with little or no FFI, which Miri runs one by one: with the features that other crates enable, more of them would need
+/// [`BY_TREE_BORROWS`].
 const UNDER_MIRI: [&str; 11] = [
     "shardc-statedict",
     "shardc-data",
@@ -117,7 +117,7 @@ const BY_TREE_BORROWS: &str = "shardc-checkpoint";
 const WITHOUT_MIRI: [&str; 5] =
     ["cache::", "launcher::", "plugin::", "processes::handshake", "local_job_needs_only_an_index"];
 
-/// Large or exhaustive tests: Miri takes microseconds for nanoseconds of work.
+/// Large or exhaustive tests, which are too slow under Miri: it takes microseconds for nanoseconds of work.
 const TOO_LONG_FOR_MIRI: [&str; 13] = [
     "every_small_float_reads_back",
     "large_sources_are_read_in_parts",
@@ -131,7 +131,7 @@ const TOO_LONG_FOR_MIRI: [&str; 13] = [
     "windows::exchange::",
     "each_device_does_all_windows_that_touch_its_block",
     "each_element_of_a_slice_is_held_where_it_is_in_a_block",
-    // Compression.
+    // Compression tests.
     "layout::encode::",
 ];
 
@@ -194,7 +194,7 @@ fn sanitized(command: &mut Command, host: &str, flags: Option<OsString>) {
     command.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", flags).env("CARGO_BUILD_TARGET", host);
 }
 
-/// A folder in which each faulty process leaves a file.
+/// A folder to which each process with a finding writes a report.
 struct Reports(PathBuf);
 
 impl Reports {
@@ -240,12 +240,12 @@ impl Reports {
 fn miri(workspace: &Workspace, args: &SanitizeArgs) -> Result<()> {
     let toolchain = &args.toolchain;
     let tests_of = |package: &str| {
-        // Through rustup, because the cargo that runs this process is of another toolchain.
+        // Uses rustup, because the cargo that runs this process belongs to a different toolchain.
         let mut command = Command::new("cargo");
         command.current_dir(&workspace.root).env_remove("RUSTUP_TOOLCHAIN").arg(format!("+{toolchain}"));
         command.args(["miri", "test", "--package", package, "--lib", "--"]);
         command.args(TOO_LONG_FOR_MIRI.iter().chain(&WITHOUT_MIRI).flat_map(|name| ["--skip", name]));
-        // Tests read files and the clock.
+        // Isolation is disabled, because tests read files and the clock.
         let mut flags = String::from("-Zmiri-disable-isolation");
         if package == BY_TREE_BORROWS {
             flags.push_str(" -Zmiri-tree-borrows -Zmiri-permissive-provenance");
@@ -308,7 +308,7 @@ mod tests {
         assert_eq!(found, [(folder.join("report.shardc.7"), "a leak".to_owned())]);
     }
 
-    /// No suppression covers shardc's functions, and each has a reason.
+    /// Checks that no suppression covers shardc's functions, and that each has a reason.
     #[test]
     fn every_suppression_has_a_reason() {
         let text = include_str!("../sanitize/leaks.supp");

@@ -25,7 +25,7 @@ const PACKAGES: [&str; 7] = [
 /// The compiler that links LLVM's C++ libraries.
 const COMPILER: &str = "g++";
 
-/// Installs what is missing, and the plugins for `others`; returns the Python for tests, if there is one.
+/// Installs missing dependencies, and the plugins for `others`; returns the Python for tests, if any.
 pub fn run(others: &[PluginKind]) -> Result<Option<PathBuf>> {
     process::step("setup", || {
         system_packages()?;
@@ -34,7 +34,7 @@ pub fn run(others: &[PluginKind]) -> Result<Option<PathBuf>> {
     })
 }
 
-/// Installs missing plugins: the one that runs programs here, and those that compile for `others`.
+/// Installs missing plugins: the plugin that runs programs on this machine, and those that compile for `others`.
 pub fn plugins(others: &[PluginKind]) -> Result<()> {
     [PluginKind::Cpu].iter().chain(others).try_for_each(|&kind| plugins::ensure(kind))
 }
@@ -55,7 +55,7 @@ fn system_packages() -> Result<()> {
     let mut arguments = vec!["install", "--yes", "--no-install-recommends"];
     arguments.extend(&missing);
     let known = missing.iter().all(|p| has_candidate(p));
-    // Outdated lists may name packages that the server no longer has; the install then fails and is repeated with new lists.
+    // Outdated package lists may name packages that the server no longer has; the installation then fails, and is repeated with new lists.
     if known && process::run(&mut as_root("apt-get", &arguments)?).is_ok() {
         return Ok(());
     }
@@ -70,7 +70,7 @@ fn system_packages() -> Result<()> {
     process::run(&mut as_root("apt-get", &arguments)?).context("installing Debian packages")
 }
 
-/// Without apt: succeeds if LLVM is installed, else reports how to install it.
+/// On systems without apt, succeeds if LLVM is installed, otherwise reports how to install it.
 fn without_apt() -> Result<()> {
     let prefix = std::env::var("MLIR_SYS_220_PREFIX").unwrap_or_else(|_| "/usr/lib/llvm-22".to_owned());
     let config = Path::new(&prefix).join("bin").join("llvm-config");
@@ -92,7 +92,7 @@ fn is_installed(package: &str) -> bool {
     query.is_ok_and(|out| out.status.success() && out.stdout == b"installed")
 }
 
-/// Whether apt's lists have an installable version.
+/// Whether apt's lists contain an installable version.
 fn has_candidate(package: &str) -> bool {
     let policy = Command::new("apt-cache").env("LC_ALL", "C").args(["policy", package]).output();
     policy.is_ok_and(|out| {

@@ -7,7 +7,7 @@ use quick_junit::Report;
 
 use crate::{process, workspace::Workspace};
 
-/// The path of nextest's report in the target folder; the file is named in `.config/nextest.toml`.
+/// The path of nextest's report in the target folder, as set in `.config/nextest.toml`.
 const REPORT: &str = "nextest/default/junit.xml";
 
 /// Prints the slowest tests, then the slowest test binaries.

@@ -1,4 +1,4 @@
-//! `cargo xtask sweep`: more random programs and strategy settings than in every test run, and tests that are too slow for it.
+//! `cargo xtask sweep`: more random programs and strategy settings than the tests use, and tests that are too slow for every change.
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};

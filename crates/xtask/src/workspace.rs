@@ -20,7 +20,7 @@ pub struct Workspace {
 pub use shardc_filetest::program::cargo;
 
 impl Workspace {
-    /// Finds it, with `cargo metadata`.
+    /// Finds the workspace, with `cargo metadata`.
     ///
     /// # Errors
     /// cargo cannot be run, or its output cannot be read.

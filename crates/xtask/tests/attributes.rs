@@ -1,4 +1,4 @@
-//! Names of attributes with a meaning occur in one file: code that reads or writes one uses `shardc_ir::discardable`.
+//! The names of attributes that shardc interprets occur in only one file: code that reads or writes them uses `shardc_ir::discardable`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -41,7 +41,7 @@ fn attribute_names_are_defined_in_one_file() {
     let mut found = Vec::new();
     for file in files.iter().filter(|file| !file.ends_with(HOME)) {
         let text = fs::read_to_string(file).expect("a source can be read");
-        // Tests spell out the expected names.
+        // Tests may contain the names.
         let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
         for (number, line) in code.lines().enumerate() {
             if NAMES.iter().any(|name| line.contains(&format!("\"{name}\""))) {

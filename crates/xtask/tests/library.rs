@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use shardc_filetest::program::cargo;
 
-/// The most crates in the tree, `shardc` included.
+/// The maximum number of crates in the tree, including `shardc`.
 const MOST: usize = 45;
 
 /// Crates that compile C, open connections, unpack archives, or belong to features.
@@ -48,7 +48,7 @@ fn tree(features: &[&str]) -> BTreeSet<String> {
     let output = command.current_dir(env!("CARGO_MANIFEST_DIR")).output().expect("cargo starts");
     let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{errors}");
-    // A crate that was listed before ends with `(*)`.
+    // The line of a crate that was already listed ends with `(*)`.
     text.lines()
         .map(|line| line.trim_end_matches(" (*)").to_owned())
         .filter(|line| !line.is_empty())
@@ -71,7 +71,7 @@ fn without_features_the_library_has_few_crates_and_no_c() {
     assert!(unwanted.is_empty(), "{unwanted:?}");
 }
 
-/// The packages that are absent above are dependencies of features, under these names.
+/// Checks that the packages listed as absent above are dependencies of features, under these names.
 #[test]
 fn default_features_add_optional_packages() {
     let crates = tree(&[]);

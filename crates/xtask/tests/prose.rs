@@ -5,16 +5,17 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The most words of a sentence.
+/// The maximum number of words in a sentence.
 const LONGEST_SENTENCE: usize = 40;
 
-/// The most characters of a table cell.
+/// The maximum number of characters in a table cell.
 const WIDEST_CELL: usize = 200;
 
-/// The most lines of the changelog of a version.
+/// The maximum number of lines in the changelog of a version.
 const LONGEST_CHANGELOG: usize = 65;
 
-/// Retired phrases and the standard terms that replace them; `docs/GLOSSARY.md` defines these. Longer words that begin with a phrase match too.
+/// Retired phrases and the standard terms that replace them; `docs/GLOSSARY.md` defines these. Longer words that begin with a phrase also
+/// match.
 const RETIRED: &[(&str, &str)] = &[
     ("addend", "partial sum, operand or term"),
     ("anew", "again"),
@@ -46,13 +47,13 @@ const RETIRED: &[(&str, &str)] = &[
     ("whole on every device", "replicated"),
 ];
 
-/// Sentences do not begin so, unless they are questions: the subject comes first.
+/// Words that must not begin a sentence, except a question: the subject comes first.
 const RELATIVE_CLAUSES: &[&[&str]] = &[&["What"], &["Of"], &["Where"], &["That", "which"]];
 
 /// Directories with sources.
 const SOURCES: &[&str] = &["crates", "examples", "ir", "passes", "runtime", "tests"];
 
-/// Pages whose tables code writes from texts of the program: their cells follow those texts.
+/// Pages with generated tables, whose cells contain texts of the program.
 const GENERATED: &[&str] = &["OPS.md"];
 
 fn root() -> PathBuf {
@@ -63,7 +64,7 @@ fn name(page: &Path) -> String {
     page.file_name().unwrap().to_string_lossy().into_owned()
 }
 
-/// The path of a file below the root of the workspace.
+/// The path of a file relative to the workspace root.
 fn place(file: &Path) -> String {
     file.strip_prefix(root()).unwrap().to_string_lossy().replace('\\', "/")
 }
@@ -102,7 +103,7 @@ fn sources() -> Vec<PathBuf> {
     files
 }
 
-/// The text of the line comments of a source, on the same lines; lines with code or with the directives of a filetest are empty.
+/// The text of the line comments of a source, on the same lines; lines with code or filetest directives are empty.
 fn comments(source: &str) -> String {
     let text = |line: &str| -> String {
         let Some(text) = line.trim_start().strip_prefix("//") else { return String::new() };
@@ -114,7 +115,7 @@ fn comments(source: &str) -> String {
     source.lines().map(|line| text(line) + "\n").collect()
 }
 
-/// A paragraph, list item or table cell, with the line on which it begins. Code blocks and headings are left out.
+/// A paragraph, list item or table cell, with the line on which it begins. Code blocks and headings are omitted.
 fn blocks(text: &str) -> Vec<(usize, String)> {
     let mut blocks: Vec<(usize, String)> = Vec::new();
     let (mut is_code, mut continues) = (false, false);
@@ -143,7 +144,7 @@ fn blocks(text: &str) -> Vec<(usize, String)> {
     blocks
 }
 
-/// The text of `* text`, `- text` or `1. text`.
+/// The text of a list item: `* text`, `- text` or `1. text`.
 fn list_item(line: &str) -> Option<&str> {
     let (mark, text) = line.split_once(' ')?;
     let number = mark.strip_suffix('.');
@@ -151,7 +152,7 @@ fn list_item(line: &str) -> Option<&str> {
     is_mark.then_some(text)
 }
 
-/// The words of each sentence; a piece of code is one word.
+/// The words of each sentence; a code span is one word.
 fn sentences(block: &str) -> Vec<Vec<&str>> {
     let mut sentences = vec![Vec::new()];
     let without_code = block.split('`').enumerate().flat_map(|(part, text)| {
@@ -167,7 +168,7 @@ fn sentences(block: &str) -> Vec<Vec<&str>> {
     sentences
 }
 
-/// The faults of a text in Markdown, each with its place.
+/// The violations in a Markdown text, each with its location.
 fn faults(place: &str, text: &str) -> Vec<String> {
     let mut faults = Vec::new();
     for (line, block) in blocks(text) {
@@ -192,7 +193,7 @@ fn faults(place: &str, text: &str) -> Vec<String> {
     faults
 }
 
-/// Whether a phrase is in a sentence, where a word begins.
+/// Whether a sentence contains a phrase at the start of a word.
 fn has(sentence: &str, phrase: &str) -> bool {
     sentence.match_indices(phrase).any(|(at, _)| !sentence[..at].ends_with(|c: char| c.is_alphanumeric()))
 }

@@ -1,6 +1,6 @@
 //! Saving and restoring a state of several gibibytes on a local disk, compared with plain files, a copy in memory, and Orbax.
 //!
-//! Each round takes all measurements in turn; ratios are computed within a round.
+//! In each round, all measurements run in turn; ratios are computed within a round.
 
 use std::{
     collections::BTreeMap,
@@ -40,7 +40,7 @@ struct Bench {
     /// A Python with Orbax, and the script.
     orbax: Option<(PathBuf, PathBuf)>,
     times: Times,
-    /// Peak memory in bytes beyond the state, by measurement.
+    /// Peak memory in bytes in addition to the state, by measurement.
     extra: BTreeMap<&'static str, u64>,
 }
 
@@ -64,7 +64,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     for number in 1..=args.runs {
         println!("\nround {number} of {}", args.runs);
         let done = bench.round();
-        // Gigabytes must not remain, even after an error.
+        // The files take gigabytes, so they are deleted even after an error.
         let _ = fs::remove_dir_all(&bench.folder);
         done?;
     }
@@ -84,7 +84,7 @@ fn with_orbax(args: &BenchArgs) -> Option<PathBuf> {
 impl Bench {
     fn round(&mut self) -> Result<()> {
         let (state, shard) = (STATE.to_string(), SHARD.to_string());
-        // A disk may be slower for blocks that were never written: each side reuses the blocks that the other left.
+        // A disk may be slower for blocks that were never written, so each side reuses the blocks of the other.
         self.speed("plain file, written", &["plain", &state, &shard])?;
         self.empty()?;
         self.speed("checkpoint, saved", &["save", &state, &shard])?;
@@ -165,7 +165,7 @@ impl Bench {
         let mut command = Command::new(python);
         command.arg(script).arg(word).arg(&self.folder);
         command.args([&STATE.to_string(), &SHARD.to_string(), layout]);
-        // Its warnings are irrelevant for times.
+        // Its warnings are not relevant for measurements.
         let out = command.output().with_context(|| format!("starting {}", process::shown(&command)))?;
         let text = String::from_utf8_lossy(&out.stdout);
         let said: Value = text
@@ -186,12 +186,12 @@ fn of(said: &Value, key: &str) -> Result<f64> {
     said[key].as_f64().with_context(|| format!("{key} is missing"))
 }
 
-/// Flushes all writes to the disk, so that no measurement waits for another one's data.
+/// Flushes all writes to the disk, so that no measurement waits for the data of another.
 fn sync() -> Result<()> {
     process::output(&mut Command::new("sync")).map(|_| ())
 }
 
-/// Drops the file caches; returns whether it could.
+/// Drops the file caches; returns whether that succeeded.
 fn forget() -> bool {
     sync().is_ok() && fs::write(Path::new(DROP_CACHES), "3").is_ok()
 }
@@ -201,12 +201,12 @@ fn rate(seconds: f64) -> f64 {
     (STATE << 10) as f64 / seconds
 }
 
-/// The seconds of `4294967296 bytes (4.3 GB, 4.0 GiB) copied, 0.734 s, 5.9 GB/s`.
+/// Parses the seconds from `4294967296 bytes (4.3 GB, 4.0 GiB) copied, 0.734 s, 5.9 GB/s`.
 fn dd_seconds(said: &str) -> Option<f64> {
     said.split_once("copied, ")?.1.split_whitespace().next()?.parse().ok()
 }
 
-/// Compared pairs: ours, the other, and the minimum ratio of their speeds.
+/// The compared pairs: our measurement, the other, and the minimum ratio of their speeds.
 const RATIOS: [(&str, &str, f64); 8] = [
     ("checkpoint, saved", "plain file, written", 0.8),
     ("checkpoint, restored, warm", "plain file, read, warm", 0.8),
@@ -233,7 +233,7 @@ fn table(times: &Times, extra: &BTreeMap<&'static str, u64>, rounds: usize) -> S
     );
     for (ours, other, least) in RATIOS {
         let (Some(own), Some(others)) = (times.get(ours), times.get(other)) else { continue };
-        // The median, if a round has more than one.
+        // The median of the measurements in a round.
         let middle = |all: &[f64], round: usize| {
             let each = all.len() / rounds;
             median(all[round * each..(round + 1) * each].iter().copied())

@@ -1,4 +1,4 @@
-//! The compared programs: those of the shared corpus of real programs, or files.
+//! The compared programs: programs of the shared corpus of real programs, or files.
 
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
@@ -21,7 +21,7 @@ pub(super) struct Subject {
     pub(super) strategy: String,
 }
 
-/// The named programs; else those of the corpus whose entry satisfies `is_default`.
+/// The named programs, or by default the programs of the corpus whose entry satisfies `is_default`.
 pub(super) fn subjects(
     workspace: &Workspace,
     args: &BenchArgs,

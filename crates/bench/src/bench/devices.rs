@@ -150,7 +150,7 @@ fn partition(shardc: &Path, file: &Path, mesh: Option<&str>, form: &str, dir: &P
     Ok(Taken { seconds, peak_bytes, text_bytes })
 }
 
-/// The KiB of the line `VmHWM:  1234 kB`.
+/// Parses the KiB in the line `VmHWM:  1234 kB`.
 fn high_water(status: &str) -> Option<f64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.split_whitespace().next()?.parse().ok()

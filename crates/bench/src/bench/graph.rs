@@ -1,4 +1,4 @@
-//! The graph builder: time to build a graph, and overhead of a step over running its program.
+//! The graph builder: time to build a graph, and the overhead of a step compared with executing its program.
 
 use std::time::Instant;
 
@@ -97,7 +97,7 @@ fn overhead(runs: usize) -> Result<f64> {
     let x = step.put_input("x", &HostArray::random(0, F32, &[32, 64])?)?;
     let executable = step.program().executable();
     let arrays: Vec<_> = state.iter().map(|(_, array)| array.clone()).chain([x.clone()]).collect();
-    // In the program's order of arguments: the input was requested first.
+    // The arguments are in program order, which begins with the input.
     let arrays = [&arrays[arrays.len() - 1..], &arrays[..arrays.len() - 1]].concat();
     let arguments = ShardedArray::argument_lists(&arrays, DEVICES)?;
     let mut beyond = Vec::new();

@@ -1,6 +1,6 @@
-//! `cargo xtask bench`: shardc beside its peers on the same file.
+//! `cargo xtask bench`: shardc compared with its peers on the same file.
 //!
-//! Both run in turns on one machine, so that what disturbs one disturbs the other; ratios mean more than times.
+//! Both run in turns on one machine, so that other load affects both; ratios are more reliable than times.
 
 mod checkpoints;
 mod corpus;
@@ -58,7 +58,7 @@ pub(crate) struct BenchArgs {
 }
 
 impl BenchArgs {
-    /// Whether a program of this name is measured: where no files are named, if it is one of the usual ones.
+    /// Whether a program of this name is measured: it is named, or no files are named and it is measured by default.
     fn wants(&self, name: &str, is_usual: impl FnOnce() -> bool) -> bool {
         if self.files.is_empty() {
             is_usual()
@@ -175,10 +175,10 @@ pub(crate) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     Ok(())
 }
 
-/// A training step that comes along.
+/// The training step that is part of the checkout.
 const BUNDLED: &str = "tests/programs/llama_tiny_fsdp_tp_train.mlir";
 
-/// The named programs; else the one in the checkout, and `large` where the corpus of real programs lies beside it.
+/// The named programs; by default the program in the checkout, and the programs `large` of the corpus of real programs, if available.
 fn files(workspace: &Workspace, args: &BenchArgs, large: &[&str]) -> Vec<PathBuf> {
     if !args.files.is_empty() {
         return args.files.clone();
@@ -188,12 +188,12 @@ fn files(workspace: &Workspace, args: &BenchArgs, large: &[&str]) -> Vec<PathBuf
     files
 }
 
-/// The folder of tools and real programs beside the checkout.
+/// The folder of tools and real programs next to the checkout.
 fn shared(workspace: &Workspace) -> PathBuf {
     env::var_os("SHARDC_SHARED").map_or_else(|| workspace.root.join("../shared"), PathBuf::from)
 }
 
-/// The member `name` of what a program printed as JSON; the whole where there is none.
+/// The member `name` of the JSON that a program printed; the entire JSON if there is no such member.
 fn json_member(json: &str, name: &str) -> Result<serde_json::Value> {
     let value: serde_json::Value =
         serde_json::from_str(json).with_context(|| format!("reading the times in {}", json.trim()))?;
@@ -209,7 +209,7 @@ fn announce(file: &Path, runs: usize, what: &str) {
     println!("\n{}: {what} ({runs} alternating runs each)", file.display());
 }
 
-/// Prints the median of each stage of the runs, `order` first to last, and of the sums; returns the latter.
+/// Prints the median of each stage, in the order `order`, and the median of the sums, which is returned.
 fn print_stages(who: &str, runs: &[Seconds], order: &[&str]) -> f64 {
     let mut stages: Vec<&String> = runs.first().map(|run| run.keys().collect()).unwrap_or_default();
     stages.sort_by_key(|stage| order.iter().position(|s| s == stage));

@@ -1,4 +1,4 @@
-//! Tables of comparisons with XLA, and the pages of the documentation that they belong to.
+//! Tables of comparisons with XLA, and the documentation pages that contain them.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -12,10 +12,10 @@ const PAGE: &str = "docs/QUALITY.md";
 /// The folder of the pages with the tables.
 const TABLES: &str = "docs/results";
 
-/// The line after the last line of each table.
+/// The marker after the last line of each table.
 const END: &str = "<!-- end -->";
 
-/// The words of each line of a summary.
+/// The words that each line of a summary contains.
 const MEAN: &str = "in the geometric mean of";
 
 /// Writes the table of `cargo xtask bench COMMAND` to its page, and its summary to the page of summaries.
@@ -51,7 +51,7 @@ fn replace(file: &Path, command: &str, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// The line before the first line of a table.
+/// The marker before the first line of a table.
 fn begin(command: &str) -> String {
     format!("<!-- begin: cargo xtask bench {command} --update -->")
 }
@@ -71,7 +71,7 @@ pub(super) struct Compared<'a> {
     pub(super) bound: f64,
 }
 
-/// One line: the geometric mean of the ratios, and the programs above the bound, the worst first.
+/// One line with the geometric mean of the ratios, and the programs above the bound, in descending order.
 fn verdict(peer: &str, Compared { quantity, ratios, bound }: &Compared<'_>) -> String {
     let count = ratios.len();
     let mean = (ratios.iter().map(|(ratio, _)| ratio.ln()).sum::<f64>() / count.max(1) as f64).exp();
@@ -82,7 +82,7 @@ fn verdict(peer: &str, Compared { quantity, ratios, bound }: &Compared<'_>) -> S
     format!("* {quantity}: {mean:.3} of {peer} {MEAN} {count} programs; above {bound}: {over}")
 }
 
-/// The text under a table: a line for each quantity and its bound relative to a peer ("XLA's"), and the programs that are missing in the
+/// The text after a table: a line for each quantity and its bound relative to a peer ("XLA's"), and the programs that are missing from the
 /// table.
 pub(super) fn under(peer: &str, quantities: &[Compared<'_>], missing: &[String]) -> String {
     let verdicts = quantities.iter().map(|compared| verdict(peer, compared));

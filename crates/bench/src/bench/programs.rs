@@ -150,7 +150,7 @@ fn condition(k: &str) -> String {
     )
 }
 
-/// A loop that carries `n` matrices and adds the next one to each.
+/// A loop that carries `n` matrices and adds the next matrix to each.
 pub(super) fn carries(n: usize) -> String {
     let types = list(n, |_| MATRIX.to_owned());
     let carried = list(n, |i| format!("%i{i} = %a{i}"));
@@ -204,7 +204,8 @@ pub(super) fn slices(n: usize) -> String {
     format!("{HEAD}func.func @main(%a: {ty} {}) -> {ty} {{\n{body}}}\n", sharded(0))
 }
 
-/// A sum and a matmul of two matrices on a mesh of `n` axes of two; one is sharded by all of them, the other by all in reverse.
+/// A sum and a matmul of two matrices on a mesh of `n` axes of size two; one matrix is sharded by all axes, the other by all axes in
+/// reverse order.
 pub(super) fn axes(n: usize) -> String {
     let mesh = list(n, |i| format!("\"a{i}\"=2"));
     let (up, down) = (list(n, |i| format!("\"a{i}\"")), list(n, |i| format!("\"a{}\"", n - 1 - i)));
@@ -219,7 +220,8 @@ pub(super) fn axes(n: usize) -> String {
     )
 }
 
-/// The sum of two values of `n` dimensions, one sharded along the first dimension and the other along a middle one, and its transpose.
+/// The sum of two values of `n` dimensions, one sharded along the first dimension and the other along a middle dimension, and its
+/// transpose.
 pub(super) fn dimensions(n: usize) -> String {
     let shape = |i: usize| if i < 8 { "8x" } else { "1x" };
     let (from, to): (String, String) = ((0..n).map(shape).collect(), (0..n).rev().map(shape).collect());

@@ -114,7 +114,7 @@ struct Run {
     seconds: Seconds,
     operations: f64,
     visits: f64,
-    /// Memory of propagation beyond the module.
+    /// Memory of propagation in addition to the module.
     bytes: f64,
 }
 

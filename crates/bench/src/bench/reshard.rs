@@ -1,6 +1,7 @@
 //! Every resharding on small meshes: the bytes that a device receives, compared with the bytes that it lacks and with XLA's partitioner.
 //!
-//! XLA partitions a program that consists of only that resharding. Its results are cached in a file, because they take minutes.
+//! For comparison, XLA partitions a program that consists of only that resharding. Its results are cached in a file, because they take
+//! minutes.
 
 use std::{collections::BTreeMap, fs, path::Path, process::Command};
 
@@ -17,7 +18,7 @@ const SCRIPT: &str = include_str!("../../python/reshard_bytes.py");
 /// Axis sizes of each mesh.
 const MESHES: &[&[i64]] = &[&[8], &[4, 2], &[2, 4], &[2, 2, 2], &[3, 2], &[6, 4]];
 
-/// Shapes by rank that all axes divide; large, so that bytes and not latency determine the choice.
+/// Shapes, by rank, that all axes divide. They are large, so that bytes and not latency determine the choice.
 const EVEN: &[&[i64]] = &[&[25_165_824], &[6144, 6144], &[384, 384, 384]];
 
 /// Shapes that no axis divides.
@@ -108,15 +109,16 @@ impl Row {
         self.ratio() > BOUND || self.over_xla() > SLACK
     }
 
-    /// Returns the known reason for the received bytes; the page lists it under the table. No reason excuses a ratio above the bound.
+    /// Returns the known reason for the received bytes; the page lists it after the table. No reason excuses a ratio above the bound.
     fn reason(&self) -> Option<&'static str> {
         (self.ratio() <= BOUND.min(self.pair.padding())).then_some("padding of the parts of one dimension")
     }
 }
 
 impl Pair {
-    /// The largest ratio of padded size to size among the dimensions, for pieces that shards before and after consist of, all padded to
-    /// the longest. 379 elements in 4 pieces are 4 of 95, 1.003 of the dimension.
+    /// The largest ratio of padded size to size among the dimensions. A dimension consists of pieces, of which both the old and the new
+    /// shards consist, and which are all padded to the longest. For example, 379 elements in 4 pieces are padded to 4 times 95, a ratio of
+    /// 1.003.
     fn padding(&self) -> f64 {
         let count = |axes: &Vec<usize>| axes.iter().map(|&axis| self.mesh[axis]).product::<i64>();
         let padding = |(&n, (from, to)): (&i64, (&Vec<usize>, &Vec<usize>))| {
@@ -318,7 +320,7 @@ fn table(rows: &[Row]) -> String {
     out
 }
 
-/// The text under the table: the number of reshardings above XLA's bytes, and the reasons.
+/// The text after the table: the number of reshardings above XLA's bytes, and the reasons.
 fn verdict(rows: &[Row]) -> String {
     let over: Vec<&Row> = rows.iter().filter(|row| row.over_xla() > SLACK).collect();
     let names: Vec<String> =
@@ -334,7 +336,7 @@ fn verdict(rows: &[Row]) -> String {
 fn line(mesh: &str, sizes: &str, rows: &[&Row]) -> String {
     let mean = |ratios: &[f64]| ratios.iter().sum::<f64>() / ratios.len().max(1) as f64;
     let worst = |ratios: &[f64]| ratios.iter().copied().fold(0.0, f64::max);
-    // A device that lacks nothing receives nothing.
+    // A device that already has its block should receive nothing.
     let lacking = || rows.iter().filter(|row| row.ours.lacking > 0);
     let ours: Vec<f64> = lacking().map(|row| row.ratio()).collect();
     let xla: Vec<f64> = lacking().filter_map(|row| Some(row.xla? / row.ours.lacking as f64)).collect();

@@ -1,5 +1,5 @@
-//! Scaling of entire commands with the program: CPU time and peak memory of the process, with each program twice as large as the one
-//! before.
+//! Scaling of entire commands with the program: CPU time and peak memory of the process, with each program twice as large as the previous
+//! one.
 
 use std::{
     fmt::Write as _,
@@ -22,7 +22,7 @@ const MESH: (usize, usize) = (8, 8);
 /// Upper bound of the growth in time when the program doubles, apart from measurement errors below [`LEAST`].
 const BOUND: f64 = 2.3;
 
-/// Shorter runs are too noisy to measure growth.
+/// The minimum time in seconds: shorter measurements are too noisy to determine growth.
 const LEAST: f64 = 0.1;
 
 /// Linux reports CPU time in hundredths of a second.
@@ -193,7 +193,7 @@ fn watch(child: &mut Child) -> Result<Usage> {
     let folder = format!("/proc/{}", child.id());
     let mut usage = Usage { seconds: 0.0, bytes: 0.0 };
     loop {
-        // If the files are gone, the last numbers are kept.
+        // If the files no longer exist, the last numbers are kept.
         let bytes = fs::read_to_string(format!("{folder}/status")).ok().and_then(|text| peak_bytes(&text));
         usage.bytes = bytes.unwrap_or(0.0).max(usage.bytes);
         let seconds = fs::read_to_string(format!("{folder}/stat")).ok().and_then(|text| cpu_seconds(&text));

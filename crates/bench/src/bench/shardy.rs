@@ -13,7 +13,7 @@ use xtask::{process, workspace::Workspace};
 
 const SHARDY: &str = include_str!("../../python/shardy_propagation.py");
 
-/// The program that times Shardy: the independent tool in the shared data if available, else the bundled script.
+/// The program that times Shardy: the separate tool in the shared data if available, otherwise the bundled script.
 pub(super) struct Peer {
     script: PathBuf,
     arguments: &'static [&'static str],

@@ -1,8 +1,8 @@
 //! Time of training steps on virtual CPU devices: shardc's partition of a program compared with XLA's own.
 //!
 //! One jaxlib process compiles both with the same options and runs them in turns on the same inputs. XLA partitions the annotated file
-//! itself; shardc's program is partitioned by `shardc partition` first, in replica mode. Virtual devices share the machine's cores, so
-//! the time of a step is the compute time of all devices together, and communication costs copies and synchronization.
+//! itself; shardc's program is partitioned by `shardc partition` first, in replica mode. Virtual devices share the machine's cores, so the
+//! time of a step is the compute time of all devices together, and the cost of communication is that of copies and synchronization.
 
 use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path, process::Command};
 
@@ -20,10 +20,10 @@ use xtask::{process, python, setup, workspace::Workspace};
 /// Compiles and times both sides.
 const SCRIPT: &str = include_str!("../../python/step_time.py");
 
-/// Minimum number of steps of each side in one of `--runs`: the machine is never idle, so a median needs many.
+/// Minimum number of steps of each side in each of `--runs`. Because of other load on the machine, a median needs many steps.
 const STEPS: usize = 5;
 
-/// Programs above this ratio are named under the table.
+/// Programs above this ratio are named after the table.
 const BOUND: f64 = 1.05;
 
 /// The comparison of one program, or the reason why there is none.
@@ -80,7 +80,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
         println!("{}", line(&row));
         rows.push(row);
     }
-    // The worst is last, next to the prompt; programs without comparison are reported after the table.
+    // The worst program is last, next to the prompt; programs without a comparison are reported after the table.
     rows.sort_by(|a, b| ratio(a).total_cmp(&ratio(b)));
     let table = table(&rows);
     println!("\n{table}");

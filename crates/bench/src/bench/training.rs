@@ -83,7 +83,7 @@ const WEIGHTS: [(&str, &str, &str); 6] = [
 
 const ACTIVATIONS: &str = "tensor<64x128x1024xbf16>";
 
-/// Operations of one layer; each of two reductions has a body of two.
+/// Operations of one layer; each of two reductions has a body with two operations.
 fn operations() -> usize {
     FORWARD.lines().count() + BACKWARD.lines().count() + WEIGHTS.len() * UPDATE.lines().count() + 4
 }

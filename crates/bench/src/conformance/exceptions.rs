@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 #[derive(Debug, PartialEq, Eq)]
 struct Exception {
     path: String,
-    /// The parts of the file; empty for all.
+    /// The programs or functions of the file to which the entry applies; empty for the entire file.
     parts: Vec<String>,
     reason: String,
 }
@@ -35,7 +35,7 @@ impl Exceptions {
         lines.map(exception).collect::<Result<_>>().map(Exceptions)
     }
 
-    /// The line that allows `part` of the file at `path` to differ.
+    /// The line that permits `part` of the file at `path` to differ.
     pub(super) fn find(&self, path: &str, part: &str) -> Option<usize> {
         let is_part = |e: &Exception| e.parts.is_empty() || e.parts.iter().any(|p| p == part);
         let fits = |e: &Exception| is_part(e) && fits(&e.path, path);

@@ -1,7 +1,7 @@
 //! StableHLO's own test files, run with `shardc opt` in place of `stablehlo-opt`.
 //!
-//! A file passes if all its `RUN:` lines succeed. Not every difference is a fault: some files test StableHLO's implementation choices,
-//! and shardc's may differ.
+//! A file passes if all its `RUN:` lines succeed. Not every difference is a bug: some files test StableHLO's implementation choices, which
+//! may differ in shardc.
 
 use std::{
     collections::BTreeMap,
@@ -26,7 +26,7 @@ const TOOL: &str = "stablehlo-opt";
 enum Outcome {
     Passed,
     Failed(String),
-    /// Its `RUN:` lines need a tool without a counterpart here.
+    /// Its `RUN:` lines need a tool for which shardc has no counterpart.
     NotForUs,
 }
 
@@ -96,7 +96,7 @@ fn one(file: &Path, scratch: &Path, path: &OsStr) -> Outcome {
 }
 
 /// The test with its supported lines. Lines under a condition (`%if`) depend on builds of StableHLO's tools. Programs for StableHLO's
-/// interpreter are instead parsed and printed twice, which must give the same text.
+/// interpreter are instead parsed and printed twice, which must produce the same text.
 fn for_us(text: &str, mut test: FileTest) -> Option<FileTest> {
     if text.contains("stablehlo-translate") {
         test.runs = vec![format!("{TOOL} %s > %t.0"), format!("{TOOL} %t.0 | diff %t.0 -")];

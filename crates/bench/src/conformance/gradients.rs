@@ -1,8 +1,8 @@
 //! Compares gradients of the functions in `gradients` of the shared data in several ways:
 //!
-//! * with JAX's, by `check_grad.py`, which runs both through another XLA build,
-//! * with finite differences, and forward derivatives with backward ones, likewise for second derivatives, in double precision,
-//! * partitioned with random shardings on eight devices, in both modes, with one device.
+//! * with JAX's gradients, by `check_grad.py`, which runs both through another XLA build,
+//! * with finite differences, and forward with backward derivatives, including second derivatives, in double precision,
+//! * partitioned with random shardings on eight devices, in both modes, with the results of one device.
 //!
 //! The only exceptions are programs that XLA's CPU back end cannot run.
 
@@ -126,7 +126,7 @@ fn report(rows: &[Row], args: &ConformanceArgs) -> Result<()> {
     }
 }
 
-/// Compares one function after another.
+/// Compares functions one after the other.
 struct Lane<'a> {
     pairs: &'a Path,
     worker: Worker,
@@ -147,7 +147,7 @@ impl<'a> Lane<'a> {
         };
         let make_check = move || {
             let mut command = Command::new(&python);
-            // With XLA's default flags, so that the tool's verdict is reliable.
+            // Uses XLA's default flags, so that the tool's verdict is reliable.
             command.arg(&script).arg(&tool).env("JAX_PLATFORMS", "cpu").env_remove("XLA_FLAGS");
             command.env("TF_CPP_MIN_LOG_LEVEL", "3");
             command

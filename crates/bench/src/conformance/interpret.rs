@@ -2,7 +2,7 @@
 //! of the test.
 //!
 //! A program of `shardc-tests` does the work (see its module `interpret`), and announces each test before it starts. XLA may abort the
-//! process on an invalid program; the run then continues after that program.
+//! process on an invalid program; the tests then continue after that program.
 //!
 //! Tests that cannot run, and expected failures, are listed in `tests/conformance/interpret.txt`.
 
@@ -40,7 +40,7 @@ struct TestTally {
     skipped: Option<String>,
 }
 
-/// Other counts of the entire run.
+/// Other counts over all tests.
 #[derive(Default)]
 struct Totals {
     outcomes: BTreeMap<String, usize>,
@@ -143,7 +143,7 @@ fn report(
         println!("   {line}");
     }
     println!("Programs that failed are in {}", dir.display());
-    // Only a run without filters can detect stale lines.
+    // Stale lines can be detected only without filters.
     let stale = covered.difference(&used).filter(|_| args.filters.is_empty());
     for &line in stale.clone() {
         println!("   {}: listed as an exception, but nothing fails", exceptions.line(line).0);
@@ -193,7 +193,7 @@ impl Session<'_> {
     fn start(&self, after: Option<&str>) -> Result<(Child, Receiver<String>, PathBuf)> {
         let errors = self.dir.join("errors.txt");
         let mut command = Command::new(&self.worker);
-        // The emitters that compile faster do not support the maximum of complex numbers.
+        // The faster emitters do not support the maximum of complex numbers.
         let flags = format!("{} --xla_cpu_use_fusion_emitters=true", xla_flags());
         command.current_dir(self.root).env("XLA_FLAGS", flags).arg("--keep").arg(self.dir);
         if let Some(after) = after {
@@ -270,7 +270,7 @@ impl Session<'_> {
     }
 }
 
-/// Whether the worker succeeded. One that is still running is hung.
+/// Whether the worker succeeded; a worker that is still running hangs.
 fn finish(mut child: Child) -> Result<bool> {
     for _ in 0..50 {
         if let Some(status) = child.try_wait()? {
@@ -287,7 +287,7 @@ fn finish(mut child: Child) -> Result<bool> {
 fn last_words(errors: &str) -> String {
     let fatal = errors.lines().find(|line| line.contains("Check failed") || line.starts_with('F'));
     let line = fatal.or_else(|| errors.lines().last()).unwrap_or("nothing");
-    // Without time and process number.
+    // Removes the time and the process id.
     line.split_once("] ").map_or(line, |(_, rest)| rest).to_owned()
 }
 

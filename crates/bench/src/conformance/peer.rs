@@ -1,5 +1,5 @@
-//! Partitions of the corpora and of `tests/programs`, in both modes, parse and verify in jaxlib's MLIR, and compile on jaxlib's
-//! CPU client where the original does.
+//! Partitions of the corpora and of `tests/programs`, in both modes, parse and verify in jaxlib's MLIR, and compile on jaxlib's CPU client
+//! if the original program does.
 //!
 //! Expected failures are listed in `tests/conformance/peer.txt`, as `path: reason`.
 

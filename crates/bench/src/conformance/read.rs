@@ -1,5 +1,5 @@
-//! Every program parses, verifies, and round-trips through its pretty and generic print; programs that the peers mark with
-//! `expected-error` are rejected. JAX's programs print byte for byte as they were.
+//! Every program parses, verifies, and round-trips through its pretty and generic print; programs that the peers mark with `expected-error`
+//! are rejected. JAX's programs are printed unchanged, byte for byte.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -15,7 +15,7 @@ use xtask::{process, workspace::Workspace};
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Expected {
     Read,
-    /// Parses, and prints as it was.
+    /// Parses, and is printed unchanged.
     ReadAndPrinted,
     Rejected,
 }
@@ -26,7 +26,7 @@ struct Tally {
     read: usize,
     printed: usize,
     rejected: usize,
-    /// Differences that the list expects; the next field has the unexpected ones.
+    /// Differences that the list expects; the next field has unexpected differences.
     excepted: Vec<String>,
     failed: Vec<String>,
     /// Lines of the list whose programs were read; the next field has those whose programs differ.
@@ -47,7 +47,7 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
         for line in excepted.iter().chain(&failed) {
             println!("   {line}");
         }
-        // Only a run without filters can detect stale lines.
+        // Stale lines can be detected only without filters.
         let stale = covered.difference(&used).filter(|_| args.filters.is_empty());
         for &line in stale.clone() {
             println!("   {}: listed as an exception, but there is nothing wrong", exceptions.line(line).0);

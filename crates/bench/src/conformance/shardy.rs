@@ -32,7 +32,7 @@ enum Outcome {
     Ran(Vec<Function>),
     /// Its `RUN:` lines need Shardy's interpreter.
     NotForUs,
-    /// It could not run at all.
+    /// The file could not be run.
     Failed(String),
 }
 
@@ -102,7 +102,7 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
     for line in &wrong {
         println!("   {line}");
     }
-    // Only a run without filters can detect stale lines.
+    // Stale lines can be detected only without filters.
     let stale = covered.difference(&used).filter(|_| args.filters.is_empty());
     for &line in stale.clone() {
         println!("   {}: listed as an exception, but nothing fails", exceptions.line(line).0);

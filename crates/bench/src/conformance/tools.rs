@@ -23,13 +23,13 @@ pub(super) struct Tools {
 }
 
 impl Tools {
-    /// `shardc opt` replaces each of `tools`.
+    /// Creates wrappers in which `shardc opt` replaces each of `tools`.
     pub(super) fn new(dir: &Path, shardc: &Path, tools: &[&str]) -> Result<Self> {
         let path = program::search_path(&dir.join("bin"), shardc, tools)?;
         Ok(Tools { dir: dir.to_owned(), path })
     }
 
-    /// Gives test number `i` an empty folder while it runs.
+    /// Provides an empty folder for the `i`-th test while it runs.
     pub(super) fn with_scratch<T>(&self, i: usize, test: impl FnOnce(&Path) -> T) -> T {
         let scratch = self.dir.join("work").join(i.to_string());
         // If the folder cannot be created, the test fails when it writes there.

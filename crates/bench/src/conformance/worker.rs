@@ -32,13 +32,13 @@ pub(super) fn build(workspace: &Workspace, program: &str, release: bool) -> Resu
     Ok(workspace.program(release, program))
 }
 
-/// Number of a crashed process's last lines of output that are shown.
+/// The number of last output lines of a crashed process that are shown.
 const LAST_LINES: usize = 12;
 
 /// The outcome of a job.
 pub(super) enum Reply {
     Answer(Value),
-    /// The process crashed or was killed at the time limit. Has its last output.
+    /// The process crashed, or was killed at the time limit; contains its last output.
     Lost(String),
 }
 
@@ -104,7 +104,7 @@ impl Worker {
         let jobs = child.stdin.take().context("a worker has no input")?;
         let output = child.stdout.take().context("a worker has no output")?;
         let (send, answers) = mpsc::channel();
-        // Ends with the process whose output it reads.
+        // The thread ends with the process whose output it reads.
         thread::spawn(move || {
             for line in BufReader::new(output).lines().map_while(Result::ok) {
                 if send.send(line).is_err() {

@@ -44,7 +44,7 @@ pub(crate) enum BAttr<'b> {
     Unit,
     /// An integer: `8 : i32`, `true`.
     Int {
-        /// Its type: an integer type or The type `index`.
+        /// Its type: an integer type or `index`.
         ty: TypeRef,
         /// Its value.
         words: Words,

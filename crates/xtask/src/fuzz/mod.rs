@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz`: damaged programs, hostile meshes, passes in any order, invalid inputs, operations with any attributes.
+//! `cargo xtask fuzz`: corrupted programs, extreme meshes, passes in any order, invalid inputs, and operations with any attributes.
 //!
 //! The fuzzers are in the package of tests; this module builds and starts them.
 

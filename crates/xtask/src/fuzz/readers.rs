@@ -16,7 +16,7 @@ use crate::{process, workspace::Workspace};
 /// The path of the fuzz targets in the checkout.
 const DIR: &str = "crates/stablehlo/fuzz";
 
-/// Larger seeds slow down runs and find nothing more.
+/// Larger seeds slow down fuzzing and find nothing more.
 const MAX_SEED: u64 = 16 * 1024;
 
 /// The fuzz target.

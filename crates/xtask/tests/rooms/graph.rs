@@ -36,7 +36,7 @@ pub(crate) fn circle<'a, T>(edges: &Edges<'a, T>, component: &[&'a str]) -> Vec<
     circle
 }
 
-/// The rooms that `start` reaches over at least one edge, each with its predecessor on a shortest path.
+/// The rooms that `start` reaches by at least one edge, each with its predecessor on a shortest path.
 fn ways<'a, T>(edges: &Edges<'a, T>, start: &'a str) -> BTreeMap<&'a str, &'a str> {
     let mut ways = BTreeMap::new();
     let mut queue = VecDeque::from([start]);

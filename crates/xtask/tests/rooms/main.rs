@@ -1,7 +1,8 @@
-//! Checks the dependencies: crates in the order of `docs/ARCHITECTURE.md`, and within each crate its rooms, the modules directly below
-//! the root, without cycles. The same holds for the children of each module (`modules.rs`).
+//! Checks dependencies. Crates depend on each other in the order of `docs/ARCHITECTURE.md`. Within a crate, its rooms (the modules directly
+//! below the root) have no cycles, and neither have the children of each module (`modules.rs`).
 //!
-//! A room in a cycle cannot be read, tested or moved without the others. Code shared by two rooms belongs in a third room below both.
+//! A room in a cycle cannot be understood, tested or moved without the others. Code shared by two rooms belongs in a third room, on which
+//! both depend.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -19,7 +20,7 @@ use graph::{circle, components};
 use serde_json::Value;
 use sources::{Crate, Use};
 
-/// Layers of crates: a crate may use only crates of the rows above its own.
+/// Layers of crates: a crate may use only crates of earlier rows.
 const FLOORS: &[&[&str]] = &[
     &["shardc-ir", "shardc-data"],
     &["shardc-stablehlo", "shardc-passes", "shardc-autodiff", "shardc-checkpoint", "shardc-statedict"],
@@ -184,7 +185,7 @@ fn every_form_of_import_is_parsed() {
             "lib.rs -> a (src/lib.rs:4)",
         ]
     );
-    // Only the root's own code uses rooms; re-exports do not count.
+    // Uses count only in the root's own code; re-exports do not count.
     assert_eq!(components(&source.edges()), [["a", "b", "c", "d", "e", "lib.rs"]]);
 }
 

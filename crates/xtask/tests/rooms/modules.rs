@@ -15,7 +15,7 @@ struct Known {
     /// The module whose children form the cycle.
     parent: &'static str,
     children: &'static [&'static str],
-    /// Why the cycle exists. Only its presence is checked.
+    /// The reason why the cycle exists; must not be empty.
     reason: &'static str,
 }
 
@@ -48,7 +48,7 @@ fn modules_have_no_import_cycles() {
     assert!(faults.is_empty(), "\n{faults}");
 }
 
-/// Reports the cycles of a crate, and removes the known ones from `known`.
+/// Reports the cycles of a crate, and removes known cycles from `known`.
 fn check(package: &str, source: &Crate, known: &mut Vec<&Known>, faults: &mut String) {
     let name = |path: &Path| path.strip_prefix(workspace()).unwrap_or(path).display().to_string();
     for (parent, edges) in source.levels() {

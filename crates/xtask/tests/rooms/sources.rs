@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 
-/// A place where a room uses another one.
+/// A use of a room in another room.
 #[derive(Debug)]
 pub(crate) struct Use {
     /// Module path from the crate root to the module with the use.
@@ -135,7 +135,7 @@ impl Crate {
             let is_room = self.rooms.contains(name);
             let named = is_room || self.own.contains(name) || self.exports.contains_key(name);
             if named || name != "*" && self.globs.len() == 1 {
-                // In the root, names of other crates look like names of rooms.
+                // In the root, names of other crates cannot be distinguished from names of rooms.
                 if is_room || !used.module.is_empty() {
                     self.uses.push(used);
                 }
@@ -194,7 +194,7 @@ impl Scan<'_, '_> {
                             self.module(module, &name.to_string(), body);
                         }
                         ("macro_rules", Some(_), Some(TokenTree::Ident(name))) => {
-                            // Exported macros are named as if the root defined them.
+                            // Exported macros have paths as if the root defined them.
                             match module.first() {
                                 Some(room) => {
                                     self.found.exports.insert(name.to_string(), Some(room.clone()));

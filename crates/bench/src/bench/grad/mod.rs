@@ -1,5 +1,5 @@
-//! Costs of gradients, compared with JAX's own of the same function, by the analysis of XLA's CPU compiler, or of the TPU compiler with
-//! `--tpu` ([`tpu`]). Also the time to differentiate a large model.
+//! Costs of gradients, compared with JAX's gradients of the same functions, by the analysis of XLA's CPU compiler, or of the TPU compiler
+//! with `--tpu` ([`tpu`]). Also the time to differentiate a large model.
 //!
 //! The functions and JAX's gradients are in the shared data. `shardc grad` differentiates each function. One client compiles both
 //! programs with the same options and reports their costs. shardc rematerializes the same values as JAX.
@@ -55,7 +55,7 @@ impl Costs {
     fn ratios(&self) -> Vec<Option<f64>> {
         let ratio = |(&ours, &jax): (&f64, &f64)| match (ours, jax) {
             (ours, jax) if ours == jax => Some(1.0),
-            // Zero has no ratio in a geometric mean, and exceeds no bound.
+            // A ratio of zero is excluded from the geometric mean, and exceeds no bound.
             (0.0, _) => None,
             (ours, jax) => Some(ours / jax).filter(|ratio| !ratio.is_nan()),
         };
@@ -115,7 +115,7 @@ fn functions(
     Ok(out)
 }
 
-/// The compiler's figures of a program, or the reason of its rejection.
+/// The compiler's figures of a program, or the reason for its rejection.
 type Cost = Result<Vec<f64>, String>;
 
 /// Differentiates a function, and analyzes both gradients.
@@ -162,8 +162,8 @@ fn both(cost: &dyn Fn(&Path) -> Result<Cost>, ours: &Path, jax: &Path) -> Result
 /// The name of a loop body in JAX's output.
 const LOOP_BODY: &str = "closed_call";
 
-/// The rematerialization policy of JAX's gradient. A barrier in the gradient that the function lacks means rematerialization: of loop
-/// bodies, if there are any, or of everything.
+/// The rematerialization policy of JAX's gradient. If the gradient has a barrier that the function lacks, values are rematerialized: in
+/// loop bodies if there are loops, otherwise everywhere.
 fn policy(forward: &Path, gradient: &Path) -> Result<Vec<&'static str>> {
     let read = |path: &Path| fs::read_to_string(path).with_context(|| format!("reading {}", path.display()));
     let mut policy = Vec::new();

@@ -1,8 +1,8 @@
 //! A training step for one device, unchanged and with its gradient replaced by shardc's.
 //!
 //! The loss depends on the forward pass, which `shardc grad` differentiates with respect to the state that it reads. The loss and each
-//! gradient replace the step's own, which are found from the next value of the state. Dead operations are then removed. The optimizer's
-//! use of gradients stays.
+//! gradient replace the step's own, which are found from the next value of the state. Dead operations are then removed. The optimizer is
+//! unchanged.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -44,7 +44,7 @@ pub(super) fn write(
     let next = step.next(loss);
     let forward = step.only(loss);
     let wrt = parameters(&forward, &next)?;
-    // A loop that saves residuals for the backward pass is no longer the same as the loop that computes the loss.
+    // The loop that saves residuals for the backward pass differs from the loop that computes the loss.
     let mut replaced = vec![step.returned[loss]];
     for &(argument, result) in &wrt {
         match step.gradient(argument, result) {
@@ -65,7 +65,7 @@ pub(super) fn write(
         return Ok(Err(format!("shardc cannot differentiate it: {said}")));
     }
     let mut with_ours = step.with(read(&output)?, &replaced)?;
-    // As in the original, no call separates a gradient from its users.
+    // As in the original, there are no calls between a gradient and its users.
     inline_calls(&mut with_ours).map_err(|errors| told(&errors))?;
     save(&for_one_device(module)?, original)?;
     save(&for_one_device(with_ours)?, ours)?;
@@ -137,7 +137,7 @@ impl<'m> Step<'m> {
         self.returned.iter().position(is_number)
     }
 
-    /// For each argument that is state, the result with its next value: the one that it is donated to. A step without donations returns
+    /// For each argument that is state, the result with its next value: the result that it is donated to. A step without donations returns
     /// its state in the order of its arguments.
     fn next(&self, loss: usize) -> BTreeMap<usize, usize> {
         let func = &self.module.funcs[self.entry];
@@ -156,7 +156,7 @@ impl<'m> Step<'m> {
         out
     }
 
-    /// The program with only this result, and what it depends on.
+    /// The program with only this result, and the operations that it depends on.
     fn only(&self, result: usize) -> Module {
         let mut out = self.module.clone();
         if let Some(end) = out.terminator(self.body) {
@@ -175,8 +175,9 @@ impl<'m> Step<'m> {
 
     /// The gradient of an argument, from the result with the argument's next value.
     ///
-    /// An optimizer is elementwise: it computes the next value from the gradient, from uniform values, and from state. Other sources of
-    /// the elementwise computation are gradients or their terms; the first value that depends on all of them is the gradient.
+    /// An optimizer is elementwise: it computes the next value from the gradient, from uniform values, and from state. The remaining
+    /// sources of the elementwise computation are gradients or terms of gradients; the first value that depends on all of them is the
+    /// gradient.
     fn gradient(&self, argument: usize, result: usize) -> Option<ValueId> {
         let module = self.module;
         let ty = module.values[module.regions[self.body].args[argument]].ty;
@@ -184,7 +185,7 @@ impl<'m> Step<'m> {
         let elements = |v: ValueId| shape(v).map(|shape| shape.iter().product::<i64>());
         let mut seen = BTreeSet::from([self.returned[result]]);
         let mut todo = vec![self.returned[result]];
-        // Operands at the same index; none for a source.
+        // For each value, its elementwise operands; none for a source.
         let mut made_of: BTreeMap<ValueId, Vec<ValueId>> = BTreeMap::new();
         while let Some(value) = todo.pop() {
             let ValueDef::Result(op, _) = module.values[value].def() else { continue };
@@ -202,7 +203,7 @@ impl<'m> Step<'m> {
         }
         let begins = |v: &ValueId| made_of.get(v).is_some_and(Vec::is_empty);
         let count = made_of.keys().filter(|v| begins(v)).count();
-        // Operations come after their operands.
+        // Operations are visited after their operands.
         let mut of: BTreeMap<ValueId, BTreeSet<ValueId>> = BTreeMap::new();
         for &op in &module.regions[self.body].ops {
             for &value in &module.ops[op].results {
@@ -221,7 +222,7 @@ impl<'m> Step<'m> {
         None
     }
 
-    /// The value after a gradient is scaled by uniform numbers, before any other use.
+    /// The scaled gradient, if its only use is a multiplication by uniform numbers.
     ///
     /// The factor may belong to an optimizer without state: then the value replaced by our gradient differs by this factor, at the same
     /// cost.
@@ -317,7 +318,7 @@ mod tests {
         assert_eq!(wrt, [(0, 0)]);
         let ValueDef::Result(sum, _) = module.values[step.gradient(0, 0).unwrap()].def() else { panic!() };
         assert_eq!(module.ops[sum].kind.def().name, "stablehlo.add");
-        // The gradient is the sum of both terms, which is squared and clipped; the value added to the moment is not.
+        // The gradient is the sum of both terms, which is squared and clipped, and not the value added to the moment.
         let place = module.regions[step.body].ops.iter().position(|&op| op == sum);
         assert_eq!(place, Some(9));
     }

@@ -1,4 +1,4 @@
-//! Costs of gradients on a TPU, compared with JAX's own, by the TPU compiler's analysis for one device; a loop body counts once.
+//! Costs of gradients on a TPU, compared with JAX's gradients, by the TPU compiler's analysis for one device; a loop body counts once.
 //!
 //! Models are compared as functions, and training steps of real sizes with their gradients replaced by shardc's. No TPU is needed. The
 //! compiler's figures are cached in the target folder, keyed by the program's text.
@@ -25,7 +25,7 @@ const SCRIPT: &str = include_str!("../../../python/tpu_cost.py");
 /// The compared quantities, in order.
 const QUANTITIES: [&str; 4] = ["flops", "bytes accessed", "bytes of temporaries", "cycles"];
 
-/// One device of 16 GB; and one of 95 GB for programs that do not fit.
+/// Devices with 16 GB, and with 95 GB for programs that do not fit.
 const DEVICES: [&str; 2] = ["v5e:1x1", "v5p:1x1x1"];
 
 /// The folders of training steps in the shared data, and the steps that are compared by default.
@@ -140,7 +140,7 @@ impl Compiler {
         Ok(Compiler { python, script, dir, version: hasher.finish() })
     }
 
-    /// The compiler's figures for the first device that the program fits on, or the reason of its rejection.
+    /// The compiler's figures for the first device that the program fits on, or the reason for its rejection.
     fn cost(&self, program: &Path) -> Result<Cost> {
         let mut said = Err(String::new());
         for device in DEVICES {
@@ -152,7 +152,7 @@ impl Compiler {
         Ok(said)
     }
 
-    /// The compiler's output, from the cache if possible. An abort of the compiler is cached too.
+    /// The compiler's output, from the cache if possible. An abort of the compiler is also cached.
     fn verdict(&self, device: &str, program: &Path) -> Result<String> {
         let text = fs::read(program).with_context(|| format!("reading {}", program.display()))?;
         let mut hasher = DefaultHasher::new();
@@ -176,7 +176,7 @@ impl Compiler {
     }
 }
 
-/// The reason of the compiler's abort from its output: the failed check, else the last line.
+/// The reason for the compiler's abort, from its output: the failed check, otherwise the last line.
 fn ended(stderr: &str) -> String {
     let check = stderr.lines().find_map(|line| line.split_once("Check failed: "));
     let last = || stderr.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! The estimate of device memory, compared with the TPU compiler's.
 //!
-//! The compiler's figures of each program are in `tests/memory.json`, which a test reads too, because the compiler takes minutes and the
+//! The compiler's figures of each program are in `tests/memory.json`, which a test also reads, because the compiler takes minutes and the
 //! estimate takes seconds. `--tpu` compiles the named programs, or all, and rewrites the figures.
 
 mod strategies;
@@ -39,7 +39,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
             let slice = program["slice"].as_str().context("a program has no slice")?;
             let mut compile = command(&shardc, "compile", &file_of(workspace, program)?, program);
             let mut answer = asked(&mut compile, slice)?;
-            // libtpu 0.0.51 reports no temporaries for most forward-only programs, though its own buffer assignments have some.
+            // libtpu 0.0.51 reports no temporaries for most forward-only programs, although its buffer assignments contain some.
             let kept = &program["compiler"]["temporaries"];
             if answer["temporaries"] == 0 && kept.as_u64().is_some_and(|bytes| bytes > 0) {
                 println!(
@@ -63,7 +63,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     if args.update { page::update(workspace, "--only memory", &table) } else { Ok(()) }
 }
 
-/// The reason why a program or a step is outside of the usual range, if it is.
+/// The reason why a program or a step is outside the usual range, if any.
 fn note(program: &Value) -> Option<String> {
     let text = |key: &str| program[key].as_str();
     Some(format!("* `{}` ({}): {}", text("name")?, text("slice")?, text("why")?))

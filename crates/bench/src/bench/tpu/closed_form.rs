@@ -1,4 +1,4 @@
-//! Closed forms of the bytes that a strategy has to send: per device, in one run.
+//! Closed forms of the bytes that a strategy has to send: per device, in one execution.
 //!
 //! With `P` bytes of parameters on `d` devices along the batch axis, and ring collectives:
 //!
@@ -6,10 +6,11 @@
 //! * FSDP: each sharded parameter is all-gathered for the forward and for the backward pass, and its gradient is reduce-scattered: `3 P
 //!   (d-1)/d`; the forward pass alone, `P (d-1)/d`. Replicated parameters are data parallel.
 //! * Megatron on `m` devices: with `A` bytes of activations on a device between layers, `4 · 2 A (m-1)/m` per layer in training (two
-//!   all-reduces forward, two backward), half of it forward. Sequence parallelism sends the same: each all-reduce becomes a
-//!   reduce-scatter and an all-gather. A device holds a fraction `1/m` of the parameters.
+//!   all-reduces in the forward pass, two in the backward pass), half of that in the forward pass alone. Sequence parallelism sends the
+//!   same: each all-reduce becomes a reduce-scatter and an all-gather. A device holds a fraction `1/m` of the parameters.
 //!
-//!   If the vocabulary is sharded too, the embedding needs one more all-reduce forward and the output one more backward.
+//!   If the vocabulary is also sharded, the embedding needs one more all-reduce in the forward pass, and the output one more in the
+//!   backward pass.
 //!
 //! Losses and norms of gradients send a little more; a tolerance of a tenth allows for this.
 
@@ -55,7 +56,7 @@ pub(super) fn closed_form(name: &str, strategy: &str, manifest: &Value) -> Optio
         };
         let is_split =
             input["spec"].as_array()?.iter().any(|axes| axes[0] == manifest["mesh"]["axes"][0]["name"]);
-        // The size on a device with sharding along the other axes only.
+        // The size on a device if only the other axes shard the input.
         let bytes = local * if is_split { data } else { 1.0 };
         let times = match (is_fsdp && is_split, is_training) {
             (true, true) => 3.0,
@@ -73,7 +74,7 @@ pub(super) fn closed_form(name: &str, strategy: &str, manifest: &Value) -> Optio
 }
 
 /// The bytes on a device of input `i`, if it is a parameter. In a training step, parameters are inputs that are updated and are not
-/// optimizer state; otherwise, all floating-point inputs but the last, which is the batch.
+/// optimizer state; otherwise, all floating-point inputs except the last, which is the batch.
 fn parameter(input: &Value, i: usize, manifest: &Value, is_training: bool) -> Option<f64> {
     let element = bytes_of(input["dtype"].as_str()?)?;
     let inputs = manifest["inputs"].as_array()?.len();

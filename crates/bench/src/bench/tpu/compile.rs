@@ -17,9 +17,9 @@ use xtask::{process, python};
 /// The compiler's figures of a program, per device.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Verdict {
-    /// Bytes sent in one run, with an all-gather that the compiler overlaps counted once.
+    /// Bytes sent in one execution; an all-gather that the compiler overlaps with compute counts once.
     pub(super) sent: f64,
-    /// The same, with such an all-gather counted once for each of its steps.
+    /// Bytes sent if such an all-gather counts once for each of its steps.
     pub(super) sent_by_steps: f64,
     /// Bytes of temporaries.
     pub(super) temporaries: f64,
@@ -56,14 +56,14 @@ impl Compiler {
         })
     }
 
-    /// The verdict on a program for this number of devices, from the cache if possible. If the compiler rejects the program or aborts,
-    /// the answer reports this, and is cached too.
+    /// The verdict on a program for this number of devices, from the cache if possible. If the compiler rejects the program or aborts, the
+    /// result reports this, and is also cached.
     pub(super) fn compile(&self, topology: &str, mode: &str, program: &Path, devices: u64) -> Result<Side> {
         let kept = self.kept(topology, mode, program)?;
         if let Ok(json) = fs::read_to_string(&kept) {
             return read(&json);
         }
-        // The compiled program is written beside its source, whose folder may be read-only.
+        // The compiler writes the compiled program next to its source, whose folder may be read-only, so the source is copied.
         let copy = self.dir.join("compiled.mlir");
         fs::copy(program, &copy).with_context(|| format!("copying {}", program.display()))?;
         let mut command = Command::new(&self.python);

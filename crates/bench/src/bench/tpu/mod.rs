@@ -52,7 +52,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     let dir = workspace.scratch("tpu")?;
     let compiler = Compiler::new(&python, &tool, &dir)?;
     let mut rows = Vec::new();
-    // Executable programs are timed instead.
+    // Programs that can be executed are timed instead.
     for subject in subjects(workspace, args, |program| program["executable"] != true)? {
         if let Some(row) = compare(&subject, &shardc, &compiler, &dir)? {
             println!("{}", table::line(&row));

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::{Row, compile::Verdict};
 use crate::bench::page::{Compared, collectives, three_digits, under};
 
-/// Added to both sides of a ratio, so that programs that send almost nothing neither divide by zero nor dominate.
+/// Added to both sides of a ratio, so that programs that send almost nothing neither cause divisions by zero nor dominate the mean.
 const GRAIN: f64 = 16.0 * 1024.0;
 
 /// A measured quantity.

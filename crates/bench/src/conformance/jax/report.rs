@@ -15,7 +15,7 @@ use super::super::exceptions::Exceptions;
 pub(super) struct Row {
     pub(super) kind: String,
     pub(super) name: String,
-    /// The reason why this JAX cannot export the program.
+    /// The reason why this version of JAX cannot export the program.
     pub(super) skip: Option<String>,
     pub(super) checks: Vec<(String, String, String)>,
 }
@@ -34,7 +34,7 @@ pub(super) struct Report<'r> {
     version: &'r str,
     rows: &'r [Row],
     exceptions: &'r Exceptions,
-    /// Failed checks: the place, the message, and the line of the list that expects it.
+    /// Failed checks: the program, the message, and the line of the list that expects the failure.
     failures: Vec<(String, &'r str, Option<usize>)>,
     covered: BTreeSet<usize>,
 }
@@ -150,7 +150,7 @@ impl<'r> Report<'r> {
         fs::write(file, said).with_context(|| format!("writing {}", file.display()))?;
         println!("The messages of failed checks are in {}", file.display());
         let used: BTreeSet<usize> = self.failures.iter().filter_map(|(_, _, line)| *line).collect();
-        // Only a run without filters can detect stale lines.
+        // Stale lines can be detected only without filters.
         let stale: Vec<usize> = self.covered.difference(&used).copied().filter(|_| is_whole).collect();
         for &line in &stale {
             println!("   {}: listed as an exception, but every check passes", self.exceptions.line(line).0);

@@ -1,9 +1,9 @@
-//! Partitioned programs give the results of one device: every executable program of the corpus, on its own mesh and on two others, in
+//! Partitioned programs produce the results of one device: every executable program of the corpus, on its own mesh and on two others, in
 //! both SPMD modes.
 //!
 //! Each program is compared twice. First, the worker of `shardc-tests` does the same as `shardc verify`. Then `check_partition.py` in the
 //! shared data runs shardc's output through another XLA build with inputs of its own. Programs with manual computations are compared with
-//! XLA's own partition, on their own mesh. Shardy's interpreter tests run too, and are compared with their expected values.
+//! XLA's own partition, on their own mesh. Shardy's interpreter tests also run, and are compared with their expected values.
 //!
 //! Expected differences are listed in `tests/conformance/partition.txt` as `path#mesh: reason`, with `check mesh` for the second
 //! comparison.
@@ -46,13 +46,13 @@ const FOLDERS: [&str; 2] = ["corpus/jax", "corpus/torch_xla"];
 /// The SPMD modes, as the worker and the command line name them.
 const MODES: [&str; 2] = ["replica", "partition"];
 
-/// Number of programs that run in parallel; each has threads for its devices.
+/// Number of programs that run in parallel; each has one thread per device.
 const SIDE_BY_SIDE: usize = 2;
 
 /// Number of programs between progress messages; all of them take an hour.
 const TOLD_EVERY: usize = 25;
 
-/// Time limit of one comparison. The slowest takes a tenth of it on two cores.
+/// Time limit of one comparison. The slowest comparison takes a tenth of that on two cores.
 const LIMIT: Duration = Duration::from_secs(600);
 
 pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) -> Result<()> {
@@ -145,7 +145,7 @@ impl Lane {
                 });
                 let (outcome, is_written) = match self.worker.ask(&job)? {
                     Reply::Answer(answer) => (Outcome::of(&answer)?, answer["written"] == true),
-                    // The worker may have crashed after it wrote the program, which is then worth a second comparison.
+                    // The worker may have crashed after it wrote the program; then the second comparison is still useful.
                     Reply::Lost(how) => (Outcome::Crashed(how), false),
                 };
                 let time = start.elapsed();

@@ -14,7 +14,7 @@ pub(super) struct Program {
     /// Its path relative to the root of the shared data.
     pub(super) path: String,
     pub(super) file: PathBuf,
-    /// Starts with the file's own mesh.
+    /// The meshes, beginning with the file's own mesh.
     pub(super) meshes: Vec<Mesh>,
     pub(super) kind: Kind,
 }
@@ -22,9 +22,9 @@ pub(super) struct Program {
 /// The kind of a program.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Compared with itself on one device.
+    /// A program that is compared with itself on one device.
     Whole,
-    /// Compared with itself on one device. Parts of it are manual computations for one device, so it is valid only on its own mesh.
+    /// A program with manual computations, which is compared with itself on one device. It is valid only on its own mesh.
     Manual,
     /// A Shardy test for StableHLO's interpreter, compared with the values that it expects.
     Interpreted,
@@ -38,8 +38,8 @@ pub(super) struct Mesh {
     pub(super) option: Option<String>,
 }
 
-/// Axis sizes, by number of axes, that a program also runs on: an even sharding and an uneven one first. At most 8 devices, the number of
-/// available ones.
+/// Axis sizes of the other meshes of a program, by number of axes, beginning with an even and an uneven sharding. At most 8 devices are
+/// available.
 const SHAPES: [&[&[i64]]; 3] =
     [&[&[4], &[3], &[8]], &[&[4, 2], &[3, 2], &[2, 4], &[2, 2]], &[&[2, 2, 2], &[1, 3, 2], &[2, 1, 2]]];
 
@@ -93,8 +93,8 @@ pub(super) fn interpreted(root: &Path) -> Result<Vec<Program>> {
     Ok(found.into_iter().map(program).collect())
 }
 
-/// The file's own mesh and others: `{"data": 2, "model": 4}`, or `{"shape": [2, 4], "axes": ["data", "model"]}`, where axes may be
-/// unnamed. Tile assignments without names fit any mesh with the same number of devices, so such a mesh does not count as another one.
+/// The file's own mesh and others: `{"data": 2, "model": 4}`, or `{"shape": [2, 4], "axes": ["data", "model"]}`, where axes may be unnamed.
+/// Tile assignments without names fit any mesh with the same number of devices, so such a mesh does not count as a different mesh.
 fn meshes(mesh: &Value, has_names: bool) -> Vec<Mesh> {
     let numbers = |list: &Value| list.as_array().into_iter().flatten().filter_map(Value::as_i64).collect();
     let (names, sizes): (Vec<String>, Vec<i64>) = if mesh["shape"].is_array() {

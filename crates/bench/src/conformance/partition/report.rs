@@ -1,4 +1,4 @@
-//! Outcomes of all comparisons: counts, a line for each unexpected one, and a file with all messages.
+//! Outcomes of all comparisons: counts, a line for each unexpected outcome, and a file with all messages.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,12 +16,12 @@ use super::super::exceptions::Exceptions;
 /// The outcome of a comparison.
 pub(super) enum Outcome {
     Equal,
-    /// Equal in double precision; rounding differs too much in the program's own precision.
+    /// Equal in double precision; the difference in the program's own precision exceeds the tolerance.
     Rounding,
     Wrong(String),
     /// shardc rejects the program with this message.
     Refused(String),
-    /// The back end rejects the program or fails to run it.
+    /// The back end rejects the program or fails to execute it.
     Failed(String),
     Crashed(String),
 }
@@ -151,7 +151,7 @@ impl<'e> Report<'e> {
         for line in &self.wrong {
             println!("   {line}");
         }
-        // Only a run without filters can detect stale lines.
+        // Stale lines can be detected only without filters.
         let stale: Vec<usize> = self.covered.difference(&self.used).copied().filter(|_| is_whole).collect();
         for &line in &stale {
             println!("   {}: listed as an exception, but everything is equal", self.exceptions.line(line).0);

@@ -55,14 +55,14 @@ struct Outcome {
     wrong: Differences,
     /// Results that differ from Shardy's passes alone but agree with XLA.
     as_xla: usize,
-    /// Number of intermediate values; the next field has the differing ones by class.
+    /// Number of intermediate values; the next field has the differing values by class.
     values: usize,
     classes: BTreeMap<String, Vec<String>>,
     /// Bytes sent with shardc's shardings and with Shardy's, if intermediate values differ.
     costs: Option<Result<(u64, u64), String>>,
 }
 
-/// The part's name for a differing result, followed by the result's number.
+/// The part's name for a differing result, followed by the index of the result.
 const RESULT: &str = "result";
 
 /// The part's name if shardc sends more bytes.
@@ -89,7 +89,7 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
         tally.add(relative(path), outcome?, &exceptions);
     }
     tally.print(args.verbose);
-    // Only a run without filters can detect stale lines.
+    // Stale lines can be detected only without filters.
     let stale: Vec<usize> =
         tally.covered.difference(&tally.used).copied().filter(|_| args.filters.is_empty()).collect();
     for &line in &stale {
@@ -115,14 +115,14 @@ struct Tally {
     /// Programs that Shardy rejects; the next field has those that the planner rejects. Both with reasons.
     refused: Vec<String>,
     not_planned: Vec<String>,
-    /// Differences that the list expects; the next field has the unexpected ones.
+    /// Differences that the list expects; the next field has unexpected differences.
     listed: usize,
     unexpected: Vec<String>,
     /// Lines of the list whose programs were compared; the next field has those whose programs differ.
     covered: BTreeSet<usize>,
     used: BTreeSet<usize>,
     values: usize,
-    /// For each class the number of values, and an example of each program.
+    /// For each class, the number of values, and an example from each program.
     classes: BTreeMap<String, (usize, Vec<String>)>,
     costs: Vec<(String, (u64, u64))>,
 }

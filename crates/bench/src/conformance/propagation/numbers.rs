@@ -49,7 +49,7 @@ pub(super) fn number(module: &mut Module) {
 pub(super) enum Constraints {
     /// Constraints with a number.
     Numbered,
-    /// Reshards, which Shardy makes of constraints.
+    /// Reshards, into which Shardy converts constraints.
     Reshards,
 }
 
@@ -109,7 +109,7 @@ fn text(module: &Module, sharding: Option<ShardingId>) -> String {
     }
 }
 
-/// The identity of a value, seen through constraints: result `i` of operation number `n`, or an argument.
+/// The identity of a value, ignoring constraints: result `i` of operation number `n`, or an argument.
 fn root(module: &Module, value: ValueId) -> String {
     let mut value = value;
     loop {
@@ -183,7 +183,7 @@ func.func @main(%a: tensor<4x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"},
         assert_eq!(found.args, [r#"[{"x"}, {}]"#]);
         assert_eq!(found.results, [r#"[{}, {"y"}]"#]);
         assert_eq!(found.values.get(&1), Some(&vec![r#"[{"x"}, {"y"}]"#.to_owned()]));
-        // Both constrain the sum, one through the other.
+        // Both constrain the sum, the second through the first.
         let both = [r#"[{"y"}, {}]"#, r#"[{}, {"y"}]"#].map(str::to_owned);
         assert_eq!(found.constraints.get("result 0 of operation 1"), Some(&both.to_vec()));
         let reshards = find(&module, Constraints::Reshards).constraints;

@@ -1,4 +1,4 @@
-//! XLA's result for a program with Shardy: the reference where Shardy's passes alone see less than in XLA.
+//! XLA's result for a program with Shardy: the reference if Shardy's passes, run alone, get a less complete program than in XLA.
 
 use std::{fs, path::Path, process::Command};
 

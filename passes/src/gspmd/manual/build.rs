@@ -206,11 +206,10 @@ impl Former<'_, '_> {
                 draft.add_operand(sharding, value, local, self.import.rw.module.values[local].ty);
             }
         }
-<<<<<<< HEAD
         Ok(())
     }
 
-    /// Adds the values that a part captures. They enter replicated.
+    /// Adds the values that a part captures, as replicated operands.
     fn capture(&mut self, part: &ManualPart, draft: &mut Draft) {
         let home = self.import.home.mesh;
         let mut inner: FxHashSet<ValueId> = draft.locals.iter().copied().collect();
@@ -219,20 +218,9 @@ impl Former<'_, '_> {
         }
         let mesh =
             draft.spec.in_shardings.first().map_or(home, |&id| self.import.rw.module.shardings.get(id).mesh);
-        // If a free axis is left, propagation may shard captured values along it.
+        // If there is a free axis, propagation may shard captured values along it.
         let axes = draft.spec.manual_axes.len() + self.context.len();
         let free = axes < self.import.rw.module.meshes[mesh].axes.len();
-=======
-        // Captured values enter as replicated operands.
-        let mut inner: FxHashSet<ValueId> = locals.iter().copied().collect();
-        for &op in &part.members {
-            inner.extend(&self.import.rw.module.ops[op].results);
-        }
-        let mesh = spec.in_shardings.first().map_or(home, |&id| self.import.rw.module.shardings.get(id).mesh);
-        // If there is a free axis, propagation may shard captured values along it.
-        let free = manual.len() + self.context.len() < self.import.rw.module.meshes[mesh].axes.len();
-        let mut members: Vec<OpId> = Vec::with_capacity(part.members.len());
->>>>>>> h-r1
         for &op in part.members.iter().chain(&part.exits) {
             for value in inputs(self.import.rw.module, op) {
                 if inner.contains(&value) {
@@ -242,15 +230,9 @@ impl Former<'_, '_> {
                 if let Some(def) = self.import.rw.module.def_op(value)
                     && matches!(self.import.rw.module.ops[def].kind, OpKind::Constant(_))
                 {
-<<<<<<< HEAD
-                    // Clone the constant inside to save an argument. Its outer sharding has no meaning there.
+                    // The constant is cloned into the body, which saves an argument. Its outer sharding has no meaning there.
                     draft.members.push(clone_op(self.import.rw.module, def, &mut draft.map));
                     let copy = draft.map.get(value);
-=======
-                    // The constant is cloned into the body, which saves an argument. Its outer sharding has no meaning there.
-                    members.push(clone_op(self.import.rw.module, def, &mut map));
-                    let copy = map.get(value);
->>>>>>> h-r1
                     self.import.rw.module.shardings.set(copy, None);
                     continue;
                 }

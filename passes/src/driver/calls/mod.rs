@@ -4,7 +4,7 @@
 //! budget ([`INLINE_BUDGET`](shardc_ir::limits::INLINE_BUDGET)), calls of functions with several call sites are kept:
 //!
 //! 1. `choose` selects as few functions as possible to meet the budget. They must be independent of their call site: no side effects, no
-//! manual computations, and only tensors of known sizes as parameters and results.
+//!    manual computations, and only tensors of known sizes as parameters and results.
 //! 2. `extract` moves each function to its own module, and converts each call of it to a custom call with target `shardc.call.NAME`.
 //!    The sharding rule of the custom call follows from the body: dimensions of arguments and results are one factor if
 //!    shardings propagate between them. Every factor may be sharded, since the function is partitioned for any shardings.

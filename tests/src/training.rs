@@ -38,7 +38,7 @@ impl Program {
     ///
     /// # Panics
     ///
-    /// If that is no mesh.
+    /// Panics if `mesh` is not a valid mesh.
     #[must_use]
     pub fn on(&self, mesh: &str) -> (Module, Roles) {
         match &self.step {

@@ -133,7 +133,7 @@ fn sweep() -> Result<(), String> {
 }
 
 fn main() -> ExitCode {
-    // Before any thread starts and any plugin is loaded.
+    // This must precede all threads and the loading of plugins.
     plugin::quiet_plugin_logs();
     let trial = Trial::test("functions stay", || Ok(sweep()?));
     libtest_mimic::run(&Arguments::from_args(), vec![trial]).exit_code()

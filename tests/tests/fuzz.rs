@@ -33,7 +33,7 @@ const SAMPLES: &[Sample] = &[
 ];
 
 fn main() -> ExitCode {
-    // Before any thread starts and any plugin is loaded.
+    // This must precede all threads and the loading of plugins.
     plugin::quiet_plugin_logs();
     match work_if_worker() {
         Ok(true) => return ExitCode::SUCCESS,

@@ -125,7 +125,7 @@ fn main() -> ExitCode {
     if let Some(code) = quickly() {
         return code;
     }
-    // Before any thread starts and any plugin is loaded.
+    // This must precede all threads and the loading of plugins.
     plugin::quiet_plugin_logs();
     let trial = Trial::test("random gradients", || {
         sweep("gradients", CASES, &recipe(true), Recipe::text, check)?;

@@ -35,7 +35,7 @@ func.func @wrong() {
 "#;
 
 fn main() -> ExitCode {
-    // Before any thread starts and any plugin is loaded.
+    // This must precede all threads and the loading of plugins.
     plugin::quiet_plugin_logs();
     let mut trials = vec![
         Trial::test("draws_are_repeated", draws_are_repeated),

@@ -293,7 +293,7 @@ fn main() -> ExitCode {
     if words.next().as_deref() == Some(CHILD_COMMAND) {
         return ExitCode::from(words.next().map_or(2, |path| run_child(Path::new(&path))));
     }
-    // Before any thread starts and any plugin is loaded.
+    // This must precede all threads and the loading of plugins.
     plugin::quiet_plugin_logs();
     let trials = [("values", values as fn() -> Result<(), Failed>), ("for TPUs", for_tpus)];
     let trials = trials.map(|(name, test)| Trial::test(name, test));

@@ -37,7 +37,7 @@ fn options() -> Result<Options, String> {
 }
 
 fn main() -> ExitCode {
-    // Before any thread starts and any plugin is loaded.
+    // This must precede all threads and the loading of plugins.
     plugin::quiet_plugin_logs();
     match options().and_then(|options| run(&options)) {
         Ok(()) => ExitCode::SUCCESS,
@@ -65,7 +65,7 @@ fn run(options: &Options) -> Result<(), String> {
         for test in tests_of(&text) {
             let name = format!("{}#{}", file.display(), test.name);
             match waiting.as_deref() {
-                // The run on one device ended the process.
+                // The execution on one device ended the process.
                 Some(after) if after == name => {
                     waiting = None;
                     continue;

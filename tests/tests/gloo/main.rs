@@ -30,7 +30,7 @@ use crate::programs::{DEVICES, Program};
 const FOLDER: &str = "SHARDC_TEST_FOLDER";
 
 fn main() -> ExitCode {
-    // Before any thread starts and any plugin is loaded.
+    // This must precede all threads and the loading of plugins.
     plugin::quiet_plugin_logs();
     if let Some(folder) = std::env::var_os(FOLDER) {
         process(Path::new(&folder));

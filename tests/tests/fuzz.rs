@@ -1,7 +1,7 @@
 //! A sample of each fuzzer: `cargo xtask fuzz` runs them for longer.
 //!
-//! Inputs are drawn only from programs of the checkout and fixed seeds, so every run has the same ones. A finding leaves its input in a
-//! file, and the failure shows how to run it again.
+//! Inputs are generated only from programs of the checkout and fixed seeds, so they are the same in every test run. A finding leaves its
+//! input in a file, and the failure shows how to run it again.
 
 use std::{path::PathBuf, process::ExitCode, time::Duration};
 

@@ -31,7 +31,7 @@ const TOLD_BY_DONATION: &[&str] = &[
     "spectral_norm",
 ];
 
-/// Settings that rematerialize layers, for steps in which several losses use the layers, too.
+/// Settings that rematerialize layers, also for steps in which several losses use the layers.
 const AGAIN: &str = "full_shard auto_wrap activation_checkpointing";
 
 /// Strategies; each shards some of the steps.
@@ -124,7 +124,7 @@ fn tell_faults(what: &str, step: &JaxStep, found: &Roles, faults: &mut String) {
     }
 }
 
-/// Each step gives the results of one device with some strategies.
+/// Each step produces the results of one device with some strategies.
 fn equal(steps: &Steps) -> Result<(), String> {
     let Some(client) = client()? else { return Ok(()) };
     let mut faults = String::new();

@@ -1,4 +1,4 @@
-//! Partitioned programs that run in several processes give the results of their original programs.
+//! Partitioned programs that run in several processes produce the results of their original programs.
 //!
 //! Every third program of `programs/` runs on eight devices of two and four processes, in both modes, without large ones, which compile
 //! slowly. A thorough run has all programs in two processes in replica mode. The processes run this test binary; each compares its results with those that it
@@ -24,7 +24,7 @@ use shardc_tests::{files, root};
 /// The devices of all processes.
 const DEVICES: usize = 8;
 
-/// The variable that tells the processes the SPMD mode, in addition to the variables of their job.
+/// The environment variable that passes the SPMD mode to the processes, in addition to the variables of their job.
 const MODE: &str = "SHARDC_TEST_MODE";
 
 /// Programs with at least this many bytes of text are large.

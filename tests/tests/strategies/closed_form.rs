@@ -4,10 +4,9 @@
 //! parameters gathered over `k` devices, and each of these sends `(k - 1) / k` of their bytes. Nodes are replicas, and shards of
 //! gradients are all-reduced across nodes. Frozen parameters are gathered.
 //!
-//! The rest is counted here from the single-device program. A parameter is gathered in the type of its uses, once for each pass of the
-//! step that uses it. The backward pass uses no bias, no table that is only looked up, and no first layer. A few examples are sent
-//! instead of a large gradient, and rows instead of a large table. Each batch statistic is all-reduced in the forward and in the backward
-//! pass.
+//! The rest is counted here from the single-device program. A parameter is gathered in the type of its uses, once for each pass of the step
+//! that uses it. The backward pass uses no bias, no table that is only looked up, and no first layer. If cheaper, examples are sent instead
+//! of a gradient, and rows instead of a table. Each batch statistic is all-reduced in the forward and in the backward pass.
 
 use std::fmt::Write as _;
 
@@ -70,7 +69,7 @@ pub(crate) fn bytes() -> Result<(), String> {
     if faults.is_empty() { Ok(()) } else { Err(faults) }
 }
 
-/// The bytes that a device sends in one run of a program.
+/// The bytes that a device sends in one execution of a program.
 pub(super) fn sent(output: &Output) -> f64 {
     summarize(&output.module).iter().map(|row| row.bytes_in_run as f64).sum()
 }
@@ -84,12 +83,12 @@ struct Step {
     examples: f64,
 }
 
-/// A parameter, or a frozen one.
+/// A parameter, which may be frozen.
 struct Parameter {
     is_trained: bool,
     shape: Vec<f64>,
     reads: Reads,
-    /// Bytes of an element as stored; likewise for its gradient.
+    /// Bytes of an element as stored; the next field is for its gradient.
     kept: f64,
     gradient: f64,
 }
@@ -173,7 +172,7 @@ impl Parameter {
         }
     }
 
-    /// The bytes of an element of the gradient of a matmul with a table, if it is all-reduced separately; all of them if looked-up rows
+    /// The bytes of an element of the gradient of a matmul with a table, if it is all-reduced separately; the full size if looked-up rows
     /// are reduced with it.
     fn product(&self) -> f64 {
         match self.reads {
@@ -209,17 +208,17 @@ impl Parameter {
     }
 }
 
-/// The bytes that each of `k` devices sends in an exchange: all but its own share.
+/// The bytes that each of `k` devices sends in an exchange: all bytes except its own share.
 fn exchanged(bytes: f64, k: f64) -> f64 {
     bytes / k * (k - 1.0) / k
 }
 
-/// The bytes of one way to send, or of another one that is cheaper but needs more collectives.
+/// The bytes of one method, or of another method if that is cheaper despite needing more collectives.
 fn or_less(one: f64, other: f64) -> f64 {
     if other + WORTH < one { other } else { one }
 }
 
-/// The bytes of sending, or of exchanging if that is cheaper.
+/// The bytes sent without an exchange, or with an exchange if that is cheaper.
 fn or_exchanged(sent: f64, exchanged: f64) -> f64 {
     if exchanged + WORTH_EXCHANGING < sent { exchanged } else { sent }
 }

@@ -20,9 +20,9 @@ impl Graph {
     /// Within a closure (of a loop, a branch, `optim::accumulated`), the loss must be computed in the closure: captured tensors must not
     /// depend on `by`.
     ///
-    /// Reports an error if the loss is not a scalar of a float type, if a tensor of `by` is not of a float or complex type or depends on
-    /// another tensor of `by`, if an operation on a path between them has no derivative, or if the loss of a closure depends on a captured
-    /// tensor that depends on `by`.
+    /// Reports an error if the loss is not a scalar of a float type, or if an operation between `by` and the loss has no derivative. It
+    /// also reports an error if a tensor of `by` is not of a float or complex type or depends on another tensor of `by`, or if a closure's
+    /// loss depends on a captured tensor that depends on `by`.
     #[track_caller]
     pub fn grad<'g, T: Tree<'g>>(&'g self, loss: impl Into<Tensor<'g>>, by: &T) -> T {
         let loss = loss.into();

@@ -51,9 +51,9 @@ impl Decoder {
     /// integers, is the number of tokens at the end of each row that form its prompt. Padding is masked, and positions count from the start
     /// of the prompt. Logits of a prompt that is empty, or longer than `time`, are NaN.
     ///
-    /// Reports the errors of [`Decoder::apply`], and an error if `tokens` or `lengths` do not have these shapes, if prompts are longer than
-    /// `context`, if there are fewer positions than `context`, if attention is not causal, if there are `lengths` and attention is
-    /// [blockwise](Decoder::attention_block), or if the call is in a loop.
+    /// Reports the errors of [`Decoder::apply`], and an error if `tokens` or `lengths` do not have these shapes, or if the call is in a
+    /// loop. `context` must be at least the length of prompts, and at most the number of positions. Attention must be causal, and with
+    /// `lengths` not [blockwise](Decoder::attention_block).
     ///
     /// ```
     /// # use shardc_graph::{DType::I32, Graph, Mesh};

@@ -46,7 +46,7 @@ fn specifications_that_say_the_same_mark_the_same() {
     assert!(text.contains("twice"), "{text}");
 }
 
-/// Values of `np.block`, as `jax.experimental.mesh_utils.create_hybrid_device_mesh` puts slices together.
+/// The expected devices are those of `np.block`, with which `jax.experimental.mesh_utils.create_hybrid_device_mesh` combines slices.
 #[test]
 fn a_mesh_of_slices_keeps_devices_of_a_slice_together() {
     let ids = |ici: &[i64], dcn: &[i64], slices: &[i64]| {
@@ -81,7 +81,7 @@ fn slices_that_are_no_mesh_are_told() {
     assert_eq!(unnamed, Mesh::from_ids(&[0, 2, 1, 3], &[2, 2], &["0", "1"]).unwrap());
 }
 
-/// Values of `flax.linen.logical_to_mesh_axes`.
+/// The expected specs are those of `flax.linen.logical_to_mesh_axes`.
 #[test]
 fn logical_axes_are_split_as_flax_says() {
     let rules =
@@ -163,7 +163,7 @@ fn what_does_not_fit_inside_of_a_shard_map_is_told() {
         let g = Graph::new("step", &mesh());
         let x = g.parameter("x", [8, 4], F32);
         let y = g.shard_map_over("data", x, &[spec!["data", None]], &[spec![_, _]], make);
-        // Operations that depend on it report nothing.
+        // Operations that depend on it report no further errors.
         let _ = y.exp().dot(y);
         let errors = g.finish(&[("y", y)]).unwrap_err();
         let line = |error: &shardc_graph::GraphError| {

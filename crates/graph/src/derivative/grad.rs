@@ -21,8 +21,8 @@ impl Graph {
     /// depend on `by`.
     ///
     /// Reports an error if the loss is not a scalar of a float type, or if an operation between `by` and the loss has no derivative. It
-    /// also reports an error if a tensor of `by` is not of a float or complex type or depends on another tensor of `by`, or if a closure's
-    /// loss depends on a captured tensor that depends on `by`.
+    /// also reports an error if a tensor of `by` is not of a float or complex type, or depends on another tensor of `by`. In a closure, it
+    /// reports an error if the loss depends on a captured tensor that depends on `by`.
     #[track_caller]
     pub fn grad<'g, T: Tree<'g>>(&'g self, loss: impl Into<Tensor<'g>>, by: &T) -> T {
         let loss = loss.into();

@@ -28,7 +28,7 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use url::Url;
 
-/// The environment variable that is set in the training run that is killed: the location of its checkpoints.
+/// The environment variable with the location of the checkpoints. It is set only in the training run that is killed.
 const RUN: &str = "SHARDC_KILLED_RUN";
 /// The variable that names an object store for checkpoints.
 const STORE: &str = "SHARDC_KILLS_STORE";

@@ -312,7 +312,7 @@ impl Exchange {
         }
     }
 
-    /// Completes the meetings that wait for an ended process with an error.
+    /// Completes the meetings that wait for a process that ended, with an error.
     pub(super) fn process_ended(&self, job: &dyn Members, process: usize) {
         let waits = |(key, open): (&Key, &Open)| {
             let sources = open.spec.as_ref()?.sources(key.group as usize, self.process);

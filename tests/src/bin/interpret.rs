@@ -1,8 +1,8 @@
 //! Runs StableHLO's interpreter tests with random shardings: `interpret [--seed N] [--draws N] [--keep DIR]
 //! [--after ID] FILE...`.
 //!
-//! It prints a line at the start and the end of each program, words separated by tabs. If the back end ends the process, `cargo xtask
-//! conformance interpret` thus knows which program was running. `--after` continues after that program.
+//! At the start and the end of each program, it prints a line of words separated by tabs. From these lines, `cargo xtask conformance
+//! interpret` finds the program that was running if the back end ends the process. `--after` continues after that program.
 
 use std::{io::Write, path::PathBuf, process::ExitCode};
 

@@ -30,7 +30,7 @@ pub struct Work<'a> {
     pub first: u64,
     /// The end of the case range (exclusive).
     pub end: u64,
-    /// The distance between cases.
+    /// The difference between the numbers of consecutive cases.
     pub step: u64,
     /// The programs to use.
     pub from: From,

@@ -203,7 +203,7 @@ fn prompts_of_impossible_lengths_have_no_answer() {
     assert_close(&have[0], &want[0], "a text that begins");
 }
 
-/// Token by token, with the cache of earlier tokens, a decoder produces the same logits as for the entire text at once.
+/// A decoder that gets one token at a time and caches earlier tokens produces the same logits as for the entire text at once.
 #[test]
 fn a_decoder_goes_on_where_it_was() {
     let Some(client) = client().unwrap() else { return };

@@ -12,7 +12,7 @@ use shardc_ir::DType;
 const SHARD: usize = 36 << 20;
 const SHARDS: usize = 5;
 
-/// The peak growth of this process in bytes while `work` runs.
+/// The peak increase of this process's memory, in bytes, while `work` runs.
 fn grown(work: impl FnOnce()) -> usize {
     let status = |key: &str| -> usize {
         let text = fs::read_to_string("/proc/self/status").unwrap();

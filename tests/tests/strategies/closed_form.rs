@@ -223,7 +223,7 @@ fn or_exchanged(sent: f64, exchanged: f64) -> f64 {
     if exchanged + WORTH_EXCHANGING < sent { exchanged } else { sent }
 }
 
-/// The bytes that each of eight devices sends; two nodes of four for the hybrid strategies.
+/// The bytes that each of eight devices sends. For the hybrid strategies, they are two nodes with four devices each.
 fn closed_form(program: &Program, sharding: Sharding) -> f64 {
     let step = Step::of(program);
     let share = |k: f64| (k - 1.0) / k;

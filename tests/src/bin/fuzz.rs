@@ -2,7 +2,7 @@
 //!
 //! `cargo xtask fuzz` builds and starts it.
 
-#![allow(clippy::print_stdout, reason = "a program for people: what it says is its output")]
+#![allow(clippy::print_stdout, reason = "the output of a program")]
 
 use std::{io, path::PathBuf, process::ExitCode, time::Duration};
 

@@ -47,7 +47,7 @@ const WORTH: f64 = 16.0 * 1024.0;
 const WORTH_EXCHANGING: f64 = 4.0 * 1024.0 * 1024.0;
 
 /// The bytes sent by each partitioned step agree with the closed form.
-#[allow(clippy::print_stdout, reason = "the table is what somebody looks at whose change sends more")]
+#[allow(clippy::print_stdout, reason = "the table shows what a change sends")]
 pub(crate) fn bytes() -> Result<(), String> {
     let mut faults = String::new();
     for program in PROGRAMS.iter() {

@@ -22,7 +22,7 @@ use crate::host::HostArray;
 /// The callback that gets a device's results, or an error.
 pub(crate) type Answer = Box<dyn FnOnce(Result<Vec<HostArray>>) + Send>;
 
-/// The processes of a job, as collectives see them.
+/// The operations on a job's processes that collectives need.
 pub(crate) trait Members {
     /// The number of processes.
     fn count(&self) -> usize;

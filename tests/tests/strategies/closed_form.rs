@@ -21,8 +21,8 @@ use shardc_tests::training::{PROGRAMS, Program};
 /// Relative tolerance of the closed form: 1 %.
 const TOLERANCE: f64 = 0.01;
 
-/// Gradients that are sent in a wider type than their parameter is read in: the program, the prefix of their names, the bytes of an
-/// element, and the reason.
+/// Gradients that are sent in a wider type than the one in which their parameter is read: the program, the prefix of their names, the bytes
+/// of an element, and the reason.
 const WIDE_GRADIENTS: &[(&str, &str, f64, &str)] = &[
     ("llama70b_4l", "params['lm_head']", 4.0, IN_F32),
     ("llama7b_32l", "params['lm_head']", 4.0, IN_F32),
@@ -186,9 +186,9 @@ impl Parameter {
 
     /// The bytes that a device sends so that each of `k` devices has its shard of the gradient of `examples`.
     ///
-    /// A gradient is reduce-scattered. If that is cheaper, its owner computes the shard from all examples instead: for a table, from the
-    /// looked-up rows; for a matrix, from its input and its output cotangent, one of which is needed only in part. Or parts of rows are
-    /// exchanged, and then those of the table.
+    /// A gradient is reduce-scattered. If it is cheaper, the device that owns a shard computes it from all examples instead: for a table,
+    /// from the looked-up rows; for a matrix, from its input and its output cotangent, of which one is only partly needed. Alternatively,
+    /// parts of rows are exchanged, and then parts of the table.
     fn scattered(&self, k: f64, examples: f64) -> f64 {
         let share = (k - 1.0) / k;
         let summed = |bytes: f64| self.elements() * bytes * share;

@@ -27,8 +27,8 @@ const WAYS: &[(&str, Take)] = &[
     }),
 ];
 
-/// The traffic and memory of a device in a step are the same for all ways, and little is sent in addition to the all-reduces of Megatron's
-/// layers.
+/// The traffic and memory of a device in a step are the same for all ways to slice, and little is sent in addition to the all-reduces of
+/// Megatron's layers.
 pub(super) fn is_the_same_in_all_ways() -> Result<(), String> {
     let costs: Vec<(f64, f64)> = WAYS
         .iter()

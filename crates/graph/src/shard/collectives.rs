@@ -160,7 +160,7 @@ impl<'g> Tensor<'g> {
     }
 
     /// All-to-all along these axes: device `i` gets element `i` along dimension `split` from each device, and stacks them along a new
-    /// dimension `concat` of the result. Dimension `split` is removed (JAX's without `tiled`).
+    /// dimension `concat` of the result. Dimension `split` is removed (`jax.lax.all_to_all` without `tiled`).
     ///
     /// Reports the errors of [`Tensor::psum_scatter_stacked`].
     #[must_use]

@@ -55,7 +55,7 @@ fn assert_says(error: &StateDictError, code: &str, text: &str) {
     assert!(error.to_string().contains(text), "{error}");
 }
 
-/// A pickled dict with one tensor, from the storage's class and length, and the tensor's offset, sizes and strides.
+/// A pickled dict with one tensor. `class` and `elements` describe its storage.
 fn tensor(class: &str, elements: u32, offset: i32, sizes: &[i32], strides: &[i32]) -> Vec<u8> {
     let mut out =
         b"\x80\x02}X\x01\0\0\0wctorch._utils\n_rebuild_tensor_v2\n((X\x07\0\0\0storagectorch\n".to_vec();

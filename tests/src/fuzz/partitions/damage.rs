@@ -149,7 +149,7 @@ fn device_missing(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
 }
 
 fn group_missing(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
-    // Devices without a broadcast source have zeros, which is valid.
+    // Devices that receive no broadcast get zeros, which is valid.
     let covers_all = |kind: &OpKind| !matches!(kind, OpKind::CollectiveBroadcast(_));
     let op =
         one(broken, rng, |kind, spec| has_groups(kind, spec) && covers_all(kind) && spec.groups.len() > 1)?;

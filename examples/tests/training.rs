@@ -236,6 +236,7 @@ fn accelerate_file_trains_lora_in_f32() {
 }
 
 #[test]
+#[ignore = "slow: cargo xtask sweep --of tests"]
 fn accelerate_file_trains_qlora() {
     accelerate_file_trains("qlora", 1e-4);
 }

@@ -79,19 +79,19 @@ impl<'m> Builder<'m> {
         Builder { module, ops: Vec::new(), span: Span::NONE, loc: PackedOption::default() }
     }
 
-    /// Gives new operations the location of `op`.
+    /// Sets the location of new operations to that of `op`.
     pub fn from_op(&mut self, op: OpId) {
         self.span = self.module.ops[op].span;
         self.loc = self.module.ops[op].loc;
     }
 
-    /// Gives new operations this location.
+    /// Sets the location of new operations.
     pub fn at(&mut self, span: Span, loc: PackedOption<LocId>) {
         self.span = span;
         self.loc = loc;
     }
 
-    /// Makes the new operations those of `region`.
+    /// Moves the newly built operations into `region`, replacing its previous list.
     pub fn finish(&mut self, region: RegionId) {
         let ops = self.take();
         self.module.set_ops(region, ops);

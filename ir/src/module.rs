@@ -410,7 +410,7 @@ impl Module {
         })
     }
 
-    /// Makes these the operations of a region, in order.
+    /// Replaces the list of operations of a region.
     pub fn set_ops(&mut self, region: RegionId, ops: Vec<OpId>) {
         self.regions[region].ops.0 = ops;
     }

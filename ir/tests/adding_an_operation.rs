@@ -68,7 +68,7 @@ fn sources(dir: &Path, found: &mut Vec<PathBuf>) {
 }
 
 #[test]
-fn the_list_of_places_is_that_of_the_code() {
+fn listed_places_match_the_code() {
     let root = root();
     let mut files = Vec::new();
     for dir in ["ir", "passes", "runtime", "crates"] {

@@ -57,7 +57,7 @@ impl llvm::Machine for Machine {
 }
 
 #[test]
-fn a_machine_without_llvm_hears_packages_and_variables() {
+fn missing_llvm_reports_packages_and_variables() {
     let errors = llvm::errors(&Machine::default());
     assert_eq!(
         errors,
@@ -71,7 +71,7 @@ fn a_machine_without_llvm_hears_packages_and_variables() {
 }
 
 #[test]
-fn another_version_is_not_taken() {
+fn another_version_is_rejected() {
     let errors = llvm::errors(&Machine::default().with("llvm-config", "14.0.6", true));
     assert_eq!(
         errors[0],
@@ -81,7 +81,7 @@ fn another_version_is_not_taken() {
 }
 
 #[test]
-fn an_llvm_without_mlir_is_not_taken() {
+fn an_llvm_without_mlir_is_rejected() {
     let machine = Machine::default().with("/opt/llvm/bin/llvm-config", "22.1.0", false).named("/opt/llvm");
     let errors = llvm::errors(&machine);
     assert_eq!(
@@ -92,14 +92,14 @@ fn an_llvm_without_mlir_is_not_taken() {
 }
 
 #[test]
-fn what_is_installed_already_is_only_named() {
+fn an_installed_llvm_is_only_named() {
     let errors = llvm::errors(&Machine::default().with("/usr/lib/llvm-22/bin/llvm-config", "22.1.0", true));
     assert_eq!(errors.len(), 3);
     assert_eq!(errors[2], VARIABLES, "no package is missing");
 }
 
 #[test]
-fn an_llvm_with_mlir_is_taken() {
+fn an_llvm_with_mlir_is_accepted() {
     let installed = || Machine::default().with("/usr/lib/llvm-22/bin/llvm-config", "22.1.0", true);
     assert_eq!(llvm::errors(&installed().named("/usr/lib/llvm-22")), [""; 0]);
     assert_eq!(llvm::errors(&Machine::default().with("llvm-config", "22.1.0", true)), [""; 0], "on the path");

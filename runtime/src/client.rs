@@ -58,7 +58,7 @@ impl Client {
         Client::create(plugin, &options.into(), None)
     }
 
-    /// Starts the client of one process of a job, for a plugin of this kind; all processes have to call this.
+    /// Starts the client of one process of a job, for a plugin of this kind; all processes must call this.
     ///
     /// With a CPU plugin each process has its own client, all with the same number of devices. For [`Client::compile_across`], device IDs
     /// count from 0 in the order of the processes. CUDA plugins find each other through the job's store, TPU plugins through their

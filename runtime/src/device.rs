@@ -107,7 +107,7 @@ pub struct Buffer {
     dtype: DType,
     shape: Vec<usize>,
     device: i32,
-    /// Its layout; `None` for the plugin's default for its type.
+    /// The layout; `None` for the plugin's default for its type.
     layout: Option<Arc<DeviceLayout>>,
 }
 
@@ -133,13 +133,13 @@ impl Buffer {
         Buffer { layout, ..self }
     }
 
-    /// Its memory layout; `None` for the plugin's default for its type.
+    /// The memory layout; `None` for the plugin's default for its type.
     #[must_use]
     pub fn device_layout(&self) -> Option<&Arc<DeviceLayout>> {
         self.layout.as_ref()
     }
 
-    /// Its layout as the plugin reports it.
+    /// The layout as the plugin reports it.
     pub(crate) fn reported_layout(&self) -> Result<Option<DeviceLayout>> {
         self.raw.layout()
     }

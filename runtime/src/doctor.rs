@@ -15,7 +15,7 @@ pub struct Check {
     pub kind: PluginKind,
     /// The plugin, or `None` if there is none of this kind.
     pub found: Option<FoundPlugin>,
-    /// Its health.
+    /// The health.
     pub health: Health,
 }
 

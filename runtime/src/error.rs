@@ -1,6 +1,6 @@
 //! Errors of the runtime.
 //!
-//! Every error has a class (who has to act), a stable code (`RT0101`), a message, and often a hint with the next step. The first
+//! Every error has a class (who must act), a stable code (`RT0101`), a message, and often a hint with the next step. The first
 //! two digits of a code are: 01 plugins, 02 PJRT calls, 03 arguments, 04 layouts, 05 ahead-of-time compilation, 06 files, 07
 //! several processes.
 
@@ -17,7 +17,7 @@ use crate::mismatch::{self, Mismatch};
 /// Shorthand for a result of this crate.
 pub type Result<T, E = RuntimeError> = std::result::Result<T, E>;
 
-/// The party that has to act on an error.
+/// Who must fix the problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ErrorClass {
@@ -115,7 +115,7 @@ pub enum RuntimeError {
     PluginLacks {
         /// The plugin's file.
         path: PathBuf,
-        /// Its C API version.
+        /// The C API version.
         version: String,
         /// The missing function.
         function: &'static str,
@@ -169,7 +169,7 @@ pub enum RuntimeError {
     Pjrt {
         /// The function of the C API.
         call: &'static str,
-        /// Its status code.
+        /// The status code.
         code: PjrtCode,
         /// XLA's message.
         message: String,
@@ -179,7 +179,7 @@ pub enum RuntimeError {
     OutOfMemory {
         /// The function of the C API.
         call: &'static str,
-        /// Its status code.
+        /// The status code.
         code: PjrtCode,
         /// The number of requested bytes, if the message contains it.
         asked: Option<u64>,
@@ -334,9 +334,9 @@ pub enum RuntimeError {
     /// Another process of the job is gone, or its execution failed.
     #[error("{reason}")]
     ProcessLost {
-        /// Its index.
+        /// The index.
         process: usize,
-        /// Its identity and the event.
+        /// The identity and the event.
         reason: String,
     },
     /// Other processes of the job did not reach a barrier or provide a value in time.
@@ -494,6 +494,7 @@ impl RuntimeError {
 
     /// The next step for the user, if there is one.
     #[must_use]
+    #[expect(clippy::too_many_lines, reason = "a table: an arm for each error")]
     pub fn hint(&self) -> Option<String> {
         match self {
             RuntimeError::PluginNotFound { kind, .. } => Some(format!(

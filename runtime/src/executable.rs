@@ -148,7 +148,7 @@ impl LoadedExecutable {
         let _ = self.parameters.set(Some(parameters));
     }
 
-    /// The memory layout of each parameter on a device; `None` for the client's default for that type. Arguments in another layout
+    /// The memory layout of each parameter on a device; `None` for the client's default for that type. Arguments in a different layout
     /// are copied at launch. `types` are the parameters' types, from [`LoadedExecutable::parameters`]. `None` if neither the plugin
     /// nor the optimised program reports layouts.
     ///

@@ -31,7 +31,7 @@ pub enum Health {
         missing_functions: Vec<String>,
         /// Libraries that it loads on demand, and that are missing in the places that it searches.
         missing_libraries: Vec<String>,
-        /// Its platform and number of devices, or the reason why it has none on this machine. Without its hardware, a TPU or CUDA plugin
+        /// The platform and number of devices, or the reason why it has none on this machine. Without its hardware, a TPU or CUDA plugin
         /// can only compile ahead of time.
         devices: Result<(String, usize), String>,
     },

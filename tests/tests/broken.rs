@@ -80,7 +80,7 @@ const BREAKAGES: &[Breakage] = &[
         noticed: Wrong,
     },
     Breakage {
-        name: "all_gather with two devices exchanged",
+        name: "all_gather with two devices swapped",
         program: "small/sequence_parallel",
         edit: |m| {
             let groups = &mut collective(m, |k| matches!(k, AllGather { .. }))?.groups;
@@ -107,7 +107,7 @@ const BREAKAGES: &[Breakage] = &[
         noticed: Wrong,
     },
     Breakage {
-        name: "collective_permute with two targets exchanged",
+        name: "collective_permute with two targets swapped",
         program: "small/permute",
         edit: |m| {
             let pairs = &mut collective(m, |k| matches!(k, CollectivePermute(_)))?.groups;
@@ -153,7 +153,7 @@ const BREAKAGES: &[Breakage] = &[
     },
     // Windows.
     Breakage {
-        name: "a window with one's own border for the neighbour's",
+        name: "halo from the device itself instead of the neighbour",
         program: "small/convolution_borders",
         edit: |m| {
             let op = find(m, |k| matches!(k, CollectivePermute(_)))?;
@@ -162,7 +162,7 @@ const BREAKAGES: &[Breakage] = &[
         noticed: Wrong,
     },
     Breakage {
-        name: "a neighbour's border that does not come",
+        name: "halo of a neighbour missing",
         program: "small/scatter_borders",
         edit: |m| {
             collective(m, |k| matches!(k, CollectivePermute(_)))?.groups.edit(|all| all.pop().map(drop))
@@ -170,7 +170,7 @@ const BREAKAGES: &[Breakage] = &[
         noticed: Wrong,
     },
     Breakage {
-        name: "a window that is not filled beyond the ends",
+        name: "window without padding at the ends",
         program: "small/pad_borders",
         edit: |m| {
             let op = find(m, |k| matches!(k, Select))?;
@@ -180,7 +180,7 @@ const BREAKAGES: &[Breakage] = &[
     },
     // Semantics of collectives.
     Breakage {
-        name: "all_reduce left out",
+        name: "all_reduce missing",
         program: "small/weight_gradient",
         edit: |m| {
             let op = find(m, |k| matches!(k, AllReduce(_)))?;
@@ -189,19 +189,19 @@ const BREAKAGES: &[Breakage] = &[
         noticed: Refused("devices disagree"),
     },
     Breakage {
-        name: "all_reduce takes the largest",
+        name: "all_reduce with maximum",
         program: "small/weight_gradient",
         edit: |m| reducer(m, |k| matches!(k, AllReduce(_)), BinaryOp::Maximum),
         noticed: Wrong,
     },
     Breakage {
-        name: "all_reduce of a gradient takes the largest",
+        name: "all_reduce of a gradient with maximum",
         program: "small/embedding_gradient",
         edit: |m| reducer(m, |k| matches!(k, AllReduce(_)), BinaryOp::Maximum),
         noticed: Wrong,
     },
     Breakage {
-        name: "reduce_scatter multiplies",
+        name: "reduce_scatter with multiply",
         program: "small/sequence_parallel",
         edit: |m| reducer(m, |k| matches!(k, ReduceScatter { .. }), BinaryOp::Multiply),
         noticed: Wrong,
@@ -231,7 +231,7 @@ const BREAKAGES: &[Breakage] = &[
         noticed: Refused("SH0207"),
     },
     Breakage {
-        name: "all_to_all with its dimensions exchanged",
+        name: "all_to_all with swapped dimensions",
         program: "small/all_to_all",
         edit: |m| match kind(m, |k| matches!(k, AllToAll { .. }))? {
             AllToAll { split_dim, concat_dim, .. } => {
@@ -272,7 +272,7 @@ const BREAKAGES: &[Breakage] = &[
         noticed: Wrong,
     },
     Breakage {
-        name: "starts of a block exchanged",
+        name: "start indices of a block swapped",
         program: "small/all_slice",
         edit: |m| {
             let op = find(m, |k| matches!(k, DynamicSlice { .. }))?;
@@ -283,7 +283,7 @@ const BREAKAGES: &[Breakage] = &[
     },
     // Masks.
     Breakage {
-        name: "padding counted",
+        name: "padding included",
         program: "small/uneven_sum",
         edit: |m| {
             let op = find(m, |k| matches!(k, Select))?;
@@ -292,7 +292,7 @@ const BREAKAGES: &[Breakage] = &[
         noticed: Wrong,
     },
     Breakage {
-        name: "one element of padding counted",
+        name: "one element of padding included",
         program: "small/uneven_sum",
         edit: |m| off_by_one(m, |k| matches!(k, OpKind::Compare(..))),
         noticed: Wrong,
@@ -308,7 +308,7 @@ const BREAKAGES: &[Breakage] = &[
         noticed: Wrong,
     },
     Breakage {
-        name: "mask of a lookup left out",
+        name: "mask of a lookup missing",
         program: "small/embedding",
         edit: |m| {
             let op = find(m, |k| matches!(k, Select))?;
@@ -317,7 +317,7 @@ const BREAKAGES: &[Breakage] = &[
         noticed: Wrong,
     },
     Breakage {
-        name: "offset of a lookup left out",
+        name: "offset of a lookup missing",
         program: "small/embedding",
         edit: |m| {
             let lookup = find(m, |k| matches!(k, Gather(_)))?;
@@ -376,7 +376,7 @@ const BREAKAGES: &[Breakage] = &[
         noticed: Refused("has groups of 3 and of 5 devices"),
     },
     Breakage {
-        name: "device that there is not",
+        name: "device id out of range",
         program: "small/weight_gradient",
         edit: |m| {
             collective(m, |k| matches!(k, AllReduce(_)))?.groups.edit(|all| all[0][0] = 8);
@@ -395,7 +395,7 @@ const BREAKAGES: &[Breakage] = &[
         noticed: Refused("as target twice"),
     },
     Breakage {
-        name: "collective that names devices in the way of the other mode",
+        name: "collective with device ids of the other mode",
         program: "small/weight_gradient",
         edit: |m| {
             let spec = collective(m, |k| matches!(k, AllReduce(_)))?;
@@ -409,7 +409,7 @@ const BREAKAGES: &[Breakage] = &[
         noticed: Refused("stablehlo.all_reduce"),
     },
     Breakage {
-        name: "loop that some devices leave earlier",
+        name: "loop that some devices exit earlier",
         program: "small/loop",
         edit: |m| {
             let id = match m.attrs.get("mhlo.num_partitions") {

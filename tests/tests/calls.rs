@@ -135,6 +135,6 @@ fn sweep() -> Result<(), String> {
 fn main() -> ExitCode {
     // This must precede all threads and the loading of plugins.
     plugin::quiet_plugin_logs();
-    let trial = Trial::test("functions stay", || Ok(sweep()?));
+    let trial = Trial::test("functions_not_inlined", || Ok(sweep()?));
     libtest_mimic::run(&Arguments::from_args(), vec![trial]).exit_code()
 }

@@ -81,7 +81,7 @@ fn main() -> ExitCode {
 const SMALL: usize = 64 << 10;
 
 /// Compares the text and the bytecode for a plugin, and returns the text.
-fn text_says_what_bytecode_says(output: &Output) -> Result<String, Failed> {
+fn text_matches_bytecode(output: &Output) -> Result<String, Failed> {
     let text = output.backend_text().map_err(|e| e.to_string())?;
     let bytecode = output.bytecode().map_err(|e| e.to_string())?;
     let again = |source: &[u8]| {
@@ -118,7 +118,7 @@ fn equal(path: &Path) -> Result<(), Failed> {
         if clean == repeated && output.cleaned.repeated == 0 {
             continue;
         }
-        let text = text_says_what_bytecode_says(&output)?;
+        let text = text_matches_bytecode(&output)?;
         let Some(client) = client()? else { continue };
         if text.len() <= SMALL {
             let options = exec::compile_options(mode, output.num_devices());

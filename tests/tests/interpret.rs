@@ -38,8 +38,8 @@ fn main() -> ExitCode {
     // This must precede all threads and the loading of plugins.
     plugin::quiet_plugin_logs();
     let mut trials = vec![
-        Trial::test("draws_are_repeated", draws_are_repeated),
-        Trial::test("wrong_expectations_show", wrong_expectations_show),
+        Trial::test("draws_are_deterministic", draws_are_deterministic),
+        Trial::test("wrong_expectations_are_detected", wrong_expectations_are_detected),
     ];
     match shared().map(|dir| dir.join("conformance/stablehlo/tests/interpret")).filter(|dir| dir.is_dir()) {
         Some(dir) => trials.extend(SHARED.iter().map(|name| {
@@ -83,7 +83,7 @@ fn passes(text: &str) -> Result<(), Failed> {
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n").into()) }
 }
 
-fn wrong_expectations_show() -> Result<(), Failed> {
+fn wrong_expectations_are_detected() -> Result<(), Failed> {
     for (program, outcome) in outcomes(OWN)? {
         // The results on one and on eight devices agree, but the test expects other values.
         let expected = program.starts_with("right");
@@ -95,7 +95,7 @@ fn wrong_expectations_show() -> Result<(), Failed> {
     Ok(())
 }
 
-fn draws_are_repeated() -> Result<(), Failed> {
+fn draws_are_deterministic() -> Result<(), Failed> {
     let Some(test) = tests_of(OWN).into_iter().next() else { return Err("no test was found".into()) };
     let (module, func) = test.program?;
     let case = Case::new(module, func)?;

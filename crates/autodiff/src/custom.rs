@@ -10,7 +10,7 @@ pub const STOP_GRADIENT: &str = "shardc.stop_gradient";
 pub struct CustomRule {
     /// The name of the function or composite, or the target of the custom call.
     pub name: String,
-    /// Its derivative.
+    /// The derivative.
     pub derivative: CustomDerivative,
 }
 

@@ -158,7 +158,7 @@ impl Ranges<'_> {
             OpKind::Iota { dim } => {
                 Some(Range::new(0, i128::from(*module.shape(value).get(*dim as usize)?) - 1))
             }
-            // Elements of an operand; a gather and a dynamic slice are clamped and read none from outside.
+            // The results are elements of an operand: gathers and dynamic slices clamp their indices, so they read nothing outside of it.
             OpKind::Reshape
             | OpKind::BroadcastInDim { .. }
             | OpKind::Transpose { .. }

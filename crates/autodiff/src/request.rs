@@ -43,7 +43,7 @@ impl Request {
         Request { derivative, wrt: wrt.to_vec(), of: of.to_vec(), ..Request::default() }
     }
 
-    /// The same, after the results.
+    /// The same request, with the results returned before the derivatives.
     #[must_use]
     pub fn with_value(mut self) -> Self {
         self.value = true;

@@ -105,7 +105,7 @@ impl Checkpoint {
         self.processes
     }
 
-    /// Its location, for messages.
+    /// The location, for messages.
     #[must_use]
     pub fn place(&self) -> String {
         self.store.shown(&self.path)

@@ -22,7 +22,7 @@ pub enum Difference {
         /// Its type in the second checkpoint.
         second: String,
     },
-    /// Its elements differ.
+    /// The elements differ.
     Values {
         /// The array.
         name: String,

@@ -99,7 +99,7 @@ pub enum CheckpointError {
 /// A damaged object of a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Damage {
-    /// Its entry; empty for metadata.
+    /// The entry; empty for metadata.
     pub entry: String,
     /// The object within the checkpoint.
     pub object: String,

@@ -22,7 +22,7 @@ pub(crate) struct Opened {
     pub(crate) object: Object,
     /// The file that contains it.
     pub(crate) path: String,
-    /// Its offset in the file.
+    /// The offset in the file.
     pub(crate) start: u64,
     pub(crate) size: u64,
 }

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_comes_back() {
+    fn files_round_trip() {
         let bytes = sample().to_bytes();
         assert_eq!(bytes[..16], [0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 3]);
         assert_eq!(Idx::parse(bytes), Ok(sample()));
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn packed_files_are_unpacked() {
+    fn gzip_files_are_decompressed() {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         packed.write_all(&sample().to_bytes()).unwrap();
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn errors_describe_the_fault() {
         let mut short = sample().to_bytes();
         short.pop();
         assert_eq!(

@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn classes_are_folders_and_images_are_cut() {
+    fn classes_are_folders_and_images_are_cropped() {
         let dir = tempfile::tempdir().unwrap();
         for (class, names) in [("b", &["1.png", "0.PNG", "notes.txt"][..]), ("a", &["x.jpg"]), ("c", &[])] {
             let class = dir.path().join(class);
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn random_parts_lie_in_the_image() {
+    fn random_crops_are_inside_the_image() {
         let mut random = Random(5);
         let mut areas = 0.0;
         for _ in 0..1000 {

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_more_is_made_than_is_asked_for() {
+    fn prefetch_is_limited_to_the_requested_items() {
         let made = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&made);
         let mut items =
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_ends_who_takes_it() {
+    fn a_panic_reaches_the_consumer() {
         let mut items = Prefetch::new(1, (0..3).map(|i| assert!(i < 2)));
         assert_eq!((items.next(), items.next()), (Some(()), Some(())));
         let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| items.next()));

@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn batches_go_on_where_they_were() {
+    fn batches_resume_at_a_position() {
         let mut batches = Batches::new(10, 3, 7);
         let all: Vec<Batch> = batches.by_ref().take(7).collect();
         assert_eq!((all[2].epoch, all[3].epoch, all[6].epoch), (0, 1, 2));
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_over_may_be_a_batch_of_its_own() {
+    fn the_incomplete_last_batch_may_be_kept() {
         let batches = Batches::new(10, 4, 3).with_last(LastBatch::Keep);
         assert_eq!(
             (batches.per_epoch(), batches.size_at(1), batches.size_at(2), batches.size_at(5)),

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_comes_back() {
+    fn texts_round_trip() {
         let text = "the cat sat";
         let characters = Characters::of(text);
         assert_eq!(characters.len(), 7);

@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn passages_are_read_where_they_lie() {
+    fn tokens_are_read_on_demand() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("train.bin");
         let bytes: Vec<u8> = (0..1000u16).flat_map(|i| (i * 60).to_le_bytes()).collect();

@@ -113,7 +113,7 @@ code // PRECHECK: no
     }
 
     #[test]
-    fn a_block_is_checked_apart_on_its_lines() {
+    fn a_block_is_checked_separately_on_its_lines() {
         let all = Blocks::new(PROGRAM, &of(&["CHECK"]));
         let second = all.select(all.blocks.get(1), &[1]);
         let kept: Vec<_> = second.lines().enumerate().filter(|(_, line)| !line.is_empty()).collect();

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_anywhere_in_a_pipe_is_a_failure() {
+    fn any_failure_in_a_pipeline_is_a_failure() {
         let dir = tempfile::tempdir().unwrap();
         let path = std::env::var_os("PATH").unwrap();
         let run = |command: &str| {

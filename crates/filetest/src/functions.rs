@@ -219,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_line_is_cut_before_filecheck() {
+    fn the_command_is_split_before_filecheck() {
         let run = parse("sdy_opt %s -split-input-file 2>&1 | FileCheck %s --check-prefixes=A,B");
         assert_eq!(run.command, "sdy_opt %s -split-input-file 2>&1 ");
         assert_eq!(run.check.map(|options| options.prefixes), Some(vec!["A".to_owned(), "B".to_owned()]));
@@ -228,7 +228,7 @@ mod tests {
 
     /// `cat` prints the program with its checks, so a check fails only if its text does not occur elsewhere.
     #[test]
-    fn one_that_fails_hides_no_other() -> Result<(), String> {
+    fn a_failing_function_hides_no_other() -> Result<(), String> {
         let text = "// RUN: : -split-input-file; cat %s | grep -v CHECK | FileCheck %s\n\
             // RUN: : -split-input-file; ! grep '[e]vil' %s\n\
             // CHECK-LABEL: func @a\nfunc @a\n// CHECK: nowhere\n\

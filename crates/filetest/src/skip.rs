@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_listed_is_required() {
+    fn listed_needs_are_required() {
         assert_eq!(required("", Need::Shared), Ok(false));
         assert_eq!(required("mlir,cpu-plugin", Need::Mlir), Ok(true));
         assert_eq!(required("mlir, cpu-plugin", Need::CpuPlugin), Ok(true));

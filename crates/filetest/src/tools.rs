@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn not_turns_an_exit_around() {
+    fn not_inverts_the_exit_code() {
         let of = |words: &[&str]| not(words.iter().map(OsString::from));
         let is = |code: ExitCode, words: &[&str]| {
             of(words).is_ok_and(|it| format!("{it:?}") == format!("{code:?}"))

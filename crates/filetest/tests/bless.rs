@@ -10,8 +10,8 @@ fn main() -> ExitCode {
         return code;
     }
     let trials = vec![
-        Trial::test("what_fails_is_rewritten", what_fails_is_rewritten),
-        Trial::test("lines_that_disagree_are_told", lines_that_disagree_are_told),
+        Trial::test("failing_checks_are_rewritten", failing_checks_are_rewritten),
+        Trial::test("conflicting_lines_are_reported", conflicting_lines_are_reported),
         Trial::test("without_bless_nothing_is_rewritten", without_bless_nothing_is_rewritten),
         Trial::test("tools_are_found", tools_are_found),
     ];
@@ -33,7 +33,7 @@ fn set_up(text: &str) -> Result<(tempfile::TempDir, OsString, FileTest), Failed>
 const TEXT: &str = "// RUN: grep -v '//' %s | FileCheck %s\n// RUN: grep -n func %s | FileCheck %s --check-prefix=LINE\n\
     // CHECK: func @a\n// CHECK-NEXT: {}\n// LINE: [[@LINE+{line}]]:func\nfunc @a\n  add %0, %1 : f32\n";
 
-fn what_fails_is_rewritten() -> Result<(), Failed> {
+fn failing_checks_are_rewritten() -> Result<(), Failed> {
     let of = |check: &str| TEXT.replace("{}", check).replace("{line}", "1");
     let (dir, path, test) = set_up(&of("add %0, %1 : f64"))?;
     let file = dir.path().join("a.mlir");
@@ -45,7 +45,7 @@ fn what_fails_is_rewritten() -> Result<(), Failed> {
     Ok(())
 }
 
-fn lines_that_disagree_are_told() -> Result<(), Failed> {
+fn conflicting_lines_are_reported() -> Result<(), Failed> {
     let text =
         "// RUN: echo a b c 1 | FileCheck %s\n// RUN: echo a b c 2 | FileCheck %s\n// CHECK: a b c 0\n";
     let (dir, path, test) = set_up(text)?;

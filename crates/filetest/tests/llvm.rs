@@ -78,7 +78,7 @@ fn llvms() -> Option<PathBuf> {
 }
 
 #[test]
-fn both_say_the_same() {
+fn our_filecheck_agrees_with_llvm() {
     let Some(llvms) = llvms() else {
         return skip(Need::Mlir, "there is no FileCheck of LLVM to compare with");
     };

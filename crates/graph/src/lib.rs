@@ -38,8 +38,8 @@
 //! assert_eq!(
 //!     messages,
 //!     [
-//!         "dot of tensors of shapes [8, 4] and [8, 4]",
-//!         "sum: dimensions [2] do not fit a tensor of shape [8, 4]",
+//!         "dot: incompatible shapes [8, 4] and [8, 4]",
+//!         "sum: invalid dimensions [2] for a tensor of shape [8, 4]",
 //!     ]
 //! );
 //! ```

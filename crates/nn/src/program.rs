@@ -14,13 +14,13 @@ use crate::{Init, Kind, Variable, variable};
 /// An argument or result of a program that is not a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Port {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its index among the arguments or results of the program.
+    /// The index among the arguments or results of the program.
     pub index: usize,
-    /// Its shape.
+    /// The shape.
     pub shape: Vec<i64>,
-    /// Its element type.
+    /// The element type.
     pub dtype: DType,
 }
 

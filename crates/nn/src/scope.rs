@@ -179,7 +179,7 @@ impl<'g> Scope<'g> {
     ///     (Dense::new(8).apply(&p.at("map"), x) - y).square().mean(..)
     /// }
     ///
-    /// // The gradient of the loss that one step of gradient descent leads to.
+    /// // The gradient of the loss after one step of gradient descent (MAML).
     /// let gradients = p.gradients(loss(&p, x, y));
     /// let step = p.trainable().into_iter().zip(gradients).map(|(param, by)| (param.name, param.tensor - 0.1 * by));
     /// let adapted = p.with_values(step);

@@ -10,7 +10,7 @@ use shardc_graph::{DType, Graph, Tensor};
 #[derive(Debug)]
 struct Given<'g> {
     tensor: Tensor<'g>,
-    /// Its next value.
+    /// The next value.
     next: Option<Tensor<'g>>,
     /// Whether a model has requested it.
     is_used: bool,
@@ -81,7 +81,7 @@ impl<'g> Values<'g> {
         if !given.tensor.is_poisoned() && (have.0.as_slice(), have.1) != (shape, dtype) {
             let text =
                 format!("the variable {name:?} is {dtype}{shape:?}, but its value is {:?}", given.tensor);
-            // Reported once, although the layers of a model may request it again.
+            // Reported once, even if other layers of the model request it again.
             given.tensor = graph.refuse(&[given.tensor], text);
         }
         Some(given.tensor)

@@ -26,15 +26,15 @@ pub enum Kind {
 /// A variable of a training step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variable {
-    /// Its full name, with the names of the enclosing scopes, separated by dots.
+    /// The full name, with the names of the enclosing scopes, separated by dots.
     pub name: String,
-    /// Its role.
+    /// The role.
     pub kind: Kind,
-    /// Its shape; for a stack of layers, the leading dimensions are the layers.
+    /// The shape; for a stack of layers, the leading dimensions are the layers.
     pub shape: Vec<i64>,
-    /// Its element type.
+    /// The element type.
     pub dtype: DType,
-    /// Its initial values.
+    /// The initial values.
     pub init: Init,
     /// The number of leading dimensions that are layers, each initialized separately: one for a stack, two for nested stacks, otherwise
     /// zero.
@@ -101,7 +101,7 @@ impl Maps {
 /// A parameter as optimizers see it.
 #[derive(Clone, Debug)]
 pub struct Param<'g> {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// The tensor, in its stored type.
     pub tensor: Tensor<'g>,
@@ -142,7 +142,7 @@ pub(crate) struct Entry<'g> {
     pub(crate) asked_at: Option<&'static Location<'static>>,
     /// Whether an error about sharing it was reported.
     pub(crate) is_sharing_reported: bool,
-    /// Its next value.
+    /// The next value.
     pub(crate) next: Option<Tensor<'g>>,
     /// The line that set it.
     pub(crate) set_at: Option<&'static Location<'static>>,

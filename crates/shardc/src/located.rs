@@ -9,7 +9,7 @@ use shardc_ir::{Class, Diagnostic, Severity, Span};
 pub enum Level {
     /// There is a result, but perhaps not what the user expects.
     Warning,
-    /// There is no result.
+    /// The compilation has no result.
     Error,
 }
 

@@ -46,7 +46,7 @@ pub struct MeshInfo {
 /// An axis of a mesh.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Axis {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// Number of devices along it.
     pub size: i64,

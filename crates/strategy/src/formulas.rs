@@ -7,7 +7,7 @@ use crate::settings::Sharding;
 pub struct PerParameter {
     /// The parameter itself.
     pub parameter: f64,
-    /// Its gradient.
+    /// The gradient.
     pub gradient: f64,
     /// The optimizer's state.
     pub optimizer: f64,

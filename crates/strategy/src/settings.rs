@@ -71,7 +71,8 @@ impl Settings {
 /// When the backward pass gathers the parameters of a unit again (`backward_prefetch` of PyTorch's FSDP).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Prefetch {
-    /// While the next unit computes its gradients: one more unit is in memory, and the all-gather is overlapped (`BACKWARD_PRE`).
+    /// Before the current unit's gradient computation, prefetch the next unit's parameters: one more unit is in memory, and the
+    /// all-gather overlaps (`BACKWARD_PRE`).
     Pre,
     /// When the unit's output cotangent is ready (`BACKWARD_POST`, `NO_PREFETCH`).
     #[default]

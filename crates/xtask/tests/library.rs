@@ -73,7 +73,7 @@ fn without_features_the_library_has_few_crates_and_no_c() {
 
 /// Checks that the packages listed as absent above are dependencies of features, under these names.
 #[test]
-fn default_features_have_what_the_compiler_does_not_need() {
+fn default_features_add_optional_packages() {
     let crates = tree(&[]);
     for expected in ["cc", "ring", "shardc-nn", "tokio", "toml", "ureq", "zip"] {
         assert!(crates.iter().any(|package| name(package) == expected), "{expected}: {crates:#?}");

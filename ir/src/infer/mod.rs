@@ -202,6 +202,7 @@ fn promotes(from: DType, to: DType) -> bool {
 }
 
 /// Infers the result types of an operation, without interning them.
+#[expect(clippy::too_many_lines, reason = "a table: an arm for each operation")]
 pub(crate) fn infer(cx: &Ctx<'_>) -> Res<Types> {
     use OpKind as K;
     match cx.kind {
@@ -390,7 +391,7 @@ pub(crate) fn type_fits(module: &Module, a: TypeId, b: TypeId) -> bool {
     }
 }
 
-/// Returns the static one of two sizes that fit.
+/// Given two compatible dimension sizes, returns the static one.
 pub(crate) fn known(a: i64, b: i64) -> i64 {
     if a == DYNAMIC { b } else { a }
 }

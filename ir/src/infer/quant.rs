@@ -98,7 +98,13 @@ pub(crate) fn check(cx: &Ctx<'_>, results: &[TypeId], attrs: &AttrDict) -> Res<(
     if !data.is_empty() {
         all_alike(cx, data.iter().chain(made).copied())?;
     }
-    match (cx.kind, operands.as_slice(), results) {
+    check_kind(cx, &operands, results, attrs)
+}
+
+/// Checks the constraints of one kind of operation.
+fn check_kind(cx: &Ctx<'_>, operands: &[TypeId], results: &[TypeId], attrs: &AttrDict) -> Res<()> {
+    let module = cx.module;
+    match (cx.kind, operands, results) {
         (OpKind::Binary(BinaryOp::Add), &[a, b], &[c]) => add(cx, a, b, c),
         (OpKind::Transpose { permutation }, &[a], &[c]) => transpose(cx, permutation, a, c),
         (OpKind::Reshape | OpKind::Dynamic(DynamicOp::Reshape), &[a, ..], &[c]) => reshape(cx, a, c),
@@ -176,8 +182,8 @@ pub(crate) fn check(cx: &Ctx<'_>, results: &[TypeId], attrs: &AttrDict) -> Res<(
             | OpKind::ReduceScatter { .. }
             | OpKind::CollectiveReduce(_),
             ..,
-        ) => reduction(cx, 0, &operands),
-        (OpKind::SelectAndScatter(_), ..) => reduction(cx, 1, &operands),
+        ) => reduction(cx, 0, operands),
+        (OpKind::SelectAndScatter(_), ..) => reduction(cx, 1, operands),
         _ => Ok(()),
     }
 }

@@ -61,7 +61,7 @@ impl Insertions {
             InsertionPoint::After(previous, i) => (self.after.entry(*previous).or_default(), i),
             InsertionPoint::Start(region, i) => (self.start.entry(*region).or_default(), i),
         };
-        // `usize::MAX` means after all insertions at that time.
+        // `usize::MAX` means after all insertions made so far.
         *i = list.len().min(*i);
         list.insert(*i, op);
         *i += 1;

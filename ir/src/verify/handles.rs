@@ -44,87 +44,25 @@ pub(super) fn check(report: &mut Report<'_>) {
             bad(format!("{func} named @{name}"));
         }
     }
-    let type_ok = |ty: TypeId| ty.index() < types.len();
-    let loc_ok = |loc: PackedOption<LocId>| loc.expand().is_none_or(|l| l.index() < locs.len());
-    let sharding_ok = |s: ShardingId| s.index() < shardings.len();
-    if !loc_ok(*loc) || enclosing.iter().any(|outer| !loc_ok(outer.loc)) {
+    if !loc_ok(module, *loc) || enclosing.iter().any(|outer| !loc_ok(module, outer.loc)) {
         bad("the location of the module".to_owned());
     }
     for (id, mesh) in meshes {
         let Mesh { axes: _, device_ids: _, attrs: _ } = mesh;
         let MeshPlace { funcs_above: _, others_above: _, span: _, loc } = mesh_places[id];
-        if !loc_ok(loc) {
+        if !loc_ok(module, loc) {
             bad(format!("the location of {id}"));
         }
     }
-    for (id, func) in funcs {
-        let Func {
-            name: _,
-            visibility: _,
-            body,
-            params,
-            results,
-            arg_attrs: _,
-            res_attrs: _,
-            res_shardings,
-            arg_locs,
-            arg_names: _,
-            arg_spans: _,
-            res_spans: _,
-            attrs: _,
-            span: _,
-            loc,
-        } = func;
-        if body.is_some_and(|b| !regions.is_valid(b)) {
-            bad(format!("the body of {id}"));
-        }
-        if !params.iter().chain(results).all(|&ty| type_ok(ty)) {
-            bad(format!("a type of {id}"));
-        }
-        if !res_shardings.iter().filter_map(|s| s.expand()).all(sharding_ok) {
-            bad(format!("a sharding of {id}"));
-        }
-        if !arg_locs.iter().chain([loc]).all(|&l| loc_ok(l)) {
-            bad(format!("a location of {id}"));
-        }
-    }
-    for (id, op) in ops {
-        let Op { kind, operands, results, regions: op_regions, attrs: _, span: _, loc } = op;
-        if !operands.iter().chain(results).all(|&v| values.is_valid(v)) {
-            bad(format!("a value of {id}"));
-        }
-        if !op_regions.iter().all(|&r| regions.is_valid(r)) {
-            bad(format!("a region of {id}"));
-        }
-        if !loc_ok(*loc) {
-            bad(format!("the location of {id}"));
-        }
-        if !kind_ok(kind, |m| meshes.is_valid(m), sharding_ok) {
-            bad(format!("a mesh or sharding of {id}"));
-        }
-    }
-    for (id, value) in values {
-        let Value { ty, def } = *value;
-        if !type_ok(ty) {
-            bad(format!("the type of {id}"));
-        }
-        let def_ok = match def {
-            ValueDef::Result(op, _) => ops.is_valid(op),
-            ValueDef::Arg(region, _) => regions.is_valid(region),
-        };
-        if !def_ok {
-            bad(format!("the definition of {id}"));
-        }
-        if shardings.of(id).is_some_and(|s| !sharding_ok(s)) {
-            bad(format!("the sharding of {id}"));
-        }
-    }
+    check_funcs(module, &mut bad);
+    check_ops(module, &mut bad);
+    check_values(module, &mut bad);
     for (id, region) in regions {
         let Region { args, arg_locs, ops: listed } = region;
         if !args.iter().all(|&v| values.is_valid(v)) || !listed.iter().all(|&op| ops.is_valid(op)) {
             bad(format!("an argument or operation of {id}"));
         }
-        if !arg_locs.iter().all(|&l| loc_ok(l)) {
+        if !arg_locs.iter().all(|&l| loc_ok(module, l)) {
             bad(format!("the location of an argument of {id}"));
         }
     }
@@ -146,6 +84,90 @@ pub(super) fn check(report: &mut Report<'_>) {
             && items.iter().any(|item| item.index() >= i)
         {
             bad(format!("an item of {}", TypeId::new(i)));
+        }
+    }
+}
+
+fn type_ok(module: &Module, ty: TypeId) -> bool {
+    ty.index() < module.types.len()
+}
+
+fn loc_ok(module: &Module, loc: PackedOption<LocId>) -> bool {
+    loc.expand().is_none_or(|loc| loc.index() < module.locs.len())
+}
+
+fn sharding_ok(module: &Module, sharding: ShardingId) -> bool {
+    sharding.index() < module.shardings.len()
+}
+
+fn check_funcs(module: &Module, bad: &mut impl FnMut(String)) {
+    for (id, func) in &module.funcs {
+        let Func {
+            name: _,
+            visibility: _,
+            body,
+            params,
+            results,
+            arg_attrs: _,
+            res_attrs: _,
+            res_shardings,
+            arg_locs,
+            arg_names: _,
+            arg_spans: _,
+            res_spans: _,
+            attrs: _,
+            span: _,
+            loc,
+        } = func;
+        if body.is_some_and(|b| !module.regions.is_valid(b)) {
+            bad(format!("the body of {id}"));
+        }
+        if !params.iter().chain(results).all(|&ty| type_ok(module, ty)) {
+            bad(format!("a type of {id}"));
+        }
+        if !res_shardings.iter().filter_map(|s| s.expand()).all(|s| sharding_ok(module, s)) {
+            bad(format!("a sharding of {id}"));
+        }
+        if !arg_locs.iter().chain([loc]).all(|&l| loc_ok(module, l)) {
+            bad(format!("a location of {id}"));
+        }
+    }
+}
+
+fn check_ops(module: &Module, bad: &mut impl FnMut(String)) {
+    let Module { meshes, ops, values, regions, .. } = module;
+    for (id, op) in ops {
+        let Op { kind, operands, results, regions: op_regions, attrs: _, span: _, loc } = op;
+        if !operands.iter().chain(results).all(|&v| values.is_valid(v)) {
+            bad(format!("a value of {id}"));
+        }
+        if !op_regions.iter().all(|&r| regions.is_valid(r)) {
+            bad(format!("a region of {id}"));
+        }
+        if !loc_ok(module, *loc) {
+            bad(format!("the location of {id}"));
+        }
+        if !kind_ok(kind, |m| meshes.is_valid(m), |s| sharding_ok(module, s)) {
+            bad(format!("a mesh or sharding of {id}"));
+        }
+    }
+}
+
+fn check_values(module: &Module, bad: &mut impl FnMut(String)) {
+    for (id, value) in &module.values {
+        let Value { ty, def } = *value;
+        if !type_ok(module, ty) {
+            bad(format!("the type of {id}"));
+        }
+        let def_ok = match def {
+            ValueDef::Result(op, _) => module.ops.is_valid(op),
+            ValueDef::Arg(region, _) => module.regions.is_valid(region),
+        };
+        if !def_ok {
+            bad(format!("the definition of {id}"));
+        }
+        if module.shardings.of(id).is_some_and(|s| !sharding_ok(module, s)) {
+            bad(format!("the sharding of {id}"));
         }
     }
 }

@@ -136,9 +136,34 @@ fn collective(report: &Report<'_>, program: &Program, id: OpId, spec: &MeshColle
         return Err("the sharding of its result is on a different mesh".to_owned());
     }
     let rank = module.rank(operand);
-    // The axes that each dimension loses and gains.
+    let exchanged = exchanged(mesh, spec, out, rank)?;
+    check_written(mesh, spec)?;
+    match operand_sharding(module, program, operand, spec)? {
+        Some(before) => check_change(module, spec, &exchanged, &before, out),
+        None => Ok(()),
+    }
+}
+
+/// The effect of a collective on the axes of its operand.
+struct Exchanged<'m> {
+    /// The axes that each dimension loses.
+    lost: Vec<AxisList>,
+    /// The axes that each dimension gains.
+    gained: Vec<AxisList>,
+    reduced: &'m [AxisRef],
+    /// The axes along which the value becomes unreduced.
+    pending: AxisList,
+}
+
+/// Returns the effect of a collective, whose axes it checks.
+fn exchanged<'m>(
+    mesh: &Mesh,
+    spec: &'m MeshCollective,
+    out: &TensorSharding,
+    rank: usize,
+) -> Result<Exchanged<'m>, String> {
     let (mut lost, mut gained) = (vec![AxisList::new(); rank], vec![AxisList::new(); rank]);
-    let mut reduced = &AxisList::new();
+    let mut reduced: &[AxisRef] = &[];
     let mut pending = AxisList::new();
     match &spec.kind {
         MeshCollectiveKind::AllGather(lists) => lost.clone_from(lists),
@@ -178,26 +203,42 @@ fn collective(report: &Report<'_>, program: &Program, id: OpId, spec: &MeshColle
     check_axes(mesh, reduced.iter().copied())?;
     check_axes(mesh, reduced.iter().copied().chain(out.unreduced.iter().copied()))
         .map_err(|fault| format!("its result is still unreduced along a reduced axis: {fault}"))?;
-    check_written(mesh, spec)?;
+    Ok(Exchanged { lost, gained, reduced, pending })
+}
+
+/// Returns the sharding of a collective's operand; `None` if it is not known here.
+fn operand_sharding(
+    module: &Module,
+    program: &Program,
+    operand: ValueId,
+    spec: &MeshCollective,
+) -> Result<Option<TensorSharding>, String> {
     let splits = matches!(
         spec.kind,
         MeshCollectiveKind::AllSlice(_)
             | MeshCollectiveKind::AllReduce(..)
             | MeshCollectiveKind::ReduceScatter(..)
     );
-    let whole;
-    let before = match sharding_of(module, program, operand) {
-        Known::Sharding(id) => module.shardings.get(id),
+    match sharding_of(module, program, operand) {
+        Known::Sharding(id) => Ok(Some(module.shardings.get(id).clone())),
         // Replicated on every device.
-        Known::None if splits => {
-            whole = TensorSharding::replicated(spec.mesh, rank);
-            &whole
-        }
-        Known::None if !module.mesh_names.is_empty() => {
-            return Err("its operand has no sharding".to_owned());
-        }
-        Known::None | Known::Elsewhere => return Ok(()),
-    };
+        Known::None if splits => Ok(Some(TensorSharding::replicated(spec.mesh, module.rank(operand)))),
+        Known::None if !module.mesh_names.is_empty() => Err("its operand has no sharding".to_owned()),
+        Known::None | Known::Elsewhere => Ok(None),
+    }
+}
+
+/// Checks that the exchanged axes lead from the sharding of the operand to that of the result.
+fn check_change(
+    module: &Module,
+    spec: &MeshCollective,
+    exchanged: &Exchanged<'_>,
+    before: &TensorSharding,
+    out: &TensorSharding,
+) -> Result<(), String> {
+    let mesh = &module.meshes[spec.mesh];
+    let Exchanged { lost, gained, reduced, pending } = exchanged;
+    let rank = lost.len();
     let permutes = matches!(spec.kind, MeshCollectiveKind::CollectivePermute);
     if before.mesh != spec.mesh {
         if !permutes {
@@ -225,6 +266,7 @@ fn collective(report: &Report<'_>, program: &Program, id: OpId, spec: &MeshColle
         }
     }
     if !pending.is_empty() {
+        let mut pending = pending.clone();
         pending.extend(before.unreduced.iter().copied());
         check_axes(mesh, pending.iter().copied())?;
         pending.sort_unstable();

@@ -441,7 +441,7 @@ fn i12_shardings() {
 }
 
 #[test]
-fn i13_placements() {
+fn i13_manual_computations() {
     let (data, model) = (AxisRef::whole(0), AxisRef::whole(1));
     let manual = |local: &'static str, dims: &[&[AxisRef]], axes: &[AxisRef], shardings: usize| {
         let spec = |m: &mut Module| {
@@ -535,7 +535,11 @@ fn i13_placements() {
         spec.out_shardings = vec![id];
     }
     breaks(&module, "SH0213", "its shardings are on different meshes, @mesh and @other");
+}
 
+#[test]
+fn i13_collectives() {
+    let (data, model) = (AxisRef::whole(0), AxisRef::whole(1));
     let collective = |kind: MeshCollectiveKind, before: &[&[AxisRef]], after: &[&[AxisRef]]| {
         let mut s = small();
         let (before, after) = (sharding(s.mesh, before), sharding(s.mesh, after));

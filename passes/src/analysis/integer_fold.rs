@@ -1,5 +1,4 @@
-//! Constant folding of integer tensors that vary along at most one dimension, such as counts and values computed from
-//! them.
+//! Constant folding of integer tensors that vary along at most one dimension, such as `iota` and values computed from it.
 //!
 //! Batch indices take many forms: `iota`, a reshaped `iota / n`, `i < 0 ? i + n : i` of an `iota`, columns of a
 //! concatenation. Folding their values handles all of these. A table for one dimension is short even if the tensor is
@@ -185,24 +184,7 @@ impl<'m> IntegerFold<'m> {
                 let place = |d: usize| permutation.iter().position(|&p| p as usize == d);
                 self.value(operand(0)?, inner, depth)?.moved(place)
             }
-            OpKind::Reshape => {
-                let from = module.shape(operand(0)?);
-                if let Some(places) = same_but_ones(from, shape) {
-                    // `places` has an entry per dimension of the result; those of size 1 may be `None`.
-                    let inner = at.and_then(|(dim, i)| Some(((*places.get(dim)?)?, i)));
-                    let folded = self.value(operand(0)?, inner, depth)?;
-                    return folded.moved(|d| places.iter().position(|&p| p == Some(d)));
-                }
-                let folded = self.value(operand(0)?, None, depth)?;
-                if folded.dim.is_none() {
-                    return Some(folded);
-                }
-                let elements = elements(shape)?;
-                if !self.spend(elements) {
-                    return None;
-                }
-                reshaped(&folded, from, shape, elements)?.fixed(at)
-            }
+            OpKind::Reshape => self.reshape(operand(0)?, shape, at, depth),
             OpKind::Concatenate { dim } => {
                 let along = *dim as usize;
                 let (_, mut i) = at.filter(|&(d, _)| d == along)?;
@@ -252,6 +234,26 @@ impl<'m> IntegerFold<'m> {
             }
             _ => None,
         }
+    }
+
+    /// Folds a reshape to `shape`.
+    fn reshape(&mut self, operand: ValueId, shape: &[i64], at: At, depth: usize) -> Option<Folded> {
+        let from = self.module.shape(operand);
+        if let Some(places) = same_but_ones(from, shape) {
+            // `places` has an entry per dimension of the result; those of size 1 may be `None`.
+            let inner = at.and_then(|(dim, i)| Some(((*places.get(dim)?)?, i)));
+            let folded = self.value(operand, inner, depth)?;
+            return folded.moved(|d| places.iter().position(|&p| p == Some(d)));
+        }
+        let folded = self.value(operand, None, depth)?;
+        if folded.dim.is_none() {
+            return Some(folded);
+        }
+        let elements = elements(shape)?;
+        if !self.spend(elements) {
+            return None;
+        }
+        reshaped(&folded, from, shape, elements)?.fixed(at)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The collectives of a partitioned program.
 //!
-//! * [`clean`]: passes that make them fewer and cheaper
+//! * [`clean`]: passes that reduce their number and cost
 //! * [`verify`]: the collective verifier
 
 pub mod clean;
@@ -8,7 +8,7 @@ pub mod verify;
 
 use shardc_ir::{Module, SpmdMode};
 
-/// Returns the kind and number of devices of a localized module. Returns `None` if the module does not give them.
+/// Returns the kind and number of devices of a localized module. Returns `None` if the module does not specify them.
 fn devices(module: &Module) -> Option<(SpmdMode, usize)> {
     let (mode, count) = match (module.num_replicas()?, module.num_partitions()?) {
         (replicas, 1) => (SpmdMode::Replica, replicas),

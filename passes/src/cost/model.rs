@@ -1,13 +1,13 @@
-//! Cost model of planning. The unit is bytes that a device sends over the interconnect.
+//! The cost model of planning. The unit is one byte that a device sends over the interconnect.
 //!
-//! Collectives follow the ring algorithm. Arithmetic and memory traffic are converted by the balance of current accelerators: a TPU v5e
-//! sends about 45 GB/s per direction, reads 800 GB/s and does 200 Tflop/s. They need to be accurate only to within a small factor, to
+//! Collectives are assumed to use the ring algorithm. Arithmetic and memory traffic are converted by the ratios of current accelerators:
+//! a TPU v5e sends about 45 GB/s per direction, reads 800 GB/s and does 200 Tflop/s. An accuracy within a small factor is enough to
 //! choose between an all-gather and a rematerialization.
 
-/// The cost of a launch in bytes: those that are sent in about a third of a microsecond at 45 GB/s.
+/// The cost of a launch in bytes: the bytes that are sent in about a third of a microsecond at 45 GB/s.
 pub(crate) const START: f64 = 16.0 * 1024.0;
 
-/// The threshold of savings, in bytes, for replacing one collective by exchanges before and after an operation. The single collective
+/// The minimum savings, in bytes, for replacing one collective with exchanges before and after an operation. The single collective
 /// can be combined with others and overlap with the step, but all devices wait for up to three exchanges. Below the threshold exchanges
 /// are slower on XLA's CPU devices, and on TPU by the compiler's own estimate.
 pub(crate) const WORTH_EXCHANGING: f64 = 4.0 * 1024.0 * 1024.0;

@@ -12,16 +12,16 @@ use crate::analysis::trip_count::trips;
 pub struct CollectiveSummary {
     /// The name without dialect: `all_gather`.
     pub kind: String,
-    /// The number of operations; one in a loop, or in a function that is called several times, counts once.
+    /// The number of operations. An operation in a loop, or in a function with several calls, counts once.
     pub count: usize,
     /// The number of these operations that are in loops.
     pub in_loops: usize,
-    /// The bytes that one device sends over a ring if each runs once.
+    /// The bytes that one device sends in ring algorithms if each operation runs once.
     pub bytes_sent: u64,
-    /// The number of executions in one run of the program. A loop counts by its trip count, or a small default if that is unknown; a
+    /// The number of executions in one execution of the program. A loop counts by its trip count, or a small default if that is unknown; a
     /// function by its calls.
     pub runs: u64,
-    /// The bytes that one device sends over a ring in one run of the program.
+    /// The bytes that one device sends in ring algorithms in one execution of the program.
     pub bytes_in_run: u64,
 }
 
@@ -38,11 +38,12 @@ pub fn summarize(module: &Module) -> Vec<CollectiveSummary> {
     kinds.into_values().collect()
 }
 
-/// The number of executions of each function in one run of the program, by trip counts of loops; 1 if nothing calls it.
+/// The number of executions of each function in one execution of the program, given the trip counts of loops; 1 for a function without
+/// callers.
 #[must_use]
 pub fn runs(module: &Module) -> SecondaryMap<FuncId, u64> {
     let mut out: SecondaryMap<FuncId, u64> = SecondaryMap::new();
-    // Callers first.
+    // Callers are visited before callees.
     for func in callees_first(module).into_iter().rev() {
         out[func] = out[func].max(1);
         if let Some(body) = module.funcs[func].body {
@@ -64,7 +65,7 @@ fn add_calls(module: &Module, region: RegionId, runs: u64, out: &mut SecondaryMa
     }
 }
 
-/// The number of executions of the regions of an operation that runs `runs` times.
+/// The number of executions of the regions of an operation that is executed `runs` times.
 fn runs_inside(module: &Module, op: OpId, runs: u64) -> u64 {
     match module.ops[op].kind {
         OpKind::While => runs.saturating_mul(trips(module, op)),
@@ -72,7 +73,7 @@ fn runs_inside(module: &Module, op: OpId, runs: u64) -> u64 {
     }
 }
 
-/// The bytes that one device sends over a ring if a collective runs once; `None` for other operations.
+/// The bytes that one device sends in a ring algorithm for one execution of a collective; `None` for other operations.
 #[must_use]
 pub fn bytes_sent(module: &Module, op: OpId) -> Option<u64> {
     let data = &module.ops[op];
@@ -87,7 +88,8 @@ pub fn bytes_sent(module: &Module, op: OpId) -> Option<u64> {
         OpKind::AllGather { .. } => result * share,
         OpKind::ReduceScatter { .. } | OpKind::AllToAll { .. } => operand * share,
         OpKind::AllReduce(_) => 2.0 * operand * share,
-        // A ragged all-to-all sends at most all rows, if no slices overlap. The number of rows that stay is known only at run time.
+        // If no slices overlap, a ragged all-to-all sends at most all rows. The number of rows that a device keeps is known only at run
+        // time.
         OpKind::CustomCall(_) => {
             data.operands.first().map_or(0.0, |&rows| bytes(&[rows])) * f64::from(k > 1.0)
         }
@@ -96,7 +98,7 @@ pub fn bytes_sent(module: &Module, op: OpId) -> Option<u64> {
     Some(sent as u64)
 }
 
-/// The context of an operation.
+/// The context in which an operation is executed.
 #[derive(Clone, Copy)]
 struct Around {
     /// The number of its executions.

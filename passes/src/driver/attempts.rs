@@ -1,4 +1,4 @@
-//! Attempts: partitions the entry function under each propagation strategy, and keeps the cheapest program.
+//! Partitions the entry function under each propagation strategy (an *attempt* each), and keeps the cheapest program.
 
 use shardc_ir::{Diagnostic, FuncId, Module};
 
@@ -12,7 +12,7 @@ use crate::report::warnings::{select, worth_telling};
 use crate::sharding::interface::Interface;
 use crate::sharding::signature::Signatures;
 
-/// The results of partitioning, besides the program.
+/// The results of partitioning, in addition to the program.
 #[derive(Clone, Debug)]
 pub struct Partitioned {
     /// Which annotations propagated first.
@@ -25,16 +25,16 @@ pub struct Partitioned {
     pub warn_bytes: u64,
     /// Statistics of the clean-up of collectives.
     pub cleaned: CleanReport,
-    /// The signatures of calls for which functions are still to be partitioned.
+    /// The signatures of calls whose callees still have to be partitioned.
     pub(crate) signatures: Signatures,
 }
 
-/// The outcome of a run.
+/// The outcome of a pipeline run.
 #[derive(Clone, Debug)]
 pub enum Outcome {
     /// The run completed.
     Done(Box<Partitioned>),
-    /// The observer ended the run; the module is in its state at that time.
+    /// The observer ended the run; the module is in the state at that time.
     Stopped,
 }
 
@@ -52,11 +52,11 @@ pub(super) fn partition_alone(
         let first = run.attempt(Strategy::default(), module, context.clone(), observer)?;
         return run.finish(first.done(), module, observer);
     };
-    // The start of propagation is equal for all strategies and is shared, unless an axis has size 1: propagation removes
-    // such axes from annotations, with their priorities.
+    // The state before propagation is the same for all strategies and is shared, unless an axis has size 1: propagation removes such axes
+    // from annotations, with their priorities.
     let has_trivial = module.meshes.values().any(|mesh| mesh.axes.values().any(|&n| n == 1));
     let mut other = module.clone();
-    // Computed before the first attempt: afterwards arguments have shardings from constraints, too.
+    // Computed before the first attempt: afterwards, arguments also have shardings from constraints.
     let priorities = Priorities::of(module, func, second);
     let mut context = context.clone();
     context.handed.shared.is_wanted = !has_trivial;
@@ -84,10 +84,10 @@ pub(super) fn partition_alone(
     run.finish(Some(best), module, observer)
 }
 
-/// Partitions a module that is propagated already, and has no calls.
+/// Partitions a module that is already propagated and has no calls.
 ///
 /// # Errors
-/// Errors of the passes after propagation.
+/// Returns errors of the passes after propagation.
 pub fn partition_propagated(
     module: &mut Module,
     context: &PassContext,
@@ -102,7 +102,7 @@ pub fn partition_propagated(
     }
 }
 
-/// The sort key of partitions: first the bytes that a device lacks, if its memory is known, then the cost.
+/// The sort key of partitions: first the bytes by which the program exceeds device memory, if that is known, then the cost.
 fn price(module: &Module, func: FuncId, done: &Attempt) -> (u64, u64) {
     let clean = &done.context.clean;
     let lacks = clean.memory_bytes.map_or(0, |has| lacking(module, func, clean.machine, has));
@@ -121,9 +121,9 @@ struct Attempt {
 enum Attempted {
     /// The program is partitioned.
     Done(Box<Attempt>),
-    /// It ended early, since it would have produced the same program as the previous attempt.
+    /// The attempt ended early, since it would have produced the same program as the previous attempt.
     Repeated,
-    /// The observer ended it.
+    /// The observer ended the attempt.
     Stopped,
 }
 
@@ -145,7 +145,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Partitions under one strategy.
+    /// Partitions the function under one strategy.
     fn attempt(
         &mut self,
         strategy: Strategy,

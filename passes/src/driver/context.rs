@@ -1,4 +1,4 @@
-//! Options of passes, and the state that they pass on.
+//! Options of passes, and the state that is passed between them.
 
 use std::sync::Arc;
 
@@ -19,10 +19,10 @@ use crate::sharding::signature::Signatures;
 use crate::transforms::group_form::GroupForm;
 use crate::transforms::inline::CallSites;
 
-/// The input of a pass besides the module.
+/// The input of a pass in addition to the module.
 #[derive(Clone, Debug, Default)]
 pub struct PassContext {
-    /// How devices are numbered in the partitioned program: as partitions or as replicas.
+    /// Whether devices of the partitioned program are partitions or replicas.
     pub mode: SpmdMode,
     /// The values of [`Pass::options`](super::passes::Pass::options) for this run.
     pub options: PassOptions,
@@ -30,7 +30,7 @@ pub struct PassContext {
     pub clean: CleanOptions,
     /// How the partitioned program writes replica groups.
     pub groups: GroupForm,
-    /// Information about the program besides its text.
+    /// Information about the program that is not in its text.
     pub import: ImportOptions,
     /// How shardings are propagated.
     pub propagate: PropagateOptions,
@@ -38,7 +38,7 @@ pub struct PassContext {
     pub strict: bool,
     /// The threshold for warnings about all-gathers in bytes; `None` derives it from the bytes that the program sends.
     pub warn_bytes: Option<u64>,
-    /// Ends the run early: checked between passes, and within propagation and planning.
+    /// The interrupt that may end the run early. It is checked between passes, and within propagation and planning.
     pub interrupt: Interrupt,
     /// Whether a complete pipeline runs, so that each pass may rely on earlier ones.
     pub(crate) in_pipeline: bool,
@@ -48,7 +48,7 @@ pub struct PassContext {
 /// The result of a pass: warnings, or errors.
 pub type PassResult = Result<Vec<Diagnostic>, Vec<Diagnostic>>;
 
-/// Information about a program besides its text.
+/// Information about a program that is not in its text.
 #[derive(Clone, Debug, Default)]
 pub struct ImportOptions {
     /// Sizes of symbolic dimensions.
@@ -61,12 +61,12 @@ pub struct ImportOptions {
     pub rules: RuleRegistry,
     /// Whether to record the calls through which each operation was inlined ([`PassContext::call_sites`]).
     pub trace_calls: bool,
-    /// The most operations that inlining all calls may produce in the entry function. In a larger program, a complete pipeline partitions
-    /// frequently called functions separately. The default is [`INLINE_BUDGET`](shardc_ir::limits::INLINE_BUDGET).
+    /// The maximum number of operations that inlining all calls may produce in the entry function. In a larger program, a complete
+    /// pipeline partitions frequently called functions separately. The default is [`INLINE_BUDGET`](shardc_ir::limits::INLINE_BUDGET).
     pub inline_budget: Option<u64>,
 }
 
-/// Results of passes that the module does not contain. A pass that runs by itself recomputes them if possible.
+/// Results of passes that are not in the module. A pass that runs alone recomputes them if possible.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Handed {
     /// Warnings of `import-gspmd`.
@@ -78,7 +78,7 @@ pub(crate) struct Handed {
     pub(crate) kept: KeptFunctions,
     /// The signatures of their calls in the planned program.
     pub(crate) signatures: Signatures,
-    /// State for the next attempt.
+    /// The state for the next attempt.
     pub(crate) shared: Shared,
     pub(crate) propagated: PropagateReport,
     /// Properties of the annotated program, recorded before planning.
@@ -86,7 +86,7 @@ pub(crate) struct Handed {
     /// State between the passes of planning.
     pub(crate) planning: Planning,
     pub(crate) plan: Option<Plan>,
-    /// The mesh inside of the planned program.
+    /// The mesh that values inside the planned program use.
     pub(crate) mesh: Option<MeshId>,
     /// Warnings about values that are replicated although no annotation requests it.
     pub(crate) gathered: Vec<Diagnostic>,
@@ -96,14 +96,14 @@ pub(crate) struct Handed {
     pub(crate) cleaned: CleanReport,
 }
 
-/// State that is independent of the strategy: the first attempt computes it for the second.
+/// State that is independent of the strategy: the first attempt computes it for later attempts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shared {
     /// Whether another attempt follows, which needs `begun`.
     pub(crate) is_wanted: bool,
     /// A copy of the prepared module before propagation; the next attempt starts from it.
     pub(crate) begun: Option<(Box<Module>, Arc<Prepared>)>,
-    /// The effect of `prioritize` on it, computed before preparation.
+    /// The effect of `prioritize` on the module, computed before preparation.
     pub(crate) priorities: Option<Priorities>,
     /// The propagation result of the previous attempt from the same start.
     pub(crate) propagated: Option<Propagated>,
@@ -115,14 +115,14 @@ pub(crate) struct Shared {
 #[derive(Clone, Debug)]
 pub(crate) struct BeforePlan {
     pub(crate) requested: Requests,
-    /// Collectives of the program that devices may execute different numbers of times.
+    /// Errors about collectives of the input program that devices may execute unequally often.
     pub(crate) partings: Vec<Diagnostic>,
     /// The result that each parameter is donated to.
     pub(crate) aliases: Vec<Option<usize>>,
 }
 
 impl PassContext {
-    /// Returns the context of a pass that runs by itself.
+    /// Returns the context of a pass that runs alone.
     #[must_use]
     pub fn new(mode: SpmdMode, options: PassOptions) -> Self {
         PassContext { mode, options, ..PassContext::default() }

@@ -5,11 +5,10 @@ use shardc_ir::{Diagnostic, Module, OpKind, Visibility};
 
 use crate::analysis::symbols::drop_unused_funcs;
 
-/// Makes the function `name` the entry function: the only public one. Functions that it does not reach are removed. `name`
-/// may begin with `@`.
+/// Makes `name` the entry function, and the only public function. Unreachable functions are removed. `name` may begin with `@`.
 ///
 /// # Errors
-/// SH0362 if there is no such function, or if it calls another function that is named `main`.
+/// Returns SH0362 if there is no such function, or if it calls another function that is named `main`.
 pub fn select_entry(module: &mut Module, name: &str) -> Result<(), Diagnostic> {
     let name = name.strip_prefix('@').unwrap_or(name);
     let Some(&entry) = module.func_names.get(name) else {

@@ -26,7 +26,7 @@ pub(super) fn import_gspmd(module: &mut Module, context: &mut PassContext) -> Pa
 pub(super) fn annotate_by_options(module: &mut Module, context: &mut PassContext) -> PassResult {
     let import = &context.import;
     match &import.mesh {
-        // `import_gspmd` has used the mesh of the options already.
+        // `import_gspmd` has already used the mesh of the options.
         _ if context.handed.is_gspmd => {}
         Some(mesh) if own_mesh(module).is_some() => replace_mesh(module, &mesh.to_mesh())?,
         Some(mesh) => {
@@ -45,12 +45,12 @@ pub(super) fn annotate_by_options(module: &mut Module, context: &mut PassContext
     if let Some(mesh) = own_mesh(module).filter(|_| !import.specs.is_empty()) {
         annotate_on(module, mesh, &import.specs)?;
     }
-    // An annotation may not fit its value, or not on the new mesh.
+    // An annotation may not fit its value, or may not fit on the new mesh.
     verify(module)?;
     Ok(Vec::new())
 }
 
-/// The first mesh of a module that is not maximal (a single device).
+/// Returns the first mesh of a module that is not maximal (a single device).
 fn own_mesh(module: &Module) -> Option<MeshId> {
     module.mesh_names.values().copied().find(|&id| !module.meshes[id].is_maximal())
 }

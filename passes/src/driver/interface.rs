@@ -8,12 +8,12 @@ use shardc_ir::{
 use crate::report::byte_size::bytes_text;
 use crate::sharding::interface::{Interface, InterfaceTensor};
 
-/// The result to which each parameter is donated, if any.
+/// Returns for each parameter the result to which it is donated, if any.
 pub(super) fn aliases(module: &Module, func: FuncId) -> Vec<Option<usize>> {
     module.funcs[func].arg_attrs.iter().map(AttrDict::donated_to).collect()
 }
 
-/// Warnings (SH0317) about donations of the program that no longer hold: a device then holds both the parameter and the result.
+/// Returns warnings (SH0317) about donations of the program that no longer apply: a device then holds both the parameter and the result.
 pub(super) fn lost_aliases(
     module: &Module,
     func: FuncId,
@@ -61,7 +61,7 @@ pub(super) fn lost_aliases(
     warnings
 }
 
-/// The interface of a function that was planned on the mesh `planned`.
+/// Returns the interface of a function that was planned on the mesh `planned`.
 pub(super) fn interface(
     module: &Module,
     func: FuncId,

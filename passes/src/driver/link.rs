@@ -1,4 +1,4 @@
-//! Links functions that are partitioned separately: one function per signature, in the module of the caller.
+//! Links separately partitioned functions into the module of the caller: one function per signature.
 
 use indexmap::IndexSet;
 use shardc_ir::limits::MAX_OPERATIONS;
@@ -20,14 +20,14 @@ use crate::sharding::signature::{Signature, Signatures};
 /// A function that is partitioned for one signature.
 struct Local {
     module: Module,
-    /// The global index of each signature in it.
+    /// The global index of each call signature in the function.
     calls: Vec<usize>,
 }
 
 /// Partitions the callees of a partitioned entry function for the signatures of their calls, and adds them to its module.
 ///
 /// # Errors
-/// A function cannot be partitioned.
+/// Returns an error if a function cannot be partitioned.
 pub(super) fn link(
     pipeline: &Pipeline,
     module: &mut Module,
@@ -43,14 +43,14 @@ pub(super) fn link(
     let of_entry = number(&mut wanted, &done.signatures);
     let mut locals: Vec<Local> = Vec::new();
     let mut operations = 0;
-    // Iterative: the call depth is limited only by the size of the program.
+    // This is iterative, since the call depth is limited only by the size of the program.
     while let Some(signature) = wanted.get_index(locals.len()).cloned() {
         let (module, more) = partition_for(pipeline, &signature, context)?;
         operations += module.bodies().map(|body| module.walk(body).len() as u64).sum::<u64>();
         if operations > MAX_OPERATIONS {
             return Err(vec![too_many(kept, &signature)]);
         }
-        // These warnings are about the whole program, not about one function.
+        // These warnings concern the whole program, not a single function.
         let of_program = ["SH0470", "SH0913"];
         done.warnings.extend(more.warnings.into_iter().filter(|warning| !of_program.contains(&warning.code)));
         add(&mut done.cleaned, &more.cleaned);
@@ -106,7 +106,7 @@ fn too_much(
         OpKind::CustomCall(spec) => number_of(spec, calls).map_or(0, |number| bytes[number]),
         _ => 0,
     };
-    // In the order of kept functions, which lists callees first.
+    // Functions are linked in the order of kept functions, which lists callees first.
     let mut order: Vec<usize> = (0..locals.len()).collect();
     order.sort_by_key(|&number| signatures[number].function);
     for number in order {
@@ -124,7 +124,7 @@ fn number_of(spec: &CustomCallSpec, calls: &[usize]) -> Option<usize> {
     calls.get(spec.kept_callee()?.parse::<usize>().ok()?).copied()
 }
 
-/// Partitions a function for a signature.
+/// Partitions a function for one combination of argument and result shardings.
 fn partition_for(
     pipeline: &Pipeline,
     signature: &Signature,
@@ -225,7 +225,7 @@ fn communicates(module: &Module, name: &str) -> bool {
     false
 }
 
-/// Adds the clean-up counts of a function. Its combined collectives are omitted: their handles belong to another module.
+/// Adds the clean-up counts of a function to the report. Its combined collectives are omitted: their handles belong to another module.
 fn add(all: &mut CleanReport, one: &CleanReport) {
     all.merged += one.merged;
     all.dead += one.dead;

@@ -1,4 +1,4 @@
-//! Partitioning: the two halves of the pipeline, on the entry function and on the functions that it calls.
+//! Partitioning: runs the two halves of the pipeline on the entry function and on the functions that it calls.
 
 use shardc_ir::{Diagnostic, Module};
 
@@ -12,7 +12,7 @@ pub use crate::sharding::interface::{Interface, InterfaceTensor};
 /// Runs the first half of `pipeline` on a verified module: annotations and options become shardings of the program.
 ///
 /// # Errors
-/// An annotation does not fit, a call is recursive, or there is no entry function.
+/// Returns an error if an annotation does not fit, if a call is recursive, or if there is no entry function.
 pub fn import(
     pipeline: &Pipeline,
     module: &mut Module,
@@ -33,7 +33,7 @@ pub fn import(
 /// Runs the second half of `pipeline` on the result of [`import`]: the module becomes the program that each device runs.
 ///
 /// # Errors
-/// Errors of the passes under the first strategy. A second strategy that fails is ignored.
+/// Returns the errors of the passes under the first strategy. Failures of other strategies are ignored.
 pub fn partition(
     pipeline: &Pipeline,
     module: &mut Module,

@@ -37,11 +37,11 @@ impl PassOptions {
     /// Parses the options of a pass that takes `known`.
     ///
     /// # Errors
-    /// An unknown name, or a value that the option does not allow. The message lists those allowed.
+    /// Returns an error for an unknown name, or for a value that the option does not allow. The message lists the allowed values.
     pub fn parse(text: &str, known: &[PassOption]) -> Result<Self, String> {
         let mut given = Vec::new();
         for word in text.split_whitespace() {
-            // A name alone sets a flag, as in mlir-opt.
+            // A name without a value sets a flag, as in mlir-opt.
             let (name, value) = word.split_once('=').unwrap_or((word, "true"));
             let Some(option) = known.iter().find(|option| option.name == name) else {
                 let names: Vec<&str> = known.iter().map(|option| option.name).collect();
@@ -66,7 +66,7 @@ impl PassOptions {
         Ok(PassOptions(given))
     }
 
-    /// The value of an option. The last one given wins.
+    /// The value of an option. If it is given several times, the last value applies.
     #[must_use]
     pub fn value(&self, option: PassOption) -> &'static str {
         let given = self.0.iter().rev().find(|(o, _)| o.name == option.name);
@@ -80,7 +80,7 @@ impl PassOptions {
     }
 }
 
-/// The notation that [`PassOptions::parse`] reads: `name=value name=value`.
+/// Writes the notation that [`PassOptions::parse`] accepts: `name=value name=value`.
 impl fmt::Display for PassOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, (option, value)) in self.0.iter().enumerate() {
@@ -93,7 +93,7 @@ impl fmt::Display for PassOptions {
 /// Whether propagation writes the origin of each axis.
 pub const DEBUG_ORIGINS: PassOption = PassOption::flag("debug-sharding-origins");
 
-/// Whether propagation writes the edges (operations) that carried each axis.
+/// Whether propagation writes the edges (operations) that propagated each axis.
 pub const DEBUG_EDGES: PassOption = PassOption::flag("debug-propagation-edge-sharding");
 
 /// The options of passes that write Shardy's debugging attributes.

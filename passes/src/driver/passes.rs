@@ -1,4 +1,4 @@
-//! The table of passes by name, and how one of them runs.
+//! The table of passes by name, and the function that runs a pass.
 
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ pub struct Pass {
     pub name: &'static str,
     /// A one-line description.
     pub about: &'static str,
-    /// Preconditions on the module, besides that it is verified; [`Pass::run`] checks them.
+    /// Preconditions on the verified module; [`Pass::run`] checks them.
     pub needs: &'static [Precondition],
     /// Its options.
     pub options: &'static [PassOption],
@@ -61,7 +61,7 @@ impl Pass {
     /// Runs the pass on a verified module.
     ///
     /// # Errors
-    /// SH0391 if a precondition does not hold; otherwise the errors of the pass. The module must then be dropped.
+    /// Returns SH0391 if a precondition does not hold, and otherwise the errors of the pass. The module must then be dropped.
     pub fn run(&self, module: &mut Module, context: &mut PassContext) -> PassResult {
         // In a pipeline, earlier passes establish the preconditions.
         if context.in_pipeline {
@@ -83,7 +83,7 @@ impl Pass {
     }
 }
 
-/// All passes by name. `pipeline` defines which of them the compiler runs, and in which order.
+/// All passes by name. `pipeline` defines which passes the compiler runs, and in which order.
 pub const PASSES: &[Pass] = &[
     Pass {
         name: "refine-shapes",
@@ -196,8 +196,7 @@ pub const PASSES: &[Pass] = &[
             let operations = module.ops.len();
             context.handed.propagated = propagate_prepared(module, &prepared, &options);
             let Some(entry) = module.entry() else { return Ok(Vec::new()) };
-            // Constraints that were inserted for disagreeing members of sharding groups depend on priorities, and shift the
-            // numbers of values.
+            // Constraints that were inserted for disagreeing members of sharding groups depend on priorities, and shift value ids.
             if module.ops.len() == operations {
                 if let Some(before) = shared.propagated.take() {
                     shared.is_repeated = before.is_of(module, entry);
@@ -416,7 +415,7 @@ pub const PASSES: &[Pass] = &[
             if context.in_pipeline {
                 return done.map(|()| Vec::new());
             }
-            // The result for a planned program is valid; for one that was only written like that, the verifier decides.
+            // The result for a planned program is valid. A hand-written program may only look planned, so the result is verified.
             done.and_then(|()| verify(module)).map_err(|errors| not_planned("localize", errors))?;
             Ok(Vec::new())
         },
@@ -488,7 +487,7 @@ pub const PASSES: &[Pass] = &[
     },
 ];
 
-/// Returns the pass with this name. Former names, and those of XLA's importers, are aliases.
+/// Returns the pass with this name. Former names, and names of XLA's importers, are aliases.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Pass> {
     let name = match name {
@@ -503,7 +502,7 @@ pub fn find(name: &str) -> Option<&'static Pass> {
     PASSES.iter().find(|pass| pass.name == name)
 }
 
-/// The annotations to which `prioritize` gives the first priority.
+/// The annotations to which `prioritize` assigns the highest priority.
 const STRATEGY: PassOption = PassOption { name: "strategy", values: &["as-annotated", "batch-first"] };
 
 /// The PJRT client that the program is for.
@@ -519,7 +518,7 @@ fn body_of(module: &Module, func: FuncId) -> Result<RegionId, Vec<Diagnostic>> {
     module.funcs[func].body.ok_or_else(missing)
 }
 
-/// Applies `work` to every function or, in a pipeline, where no calls are left, to the entry function alone.
+/// Applies `work` to every function. In a pipeline, where no calls are left, applies it only to the entry function.
 fn each_body(module: &mut Module, context: &PassContext, work: fn(&mut Module, RegionId)) -> PassResult {
     let bodies: Vec<RegionId> = match context.in_pipeline {
         true => module.entry().and_then(|entry| module.funcs[entry].body).into_iter().collect(),
@@ -556,7 +555,7 @@ fn restore_implied_shardings(module: &mut Module) {
     }
 }
 
-/// Returns the mesh that planning chose; derived from the module if planning was another run.
+/// Returns the mesh that planning chose; derived from the module if planning was in another run.
 fn main_mesh(module: &Module, func: FuncId, context: &PassContext) -> Option<MeshId> {
     context.handed.mesh.or_else(|| planned_mesh(module, module.funcs[func].body?))
 }
@@ -603,7 +602,7 @@ fn planned(module: &mut Module, context: &mut PassContext) -> PassResult {
     Ok(all)
 }
 
-/// Runs the checks for the state of the program: unreduced values if it has shardings, otherwise collectives.
+/// Runs the checks that apply to the state of the program: unreduced values if it has shardings, and collectives otherwise.
 fn verify_all(module: &mut Module, context: &mut PassContext) -> PassResult {
     let entry = entry(module)?;
     let interface = context.handed.interface.as_ref();

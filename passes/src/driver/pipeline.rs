@@ -36,7 +36,7 @@ impl Step {
 /// Parses the notation of `shardc opt --passes`: `name` or `name{option=value}`.
 ///
 /// # Errors
-/// SH0395 if there is no such pass, or it has no such option.
+/// Returns SH0395 if there is no such pass or option.
 impl FromStr for Step {
     type Err = Diagnostic;
 
@@ -49,7 +49,7 @@ impl Step {
     /// Parses a step as [`FromStr`] does, with the passes that `find` knows; `names` lists them for messages.
     ///
     /// # Errors
-    /// SH0395 if there is no such pass, or it has no such option.
+    /// Returns SH0395 if there is no such pass or option.
     pub fn parse_among(
         text: &str,
         find: impl Fn(&str) -> Option<&'static Pass>,
@@ -104,7 +104,7 @@ pub trait Observer {
     /// Called after a pass ran.
     ///
     /// # Errors
-    /// Errors in the module: the run ends as if the pass had failed.
+    /// If it returns errors, the run ends as if the pass had failed.
     fn after(
         &mut self,
         run: &PassRun<'_>,
@@ -124,9 +124,9 @@ impl Observer for () {}
 pub struct Pipeline {
     /// The steps that run once, first.
     pub import: Vec<Step>,
-    /// The steps for each [`Strategy`] that may differ, after `prioritize`; the cheapest result is kept.
+    /// The steps that run after `prioritize` for each [`Strategy`]; the cheapest result is kept.
     pub attempt: Vec<Step>,
-    /// The steps for the program that is kept.
+    /// The steps that run on the kept program.
     pub finish: Vec<Step>,
 }
 
@@ -178,7 +178,7 @@ impl Pipeline {
         Pipeline { import: steps(IMPORT), attempt: steps(ATTEMPT), finish: steps(FINISH) }
     }
 
-    /// Returns the pipeline up to propagation, in which every value has a sharding; no strategy is chosen.
+    /// Returns the pipeline up to propagation, after which every value has a sharding; no strategy is chosen.
     #[must_use]
     pub fn propagate() -> Pipeline {
         Pipeline {
@@ -207,7 +207,8 @@ pub(crate) fn attempt_by(strategy: Strategy, rest: &[Step]) -> Vec<Step> {
     prioritize.into_iter().chain(rest.iter().cloned()).collect()
 }
 
-/// Returns the steps with the passes that prepare `plan` inserted before it, unless one of them is already among the steps before it.
+/// Returns the steps with the passes that prepare `plan` inserted before it, unless one of these passes is already among the preceding
+/// steps.
 #[must_use]
 pub fn with_planning(steps: Vec<Step>) -> Vec<Step> {
     let mut all: Vec<Step> = Vec::new();
@@ -227,11 +228,12 @@ fn steps(names: &[&str]) -> Vec<Step> {
     names.iter().filter_map(step).collect()
 }
 
-/// Runs steps in order, until an attempt turns out to repeat the one before. `strategy` is the strategy of the attempt; `number` counts
-/// runs.
+/// Runs steps in order, until an attempt turns out to repeat the previous attempt. `strategy` is the strategy of the attempt; `number`
+/// counts pass runs.
 ///
 /// # Errors
-/// The errors of a pass or of the observer, or that the run was interrupted (SH0393, SH0394). The module must then be dropped.
+/// Returns the errors of a pass or of the observer, or an error if the run was interrupted (SH0393, SH0394). The module must then be
+/// dropped.
 pub fn run(
     steps: &[Step],
     module: &mut Module,
@@ -248,7 +250,7 @@ pub fn run(
         context.options = step.options.clone();
         observer.before(&run, module);
         let done = step.pass.run(module, context);
-        // An interrupted pass leaves its work incomplete, so its errors are not about the program.
+        // An interrupted pass is incomplete, so its errors may not be errors in the program.
         check(context)?;
         warnings.extend(done?);
         if observer.after(&run, module, context)? == Flow::Stop {

@@ -1,7 +1,7 @@
 //! Preconditions of passes.
 //!
-//! `opt` runs passes in any order. A pass relies on postconditions of earlier passes. Those that are visible in the program
-//! are checked before it runs, and the error names the missing pass.
+//! `opt` runs passes in any order, but a pass relies on postconditions of earlier passes. Postconditions that are visible in the program
+//! are checked before a pass runs, and the error names the missing pass.
 
 use shardc_ir::{Class, Diagnostic, Module, OpId, OpKind};
 
@@ -67,7 +67,7 @@ impl Precondition {
     /// Checks that the precondition of the pass `pass` holds for a module.
     ///
     /// # Errors
-    /// SH0391 at the first operation that violates it.
+    /// Returns SH0391 at the first operation that violates it.
     pub(crate) fn check(&self, module: &Module, pass: &str) -> Result<(), Diagnostic> {
         let entry = module.entry().and_then(|entry| module.funcs[entry].body);
         let broken = |op: &OpId| (self.broken_by)(&module.ops[*op].kind);
@@ -85,8 +85,8 @@ impl Precondition {
     }
 }
 
-/// Replaces the errors of a pass that needs a planned program by SH0392, which names the missing passes. It is for programs
-/// whose lack of planning shows only in the result of the pass. Errors about unsupported programs are returned unchanged.
+/// Replaces the errors of a pass that needs a planned program by SH0392, which names the missing passes. This is used if only the result
+/// of the pass shows that the program was not planned. Errors about unsupported programs are returned unchanged.
 pub(crate) fn not_planned(pass: &str, found: Vec<Diagnostic>) -> Vec<Diagnostic> {
     if found.iter().any(|error| error.class == Class::Unsupported) {
         return found;

@@ -1,5 +1,5 @@
-//! Detection of repeated strategies. If a second attempt propagates the same shardings as the first, it ends there: later
-//! passes read shardings only, so they would produce the same program.
+//! Detects repeated strategies. If an attempt propagates the same shardings as the previous one, it ends there: later passes depend only
+//! on shardings, so they would produce the same program.
 
 use shardc_ir::{EntityRef, FuncId, Module, PackedOption, ShardingId, ShardingTable};
 
@@ -16,7 +16,7 @@ impl Propagated {
         Propagated { shardings: module.shardings.clone(), results }
     }
 
-    /// Whether `module` has the same shardings. Before propagation it differed in priorities only.
+    /// Whether `module` has the same shardings. Before propagation, the two modules differed only in priorities.
     pub(crate) fn is_of(&self, module: &Module, func: FuncId) -> bool {
         // Equal shardings may have different handles in the two modules.
         let mut known: Vec<Option<ShardingId>> = vec![None; self.shardings.len()];

@@ -1,10 +1,10 @@
-//! Warning about programs that have a sharded argument, but in which no operation works on shards.
+//! Warns about programs that have a sharded argument, but in which no operation is partitioned.
 
 use shardc_ir::{Class, Diagnostic, Module, OpKind, RegionId, ValueId};
 
 use crate::analysis::regions::{has_program_regions, program_ops};
 
-/// Returns a warning (`SH0913`) if an argument of a planned program is sharded, but every device does all the work. Conditions:
+/// Returns a warning (`SH0913`) if an argument of a planned program is sharded, but every device does all computation. Conditions:
 ///
 /// * an argument is sharded (an unreduced argument does not count);
 /// * all operands and results of all operations are replicated, apart from those of reshards and of control flow;
@@ -17,14 +17,14 @@ pub(crate) fn all_replicated(module: &Module, body: RegionId) -> Option<Diagnost
     };
     let args = &module.regions[body].args;
     let (arg, sharding) = args.iter().enumerate().find_map(|(i, &arg)| {
-        // An unreduced argument is not sharded: its partial sums do not divide the work.
+        // An unreduced argument does not count as sharded: its partial sums do not divide the computation.
         Some((i, split(arg).filter(|sharding| !sharding.is_unsplit())?))
     })?;
     let mut works = false;
     for op in program_ops(module, body) {
         let data = &module.ops[op];
         match &data.kind {
-            // Its body is written for one device.
+            // The body is already written for one device.
             OpKind::ManualComputation(_) => return None,
             OpKind::Return | OpKind::Reshard(_) | OpKind::Constant(_) | OpKind::Iota { .. } => {}
             kind if has_program_regions(kind) => {}

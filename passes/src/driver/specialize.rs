@@ -1,8 +1,8 @@
-//! Specialization of a program with symbolic dimensions to given sizes.
+//! Specializes a program with symbolic dimensions to given sizes.
 //!
-//! Gives the parameters of the entry function static types, and refines the types in its body. Two kinds of functions are
-//! inlined first: those with dimensions of unknown size, so that each call is refined separately, and those on small integer
-//! tensors, which compute sizes. Other functions stay.
+//! Makes the types of the entry function's parameters static, and refines the types in its body. Two kinds of functions are
+//! inlined first: those with dimensions of unknown size, so that each call is refined separately, and those that compute sizes on small
+//! integer tensors. Calls of other functions are kept.
 //!
 //! ```mlir
 //! // before, with b = 64
@@ -26,12 +26,12 @@ use crate::transforms::refine_shapes::{has_unknown_shapes, refine_shapes};
 /// The maximum number of elements of a tensor that is part of a shape computation.
 const MAX_ELEMENTS: i64 = 64;
 
-/// Binds the symbolic dimensions of the entry function to these sizes, and refines all shapes that follow. A program whose
-/// entry function has static parameters needs no sizes. One without dimensions of unknown size is unchanged.
+/// Binds the symbolic dimensions of the entry function to these sizes, and refines all shapes that depend on them. If the parameters of
+/// the entry function are static, no sizes are needed. A program without dimensions of unknown size is unchanged.
 ///
 /// # Errors
-/// A size is missing (SH0351), names an unknown dimension (SH0350) or contradicts another (SH0353); a shape assertion of the
-/// program fails (SH0352); calls are recursive.
+/// Returns an error if a size is missing (SH0351), names an unknown dimension (SH0350) or contradicts another size (SH0353), if a shape
+/// assertion of the program fails (SH0352), or if calls are recursive.
 pub fn specialize(module: &mut Module, sizes: &[DimSize]) -> Result<(), Vec<Diagnostic>> {
     let Some(entry) = module.entry() else { return Ok(()) };
     if !sizes.is_empty() {

@@ -2,12 +2,11 @@
 //!
 //! Parameters and batch may be sharded along the same axis (FSDP, ZeRO). They then compete for activations: the batch
 //! shards the batch dimension, the parameters shard features. Propagation has no cost model. If the parameters win,
-//! each layer all-gathers the activations of the whole batch instead of its weights. So the driver partitions such a
-//! program twice: with all annotations in one round, and with the batch first. It keeps the second partition if a device
-//! lacks less memory for it, or equally much at a lower [`cost`]. An attempt that propagates the same shardings as the
-//! first ends early.
+//! each layer all-gathers the activations of the whole batch instead of its weights. So the driver partitions such a program twice: with
+//! all annotations in one round, and with the batch first. It keeps the second partition if it exceeds device memory by fewer bytes, or
+//! by the same amount at a lower [`cost`]. An attempt that propagates the same shardings as the first ends early.
 //!
-//! Heuristic for the batch, in a program that sets no priorities itself:
+//! Heuristic for finding the batch, in a program without user priorities:
 //!
 //! * An axis shards both donated and other arguments (a training step): the batch is every argument that is not donated.
 //! * No donated argument is sharded, but others are: among the dimension classes that compete for an axis, the batch is
@@ -45,7 +44,7 @@ impl Strategy {
 }
 
 /// Returns the strategies to try for the entry function `func`. [`Strategy::BatchFirst`] is included only if arguments compete
-/// for an axis and the program sets no priorities itself.
+/// for an axis and the program has no user priorities.
 #[must_use]
 pub fn strategies(module: &Module, func: FuncId) -> Vec<Strategy> {
     let mut out = vec![Strategy::AsAnnotated];
@@ -62,7 +61,7 @@ fn batch(module: &Module, func: FuncId) -> BTreeSet<usize> {
     let mut axes = [BTreeSet::new(), BTreeSet::new()];
     for (i, &arg) in args.iter().enumerate() {
         let Some(sharding) = module.shardings.sharding_of(arg) else { continue };
-        // The program's own priorities decide; a second set would conflict with them.
+        // User priorities take precedence; a second set of priorities would conflict with them.
         if sharding.dims.iter().any(|d| d.priority.is_some()) {
             return BTreeSet::new();
         }
@@ -80,7 +79,7 @@ fn batch(module: &Module, func: FuncId) -> BTreeSet<usize> {
     }
 }
 
-/// The claim of an axis on a class of dimensions.
+/// A dimension class that is sharded along some axis by arguments.
 #[derive(Default)]
 struct Claim {
     /// The arguments that the axis shards along a dimension of the class.
@@ -104,11 +103,11 @@ fn batch_by_classes(module: &Module, func: FuncId, args: &[ValueId]) -> BTreeSet
             }
         }
     }
-    // Two classes compete if a value has a dimension of each and both claim one axis: an axis shards one dimension only.
+    // Two classes compete if a value has a dimension of each and both use the same axis: an axis can shard only one dimension.
     let mut compete: BTreeSet<(u16, u32)> = BTreeSet::new();
     for dims in classes.of_values() {
         for (d, &class) in dims.iter().enumerate() {
-            // A value counts once per class: attention scores have the sequence class twice.
+            // A value counts only once per class: attention scores have the sequence class twice.
             if dims[..d].contains(&class) {
                 continue;
             }
@@ -136,21 +135,21 @@ fn batch_by_classes(module: &Module, func: FuncId, args: &[ValueId]) -> BTreeSet
     if others { first } else { BTreeSet::new() }
 }
 
-/// Whether argument `i` is donated, as `jax.jit` marks arguments that a training step updates in place.
+/// Whether argument `i` is donated, which `jax.jit` uses for arguments that a training step updates in place.
 pub(crate) fn is_updated(module: &Module, func: FuncId, i: usize) -> bool {
     module.funcs[func].arg_attrs.get(i).is_some_and(|attrs| attrs.donation().is_some())
 }
 
-/// Gives the annotations of `func` the priorities of a strategy.
+/// Sets the priorities of the annotations of `func` according to a strategy.
 pub fn prioritize(module: &mut Module, func: FuncId, strategy: Strategy) {
     Priorities::of(module, func, strategy).apply(module, func);
 }
 
-/// The annotations that a strategy changes, with the priorities that it gives them.
+/// The annotations that a strategy changes, with their new priorities.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Priorities {
     args: Vec<(ValueId, TensorSharding)>,
-    /// Each with the index of its result.
+    /// The annotations of results, each with the result index.
     results: Vec<(usize, TensorSharding)>,
 }
 
@@ -205,7 +204,7 @@ pub fn cost(module: &Module, func: FuncId, cleaned: &CleanReport) -> u64 {
     summarize(module).iter().map(of).fold(combined.saturating_add(memory), u64::saturating_add)
 }
 
-/// Returns the bytes that a device sends in one run of a partitioned program.
+/// Returns the bytes that a device sends in one execution of a partitioned program.
 #[must_use]
 pub fn bytes_sent(module: &Module) -> u64 {
     summarize(module).iter().map(|kind| kind.bytes_in_run).fold(0, u64::saturating_add)

@@ -21,7 +21,7 @@ const SHAPES: &str = "polymorphic shapes specifications: ";
 /// The text after that list.
 const AFTER_SHAPES: &str = ". Obtained dimension variables";
 
-/// A dimension of a parameter: the indices of parameter and dimension.
+/// A dimension of a parameter: the parameter index and the dimension index.
 type Place = (usize, usize);
 
 /// The symbolic dimensions of an entry function.
@@ -32,10 +32,10 @@ struct Symbols {
     dims: BTreeMap<Place, Option<Expression>>,
 }
 
-/// Gives the parameters of a function static types, and replaces parameters that carry the size of a variable by constants.
+/// Makes the parameter types of a function static, and replaces parameters that carry the size of a variable by constants.
 ///
 /// # Errors
-/// A name is unknown (SH0350, SH0333), a dimension has no size (SH0351), or sizes contradict each other (SH0353).
+/// Returns an error if a name is unknown (SH0350, SH0333), if a dimension has no size (SH0351), or if sizes contradict each other (SH0353).
 pub(super) fn bind(module: &mut Module, func: FuncId, sizes: &[DimSize]) -> Result<(), Vec<Diagnostic>> {
     let symbols = Symbols::of(module, func);
     let (variables, given) = symbols.given(module, func, sizes)?;
@@ -204,7 +204,7 @@ impl Symbols {
         if !errors.is_empty() {
             return Err(errors);
         }
-        // The size of a dimension may determine a variable, which may determine another one.
+        // The size of a dimension may determine a variable, which may determine another variable.
         for _ in 0..places.len() {
             for (place, &size) in &places {
                 let Some(Some(expression)) = self.dims.get(place) else { continue };
@@ -259,7 +259,7 @@ impl Symbols {
         }
     }
 
-    /// The hint that names the first dynamic dimension by argument and index.
+    /// Returns the hint that names the first dynamic dimension by argument and index.
     fn by_place(&self, data: &Func, module: &Module) -> String {
         match self.dims.keys().next() {
             Some(&(i, d)) => {
@@ -270,7 +270,7 @@ impl Symbols {
         }
     }
 
-    /// Returns the static shapes of the parameters that had unknown sizes.
+    /// Returns static shapes for the parameters that have unknown sizes.
     fn sizes(
         &self,
         data: &Func,

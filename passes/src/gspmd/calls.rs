@@ -46,7 +46,7 @@ impl Import<'_> {
         Ok((leaf, open))
     }
 
-    /// `@Sharding`.
+    /// Imports `@Sharding`.
     pub(super) fn constraint(
         &mut self,
         op: OpId,
@@ -103,7 +103,7 @@ impl Import<'_> {
         self.rw.module.ops[op].kind = OpKind::ShardingConstraint(id);
     }
 
-    /// `@SPMDFullToShardShape` and `@SPMDShardToFullShape`.
+    /// Imports `@SPMDFullToShardShape` and `@SPMDShardToFullShape`.
     pub(super) fn crossing(
         &mut self,
         op: OpId,
@@ -116,8 +116,8 @@ impl Import<'_> {
             let message = format!("@{target} has no mhlo.sharding");
             return Err(Box::new(Diagnostic::invalid("SH0347", message).at(span)));
         };
-        // The call gives the sharding of one side: the local one, with its manual subgroups, on entry; the global one
-        // on exit. The sharding of the other side comes from the value.
+        // The call specifies the sharding of one side: on entry the local sharding, with its manual subgroups; on exit the global
+        // sharding. The sharding of the other side is that of the value.
         let enters = target == "SPMDFullToShardShape";
         let (leaf, open) = self.of_call(op, text)?;
         let value = if enters { operand } else { result };
@@ -210,7 +210,7 @@ impl Import<'_> {
             "xla.sdy.PropagationBarrier" => {
                 self.unary(op, target)?;
                 let text = attr(sdy_text::DIRECTION)?;
-                // Shardy writes the index of the enumerator; older texts have its name.
+                // Shardy writes the index of the enum case; older texts have its name.
                 let numbered = |number| PropagationDirection::ALL.get(usize::try_from(number).ok()?).copied();
                 let direction = match sdy_text::integer(text) {
                     Ok(number) => numbered(number),
@@ -241,7 +241,7 @@ impl Import<'_> {
     ) {
         let count = self.rw.module.funcs[func].results.len();
         let id = self.rw.module.shardings.intern(sharding.clone());
-        // The table of uses predates the rewriting, which does not change operands.
+        // The use table is from before the rewriting, which does not change operands.
         let mut elsewhere = false;
         for &(user, i) in self.uses.of(result) {
             if self.terminator == Some(user) {
@@ -254,8 +254,8 @@ impl Import<'_> {
                 elsewhere = true;
             }
         }
-        // The constraint is open because Shardy's call applies only to the function's result: a closed one would also
-        // bind the users inside.
+        // The constraint is open because Shardy's call applies only to the function's result: a closed constraint would also affect the
+        // users inside the function.
         if elsewhere {
             let mut open = sharding;
             for dim in &mut open.dims {

@@ -1,4 +1,4 @@
-//! Collection of all `mhlo.sharding` texts of a program, and the choice of their mesh.
+//! Collects all `mhlo.sharding` texts of a program, and chooses their mesh.
 
 use indexmap::IndexMap;
 use rustc_hash::FxHashSet;
@@ -12,9 +12,9 @@ use crate::annotations::remesh::Match;
 
 /// The attribute that holds GSPMD's sharding.
 pub(super) const SHARDING: &str = shardc_ir::discardable::GSPMD_SHARDING;
-/// Module attribute: the shardings of all parameters of the entry function.
+/// The module attribute with the shardings of all parameters of the entry function.
 pub(super) const PARAMETERS: &str = "mhlo.spmd_parameters_shardings";
-/// Module attribute: the sharding of the results of the entry function.
+/// The module attribute with the sharding of the results of the entry function.
 pub(super) const OUTPUT: &str = "mhlo.spmd_output_sharding";
 
 /// A sharding and the first place where it occurs.
@@ -26,7 +26,7 @@ pub(super) struct FoundText {
 }
 
 impl FoundText {
-    /// A sharding that no attribute contains by itself.
+    /// A sharding that is not the text of an attribute.
     pub(super) fn new(sharding: HloSharding) -> Self {
         FoundText { sharding, span: Span::NONE, place: "the module".to_owned() }
     }
@@ -49,7 +49,7 @@ pub(super) fn is_call(target: &str) -> bool {
         || target.starts_with("xla.sdy.")
 }
 
-/// Whether a program has GSPMD annotations, or Shardy's in the form of a round trip through XLA.
+/// Whether a program has GSPMD annotations, or Shardy's annotations in the form of a round trip through XLA.
 #[must_use]
 pub fn is_annotated(module: &Module) -> bool {
     let annotated = |attrs: &AttrDict| attrs.get(SHARDING).is_some() || sdy_text::has_any(attrs);
@@ -116,8 +116,7 @@ impl Reader {
     }
 
     fn text(&mut self, text: &str, span: Span, place: &dyn Fn() -> String) {
-        // Deep models repeat the same few texts. Parse each once, and report an invalid one only at its first
-        // occurrence.
+        // Deep models repeat the same few texts. Each is parsed once, and an invalid text is reported only at its first occurrence.
         if self.texts.contains_key(text) || self.wrong.contains(text) {
             return;
         }
@@ -138,7 +137,7 @@ impl Reader {
     }
 }
 
-/// The strings of an attribute that is a string or an array of strings.
+/// Returns the strings of an attribute that is a string or an array of strings.
 pub(super) fn strings(attr: Option<&Attr>) -> Vec<&str> {
     match attr {
         Some(Attr::Str(text)) => vec![text],
@@ -149,7 +148,7 @@ pub(super) fn strings(attr: Option<&Attr>) -> Vec<&str> {
     }
 }
 
-/// Quotes a text; a long text loses its middle.
+/// Quotes a text; the middle of a long text is omitted.
 pub(super) fn short(text: &str) -> String {
     let chars: Vec<char> = text.chars().collect();
     if chars.len() <= 160 {
@@ -170,11 +169,11 @@ fn leaves(sharding: &HloSharding) -> &[Leaf] {
 /// Chooses the mesh of the program:
 ///
 /// * the program's own mesh, if it has one;
-/// * else the `given` mesh, if the tiles and the number of devices fit it;
-/// * else the coarsest mesh that all tiles fit.
+/// * otherwise the `given` mesh, if it fits the tiles and the number of devices;
+/// * otherwise the coarsest mesh that fits all tiles.
 ///
-/// If that is not the given mesh, also returns how the given mesh will replace it. With `round_trip`, the shardings
-/// are Shardy's and name their meshes.
+/// If the result is not the given mesh, also returns how the given mesh will replace it. With `round_trip`, the shardings are Shardy's
+/// and name their meshes.
 pub(super) fn home(
     module: &mut Module,
     texts: &Texts,
@@ -204,10 +203,10 @@ pub(super) fn home(
     let existing = module.mesh_names.values().copied().find(|&id| !module.meshes[id].is_maximal());
     let named = named.first().map(|named| named.mesh());
     let own = existing.map(|id| module.meshes[id].clone()).or(named);
-    // The number of devices of a program without tiles.
+    // In a program without tiles, the attributes or the replica groups determine the number of devices.
     let count = partitions.or_else(|| devices_of_groups(module));
     let instead = match (given, &own) {
-        // Import onto the program's own mesh, whose axes the shardings name, and replace it by name afterwards.
+        // The import uses the program's own mesh, whose axes the shardings name. The given mesh replaces it by name afterwards.
         (Some(_), Some(_)) => Some(Match::Name),
         (Some(mesh), None) if fit_mesh(mesh, &list).is_err() => Some(Match::Place),
         (Some(mesh), None) if list.is_empty() && count.is_some_and(|n| n != mesh.num_devices() as i64) => {
@@ -280,7 +279,7 @@ fn unfit(mesh: &Mesh, place: WrittenAt) -> Diagnostic {
         .hint("leave out the mesh: it is then inferred from the shardings")
 }
 
-/// The number of devices that the replica groups of a program mention.
+/// Returns the number of devices that the replica groups of a program imply.
 fn devices_of_groups(module: &Module) -> Option<i64> {
     let ops = module.bodies().flat_map(|body| module.walk(body));
     let groups = ops.filter_map(|op| module.ops[op].kind.collective()).map(|spec| &spec.groups);

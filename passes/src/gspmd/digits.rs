@@ -1,4 +1,4 @@
-//! Digits of mixed-radix numbers, of which [tile assignments](super::tiles) consist.
+//! Mixed-radix digits of device positions, of which [tile assignments](super::tiles) consist.
 
 /// A digit of a mixed-radix number: `size` positions with the given `stride`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -7,8 +7,7 @@ pub(crate) struct Digit {
     pub(crate) size: i64,
 }
 
-/// The digits of each dimension, major to minor. No digit has size 1, and adjacent digits that continue each other
-/// are merged.
+/// The digits of each dimension, major to minor. No digit has size 1, and adjacent digits with contiguous strides are merged.
 pub(crate) type Digits = Vec<Vec<Digit>>;
 
 /// Returns the strides of a row-major array.
@@ -33,7 +32,7 @@ pub(crate) fn positions(digits: &[Digit]) -> Vec<i64> {
     out
 }
 
-/// Appends a digit, or merges it into the last digit if it continues that one.
+/// Appends a digit, or merges it into the last digit if their strides are contiguous.
 pub(crate) fn push(digits: &mut Vec<Digit>, digit: Digit) {
     if digit.size == 1 {
         return;
@@ -47,11 +46,10 @@ pub(crate) fn push(digits: &mut Vec<Digit>, digit: Digit) {
 }
 
 /// Returns the digits of an iota of shape `reshape` that is transposed by `perm` and reshaped to `dims`. Returns
-/// `None` if a dimension boundary splits a digit unevenly. Runs in time linear in the number of dimensions, not of
-/// devices.
+/// `None` if a dimension boundary splits a digit unevenly. The time is linear in the number of dimensions, not of devices.
 pub(crate) fn iota_digits(dims: &[i64], reshape: &[i64], perm: &[usize]) -> Option<Digits> {
     let strides = row_major(reshape);
-    // A stack from major to minor; the top is the rest of the digit that is being split. `[8]<=[2,4]T(1,0)` is
+    // A stack of digits from major to minor. The top is the rest of the digit that is being split. `[8]<=[2,4]T(1,0)` is
     // 0,4,1,5,2,6,3,7: the minor digit has size 2 and stride 4, the major digit size 4 and stride 1.
     let mut rest: Vec<Digit> = perm
         .iter()
@@ -95,13 +93,12 @@ pub(crate) fn list_digits(dims: &[i64], mut list: Vec<i64>, subgroups: usize) ->
     if subgroups > 0
         && let Some(&size) = sizes.last().filter(|&&n| n > 0)
     {
-        // Devices that hold the same tile are a set. Hand-written text lists them in any order.
+        // Devices that hold the same tile are unordered. Hand-written text lists them in any order.
         list.chunks_mut(size).for_each(<[i64]>::sort_unstable);
     }
     let strides = row_major(dims);
     let mut order: Vec<Vec<usize>> = sizes.iter().map(|&n| (0..n).collect()).collect();
-    // The other subgroups are unordered too: they are sorted by their first devices, which gives digits if any order
-    // does.
+    // The other subgroups are unordered too: they are sorted by their first devices. If any order consists of digits, this one does.
     for dim in dims.len().saturating_sub(subgroups)..dims.len().saturating_sub(1) {
         order[dim].sort_unstable_by_key(|&i| list.get(i * strides[dim] as usize).copied());
     }
@@ -113,8 +110,8 @@ pub(crate) fn list_digits(dims: &[i64], mut list: Vec<i64>, subgroups: usize) ->
     }
     let mut out = Digits::with_capacity(dims.len());
     for (dim, &size) in sizes.iter().enumerate() {
-        // Read each dimension only along the line through position 0. The check of the whole list at the end keeps
-        // this linear.
+        // Each dimension is read only along the line through position 0, and the whole list is checked once at the end, so the time is
+        // linear.
         let along = |i: usize| -> Option<i64> {
             let start = order[dim].first()? * strides[dim] as usize;
             list.get(first - start + order[dim].get(i)? * strides[dim] as usize).copied()
@@ -127,8 +124,8 @@ pub(crate) fn list_digits(dims: &[i64], mut list: Vec<i64>, subgroups: usize) ->
             while done * next < size && along(done * next)? == stride * next as i64 {
                 next += 1;
             }
-            // A run ends where a digit ends, and the dimension must be a whole number of runs. A run that reaches the
-            // end is the rest of the dimension; if that is not a whole number of steps, the check below rejects it.
+            // A run ends at the end of a digit, and the dimension must consist of whole runs. A run that reaches the end is the rest of
+            // the dimension; if it is not a whole number of steps, the check below rejects it.
             let run = if done * next >= size { size / done } else { next };
             if size % (done * run) != 0 || stride <= 0 {
                 return None;

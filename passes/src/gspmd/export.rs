@@ -1,4 +1,4 @@
-//! Export of axis-based shardings as GSPMD annotations.
+//! Exports axis-based shardings as GSPMD annotations.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
@@ -27,7 +27,7 @@ pub fn to_hlo(mesh: &Mesh, sharding: &TensorSharding, manual: &[AxisRef]) -> Hlo
         return if manual.is_empty() { LeafKind::Replicated } else { LeafKind::Manual }.into();
     }
     let open = sharding.dims.iter().all(|d| d.open && d.axes.is_empty());
-    // A scalar has no dimensions, so all of them would count as open although nobody left them open.
+    // A scalar has no dimensions, so all of its zero dimensions would count as open.
     if open && !sharding.dims.is_empty() && sharding.unreduced.is_empty() && manual.is_empty() {
         return LeafKind::Unknown.into();
     }
@@ -63,7 +63,7 @@ pub fn to_hlo(mesh: &Mesh, sharding: &TensorSharding, manual: &[AxisRef]) -> Hlo
                 .into_iter()
                 .filter_map(|p| ids.get(usize::try_from(p).ok()?).copied())
                 .collect();
-            // Use an iota if the mesh's device order is regular. Otherwise 4096 devices would be listed explicitly.
+            // If the device order of the mesh is regular, an iota is used instead of an explicit list of perhaps 4096 devices.
             match list_digits(&[list.len() as i64], list.clone(), 0).as_deref() {
                 Some([digits]) => to_devices(digits),
                 _ => Devices::List(list),
@@ -103,12 +103,12 @@ fn unused(mesh: &Mesh, mut used: Vec<Part>) -> Parts {
 ///
 /// A program that has no mesh but a device count (a partitioned program) is unchanged.
 ///
-/// GSPMD cannot represent priorities, explicitly replicated axes, propagation barriers, and open dimensions except
-/// those of constraints; these are dropped.
+/// GSPMD cannot represent priorities, explicitly replicated axes, propagation barriers, or open dimensions except those of constraints.
+/// These are dropped.
 ///
 /// # Errors
-/// The shardings are on meshes with different numbers of devices (`SH0348`), or calls of one function have different
-/// manual axes (`SH0345`).
+/// Returns an error if meshes have different numbers of devices (`SH0348`), or if calls of the same function have different manual axes
+/// (`SH0345`).
 pub fn export_gspmd(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
     let says_how_many = module.num_partitions().or(module.num_replicas()).is_some();
     if module.mesh_names.is_empty() && says_how_many {
@@ -208,8 +208,7 @@ impl Export<'_> {
                 let mut inside = context.clone();
                 inside.extend(spec.manual_axes.iter().copied());
                 let body = data.regions.first().copied();
-                // Export the body in place and splice it afterwards, so that uses of its arguments are replaced
-                // before it moves.
+                // The body is exported in place and spliced afterwards, so that uses of its arguments are replaced before it moves.
                 self.enter(op, context, &inside);
                 let mut returned = SmallVec::new();
                 if let Some(body) = body {
@@ -220,7 +219,7 @@ impl Export<'_> {
                 self.rw.erase();
                 continue;
             }
-            // Regions that combine single elements (reducers) have no shardings.
+            // Regions that combine scalars (reducers) have no shardings.
             if has_program_regions(&data.kind) {
                 regions.extend(data.regions.iter().map(|&r| (r, context.clone())));
             }
@@ -265,7 +264,7 @@ impl Export<'_> {
         let results = data.results.clone();
         let fixed = !matches!(data.kind, OpKind::While) || keeps_its_values(self.rw.module, op);
         let said = |&r: &ValueId| self.rw.module.shardings.of(r).is_some();
-        // Constants are equal on all devices.
+        // Constants have the same value on all devices.
         let local =
             self.all_manual(manual) && !results.is_empty() && !matches!(data.kind, OpKind::Constant(_));
         if fixed && (results.iter().any(said) || local) {
@@ -278,7 +277,7 @@ impl Export<'_> {
         }
     }
 
-    /// Whether these are all axes of the mesh.
+    /// Whether `manual` contains all axes of the mesh.
     fn all_manual(&self, manual: &[AxisRef]) -> bool {
         let mut meshes = self.rw.module.mesh_names.values().map(|&id| &self.rw.module.meshes[id]);
         !manual.is_empty() && meshes.all(|mesh| mesh.is_maximal() || mesh.axes.len() == manual.len())
@@ -364,9 +363,8 @@ impl Export<'_> {
     }
 }
 
-/// Whether XLA's form of the loop carries the same values. XLA also carries values captured from outside, and
-/// captures carried values that do not change. The sharding of the loop's tuple would then have the wrong number of
-/// elements.
+/// Whether the loop carries the same values after conversion to HLO. The conversion also carries captured values, and turns invariant
+/// carried values into captured ones. The sharding of the loop's tuple would then have the wrong number of elements.
 fn keeps_its_values(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let Some(&body) = data.regions.get(1) else { return true };

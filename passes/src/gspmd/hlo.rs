@@ -1,7 +1,7 @@
-//! XLA's `HloSharding` of a value or tuple, and its text.
+//! XLA's `HloSharding` of a value or tuple, and its text form.
 //!
-//! [`HloSharding`] is the content of `mhlo.sharding`. Its `Display` prints the form that XLA prints; `parse.rs` reads
-//! every form that XLA reads.
+//! [`HloSharding`] is the content of `mhlo.sharding`. Its `Display` prints the text that XLA prints; `parse.rs` accepts every form that
+//! XLA accepts.
 
 use std::fmt;
 
@@ -31,15 +31,15 @@ pub struct Leaf {
 /// How a value is distributed over the devices.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum LeafKind {
-    /// Every device has the whole value.
+    /// Every device has the full value.
     Replicated,
-    /// The value is local to each device (a manual region).
+    /// The value is local to each device (in a manual region).
     Manual,
     /// Propagation chooses the sharding.
     Unknown,
     /// Each device has a partial sum.
     Unreduced,
-    /// One device has the whole value, the others have nothing.
+    /// One device has the full value, the others have nothing.
     Maximal(i64),
     /// Each device has a tile.
     Tiled(Tiling),
@@ -47,7 +47,7 @@ pub enum LeafKind {
     Named(Box<Named>),
 }
 
-/// A group of values with one sharding.
+/// A group of values that have the same sharding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ShardGroup {
     /// `shard_as n`.
@@ -59,11 +59,11 @@ pub enum ShardGroup {
 /// The meaning of a tile dimension that shards no dimension of the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Subgroup {
-    /// The devices are manual.
+    /// The value is local to each device (manual).
     Manual,
     /// Each device has a partial sum.
     Unreduced,
-    /// Each device has the whole tile.
+    /// Each device has the full tile.
     Replicated,
 }
 
@@ -118,13 +118,13 @@ pub struct Named {
 /// How the axes of a mesh shard a value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum NamedValue {
-    /// Every device has the whole value.
+    /// Every device has the full value.
     Replicated,
     /// All axes are manual.
     Manual,
     /// The value is unreduced along all axes.
     Unreduced,
-    /// The one device of the mesh has the value.
+    /// The mesh has one device, which has the value.
     Maximal,
     /// Some axes shard dimensions.
     Dims {
@@ -149,7 +149,7 @@ impl Devices {
     /// `reshape` transposed by `perm`, in its shortest form.
     #[must_use]
     pub fn transposed(reshape: &[i64], perm: &[usize]) -> Self {
-        // XLA's canonical form: drop dimensions of size 1, and merge dimensions that stay adjacent. `[1,4,2]T(0,1,2)`
+        // In XLA's canonical form, dimensions of size 1 are dropped, and dimensions that stay adjacent are merged. `[1,4,2]T(0,1,2)`
         // is `[8]`, and `[2,2,2]T(2,0,1)` is `[4,2]T(1,0)`: 0 and 1 stay adjacent.
         let kept: Vec<usize> =
             perm.iter().copied().filter(|&d| reshape.get(d).is_some_and(|&n| n != 1)).collect();
@@ -175,7 +175,7 @@ impl Devices {
         }
     }
 
-    /// Number of devices.
+    /// The number of devices.
     #[must_use]
     pub fn count(&self) -> i64 {
         match self {
@@ -221,13 +221,13 @@ pub(crate) fn to_devices(digits: &[Digit]) -> Devices {
 }
 
 impl Tiling {
-    /// Number of dimensions of the value.
+    /// The number of dimensions of the value.
     #[must_use]
     pub fn rank(&self) -> usize {
         self.dims.len() - self.subgroups.len()
     }
 
-    /// XLA's canonical form of the sharding:
+    /// Returns XLA's canonical form of the sharding:
     ///
     /// * Subgroups of one kind are merged, in the order manual, unreduced, replicated. Subgroups of one device are
     ///   dropped.
@@ -245,7 +245,7 @@ impl Tiling {
             };
         }
         let mut order: Vec<usize> = (0..self.subgroups.len()).filter(|&i| self.dims[rank + i] != 1).collect();
-        // The sort is stable: subgroups of one kind are merged in the order in which they are written.
+        // The sort is stable: subgroups of the same kind are merged in the order in which they are written.
         order.sort_by_key(|&i| self.subgroups[i]);
         let mut subgroups: SmallVec<[Subgroup; 2]> = SmallVec::new();
         let mut dims: Vec<i64> = self.dims[..rank].to_vec();
@@ -260,7 +260,7 @@ impl Tiling {
             }
         }
         let perm: Vec<usize> = (0..rank).chain(order.iter().map(|i| rank + i)).collect();
-        // Sort only replicated devices: those of one tile are a set, so their order does not distinguish shardings.
+        // Only replicated devices are sorted: the devices of one tile are unordered.
         let sorted = subgroups.last() == Some(&Subgroup::Replicated);
         let devices = self.reordered(&perm, sorted.then(|| dims.last().copied().unwrap_or(1)));
         let out = Tiling { dims, devices, subgroups };
@@ -279,13 +279,12 @@ impl Tiling {
         if identity && sorted.is_none() {
             return self.devices.clone();
         }
-        // Use digits where they exist, so that a large assignment is never listed explicitly.
+        // Digits are used if they exist, so that a large assignment is never listed explicitly.
         if let Devices::Iota { reshape, perm: transpose } = &self.devices
             && let Some(mut digits) = digits::iota_digits(&self.dims, reshape, transpose)
         {
             let mut digits: Vec<Vec<Digit>> = perm.iter().map(|&d| std::mem::take(&mut digits[d])).collect();
-            // Collect digits from the last dimension backwards until they cover the devices of one tile; sort those
-            // together.
+            // Digits are collected from the last dimension backwards until they cover the devices of one tile, and sorted together.
             let mut rest = sorted.unwrap_or(1);
             let mut tail = Vec::new();
             while rest > 1

@@ -1,4 +1,4 @@
-//! Import of GSPMD annotations as axis-based shardings.
+//! Imports GSPMD annotations as axis-based shardings.
 //!
 //! 1. All sharding texts are parsed and the mesh is inferred ([`super::collect`], [`super::infer`]).
 //! 2. Annotations of arguments, results and operations become shardings; `@Sharding` calls become constraints.
@@ -26,8 +26,8 @@ use crate::annotations::remesh;
 /// custom call is left, and calls in manual computations are inlined. A program without such annotations is
 /// unchanged.
 ///
-/// `mesh` is the mesh to import onto; if it is `None`, a mesh is inferred. If the tiles do not fit `mesh`, it
-/// replaces the inferred mesh axis by axis ([`remesh`]).
+/// `mesh` is the mesh to import onto; if it is `None`, a mesh is inferred. If `mesh` does not fit the tiles, a mesh is inferred, and
+/// `mesh` then replaces it axis by axis ([`remesh`]).
 ///
 /// Returns warnings.
 ///
@@ -104,10 +104,10 @@ pub(super) fn sdy_error(name: &str, text: &str, error: &TextError, span: Span) -
 }
 
 impl Import<'_> {
-    /// Imports the shardings of parameters and results that the module's attributes give for the entry function.
+    /// Imports the shardings of the entry function's parameters and results from the module's attributes.
     fn module_attrs(&mut self) {
-        // Move the module's attributes to the function, so that there is one way to read them. An attribute of an
-        // argument itself takes precedence.
+        // The module's attributes are moved to the function, so that they are read in only one place. An attribute of an argument itself
+        // takes precedence.
         let entry = self.rw.module.entry();
         let mut move_to = |name: &str, arguments: bool| {
             let Some(attr) = self.rw.module.attrs.remove(name) else { return };
@@ -117,7 +117,7 @@ impl Import<'_> {
             list.resize(count, AttrDict::new());
             let mut texts: Vec<String> = Vec::new();
             for text in strings(Some(&attr)) {
-                // One text may be a tuple of the shardings of all values.
+                // The text may be a tuple with the shardings of all values.
                 match self.texts.get(text).map(|found| &found.sharding) {
                     Some(HloSharding::Tuple(leaves)) => texts.extend(leaves.iter().map(Leaf::to_string)),
                     _ => texts.push(text.to_owned()),
@@ -239,7 +239,7 @@ impl Import<'_> {
         }
     }
 
-    /// Takes the annotation of an argument or result of a function.
+    /// Removes the annotation of an argument or result of a function, and returns it.
     fn of_value(
         &mut self,
         attrs: &mut AttrDict,
@@ -288,8 +288,8 @@ impl Import<'_> {
         Some(((!local).then_some(placed.sharding), leaf.group))
     }
 
-    /// Rejects a sharding of a value that is not a tensor if it shards anything: it has no place, and must not be
-    /// lost.
+    /// Rejects a sharding of a value that is not a tensor, unless it shards nothing: it could not be stored, and must not be dropped
+    /// silently.
     pub(super) fn of_no_tensor(
         &mut self,
         text: &str,
@@ -350,7 +350,7 @@ impl Import<'_> {
         if old.is_none() && !sdy && !matches!(&data.kind, OpKind::CustomCall(call) if is_call(&call.target)) {
             return;
         }
-        // Keep Shardy's attributes for the readers below; remove them from the operation now.
+        // Shardy's attributes are kept for the code below, but removed from the operation.
         let frontend = std::mem::take(&mut data.attrs);
         data.attrs = frontend.clone();
         sdy_text::drop_all(&mut data.attrs);
@@ -365,7 +365,7 @@ impl Import<'_> {
             OpKind::CustomCall(call) if is_call(&call.target) => call.target.clone(),
             OpKind::Unary(UnaryOp::Copy) => "Sharding".into(),
             _ => {
-                // The inserted sharding groups read the results, so they come after the operation.
+                // The inserted sharding groups use the results, so they follow the operation.
                 self.rw.keep();
                 self.annotated(op, text.as_deref());
                 return;
@@ -425,7 +425,7 @@ impl Import<'_> {
 
     /// Erases the current operation and replaces its `result` by `value`.
     pub(super) fn replace(&mut self, result: ValueId, value: ValueId) {
-        // The replacement of `value` itself is already known, because its producer comes first.
+        // A replacement of `value` itself is already recorded, because its producer comes first.
         let value = self.replaced.get(value);
         self.replaced.insert(result, value);
         self.rw.erase();
@@ -436,7 +436,7 @@ impl Import<'_> {
         let mesh = &self.rw.module.meshes[placed.sharding.mesh];
         !placed.manual.is_empty()
             && placed.manual.len() == mesh.axes.len()
-            // The mesh has as many axes and each is complete. A sharding names an axis only once, so these are all
+            // The number of manual axes is that of the mesh, and each is complete. A sharding lists an axis only once, so these are all
             // axes.
             && placed.manual.iter().all(|axis| axis.sub.is_none())
     }

@@ -1,11 +1,10 @@
-//! Inference of the mesh for all tile assignments of a program.
+//! Infers a mesh for all tile assignments of a program.
 //!
-//! Each assignment gives strides at which its digits ([`super::tiles`]) end. If the strides of all assignments,
-//! sorted, divide one another, they split the positions into axes. Only these splits are made, so the mesh has as few
-//! axes as possible.
+//! The digits ([`super::tiles`]) of each assignment end at certain strides. If the sorted strides of all assignments divide each other,
+//! they define the axes. There are no other boundaries, so the mesh has as few axes as possible.
 //!
-//! The devices are in numeric order if that fits, otherwise in the order of one of the assignments. (If any mesh
-//! fits, one fits whose devices are in the order of an assignment that distinguishes all of them.)
+//! The devices are in numeric order if that fits, and otherwise in the order of one of the assignments. (If any mesh fits, there is one
+//! with the device order of an assignment that distinguishes all devices.)
 
 use shardc_ir::Mesh;
 
@@ -34,11 +33,11 @@ impl InferredMesh {
     }
 }
 
-/// The indices of two assignments that no single mesh fits.
+/// The indices of two assignments that have no common mesh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TilingConflict(pub(crate) usize, pub(crate) usize);
 
-/// Returns the strides that split positions into axes, in ascending order: from 1 to the number of devices.
+/// Returns the strides that are boundaries of axes, in ascending order: from 1 to the number of devices.
 fn cuts(tilings: &[&Tiling], order: &Order) -> Option<Vec<i64>> {
     let mut cuts = vec![1];
     for tiling in tilings {
@@ -54,10 +53,10 @@ fn cuts(tilings: &[&Tiling], order: &Order) -> Option<Vec<i64>> {
     cuts.windows(2).all(|pair| pair[1] % pair[0] == 0).then_some(cuts)
 }
 
-/// Returns the coarsest mesh that fits all assignments.
+/// Returns the mesh with the fewest axes that fits all assignments.
 ///
 /// # Errors
-/// Two assignments that conflict, or one that conflicts with the rest.
+/// Returns two assignments that conflict.
 pub(crate) fn infer(tilings: &[&Tiling]) -> Result<InferredMesh, TilingConflict> {
     let Some(first) = tilings.first() else { return Ok(InferredMesh { sizes: Vec::new(), devices: None }) };
     let count = first.devices.count();
@@ -75,7 +74,7 @@ fn fit(tilings: &[&Tiling]) -> Option<InferredMesh> {
         sizes: cuts.windows(2).rev().map(|pair| pair[1] / pair[0]).collect(),
         devices,
     };
-    // The usual case: positions are device numbers, and no device list is materialized.
+    // In the usual case, positions are device IDs, and no device list is materialized.
     if let Some(cuts) = cuts(tilings, &Order::IOTA) {
         return Some(axes(cuts, None));
     }
@@ -86,19 +85,19 @@ fn fit(tilings: &[&Tiling]) -> Option<InferredMesh> {
     })
 }
 
-/// Returns the assignments whose device order is tried: all, up to a total of [`MAX_STEPS`] elements. Each trial
-/// visits every element of every assignment, so trying all is quadratic.
+/// Returns the assignments whose device order is tried. Each trial visits every element of every assignment, so the total is limited to
+/// [`MAX_STEPS`] elements.
 fn candidates<'t>(tilings: &'t [&'t Tiling]) -> impl Iterator<Item = &'t Tiling> {
     let devices = tilings.first().map_or(1, |t| usize::try_from(t.devices.count()).unwrap_or(usize::MAX));
     let each = devices.saturating_mul(tilings.len()).max(1);
     tilings.iter().copied().take((MAX_STEPS / each).max(1))
 }
 
-/// Returns the first assignment that conflicts with the preceding ones, and one of those that it conflicts with.
+/// Returns the first assignment that conflicts with the preceding ones, and one that it conflicts with.
 fn conflict(tilings: &[&Tiling]) -> TilingConflict {
     let fits = |n: usize| fit(&tilings[..n]).is_some();
-    // Bisection works because adding assignments never resolves a conflict. One assignment alone always has a mesh:
-    // some order of its devices makes it an iota.
+    // Bisection works because adding assignments never resolves a conflict. A single assignment always has a mesh, since there is a
+    // device order in which it is an iota.
     let (mut low, mut high) = (1, tilings.len());
     while high - low > 1 {
         let middle = usize::midpoint(low, high);
@@ -109,11 +108,11 @@ fn conflict(tilings: &[&Tiling]) -> TilingConflict {
     TilingConflict(partner.unwrap_or(0), last)
 }
 
-/// Whether all assignments fit a given mesh, and with which device order. This is the order of the mesh if it has
-/// one; otherwise numeric order, or the order of one of the assignments.
+/// Returns the device order with which the given mesh fits all assignments. This is the order of the mesh if it has one; otherwise
+/// numeric order, or the order of one of the assignments.
 ///
 /// # Errors
-/// The index of an assignment that does not fit.
+/// Returns the index of an assignment that does not fit.
 pub(crate) fn fit_mesh(mesh: &Mesh, tilings: &[&Tiling]) -> Result<Option<Vec<i64>>, usize> {
     let unfit = |order: &Order| {
         tilings.iter().position(|tiling| {

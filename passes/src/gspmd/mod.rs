@@ -1,4 +1,4 @@
-//! Import and export of GSPMD sharding annotations.
+//! Imports and exports GSPMD sharding annotations.
 //!
 //! XLA's GSPMD partitioner describes a sharding by a tile assignment: the number of tiles per dimension, and the
 //! device of each tile (`mhlo.sharding = "{devices=[4,2]<=[8]}"`, [`hlo::HloSharding`]). [`import_gspmd`] infers the

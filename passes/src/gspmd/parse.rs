@@ -1,4 +1,4 @@
-//! Parser of `mhlo.sharding` text, in every form that XLA's HLO parser accepts.
+//! The parser of `mhlo.sharding` text. It accepts every form that XLA's HLO parser accepts.
 //!
 //! ```text
 //! {replicated}  {manual}  {unknown}  {unreduced}  {maximal device=3}
@@ -48,7 +48,7 @@ impl FromStr for HloSharding {
     }
 }
 
-/// Parses one sharding after its opening brace.
+/// Parses the sharding of one value, after its opening brace.
 fn leaf(c: &mut Cursor<'_>) -> Result<Leaf, TextError> {
     if c.peek_word("mesh") || c.peek_word("maximal_mesh") {
         return Ok(Leaf { kind: LeafKind::Named(Box::new(named(c)?)), group: None });
@@ -131,7 +131,7 @@ fn leaf(c: &mut Cursor<'_>) -> Result<Leaf, TextError> {
         _ => return Err(error("a sharding cannot be of two kinds")),
     };
     if subgroups.is_some_and(|s| !s.is_empty()) {
-        return Err(error("only tiles (`devices=`) have last dimensions"));
+        return Err(error("last tile dimensions need tiles (`devices=`)"));
     }
     Ok(Leaf { kind, group })
 }
@@ -140,7 +140,7 @@ fn unsupported(c: &mut Cursor<'_>, message: &str) -> TextError {
     TextError { unsupported: true, ..c.error(message) }
 }
 
-/// `[2,4]<=[8]` or `[2,4]0,1,2,3,4,5,6,7`.
+/// Parses a tile assignment: `[2,4]<=[8]` or `[2,4]0,1,2,3,4,5,6,7`.
 fn tile_assignment(c: &mut Cursor<'_>) -> Result<(Vec<i64>, Devices), TextError> {
     c.expect("[")?;
     let dims = sizes(c, "a number of tiles")?;
@@ -165,7 +165,7 @@ fn sizes(c: &mut Cursor<'_>, what: &str) -> Result<Vec<i64>, TextError> {
     let product = list.iter().try_fold(1i64, |n, &size| n.checked_mul(size).filter(|&n| n <= MAX_DEVICES));
     match product {
         Some(_) => Ok(list),
-        None => fail(format!("these are too many devices: {}", too_many_devices())),
+        None => fail(format!("there are too many devices: {}", too_many_devices())),
     }
 }
 
@@ -184,7 +184,7 @@ fn permutation(at: usize, list: &[i64]) -> Result<(), TextError> {
     Ok(())
 }
 
-/// `[2,4]T(1,0)`.
+/// Parses a transposed iota: `[2,4]T(1,0)`.
 fn iota(c: &mut Cursor<'_>) -> Result<Devices, TextError> {
     c.expect("[")?;
     let reshape = sizes(c, "a size")?;
@@ -229,7 +229,7 @@ fn tiling(
     Ok(Tiling { dims, devices, subgroups }.canonical())
 }
 
-/// `mesh['x'=2], device_ids=(...), [...], ...}`, after the opening brace.
+/// Parses `mesh['x'=2], device_ids=(...), [...], ...}`, after the opening brace.
 fn named(c: &mut Cursor<'_>) -> Result<Named, TextError> {
     if c.eat_word("maximal_mesh") {
         c.expect("[")?;
@@ -313,7 +313,7 @@ fn metadata(c: &mut Cursor<'_>) -> Result<(), TextError> {
     c.skip_braces()
 }
 
-/// `['x'=2,'y'=4]`.
+/// Parses the axes of a mesh: `['x'=2,'y'=4]`.
 pub(super) fn mesh_axes(c: &mut Cursor<'_>) -> Result<Vec<(Box<str>, i64)>, TextError> {
     c.expect("[")?;
     let mut axes = Vec::new();
@@ -321,7 +321,7 @@ pub(super) fn mesh_axes(c: &mut Cursor<'_>) -> Result<Vec<(Box<str>, i64)>, Text
     Ok(axes)
 }
 
-/// `'x'=2`.
+/// Parses an axis of a mesh: `'x'=2`.
 pub(super) fn mesh_axis(c: &mut Cursor<'_>, axes: &mut Vec<(Box<str>, i64)>) -> Result<(), TextError> {
     let name = c.string("the name of an axis in quotes")?;
     c.expect("=")?;
@@ -334,13 +334,13 @@ pub(super) fn mesh_axis(c: &mut Cursor<'_>, axes: &mut Vec<(Box<str>, i64)>) -> 
     }
     let devices = axes.iter().map(|(_, size)| size).try_fold(size, |n, size| n.checked_mul(*size));
     if devices.is_none_or(|n| n > MAX_DEVICES) {
-        return Err(c.error(format!("these are too many devices: {}", too_many_devices())));
+        return Err(c.error(format!("there are too many devices: {}", too_many_devices())));
     }
     axes.push((name.into(), size));
     Ok(())
 }
 
-/// `(0,2,1,3)` or `([2,2]T(1,0))`.
+/// Parses device ids: `(0,2,1,3)` or `([2,2]T(1,0))`.
 fn device_ids(c: &mut Cursor<'_>, axes: &[(Box<str>, i64)]) -> Result<Option<Devices>, TextError> {
     c.expect("(")?;
     let at = c.at();
@@ -360,7 +360,7 @@ fn device_ids(c: &mut Cursor<'_>, axes: &[(Box<str>, i64)]) -> Result<Option<Dev
     Ok(if devices.is_identity() { None } else { Some(devices) })
 }
 
-/// `{'x', 'y':(1)2, ?}`.
+/// Parses a dimension sharding: `{'x', 'y':(1)2, ?}`.
 pub(super) fn dim_sharding(c: &mut Cursor<'_>, axes: &[(Box<str>, i64)]) -> Result<DimSharding, TextError> {
     c.expect("{")?;
     let mut dim = DimSharding::default();
@@ -378,7 +378,7 @@ pub(super) fn dim_sharding(c: &mut Cursor<'_>, axes: &[(Box<str>, i64)]) -> Resu
     Ok(dim)
 }
 
-/// `{'x', 'y'}`.
+/// Parses a list of axes: `{'x', 'y'}`.
 pub(super) fn axis_list(c: &mut Cursor<'_>, axes: &[(Box<str>, i64)]) -> Result<AxisList, TextError> {
     c.expect("{")?;
     let mut list = AxisList::new();
@@ -389,7 +389,7 @@ pub(super) fn axis_list(c: &mut Cursor<'_>, axes: &[(Box<str>, i64)]) -> Result<
     Ok(list)
 }
 
-/// `'x'` or `'x':(1)2`. The name may also be the index of an axis.
+/// Parses an axis or sub-axis: `'x'` or `'x':(1)2`. The name may also be the index of an axis.
 fn axis(c: &mut Cursor<'_>, axes: &[(Box<str>, i64)]) -> Result<AxisRef, TextError> {
     let at = c.at();
     let fail = |message: String| TextError { at, message, unsupported: false };

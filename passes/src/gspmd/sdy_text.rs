@@ -1,4 +1,4 @@
-//! Shardy's attributes as text in frontend attributes (`xla.sdy.sharding = "#sdy.sharding<...>"`).
+//! Parses Shardy's attributes that are text in frontend attributes (`xla.sdy.sharding = "#sdy.sharding<...>"`).
 
 use shardc_ir::discardable::FRONTEND_ATTRIBUTES as FRONTEND;
 use shardc_ir::{Attr, AttrDict, AxisList, AxisRef, Mesh, MeshId, Module, TensorSharding};
@@ -7,7 +7,7 @@ use super::parse::{axis_list, dim_sharding, mesh_axes, mesh_axis};
 use super::text::{Cursor, TextError};
 use super::to_axes::add_mesh;
 
-/// Names of Shardy's frontend attributes.
+/// The names of Shardy's frontend attributes.
 pub(super) const SHARDING: &str = "xla.sdy.sharding";
 pub(super) const MESHES: &str = "xla.sdy.meshes";
 pub(super) const RULE: &str = "xla.sdy.sharding_rule";
@@ -27,7 +27,7 @@ pub(super) fn frontend<'a>(attrs: &'a AttrDict, name: &str) -> Option<&'a str> {
     }
 }
 
-/// Whether any frontend attribute is Shardy's.
+/// Whether there is a frontend attribute of Shardy.
 pub(super) fn has_any(attrs: &AttrDict) -> bool {
     attrs.frontend().is_some_and(|dict| dict.iter().any(|(name, _)| name.starts_with("xla.sdy.")))
 }
@@ -50,7 +50,7 @@ pub(super) fn drop_all(attrs: &mut AttrDict) {
     }
 }
 
-/// Adds the meshes that shardings define inline. Returns whether the program has any mesh or sharding of Shardy's.
+/// Adds the meshes that shardings define inline. Returns whether the program has any Shardy mesh or sharding.
 pub(super) fn add_meshes(module: &mut Module) -> bool {
     let mut found = frontend(&module.attrs, MESHES).is_some();
     let of_funcs = module.funcs.values().flat_map(|func| func.arg_attrs.iter().chain(&func.res_attrs));
@@ -74,7 +74,7 @@ pub(super) fn add_meshes(module: &mut Module) -> bool {
     found
 }
 
-/// `{mesh = #sdy.mesh<["a"=8], device_ids=[...]>, ...}`: adds the meshes.
+/// Parses `{mesh = #sdy.mesh<["a"=8], device_ids=[...]>, ...}`, and adds the meshes.
 pub(super) fn meshes(module: &mut Module, text: &str) -> Result<(), TextError> {
     let mut cursor = Cursor::new(text);
     let c = &mut cursor;
@@ -107,7 +107,7 @@ pub(super) fn meshes(module: &mut Module, text: &str) -> Result<(), TextError> {
     cursor.expect_end()
 }
 
-/// `<["a"=8], device_ids=[1, 0]>`, or `<"a"=8>` in the older syntax.
+/// Parses `<["a"=8], device_ids=[1, 0]>`, or `<"a"=8>` in the older syntax.
 fn mesh(c: &mut Cursor<'_>) -> Result<Mesh, TextError> {
     c.expect("<")?;
     let axes = if c.peek("[") {
@@ -153,7 +153,7 @@ fn mesh_ref(module: &mut Module, c: &mut Cursor<'_>) -> Result<MeshId, TextError
     }
 }
 
-/// `#sdy.sharding<@mesh, [{"a"}p1, {?}], replicated={"b"}, unreduced={"c"}>`.
+/// Parses `#sdy.sharding<@mesh, [{"a"}p1, {?}], replicated={"b"}, unreduced={"c"}>`.
 pub(super) fn sharding(module: &mut Module, text: &str) -> Result<TensorSharding, TextError> {
     let mut cursor = Cursor::new(text);
     cursor.eat("#sdy.sharding");
@@ -162,7 +162,7 @@ pub(super) fn sharding(module: &mut Module, text: &str) -> Result<TensorSharding
     Ok(sharding)
 }
 
-/// `#sdy.sharding_per_value<[<...>, <...>]>`, or one `#sdy.sharding<...>`.
+/// Parses `#sdy.sharding_per_value<[<...>, <...>]>`, or one `#sdy.sharding<...>`.
 pub(super) fn per_value(module: &mut Module, text: &str) -> Result<Vec<TensorSharding>, TextError> {
     let mut cursor = Cursor::new(text);
     if !cursor.eat("#sdy.sharding_per_value") {
@@ -224,7 +224,7 @@ fn axes_of(mesh: &Mesh) -> Vec<(Box<str>, i64)> {
     mesh.axes.iter().map(|(name, &size)| (name.clone(), size)).collect()
 }
 
-/// `#sdy<manual_axes{"a", "b"}>`.
+/// Parses `#sdy<manual_axes{"a", "b"}>`.
 pub(super) fn manual_axes(module: &Module, mesh: MeshId, text: &str) -> Result<AxisList, TextError> {
     let mut cursor = Cursor::new(text);
     let c = &mut cursor;
@@ -238,7 +238,7 @@ pub(super) fn manual_axes(module: &Module, mesh: MeshId, text: &str) -> Result<A
     Ok(AxisList::from_slice(&axes))
 }
 
-/// `21 : i64`.
+/// Parses an integer attribute: `21 : i64`.
 pub(super) fn integer(text: &str) -> Result<i64, TextError> {
     let mut cursor = Cursor::new(text);
     let value = cursor.int("a number")?;
@@ -249,7 +249,7 @@ pub(super) fn integer(text: &str) -> Result<i64, TextError> {
     Ok(value)
 }
 
-/// `unspecified_dims=[0,1]`, possibly among other text.
+/// Parses `unspecified_dims=[0,1]`, possibly within other text.
 pub(super) fn unspecified_dims(text: &str) -> Result<Vec<i64>, TextError> {
     // `backend_config` is free text of the front end; unknown words are ignored.
     let Some((_, rest)) = text.split_once("unspecified_dims") else { return Ok(Vec::new()) };

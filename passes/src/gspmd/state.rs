@@ -1,4 +1,4 @@
-//! The state of an import.
+//! The data structures of the import.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{AxisList, Diagnostic, OpId, Rewriter, TensorSharding, Uses, ValueMap};
@@ -11,14 +11,13 @@ use super::to_axes::MeshPlacement;
 pub(super) struct Crossing {
     /// Whether the call converts global values to local ones.
     pub(super) enters: bool,
-    /// Axes that are manual on the inner side, including those of the outer side. `None` if the call gives only the
-    /// added axes.
+    /// Axes that are manual on the inner side, including those of the outer side. `None` if the call specifies only the added axes.
     pub(super) inner: Option<AxisList>,
-    /// Axes that are manual on the outer side; `None` in the same case.
+    /// Axes that are manual on the outer side; `None` in the same case as `inner`.
     pub(super) outer: Option<AxisList>,
-    /// Axes that the call makes manual, if it gives them.
+    /// Axes that the call makes manual, if it specifies them.
     pub(super) added: Option<AxisList>,
-    /// The sharding of each value on the outer side, if the call gives it.
+    /// The sharding of each value on the outer side, if the call specifies it.
     pub(super) shardings: Vec<TensorSharding>,
 }
 
@@ -31,13 +30,13 @@ pub(super) struct Import<'m> {
     pub(super) replaced: ValueMap,
     /// Calls between global values and those of one device.
     pub(super) crossings: FxHashMap<OpId, Crossing>,
-    /// Operations whose annotation marks them as local, and along which axes.
+    /// Operations whose annotation marks them as local, with the axes.
     pub(super) marked: FxHashMap<OpId, AxisList>,
     /// Operations that have already been moved into a manual computation.
     pub(super) formed: FxHashSet<OpId>,
     /// The terminator of the function that is being imported.
     pub(super) terminator: Option<OpId>,
-    /// The uses before the import.
+    /// The uses of values before the import.
     pub(super) uses: Uses,
     pub(super) errors: Vec<Diagnostic>,
 }

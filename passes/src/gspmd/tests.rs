@@ -1,4 +1,4 @@
-//! Parsing and printing of GSPMD shardings, and round trips of shardings through XLA's form.
+//! Tests of parsing and printing GSPMD shardings, and of round trips of shardings through XLA's form.
 
 use proptest::prelude::*;
 use shardc_ir::{AxisList, AxisRef, DimSharding, Mesh, MeshId, Module, SubAxis, TensorSharding};
@@ -110,7 +110,7 @@ fn texts_that_are_wrong() {
         ("{devices=[99999999999999999999]<=[1]}", "! at character 11: this number is too large"),
         (
             "{devices=[1000000,1000000]<=[1]}",
-            "! at character 11: these are too many devices: a program has at most 1048576 devices",
+            "! at character 11: there are too many devices: a program has at most 1048576 devices",
         ),
         (
             "{devices=[4]<=[2,2]T(0,0)}",
@@ -127,7 +127,7 @@ fn texts_that_are_wrong() {
         ),
         (
             "{replicated last_tile_dim_replicate}",
-            "! at character 2: only tiles (`devices=`) have last dimensions",
+            "! at character 2: last tile dimensions need tiles (`devices=`)",
         ),
         (
             "{replicated metadata={}",
@@ -172,7 +172,7 @@ fn sharding_on_mesh() -> impl Strategy<Value = (Mesh, TensorSharding)> {
             let mut parts: Vec<AxisRef> = Vec::new();
             for (axis, &size) in mesh.axes.values().enumerate() {
                 let part = |pre, size| AxisRef { axis: axis as u16, sub: Some(SubAxis { pre, size }) };
-                // An axis of size 4 is used as a whole or as two sub-axes, the minor one first.
+                // An axis of size 4 is used in full or as two sub-axes, the minor one first.
                 match choices[axis].1 && size == 4 {
                     true => parts.extend([part(2, 2), part(1, 2)]),
                     false if size > 1 => parts.push(AxisRef::whole(axis)),
@@ -193,8 +193,7 @@ fn sharding_on_mesh() -> impl Strategy<Value = (Mesh, TensorSharding)> {
     )
 }
 
-/// For each device, the index of its block along each dimension, and the first device that holds the same partial
-/// sum.
+/// Returns for each device the index of its block along each dimension, and the first device that holds the same partial sum.
 fn blocks(mesh: &Mesh, sharding: &TensorSharding) -> Vec<(Vec<i64>, i64)> {
     let holds = |position: usize| -> (Vec<i64>, i64) {
         let block = sharding.dims.iter().map(|d| mesh.linear_coordinate(position, &d.axes)).collect();
@@ -209,7 +208,7 @@ fn blocks(mesh: &Mesh, sharding: &TensorSharding) -> Vec<(Vec<i64>, i64)> {
     out
 }
 
-/// Returns the blocks that a tile assignment gives each device.
+/// Returns the block of each device under a tile assignment.
 fn blocks_of_tiles(tiling: &Tiling) -> Vec<Vec<i64>> {
     let devices = tiling.devices.list();
     let mut out = vec![Vec::new(); devices.len()];
@@ -241,7 +240,7 @@ proptest! {
             let blocks: Vec<Vec<i64>> = wanted.iter().map(|(block, _)| block.clone()).collect();
             prop_assert_eq!(tiles, blocks, "{}", &text);
         }
-        // On its own mesh, and on the mesh inferred from it alone.
+        // The test uses the original mesh, and the mesh inferred from the sharding alone.
         let mut meshes = vec![mesh.clone()];
         if let LeafKind::Tiled(tiling) = &leaf.kind {
             let axes = infer(&[tiling]).map_err(|e| TestCaseError::fail(format!("{text}: {e:?}")))?;

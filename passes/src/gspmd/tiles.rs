@@ -1,12 +1,12 @@
 //! Tile assignments as mixed-radix numbers.
 //!
-//! The devices of a mesh have *positions* `0..n`, row-major over its axes. Along one dimension of a tile assignment,
-//! the position changes by *digits*: `size` steps of `stride` each. A dimension that several axes shard has one digit
-//! per axis. A tile assignment fits a mesh if:
+//! The devices of a mesh have *positions* `0..n`, row-major over its axes. Along one dimension of a tile assignment, the position is a
+//! mixed-radix number: each *digit* has `size` values with distance `stride`. A dimension that several axes shard has one digit per axis.
+//! A tile assignment fits a mesh if:
 //!
 //! * each of its dimensions is a sequence of digits, and
-//! * the digits of all dimensions enumerate the positions: sorted by stride, each stride is the next smaller stride
-//!   times its size.
+//! * the digits of all dimensions enumerate the positions: sorted by stride, each stride is the next smaller stride times that digit's
+//!   size.
 
 use shardc_ir::{AxisList, Mesh};
 
@@ -14,15 +14,15 @@ use super::digits::{Digit, Digits, iota_digits, list_digits, push, row_major};
 use super::hlo::{Devices, Subgroup, Tiling};
 use crate::sharding::axes::{Part, Parts, to_axes};
 
-/// The position of each device of a mesh. `None` means that each position equals the device number.
+/// The position of each device of a mesh. `None` means that each position equals the device ID.
 #[derive(Clone, Debug)]
 pub(crate) struct Order(Option<Vec<i64>>);
 
 impl Order {
-    /// The position of each device is its number.
+    /// The position of each device is its ID.
     pub(crate) const IOTA: Order = Order(None);
 
-    /// Inverts a list that gives the device at each position. Returns `None` if the list is not a permutation.
+    /// Inverts a list of the devices at each position. Returns `None` if the list is not a permutation.
     pub(crate) fn of(devices: &[i64]) -> Option<Order> {
         let mut positions = vec![-1; devices.len()];
         for (position, &device) in devices.iter().enumerate() {
@@ -36,8 +36,8 @@ impl Order {
     }
 }
 
-/// Returns the digits of a tile assignment for this device order. The order of digits within a subgroup has no
-/// meaning, so they are sorted from major to minor.
+/// Returns the sub-axes (mixed-radix digits of the device ID) that each tile dimension is split by, for this device order. The order of
+/// digits within a subgroup is irrelevant, so they are sorted from major to minor.
 pub(crate) fn digits(tiling: &Tiling, order: &Order) -> Option<Digits> {
     let mut out = match (&tiling.devices, &order.0) {
         (Devices::Iota { reshape, perm }, None) => iota_digits(&tiling.dims, reshape, perm)?,
@@ -75,8 +75,8 @@ pub(crate) fn parts_of(mesh: &Mesh, digit: Digit) -> Option<Parts> {
             continue;
         }
         let (from, to) = (low.max(stride), high.min(end));
-        // An axis of 6 cannot be split at 4. If a digit extends beyond this axis, the preceding axis must have
-        // covered its upper part.
+        // An axis of 6 cannot be split at 4. If a digit extends beyond this axis, the preceding axis must already have covered its major
+        // part.
         if end % to != 0 || to % from != 0 || from % stride != 0 || high != to {
             return None;
         }

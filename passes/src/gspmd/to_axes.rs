@@ -41,18 +41,17 @@ pub(super) fn without(sharding: &TensorSharding, axes: &[AxisRef]) -> TensorShar
 impl MeshPlacement {
     pub(super) fn new(module: &Module, mesh: MeshId) -> MeshPlacement {
         let order = match &module.meshes[mesh].device_ids {
-            // `home` took these devices from an assignment or compared them with the assignments, so they are a
-            // permutation.
+            // `home` has taken these devices from an assignment or compared them with the assignments, so they are a permutation.
             Some(devices) => Order::of(devices).unwrap_or(Order::IOTA),
             None => Order::IOTA,
         };
         MeshPlacement { mesh, order, maximal: FxHashMap::default() }
     }
 
-    /// Converts the sharding of a value of this rank. `open` gives the dimensions that propagation may shard further.
+    /// Converts the sharding of a value of this rank. `open` lists the dimensions that propagation may shard further.
     ///
     /// # Errors
-    /// The sharding has another rank, or its tiles do not fit its mesh.
+    /// Returns an error if the sharding has a different rank, or if its tiles do not fit its mesh.
     pub(super) fn place(
         &mut self,
         module: &mut Module,
@@ -165,9 +164,9 @@ impl MeshPlacement {
     }
 }
 
-/// Returns the mesh of the module with these axes and devices; adds it where there is none.
+/// Returns the mesh of the module with these axes and devices; adds it if there is none.
 pub(super) fn add_mesh(module: &mut Module, mesh: Mesh) -> MeshId {
-    // Not `==`, which looks at the attributes of the mesh operation too: a mesh from a text has none.
+    // This is not `==`, which also compares the attributes of the mesh operation: a mesh from a text has none.
     let same = |other: &Mesh| other.axes.iter().eq(&mesh.axes) && other.device_ids == mesh.device_ids;
     match module.mesh_names.values().find(|&&id| same(&module.meshes[id])) {
         Some(&id) => id,
@@ -175,7 +174,7 @@ pub(super) fn add_mesh(module: &mut Module, mesh: Mesh) -> MeshId {
     }
 }
 
-/// Returns `name`, or `name` with a number appended if a mesh or function is called so: both are symbols.
+/// Returns `name`, with a number appended if it is already the symbol of a mesh or function.
 pub(super) fn free_name(module: &Module, name: &str) -> String {
     let taken = |name: &str| module.mesh_names.contains_key(name) || module.func_names.contains_key(name);
     let numbered = (0..).map(|i| format!("{name}_{i}"));

@@ -1,11 +1,12 @@
-//! Donated arguments and the results that reuse their memory.
+//! Lints about donated arguments and the results that reuse their memory.
 
 use shardc_ir::{AttrDict, Class, Diagnostic};
 
 use super::subject::{Subject, local_bytes};
 use crate::report::byte_size::bytes_text;
 
-/// Returns donated pairs whose shardings place data differently. If the local shapes differ too, the memory cannot be reused at all.
+/// Reports donated arguments whose sharding differs from that of the result. If the local shapes differ too, the memory cannot be reused
+/// at all.
 pub(super) fn disagreeing(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let func = &subject.module.funcs[subject.func];
     let mut out = Vec::new();
@@ -18,7 +19,7 @@ pub(super) fn disagreeing(subject: &Subject<'_>) -> Vec<Diagnostic> {
         }
         let (mesh, other_mesh) = (subject.mesh(sharding), subject.mesh(other));
         let (given, taken) = (local_bytes(mesh, ty, sharding), local_bytes(other_mesh, result_ty, other));
-        // Compares shapes, not bytes: `[{"x"}, {}]` and `[{}, {"x"}]` of 8x8 elements over 2 devices are 4x8 and 8x4
+        // Shapes are compared, not bytes: `[{"x"}, {}]` and `[{}, {"x"}]` of 8x8 elements over 2 devices are 4x8 and 8x4
         // on each, and no buffer fits both.
         let fits = sharding.local_shape(mesh, &ty.shape) == other.local_shape(other_mesh, &result_ty.shape);
         let loss = if fits {

@@ -1,10 +1,10 @@
-//! Annotations without an effect.
+//! Lints about annotations that have no effect.
 
 use shardc_ir::{Class, Diagnostic};
 
 use super::subject::{AnnotatedValue, Subject};
 
-/// Returns axes on dimensions of size one: one device along the axis holds the element, the others hold padding.
+/// Reports axes on dimensions of size one: one device along the axis holds the element, the others hold padding.
 pub(super) fn of_size_one(subject: &Subject<'_>) -> Vec<Diagnostic> {
     subject.annotations().into_iter().filter_map(|annotation| size_one(subject, annotation)).collect()
 }

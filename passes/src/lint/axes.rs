@@ -1,11 +1,11 @@
-//! Unused mesh axes.
+//! Lints about unused mesh axes.
 
 use shardc_ir::{Class, Diagnostic, Mesh, MeshId, OpKind, SecondaryMap, ShardingId};
 
 use super::subject::{Subject, candidates, example, whole_bytes};
 use crate::analysis::regions::{program_ops, program_regions};
 
-/// Returns axes of more than one device that split no value of the program: the devices along them compute the same. A mesh without any
+/// Reports axes of size two or more that shard no value of the program: the devices along them compute the same values. A mesh without any
 /// sharding is not reported if another mesh is in use; if none is, [`nothing_split`] reports it.
 pub(super) fn unused(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let module = subject.module;
@@ -27,7 +27,7 @@ pub(super) fn unused(subject: &Subject<'_>) -> Vec<Diagnostic> {
     out
 }
 
-/// Reports a program with a mesh of several devices and no split value.
+/// Reports a program with a mesh of several devices and no sharded value.
 pub(super) fn nothing_split(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let module = subject.module;
     let Some((id, mesh)) = module.meshes.iter().find(|(_, mesh)| mesh.num_devices() > 1) else {
@@ -48,7 +48,7 @@ pub(super) fn nothing_split(subject: &Subject<'_>) -> Vec<Diagnostic> {
     vec![warning.at(module.mesh_places[id].span).hint(hint)]
 }
 
-/// Suggests how the largest argument that an axis divides could be split.
+/// Suggests how the largest argument that an axis divides could be sharded.
 fn could_split(subject: &Subject<'_>, id: MeshId, mesh: &Mesh) -> Option<String> {
     let module = subject.module;
     let args = module.regions[subject.body].args.iter().enumerate();
@@ -57,7 +57,7 @@ fn could_split(subject: &Subject<'_>, id: MeshId, mesh: &Mesh) -> Option<String>
         let (axis, dims) = candidates(mesh, &ty.shape).into_iter().next()?;
         Some((i, ty, axis, *dims.first()?))
     });
-    // The first of several equally large arguments.
+    // Of several equally large arguments, the first is chosen.
     let (i, ty, axis, dim) =
         divided.reduce(|best, next| if whole_bytes(next.1) > whole_bytes(best.1) { next } else { best })?;
     let spec: Vec<&str> = (0..ty.rank()).map(|d| if d == dim { mesh.axis_name(axis) } else { "-" }).collect();
@@ -70,7 +70,7 @@ fn could_split(subject: &Subject<'_>, id: MeshId, mesh: &Mesh) -> Option<String>
     ))
 }
 
-/// Returns the axes of each mesh that split a value or a constraint of the program, or are manual.
+/// Returns the axes of each mesh that shard a value or a constraint of the program, or are manual.
 fn used_axes(subject: &Subject<'_>) -> SecondaryMap<MeshId, Vec<bool>> {
     let module = subject.module;
     let mut seen: SecondaryMap<ShardingId, bool> = SecondaryMap::new();
@@ -79,7 +79,7 @@ fn used_axes(subject: &Subject<'_>) -> SecondaryMap<MeshId, Vec<bool>> {
         used[id] = vec![false; mesh.axes.len()];
     }
     let mut visit = |id: ShardingId| {
-        // Iterates by sharding, not by value: a large program has some hundred shardings for a million values.
+        // The loop is over distinct shardings, not over values: a large program has some hundred shardings for a million values.
         if !std::mem::replace(&mut seen[id], true) {
             let sharding = module.shardings.get(id);
             for axis in sharding.split_axes().chain(sharding.unreduced.iter().copied()) {

@@ -1,4 +1,4 @@
-//! Sharding groups whose members are annotated differently.
+//! Lints about sharding groups whose members are annotated differently.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{Class, Diagnostic, OpId, OpKind, ShardingId, TensorSharding, ValueId};
@@ -6,7 +6,7 @@ use shardc_ir::{Class, Diagnostic, OpId, OpKind, ShardingId, TensorSharding, Val
 use super::subject::Subject;
 use crate::propagate::overlaps;
 
-/// Returns members of one group with contradicting shardings. A value in two groups joins them.
+/// Reports members of a sharding group whose shardings contradict each other. A value in two groups merges them.
 pub(super) fn contradicting(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let module = subject.module;
     let members: Vec<(OpId, i64, ValueId)> = module
@@ -28,7 +28,7 @@ pub(super) fn contradicting(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let mut out = Vec::new();
     for &(op, id, value) in &members {
         let Some(given) = given(subject, value) else { continue };
-        // After all joins: a group that is joined later would have two first members.
+        // This is done after all groups are merged, since a group that is merged later would have two first members.
         let (other_op, other) = *first.entry(find(&leader, id)).or_insert((op, given));
         let (one, two) = (module.shardings.get(other), module.shardings.get(given));
         if given == other || !contradict(one, two) {
@@ -65,7 +65,7 @@ fn given(subject: &Subject<'_>, value: ValueId) -> Option<ShardingId> {
     constraint.or_else(|| subject.module.shardings.of(value))
 }
 
-/// Whether no sharding extends both.
+/// Whether no sharding is compatible with both.
 fn contradict(a: &TensorSharding, b: &TensorSharding) -> bool {
     if a.mesh != b.mesh || a.rank() != b.rank() {
         return a.mesh != b.mesh;

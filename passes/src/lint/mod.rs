@@ -1,13 +1,13 @@
 //! Lints of a program's annotations: warnings about sharding that is correct, but costs memory or communication, or is hard to read.
 //!
 //! [`LINTS`] is the table of rules. A rule checks one stage of the program: annotated, propagated or planned. All rules of a stage share
-//! one run (`run`), so linting costs about as much as compiling. Only the search for constraints without effect propagates again, a
-//! bounded number of times (`redundant`).
+//! one run of the passes (`run`), so linting costs about as much as compiling. Only the search for constraints without effect propagates
+//! again, a bounded number of times (`redundant`).
 //!
 //! ## Guarantees
 //!
 //! * Rules do not change the program; findings are data.
-//! * Rules check the result of the compiler. If it tries two strategies, they check the one that it keeps.
+//! * Rules check what the compiler would produce. If it tries two strategies, they check the one that it keeps.
 //! * Findings are in the order of the table, and by decreasing bytes within a rule. They are deterministic.
 //! * [`LintReport::notes`] lists everything that was not checked because of a limit or a planning error.
 
@@ -45,8 +45,8 @@ pub struct Lint {
     check: Check,
 }
 
-/// The stage of the program that a rule checks, and its function. The caller fills in the code and severity of the diagnostics; their
-/// bytes are held, sent or padded on one device.
+/// The stage of the program that a rule checks, and its function. The caller fills in the code and severity of the diagnostics. Their
+/// byte counts are bytes that one device holds, sends or uses for padding.
 #[derive(Clone, Copy, Debug)]
 enum Check {
     /// Checks the program as annotated, with calls inlined.
@@ -153,15 +153,15 @@ pub fn find(name: &str) -> Option<&'static Lint> {
     LINTS.iter().find(|lint| lint.name == name || lint.code == name)
 }
 
-/// The severity of a rule's findings.
+/// How the findings of a rule are reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Level {
-    /// None: the rule does not run.
+    /// The rule does not run.
     Allow,
-    /// Warnings.
+    /// Findings are warnings.
     #[default]
     Warn,
-    /// Errors.
+    /// Findings are errors.
     Deny,
 }
 
@@ -170,9 +170,9 @@ pub enum Level {
 pub struct LintOptions {
     /// The threshold of rules about bytes: smaller findings are dropped.
     pub min_bytes: u64,
-    /// The most findings of one rule that are listed; the rest is counted.
+    /// The maximum number of listed findings of a rule; further findings are only counted.
     pub max_per_rule: usize,
-    /// The most additional runs of propagation in the search for constraints without effect.
+    /// The maximum number of additional propagation runs in the search for constraints without effect.
     pub max_trials: usize,
     levels: [Level; LINTS.len()],
 }
@@ -192,7 +192,7 @@ impl LintOptions {
     /// Sets the levels of rules, by name or code. `all` stands for all rules; the name of a rule takes precedence over `all`.
     ///
     /// # Errors
-    /// A name is unknown, or is in both lists (`SH0900`).
+    /// Returns `SH0900` if a name is unknown or in both lists.
     pub fn with_levels<S: AsRef<str>>(mut self, allow: &[S], deny: &[S]) -> Result<Self, Diagnostic> {
         let mut named = [false; LINTS.len()];
         for (names, level) in [(allow, Level::Allow), (deny, Level::Deny)] {
@@ -237,7 +237,7 @@ fn unknown(name: &str) -> Diagnostic {
 pub struct Finding {
     /// The rule.
     pub lint: &'static Lint,
-    /// The diagnostic; an error if the rule is denied.
+    /// The diagnostic. It is an error if the rule is denied.
     pub diagnostic: Diagnostic,
 }
 
@@ -248,7 +248,7 @@ pub struct LintReport {
     pub findings: Vec<Finding>,
     /// Checks that did not run and findings that are not listed, one sentence each.
     pub notes: Vec<String>,
-    /// Warnings of the import, which the caller adds since import precedes all rules.
+    /// Warnings of the import, which the caller adds, since the import precedes all rules.
     pub warnings: Vec<Diagnostic>,
 }
 

@@ -1,7 +1,7 @@
-//! Large arguments that are replicated on every device.
+//! Lints about large arguments that are replicated on every device.
 //!
 //! If a program shards most of its parameters, each large replicated one is reported: its annotation was probably forgotten. If it shards
-//! few or none, that is a strategy (data parallelism), which is reported once, and only if it takes much memory.
+//! few or none, this is probably intended (data parallelism). It is reported once, and only if it takes much memory.
 
 use indexmap::IndexMap;
 use shardc_ir::{AxisRef, Class, Diagnostic, MeshId, TensorType};
@@ -9,11 +9,11 @@ use shardc_ir::{AxisRef, Class, Diagnostic, MeshId, TensorType};
 use super::subject::{Subject, bytes_of, candidates, candidates_text, count, example, few, whole_bytes};
 use crate::report::byte_size::bytes_text;
 
-/// The least size of all parameters together, in units of [`LintOptions::min_bytes`](super::LintOptions::min_bytes), for the warning that
+/// The minimum size of all parameters together, in units of [`LintOptions::min_bytes`](super::LintOptions::min_bytes), for the warning that
 /// none of them is sharded.
 const ALL_WHOLE: u64 = 1024;
 
-/// See the module documentation.
+/// Reports large replicated arguments, as described in the module documentation.
 pub(super) fn unsharded(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let mut whole: IndexMap<(&TensorType, MeshId), Vec<usize>> = IndexMap::new();
     for (i, ty, sharding) in subject.args() {
@@ -26,14 +26,15 @@ pub(super) fn unsharded(subject: &Subject<'_>) -> Vec<Diagnostic> {
         return Vec::new();
     }
     let (split_bytes, whole_bytes) = parameter_bytes(subject);
-    // By bytes: a program that splits its large weights and replicates many small biases shards its parameters.
+    // Bytes are compared, not counts: a program that shards its large weights and replicates many small biases shards most of its
+    // parameters.
     if split_bytes < whole_bytes {
         return all_whole(subject, &whole).into_iter().collect();
     }
     whole.iter().map(|(&(ty, mesh), args)| one_type(subject, ty, mesh, args)).collect()
 }
 
-/// Returns the bytes of split and of replicated parameters. Parameters are the donated arguments, or all arguments if none is donated.
+/// Returns the bytes of sharded and of replicated parameters. Parameters are the donated arguments, or all arguments if none is donated.
 fn parameter_bytes(subject: &Subject<'_>) -> (u64, u64) {
     let any_updated = subject.args().any(|(i, ..)| subject.is_updated(i));
     let mut bytes = [0u64; 2];
@@ -46,7 +47,7 @@ fn parameter_bytes(subject: &Subject<'_>) -> (u64, u64) {
     (bytes[0], bytes[1])
 }
 
-/// Returns the axis that splits the most bytes of arguments.
+/// Returns the axis that shards the most bytes of arguments.
 fn usual_axis(subject: &Subject<'_>, mesh: MeshId) -> Option<AxisRef> {
     let mut bytes: IndexMap<AxisRef, u64> = IndexMap::new();
     for (_, ty, sharding) in subject.args().filter(|(_, _, s)| s.mesh == mesh) {
@@ -80,7 +81,7 @@ fn one_type(subject: &Subject<'_>, ty: &TensorType, mesh_id: MeshId, args: &[usi
     let best = found.iter().find(|(axis, _)| usual == Some(*axis)).or(found.first());
     warning = match best {
         Some((axis, dims)) => {
-            // The largest dimension leaves the most room for other axes.
+            // After sharding the largest dimension, further axes are most likely to divide it.
             let dim = dims.iter().copied().max_by_key(|&d| (ty.shape[d], std::cmp::Reverse(d))).unwrap_or(0);
             let mut shape = ty.shape.clone();
             shape[dim] /= mesh.axis_size(*axis);

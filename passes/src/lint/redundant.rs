@@ -1,8 +1,8 @@
-//! Redundant sharding constraints: without them, propagation gives every value the same sharding.
+//! Finds redundant sharding constraints: without them, propagation assigns every value the same sharding.
 //!
-//! Constraints with one source location are kept or removed together. The search removes all of them at once; if that changes a sharding,
-//! it removes each half in turn, and so on, in addition to those already found. All reported constraints can therefore be removed
-//! together, and the number of propagations is logarithmic if few constraints have an effect. Beyond
+//! Constraints with the same source location are kept or removed together. The search first removes all constraints at once. If that
+//! changes a sharding, it removes each half in turn, recursively, in addition to those already found to be redundant. All reported
+//! constraints can therefore be removed together, and the number of propagations is logarithmic if few constraints have an effect. Beyond
 //! [`LintOptions::max_trials`](super::LintOptions::max_trials) the search stops with a note.
 
 use indexmap::IndexMap;
@@ -15,7 +15,8 @@ use super::subject::{Subject, count};
 use crate::driver::strategy::{Strategy, prioritize};
 use crate::propagate::{PropagateOptions, propagate};
 
-/// Returns constraints without effect, and a note if not all were tried. `wanted` is the sharding of each value with all of them.
+/// Returns constraints without effect, and a note if not all were tried. `wanted` is the sharding of each value with all constraints
+/// present.
 pub(super) fn constraints(
     subject: &Subject<'_>,
     strategy: Strategy,
@@ -36,7 +37,8 @@ pub(super) fn constraints(
         };
         places.entry(place).or_default().push(op);
     }
-    // A constraint that changes the sharding of its value has an effect; one without axes or closed dimensions is not meant to.
+    // A constraint that changes the sharding of its value has an effect. A constraint without axes or closed dimensions is not meant to
+    // have one.
     places.retain(|_, ops| {
         ops.iter().all(|&op| {
             let data = &base.ops[op];
@@ -82,7 +84,7 @@ pub(super) fn constraints(
     (reported.values().map(|ops| finding(subject, ops, reported.len())).collect(), note)
 }
 
-/// Whether a constraint splits or closes any dimension.
+/// Whether a constraint shards or closes any dimension.
 fn says_something(base: &Module, op: OpId) -> bool {
     match &base.ops[op].kind {
         OpKind::ShardingConstraint(id) => {
@@ -121,7 +123,7 @@ struct Search<'a, 'm> {
 }
 
 impl<'a> Search<'a, '_> {
-    /// Finds which of `places` have no effect; returns whether all have none. `known` states that together they have one.
+    /// Finds which of `places` have no effect; returns whether none of them has an effect. `known` states that together they have one.
     fn narrow(&mut self, places: &'a [Vec<OpId>], known: bool) -> bool {
         if !known {
             if self.trials == 0 {
@@ -136,19 +138,19 @@ impl<'a> Search<'a, '_> {
         }
         if places.len() > 1 {
             let (first, second) = places.split_at(places.len() / 2);
-            // If the first half has no effect, the second must have one, since both together have; so it needs no trial of its own.
+            // If the first half has no effect, the second half must have one, since both together have; so it needs no trial.
             let without_first = self.narrow(first, false);
             self.narrow(second, without_first);
         }
         false
     }
 
-    /// Whether propagation gives every value the same sharding without these constraints and those already found.
+    /// Whether propagation assigns every value the same sharding without these constraints and those already found.
     fn is_same_without(&self, places: &[Vec<OpId>]) -> bool {
         let mut module = self.subject.base.clone();
         let gone: FxHashSet<OpId> =
-            // Together with those already found: each of two constraints may be redundant while the other one stays, but only one of them
-            // may be reported.
+            // Constraints already found are removed as well: each of two constraints may be redundant while the other stays, but only one
+            // of the two may be reported.
             places.iter().flatten().chain(self.redundant.iter().copied().flatten()).copied().collect();
         remove(&mut module, self.subject, &gone);
         prioritize(&mut module, self.subject.func, self.strategy);
@@ -159,15 +161,16 @@ impl<'a> Search<'a, '_> {
         self.values.iter().all(|&value| match (self.wanted.of(value), module.shardings.of(value)) {
             (Some(wanted), Some(got)) => *known
                 .entry((wanted, got))
-                // The handles are of two tables and cannot be compared; a program has few distinct pairs.
+                // The handles belong to different tables and cannot be compared. Results are cached, since a program has few distinct
+                // pairs.
                 .or_insert_with(|| self.wanted.get(wanted).same_placement(module.shardings.get(got))),
             (wanted, got) => wanted == got,
         })
     }
 }
 
-/// Returns the values whose shardings must stay: all except constants, which follow their uses, and results of constraints, which follow
-/// their operands.
+/// Returns the values whose shardings must stay the same: all except constants, whose shardings depend on their uses, and results of
+/// constraints, whose shardings depend on their operands.
 fn compared(subject: &Subject<'_>, ops: &[OpId]) -> Vec<ValueId> {
     let base = subject.base;
     let mut out = base.regions[subject.body].args.clone();
@@ -180,7 +183,7 @@ fn compared(subject: &Subject<'_>, ops: &[OpId]) -> Vec<ValueId> {
     out
 }
 
-/// Removes constraints from a program: their users read their operands.
+/// Removes constraints from a program: their users use their operands instead.
 fn remove(module: &mut Module, subject: &Subject<'_>, gone: &FxHashSet<OpId>) {
     let mut rw = Rewriter::new(module);
     let mut regions = vec![subject.body];

@@ -1,4 +1,4 @@
-//! Communication: forced by constraints, and not requested by any annotation.
+//! Lints about communication: forced by constraints, or not requested by any annotation.
 
 use std::borrow::Cow;
 
@@ -15,8 +15,8 @@ use crate::report::byte_size::bytes_text;
 use crate::report::warnings::merged;
 use crate::reshard::{Planner, path_bytes};
 
-/// Returns constraints that cause communication, at the constraint or before the elementwise operations that precede it; one finding for
-/// each source location. The all-reduce of an unreduced value does not count, since it is needed in any case.
+/// Reports constraints that cause communication, at the constraint or before element-wise operations that precede it, with one finding
+/// for each source location. The all-reduce of an unreduced value does not count, since it is needed in any case.
 pub(super) fn by_constraints(subject: &Subject<'_>, _: &Plan) -> Vec<Diagnostic> {
     let module = subject.module;
     let mut planners: Vec<Planner<'_>> = module.meshes.values().map(Planner::new).collect();
@@ -32,7 +32,8 @@ pub(super) fn by_constraints(subject: &Subject<'_>, _: &Plan) -> Vec<Diagnostic>
             let Some((from, target, ty)) = sides(subject, reshard) else { continue };
             let (mesh, planner) = (subject.mesh(from), &mut planners[from.mesh.as_u32() as usize]);
             let mut sent = |to: &TensorSharding| path_bytes(mesh, planner, from, to, ty);
-            // Bytes beyond completing the sum in place: a constraint on an unreduced value does not cause its all-reduce.
+            // Only bytes in addition to an all-reduce in place count: a constraint on an unreduced value does not cause the all-reduce
+            // itself.
             let bytes = sent(target).saturating_sub(sent(&from.completed()));
             let Some(&operand) = module.ops[op].operands.first().filter(|_| bytes > 0) else { continue };
             let place = match module.user_loc(op) {
@@ -49,8 +50,8 @@ pub(super) fn by_constraints(subject: &Subject<'_>, _: &Plan) -> Vec<Diagnostic>
     large.filter_map(|forced| constraint(subject, &forced)).collect()
 }
 
-/// Returns the constraint, or the reshards to its sharding that are separated from it by elementwise operations only. Each reshard is
-/// returned once in a program.
+/// Returns the constraint, or the reshards to its sharding from which only element-wise operations separate it. Each reshard is returned
+/// only once per program.
 fn reshards_before(
     subject: &Subject<'_>,
     constraint: OpId,
@@ -63,8 +64,8 @@ fn reshards_before(
     let shape = module.ops[constraint].results.first().map_or(&[][..], |&v| module.shape(v));
     let (mut found, mut todo) = (Vec::new(), vec![constraint]);
     for _ in 0..MAX_STEPS {
-        // A bound on steps instead of a set of visited operations: chains of elementwise operations are short, and a diamond
-        // is visited twice at most.
+        // The number of steps is limited instead of keeping a set of visited operations: chains of element-wise operations are short, and
+        // a diamond is visited at most twice.
         let Some(op) = todo.pop() else { break };
         let data = &module.ops[op];
         if let OpKind::Reshard(_) = data.kind {
@@ -113,9 +114,9 @@ enum ReshardSite {
 struct Forced {
     /// The constraint.
     op: OpId,
-    /// A reshard that it causes.
+    /// A reshard that the constraint causes.
     reshard: OpId,
-    /// How often the reshard runs in one run of the program.
+    /// The number of executions of the reshard in one execution of the program.
     times: u64,
     bytes: u64,
     each: u64,
@@ -145,7 +146,7 @@ fn constraint(subject: &Subject<'_>, forced: &Forced) -> Option<Diagnostic> {
     Some(warning.bytes(forced.bytes))
 }
 
-/// Returns the all-gathers that no annotation requests ([`gathered`]), equal ones once.
+/// Reports the all-gathers that no annotation requests ([`gathered`]). Equal ones are reported once.
 pub(super) fn to_whole(subject: &Subject<'_>, plan: &Plan) -> Vec<Diagnostic> {
     let Subject { module, body, facts, options, .. } = *subject;
     let found = gathered(module, body, &facts.requested, plan);
@@ -154,7 +155,7 @@ pub(super) fn to_whole(subject: &Subject<'_>, plan: &Plan) -> Vec<Diagnostic> {
     reported.filter(|warning| warning.bytes.is_some_and(|bytes| bytes >= options.min_bytes)).collect()
 }
 
-/// Returns the large warnings of planning: one finding for each source location, or each kind of operation.
+/// Reports the warnings of planning that exceed the threshold: one finding for each source location, or for each kind of operation.
 pub(super) fn for_operations(subject: &Subject<'_>, plan: &Plan) -> Vec<Diagnostic> {
     let bytes_of = |gather: &Gather| gather.warning.bytes.unwrap_or(0);
     let mut places: IndexMap<Cow<'_, str>, (&Gather, usize, u64)> = IndexMap::new();

@@ -1,4 +1,4 @@
-//! The run of propagation and planning that all rules share.
+//! Runs propagation and planning once for all rules.
 
 use shardc_ir::{Diagnostic, FuncId, Module, Severity, ShardingTable};
 
@@ -14,7 +14,7 @@ use crate::driver::strategy::{Strategy, cost, strategies};
 /// If a program can be propagated but not planned, the rules of earlier stages still run, and the report says so.
 ///
 /// # Errors
-/// The function has no body, or the annotations do not fit the program.
+/// Returns an error if the function has no body, or if the annotations do not fit the program.
 pub fn lint(module: &Module, func: FuncId, options: &LintOptions) -> Result<LintReport, Vec<Diagnostic>> {
     let Some(body) = module.funcs[func].body else {
         return Err(vec![Diagnostic::invalid("SH0301", "the entry function has no body")]);
@@ -27,13 +27,13 @@ pub fn lint(module: &Module, func: FuncId, options: &LintOptions) -> Result<Lint
     for strategy in strategies {
         match run.attempt(strategy) {
             Ok(attempt) => {
-                // Strictly better, so that the first of equal strategies is kept.
+                // The comparison is strict, so that the first of equal strategies is kept.
                 let keep = best.as_ref().is_none_or(|best| attempt.is_better_than(best));
                 if keep {
                     best = Some(attempt);
                 }
             }
-            // Errors of a second strategy do not count.
+            // Errors of a second strategy are ignored.
             Err(errors) if best.is_none() => return Err(errors),
             Err(_) => {}
         }
@@ -76,7 +76,7 @@ struct Attempt {
     shardings: ShardingTable,
     /// The cost of the partitioned program, if strategies are compared.
     price: Option<u64>,
-    /// Why the program could not be planned, if it could not.
+    /// The reason why the program could not be planned, if so.
     not_planned: Option<String>,
 }
 
@@ -90,7 +90,8 @@ impl Attempt {
 }
 
 impl Run<'_> {
-    /// Runs the compiler's passes with a strategy, as far as rules and the choice of the strategy need, and runs the rules between passes.
+    /// Runs the compiler's passes with a strategy, as far as the rules and the choice of the strategy need them, and runs the rules
+    /// between passes.
     fn attempt(&self, strategy: Strategy) -> Result<Attempt, Vec<Diagnostic>> {
         let func = self.subject.func;
         let mut module = self.subject.base.clone();
@@ -177,9 +178,9 @@ fn not_planned(errors: &[Diagnostic]) -> String {
     format!("this program cannot be partitioned{why}; not checked: {}", rules.join(", "))
 }
 
-/// Adds the findings of a rule to the report by decreasing bytes, and the number of those that are left out.
+/// Adds the findings of a rule to the report by decreasing bytes, and the number of findings that are left out.
 fn give(lint: &'static Lint, mut found: Vec<Diagnostic>, options: &LintOptions, report: &mut LintReport) {
-    // Stable: equal findings keep the order of the program.
+    // The sort is stable: equal findings stay in program order.
     found.sort_by_key(|diagnostic| std::cmp::Reverse(diagnostic.bytes.unwrap_or(0)));
     let more = found.len().saturating_sub(options.max_per_rule);
     for mut diagnostic in found.into_iter().take(options.max_per_rule) {

@@ -9,9 +9,9 @@ use smallvec::SmallVec;
 use super::LintOptions;
 use crate::plan::Requests;
 
-/// Properties of the annotated program, for all stages, which share its handles.
+/// Properties of the annotated program. They are valid at all stages, since these share the handles.
 pub(super) struct Facts {
-    /// Values that are computed from constants alone.
+    /// Values that are computed only from constants.
     constants: SecondaryMap<ValueId, bool>,
     /// The annotations.
     pub(super) requested: Requests,
@@ -23,7 +23,7 @@ impl Facts {
         for op in module.walk(body) {
             let data = &module.ops[op];
             if data.regions.is_empty()
-                // A random number has no operands either, but is no constant.
+                // A random number generator may also have no operands, but is not constant.
                 && module.is_pure(data)
                 && data.operands.iter().all(|&v| facts.constants[v])
             {
@@ -37,7 +37,7 @@ impl Facts {
 /// A program at one stage.
 #[derive(Clone, Copy)]
 pub(super) struct Subject<'a> {
-    /// The program as it is now.
+    /// The program at this stage.
     pub(super) module: &'a Module,
     /// The program as it was annotated.
     pub(super) base: &'a Module,
@@ -48,7 +48,7 @@ pub(super) struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// Returns arguments with static tensor types, with their indices and shardings.
+    /// Returns the arguments with static tensor types, with their indices and shardings.
     pub(super) fn args(&self) -> impl Iterator<Item = (usize, &TensorType, &TensorSharding)> {
         let args = self.module.regions[self.body].args.iter().enumerate();
         args.filter_map(|(i, &arg)| {
@@ -57,7 +57,7 @@ impl Subject<'_> {
         })
     }
 
-    /// Returns results with static tensor types, with their indices and shardings.
+    /// Returns the results with static tensor types, with their indices and shardings.
     pub(super) fn results(&self) -> impl Iterator<Item = (usize, &TensorType, &TensorSharding)> {
         let func = &self.module.funcs[self.func];
         func.results.iter().enumerate().filter_map(|(i, &ty)| {
@@ -71,7 +71,7 @@ impl Subject<'_> {
         &self.module.meshes[sharding.mesh]
     }
 
-    /// `argument 3 (params['w'])`.
+    /// Returns a description of an argument: `argument 3 (params['w'])`.
     pub(super) fn arg_text(&self, i: usize) -> String {
         match self.module.funcs[self.func].argument_name(&self.module.locs, i) {
             Some(name) => format!("argument {i} ({name})"),
@@ -79,14 +79,14 @@ impl Subject<'_> {
         }
     }
 
-    /// The short name of an argument: that of the program, else its index.
+    /// Returns the short name of an argument: its name in the program, or else its index.
     pub(super) fn arg_name(&self, i: usize) -> String {
         self.module.funcs[self.func]
             .argument_name(&self.module.locs, i)
             .unwrap_or_else(|| format!("argument {i}"))
     }
 
-    /// Whether a value is computed from constants alone, and is therefore available in any sharding without communication.
+    /// Whether a value is computed only from constants, and is therefore available in any sharding without communication.
     pub(super) fn is_constant(&self, value: ValueId) -> bool {
         if self.base.values.is_valid(value) {
             return self.facts.constants[value];
@@ -144,7 +144,7 @@ impl Subject<'_> {
     }
 }
 
-/// A sharding that the user wrote.
+/// A value with a sharding that the user wrote.
 pub(super) struct AnnotatedValue<'a> {
     /// The annotated value: `argument 0 (x)`, `result 1`, `this constraint`.
     pub(super) what: String,
@@ -154,24 +154,24 @@ pub(super) struct AnnotatedValue<'a> {
     pub(super) user_loc: Option<String>,
 }
 
-/// The bytes of a block of this shape.
+/// Returns the bytes of a block of this shape.
 pub(super) fn bytes_of(ty: &TensorType, shape: &[i64]) -> u64 {
     let elements = shape.iter().fold(1u64, |all, &n| all.saturating_mul(u64::try_from(n).unwrap_or(0)));
-    // Bits first: four `i4` are two bytes.
+    // Bits are multiplied first: four `i4` are two bytes.
     elements.saturating_mul(u64::from(ty.dtype.bits())).div_ceil(8)
 }
 
-/// The bytes of the unsharded tensor.
+/// Returns the bytes of the unsharded tensor.
 pub(super) fn whole_bytes(ty: &TensorType) -> u64 {
     bytes_of(ty, &ty.shape)
 }
 
-/// Bytes of a tensor on one device.
+/// Returns the bytes of a tensor on one device.
 pub(super) fn local_bytes(mesh: &Mesh, ty: &TensorType, sharding: &TensorSharding) -> u64 {
     bytes_of(ty, &sharding.local_shape(mesh, &ty.shape))
 }
 
-/// Returns the text of a sharding that splits one dimension along one axis.
+/// Returns the text of a sharding that shards one dimension along one axis.
 pub(super) fn example(module: &Module, mesh: MeshId, rank: usize, dim: usize, axis: AxisRef) -> String {
     let axes = [axis];
     let dims = (0..rank).map(|d| DimSharding::closed(if d == dim { &axes } else { &[] }));
@@ -179,7 +179,7 @@ pub(super) fn example(module: &Module, mesh: MeshId, rank: usize, dim: usize, ax
     format!("#sdy.sharding<@{}, {}>", module.mesh_name(mesh), sharding.display(&module.meshes[mesh]))
 }
 
-/// Axes and the dimensions that they divide.
+/// Returns the axes and the dimensions that they divide.
 pub(super) fn candidates(mesh: &Mesh, shape: &[i64]) -> Vec<(AxisRef, SmallVec<[usize; 4]>)> {
     let divided = |axis: AxisRef| {
         let k = mesh.axis_size(axis);

@@ -1,4 +1,4 @@
-//! Dimensions that are split into blocks of different sizes.
+//! Lints about dimensions that are sharded into blocks of different sizes.
 //!
 //! A device holds `ceil(n / k)` elements, so some devices hold padding. At the program's boundary the caller must pad; inside, padding
 //! costs memory and computation.
@@ -10,7 +10,7 @@ use super::subject::{AnnotatedValue, Subject, bytes_of, count, local_bytes};
 use crate::analysis::regions::program_ops;
 use crate::report::byte_size::bytes_text;
 
-/// Returns annotations that split a dimension into more blocks than it has elements, so that some devices hold only padding.
+/// Reports annotations that shard a dimension into more blocks than it has elements, so that some devices hold only padding.
 pub(super) fn more_parts_than_elements(subject: &Subject<'_>) -> Vec<Diagnostic> {
     subject.annotations().into_iter().filter_map(|annotation| more_parts(subject, annotation)).collect()
 }
@@ -34,13 +34,13 @@ fn more_parts(subject: &Subject<'_>, annotation: AnnotatedValue<'_>) -> Option<D
     Some(warning)
 }
 
-/// Returns the first dimension with more than one element that is split into more blocks than elements. Another rule covers size one
+/// Returns the first dimension with more than one element that is sharded into more blocks than elements. Another rule covers size one
 /// ([`of_size_one`](super::annotations::of_size_one)).
 fn overfull_dim(mesh: &Mesh, ty: &TensorType, sharding: &TensorSharding) -> Option<usize> {
     (0..sharding.rank().min(ty.rank())).find(|&d| ty.shape[d] > 1 && ty.shape[d] < sharding.shards(mesh, d))
 }
 
-/// Returns uneven splits of arguments and results. Another rule covers more blocks than elements.
+/// Reports uneven sharding of arguments and results. Another rule covers more blocks than elements.
 pub(super) fn parameters(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let (base, func) = (subject.base, &subject.module.funcs[subject.func]);
     let is_told = |ty: &TensorType, given: Option<&TensorSharding>| {
@@ -92,7 +92,7 @@ fn parameter(
     Some(warning.bytes(bytes))
 }
 
-/// Returns uneven splits inside the program with much padding, one finding for each size and axes.
+/// Reports uneven sharding inside the program that causes much padding: one finding for each dimension size and list of axes.
 pub(super) fn values(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let module = subject.module;
     let mut kinds: IndexMap<(i64, MeshId, &AxisList), UnevenSplit> = IndexMap::new();
@@ -145,7 +145,7 @@ pub(super) fn values(subject: &Subject<'_>) -> Vec<Diagnostic> {
     out
 }
 
-/// Values that one list of axes splits unevenly.
+/// Values that the same list of axes shards unevenly.
 #[derive(Default)]
 struct UnevenSplit {
     values: usize,

@@ -8,8 +8,8 @@ use shardc_ir::{Diagnostic, FuncId, Module};
 use super::subject::{Facts, Subject};
 use super::{LintOptions, annotations, axes, uneven};
 
-/// Returns warnings about unintended annotations of a program whose calls are inlined: a mesh along which nothing is split (`SH0911`), and
-/// dimensions with fewer elements than blocks (`SH0912`; of size one, `SH0903`).
+/// Returns warnings about unintended annotations of a program whose calls are inlined: a mesh along which nothing is sharded (`SH0911`),
+/// and dimensions with fewer elements than blocks (`SH0912`; of size one, `SH0903`).
 #[must_use]
 pub fn not_meant(module: &Module, func: FuncId) -> Vec<Diagnostic> {
     let Some(body) = module.funcs[func].body else { return Vec::new() };

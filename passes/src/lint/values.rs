@@ -13,13 +13,13 @@ use crate::report::byte_size::bytes_text;
 /// The least size of a value, in units of [`LintOptions::min_bytes`](super::LintOptions::min_bytes).
 const LARGE: u64 = 16;
 
-/// Returns large replicated values: one finding for each type that loses the split of an operand; if there is none, one for each type.
+/// Reports large replicated values: one finding for each type whose operand is sharded; if there is none, one for each type.
 /// Other replicated values are only counted. Exceptions:
 ///
 /// * constants, and results of constraints;
 /// * values of the size of a replicated argument (its gradient, its update) or computed from arguments only: the argument is reported
 ///   instead;
-/// * all values, if nothing is split at all.
+/// * all values, if nothing is sharded at all.
 pub(super) fn replicated(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let module = subject.module;
     let ops = program_ops(module, subject.body);
@@ -56,7 +56,7 @@ pub(super) fn replicated(subject: &Subject<'_>) -> Vec<Diagnostic> {
             let root = Root { op, split_operand };
             let (count, best) = kinds.entry(ty).or_insert((0, root));
             *count += 1;
-            // The operation that loses the split is the one to show.
+            // The finding is at the operation that loses the sharding.
             if best.split_operand.is_none() && split_operand.is_some() {
                 *best = root;
             }
@@ -78,7 +78,7 @@ pub(super) fn everything(subject: &Subject<'_>, _: &Plan) -> Vec<Diagnostic> {
 #[derive(Clone, Copy)]
 struct Root {
     op: OpId,
-    /// The first of its operands that is split.
+    /// Returns the first sharded operand of an operation.
     split_operand: Option<usize>,
 }
 

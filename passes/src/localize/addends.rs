@@ -1,4 +1,4 @@
-//! Conversion to unreduced values: a replicated or split value becomes each device's partial sum. Nothing is sent.
+//! Conversion to unreduced values: a replicated or sharded value becomes partial sums on the devices. Nothing is sent.
 
 use shardc_ir::{
     AxisList, AxisRef, CompareDirection, CompareType, DType, Diagnostic, OpKind, ReductionKind, ValueId,
@@ -24,8 +24,8 @@ impl Localizer<'_> {
         self.emit(OpKind::Select, &[is_first, value, nothing], ty)
     }
 
-    /// Returns a tensor of shape `target` with the device's block in its place and the identity of the reduction elsewhere.
-    /// `axes` are the axes that split each dimension.
+    /// Returns a tensor of shape `target` with the device's block at its position and the identity of the reduction elsewhere. `axes` are
+    /// the axes that shard each dimension.
     pub(super) fn placed_as_addend(
         &mut self,
         value: ValueId,
@@ -34,8 +34,8 @@ impl Localizer<'_> {
         by: ReductionKind,
     ) -> ValueId {
         let Some(ty) = self.rw.module.tensor(value).cloned() else { return value };
-        // Uses a tensor of whole blocks, and trims it: `dynamic_update_slice` would clamp the start of a block that reaches
-        // beyond the end.
+        // The tensor is first a multiple of the block size, and then trimmed: otherwise `dynamic_update_slice` would clamp the start of a
+        // block that extends beyond the end.
         let mesh = self.mesh.clone();
         let shape: SmallVec<[i64; 4]> =
             ty.shape.iter().zip(axes).map(|(&n, axes)| n * mesh.axes_size(axes)).collect();
@@ -53,7 +53,7 @@ impl Localizer<'_> {
         placed
     }
 
-    /// Returns a tensor of the reduction's identity, by default in the shape of `value`.
+    /// Returns a tensor that is filled with the identity of the reduction, by default in the shape of `value`.
     fn nothing_like(&mut self, value: ValueId, by: ReductionKind, shape: Option<&[i64]>) -> Option<ValueId> {
         let ty = self.rw.module.tensor(value).cloned();
         let made = ty.as_ref().filter(|ty| ty.is_static()).and_then(|ty| Some((ty, identity(by, ty.dtype)?)));
@@ -63,7 +63,7 @@ impl Localizer<'_> {
         };
         Some(self.splat(&element, shape.unwrap_or(&ty.shape), ty.dtype))
     }
-    /// Reports SH0411: `value` cannot be an unreduced value.
+    /// Reports SH0411: `value` cannot be converted to partial sums.
     pub(super) fn fail_as_addend(&mut self, value: ValueId) {
         let ty = self.rw.module.types.display(self.rw.module.values[value].ty).to_string();
         let message = format!(

@@ -1,7 +1,7 @@
 //! Lowers collectives on global values to StableHLO collectives on local blocks.
 //!
-//! If a dimension does not divide evenly, blocks are padded before the collective splits them, and the excess is sliced off after it
-//! concatenates them. Each device so gets its block of `ceil(n / k)`.
+//! If a dimension does not divide evenly, blocks are padded before a collective that splits them, and the excess is sliced off after a
+//! collective that concatenates them. So each device gets a block of `ceil(n / k)` elements.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
@@ -23,7 +23,7 @@ impl Localizer<'_> {
         let old = self.rw.module.ops[op].results[0];
         let target = self.rw.module.shape(old).to_vec();
         if target.contains(&0) && target.iter().all(|&n| n >= 0) {
-            // Back ends reject collectives on empty tensors. Any empty tensor is equal.
+            // Back ends reject collectives on empty tensors. All empty tensors are equal, so a constant replaces the result.
             let dtype = self.rw.module.stored(old).map_or(DType::F32, |t| t.dtype);
             let nothing = SmallVec::<[u8; 16]>::from_elem(0, dtype.bytes());
             let value = self.splat(&nothing, &target, dtype);
@@ -36,7 +36,7 @@ impl Localizer<'_> {
                 let mut value = sent;
                 for (dim, axes) in axes.iter().enumerate().filter(|(_, axes)| !axes.is_empty()) {
                     value = self.all_gather(&mesh, value, dim, axes);
-                    // Trimmed before the next dimension is gathered, so that no padding is sent there.
+                    // Trimmed before the next dimension is gathered, so that this padding is not sent again.
                     value = self.trim(value, dim, target[dim]);
                 }
                 value
@@ -45,34 +45,7 @@ impl Localizer<'_> {
                 let lists: Vec<Vec<AxisRef>> = axes.iter().map(|a| a.to_vec()).collect();
                 self.all_slice(&mesh, sent, &lists, &target)
             }
-            MeshCollectiveKind::AllToAll(moves) => {
-                let mut value = sent;
-                for AxisMove { axes, from, to } in moves {
-                    let (from, to) = (from as usize, to as usize);
-                    let group = mesh.axes_size(&axes);
-                    let missing = target[to] * group - self.rw.module.shape(value)[to];
-                    value = self.pad_to(value, to, target[to] * group);
-                    if missing >= target[to] {
-                        // XLA folds a piece that is all padding to its fill. The pieces of one all-to-all may then have
-                        // different layouts, which its CPU back end rejects.
-                        let ty = self.rw.module.values[value].ty;
-                        value = self.emit(OpKind::OptimizationBarrier, &[value], ty);
-                    }
-                    let mut shape = self.rw.module.shape(value).to_vec();
-                    shape[to] /= group;
-                    shape[from] *= group;
-                    let spec = self.on_channel(mesh.replica_groups(&axes));
-                    let kind = OpKind::AllToAll {
-                        split_dim: to as u32,
-                        concat_dim: from as u32,
-                        split_count: group as u32,
-                        spec,
-                    };
-                    value = self.collective(kind, value, &shape);
-                    value = self.trim(value, from, target[from]);
-                }
-                value
-            }
+            MeshCollectiveKind::AllToAll(moves) => self.all_to_all(&mesh, sent, &moves, &target),
             MeshCollectiveKind::CollectivePermute => {
                 let (Some(from), to) =
                     (self.rw.module.shardings.sharding_of(operand), self.rw.module.shardings.get(out))
@@ -84,7 +57,7 @@ impl Localizer<'_> {
                 let spec = self.on_channel(pairs);
                 self.collective(OpKind::CollectivePermute(spec), sent, &target)
             }
-            // Stored integers of quantized elements cannot be added like the real numbers that they represent.
+            // The storage integers of quantized elements cannot be added like the real numbers that they represent.
             MeshCollectiveKind::ShardedToUnreduced(_) | MeshCollectiveKind::ReplicatedToUnreduced(_)
                 if self.rw.module.is_quantized(operand) =>
             {
@@ -97,7 +70,7 @@ impl Localizer<'_> {
             }
             MeshCollectiveKind::ReplicatedToUnreduced(axes) => {
                 let by = self.rw.module.shardings.get(out).reduction;
-                // An idempotent reduction of equal values is the value.
+                // An idempotent reduction of equal values returns the value itself.
                 if is_idempotent(by) { sent } else { self.kept_by_first(sent, &axes, by) }
             }
             MeshCollectiveKind::Exchange => {
@@ -114,24 +87,64 @@ impl Localizer<'_> {
                 self.reducing(OpKind::AllReduce(spec), sent, &target, kind)
             }
             MeshCollectiveKind::ReduceScatter(axes, kind) => {
-                let mut value = sent;
-                for (dim, axes) in axes.iter().enumerate().filter(|(_, axes)| !axes.is_empty()) {
-                    let group = mesh.axes_size(axes);
-                    value = self.pad_to(value, dim, target[dim] * group);
-                    let mut shape = self.rw.module.shape(value).to_vec();
-                    shape[dim] /= group;
-                    let spec = self.groups(mesh.replica_groups(axes));
-                    let op = OpKind::ReduceScatter { dim: dim as u32, spec };
-                    value = self.reducing(op, value, &shape, kind);
-                }
-                value
+                self.reduce_scatter(&mesh, sent, &axes, &target, kind)
             }
         };
         let value = self.as_quantized_as(value, old);
         self.replace(value);
     }
 
-    /// Quantized elements are sent and padded as their stored integers.
+    /// Moves axes between dimensions, by one all-to-all for each move.
+    fn all_to_all(&mut self, mesh: &Mesh, mut value: ValueId, moves: &[AxisMove], target: &[i64]) -> ValueId {
+        for AxisMove { axes, from, to } in moves {
+            let (from, to) = (*from as usize, *to as usize);
+            let group = mesh.axes_size(axes);
+            let missing = target[to] * group - self.rw.module.shape(value)[to];
+            value = self.pad_to(value, to, target[to] * group);
+            if missing >= target[to] {
+                // XLA folds a piece that is only padding to a constant. The pieces of one all-to-all may then have different layouts,
+                // which XLA's CPU back end rejects.
+                let ty = self.rw.module.values[value].ty;
+                value = self.emit(OpKind::OptimizationBarrier, &[value], ty);
+            }
+            let mut shape = self.rw.module.shape(value).to_vec();
+            shape[to] /= group;
+            shape[from] *= group;
+            let spec = self.on_channel(mesh.replica_groups(axes));
+            let kind = OpKind::AllToAll {
+                split_dim: to as u32,
+                concat_dim: from as u32,
+                split_count: group as u32,
+                spec,
+            };
+            value = self.collective(kind, value, &shape);
+            value = self.trim(value, from, target[from]);
+        }
+        value
+    }
+
+    /// Reduces and splits dimension by dimension.
+    fn reduce_scatter(
+        &mut self,
+        mesh: &Mesh,
+        mut value: ValueId,
+        axes: &[AxisList],
+        target: &[i64],
+        kind: ReductionKind,
+    ) -> ValueId {
+        for (dim, axes) in axes.iter().enumerate().filter(|(_, axes)| !axes.is_empty()) {
+            let group = mesh.axes_size(axes);
+            value = self.pad_to(value, dim, target[dim] * group);
+            let mut shape = self.rw.module.shape(value).to_vec();
+            shape[dim] /= group;
+            let spec = self.groups(mesh.replica_groups(axes));
+            let op = OpKind::ReduceScatter { dim: dim as u32, spec };
+            value = self.reducing(op, value, &shape, kind);
+        }
+        value
+    }
+
+    /// Converts quantized elements to their storage integers, which can be sent and padded.
     fn as_stored(&mut self, value: ValueId) -> ValueId {
         let Some(stored) =
             self.rw.module.stored(value).filter(|_| self.rw.module.is_quantized(value)).cloned()
@@ -153,7 +166,7 @@ impl Localizer<'_> {
         self.emit(OpKind::BitcastConvert, &[value], ty)
     }
 
-    /// Converts stored integers back to the quantized elements of `like`, if `like` is quantized.
+    /// Converts storage integers back to the quantized type of `like`, if `like` is quantized.
     fn as_quantized_as(&mut self, value: ValueId, like: ValueId) -> ValueId {
         if !self.rw.module.is_quantized(like) {
             return value;
@@ -162,7 +175,8 @@ impl Localizer<'_> {
         self.emit(OpKind::BitcastConvert, &[value], ty)
     }
 
-    /// Returns a collective's groups or pairs. In partition mode they have a new channel, which makes ids partition ids.
+    /// Returns the attributes of a collective with these groups or pairs. In partition mode, it has a new channel, so that ids are
+    /// partition ids.
     pub(super) fn on_channel(&mut self, groups: ReplicaGroups) -> Box<CollectiveSpec> {
         let channel = match self.mode {
             SpmdMode::Replica => None,
@@ -175,7 +189,7 @@ impl Localizer<'_> {
         Box::new(CollectiveSpec { groups, channel, ..CollectiveSpec::default() })
     }
 
-    /// Shares equal groups between collectives: a list has as many entries as devices.
+    /// Shares equal group lists between collectives, since a list has as many entries as devices.
     fn shared(&mut self, groups: ReplicaGroups) -> ReplicaGroups {
         if groups.as_strided().is_some() {
             return groups;
@@ -187,8 +201,8 @@ impl Localizer<'_> {
         groups
     }
 
-    /// Returns the groups of an all-gather or reduction. These also need `use_global_device_ids`: with a channel alone, ids
-    /// are replica ids.
+    /// Returns the attributes of an all-gather or reduction with these groups. They also need `use_global_device_ids`: with a channel
+    /// alone, ids are replica ids.
     pub(super) fn groups(&mut self, groups: ReplicaGroups) -> Box<CollectiveSpec> {
         let mut spec = self.on_channel(groups);
         spec.use_global_device_ids = spec.channel.is_some();
@@ -213,7 +227,7 @@ impl Localizer<'_> {
     ) -> ValueId {
         let dtype = self.rw.module.tensor(value).map_or(DType::F32, |t| t.dtype);
         let carrier = carrier(dtype);
-        // The sum of booleans is a logical or, which back ends support.
+        // A sum of booleans is a logical or, which back ends support.
         let reduction = reduction.map(|by| match by {
             ReductionKind::Add if dtype == DType::I1 => ReductionKind::Or,
             by => by,
@@ -244,11 +258,11 @@ impl Localizer<'_> {
         self.collective(OpKind::AllGather { dim: dim as u32, spec }, value, &shape)
     }
 
-    /// Keeps the device's block of each dimension.
+    /// Slices the device's block along each dimension.
     fn all_slice(&mut self, mesh: &Mesh, operand: ValueId, axes: &[Vec<AxisRef>], target: &[i64]) -> ValueId {
         let mut value = operand;
-        // Padded, since `dynamic_slice` clamps its start. With `x: 6` over 4 devices the last device would start at 4 instead of
-        // 6, and get the third device's block.
+        // The value is padded, since `dynamic_slice` clamps its start. With 6 elements over 4 devices, the last device would start at 4
+        // instead of 6, and get the third device's block.
         for (dim, axes) in axes.iter().enumerate() {
             value = self.pad_to(value, dim, target[dim] * mesh.axes_size(axes));
         }
@@ -263,7 +277,7 @@ impl Localizer<'_> {
         self.emit(OpKind::DynamicSlice { sizes }, &operands, ty)
     }
 
-    /// Pads dimension `dim` of `value` to `size`. The values of the padding are irrelevant.
+    /// Pads dimension `dim` of `value` to `size`. The contents of the padding are irrelevant.
     fn pad_to(&mut self, value: ValueId, dim: usize, size: i64) -> ValueId {
         let Some(ty) = self.rw.module.tensor(value).cloned() else { return value };
         let missing = size - ty.shape[dim];
@@ -299,7 +313,8 @@ impl Localizer<'_> {
     }
 }
 
-/// The element type of collectives. XLA's CPU back end loses all but the first of the two-bit numbers in a byte.
+/// Returns the element type in which collectives send `dtype`. XLA's CPU back end loses all but the first of the two-bit elements in a
+/// byte.
 fn carrier(dtype: DType) -> DType {
     match dtype {
         DType::I2 => DType::I8,
@@ -308,17 +323,17 @@ fn carrier(dtype: DType) -> DType {
     }
 }
 
-/// Returns the source-target pairs that give every device its block under `to`. Each block must be on as many devices before as
-/// after. Every device is a source and a target once, and keeps a block that it already has. Devices also hold different values
-/// along the `manual` axes around the collective. The two meshes have the same axes, but may order devices differently.
+/// Returns the source-target pairs by which every device receives its block under `to`. Each block must be on as many devices before as
+/// after. Every device is a source once and a target once; a device that already has its block sends to itself. Values may also differ
+/// along the `manual` axes of the enclosing manual computation. The two meshes have the same axes, but may order devices differently.
 fn permute_pairs(
     meshes: (&Mesh, &Mesh),
     from: &TensorSharding,
     to: &TensorSharding,
     manual: &[AxisRef],
 ) -> ReplicaGroups {
-    // A block is numbered over dimensions, unreduced axes and manual axes: devices hold different partial sums along an
-    // unreduced axis.
+    // Blocks are numbered over dimensions, unreduced axes and manual axes, since devices hold different partial sums along an unreduced
+    // axis.
     let parts = |sharding: &TensorSharding| -> Vec<AxisList> {
         let apart = sharding.unreduced.iter().chain(manual).map(|&axis| AxisList::from_iter([axis]));
         sharding.dims.iter().map(|dim| dim.axes.clone()).chain(apart).collect()
@@ -335,7 +350,7 @@ fn permute_pairs(
     let own: FxHashMap<i64, i64> = (0..meshes.0.num_devices())
         .map(|position| (meshes.0.device_at(position), has.at(position)))
         .collect();
-    // For each block, the devices that hold it and want another: a list linked by `before`. The last one sends first.
+    // For each block, the devices that hold it but need another block: a list linked by `before`. The last device in the list sends first.
     let devices = meshes.1.num_devices();
     let mut holders: FxHashMap<i64, usize> = FxHashMap::default();
     let mut before = vec![usize::MAX; devices];
@@ -357,14 +372,14 @@ fn permute_pairs(
     }))
 }
 
-/// The block number of each position of a mesh.
+/// Computes the block number of each position of a mesh.
 struct Blocks {
-    /// The stride and size of each axis, and the increment of the block number per step along it.
+    /// For each axis, its stride and size, and the increment of the block number per step along it.
     digits: Vec<(i64, i64, i64)>,
 }
 
 impl Blocks {
-    /// Numbers blocks over `parts`, each of which has the size at its index in `sizes`.
+    /// Numbers the blocks over `parts`; `sizes` are the sizes of the parts.
     fn new(mesh: &Mesh, parts: &[AxisList], sizes: &[i64]) -> Blocks {
         let (mut digits, mut below) = (Vec::new(), 1_i64);
         for (axes, &size) in parts.iter().zip(sizes) {

@@ -1,4 +1,4 @@
-//! Mesh coordinates of a device, computed from its partition or replica id.
+//! Computes the mesh coordinates of a device from its partition or replica id.
 
 use std::collections::HashMap;
 
@@ -47,7 +47,7 @@ impl Localizer<'_> {
         let mut position = self.emit(OpKind::Convert, &[id], i32);
         let ids = self.mesh.device_ids.clone();
         if let Some(ids) = ids.filter(|ids| ids.iter().enumerate().any(|(i, &id)| i as i64 != id)) {
-            // Inverts the list: it maps positions to device ids, and the device knows its id.
+            // The list maps positions to device ids. It is inverted, since a device knows its id.
             let mut table = vec![0i32; ids.len()];
             for (position, &id) in ids.iter().enumerate() {
                 if let Some(entry) = usize::try_from(id).ok().and_then(|id| table.get_mut(id)) {
@@ -72,7 +72,7 @@ impl Localizer<'_> {
         self.emit(OpKind::Reshape, &[entry], scalar)
     }
 
-    /// Returns the table entry at the device's index over `axes`.
+    /// Returns the table entry at the device's linear index over `axes`.
     pub(crate) fn entry(&mut self, axes: &[AxisRef], table: &[i32]) -> ValueId {
         let key = (axes.to_vec(), table.to_vec());
         if let Some(&known) = self.coords.entries.get(&key) {
@@ -84,14 +84,14 @@ impl Localizer<'_> {
         entry
     }
 
-    /// Returns `start + index * step` for the device's index over `axes`.
+    /// Returns `start + index * step` for the device's linear index over `axes`.
     pub(crate) fn progression(&mut self, axes: &[AxisRef], start: i64, step: i64) -> ValueId {
         let index = self.linear_coordinate(axes);
         let moved = if step == 1 { index } else { self.scalar(BinaryOp::Multiply, index, step) };
         if start == 0 { moved } else { self.scalar(BinaryOp::Add, moved, start) }
     }
 
-    /// Returns the device's index over `axes`, major to minor.
+    /// Returns the device's linear index over `axes`, major to minor.
     pub(crate) fn linear_coordinate(&mut self, axes: &[AxisRef]) -> ValueId {
         if let Some(&known) = self.coords.linear.get(axes) {
             return known;
@@ -114,7 +114,7 @@ impl Localizer<'_> {
             if stride > 1 {
                 c = self.scalar(BinaryOp::Divide, c, stride);
             }
-            // The most major digit needs no remainder. Over all axes in order, the index is the position, without arithmetic.
+            // The most major digit needs no remainder. Over all axes in order, the index is the position itself.
             if stride * size != devices {
                 c = self.scalar(BinaryOp::Remainder, c, size);
             }
@@ -135,13 +135,13 @@ impl Localizer<'_> {
         value
     }
 
-    /// Returns the start of the device's block: its index over `axes` times the block size.
+    /// Returns the start of the device's block: its linear index over `axes` times the block size.
     pub(crate) fn offset(&mut self, axes: &[AxisRef], block: i64) -> ValueId {
         let index = self.linear_coordinate(axes);
         self.scalar(BinaryOp::Multiply, index, block)
     }
 
-    /// Returns the global `i32` index along `dim` of each element of a tensor of shape `local`, under the sharding of `value`.
+    /// Returns, as `i32`, the global index along `dim` of each element of a tensor of shape `local` that is sharded as `value`.
     pub(crate) fn global_index(&mut self, value: ValueId, dim: usize, local: &[i64]) -> ValueId {
         let ty = self.tensor_type(local, DType::I32);
         let iota = self.emit(OpKind::Iota { dim: dim as u32 }, &[], ty);

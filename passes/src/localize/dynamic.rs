@@ -1,8 +1,8 @@
-//! Partitions `dynamic_slice` and `dynamic_update_slice` whose window is smaller than a split dimension.
+//! Partitions `dynamic_slice` and `dynamic_update_slice` whose window is smaller than a sharded dimension.
 //!
-//! Along such a dimension a window of `m` elements lies in one block, in several, or outside this device's block. Each device works on the
-//! *slab* of `min(m, block)` elements of its block that is closest to the window, and computes the distance of the slab from the window's
-//! start. An in-place update so writes no other element of the block.
+//! Along such a dimension, a window of `m` elements is in one block, in several blocks, or outside this device's block. Each device
+//! operates on the *slab* of `min(m, block)` elements of its block that is closest to the window, and computes the distance of the slab
+//! from the window's start. An in-place update then writes no other element of the block.
 
 use shardc_ir::{
     AxisRef, BinaryOp, CompareDirection, CompareType, DType, DTypeClass, DYNAMIC, OpId, OpKind, PadSpec,
@@ -12,23 +12,22 @@ use smallvec::SmallVec;
 
 use super::Localizer;
 
-/// A split dimension along which the window is smaller than the dimension.
+/// A sharded dimension that is larger than the window.
 struct Slab {
     dim: usize,
     /// The size of the window.
     window: i64,
     /// The size of the slab.
     size: i64,
-    /// The start of the slab in the block: a scalar.
+    /// The start of the slab in the block, as a scalar.
     start: ValueId,
-    /// The start of the slab minus that of the window, in global indices: a scalar.
+    /// The start of the slab minus the start of the window, in global indices, as a scalar.
     ahead: ValueId,
 }
 
 impl Localizer<'_> {
-    /// Clamps the starts of a `dynamic_slice` along unsplit dimensions. The slice clamps them itself, but XLA merges two slices
-    /// and adds their unclamped starts, and the second slice may cut the device's block out of the result. The result of a
-    /// one-element window is never cut.
+    /// Clamps the starts of a `dynamic_slice` along unsharded dimensions. The slice itself clamps them, but if a second slice cuts the
+    /// device's block out of the result, XLA merges the two and adds their unclamped starts. A one-element window is never sliced again.
     pub(super) fn keep_inside(&mut self, op: OpId) {
         let OpKind::DynamicSlice { sizes } = &self.rw.module.ops[op].kind else { return };
         let sizes = sizes.clone();
@@ -49,7 +48,7 @@ impl Localizer<'_> {
                 continue;
             }
             let Some(dtype) = self.rw.module.tensor(start).map(|t| t.dtype) else { continue };
-            // A start of a narrow type cannot exceed the bound.
+            // If the type is narrow, the start cannot exceed the bound.
             let bits = dtype.bits() - u32::from(dtype.class() == DTypeClass::Signed);
             if bits < 63 && last >> bits > 0 {
                 continue;
@@ -62,8 +61,8 @@ impl Localizer<'_> {
         }
     }
 
-    /// Localizes a `dynamic_slice` whose result the planner made unreduced: each device places its part of the window, and has
-    /// zeros elsewhere. Returns false if no dimension needs this.
+    /// Localizes a `dynamic_slice` whose planned result is unreduced: each device writes its part of the window into zeros. Returns false
+    /// if no dimension needs this.
     pub(super) fn partial_slice(&mut self, op: OpId) -> bool {
         let OpKind::DynamicSlice { mut sizes } = self.rw.module.ops[op].kind.clone() else { return false };
         let slabs = self.slabs(op, 1, &sizes);
@@ -86,8 +85,8 @@ impl Localizer<'_> {
         let ty = self.tensor_type(&cut, dtype);
         let slab = self.emit(OpKind::DynamicSlice { sizes: cut.clone() }, &starts, ty);
 
-        // The slab is padded with zeros on both sides, by the width of the window. A slab far from the window has its start
-        // clamped to the margin, and gives zeros only. With a narrower margin some of the slab would be in each window.
+        // The slab is padded with zeros on both sides, by the width of the window. If the slab is far from the window, the start is
+        // clamped to the margin, and the result is zero. With a narrower margin, every window would contain elements of the slab.
         let margin = |slab: &Slab| (slab.window, -1);
         let Some(value) = self.moved(slab, &slabs, margin, &sizes) else { return false };
         self.replace(value);
@@ -120,8 +119,8 @@ impl Localizer<'_> {
         present.remove(1);
         let present = self.emit(OpKind::DynamicSlice { sizes: cut.clone() }, &present, ty);
 
-        // The margin is as wide as the slab: a slab outside of the window then reads no update. The values of the margin are
-        // irrelevant: the select by `inside` keeps the block there.
+        // The margin is as wide as the slab, so a slab outside of the window reads no element of the update. The contents of the margin
+        // are irrelevant: the select by `inside` keeps the elements of the block there.
         let margin = |slab: &Slab| (slab.size, 1);
         let Some(mut value) = self.moved(update, &slabs, margin, &cut) else { return false };
         for slab in &slabs {
@@ -133,13 +132,13 @@ impl Localizer<'_> {
         true
     }
 
-    /// The split dimensions that the window covers.
+    /// Returns the sharded dimensions that the window covers.
     fn whole_dims(&self, operand: ValueId, window: &[i64]) -> Vec<usize> {
         let Some(global) = self.global(operand) else { return Vec::new() };
         (0..window.len()).filter(|&d| self.is_split(operand, d) && window[d] == global.shape[d]).collect()
     }
 
-    /// The split dimensions of operand 0 that are larger than the window. The window starts are operands from `first` on.
+    /// Returns the sharded dimensions of operand 0 that are larger than the window. The window starts are operands from `first` on.
     fn slabs(&mut self, op: OpId, first: usize, window: &[i64]) -> Vec<Slab> {
         let operand = self.rw.module.ops[op].operands[0];
         let Some(global) = self.global(operand).map(|t| t.shape.clone()) else { return Vec::new() };
@@ -151,9 +150,9 @@ impl Localizer<'_> {
             let (m, n, block) = (window[dim], global[dim], blocks[dim]);
             let size = m.min(block);
             let axes: Vec<AxisRef> = self.sharding(operand).map(|s| s.axes(dim).to_vec()).unwrap_or_default();
-            // Clamped by the global size before it becomes local, so that no window reaches the padding of the last block.
-            // Example: `x: 8` over 4 devices, 3 elements from index 3. Device 1 has elements 2 and 3: its start is 0, and it is
-            // -1 ahead of the window. Devices 0 and 3 are -3 and 3 ahead, so their slabs are outside of the window.
+            // The start is clamped by the global size before it becomes local, so that no window reaches the padding of the last block.
+            // Example: 8 elements over 4 devices, and a window of 3 elements from index 3. Device 1 has elements 2 and 3: its `start` is
+            // 0 and its `ahead` is -1. For devices 0 and 3, `ahead` is -3 and 3, so their slabs are outside of the window.
             let start = self.start_within(self.rw.module.ops[op].operands[first + dim], n - m);
             let offset = self.offset(&axes, block);
             let scalar = self.tensor_type(&[], DType::I32);
@@ -173,7 +172,7 @@ impl Localizer<'_> {
         let scalar = self.tensor_type(&[], DType::I32);
         let mut start = start;
         let mut wide = dtype;
-        // A narrow type may not hold the bound, and a wide one may exceed `i32`.
+        // A narrow type may be unable to represent the bound, and a wide type may exceed `i32`.
         if dtype.bits() < 32 {
             start = self.emit(OpKind::Convert, &[start], scalar);
             wide = DType::I32;
@@ -187,7 +186,7 @@ impl Localizer<'_> {
         start
     }
 
-    /// Converts all starts to one type; those of slabs are `i32`.
+    /// Converts all starts to the same type; the starts of slabs are `i32`.
     fn alike(&mut self, starts: &mut [ValueId]) {
         let i32 = |pass: &Self, v: ValueId| pass.rw.module.tensor(v).is_some_and(|t| t.dtype == DType::I32);
         if starts.iter().all(|&v| i32(self, v)) {
@@ -243,7 +242,7 @@ impl Localizer<'_> {
         Some(self.emit(OpKind::DynamicSlice { sizes: SizeList::from_slice(sizes) }, &operands, cut))
     }
 
-    /// The mask of the elements of the slab that are in the window.
+    /// Returns the mask of the elements of the slab that are in the window.
     fn inside(&mut self, slab: &Slab, shape: &[i64]) -> ValueId {
         let ty = self.tensor_type(shape, DType::I32);
         let index = self.emit(OpKind::Iota { dim: slab.dim as u32 }, &[], ty);

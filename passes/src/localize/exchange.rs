@@ -1,7 +1,7 @@
-//! Emits exchanges: slices slabs out of blocks, sends them by collective-permutes, and concatenates them to windows.
+//! Emits exchanges: slices slabs out of blocks, sends them by collective-permutes, and concatenates them into windows.
 //!
-//! Values that differ between devices are known at compile time. They are computed from the device's index if they are an arithmetic
-//! progression, and are looked up in a table otherwise.
+//! Positions that differ between devices are known at compile time. If they are an arithmetic progression, they are computed from the
+//! device's index; otherwise they are looked up in a table.
 
 use std::mem::take;
 
@@ -22,14 +22,14 @@ pub(super) enum At {
     Own(ValueId),
 }
 
-/// A dimension and the axes that split it.
+/// A dimension and the axes that shard it.
 pub(super) struct Line<'a> {
     pub(super) dim: usize,
     pub(super) axes: &'a [AxisRef],
 }
 
 impl Localizer<'_> {
-    /// Returns the window of each device along one dimension, from thinned blocks. Moves `held` and `window` out of the transfer.
+    /// Returns the window of each device along one dimension, assembled from thinned blocks. Moves `held` and `window` out of the transfer.
     pub(super) fn window(
         &mut self,
         transfer: &mut Transfer,
@@ -37,7 +37,7 @@ impl Localizer<'_> {
         fill: Option<ValueId>,
         line: &Line<'_>,
     ) -> Option<ValueId> {
-        // These have an entry per device. They are dropped before the tables of senders and receivers are created.
+        // These tables have an entry per device. They are dropped before the tables of senders and receivers are created.
         let (held, window) = (take(&mut transfer.held), take(&mut transfer.window));
         let Some(exchange) = Exchange::new(&held, window, self.row_bytes(sources, line.dim)) else {
             self.too_far();
@@ -55,8 +55,8 @@ impl Localizer<'_> {
         Some(fill.unwrap_or_else(|| self.splat(&vec![0; dtype.bytes()], &[], dtype)))
     }
 
-    /// Returns the bytes per index of dimension `dim` in a device's block. Planning computes the same, so that both choose the
-    /// same exchange.
+    /// Returns the bytes per index of dimension `dim` in a device's block. Planning uses the same number, so that both choose the same
+    /// exchange.
     fn row_bytes(&self, sources: &[ValueId], dim: usize) -> f64 {
         let Some(ty) = sources.first().and_then(|&v| self.rw.module.tensor(v)) else { return 0.0 };
         let others = ty.shape.iter().enumerate().filter(|&(d, _)| d != dim).map(|(_, &n)| n as f64);
@@ -84,14 +84,14 @@ impl Localizer<'_> {
         for (piece, slab) in exchange.pieces.iter().zip(slabs) {
             let moved = self.move_slab(slab, &piece.to(), exchange.size, fill, line);
             let Some(others) = window.or_else(|| {
-                // A moved slab is surrounded by the fill already.
+                // A moved slab is already surrounded by the fill value.
                 let is_filled = !fills || piece.is_taken_whole();
                 (!is_filled).then(|| self.broadcast_scalar(fill, &template, dtype))
             }) else {
                 window = Some(moved);
                 continue;
             };
-            // One select over the window per piece: each device moves it by another distance.
+            // Each piece needs a select over the window, since devices move it by different distances.
             let mask = self.within(&piece.takes(), &template, line);
             let ty = self.tensor_type(&template, dtype);
             window = Some(self.emit(OpKind::Select, &[mask, moved, others], ty));
@@ -99,7 +99,7 @@ impl Localizer<'_> {
         window.unwrap_or(sources[0])
     }
 
-    /// Joins slabs that are adjacent in each window: one concatenation, and one mask for positions out of bounds.
+    /// Joins slabs that are adjacent in each window, with one concatenation and one mask for positions out of bounds.
     #[allow(clippy::too_many_arguments)]
     fn join(
         &mut self,
@@ -166,7 +166,7 @@ impl Localizer<'_> {
         if !piece.is_sent || shape.contains(&0) {
             return slab;
         }
-        // Pairs are indices along one line of devices. Each combination of the other coordinates is a separate line.
+        // Pairs are indices along one line of devices. Each combination of the other coordinates has its own line.
         let lines = self.mesh.replica_groups(line.axes);
         let mut pairs = Vec::with_capacity(2 * lines.len() * piece.num_pairs());
         for group in lines.iter() {
@@ -214,9 +214,9 @@ impl Localizer<'_> {
         if let At::Same(to) = at {
             return self.pad(slab, fill, line.dim, [to, size - to - width, 0]);
         }
-        // A pad has the same width on all devices: enough for the devices with the first and the last position. The window is
-        // then a slice at the device's own start. Example: a slab of 2 at -1 or 3 of a window of 4 is padded by 3 on both
-        // sides, and sliced at 4 or 0. No start is out of bounds, so `dynamic_slice` does not clamp it.
+        // A pad has the same width on all devices, which must be enough for the first and the last position. The window is then a slice
+        // at the device's own start. Example: a slab of 2 at -1 or 3 of a window of 4 is padded by 3 on both sides, and sliced at 4 or 0.
+        // No start is out of bounds, so `dynamic_slice` does not clamp it.
         let low = most.max(0);
         let high = (size - least - width).max(0);
         let wide = self.pad(slab, fill, line.dim, [low, high, 0]);
@@ -225,15 +225,15 @@ impl Localizer<'_> {
         self.cut(wide, start, size, line.dim)
     }
 
-    /// Returns every `thin.stride`th element of a block: those that are used.
+    /// Returns every `thin.stride`th element of a block: the elements that are used.
     pub(super) fn thin(&mut self, value: ValueId, thin: &Thin, line: &Line<'_>) -> ValueId {
         let block = self.rw.module.shape(value)[line.dim];
         let reach = if thin.size == 0 { 0 } else { (thin.size - 1) * thin.stride + 1 };
         let most = thin.first.iter().flatten().max().copied().unwrap_or(0);
         let at = self.per_device(&thin.first, line.axes);
         let mut value = value;
-        // Without this padding `dynamic_slice` would clamp the start on the device with the last position, and the stride would
-        // begin at another element.
+        // Without this padding, `dynamic_slice` would clamp the start on the device with the last position, and the strided slice would
+        // begin at the wrong element.
         if most + reach > block {
             let Some(dtype) = self.rw.module.tensor(value).map(|t| t.dtype) else { return value };
             let zero = self.splat(&vec![0; dtype.bytes()], &[], dtype);
@@ -246,7 +246,7 @@ impl Localizer<'_> {
         self.slice(value, line.dim, 0, reach, thin.stride)
     }
 
-    /// Returns a window with fill between its elements.
+    /// Returns a window with the fill value between its elements (base dilation).
     pub(super) fn spread(
         &mut self,
         window: ValueId,
@@ -269,10 +269,10 @@ impl Localizer<'_> {
         self.cut(wide, start, spread.size, line.dim)
     }
 
-    /// Returns a mask of shape `shape`: true at positions of the window in the device's span.
+    /// Returns a mask of shape `shape` that is true at the positions of the window in the device's span.
     pub(super) fn within(&mut self, spans: &[Span], shape: &[i64], line: &Line<'_>) -> ValueId {
         let size = shape[line.dim];
-        // An empty span has `start > 0` or `end < size`, so the bounds that exist exclude all its positions.
+        // An empty span has `start > 0` or `end < size`, so the emitted bounds exclude all positions.
         let below = spans.iter().any(|s| s.start > 0).then(|| spans.iter().map(|s| Some(s.start)).collect());
         let above = spans.iter().any(|s| s.end < size).then(|| spans.iter().map(|s| Some(s.end)).collect());
         match self.between(below, above, shape, line) {
@@ -281,7 +281,7 @@ impl Localizer<'_> {
         }
     }
 
-    /// Returns a mask that is true at positions `below <= i < above` along the line; `None` without bounds.
+    /// Returns a mask that is true at positions `below <= i < above` along the line; `None` if there are no bounds.
     fn between(
         &mut self,
         below: Option<PerDevice>,
@@ -314,8 +314,8 @@ impl Localizer<'_> {
 
     /// Returns the device's entry of `values`.
     pub(super) fn per_device(&mut self, values: &PerDevice, axes: &[AxisRef]) -> At {
-        // The entry of a device with `None` is unused and may be any number: `[-, 3, -, 7]` is `1 + 2 * index`. The first two
-        // known entries determine the progression, so that the test is linear in devices. Otherwise the entries are a table.
+        // A `None` entry is unused and may be any number: `[-, 3, -, 7]` is `1 + 2 * index`. The first two known entries determine the
+        // progression, so that the check takes linear time. If it fails, the entries become a table.
         let mut known = values.iter().enumerate().filter_map(|(i, v)| Some((i as i64, (*v)?)));
         let Some((i, first)) = known.next() else { return At::Same(0) };
         let Some((j, second)) = known.next() else { return At::Same(first) };
@@ -334,7 +334,7 @@ impl Localizer<'_> {
         At::Own(self.entry(axes, &table))
     }
 
-    /// Slices `width` elements of `value` along `dim`, from `at` on.
+    /// Slices `width` elements of `value` along `dim`, starting at `at`.
     pub(super) fn cut(&mut self, value: ValueId, at: At, width: i64, dim: usize) -> ValueId {
         let start = match at {
             At::Same(at) => return self.slice(value, dim, at, at + width, 1),

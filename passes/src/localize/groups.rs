@@ -5,8 +5,8 @@ use shardc_ir::{OpId, OpKind};
 use super::Localizer;
 
 impl Localizer<'_> {
-    /// Computes group counts from local shapes: input features divided by those of the kernel, and input batches divided by
-    /// those of the result. Runs before windows change shapes, which they do along other dimensions only.
+    /// Computes group counts from local shapes: input features divided by kernel input features, and the input batch divided by the
+    /// result batch. This runs before windows change shapes, but windows affect only other dimensions.
     pub(super) fn keep_own_groups(&mut self, op: OpId) {
         let data = &self.rw.module.ops[op];
         let (&[input, kernel, ..], &[result]) = (data.operands.as_slice(), data.results.as_slice()) else {
@@ -15,11 +15,11 @@ impl Localizer<'_> {
         let OpKind::Convolution(spec) = &data.kind else { return };
         let size = |value, dim: u32| self.rw.module.shape(value).get(dim as usize).copied().unwrap_or(0);
         let count = |whole: i64, one: i64, as_written: i64| {
-            // With empty groups the count is irrelevant.
+            // If groups are empty, the count is irrelevant.
             whole.checked_div(one).filter(|&n| n > 0).unwrap_or(as_written)
         };
-        // Example: 16 features in 8 groups over 4 devices. A device has 4 input features and 2 kernel features, so 2 groups are
-        // left. Dividing the count by the number of devices would be wrong if the batch or a spatial dimension is split.
+        // Example: 16 features in 8 groups over 4 devices. A device has 4 input features and 2 kernel features, so the local count is 2.
+        // Dividing the count by the number of devices would be wrong if the batch or a spatial dimension is sharded.
         let features = count(
             size(input, spec.input.feature),
             size(kernel, spec.kernel.input_feature),

@@ -1,9 +1,10 @@
-//! Halo exchange: windows of split dimensions, assembled from the blocks of several devices.
+//! Halo exchange: windows of sharded dimensions, assembled from the blocks of several devices.
 //!
-//! [`crate::windows`] computes which operations need windows, and which device sends what. Here each operand becomes the device's window
-//! of it, by collective-permutes of slabs. The operation on windows then has no padding, offsets or base dilation along that dimension.
+//! [`crate::windows`] computes which operations need windows, and what each device sends. This module replaces each operand with the
+//! device's window of it, using collective-permutes of slabs. The operation on windows has no padding, offsets or base dilation along
+//! that dimension.
 //!
-//! The positions that the operation reads contain no padding of a block: each is an element or, out of bounds, the fill value.
+//! The operation never reads padding of a block: each position of the window is an element or, out of bounds, the fill value.
 
 use shardc_ir::{AxisRef, Diagnostic, OpId, OpKind, SizeList, ValueId};
 
@@ -12,8 +13,7 @@ use super::exchange::Line;
 use crate::windows::{Along, Fill, Transfer, is_windowed, scattered_from, transfers};
 
 impl Localizer<'_> {
-    /// Replaces operands of `op` by windows where it needs elements of other blocks. Returns whether `op` needs no further
-    /// rewrite.
+    /// Replaces operands of `op` by windows if it needs elements of other blocks. Returns true if `op` needs no further rewrite.
     pub(crate) fn halo(&mut self, op: OpId) -> bool {
         let kind = self.rw.module.ops[op].kind.clone();
         let &[result, ..] = self.rw.module.ops[op].results.as_slice() else { return false };
@@ -29,7 +29,7 @@ impl Localizer<'_> {
             return false;
         }
         if made.contains(&0) {
-            // The results of an operation on windows have one shape.
+            // All results of an operation on windows have the same shape.
             let results = self.rw.module.ops[op].results.clone();
             let are_made = results.into_iter().all(|result| self.empty(result));
             if are_made {
@@ -66,8 +66,8 @@ impl Localizer<'_> {
         false
     }
 
-    /// Replaces operands by their windows. Blocks are thinned along all dimensions before any exchange, and windows are spread
-    /// after all exchanges, so that no exchange sends the gaps of another dimension. Returns `None` on failure.
+    /// Replaces operands by their windows. Blocks are thinned along all dimensions before any exchange, and windows are spread after all
+    /// exchanges, so that no exchange sends unused elements or fill values of another dimension. Returns `None` on failure.
     fn move_windows(&mut self, op: OpId, mut moved: Vec<(Transfer, &[AxisRef])>) -> Option<()> {
         let operand = |this: &Self, i: usize| this.rw.module.ops[op].operands.get(i).copied();
         let fill = |this: &Self, fill: Fill| match fill {
@@ -103,7 +103,7 @@ impl Localizer<'_> {
         Some(())
     }
 
-    /// Localizes a splice: by windows if its dimension is split, else as a concatenation of slices.
+    /// Localizes a splice: by windows if the spliced dimension is sharded, and as a concatenation of slices otherwise.
     pub(super) fn splice(&mut self, op: OpId) {
         let OpKind::Splice(spec) = self.rw.module.ops[op].kind.clone() else { return };
         if self.halo(op) {
@@ -111,7 +111,7 @@ impl Localizer<'_> {
         }
         let operands = self.rw.module.ops[op].operands.clone();
         let dim = spec.dim as usize;
-        // If the dimension is split, windows have left a single operand.
+        // If the dimension is sharded, windows have reduced the splice to a single operand.
         if !self.is_split(self.rw.module.ops[op].results[0], dim) {
             let mut parts = Vec::with_capacity(spec.pieces.len());
             for piece in &spec.pieces {
@@ -123,7 +123,7 @@ impl Localizer<'_> {
         self.rw.module.ops[op].kind = OpKind::Concatenate { dim: spec.dim };
     }
 
-    /// Returns the dimensions along which `op` needs windows, and the axes that split them.
+    /// Returns the dimensions along which `op` needs windows, and the axes that shard them.
     fn lines(
         &self,
         kind: &OpKind,
@@ -141,7 +141,7 @@ impl Localizer<'_> {
             .collect();
         let (OpKind::Convolution(spec), &[_, kernel, ..]) = (kind, operands) else { return lines };
         for (i, &dim) in spec.kernel.spatial.iter().enumerate() {
-            // An unevenly split kernel dimension is masked instead.
+            // An unevenly sharded kernel dimension is masked instead.
             if !self.is_padded(kernel, dim as usize) {
                 lines.extend(axes(kernel, dim as usize).map(|axes| (Along::Kernel(i), axes)));
             }
@@ -228,7 +228,7 @@ impl Localizer<'_> {
         }
     }
 
-    /// Whether an operation on windows is the identity of its first operand.
+    /// Whether an operation on windows only returns its first operand.
     pub(super) fn does_nothing(&self, op: OpId) -> bool {
         let operand = self.rw.module.shape(self.rw.module.ops[op].operands[0]);
         match &self.rw.module.ops[op].kind {

@@ -1,7 +1,8 @@
-//! Partitions gather and scatter over split indexed dimensions.
+//! Partitions gathers and scatters over sharded indexed dimensions.
 //!
-//! Each device translates the indices into its own block. A gather first clamps them, as StableHLO specifies, reads the rows that it has
-//! and uses zeros for the rest; planning has made the result unreduced. A scatter drops indices outside the block by itself.
+//! Each device translates the indices to positions in its own block. For a gather, it first clamps them, as StableHLO specifies, then
+//! reads the rows that it has and uses zeros for the others; the planned result is unreduced. A scatter ignores indices outside the block
+//! anyway.
 
 use shardc_ir::{
     AxisRef, BinaryOp, Build, CompareDirection, CompareType, DType, DTypeClass, DimList, GatherSpec, OpId,
@@ -12,7 +13,7 @@ use super::Localizer;
 use crate::analysis::reducer::{collective_reduction, is_identity, reducer};
 use crate::plan::single_windows;
 
-/// The minimum and the maximum index of a type.
+/// Returns the minimum and the maximum index of a type.
 fn extremes(dtype: DType) -> (i64, i64) {
     match dtype {
         DType::I64 => (i64::MIN, i64::MAX),
@@ -20,20 +21,20 @@ fn extremes(dtype: DType) -> (i64, i64) {
     }
 }
 
-/// One component of an index.
+/// One component of an index vector.
 struct Component {
-    /// Its number.
+    /// Its position in the index vector.
     at: usize,
     /// The global size of the dimension that it indexes.
     size: i64,
     /// The size of a block of that dimension.
     block: i64,
-    /// The axes that split that dimension.
+    /// The axes that shard that dimension.
     axes: Vec<AxisRef>,
 }
 
 impl Localizer<'_> {
-    /// The index components of split dimensions of `operand` whose slice has one element. `map` gives their dimensions.
+    /// Returns the index components of sharded dimensions of `operand` with slice size 1. `map` maps components to dimensions.
     fn split_components(
         &self,
         operand: ValueId,
@@ -91,7 +92,7 @@ impl Localizer<'_> {
         self.emit(OpKind::BroadcastInDim { dims }, &[row], ty)
     }
 
-    /// A scalar for each of `count` components: `of` for those in `split`, `other` for the rest.
+    /// Returns a scalar for each of `count` components: `of` for those in `split`, `other` for the rest.
     fn scalars(
         &mut self,
         count: usize,
@@ -128,7 +129,7 @@ impl Localizer<'_> {
         (self.emit(OpKind::Clamp, &[low, indices, high], ty), low)
     }
 
-    /// Clamps the indices of a gather of one slice, which XLA turns into a `dynamic_slice`, for the reason in
+    /// Clamps the indices of a gather of one slice, since XLA converts it to a `dynamic_slice`. The reason is given at
     /// [`Localizer::keep_inside`].
     fn keep_index_inside(&mut self, op: OpId, spec: &GatherSpec) {
         let &[operand, indices] = self.rw.module.ops[op].operands.as_slice() else { return };
@@ -210,8 +211,8 @@ impl Localizer<'_> {
         let vector_dim = spec.index_vector_dim as usize;
         let count = spec.start_index_map.len();
         let (_, most) = extremes(dtype);
-        // Clamped as global indices, as the operation does: an index out of bounds denotes the first or last element of the
-        // dimension, not of this device's block.
+        // Indices are clamped while they are global: an index out of bounds denotes the first or last element of the dimension, not of
+        // this device's block.
         let (clamped, low) = self.clamp_components(indices, &spec, &split, dtype, |c| c.size - 1);
         let relative = self.relative(clamped, dtype, &split, count, vector_dim);
         self.rw.module.ops[op].operands[1] = relative;
@@ -233,8 +234,8 @@ impl Localizer<'_> {
         self.rw.keep();
         let Some(result) = self.rw.module.tensor(fresh).cloned() else { return };
         let Some(zero) = self.identity_scalar(ReductionKind::Add, result.dtype) else { return };
-        // Every device gathers some element. Elements outside of its block are masked to zero, so that the sum over devices, which
-        // planning inserted, is the gathered element.
+        // Every device gathers some element. If the requested element is outside of its block, the result is masked to zero, so that the
+        // reduction that planning inserted returns the requested element.
         let zeros = self.broadcast_scalar(zero, &result.shape, result.dtype);
         let batch_dims: DimList =
             (0..result.shape.len() as u32).filter(|d| !spec.offset_dims.contains(d)).collect();
@@ -280,7 +281,7 @@ impl Localizer<'_> {
         let input = self.rw.module.ops[op].operands[0];
         let split = self.split_components(input, &spec.scatter_dims_to_operand_dims, takes_one);
 
-        // Batch dimensions of the indices along which devices hold different updates.
+        // The batch dimensions of the indices along which devices hold different updates.
         let rank = self.rw.module.rank(indices);
         let partial: Vec<usize> = (0..rank)
             .filter(|&d| {
@@ -298,16 +299,16 @@ impl Localizer<'_> {
         }
         if !split.is_empty() {
             let count = spec.scatter_dims_to_operand_dims.len();
-            // Not clamped, unlike in a gather: an update out of bounds is dropped. An index beyond the tensor (7 in `x: 7` over 4
-            // devices) may write padding of the last block, which is harmless. The minimum index minus an offset wraps to a
-            // large index, which is out of bounds, too.
+            // Indices are not clamped, unlike in a gather: an update out of bounds is ignored. An index beyond the tensor (index 7 of 7
+            // elements over 4 devices) may write to padding of the last block, which is harmless. The minimum index minus an offset wraps
+            // to a large index, which is also out of bounds.
             let relative = self.relative(value, dtype, &split, count, vector_dim);
             self.same_tensor(relative, indices);
             value = relative;
         }
         for &dim in &partial {
             if self.is_padded(value, dim) {
-                // An index of -1 is out of bounds: its update is dropped.
+                // An index of -1 is out of bounds, so its update is ignored.
                 let nowhere = self.int_splat(-1, &[], dtype);
                 value = self.mask_tail_of(value, dim, nowhere);
             }
@@ -325,8 +326,8 @@ impl Localizer<'_> {
     }
 
     /// Inserts a barrier before the input of a scatter of one update. XLA rewrites such a scatter to a slice and an update of
-    /// the slice. If the input is also a slice, it merges both slices at the sum of the unclamped starts. For an index outside
-    /// the device's block it then writes elements from elsewhere.
+    /// the slice. If the input is also a slice, XLA merges both slices and adds the unclamped starts. For an index outside the device's
+    /// block, it then writes elements from the wrong position.
     fn keep_single_update_apart(&mut self, op: OpId, inputs: usize, vector_dim: usize) {
         let indices = self.rw.module.shape(self.rw.module.ops[op].operands[inputs]);
         let updates: i64 =
@@ -341,7 +342,7 @@ impl Localizer<'_> {
         }
     }
 
-    /// Keeps the input on the first device along the axes of `partial` only: the result is unreduced along them.
+    /// Keeps the input only on the first device along the axes of `partial`, since the result is unreduced along them.
     fn count_input_once(&mut self, op: OpId, partial: &[usize], indices: ValueId) {
         let Some(kind) = collective_reduction(self.rw.module, op) else { return };
         let input = self.rw.module.ops[op].operands[0];

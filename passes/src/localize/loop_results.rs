@@ -1,13 +1,12 @@
 //! Barriers on loop results in partition mode.
 //!
-//! XLA's importer simplifies StableHLO. When an operation is equal to its operand, the operand replaces it and the
-//! `mhlo.sharding` attribute of the operation moves to the operation that defines the operand. A loop that gets a mark in
-//! this way is refused if it carries a value without a mark, such as an argument of an outer loop. The importer does not
-//! simplify across a barrier.
+//! XLA's importer simplifies StableHLO. When an operation is equal to its operand, the operand replaces it, and the `mhlo.sharding`
+//! attribute of the operation moves to the producer of the operand. If a loop gets a mark in this way, it is rejected if it carries a
+//! value without a mark, such as an argument of an outer loop. The importer does not simplify across a barrier.
 //!
 //! Conditions for a barrier on a loop result:
 //! * a chain of simple operations leads from the result to an operation with a result of the same type;
-//! * each operation of the chain moves or converts elements, or combines them with constants only.
+//! * each operation of the chain only moves or converts elements, or combines them with constants.
 //!
 //! ```mlir
 //! %0:2 = stablehlo.while(...)
@@ -54,7 +53,7 @@ pub(super) fn shield_results(module: &mut Module, body: RegionId) {
     });
 }
 
-/// Whether XLA may simplify another operation to `value`; conservatively true.
+/// Whether XLA may simplify another operation to `value`. Conservative: true if in doubt.
 fn may_replace_an_operation(module: &Module, uses: &Uses, value: ValueId) -> bool {
     let ty = module.values[value].ty;
     let (mut seen, mut pending) = (HashSet::from([value]), vec![value]);
@@ -75,8 +74,8 @@ fn may_replace_an_operation(module: &Module, uses: &Uses, value: ValueId) -> boo
     false
 }
 
-/// Whether the result of the operation may be the moved or converted elements of an operand. `same` are the values that these
-/// elements have reached. Other operands must be in `same` or constant.
+/// Whether the result of the operation may consist of moved or converted elements of values in `same`. All operands must be in `same` or
+/// constant.
 fn is_simple(module: &Module, op: OpId, same: &HashSet<ValueId>) -> bool {
     let data = &module.ops[op];
     let def = data.kind.def();
@@ -99,7 +98,7 @@ fn is_simple(module: &Module, op: OpId, same: &HashSet<ValueId>) -> bool {
     }
 }
 
-/// Whether XLA can fold `value`: it depends on no argument and no effect.
+/// Whether XLA can fold `value`: it depends on no arguments and no side effects.
 fn is_made_of_constants(module: &Module, value: ValueId) -> bool {
     let (mut seen, mut pending) = (HashSet::from([value]), vec![value]);
     while let Some(value) = pending.pop() {

@@ -1,7 +1,8 @@
 //! Barriers on constant operands of loops in partition mode.
 //!
-//! XLA folds constant expressions before it reads shardings, and the folded constant loses the mark that it is partitioned already. A loop
-//! that takes such a constant has marks inside but not outside, and XLA refuses it. An `optimization_barrier` prevents the folding.
+//! XLA folds constant expressions before it reads shardings, and the folded constant loses the mark of a partitioned operation. A loop
+//! with such a constant as an operand has marks inside but not outside, and XLA rejects it. An `optimization_barrier` prevents the
+//! folding.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -11,14 +12,14 @@ use super::MARK;
 use super::loop_results::shield_results;
 use crate::analysis::regions::has_program_regions;
 
-/// Inserts barriers between constant expressions and the loops that read them, as operands or as captured values, and after
-/// loops (see [`shield_results`]).
+/// Inserts barriers between constant expressions and the loops that use them as operands or captured values, and after loops (see
+/// [`shield_results`]).
 pub(crate) fn shield_loops(module: &mut Module, body: RegionId) {
     shield_results(module, body);
     shield_region(&mut Rewriter::new(module), body, &mut HashSet::new());
 }
 
-/// `computed` are the values that XLA can fold so far: expressions of constants. Constants themselves keep their mark.
+/// `computed` are the values found so far that XLA can fold: expressions of constants. Constants themselves keep their mark.
 fn shield_region(rw: &mut Rewriter<'_>, region: RegionId, computed: &mut HashSet<ValueId>) {
     rw.enter(region);
     while let Some(op) = rw.next_op() {
@@ -35,7 +36,7 @@ fn shield_region(rw: &mut Rewriter<'_>, region: RegionId, computed: &mut HashSet
     }
 }
 
-/// Whether XLA may fold the operation; conservatively true, since a needless barrier costs almost nothing.
+/// Whether XLA may fold the operation. Conservative: true if in doubt, since an unneeded barrier costs almost nothing.
 fn is_computed(module: &Module, op: OpId, computed: &HashSet<ValueId>) -> bool {
     let constant = |&v: &ValueId| {
         computed.contains(&v)

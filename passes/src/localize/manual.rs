@@ -1,4 +1,4 @@
-//! Inlines manual computations, whose values are local along their manual axes already, and lowers their collectives.
+//! Inlines manual computations, whose values are already local along their manual axes, and lowers their collectives.
 
 use shardc_ir::{
     DType, Diagnostic, Group, Module, OpId, OpKind, RegionId, ReplicaGroups, Rewriter, SpmdMode, ValueId,
@@ -9,15 +9,15 @@ use super::Localizer;
 use crate::manual::{device_groups, takes_global_ids};
 
 impl Localizer<'_> {
-    /// Localizes a collective of the program: its groups become device ids, in the form of the mode. A collective of several
-    /// values becomes one per value, since back ends require equal shapes or reject it.
+    /// Localizes a collective of the input program: its groups become device ids, in the form that the mode requires. A collective of
+    /// several values becomes one collective per value, since back ends require equal shapes or reject several values.
     pub(super) fn collective_of_program(&mut self, op: OpId) {
         let mut groups = match device_groups(self.rw.module, op, &self.mesh, &self.scope) {
             Ok(groups) => groups,
             Err(error) => return self.fail(*error),
         };
         if groups.group_size().is_none() {
-            // `replica_groups` is a matrix; StableHLO fills short rows with -1.
+            // `replica_groups` is a matrix; StableHLO pads short rows with -1.
             let longest = groups.iter().map(Group::len).max().unwrap_or(0);
             groups.edit(|groups| groups.iter_mut().for_each(|group| group.resize(longest, -1)));
         }
@@ -49,8 +49,8 @@ impl Localizer<'_> {
         }
     }
 
-    /// Localizes `ragged_all_to_all`, whose groups and channel are in its configuration. Only partition mode writes a channel:
-    /// XLA's TPU compiler aborts on a channel between replicas.
+    /// Localizes `ragged_all_to_all`, whose groups and channel are in its configuration. A channel is only written in partition mode:
+    /// XLA's TPU compiler aborts on a channel in replica mode.
     pub(super) fn ragged_all_to_all(&mut self, op: OpId) {
         match device_groups(self.rw.module, op, &self.mesh, &self.scope) {
             Ok(groups) => {
@@ -61,8 +61,8 @@ impl Localizer<'_> {
         }
     }
 
-    /// Localizes `partition_id`. In replica mode it becomes `replica_id`. Devices that differ only along free axes are one
-    /// partition to the program, whose id is that of the first of them.
+    /// Localizes `partition_id`. In replica mode it becomes `replica_id`. In the manual computation, devices that differ only along free
+    /// axes are one partition, whose id is that of the first of these devices.
     pub(super) fn partition_id(&mut self, op: OpId) {
         if self.scope.is_full(&self.mesh) {
             if self.mode == SpmdMode::Replica {
@@ -95,7 +95,7 @@ impl Localizer<'_> {
 /// Inlines the manual computations of a localized function.
 ///
 /// # Errors
-/// Internal: a value has different local types inside and outside.
+/// Returns an internal error if a value has different local types inside and outside.
 pub(super) fn inline_manual(module: &mut Module, body: RegionId) -> Result<(), Box<Diagnostic>> {
     let is_manual = |module: &Module, op: OpId| matches!(module.ops[op].kind, OpKind::ManualComputation(_));
     if !module.walk(body).into_iter().any(|op| is_manual(module, op)) {

@@ -1,10 +1,11 @@
-//! Masks the padding of unevenly split dimensions.
+//! Masks the padding of unevenly sharded dimensions.
 //!
-//! If a dimension does not divide evenly, the last blocks end in undefined elements. An operation that combines elements along that
-//! dimension first replaces them by the identity of its reduction.
+//! If a dimension does not divide evenly, the last blocks end in undefined elements. Before an operation that combines elements along
+//! that dimension, they are replaced by the identity of its reduction.
 //!
-//! **Invariant.** A dimension of size `n` split `k` ways gives each device `ceil(n / k)` elements. Elements beyond `n` have *any* value,
-//! at the boundary of the program and inside it. A collective pads before it splits, and trims after it concatenates (`collective`).
+//! **Invariant.** If a dimension of size `n` is sharded `k` ways, each device has `ceil(n / k)` elements. Elements beyond `n` have *any*
+//! value, at the boundary of the program and inside it. Blocks are padded before a collective that splits them, and trimmed after a
+//! collective that concatenates them (`collective`).
 //!
 //! ```mlir
 //! %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0] : ...
@@ -39,7 +40,7 @@ impl Localizer<'_> {
         self.emit(OpKind::Select, &[inside, value, fill], value_ty)
     }
 
-    /// Emits the identity of `kind` as a scalar; reports SH0410 if there is none.
+    /// Emits the identity element of `kind` as a scalar; reports SH0410 if there is none.
     pub(crate) fn identity_scalar(&mut self, kind: ReductionKind, dtype: DType) -> Option<ValueId> {
         match identity(kind, dtype) {
             Some(bytes) => Some(self.splat(&bytes, &[], dtype)),
@@ -62,7 +63,7 @@ impl Localizer<'_> {
         let OpKind::Reduce { dims } = self.rw.module.ops[op].kind.clone() else { return };
         let inputs = self.rw.module.ops[op].operands.len() / 2;
         self.count_init_once(op, &dims);
-        // The padding becomes the identity if the reduction is not idempotent, else the initial value.
+        // The padding becomes the identity if the reduction is not idempotent, and the initial value otherwise.
         let counts = collective_reduction(self.rw.module, op).filter(|&kind| !is_idempotent(kind));
         for i in 0..inputs {
             for &dim in &dims {
@@ -81,7 +82,7 @@ impl Localizer<'_> {
         }
     }
 
-    /// Combines the element with the initial value if each device reduces a single element. XLA's back ends replace such a
+    /// If each device reduces a single element, combines the element with the initial value explicitly. XLA's back ends replace such a
     /// reduction by the element, and ignore the initial value.
     pub(super) fn keep_init(&mut self, op: OpId) {
         let data = &self.rw.module.ops[op];
@@ -106,8 +107,8 @@ impl Localizer<'_> {
         data.regions.clear();
     }
 
-    /// Keeps the initial value of a split reduction on the first device along its axes, and gives the others the identity. Does
-    /// nothing if the reduction is idempotent or the initial value is the identity.
+    /// For a reduction over sharded dimensions, keeps the initial value on the first device along the axes; the other devices use the
+    /// identity. Does nothing if the reduction is idempotent or the initial value is the identity.
     fn count_init_once(&mut self, op: OpId, dims: &[u32]) {
         let &[value, init] = self.rw.module.ops[op].operands.as_slice() else { return };
         let Some(kind) = collective_reduction(self.rw.module, op) else { return };
@@ -136,14 +137,14 @@ impl Localizer<'_> {
         self.emit(OpKind::Select, &[first, value, rest], value_ty)
     }
 
-    /// [`Localizer::mask_tail`], with the sharding and global type of `value` on the result, so that it can be masked again.
+    /// Like [`Localizer::mask_tail`], but records the sharding and global type of `value` for the result, so that it can be masked again.
     pub(crate) fn mask_tail_of(&mut self, value: ValueId, dim: usize, fill: ValueId) -> ValueId {
         let masked = self.mask_tail(value, dim, fill);
         self.same_tensor(masked, value);
         masked
     }
 
-    /// Records the sharding and the global type of `old` for `new`.
+    /// Copies the recorded sharding and global type of `old` to `new`.
     pub(crate) fn same_tensor(&mut self, new: ValueId, old: ValueId) {
         let global = self.global[EntityRef::index(old)];
         self.note_tensor(new, global, self.rw.module.shardings.of(old));
@@ -159,8 +160,8 @@ impl Localizer<'_> {
         self.rw.module.shardings.set(value, sharding);
     }
 
-    /// Masks the contracting dimensions of both operands of a matmul or convolution. Masking one operand is not enough: padding
-    /// may contain infinities, and zero times infinity is not zero.
+    /// Masks the contracting dimensions of both operands of a matmul or convolution. Masking one operand is not enough: padding may
+    /// contain infinities, and zero times infinity is NaN.
     pub(crate) fn mask_contraction(&mut self, op: OpId) {
         let contracted: [Vec<u32>; 2] = match &self.rw.module.ops[op].kind {
             OpKind::DotGeneral(spec) => [spec.lhs_contract.to_vec(), spec.rhs_contract.to_vec()],

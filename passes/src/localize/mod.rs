@@ -1,21 +1,21 @@
 //! SPMD lowering: from a planned program on global shapes to the program that each device runs.
 //!
 //! Every value takes its local type, and every [`MeshCollective`](shardc_ir::MeshCollective) becomes StableHLO collectives with replica
-//! groups. Operations that depend on the device's place in the mesh are rewritten:
+//! groups. Operations that depend on the device's position in the mesh are rewritten:
 //!
-//! * an [`OpKind::Iota`] along a split dimension starts at the device's offset;
-//! * slices, dynamic slices and gathers of unsplit dimensions take the local size;
-//! * a gather or scatter over a split indexed dimension uses the indices in the device's block (see `index`);
-//! * a collective of the program itself, in a manual computation, gets replica groups like the others (see `manual`). The computation is
-//!   then replaced by its body, whose values are local already;
-//! * an operation whose windows cross block borders gets a halo exchange (see `halo`);
-//! * a reduction over a dimension that does not divide evenly sees the identity in the padding (see `mask`).
+//! * an [`OpKind::Iota`] along a sharded dimension starts at the device's offset;
+//! * slices, dynamic slices and gathers get the local sizes of dimensions that they do not slice;
+//! * a gather or scatter over a sharded indexed dimension uses the indices that are in the device's block (see `index`);
+//! * a collective of the input program, in a manual computation, also gets replica groups (see `manual`). The computation is then
+//!   replaced by its body, whose values are already local;
+//! * an operation whose windows cross block boundaries gets a halo exchange (see `halo`);
+//! * before a reduction over a dimension that does not divide evenly, padding is replaced by the identity (see `mask`).
 //!
-//! The input must be planned, with its reshards lowered. This pass relies on the promises of the planner in [`support`](crate::plan).
+//! The input must be planned, with its reshards lowered. This pass relies on the guarantees of the planner in [`support`](crate::plan).
 //!
 //! ```mlir
 //! %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<8x64xf32>, tensor<64x16xf32>) -> tensor<8x16xf32>
-//! %1 = all_reduce %0 over "x"        // mesh ["x"=2], both contracting dimensions are split by "x"
+//! %1 = all_reduce %0 over "x"        // mesh ["x"=2], both contracting dimensions are sharded by "x"
 //! ```
 //! becomes
 //! ```mlir
@@ -62,8 +62,8 @@ pub(crate) const MARK: &str = shardc_ir::discardable::GSPMD_SHARDING;
 /// Localizes `func` and removes all shardings and meshes from the module.
 ///
 /// # Errors
-/// The module is not planned (internal), a mask needs the identity of an element type without one (`SH0410`), or padding makes
-/// a tensor too large (`SH0414`).
+/// Returns an error if the module is not planned (internal), if a mask needs the identity of an element type without one (`SH0410`), or
+/// if padding makes a tensor too large (`SH0414`).
 pub fn localize(
     module: &mut Module,
     func: FuncId,
@@ -71,8 +71,8 @@ pub fn localize(
     planned: Option<MeshId>,
 ) -> Result<(), Vec<Diagnostic>> {
     let Some(body) = module.funcs[func].body else { return Ok(()) };
-    // Recorded before any operation is rewritten: the rewrite of an operation needs the global sizes of its operands, which
-    // have local types by then. Indexed by value: a value beyond the end was created by this pass and is local.
+    // Recorded before any operation is rewritten: the rewrite of an operation needs the global sizes of its operands, which then already
+    // have local types. Indexed by value: a value beyond the end was created by this pass and is local.
     let global: Vec<TypeId> = module.values.values().map(|v| v.ty).collect();
     let mut values: Vec<ValueId> = Vec::new();
     let (ops, regions) = program_parts(module, body);
@@ -82,7 +82,7 @@ pub fn localize(
     for op in ops {
         let data = &module.ops[op];
         values.extend(&data.results);
-        // A program that is read from text has the result sharding of a collective only in its kind.
+        // In a program that is parsed from text, the result sharding of a collective is only in its attributes.
         if let (OpKind::MeshCollective(collective), &[result]) = (&data.kind, data.results.as_slice()) {
             module.shardings.set(result, Some(collective.out));
         }
@@ -93,7 +93,7 @@ pub fn localize(
             module.values[value].ty = local.of(module, global[value.index()], sharding);
         }
     }
-    // A program without values uses the devices of its first mesh.
+    // A program without sharded values uses the devices of its first mesh.
     let mesh = planned.or_else(|| planned_mesh(module, body)).or_else(|| module.meshes.keys().next());
     let mesh = mesh.map(|id| module.meshes[id].clone()).unwrap_or_default();
     on_one_mesh(module, &mesh, &values).map_err(|error| vec![*error])?;
@@ -128,7 +128,7 @@ pub fn localize(
     Ok(())
 }
 
-/// Checks that every sharding is on a mesh with the axes of the planned mesh: axis indices mean other axes elsewhere.
+/// Checks that every sharding refers to a mesh with the axes of the planned mesh: in another mesh, axis indices would mean other axes.
 fn on_one_mesh(module: &Module, mesh: &Mesh, values: &[ValueId]) -> Result<(), Box<Diagnostic>> {
     let other = values.iter().filter_map(|&v| module.shardings.sharding_of(v)).find(|sharding| {
         let own = &module.meshes[sharding.mesh];
@@ -171,7 +171,7 @@ impl LocalTypes {
     }
 }
 
-/// Updates the function type. A donation whose argument and result have different local types becomes one to any result.
+/// Updates the function type. A donation whose argument and result have different local types becomes a donation to any result.
 fn signature(module: &mut Module, func: FuncId, body: RegionId, local: &mut LocalTypes) {
     let global_results = module.funcs[func].results.clone();
     let results: Vec<TypeId> = global_results
@@ -196,7 +196,7 @@ fn signature(module: &mut Module, func: FuncId, body: RegionId, local: &mut Loca
     f.results = results;
 }
 
-/// Removes shardings and meshes, sets the number of devices, and in partition mode marks everything as already partitioned.
+/// Removes shardings and meshes, sets the number of devices, and in partition mode marks all operations as already partitioned.
 fn strip(module: &mut Module, mode: SpmdMode, devices: i64) {
     let (partitions, replicas) = match mode {
         SpmdMode::Replica => (1, devices),
@@ -205,7 +205,7 @@ fn strip(module: &mut Module, mode: SpmdMode, devices: i64) {
     module.set_process_counts(replicas, partitions);
     module.shardings.clear_values();
     module.mesh_names.clear();
-    // With one partition XLA's partitioner does not run and does not remove marks. They become invalid when XLA removes tuples.
+    // With one partition, XLA's partitioner does not run and does not remove marks. They become invalid when XLA removes tuples.
     let is_marked = partitions > 1;
     for func in module.funcs.values_mut() {
         func.res_shardings.fill(None.into());
@@ -223,16 +223,16 @@ fn strip(module: &mut Module, mode: SpmdMode, devices: i64) {
     let is_quantized_product: FxHashSet<OpId> = ops.iter().copied().filter(is_product).collect();
     for op_id in ops {
         let op = &mut module.ops[op_id];
-        // The spelling of the source does not apply to the rewritten operation. Quantized matmuls keep it: the verifier
-        // requires less of their older form.
+        // The recorded source syntax does not apply to the rewritten operation. Quantized matmuls keep it, since the verifier has weaker
+        // requirements for their older form.
         if !is_quantized_product.contains(&op_id) {
             op.attrs.remove(SPELLING_ATTR);
         }
-        // The sizes in a sharding rule are global.
+        // A sharding rule is removed, since its sizes are global.
         op.attrs.remove(SHARDING_RULE_ATTR);
-        // The sharding attribute of an operation without results: the device that runs it.
+        // For an operation without results, the sharding attribute is the device that runs it.
         op.attrs.remove(SHARDING);
-        // The names of meshes are removed above.
+        // The meshes that a collective names are removed above.
         if let Some(spec) = op.kind.collective_mut() {
             spec.mesh_axes = None;
         }
@@ -255,13 +255,13 @@ pub(crate) struct Localizer<'m> {
     coords: Coords,
     /// The global type of each value of the planned program.
     global: Vec<TypeId>,
-    /// The mesh that every tensor is on.
+    /// The mesh that all shardings refer to.
     mesh: Mesh,
     /// The manual axes at the current operation.
     scope: Scope,
     mode: SpmdMode,
     next_channel: i64,
-    /// The non-strided groups and pairs of collectives so far, to share equal lists.
+    /// The non-strided groups and pairs of the collectives so far, so that equal lists can be shared.
     listed_groups: FxHashSet<ReplicaGroups>,
     error: Option<Box<Diagnostic>>,
 }
@@ -269,7 +269,7 @@ pub(crate) struct Localizer<'m> {
 impl Localizer<'_> {
     fn region(&mut self, region: RegionId) {
         self.rw.enter(region);
-        // Each region computes its own coordinates: for a loop this is cheaper than one more captured value.
+        // Each region computes its own coordinates: for a loop, this is cheaper than an additional captured value.
         let around = std::mem::take(&mut self.coords);
         while let Some(op) = self.rw.next_op() {
             self.at = op;
@@ -346,7 +346,7 @@ impl Localizer<'_> {
         self.rw.module.take_over(value, old);
     }
 
-    /// Makes the result of the current operation the result of the producer of `value`, and erases the current operation.
+    /// Replaces the result of the current operation with `value`, and erases the current operation.
     fn replace(&mut self, value: ValueId) {
         self.attach(self.rw.module.ops[self.at].results[0], value);
         self.rw.erase();
@@ -402,8 +402,8 @@ impl Localizer<'_> {
             }
             OpKind::DotGeneral(_) | OpKind::RaggedDot(_) => self.mask_contraction(op),
             OpKind::Convolution(_) => {
-                // Masking must see the global group count. With 8 groups over 8 devices the local count is 1, and features
-                // would look contracted.
+                // Masking needs the global group count. With 8 groups over 8 devices, the local count is 1, and features would be treated
+                // as contracting dimensions.
                 self.mask_contraction(op);
                 self.keep_own_groups(op);
                 self.halo(op);
@@ -441,14 +441,14 @@ impl Localizer<'_> {
                         .span),
                 );
             }
-            // Other operations are unchanged on local shapes: the planner gathers operands that must be replicated
-            // (`plan/support.rs`, by the operation table's `Parts`).
+            // Other operations stay the same on local shapes: the planner gathers operands that must be replicated (`plan/support.rs`,
+            // using `Parts` of the operation table).
             _ => {}
         }
     }
 
-    /// Sets the starts along split dimensions to zero: a window of the whole dimension always starts at zero. The start is
-    /// explicit because XLA may merge this slice with the one that cut the block, and would add both starts.
+    /// Sets the starts along sharded dimensions to zero: a window of the whole dimension always starts at zero. The start is explicit
+    /// because XLA may merge this slice with the slice that cut the block, and would add both starts.
     fn start_at_zero(&mut self, op: OpId, first: usize, split: &[bool]) {
         for d in (0..split.len()).filter(|&d| split[d]) {
             let Some(&start) = self.rw.module.ops[op].operands.get(first + d) else { continue };
@@ -458,8 +458,8 @@ impl Localizer<'_> {
         }
     }
 
-    /// Localizes an iota: it starts at the device's offset. The sum is `i32` and then converted, so that narrow floats round
-    /// like the global iota.
+    /// Localizes an iota: it starts at the device's offset. The sum is computed as `i32` and then converted, so that narrow floats round
+    /// as in the global iota.
     fn iota(&mut self, op: OpId, dim: usize) {
         let old = self.rw.module.ops[op].results[0];
         if !self.is_split(old, dim) {
@@ -482,8 +482,8 @@ impl Localizer<'_> {
         self.replace(value);
     }
 
-    /// Localizes a quantized iota: the device counts over all blocks and slices its own, since no conversion to quantized
-    /// elements exists.
+    /// Localizes a quantized iota: the device creates the global iota and slices its block, since there is no conversion to quantized
+    /// elements.
     fn quantized_iota(&mut self, old: ValueId, dim: usize, local: QuantTensor) -> ValueId {
         let axes = self.sharding(old).map(|s| s.axes(dim).to_vec()).unwrap_or_default();
         let (block, sizes) = (local.shape[dim], SizeList::from_slice(&local.shape));

@@ -1,7 +1,8 @@
-//! Operations that one device executes for all: `stablehlo.rng`.
+//! Operations whose result is taken from one device: `stablehlo.rng`.
 //!
-//! Each device has its own generator, so each would draw other numbers. One device draws, the others contribute zeros, and the sum over
-//! all devices is the value that all share. The numbers of `rng_bit_generator` depend only on its state, and are the same on every mesh.
+//! Each device has its own generator, so each would generate different numbers. Therefore only the numbers of one device are kept, the
+//! other devices contribute zeros, and the sum over all devices is the shared value. The numbers of `rng_bit_generator` depend only on
+//! its state, and are the same on every mesh.
 
 use shardc_ir::{DType, Diagnostic, OpId, ReductionKind};
 
@@ -17,7 +18,7 @@ impl Localizer<'_> {
         }
         let result = self.rw.module.ops[op].results[0];
         if let Some(ty) = self.rw.module.tensor(result).filter(|ty| !ty.is_static()) {
-            // The zeros would be a constant of unknown size.
+            // The zeros would be a constant with a dynamic shape.
             let message = format!("stablehlo.rng draws {ty}, which has a dynamic dimension");
             let hint = "give it a static shape, or use rng_bit_generator, which is the same on every device";
             let mut error =

@@ -1,7 +1,8 @@
-//! Partitions slices of few rows whose result is unreduced (see `plan/few_rows.rs`).
+//! Partitions slices of few rows whose result is unreduced (see `plan/decide/few_rows.rs`).
 //!
-//! If the operand is split along the sliced dimension and the result is not, planning has made the result unreduced. Each device places
-//! the rows of its block, and has zeros elsewhere. The zeros are selected, not multiplied: the padding of a block may hold any value.
+//! If the operand is sharded along the sliced dimension and the result is not, planning has made the result unreduced. Each device
+//! provides the rows of its block, and zeros elsewhere. A select is used instead of a multiplication by zero, since the padding of a
+//! block may contain any value.
 
 use shardc_ir::{
     AxisRef, CompareDirection, CompareType, DType, OpId, OpKind, SizeList, SliceSpec, Type, ValueId,
@@ -13,8 +14,8 @@ use crate::analysis::reducer::exact_zero;
 use crate::windows::{Span, held_of_slice, is_windowed};
 
 impl Localizer<'_> {
-    /// Slices along dimensions that need no elements of other devices first. Halo exchanges along the other dimensions then send
-    /// less. Returns whether this replaced the whole slice.
+    /// First slices along dimensions that need no elements of other devices, so that halo exchanges along the other dimensions send less.
+    /// Returns whether this replaced the whole slice.
     pub(super) fn own_rows(&mut self, op: OpId) -> bool {
         let OpKind::Slice(spec) = self.rw.module.ops[op].kind.clone() else { return false };
         let (operand, result) = (self.rw.module.ops[op].operands[0], self.rw.module.ops[op].results[0]);
@@ -57,14 +58,14 @@ impl Localizer<'_> {
             }
         }
         if exchanged.is_empty() {
-            // The slice covers the other dimensions, on local shapes too.
+            // The slice takes the other dimensions in full, also on local shapes.
             self.replace(value);
             return true;
         }
         false
     }
 
-    /// Slices the unsplit dimensions among `dims`.
+    /// Slices the unsharded dimensions among `dims`.
     fn cut_whole_dims(&mut self, operand: ValueId, spec: &SliceSpec, dims: &[usize]) -> ValueId {
         let Some(mut ty) = self.rw.module.tensor(operand).cloned() else { return operand };
         let rank = ty.rank();
@@ -86,7 +87,7 @@ impl Localizer<'_> {
         self.emit(OpKind::Slice(Box::new(cut)), &[operand], ty)
     }
 
-    /// Returns the device's partial sum of a slice along one dimension of global size `size`.
+    /// Returns the device's partial sum for a slice along one dimension of global size `size`.
     fn addend(&mut self, block: ValueId, spec: &SliceSpec, size: i64, line: &Line<'_>) -> ValueId {
         let Some(dtype) = self.rw.module.tensor(block).map(|t| t.dtype) else { return block };
         let k = self.mesh.axes_size(line.axes);
@@ -106,7 +107,7 @@ impl Localizer<'_> {
         self.emit(OpKind::Select, &[mask, moved, zeros], ty)
     }
 
-    /// Returns a boolean scalar: whether the device has this index over `axes`.
+    /// Returns a boolean scalar that is true on devices with this index over `axes`.
     fn is_at(&mut self, axes: &[AxisRef], index: usize) -> ValueId {
         let coordinate = self.linear_coordinate(axes);
         let index = self.i32_scalar(index as i64);
@@ -116,7 +117,7 @@ impl Localizer<'_> {
     }
 }
 
-/// Returns the index of the device that has all `rows`, if there is one.
+/// Returns the index of the device that holds all `rows`, if there is one.
 fn only_owner(takes: &[Span], rows: i64) -> Option<usize> {
     takes.iter().position(|span| *span == (0..rows))
 }

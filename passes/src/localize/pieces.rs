@@ -75,7 +75,7 @@ impl Localizer<'_> {
         self.collective(OpKind::CollectivePermute(spec), slab, &round.sizes)
     }
 
-    /// Writes a slab to its place in `result`, without elements beyond the block. A device that receives none keeps its result.
+    /// Writes a slab to its position in `result`, without the elements beyond the block. A device that receives no slab keeps its result.
     fn put(&mut self, exchange: &Exchange, round: &Round, result: ValueId, slab: ValueId) -> ValueId {
         let axes = &exchange.axes;
         let takes = round.takes();
@@ -120,7 +120,7 @@ impl Localizer<'_> {
         self.emit(OpKind::DynamicUpdateSlice, &operands, ty)
     }
 
-    /// Writes a slab over `kept` from `inner` on. Elements beyond `kept` are written to margins, which are then sliced off.
+    /// Writes a slab over `kept`, starting at `inner`. Elements beyond `kept` are written to margins, which are then sliced off.
     fn trimmed(
         &mut self,
         round: &Round,

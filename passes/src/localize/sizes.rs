@@ -1,5 +1,5 @@
-//! Checks the sizes of local tensors. Tensors with padding, before a collective or after a concatenation, may exceed the tensor that they
-//! serve.
+//! Checks the sizes of local tensors. With padding, before a collective or after a concatenation, a local tensor may be larger than the
+//! original tensor.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{Diagnostic, Module, RegionId, Type, limits};
@@ -7,7 +7,7 @@ use shardc_ir::{Diagnostic, Module, RegionId, Type, limits};
 /// Checks that no local tensor exceeds [`limits::MAX_BYTES`].
 ///
 /// # Errors
-/// SH0414 for the first tensor that does.
+/// Returns `SH0414` for the first tensor that does.
 pub(super) fn check(module: &Module, body: RegionId) -> Result<(), Box<Diagnostic>> {
     let mut seen = FxHashSet::default();
     for op in module.walk(body) {

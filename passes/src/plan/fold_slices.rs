@@ -1,13 +1,13 @@
-//! Folds slices into the concatenation that uses them, as one *splice*.
+//! Folds slices into the concatenation that uses them, which becomes a *splice*.
 //!
-//! `concatenate(x[4:], x[:4])` rolls `x`. Along a split dimension, each slice and then the concatenation would be resharded to equal
-//! blocks, so most elements move twice. With a splice of `x`, each device gets its block directly from the devices that hold it. The same
-//! holds for shifts, wrap-around padding and other concatenations of ranges of a few values.
+//! `concatenate(x[4:], x[:4])` rolls `x`. Along a sharded dimension, each slice and then the concatenation would be resharded to equal
+//! blocks, so most elements would move twice. With a splice of `x`, each device gets its block directly from the devices that hold the
+//! elements. The same holds for shifts, wrap-around padding and other concatenations of ranges of a few values.
 //!
-//! * A concatenation of concatenations becomes one. A slice of a concatenation that reads one operand only becomes a slice of that
-//!   operand. Reflecting and edge padding consist of such steps. Repeated rows are repeated on each device.
+//! * A concatenation of concatenations becomes one. A slice of a concatenation that reads only one operand becomes a slice of that
+//!   operand. Reflect and edge padding consist of such steps. Repeated rows are computed on each device.
 //! * `dynamic_slice` and `gather` at constant indices become slices first ([`known_slices`]).
-//! * A slice stays if it is cheaper by itself, for example if one device holds the few elements that it takes.
+//! * A slice is not folded if it is cheaper by itself, for example if one device holds the few elements that it takes.
 //!
 //! ```mlir
 //! %0 = stablehlo.slice %x [4:64] : (tensor<64xf32>) -> tensor<60xf32>
@@ -31,10 +31,10 @@ use crate::analysis::regions::program_regions;
 use crate::sharding::sub_axes::overlaps;
 use crate::windows::Span;
 
-/// A concatenation of more operands stays: its exchange would take too many rounds.
+/// A concatenation of more operands is not folded: the exchange would need too many rounds.
 const MAX_OPERANDS: usize = 64;
 
-/// The most operations that are visited for one concatenation.
+/// The maximum number of operations that are visited for one concatenation.
 const MAX_LOOKS: u32 = 256;
 
 /// The longest chain of reshapes and broadcasts that repeats a row.
@@ -45,7 +45,7 @@ pub(crate) fn fold_slices(module: &mut Module, body: RegionId) {
     known_slices(module, body);
     let mut readers = None;
     for region in program_regions(module, body) {
-        // Operations of this region only: values from outside of a loop are not recomputed in it.
+        // Only operations of this region: values from outside of a loop are not recomputed inside it.
         let mut local = FxHashSet::default();
         for op in module.regions[region].ops.clone() {
             match module.ops[op].kind {
@@ -96,7 +96,7 @@ fn pays_off(
     spliced.is_some_and(|spliced| apart.is_none_or(|apart| spliced <= apart))
 }
 
-/// Replaces a slice of a concatenation by a slice of one operand, if it reads that operand only and this costs no more.
+/// Replaces a slice of a concatenation by a slice of one operand, if it reads only that operand and this costs no more.
 fn past_other_operands(module: &mut Module, op: OpId, local: &FxHashSet<OpId>) -> Option<()> {
     let data = &module.ops[op];
     let (OpKind::Slice(spec), &[joined], &[result]) =
@@ -131,8 +131,8 @@ fn past_other_operands(module: &mut Module, op: OpId, local: &FxHashSet<OpId>) -
     None
 }
 
-/// Removes axes from operands of a concatenation that repeat few elements and have no other users. Devices that hold these elements then
-/// do not receive copies from others.
+/// Removes axes from operands of a concatenation that repeat few elements and have no other users. The repeated elements are then
+/// computed locally instead of being received from other devices.
 fn repeat_on_each_device(
     module: &mut Module,
     op: OpId,
@@ -173,7 +173,7 @@ fn repeated(
         by_way_of.push(at);
         at = *data.operands.first()?;
         if 2 * elements(at)? <= elements(value)? {
-            // A replicated slice is an all-reduce of each device's elements.
+            // A replicated slice is computed by an all-reduce of each device's elements.
             by_way_of.extend(
                 made_here(at).filter(|&op| matches!(module.ops[op].kind, OpKind::Slice(_))).map(|_| at),
             );
@@ -186,7 +186,7 @@ fn repeated(
 /// A concatenation whose slice and concatenation operands are folded.
 struct Splice<'a> {
     dim: usize,
-    /// The sharding of its result.
+    /// The sharding of the result.
     result: &'a TensorSharding,
     /// The operations that may be folded.
     local: &'a FxHashSet<OpId>,
@@ -221,7 +221,7 @@ impl<'a> Splice<'a> {
             .then_some(splice)
     }
 
-    /// Adds a range of a value. Reads through a slice or a concatenation whose operands are split like the result. Returns `None` after
+    /// Adds a range of a value. Looks through slices and concatenations whose operands are sharded like the result. Returns `None` after
     /// too many visits.
     fn read(&mut self, module: &Module, value: ValueId, range: Span) -> Option<()> {
         if range.is_empty() {
@@ -260,14 +260,14 @@ impl<'a> Splice<'a> {
         parts.into_iter().try_for_each(|(part, range)| self.read(module, part, range))
     }
 
-    /// Adds a range of a value without reading through its producer.
+    /// Adds a range of a value without looking through its producer.
     fn add(&mut self, value: ValueId, range: Span) {
         let index = self.operands.iter().position(|&v| v == value).unwrap_or_else(|| {
             self.operands.push(value);
             self.operands.len() - 1
         });
         match self.pieces.last_mut() {
-            // `x[2:4]` and `x[4:9]` side by side are `x[2:9]`.
+            // Adjacent `x[2:4]` and `x[4:9]` are `x[2:9]`.
             Some(last) if last.operand as usize == index && last.limit == range.start => {
                 last.limit = range.end
             }
@@ -278,7 +278,7 @@ impl<'a> Splice<'a> {
     }
 }
 
-/// Whether `value` is split like the result, or replicated along `dim`.
+/// Whether `value` is sharded like the result, or replicated along `dim`.
 fn is_split_alike(module: &Module, value: ValueId, result: &TensorSharding, dim: usize) -> bool {
     module.shardings.sharding_of(value).is_some_and(|sharding| {
         let alike = |d: usize| sharding.axes(d) == result.axes(d);
@@ -286,4 +286,93 @@ fn is_split_alike(module: &Module, value: ValueId, result: &TensorSharding, dim:
             && sharding.unreduced.is_empty()
             && (0..result.rank()).all(|d| alike(d) || d == dim && sharding.axes(d).is_empty())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around};
+
+    const ROWS: &str = r#"[{"x"}, {}]"#;
+
+    /// Folds the slices of a program with two arguments that have these shardings.
+    fn folded(dims: &str, rows: i64, operations: &str) -> Around {
+        let program = format!(
+            r#"func.func @main(%x: tensor<64x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, {dims}>}},
+                %y: tensor<16x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, {dims}>}}) -> tensor<{rows}x8xf32> {{
+              {operations}
+              return %r : tensor<{rows}x8xf32>
+            }}"#
+        );
+        around("fold-slices", r#""x"=4"#, &program)
+    }
+
+    const ROLL: &str = "%a = stablehlo.slice %x [4:64, 0:8] : (tensor<64x8xf32>) -> tensor<60x8xf32>
+        %b = stablehlo.slice %x [0:4, 0:8] : (tensor<64x8xf32>) -> tensor<4x8xf32>
+        %r = stablehlo.concatenate %a, %b, dim = 0 : (tensor<60x8xf32>, tensor<4x8xf32>) -> tensor<64x8xf32>";
+
+    #[test]
+    fn a_roll_is_a_splice_of_its_source() {
+        let done = folded(ROWS, 64, ROLL);
+        assert!(
+            done.after.contains(
+                r#""shardc.splice"(%arg0) <{dimension = 0 : i64, pieces = array<i64: 0, 4, 64, 0, 0, 4>}>"#
+            ),
+            "{}",
+            done.after
+        );
+    }
+
+    #[test]
+    fn a_roll_along_an_unsplit_dimension_stays() {
+        let done = folded(r#"[{}, {"x"}]"#, 64, ROLL);
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn strided_slices_stay() {
+        let done = folded(
+            ROWS,
+            64,
+            "%a = stablehlo.slice %x [0:64:2, 0:8] : (tensor<64x8xf32>) -> tensor<32x8xf32>
+            %b = stablehlo.slice %x [1:64:2, 0:8] : (tensor<64x8xf32>) -> tensor<32x8xf32>
+            %r = stablehlo.concatenate %a, %b, dim = 0 : (tensor<32x8xf32>, tensor<32x8xf32>) -> tensor<64x8xf32>",
+        );
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn a_concatenation_of_arguments_stays() {
+        let done = folded(
+            ROWS,
+            80,
+            "%r = stablehlo.concatenate %x, %y, dim = 0 : (tensor<64x8xf32>, tensor<16x8xf32>) -> tensor<80x8xf32>",
+        );
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn a_concatenation_of_a_concatenation_is_one_splice() {
+        let done = folded(
+            ROWS,
+            96,
+            "%a = stablehlo.concatenate %x, %y, dim = 0 : (tensor<64x8xf32>, tensor<16x8xf32>) -> tensor<80x8xf32>
+            %r = stablehlo.concatenate %a, %y, dim = 0 : (tensor<80x8xf32>, tensor<16x8xf32>) -> tensor<96x8xf32>",
+        );
+        assert!(done.after.contains("pieces = array<i64: 0, 0, 64, 1, 0, 16, 1, 0, 16>"), "{}", done.after);
+    }
+
+    #[test]
+    fn a_row_that_is_repeated_at_a_border_is_repeated_on_each_device() {
+        let done = folded(
+            ROWS,
+            72,
+            "%a = stablehlo.slice %x [0:1, 0:8] : (tensor<64x8xf32>) -> tensor<1x8xf32>
+            %b = stablehlo.broadcast_in_dim %a, dims = [0, 2] : (tensor<1x8xf32>) -> tensor<1x8x8xf32>
+            %c = stablehlo.reshape %b : (tensor<1x8x8xf32>) -> tensor<8x8xf32>
+            %r = stablehlo.concatenate %c, %x, dim = 0 : (tensor<8x8xf32>, tensor<64x8xf32>) -> tensor<72x8xf32>",
+        );
+        assert_eq!(done.shardings("stablehlo.slice"), ["[{}, {}]"]);
+        assert_eq!(done.shardings("stablehlo.reshape"), ["[{}, {}]"]);
+        assert_eq!(done.shardings("stablehlo.concatenate"), [ROWS]);
+    }
 }

@@ -1,9 +1,9 @@
-//! Free values: values computed from constants, iotas and scalars alone, such as a causal mask. They can be had in any sharding by
-//! repeating their producers on each device's part, so nothing is sent.
+//! Free values: values computed from constants, iotas and scalars alone, such as a causal mask. They are available in any sharding: each
+//! device recomputes its shard, and nothing is sent.
 //!
 //! Conditions:
 //!
-//! * Every operation in the chain is pure, light or element-wise, has one result and no region, and can be done in parts.
+//! * Every operation in the chain is pure, light or element-wise, has one result and no region, and can be computed in parts.
 //! * All types are static. The leaves are constants, iotas and scalars; a scalar must not be unreduced.
 //! * The chain has at most `MAX_OPS` operations.
 
@@ -16,16 +16,16 @@ use smallvec::SmallVec;
 use crate::analysis::reducer::{is_idempotent, is_identity};
 use crate::analysis::regions::program_ops;
 
-/// The most operations that are repeated for one value.
+/// The maximum number of operations that are recomputed for one value.
 const MAX_OPS: u8 = 32;
 
-/// The values of a program that can be had in any sharding without communication. Each has the number of operations that compute it
-/// from constants, iotas and scalars; the number is zero for all other values.
+/// The values of a program that are available in any sharding without communication. For each, the number of operations that compute it
+/// from constants, iotas and scalars; zero for all other values.
 #[derive(Default)]
 pub(crate) struct FreeValues(SecondaryMap<ValueId, u8>);
 
 impl FreeValues {
-    /// Finds them in the program under `body`.
+    /// Finds the free values in the program under `body`.
     pub(crate) fn under(module: &Module, body: RegionId) -> FreeValues {
         let mut free = FreeValues(SecondaryMap::new());
         for op in program_ops(module, body) {
@@ -34,7 +34,7 @@ impl FreeValues {
         free
     }
 
-    /// Records the result of `op`, whose operands are recorded already.
+    /// Records the result of `op`, whose operands are already recorded.
     pub(crate) fn note(&mut self, module: &Module, op: OpId) {
         if let &[result] = module.ops[op].results.as_slice() {
             let count = self.count(module, op);
@@ -44,7 +44,7 @@ impl FreeValues {
         }
     }
 
-    /// Whether `value` can be had in any sharding without communication.
+    /// Whether `value` is available in any sharding without communication.
     pub(crate) fn is_free(&self, value: ValueId) -> bool {
         self.0[value] > 0
     }
@@ -62,7 +62,7 @@ impl FreeValues {
         }
     }
 
-    /// Returns the number of operations that compute the result of `op` from constants, iotas and scalars; zero if others take part.
+    /// Returns the number of operations that compute the result of `op` from constants, iotas and scalars; zero if the result is not free.
     fn count(&self, module: &Module, op: OpId) -> u8 {
         let data = &module.ops[op];
         match &data.kind {
@@ -85,7 +85,7 @@ impl FreeValues {
         }
         let mut count = 1u8;
         for &operand in &data.operands {
-            // Every device has a scalar, unless it is unreduced.
+            // A scalar is available on every device, unless it is unreduced.
             let is_scalar = module.rank(operand) == 0
                 && module.shardings.sharding_of(operand).is_none_or(|s| s.unreduced.is_empty());
             match self.0[operand] {
@@ -97,8 +97,8 @@ impl FreeValues {
         if count > MAX_OPS || module.rank(data.results[0]) == 0 { 0 } else { count }
     }
 
-    /// Whether `value` can be had in `sharding`. If that is unreduced, every device may only hold the same value as its partial result
-    /// if that value is the identity of the reduction, or the reduction is idempotent.
+    /// Whether `value` is available in `sharding` without communication. If `sharding` is unreduced, every device holds the same partial
+    /// value, so this value must be the identity of the reduction, or the reduction must be idempotent.
     pub(crate) fn is_free_in(
         &self,
         module: &Module,
@@ -107,7 +107,7 @@ impl FreeValues {
     ) -> bool {
         let kind = module.def_op(value).map(|op| &module.ops[op].kind);
         let is_splat = matches!(kind, Some(OpKind::Constant(Dense::Splat(_))));
-        // A constant that lists its elements is replicated: every device has all of them.
+        // A constant that lists its elements is replicated: every device has all elements.
         let is_listed = matches!(kind, Some(OpKind::Constant(_))) && !is_splat;
         let fits = |s: &TensorSharding| {
             s.unreduced.is_empty()
@@ -137,4 +137,87 @@ pub(crate) fn repeat(
     let sharding = rw.module.shardings.intern(sharding);
     rw.module.shardings.set(copy, Some(sharding));
     copy
+}
+
+#[cfg(test)]
+mod tests {
+    use shardc_ir::{AxisRef, MeshId, ReductionKind};
+    use shardc_stablehlo::parse;
+
+    use super::*;
+
+    /// Returns the free values of a program, its operations, and itself.
+    fn free(operations: &str) -> (Module, Vec<OpId>, FreeValues) {
+        let program = format!(
+            r#"sdy.mesh @mesh = <["x"=4]>
+            func.func @main(%a: tensor<8x8xf32>, %s: tensor<f32>) {{
+              {operations}
+              return
+            }}"#
+        );
+        let module = parse(&program).unwrap();
+        let body = module.funcs[module.entry().unwrap()].body.unwrap();
+        let free = FreeValues::under(&module, body);
+        let ops = program_ops(&module, body);
+        (module, ops, free)
+    }
+
+    /// Returns for each operation of a program how many operations compute it from constants, iotas and scalars.
+    fn counts(operations: &str) -> Vec<u8> {
+        let (module, ops, free) = free(operations);
+        ops.iter().filter_map(|&op| module.ops[op].results.first()).map(|&v| free.num_ops(v)).collect()
+    }
+
+    #[test]
+    fn a_causal_mask_is_free() {
+        let mask = "%i = stablehlo.iota dim = 0 : tensor<8x8xi32>
+            %j = stablehlo.iota dim = 1 : tensor<8x8xi32>
+            %c = stablehlo.compare GE, %i, %j : (tensor<8x8xi32>, tensor<8x8xi32>) -> tensor<8x8xi1>";
+        assert_eq!(counts(mask), [1, 1, 3]);
+    }
+
+    #[test]
+    fn a_value_of_an_argument_is_not_free() {
+        let scaled = "%i = stablehlo.iota dim = 0 : tensor<8x8xf32>
+            %m = stablehlo.multiply %i, %a : tensor<8x8xf32>";
+        assert_eq!(counts(scaled), [1, 0]);
+    }
+
+    #[test]
+    fn a_scalar_argument_that_is_broadcast_is_free() {
+        assert_eq!(
+            counts("%b = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<f32>) -> tensor<8x8xf32>"),
+            [1]
+        );
+    }
+
+    #[test]
+    fn a_long_chain_is_not_free() {
+        let mut chain = "%v0 = stablehlo.iota dim = 0 : tensor<8x8xf32>\n".to_owned();
+        for i in 1..=MAX_OPS {
+            chain += &format!("%v{i} = stablehlo.negate %v{} : tensor<8x8xf32>\n", i - 1);
+        }
+        let counts = counts(&chain);
+        assert_eq!(counts[usize::from(MAX_OPS) - 1..], [MAX_OPS, 0]);
+    }
+
+    #[test]
+    fn partial_sums_are_free_if_all_devices_may_have_the_same() {
+        let (module, ops, free) = free(
+            "%zeros = stablehlo.constant dense<0.0> : tensor<8x8xf32>
+            %ones = stablehlo.constant dense<1.0> : tensor<8x8xf32>",
+        );
+        let [zeros, ones] = [0, 1].map(|i| module.ops[ops[i]].results[0]);
+        let mesh: MeshId = module.meshes.keys().next().unwrap();
+        let axis: AxisRef = module.meshes[mesh].all_axes()[0];
+        let unreduced = |reduction| TensorSharding {
+            unreduced: [axis].into_iter().collect(),
+            reduction,
+            ..TensorSharding::replicated(mesh, 2)
+        };
+        let (sum, maximum) = (unreduced(ReductionKind::Add), unreduced(ReductionKind::Max));
+        assert!(free.is_free_in(&module, zeros, Some(&sum)));
+        assert!(!free.is_free_in(&module, ones, Some(&sum)), "four devices would add up to 4");
+        assert!(free.is_free_in(&module, ones, Some(&maximum)));
+    }
 }

@@ -1,12 +1,12 @@
-//! Turns `dynamic_slice` and `gather` with constant indices into `slice`.
+//! Converts `dynamic_slice` and `gather` with constant indices to `slice`.
 //!
-//! A `gather` qualifies if it takes a range, or rows at equal distances (`x[jnp.arange(8, 40)]`). Along a split dimension a lookup is an
-//! all-reduce of every row, but a slice is a halo exchange of block borders.
+//! A `gather` qualifies if it takes a range, or rows at equal distances (`x[jnp.arange(8, 40)]`). Along a sharded dimension, a lookup
+//! needs an all-reduce of every row, but a slice only a halo exchange at block boundaries.
 //!
 //! Conditions:
 //!
-//! * The sliced dimension is split, and all types are static.
-//! * The start indices of a window are constants; they are clamped as StableHLO defines it.
+//! * The sliced dimension is sharded, and all types are static.
+//! * The start indices of a window are constants; they are clamped as StableHLO specifies.
 //! * Rows at equal distances are in ascending order, and within bounds.
 //!
 //! ```mlir
@@ -25,7 +25,7 @@ use shardc_ir::{
 use crate::analysis::integer_fold::IntegerFold;
 use crate::analysis::regions::{program_ops, program_regions};
 
-/// Replaces lookups at constant indices along a split dimension by slices, everywhere under `body` of a propagated module.
+/// Replaces lookups at constant indices along a sharded dimension by slices, everywhere under `body` of a propagated module.
 pub(super) fn known_slices(module: &mut Module, body: RegionId) {
     let mut found = FxHashMap::default();
     let mut fold = IntegerFold::new(module);
@@ -51,7 +51,7 @@ pub(super) fn known_slices(module: &mut Module, body: RegionId) {
     }
 }
 
-/// Makes `op` the slice of its first operand, or a reshape of that slice if dimensions of size one are dropped.
+/// Replaces `op` by the slice of its first operand, or by a reshape of that slice if dimensions of size one are dropped.
 fn slice(rw: &mut Rewriter<'_>, op: OpId, spec: SliceSpec) {
     let (operand, result) = (rw.module.ops[op].operands[0], rw.module.ops[op].results[0]);
     let shape = taken(&spec);
@@ -71,7 +71,7 @@ fn slice(rw: &mut Rewriter<'_>, op: OpId, spec: SliceSpec) {
     data.operands = [source].into_iter().collect();
 }
 
-/// Returns the sharding of a value of shape `shape` whose reshape, without dimensions of size one, is `value`.
+/// `value` is the reshape of a value of shape `shape` without dimensions of size one. Returns the sharding of that value.
 fn with_ones(module: &Module, value: ValueId, shape: &[i64]) -> Option<TensorSharding> {
     let sharding = module.shardings.sharding_of(value)?;
     let mut kept = module.shape(value).iter().zip(&sharding.dims).peekable();
@@ -83,7 +83,7 @@ fn with_ones(module: &Module, value: ValueId, shape: &[i64]) -> Option<TensorSha
     Some(TensorSharding::from_axes(sharding.mesh, dims.iter().map(|axes| axes.as_slice())))
 }
 
-/// Returns the slice that an operation takes of its first operand, if its indices are constant.
+/// Returns the slice of its first operand that an operation takes, if its indices are constant.
 fn known_slice(module: &Module, fold: &mut IntegerFold<'_>, op: OpId) -> Option<SliceSpec> {
     let data = &module.ops[op];
     let is_known = |&v: &ValueId| module.tensor(v).is_some_and(|ty| ty.is_static());
@@ -164,7 +164,7 @@ fn taken(spec: &SliceSpec) -> SizeList {
     (0..spec.start.len()).map(size).collect()
 }
 
-/// Whether a slice cuts a split dimension of the first operand of `op`.
+/// Whether a slice cuts a sharded dimension of the first operand of `op`.
 fn is_split(module: &Module, op: OpId, spec: &SliceSpec) -> bool {
     let operand = module.ops[op].operands[0];
     let shape = module.shape(operand);
@@ -173,4 +173,109 @@ fn is_split(module: &Module, op: OpId, spec: &SliceSpec) -> bool {
     !module.is_quantized(operand)
         && sharding.unreduced.is_empty()
         && (0..shape.len()).any(|d| cuts(d) && !sharding.axes(d).is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around};
+
+    const ROWS: &str = r#"[{"x"}, {}]"#;
+
+    /// Folds a lookup in a table of 64 rows.
+    fn folded(dims: &str, ty: &str, lookup: &str) -> Around {
+        let program = format!(
+            r#"func.func @main(%x: tensor<64x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, {dims}>}}, %i: tensor<i32>) -> {ty} {{
+              {lookup}
+              return %r : {ty}
+            }}"#
+        );
+        around("fold-slices", r#""x"=4"#, &program)
+    }
+
+    /// Folds a dynamic slice of 60 rows from row `start` on.
+    fn sliced(dims: &str, start: &str) -> Around {
+        folded(
+            dims,
+            "tensor<60x8xf32>",
+            &format!(
+                "%at = {start} : tensor<i32>
+                %zero = stablehlo.constant dense<0> : tensor<i32>
+                %r = stablehlo.dynamic_slice %x, %at, %zero, sizes = [60, 8] : (tensor<64x8xf32>, tensor<i32>, tensor<i32>) -> tensor<60x8xf32>"
+            ),
+        )
+    }
+
+    #[test]
+    fn a_dynamic_slice_at_a_constant_row_is_a_slice() {
+        let done = sliced(ROWS, "stablehlo.constant dense<3>");
+        assert!(done.after.contains("stablehlo.slice %arg0 [3:63, 0:8]"), "{}", done.after);
+    }
+
+    #[test]
+    fn a_start_out_of_bounds_is_clamped() {
+        let done = sliced(ROWS, "stablehlo.constant dense<100>");
+        assert!(done.after.contains("stablehlo.slice %arg0 [4:64, 0:8]"), "{}", done.after);
+    }
+
+    #[test]
+    fn a_dynamic_slice_at_an_unknown_row_stays() {
+        assert!(sliced(ROWS, "stablehlo.negate %i").is_same());
+    }
+
+    #[test]
+    fn a_dynamic_slice_along_an_unsplit_dimension_stays() {
+        assert!(sliced(r#"[{}, {"x"}]"#, "stablehlo.constant dense<3>").is_same());
+    }
+
+    /// Folds a lookup of 32 rows, row `i` being that of the index `row`.
+    fn looked_up(row: &str) -> Around {
+        folded(
+            ROWS,
+            "tensor<32x8xf32>",
+            &format!(
+                r#"%n = stablehlo.iota dim = 0 : tensor<32x1xi32>
+                {row}
+                %r = "stablehlo.gather"(%x, %at) <{{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 8>}}> : (tensor<64x8xf32>, tensor<32x1xi32>) -> tensor<32x8xf32>"#
+            ),
+        )
+    }
+
+    #[test]
+    fn rows_at_equal_distances_are_a_strided_slice() {
+        let done = looked_up(
+            "%two = stablehlo.constant dense<2> : tensor<32x1xi32>
+            %at = stablehlo.multiply %n, %two : tensor<32x1xi32>",
+        );
+        assert!(done.after.contains("stablehlo.slice %arg0 [0:63:2, 0:8]"), "{}", done.after);
+    }
+
+    #[test]
+    fn rows_in_descending_order_stay() {
+        let done = looked_up(
+            "%last = stablehlo.constant dense<40> : tensor<32x1xi32>
+            %at = stablehlo.subtract %last, %n : tensor<32x1xi32>",
+        );
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn rows_out_of_bounds_stay() {
+        let done = looked_up(
+            "%first = stablehlo.constant dense<33> : tensor<32x1xi32>
+            %at = stablehlo.add %first, %n : tensor<32x1xi32>",
+        );
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn a_row_that_is_dropped_is_a_slice_and_a_reshape() {
+        let done = folded(
+            ROWS,
+            "tensor<8xf32>",
+            r#"%at = stablehlo.constant dense<[70]> : tensor<1xi32>
+            %r = "stablehlo.gather"(%x, %at) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [0], start_index_map = [0]>, slice_sizes = array<i64: 1, 8>}> : (tensor<64x8xf32>, tensor<1xi32>) -> tensor<8xf32>"#,
+        );
+        assert!(done.after.contains("stablehlo.slice %arg0 [63:64, 0:8]"), "{}", done.after);
+        assert_eq!(done.shardings("stablehlo.reshape"), ["[{}]"]);
+    }
 }

@@ -1,4 +1,4 @@
-//! Cost of slicing a split dimension, and of concatenating along one.
+//! The cost of slicing a sharded dimension, and of concatenating along a sharded dimension.
 
 use shardc_ir::{Mesh, MeshId, Module, OpKind, SliceSpec, TensorSharding, ValueId};
 use smallvec::SmallVec;
@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use crate::cost;
 use crate::windows::{Along, Exchange, is_windowed, transfers};
 
-/// A split dimension of a result.
+/// A sharded dimension of a result.
 pub(super) struct Line {
     pub(super) dim: usize,
     mesh: MeshId,
@@ -17,7 +17,7 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Returns the dimension of a value, if it is split.
+    /// Returns dimension `dim` of a value, if it is sharded.
     pub(super) fn of(module: &Module, value: ValueId, dim: usize) -> Option<Line> {
         let sharding = module.shardings.sharding_of(value)?;
         let mesh = &module.meshes[sharding.mesh];
@@ -29,7 +29,7 @@ impl Line {
         Some(Line { dim, mesh: sharding.mesh, k, row_bytes })
     }
 
-    /// Whether `range`, a range of `value`, is split evenly and by the same axes along the dimension.
+    /// Whether a range of `value` is sharded evenly and by the same axes along the dimension.
     pub(super) fn splits_evenly(&self, module: &Module, value: ValueId, range: ValueId) -> bool {
         let axes = |v: ValueId| module.shardings.sharding_of(v).map(|sharding| sharding.axes(self.dim));
         let size = module.shape(range).get(self.dim);
@@ -53,7 +53,7 @@ impl Line {
         if size == 0 {
             return Some(0.0);
         }
-        // A replicated result is an all-reduce.
+        // A replicated result needs an all-reduce.
         if !is_split(result) {
             let is_sent = operands.iter().any(|&v| is_split(v));
             return Some(if is_sent {
@@ -66,7 +66,7 @@ impl Line {
         self.exchange(kind, &shapes, &is_whole, module.shape(result))
     }
 
-    /// Returns the cost of an operation on operands of these shapes, as [`Line::cost`] does. The result and all operands are split along
+    /// Returns the cost of an operation on operands of these shapes, as [`Line::cost`] does. The result and all operands are sharded along
     /// the dimension, except operands for which `is_whole` returns true.
     pub(super) fn exchange(
         &self,
@@ -92,7 +92,7 @@ pub(super) fn is_plain(module: &Module, value: ValueId) -> bool {
     !module.is_quantized(value) && module.tensor(value).is_some_and(|ty| ty.is_static())
 }
 
-/// Whether a slice takes a range of dimension `dim`, and all of the others.
+/// Whether a slice takes a range of dimension `dim`, and the other dimensions in full.
 pub(super) fn cuts_only(spec: &SliceSpec, shape: &[i64], dim: usize) -> bool {
     (0..shape.len())
         .all(|d| spec.stride[d] == 1 && (d == dim || spec.start[d] == 0 && spec.limit[d] == shape[d]))
@@ -111,4 +111,59 @@ fn row_bytes(
     *row.get_mut(dim)? = 1;
     let elements: f64 = row.iter().map(|&n| n as f64).product();
     Some(elements * f64::from(ty.dtype.bits()) / 8.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::testing::{Around, around, op_named};
+
+    /// Propagates in a program that slices an argument of 64 rows.
+    fn sliced(dims: &str, start: i64, limit: i64) -> Around {
+        let rows = limit - start;
+        let program = format!(
+            r#"func.func @main(%a: tensor<64x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, {dims}>}}) -> tensor<{rows}x8xf32> {{
+              %0 = stablehlo.slice %a [{start}:{limit}, 0:8] : (tensor<64x8xf32>) -> tensor<{rows}x8xf32>
+              return %0 : tensor<{rows}x8xf32>
+            }}"#
+        );
+        around("propagate", r#""x"=4"#, &program)
+    }
+
+    /// Returns the cost along dimension `dim` of a slice of rows 4 to 64.
+    fn cost_of_slice(dims: &str, dim: usize) -> f64 {
+        let done = sliced(dims, 4, 64);
+        let op = &done.module.ops[op_named(&done.module, "stablehlo.slice")];
+        let line = Line::of(&done.module, op.operands[0], dim).unwrap();
+        line.cost(&done.module, &op.kind, &op.operands, op.results[0]).unwrap()
+    }
+
+    #[test]
+    fn a_slice_costs_a_halo_exchange_along_the_split_dimension_that_it_cuts() {
+        assert!(cost_of_slice(r#"[{"x"}, {}]"#, 0) >= cost::START);
+        assert_eq!(cost_of_slice(r#"[{}, {"x"}]"#, 1), 0.0);
+    }
+
+    #[test]
+    fn an_even_part_of_a_split_dimension_is_split_evenly() {
+        for (rows, is_even) in [(32, true), (30, false)] {
+            let done = sliced(r#"[{"x"}, {}]"#, 0, rows);
+            let op = &done.module.ops[op_named(&done.module, "stablehlo.slice")];
+            let line = Line::of(&done.module, op.operands[0], 0).unwrap();
+            assert_eq!(line.k, 4);
+            assert_eq!(
+                line.splits_evenly(&done.module, op.operands[0], op.results[0]),
+                is_even,
+                "{rows} rows"
+            );
+        }
+    }
+
+    #[test]
+    fn an_unsplit_dimension_is_no_line() {
+        let done = sliced(r#"[{}, {"x"}]"#, 0, 32);
+        let op = &done.module.ops[op_named(&done.module, "stablehlo.slice")];
+        assert!(Line::of(&done.module, op.operands[0], 0).is_none());
+        assert!(Line::of(&done.module, op.operands[0], 1).is_some());
+    }
 }

@@ -1,34 +1,35 @@
-//! Planning (SPMD partitioning on global shapes): from propagated shardings to operations whose operands and results agree.
+//! Planning (SPMD partitioning on global shapes): makes the shardings of each operation's operands and results agree, starting from the
+//! propagated shardings.
 //!
 //! | pass | file | what it does |
 //! |---|---|---|
 //! | `legalize-shardings` | `prepare/mod.rs` | rejects or removes shardings that a tensor cannot have |
-//! | `unify-meshes` | `prepare/mod.rs` | puts every sharding on one mesh, closed |
-//! | `expand-sharded-ops` | `expand/mod.rs` | expands operations that cannot be partitioned along a split dimension in one step |
+//! | `unify-meshes` | `prepare/mod.rs` | converts every sharding to a closed sharding on one mesh |
+//! | `expand-sharded-ops` | `expand/mod.rs` | expands operations that cannot be partitioned along a sharded dimension in one step |
 //! | `replicate-small-dims` | `prepare/small_dims.rs` | removes axes from dimensions with fewer elements than shards |
 //! | `delay-reductions` | `unreduced/delay.rs` | defers an all-reduce past a contracting matmul or a reduction |
 //! | `propagate-unreduced` | `unreduced/mod.rs` | keeps values between unreduced producers and users unreduced |
 //! | `plan` | `decide/mod.rs` | decides how each operation is partitioned, and inserts reshards |
 //!
-//! They run one after the other; [`Planning`] has what they hand on besides the module. The passes before them (`unfuse-products`, `fold-slices`) and after them
-//! (`trade-sums`) are in this room because they use the same legality rules (`support`).
+//! The passes run in this order; [`Planning`] holds the data that they share besides the module. The preceding passes (`unfuse-products`,
+//! `fold-slices`) and the following pass (`trade-sums`) are in this directory because they use the same legality rules (`support`).
 //!
-//! They run in this order; [`Planning`] holds the data that they pass on besides the module. The passes before them (`unfuse-products`,
-//! `fold-slices`) and after them (`trade-sums`) are in this room because they use the same legality rules (`support`).
-//! * SH0310: an operation cannot be done in parts. Planning reports it.
 //! ## Warnings about all-gathers that no annotation requests
-//! * SH0808: propagation leaves a result unsplit because the axes do not divide it.
+//!
 //! * SH0310: an operation cannot be computed in parts. Planning reports it.
 //! * SH0909: shardings at one operation contradict each other. `gathered` finds the reshards that no annotation requests.
 //! * SH0808: propagation leaves a result replicated because the axes do not divide it.
-//! * Every tensor of the program has a closed sharding in [`Module::shardings`].
+//!
 //! ## Postconditions
-//!   factors that `support` allows, and uses no axis for two factors. The result of an operation over a
-//!   split reduction has the axes of that factor in its `unreduced` list, and is used only by a reshard.
+//!
+//! * Every tensor of the program has a closed sharding in [`Module::shardings`].
+//! * The operands and results of an operation with a sharding rule agree on each factor. Only factors that `support` allows are
+//!   sharded, and no axis shards two factors. The result of an operation that reduces a sharded factor has the axes of that factor in its
+//!   `unreduced` list, and its only users are reshards.
 //! * Any other operation has replicated operands and results. Exceptions are operations that pass values on (`while`, `case`,
 //!   `return`, ...): their operands have the sharding of the value that they become.
-//! * In a manual computation no value is split along its manual axes. Its operands and results have the shardings that
-//!   it lists, in which free axes divide evenly what each manual coordinate has.
+//! * In a manual computation, no value is sharded along its manual axes. Its operands and results have the listed shardings, in which
+//!   free axes evenly divide the part of each manual coordinate.
 
 pub(crate) mod decide;
 pub(crate) mod expand;
@@ -54,14 +55,14 @@ pub(crate) use self::support::single_windows;
 pub(crate) use self::trade_sums::trade_sums;
 pub(crate) use self::unfuse::unfuse_products;
 
-/// The data that the passes of planning share besides the module.
+/// The data that the passes of planning share in addition to the module.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Planning {
-    /// The mesh of all shardings; `None` until a pass has found it.
+    /// The mesh of all shardings; `None` until a pass has determined it.
     mesh: Option<MeshId>,
     /// Reshards between the steps of operations that are expanded into several.
     between_steps: FxHashSet<OpId>,
-    /// Warnings about shardings that are not honoured.
+    /// Warnings about shardings that are not honored.
     pub(crate) notes: Vec<Diagnostic>,
 }
 
@@ -69,7 +70,7 @@ impl Planning {
     /// Returns the body of the function, and the mesh of its shardings.
     ///
     /// # Errors
-    /// SH0301 if the function has no body, SH0391 if its shardings are not closed and on one mesh.
+    /// Returns SH0301 if the function has no body, and SH0391 if its shardings are not closed and on one mesh.
     fn place(&mut self, module: &Module, func: FuncId) -> Result<(RegionId, MeshId), Vec<Diagnostic>> {
         let body = body_of(module, func)?;
         if let Some(mesh) = self.mesh {
@@ -84,7 +85,7 @@ impl Planning {
 /// Returns the body of a function.
 ///
 /// # Errors
-/// SH0301 if it has none.
+/// Returns SH0301 if it has none.
 fn body_of(module: &Module, func: FuncId) -> Result<RegionId, Vec<Diagnostic>> {
     let missing = || vec![Diagnostic::invalid("SH0301", "the entry function has no body")];
     module.funcs[func].body.ok_or_else(missing)

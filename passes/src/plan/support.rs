@@ -1,12 +1,12 @@
-//! Legality of partitioning: which factors of an operation may be split, and the effect on its results.
+//! Legality of partitioning: which factors of an operation may be sharded, and the effect on its results.
 //!
 //! Conditions are per operation, in [`split`]. Each factor is one of:
 //!
-//! * split freely: each device computes its part (`Split::Plain`);
-//! * split with a halo exchange of windows (`Split::Halo`);
-//! * split so that results are unreduced, with or without a halo (`Split::Unreduced`, `Split::UnreducedHalo`);
-//! * not splittable (`Split::No`): the dimension is all-gathered before the operation. That is correct, and the planner warns about it
-//!   where it costs communication.
+//! * freely sharded: each device computes its part (`Split::Plain`);
+//! * sharded with a halo exchange of windows (`Split::Halo`);
+//! * sharded so that results are unreduced, with or without a halo (`Split::Unreduced`, `Split::UnreducedHalo`);
+//! * not shardable (`Split::No`): the dimension is all-gathered before the operation. The result is correct, and the planner warns if
+//!   this costs communication.
 //!
 //! [`localize`](crate::localize) relies on all of these conditions.
 //!
@@ -31,7 +31,7 @@ use crate::rules::works_on_parts;
 use crate::sharding::sub_axes::overlaps;
 use crate::windows::{is_windowed, takes_whole};
 
-/// The effect of splitting a factor.
+/// The effect of sharding a factor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Split {
     /// Each device computes its part.
@@ -42,12 +42,12 @@ pub(crate) enum Split {
     Unreduced(ReductionKind),
     /// Each device's result is a partial result, computed from windows that a halo exchange completes.
     UnreducedHalo(ReductionKind),
-    /// Not supported: the factor must be unsplit on each device.
+    /// Not supported: the factor must be unsharded on each device.
     No,
 }
 
 impl Split {
-    /// Whether it needs a halo exchange.
+    /// Whether sharding the factor needs a halo exchange.
     pub(crate) fn is_windowed(self) -> bool {
         matches!(self, Split::Halo | Split::UnreducedHalo(_))
     }
@@ -61,7 +61,7 @@ impl Split {
     }
 }
 
-/// Returns the effect of splitting factor `index` of `op`.
+/// Returns the effect of sharding factor `index` of `op`.
 pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIndex) -> Split {
     let factor = rule.factors[usize::from(index)];
     // The size of a block would depend on a size that is not known at compile time.
@@ -76,12 +76,12 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
     if let Some(split) = split_windows(module, op, rule, index) {
         return split;
     }
-    // `split_windows` has handled windows.
+    // `split_windows` has already handled windows.
     if matches!(factor.kind, FactorKind::NeedReplication | FactorKind::Permutation) {
         return Split::No;
     }
-    // A dimension of size one that only operands have: one of the devices that split it holds its element, and
-    // all of them need it.
+    // This is a dimension of size one that only operands have: if it is sharded, only one device holds its element, but all devices need
+    // it.
     let is_in = |mappings: &[TensorMapping]| mappings.iter().any(|m| m.find(index).is_some());
     if factor.kind == FactorKind::PassThrough && is_in(&rule.operands) && !is_in(&rule.results) {
         return Split::No;
@@ -90,14 +90,14 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
     let in_operand = |operand: usize| rule.operands.get(operand).and_then(|m| m.find(index)).map(|(d, _)| d);
     let plain_if = |ok: bool| if ok { Split::Plain } else { Split::No };
     match data.kind.def().parts {
-        // `split_windows` has handled factors with windows. Collectives here belong to a manual computation: each device
-        // along a free axis meets others with the same part.
+        // `split_windows` has already handled factors with windows. Collectives belong to a manual computation: each device along a free
+        // axis communicates with devices that have the same part.
         Parts::AlongPassThrough => return pass_through(factor),
         Parts::Whole => return Split::No,
         Parts::Depends => {}
     }
     match &data.kind {
-        // A factor on one side alone is what is left where sizes have no common divisor.
+        // A factor on only one side remains if sizes have no common divisor.
         OpKind::Reshape | OpKind::BitcastConvert => {
             if is_in(&rule.operands) && is_in(&rule.results) {
                 pass_through(factor)
@@ -121,12 +121,12 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
             FactorKind::Reduction => sum_of_parts(module, op),
             _ => Split::Plain,
         },
-        // `split_windows` has handled windows. Left are dimensions that are not sliced, and sums over blocks.
+        // `split_windows` has already handled windows. The remaining cases are dimensions that are not sliced, and sums over blocks.
         OpKind::Slice(_) => match factor.kind {
             FactorKind::Reduction => sum_of_parts(module, op),
             _ => pass_through(factor),
         },
-        // A dimension that the update covers only in part has a factor of its own.
+        // A dimension that the update covers only partly has its own factor.
         OpKind::DynamicUpdateSlice => plain_if(in_operand(0).is_some()),
         OpKind::DotGeneral(_) | OpKind::RaggedDot(_) => match factor.kind {
             FactorKind::Reduction => sum_unless_bool(module, op),
@@ -134,10 +134,10 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
         },
         OpKind::Convolution(spec) => match factor.kind {
             FactorKind::Reduction => split_sum(module, op, spec, rule, index),
-            // The factor within a group is minor to the group in some dimension, so it is split where each device has one group.
+            // The factor within a group is minor to the group in some dimension, so it is only sharded if each device has one group.
             _ => Split::Plain,
         },
-        // The rule does not map an initial value that is not a scalar; it has the shape of the unsplit result.
+        // The rule does not map an initial value that is not a scalar; it has the shape of the unsharded result.
         OpKind::Reduce { .. } if data.operands.last().is_some_and(|&init| module.rank(init) > 0) => Split::No,
         OpKind::Reduce { .. } => match factor.kind {
             FactorKind::Reduction => split_reduce(module, op),
@@ -158,14 +158,14 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
         },
         OpKind::Scatter(spec) => {
             let one_input = data.operands.len() == 3;
-            // Padding of the updates is sent to an index out of bounds, so there must be indices.
+            // Padding of the updates gets an index out of bounds, so there must be indices.
             let has_indices = !spec.scatter_dims_to_operand_dims.is_empty();
             match factor.kind {
                 FactorKind::Reduction if one_input && has_indices => {
                     collective_reduction(module, op).map_or(Split::No, Split::Unreduced)
                 }
                 FactorKind::Reduction => Split::No,
-                // An inserted dimension is split by moving the indices, so there must be indices for it.
+                // An inserted dimension is sharded by offsetting the indices, so there must be indices for it.
                 _ => plain_if(in_operand(0).is_none_or(|d| {
                     !spec.inserted_window_dims.contains(&(d as u32))
                         || spec.scatter_dims_to_operand_dims.contains(&(d as u32))
@@ -176,8 +176,8 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
     }
 }
 
-/// Returns the effect of splitting a windowed dimension of the result; `None` for other dimensions. The operands must be split there by
-/// the same factor only.
+/// Returns the effect of sharding a windowed dimension of the result; `None` for other dimensions. The corresponding operand dimensions
+/// must have only the same factor.
 fn split_windows(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIndex) -> Option<Split> {
     let data = &module.ops[op];
     let operand = *data.operands.first()?;
@@ -204,7 +204,7 @@ fn split_windows(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIn
     };
     if let OpKind::ReduceWindow(spec) = &data.kind
         && reaches_beyond(spec, dim)
-        // Padding is filled with the initial value, which each window already contains once: only an identity may occur twice.
+        // Padding is filled with the initial value, which each window already contains once. Only an identity may occur more than once.
         && !init_counts_for_nothing(module, op)
     {
         return Some(Split::No);
@@ -216,7 +216,7 @@ fn split_windows(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIn
             return Some(Split::No);
         }
     }
-    // Replicated operands are not split along with the others (see [`keep_replicated_operands`]).
+    // Replicated operands are not sharded along with the others (see [`keep_replicated_operands`]).
     let is_whole = |m: &TensorMapping| takes_whole(&data.kind) && m.find(index).is_none();
     let fits = rule.results.iter().all(|m| only(m, dim))
         && rule.operands.iter().take(inputs).all(|m| only(m, from) || is_whole(m))
@@ -224,7 +224,7 @@ fn split_windows(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIn
     Some(if fits { Split::Halo } else { Split::No })
 }
 
-/// Whether windows along `dim` contain positions without elements: padding, or the gaps of a base dilation.
+/// Whether windows along `dim` contain positions without elements: padding, or gaps of base dilation.
 fn reaches_beyond(spec: &WindowSpec, dim: usize) -> bool {
     let (low, high) = spec.padding.get(dim).copied().unwrap_or((0, 0));
     low > 0 || high > 0 || spec.base_dilations.get(dim).is_some_and(|&n| n > 1)
@@ -232,11 +232,11 @@ fn reaches_beyond(spec: &WindowSpec, dim: usize) -> bool {
 
 /// Returns the rule that the planner uses, which allows more than the rule of propagation:
 ///
-/// * A spatial dimension of a convolution's input may be split across windows or, as in the gradient of a kernel, within a window. The
-///   rule of propagation allows both at once. The planner allows the larger one. It splits across windows if the program shards the
-///   result there and the blocks of the kernel would be uneven.
-/// * The source of a `select_and_scatter` is split like its operand.
-/// * A `dynamic_slice` of a split dimension is a reduction over its blocks, with an unsplit result.
+/// * A spatial dimension of a convolution's input may be sharded across windows or, as in the gradient of a kernel, within a window. The
+///   propagation rule allows both at once. The planner allows the larger factor. It shards across windows if the program shards the
+///   result along this dimension and the blocks of the kernel would be uneven.
+/// * The source of a `select_and_scatter` is sharded like its operand.
+/// * A `dynamic_slice` of a sharded dimension is a reduction over its blocks, with an unsharded result.
 /// * A `scatter` of single elements is done on the device that holds each element.
 /// * The columns of the right-hand side of a `triangular_solve` are a batch dimension.
 /// * A `reshape` keeps a sharded dimension of size one on the device that holds its element.
@@ -295,8 +295,9 @@ pub(crate) fn planning_rule(module: &Module, op: OpId, mut rule: ShardingRule) -
     rule
 }
 
-/// Lets operands of a `concatenate` stay replicated along the concatenated dimension, whatever splits the result there: each device
-/// slices its block locally. Applies to operands that are replicated there already or [are free](FreeValues::is_free).
+/// Lets operands of a `concatenate` stay replicated along the concatenated dimension, regardless of the axes that shard the result there:
+/// each device slices its block locally. Applies to operands that are already replicated along the dimension or [are
+/// free](FreeValues::is_free).
 pub(super) fn keep_replicated_operands(
     module: &Module,
     op: OpId,
@@ -312,7 +313,7 @@ pub(super) fn keep_replicated_operands(
     let wanted = data.results.first().and_then(|&v| module.shardings.sharding_of(v));
     let along = wanted.map_or(&[][..], |s| s.axes(dim));
     for (&value, mapping) in data.operands.iter().zip(&mut rule.operands) {
-        // Changing the split dimension costs less than an all-gather.
+        // Changing the sharded dimension costs less than an all-gather.
         let is_whole = module.shardings.sharding_of(value).is_none_or(|s| {
             s.axes(dim).is_empty() && !s.split_axes().any(|a| along.iter().any(|&b| overlaps(a, b)))
         });
@@ -324,8 +325,8 @@ pub(super) fn keep_replicated_operands(
     }
 }
 
-/// Maps two dimensions of size one of a reshape to one factor if they are at the same position and split by the same axes. Propagation
-/// gives each its own factor.
+/// Maps two dimensions of size one of a reshape to one factor if they are at the same position and sharded by the same axes. In
+/// propagation, each has its own factor.
 fn pair_single_elements(module: &Module, op: OpId, rule: &mut ShardingRule) {
     let data = &module.ops[op];
     let (&[operand], &[result]) = (data.operands.as_slice(), data.results.as_slice()) else { return };
@@ -336,7 +337,7 @@ fn pair_single_elements(module: &Module, op: OpId, rule: &mut ShardingRule) {
     };
     let (input, output) = (module.shape(operand), module.shape(result));
     let single = |shape: &[i64], d: usize| shape[d] == 1;
-    // A dimension's position is the number of elements that the dimensions before it span.
+    // The position of a dimension is the product of the sizes of the preceding dimensions.
     let before = |shape: &[i64], d: usize| shape[..d].iter().map(|&n| i128::from(n)).product::<i128>();
     let mut free: SmallVec<[usize; 4]> = (0..output.len()).filter(|&d| single(output, d)).collect();
     for d in (0..input.len()).filter(|&d| single(input, d) && !from.axes(d).is_empty()) {
@@ -377,7 +378,7 @@ fn split_one_way(
         of_input.truncate(1);
         return Some(());
     }
-    // Uneven blocks of the kernel would be padded, and the padding would be multiplied with elements of the input.
+    // Uneven blocks of the kernel would be padded, and the padding would be multiplied by elements of the input.
     let factor = rule.factors.len() as FactorIndex;
     let of_result = rule.results.first_mut()?.dims.get_mut(to)?;
     for &old in of_result.iter() {
@@ -405,7 +406,7 @@ pub(crate) fn single_windows(spec: &ScatterSpec, input: &[i64], update: &[i64]) 
     single.map(|(d, _)| d).collect()
 }
 
-/// Returns the effect of splitting a contracting dimension of a convolution.
+/// Returns the effect of sharding a contracting dimension of a convolution.
 fn split_sum(module: &Module, op: OpId, spec: &ConvSpec, rule: &ShardingRule, index: FactorIndex) -> Split {
     let of = |operand: usize| rule.operands.get(operand).and_then(|m| m.find(index)).map(|(d, _)| d as u32);
     let (Some(from), Some(kernel)) = (of(0), of(1)) else { return Split::No };
@@ -424,7 +425,7 @@ fn pass_through(factor: Factor) -> Split {
     if factor.kind == FactorKind::PassThrough { Split::Plain } else { Split::No }
 }
 
-/// Each element of the result comes from the one device that holds it; the others contribute zero, or `false`.
+/// Each element of the result comes from the device that holds it; the other devices contribute zero or `false`.
 fn sum_of_parts(module: &Module, op: OpId) -> Split {
     match module.tensor(module.ops[op].results[0]).map(|t| t.dtype) {
         Some(DType::I1) => Split::Unreduced(ReductionKind::Or),
@@ -458,13 +459,13 @@ fn sums_whole_dimension(module: &Module, op: OpId, spec: &ConvSpec, dim: usize) 
         && spec.reversal.get(i).is_none_or(|&reversed| !reversed)
 }
 
-/// Whether a collective can combine the partial results of a `reduce`.
+/// Whether there is a collective that combines the partial results of a `reduce`.
 pub(super) fn splits_reduce(module: &Module, op: OpId) -> bool {
     split_reduce(module, op) != Split::No
 }
 
-/// Returns how the partial results of a split `reduce` are combined. The initial value must count once. If
-/// repeating it would change the result, only the first device starts from it, and the others start from the identity.
+/// Returns how the partial results of a `reduce` over a sharded dimension are combined. The initial value must count once. If counting it
+/// again would change the result, only the first device starts from it, and the others start from the identity.
 fn split_reduce(module: &Module, op: OpId) -> Split {
     let data = &module.ops[op];
     let &[_, init] = data.operands.as_slice() else { return Split::No };
@@ -478,5 +479,152 @@ fn split_reduce(module: &Module, op: OpId) -> Split {
             Split::Unreduced(kind)
         }
         Some(_) | None => Split::No,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shardc_stablehlo::parse;
+
+    use super::*;
+    use crate::plan::testing::{around, op_named};
+    use crate::rules::rule_of;
+
+    /// Returns what splitting dimension `dim` of operand `operand` does to an operation named `name`.
+    fn split_of(program: &str, name: &str, (operand, dim): (usize, usize)) -> Split {
+        let module = parse(program).unwrap();
+        let op = op_named(&module, name);
+        let rule = planning_rule(&module, op, rule_of(&module, op).unwrap());
+        split(&module, op, &rule, rule.operands[operand].dims[dim][0])
+    }
+
+    #[test]
+    fn a_contracting_dimension_makes_partial_sums() {
+        let matmul = |element: &str| {
+            format!(
+                "func.func @main(%a: tensor<4x8x{element}>, %b: tensor<8x2x{element}>) -> tensor<4x2x{element}> {{
+                  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<4x8x{element}>, tensor<8x2x{element}>) -> tensor<4x2x{element}>
+                  return %0 : tensor<4x2x{element}> }}"
+            )
+        };
+        let at = |element: &str, place| split_of(&matmul(element), "stablehlo.dot_general", place);
+        assert_eq!(at("f32", (0, 0)), Split::Plain);
+        assert_eq!(at("f32", (0, 1)), Split::Pending(ReductionKind::Add));
+        assert_eq!(at("f32", (1, 1)), Split::Plain);
+        assert_eq!(at("i1", (0, 1)), Split::No, "a disjunction is no sum");
+    }
+
+    #[test]
+    fn a_reduced_dimension_is_split_if_a_collective_completes_it() {
+        let at = |op: &str, dim: usize| {
+            let program = format!(
+                "func.func @main(%a: tensor<4x8xi32>, %init: tensor<i32>) -> tensor<4xi32> {{
+                  %0 = stablehlo.reduce(%a init: %init) applies stablehlo.{op} across dimensions = [1] : (tensor<4x8xi32>, tensor<i32>) -> tensor<4xi32>
+                  return %0 : tensor<4xi32> }}"
+            );
+            split_of(&program, "stablehlo.reduce", (0, dim))
+        };
+        assert_eq!(at("add", 1), Split::Pending(ReductionKind::Add));
+        assert_eq!(at("maximum", 1), Split::Pending(ReductionKind::Max));
+        assert_eq!(at("xor", 1), Split::No);
+        assert_eq!(at("xor", 0), Split::Plain);
+    }
+
+    #[test]
+    fn a_sorted_dimension_is_not_split() {
+        let program = r#"func.func @main(%a: tensor<4x8xf32>) -> tensor<4x8xf32> {
+            %0 = "stablehlo.sort"(%a) <{dimension = 1 : i64}> ({
+              ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+                %c = stablehlo.compare LT, %p, %q : (tensor<f32>, tensor<f32>) -> tensor<i1>
+                stablehlo.return %c : tensor<i1>
+            }) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+            return %0 : tensor<4x8xf32> }"#;
+        assert_eq!(split_of(program, "stablehlo.sort", (0, 0)), Split::Plain);
+        assert_eq!(split_of(program, "stablehlo.sort", (0, 1)), Split::No);
+    }
+
+    #[test]
+    fn a_sliced_dimension_takes_a_halo_exchange() {
+        let program = "func.func @main(%a: tensor<4x8xf32>) -> tensor<4x6xf32> {
+            %0 = stablehlo.slice %a [0:4, 1:7] : (tensor<4x8xf32>) -> tensor<4x6xf32>
+            return %0 : tensor<4x6xf32> }";
+        assert_eq!(split_of(program, "stablehlo.slice", (0, 0)), Split::Plain);
+        assert_eq!(split_of(program, "stablehlo.slice", (0, 1)), Split::Halo);
+    }
+
+    #[test]
+    fn a_dynamic_slice_is_a_sum_over_the_blocks_of_the_sliced_dimension() {
+        let at = |element: &str, dim: usize| {
+            let program = format!(
+                "func.func @main(%a: tensor<4x8x{element}>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<4x6x{element}> {{
+                  %0 = stablehlo.dynamic_slice %a, %i, %j, sizes = [4, 6] : (tensor<4x8x{element}>, tensor<i32>, tensor<i32>) -> tensor<4x6x{element}>
+                  return %0 : tensor<4x6x{element}> }}"
+            );
+            split_of(&program, "stablehlo.dynamic_slice", (0, dim))
+        };
+        assert_eq!(at("f32", 0), Split::Plain);
+        assert_eq!(at("f32", 1), Split::Pending(ReductionKind::Add));
+        assert_eq!(at("i1", 1), Split::Pending(ReductionKind::Or));
+    }
+
+    #[test]
+    fn padded_windows_start_from_the_identity() {
+        let at = |init: &str, padding: &str| {
+            let size = if padding == "[0, 0]" { 6 } else { 8 };
+            let program = format!(
+                r#"func.func @main(%a: tensor<8xf32>) -> tensor<{size}xf32> {{
+                  %init = stablehlo.constant dense<{init}> : tensor<f32>
+                  %0 = "stablehlo.reduce_window"(%a, %init) <{{padding = dense<[{padding}]> : tensor<1x2xi64>, window_dimensions = array<i64: 3>}}> ({{
+                    ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+                      %s = stablehlo.add %p, %q : tensor<f32>
+                      stablehlo.return %s : tensor<f32>
+                  }}) : (tensor<8xf32>, tensor<f32>) -> tensor<{size}xf32>
+                  return %0 : tensor<{size}xf32> }}"#
+            );
+            split_of(&program, "stablehlo.reduce_window", (0, 0))
+        };
+        assert_eq!(at("0.0", "[1, 1]"), Split::Halo);
+        assert_eq!(at("1.0", "[1, 1]"), Split::No);
+        assert_eq!(at("1.0", "[0, 0]"), Split::Halo);
+    }
+
+    #[test]
+    fn a_tensor_with_a_dynamic_dimension_is_not_split() {
+        let program = "func.func @main(%a: tensor<?x8xf32>) -> tensor<?x8xf32> {
+            %0 = stablehlo.negate %a : tensor<?x8xf32>
+            return %0 : tensor<?x8xf32> }";
+        assert_eq!(split_of(program, "stablehlo.negate", (0, 1)), Split::No);
+        let program = program.replace('?', "4");
+        assert_eq!(split_of(&program, "stablehlo.negate", (0, 1)), Split::Plain);
+    }
+
+    #[test]
+    fn a_scatter_of_single_elements_is_done_where_they_are() {
+        let spec = ScatterSpec {
+            update_window_dims: [0, 1].into_iter().collect(),
+            scatter_dims_to_operand_dims: [0].into_iter().collect(),
+            ..ScatterSpec::default()
+        };
+        assert_eq!(single_windows(&spec, &[8, 4], &[1, 4]), [0]);
+        assert!(single_windows(&spec, &[8, 4], &[2, 4]).is_empty(), "a window of two rows");
+        assert!(single_windows(&spec, &[1, 4], &[1, 4]).is_empty(), "all rows");
+    }
+
+    /// Plans a concatenation of a split operand and one of this sharding.
+    fn concatenated(second: &str) -> Vec<String> {
+        let program = format!(
+            r#"func.func @main(%a: tensor<64x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}, %b: tensor<64x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, {second}>}})
+                -> (tensor<128x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}) {{
+              %0 = stablehlo.concatenate %a, %b, dim = 0 : (tensor<64x8xf32>, tensor<64x8xf32>) -> tensor<128x8xf32>
+              return %0 : tensor<128x8xf32>
+            }}"#
+        );
+        around("plan", r#""x"=4"#, &program).shardings("sdy.reshard")
+    }
+
+    #[test]
+    fn a_replicated_operand_of_a_concatenation_stays_replicated() {
+        assert!(concatenated("[{}, {}]").is_empty());
+        assert!(!concatenated(r#"[{}, {"x"}]"#).is_empty());
     }
 }

@@ -1,4 +1,4 @@
-//! Runs the pipeline up to a pass on small programs, for the unit tests of planning.
+//! Runs the pipeline up to a given pass on small programs, for unit tests of planning.
 
 use shardc_ir::{Diagnostic, Module, OpId, TensorSharding, verify};
 use shardc_stablehlo::{PrintOptions, parse, print};
@@ -25,13 +25,13 @@ impl Around {
         self.before == self.after
     }
 
-    /// Returns how many times the pass adds a text to the program.
+    /// Returns how many occurrences of a text the pass adds to the program.
     pub(super) fn added(&self, text: &str) -> isize {
         let count = |program: &str| program.matches(text).count() as isize;
         count(&self.after) - count(&self.before)
     }
 
-    /// Returns the sharding of each result of the operations of this name after the pass, as text, in the order of the program.
+    /// Returns the shardings of the results of all operations with this name after the pass, as text, in program order.
     pub(super) fn shardings(&self, name: &str) -> Vec<String> {
         let module = &self.module;
         let body = module.funcs[module.entry().unwrap()].body.unwrap();
@@ -67,12 +67,12 @@ pub(super) fn try_around(name: &str, program: &str) -> Result<Around, Vec<Diagno
     Ok(Around { before: watch.before, after: printed(&module), module, warnings })
 }
 
-/// Runs the passes as [`try_around`] does, on a program with the mesh `@mesh` of these axes; they must succeed.
+/// Runs the passes like [`try_around`], on a program with a mesh `@mesh` of these axes. The passes must succeed.
 pub(super) fn around(name: &str, axes: &str, program: &str) -> Around {
     try_around(name, &format!("sdy.mesh @mesh = <[{axes}]>\n{program}")).unwrap()
 }
 
-/// Returns the codes of the errors with which the passes up to the one called `name` refuse a program.
+/// Returns the codes of the errors with which the passes up to the pass `name` reject a program.
 pub(super) fn refused(name: &str, program: &str) -> Vec<&'static str> {
     try_around(name, program).unwrap_err().iter().map(|error| error.code).collect()
 }
@@ -83,7 +83,7 @@ pub(super) fn op_named(module: &Module, name: &str) -> OpId {
     program_ops(module, body).into_iter().find(|&op| module.ops[op].kind.name() == name).unwrap()
 }
 
-/// Keeps the program before a pass, and stops after it.
+/// Records the program before a pass, and stops after that pass.
 struct Watch<'a> {
     name: &'a str,
     before: String,

@@ -1,13 +1,13 @@
-//! The data of a propagation conflict.
+//! The data types that describe a propagation conflict.
 
 use shardc_ir::{AxisRef, OpId};
 
 use super::subjects::Subject;
 
-/// An axis that one tensor of an operation has along a factor and another lacks.
+/// A disagreement within an operation: along some factor, one tensor is sharded along an axis and another is not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
-    /// The operation; `None` for a return from the function.
+    /// The operation; `None` for the return of the function.
     pub op: Option<OpId>,
     /// The part of the axis that was lost.
     pub axis: AxisRef,
@@ -15,9 +15,9 @@ pub struct Conflict {
     pub size: i64,
     /// The tensor that has the axis, and its dimension.
     pub has: (Subject, u32),
-    /// The tensor that lacks it, and its dimension.
+    /// The tensor that lacks the axis, and its dimension.
     pub lacks: (Subject, u32),
-    /// Why the tensor lacks it.
+    /// Why the tensor lacks the axis.
     pub reason: Reason,
     /// Additional bytes of the tensor on each device, compared to sharding along the axis.
     pub bytes: u64,
@@ -26,49 +26,49 @@ pub struct Conflict {
 /// Why a tensor did not get an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reason {
-    /// The tensor uses the axis for this other dimension.
+    /// The tensor uses the axis for another dimension.
     Taken {
         /// That dimension.
         dim: u32,
-        /// Why that dimension was first.
+        /// Why that dimension got the axis first.
         winner: Winner,
     },
     /// The dimension is sharded along another axis.
     OtherAxis {
         /// That axis.
         axis: AxisRef,
-        /// Why that axis was first.
+        /// Why that axis got the dimension first.
         winner: Winner,
     },
     /// An annotation closed the dimension.
     Closed,
-    /// An annotation says that the tensor is replicated along the axis.
+    /// An annotation specifies that the tensor is replicated along the axis.
     Replicated,
     /// The tensor is unreduced along the axis.
     Pending,
-    /// The axis does not divide the rest of the dimension.
+    /// The remaining size of the dimension is not divisible by the axis size.
     DoesNotDivide,
     /// The rule of the operation blocks propagation along this factor.
     Blocked,
     /// A propagation barrier blocks this direction.
     Barrier,
-    /// The tensors are on different meshes.
+    /// The shardings of the tensors refer to different meshes.
     OtherMesh,
-    /// Tensors of the operation want different axes, and this one got none of them.
+    /// Tensors of the operation are sharded along different axes, and this tensor got none of these.
     NoAgreement,
 }
 
 /// Why one axis took precedence over another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Winner {
-    /// The tensor's own annotation has it.
+    /// The tensor's own annotation has the axis.
     Annotated,
-    /// User priorities: the first number is lower.
+    /// User priority: the axis has the first number, which is lower than that of the other axis.
     UserPriority(u32, u32),
-    /// It was propagated by operations of a class that is scheduled earlier.
+    /// The axis was propagated by operations of a class that is scheduled earlier.
     OpPriority,
-    /// In this operation it came from a larger tensor, or from an earlier one of the same size.
+    /// In this operation, the axis came from a larger tensor, or from an earlier tensor of the same size.
     LargerTensor,
-    /// It arrived first.
+    /// The axis arrived first.
     First,
 }

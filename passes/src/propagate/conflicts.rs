@@ -1,8 +1,8 @@
-//! Propagation conflicts: axes on which operands and results of an operation disagree, and why.
+//! Propagation conflicts: the axes on which operands and results of an operation disagree, and the reasons.
 //!
-//! An operation whose tensors have the same axes along each factor needs no communication. If only one tensor has an axis, the other lost
-//! it: it uses the axis for another dimension, is sharded along another axis, was closed by an annotation, and so on. The final shardings
-//! show the reason; the recorded arrivals show which axis was first and by which rule.
+//! An operation whose tensors have the same axes along each factor needs no communication. If only one tensor has an axis, the reason may
+//! be that the other tensor uses the axis for another dimension, is sharded along another axis, or was closed by an annotation. The
+//! reason follows from the final shardings. The recorded arrivals show which axis came first, and by which rule.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{AxisRef, EntityRef, Mesh, Module, OpId, ShardingId, TensorSharding};
@@ -19,8 +19,8 @@ use super::subjects::{AxisRole, Subject};
 use crate::rules::sharding_rule::{ShardingRule, TensorMapping};
 use crate::sharding::sub_axes::{minus, overlaps};
 
-/// A disagreement between two tensors under one rule. Tensors are named by index, so that all operations with that rule and those
-/// shardings share the result.
+/// A disagreement between two tensors of a rule. Tensors are identified by index, so that all operations with the same rule and shardings
+/// share the result.
 #[derive(Clone, Copy, Debug)]
 struct Difference {
     factor: u16,
@@ -45,7 +45,7 @@ pub(super) fn find(
     recorder: &Recorder,
     op_priority: bool,
 ) -> Vec<Conflict> {
-    // The layers of a model repeat the same few combinations of rule and shardings.
+    // Memoized, since the layers of a model repeat the same few combinations of rule and shardings.
     let mut known: FxHashMap<SmallVec<[u32; 12]>, Vec<Difference>> = FxHashMap::default();
     let mut out = Vec::new();
     // Returned values and results of the function are compared like the tensors of a node.
@@ -56,14 +56,14 @@ pub(super) fn find(
         .iter()
         .map(|r| ((r.rule, Boundary::No, None), SmallVec::<[u32; 8]>::from_slice(&[r.value, r.result])));
     for ((rule, boundary, node), slots) in nodes.chain(returns) {
-        // A barrier has the rule of any identity, without its direction, so the key must contain it.
+        // All barriers have the same identity rule, which does not contain the direction, so the key must.
         let class = node.map_or(0, |node| match node.class {
             OpClass::Fixed(direction) => 1 + direction as u32,
             _ => 0,
         });
         let mut key: SmallVec<[u32; 12]> = SmallVec::from_slice(&[rule, class]);
         key.extend(slots.iter().map(|&slot| if slot == NONE { NONE } else { shardings[slot as usize] }));
-        // A slot at the boundary of a manual computation may have manual axes that its node does not see.
+        // A slot at the boundary of a manual computation may have manual axes that are invisible to its node.
         if let Some(last) = key.last_mut()
             && boundary != Boundary::No
         {
@@ -84,7 +84,7 @@ pub(super) fn find(
     out
 }
 
-/// Returns the disagreements of a rule's tensors with these shardings: for each factor, each axis that one tensor has and another lacks,
+/// Returns the disagreements between the tensors of a rule with these shardings. For each factor, an axis that one tensor has is listed
 /// once for each tensor that lacks it.
 fn differences(module: &Module, rule: &ShardingRule, node: Option<&Node>, ids: &[u32]) -> Vec<Difference> {
     let shardings: SmallVec<[Option<&TensorSharding>; 8]> = ids
@@ -137,8 +137,8 @@ fn differences(module: &Module, rule: &ShardingRule, node: Option<&Node>, ids: &
     out
 }
 
-/// Returns the single disagreement of shardings on different meshes, which cannot be compared by axis. The outer option is `None` if all
-/// are on one mesh.
+/// Returns the single disagreement of shardings on different meshes, whose axes cannot be compared. The outer option is `None` if all
+/// shardings refer to the same mesh.
 fn other_mesh(
     module: &Module,
     first: &TensorSharding,
@@ -161,7 +161,7 @@ fn other_mesh(
     Some(split)
 }
 
-/// Two tensors of an operation, of which one has an axis along a factor and the other lacks it.
+/// Two tensors of an operation: the first has an axis along a factor, and the second lacks it.
 struct TensorPair<'a> {
     mesh: &'a Mesh,
     rule: &'a ShardingRule,
@@ -173,8 +173,7 @@ struct TensorPair<'a> {
 }
 
 impl TensorPair<'_> {
-    /// Returns why the second tensor of the pair lacks the axis: the first reason that holds, in the order in which propagation checks
-    /// them.
+    /// Returns why the second tensor of the pair lacks the axis. Reasons are tested in the order in which propagation checks them.
     fn kind(&self, node: Option<&Node>, sharding: Option<&TensorSharding>) -> DifferenceKind {
         let (f, axis) = (self.f, self.axis);
         let loser = &self.projection.tensors[self.lacks];
@@ -222,7 +221,7 @@ impl TensorPair<'_> {
         DifferenceKind::Plain(Reason::NoAgreement)
     }
 
-    /// Whether shardings may flow from the tensor that has the axis to the one that lacks it.
+    /// Whether shardings may propagate from the tensor that has the axis to the tensor that lacks it.
     fn flows(&self, direction: Direction) -> bool {
         let operand = |i: usize| i < self.projection.num_operands;
         match direction {
@@ -261,8 +260,8 @@ impl After<'_> {
         let arrived = recorder.table().arrival(winner_slot, AxisRole::Dim(has_dim), axis);
         let arrived = arrived.map_or(Round::default(), |a| a.round);
         let first = node.and_then(|node| self.first_level(node, factor));
-        // The operation could not propagate it before its own level: a contraction propagates an axis of level 0 at level 2, and loses to
-        // one that reached the other tensor at level 1.
+        // The operation could not propagate the axis before its own level. For example, a contraction propagates an axis that arrived at
+        // level 0 only at level 2, so an axis that reached the other tensor at level 1 takes precedence.
         let wanted = Round { level: arrived.level.max(first.unwrap_or(0)), ..arrived };
         let reason = match kind {
             DifferenceKind::Taken(dim) => Reason::Taken {
@@ -302,7 +301,7 @@ impl After<'_> {
     }
 }
 
-/// Returns why the axis at `place` took precedence over one that a neighbor has had since round `other`.
+/// Returns why the axis at `place` took precedence over an axis that a neighbor has had since round `other`.
 fn winner(
     recorder: &Recorder,
     op: Option<OpId>,
@@ -325,7 +324,7 @@ fn winner(
     }
 }
 
-/// Returns the additional bytes of a tensor on each device, compared to sharding along the axis, too.
+/// Returns the additional bytes of a tensor on each device, compared to sharding along the axis as well.
 fn lost_bytes(
     module: &Module,
     slot: u32,

@@ -1,10 +1,10 @@
 //! Constant splitting: gives each use of a constant its own copy.
 //!
-//! Uses of a shared constant would have to agree on its sharding, although constants are cheap to create. So before propagation, every
-//! computation from constants alone, and every broadcast of a scalar, is copied for each use. Afterwards, copies with the same sharding
-//! are merged again. Scalars are never copied.
+//! Otherwise all uses of a shared constant would have to agree on its sharding, although constants are cheap to create. So before
+//! propagation, every constant sub-computation and every broadcast of a scalar is copied for each use. Afterwards, copies with the same
+//! sharding are merged. Scalars are never copied.
 //!
-//! A named computation or a call is a computation from constants if its body is.
+//! A named computation or a call is a constant sub-computation if its body is.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
@@ -18,7 +18,7 @@ use crate::analysis::symbols::FreshNames;
 use crate::transforms::clone_functions::give_own_callee;
 use crate::transforms::cse::cse;
 
-/// The copies, and what they were copied from.
+/// Maps copies to their originals.
 #[derive(Debug, Default)]
 pub(super) struct Copies {
     /// The original of each copy.
@@ -26,12 +26,12 @@ pub(super) struct Copies {
     any: bool,
 }
 
-/// Results for functions and named computations, by their original names.
+/// Analysis results for functions and named computations, by their original names.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     /// Functions that were analyzed.
     funcs: FxHashSet<Box<str>>,
-    /// Functions in `funcs` whose bodies are not computations from constants.
+    /// Functions in `funcs` whose bodies are not constant sub-computations.
     varying_funcs: FxHashSet<Box<str>>,
     varying_computations: FxHashSet<Box<str>>,
     names: FreshNames,
@@ -40,9 +40,9 @@ pub(crate) struct Known {
 struct Splitter<'m> {
     module: &'m mut Module,
     known: &'m mut Known,
-    /// Whether an operation is a computation from constants alone.
+    /// Whether an operation belongs to a constant sub-computation.
     constant: SecondaryMap<OpId, bool>,
-    /// Whether it broadcasts a scalar.
+    /// Whether an operation broadcasts a scalar.
     expansion: SecondaryMap<OpId, bool>,
     uses: SecondaryMap<ValueId, u32>,
     /// The sharding group operations of each value.
@@ -50,12 +50,12 @@ struct Splitter<'m> {
     /// Copies to insert before an operation.
     before: Insertions,
     copies: Copies,
-    /// From originals to copies for the current use; `copied` lists the keys.
+    /// Maps originals to copies for the current use; `copied` lists the keys.
     map: ValueMap,
     copied: Vec<ValueId>,
 }
 
-/// Copies constants in a function for each of their uses. A call counts as a constant only if its callee was split before.
+/// Copies constants in a function for each of their uses. A call counts as constant only if this pass already processed its callee.
 pub(super) fn split(module: &mut Module, func: FuncId, body: RegionId, known: &mut Known) -> Copies {
     let name: Box<str> = original_name(&module.funcs[func]).into();
     let mut splitter = Splitter {
@@ -102,7 +102,7 @@ pub(super) fn split(module: &mut Module, func: FuncId, body: RegionId, known: &m
 }
 
 impl Splitter<'_> {
-    /// Splits a region, without the named computations in it. Returns whether it computes from more than constants.
+    /// Processes a region, but not the named computations in it. Returns whether it depends on non-constant values.
     fn region(&mut self, region: RegionId) -> bool {
         let ops = own_ops(self.module, region);
         let mut varying = false;
@@ -113,7 +113,7 @@ impl Splitter<'_> {
         varying
     }
 
-    /// Returns whether the operation cannot be part of a computation from constants.
+    /// Processes an operation. Returns whether it cannot belong to a constant sub-computation.
     fn visit(&mut self, op: OpId) -> bool {
         let data = &self.module.ops[op];
         if matches!(data.kind, OpKind::ShardingGroup { .. }) {
@@ -140,7 +140,7 @@ impl Splitter<'_> {
             if (!self.constant[def] && !self.expansion[def]) || self.module.rank(operand) == 0 {
                 continue;
             }
-            // The last use takes the original, so a constant with one use is never copied.
+            // The last use keeps the original, so a constant with one use is never copied.
             if self.is_exclusive(operand) {
                 continue;
             }
@@ -152,11 +152,11 @@ impl Splitter<'_> {
         varying
     }
 
-    /// Whether an operation computes a constant from constants at no cost.
+    /// Whether an operation with constant operands belongs to a constant sub-computation.
     fn preserves_constants(&self, op: OpId) -> bool {
         match &self.module.ops[op].kind {
             OpKind::BroadcastInDim { .. } | OpKind::Reshape | OpKind::Slice(_) => true,
-            // The user wrote it, and it must stay single.
+            // The constraint is an annotation, so it must not be duplicated.
             OpKind::ShardingConstraint(_) => false,
             OpKind::Call { .. } => callee_of(self.module, op).is_some_and(|func| {
                 let name = original_name(&self.module.funcs[func]);
@@ -176,7 +176,7 @@ impl Splitter<'_> {
             }
             let Some(def) = self.module.def_op(value) else { continue };
             let def = &self.module.ops[def];
-            // The sum over all results: a user of another result keeps the original where it is.
+            // The sum over all results, since a user of another result also needs the original.
             let uses: u32 = def.results.iter().map(|&result| self.uses[result]).sum();
             // Calls are always copied, so that each call has its own callee.
             if uses != 1 || matches!(def.kind, OpKind::Call { .. }) {
@@ -203,7 +203,7 @@ impl Splitter<'_> {
         let mut stack = vec![(value, false)];
         while let Some((value, operands_done)) = stack.pop() {
             let Some(def) = self.module.def_op(value) else { continue };
-            // A value that is reached twice (`a + a`) is copied once: the map has it the second time.
+            // A value that is reached twice (`a + a`) is copied once: the second time, it is in the map.
             if self.module.rank(value) == 0 || map.get(value) != value {
                 continue;
             }
@@ -224,13 +224,13 @@ impl Splitter<'_> {
         }
         self.copies.any = true;
         self.copies.original[copy] = def.into();
-        // Before the original, so that the copy dominates all users of the original.
+        // Inserted before the original, so that the copy dominates all users of the original.
         let mut place = InsertionPoint::Before(def);
         self.before.insert(&mut place, copy);
         for &v in &self.module.ops[copy].operands {
             self.uses[v] += 1;
         }
-        // In reverse order, as MLIR iterates over uses.
+        // In reverse order, like MLIR's iteration over uses.
         for group in self.groups.get(&value).cloned().unwrap_or_default().into_iter().rev() {
             let group = clone_op(self.module, group, map);
             self.before.insert(&mut place, group);
@@ -240,7 +240,8 @@ impl Splitter<'_> {
 
     /// Inserts the copies into their regions and removes originals without users.
     fn place(&mut self, region: RegionId, ops: &[OpId]) {
-        // Broadcasts before the constants that they read, and constants in reverse: users are removed before their operands.
+        // Broadcasts are removed before the constants that they read, and constants in reverse order, so that users are removed before
+        // their operands.
         let expansions = ops.iter().copied().filter(|&op| self.expansion[op]);
         let constants = ops.iter().rev().copied().filter(|&op| self.constant[op]);
         let mut dead: FxHashSet<OpId> = FxHashSet::default();
@@ -249,7 +250,7 @@ impl Splitter<'_> {
             let groups: Vec<OpId> =
                 results.iter().filter_map(|v| self.groups.get(v)).flatten().copied().collect();
             let used: u32 = results.iter().map(|&v| self.uses[v]).sum();
-            // A sharding group does not keep its value alive: each copy has its own group operations.
+            // A sharding group operation alone does not keep a value: each copy has its own group operations.
             if used as usize > groups.len() {
                 continue;
             }
@@ -286,7 +287,7 @@ fn own_ops(module: &Module, region: RegionId) -> Vec<OpId> {
     out
 }
 
-/// Merges copies of one original that have the same sharding.
+/// Merges copies of the same original that have the same sharding.
 pub(super) fn merge(module: &mut Module, body: RegionId, copies: &Copies) {
     if !copies.any {
         return;

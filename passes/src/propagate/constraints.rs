@@ -1,7 +1,7 @@
 //! Applies sharding constraints to their operands.
 //!
-//! A constraint shards a value for its later users. If the value has no sharding and no other constraint contradicts, its producer gets
-//! the same sharding. A value that flows through a region stays unconstrained; its other users read the constrained value instead.
+//! A constraint shards a value for its later users. If the value has no sharding and no other constraint contradicts, the value itself
+//! gets the same sharding. A value that flows through a region gets none; its other users read the constrained value instead.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
@@ -13,22 +13,23 @@ use super::flow::owns_results;
 use super::subjects::AnnotationSource;
 use crate::sharding::access::ShardingAccess;
 
-/// The source of data flow.
+/// How data flow is defined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flow {
-    /// Operations imply it: loops, branches, barriers and computations.
+    /// Operations imply data flow: loops, branches, barriers and computations.
     Implied,
-    /// Only `sdy.data_flow_edge` operations define it.
+    /// Only `sdy.data_flow_edge` operations define data flow.
     Edges,
 }
 
-/// Applies every constraint under these function bodies to its operand. Returns the values that got a sharding, with its source.
+/// Applies every constraint under these function bodies to its operand. Returns the values that got a sharding, with the source of the
+/// sharding.
 pub(super) fn apply(
     module: &mut Module,
     bodies: &[RegionId],
     flow: Flow,
 ) -> Vec<(ValueId, AnnotationSource)> {
-    // Collected first: constraints that `manual` inserts are not visited.
+    // Collected first, so that constraints that `manual` inserts are not visited.
     let ops: Vec<OpId> = bodies.iter().flat_map(|&body| module.walk_inner_first(body)).collect();
     if !ops.iter().any(|&op| is_constraint(module, op)) {
         return Vec::new();
@@ -62,7 +63,7 @@ fn is_sharding_constraint(module: &Module, op: OpId) -> bool {
     matches!(module.ops[op].kind, OpKind::ShardingConstraint(_))
 }
 
-/// The uses of values while operands are replaced.
+/// The uses of values, kept up to date while operands are replaced.
 struct LiveUses {
     at_start: Uses,
     changed: FxHashMap<ValueId, Vec<(OpId, u32)>>,
@@ -92,10 +93,11 @@ impl LiveUses {
     }
 }
 
-/// Positions of operations, some of which move to right after the definition of a value. The regions are reordered once, at the end.
+/// The positions of operations. Some operations move to right after the definition of a value. Regions are reordered once, at the end.
 struct Layout {
     region: SecondaryMap<OpId, PackedOption<RegionId>>,
-    /// The position in the region, from 1; for a moved operation, the position of the definition, and its order after it.
+    /// The position in the region, from 1. A moved operation has the position of the definition, and a rank among the operations that
+    /// move there.
     place: SecondaryMap<OpId, (u32, u32)>,
     insertions: Insertions,
     /// The number of moves.
@@ -128,10 +130,10 @@ impl Layout {
                 (region, self.place[def].0)
             }
         };
-        // The last one moved is closest.
+        // The operation that moved last is closest to the definition.
         self.moves += 1;
-        // Between the definition, `(at, 0)`, and the next operation, `(at + 1, 0)`. Counts down, so that of two operations after one value
-        // the later one sorts first, as `Insertions` orders them.
+        // The new position is between the definition, `(at, 0)`, and the next operation, `(at + 1, 0)`. The rank counts down, so that an
+        // operation that moves later to the same definition sorts first, as in `Insertions`.
         self.place[op] = (at, u32::MAX - self.moves);
         self.insertions.move_to(&mut InsertionPoint::behind(module, value), op);
         self.region[op] = region.into();
@@ -147,7 +149,7 @@ struct Applier {
     places: ShardingAccess,
     uses: LiveUses,
     layout: Layout,
-    /// The values that got a sharding, with its source.
+    /// The values that got a sharding, with the source of the sharding.
     given: Vec<(ValueId, AnnotationSource)>,
 }
 
@@ -165,7 +167,7 @@ impl Applier {
             self.layout.move_after(module, op, input);
             self.stand_in(module, input, op, result, sharding);
         } else {
-            // Callers pass an unannotated parameter fully reduced; the function makes a partial sum of it inside.
+            // Callers pass an unannotated parameter as a reduced value; the function converts it to partial sums itself.
             let is_whole = self.flow == Flow::Implied && self.is_parameter(module, input);
             let sharding = match module.shardings.get(sharding) {
                 given if is_whole && !given.unreduced.is_empty() => {
@@ -228,7 +230,7 @@ impl Applier {
         }
     }
 
-    /// Whether `input` gets the sharding of a constraint on it.
+    /// Whether `input` gets the sharding of a constraint that it is an operand of.
     fn should_apply(&self, module: &mut Module, input: ValueId, sharding: ShardingId) -> bool {
         if self.places.owner(module, input).is_none()
             || self.places.get(module, input).is_some()

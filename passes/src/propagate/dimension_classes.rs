@@ -1,7 +1,8 @@
-//! Equivalence classes of dimensions: dimensions that factors relate, transitively through all operations.
+//! Equivalence classes of dimensions: two dimensions are equivalent if factors of operations relate them, directly or transitively.
 //!
-//! The batch is one class, the features between two layers another. A sharding of one dimension suggests the same for the others of its
-//! class. Classes depend neither on axes nor on order, so they show before propagation which annotations compete.
+//! For example, the batch is one class, and the features between two layers are another. If one dimension is sharded, the same sharding
+//! is likely for the other dimensions of its class. Classes depend neither on axes nor on visiting order, so they show before propagation
+//! which annotations compete.
 
 use shardc_ir::{FuncId, Module, OpId, SecondaryMap, ValueId};
 
@@ -39,7 +40,7 @@ impl DimensionClasses {
         Some(classes)
     }
 
-    /// Joins the dimensions of each factor. Only the most major factor of a dimension counts: it takes an axis first.
+    /// Joins the dimensions of each factor. Only the most major factor of a dimension counts, since it is the first to be sharded.
     /// Constants are skipped, since their users may have nothing else in common.
     fn join_factors(&mut self, shared: &SecondaryMap<ValueId, bool>) {
         let mut of_factor: Vec<u32> = Vec::new();
@@ -66,13 +67,13 @@ impl DimensionClasses {
         }
     }
 
-    /// Returns an upper bound of class numbers.
+    /// Returns an upper bound of the class indices.
     #[must_use]
     pub fn bound(&self) -> usize {
         self.leader.len()
     }
 
-    /// Returns the class of each dimension of a value; empty if it has none.
+    /// Returns the class of each dimension of a value; empty if the value has no slot.
     #[must_use]
     pub fn of(&self, value: ValueId) -> &[u32] {
         self.graph.slot(value).map_or(&[], |slot| self.of_slot(slot as usize))

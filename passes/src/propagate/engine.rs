@@ -1,4 +1,4 @@
-//! The fixed-point engine: a work list over the nodes of the graph.
+//! The fixed-point engine: a worklist algorithm over the nodes of the graph.
 //!
 //! The outcome of a visit depends only on the node's rule, its directions and the shardings of its tensors. Real programs repeat the same
 //! few thousand combinations in every layer, so each outcome is memoized and a visit is a lookup.
@@ -17,7 +17,7 @@ use super::{PropagateReport, manual};
 /// The new shardings of some tensors of a node.
 type Outcome = SmallVec<[(u32, u32); 3]>;
 
-/// The rule, the directions and strategy, then the sharding of each tensor.
+/// The key of a memoized outcome: the rule, the directions and strategy, then the sharding of each tensor.
 type OutcomeKey = Box<[u32]>;
 
 /// The shardings of all slots, and the operations that change them.
@@ -26,16 +26,16 @@ pub(super) struct Engine<'m> {
     pub(super) graph: &'m Graph,
     /// The sharding of each slot.
     pub(super) shardings: Vec<u32>,
-    /// For each mesh, the representative of the meshes equal to it.
+    /// For each mesh, the representative of all equal meshes.
     meshes: Vec<MeshId>,
     outcomes: FxHashMap<OutcomeKey, Outcome>,
-    /// The directions and strategy of the last visit of each node that changed nothing, if its tensors have not changed since.
+    /// For each node, the directions and strategy of the last visit that changed nothing, if its tensors have not changed since.
     settled: Vec<u32>,
     waiting: Vec<bool>,
     stack: Vec<u32>,
-    /// Records the origins of axes, if requested.
+    /// The recorder of axis origins, if requested.
     pub(super) recorder: Option<Box<Recorder>>,
-    /// May end propagation early.
+    /// A check that may end propagation early.
     pub(super) interrupt: Interrupt,
     pub(super) report: PropagateReport,
 }
@@ -46,8 +46,8 @@ impl<'m> Engine<'m> {
             .meshes
             .iter()
             .map(|(id, mesh)| {
-                // `IndexMap` compares without order, but an axis is its index: `["x"=2,"y"=2]` and `["y"=2,"x"=2]` are different meshes
-                // here.
+                // `IndexMap` equality ignores order, but axes are identified by index: `["x"=2,"y"=2]` and `["y"=2,"x"=2]` are different
+                // meshes here.
                 let same = |(other, _): &(MeshId, &Mesh)| {
                     let other = &module.meshes[*other];
                     other.axes == mesh.axes
@@ -72,15 +72,15 @@ impl<'m> Engine<'m> {
         }
     }
 
-    /// Runs every node to a fixed point, with directions for each node.
+    /// Visits nodes until a fixed point, with the directions that `profile` defines for each node.
     pub(super) fn run(&mut self, strategy: PropagationStrategy, profile: &dyn Fn(&Node) -> Profile) {
         self.func_results(strategy);
         let graph = self.graph;
-        // All nodes start on the list, including those that an earlier level visited: one comparison with `settled` skips a node that has
-        // nothing to do at this level.
+        // All nodes start on the list, including nodes that an earlier level visited: a comparison with `settled` skips nodes that cannot
+        // change at this level.
         self.waiting.fill(true);
         self.stack.clear();
-        // Reversed, so that the first operation is on top.
+        // In reverse order, so that the first operation is on top of the stack.
         self.stack.extend((0..graph.nodes.len() as u32).rev());
         let mut until_check = 0_u32;
         while let Some(node) = self.stack.pop() {
@@ -96,7 +96,7 @@ impl<'m> Engine<'m> {
                 self.visit(node, strategy, directions);
             }
         }
-        // Once more, since results have no node: a returned value may have changed since.
+        // Repeated at the end, since results have no node, and a returned value may have changed.
         self.func_results(strategy);
     }
 
@@ -105,7 +105,7 @@ impl<'m> Engine<'m> {
         let node = &graph.nodes[index as usize];
         // Never NONE, which means "not settled": the codes of profiles are below 20.
         let code = profile.code() * 2 + strategy as u32;
-        // Most nodes of a large program are settled at most levels; this check avoids the lookup.
+        // In a large program, most nodes are settled at most levels; this check avoids the lookup.
         if self.settled[index as usize] == code {
             return;
         }
@@ -119,19 +119,18 @@ impl<'m> Engine<'m> {
         if let Some(last) = key.last_mut()
             && node.boundary != Boundary::No
         {
-            // The owner is the last tensor of a flow node. It is replaced before the lookup, so that the memoized outcome depends on the
-            // sharding that the node sees.
+            // The last tensor of a flow node is the owner. Its sharding is replaced before the lookup, so that the memoized outcome
+            // depends on the sharding as seen by the node.
             *last = manual::seen_by_node(self.module, node.boundary, *last);
         }
-        // Without any sharding nothing propagates.
+        // If no tensor has a sharding, nothing propagates.
         if key[2..].iter().all(|&s| s == NONE) {
             return;
         }
         self.report.visits += 1;
         let outcome = self.outcome(&key, strategy, profile);
         if outcome.is_empty() {
-            // Only after a visit without outcome: a change of a tensor resets the node's own entry in `set`, since the node reads or
-            // writes that slot.
+            // Set only after a visit without changes: otherwise `set` resets the entry, since the node reads or writes the changed slot.
             self.settled[index as usize] = code;
             return;
         }
@@ -151,14 +150,15 @@ impl<'m> Engine<'m> {
         }
     }
 
-    /// Sets a slot and its group, and puts the nodes that read or write them back on the list, except `by`.
+    /// Sets the sharding of a slot and its group, and puts the nodes that read or write them back on the list, except `by`.
     fn update(&mut self, slot: u32, sharding: u32, by: Option<u32>) {
         let graph = self.graph;
         self.set(slot, sharding, by);
         if let Some(&group) = graph.groups.get(&slot) {
             for &other in graph.group_members[group as usize].iter().filter(|&&other| other != slot) {
                 self.record_group(slot, other, sharding);
-                // No axis is lost: members start with one sharding (`groups::join`), or with none that has axes, and change together.
+                // No axis is lost: members start with equal shardings (`groups::join`), or with shardings without axes, and change
+                // together.
                 self.set(other, sharding, by);
             }
         }
@@ -168,18 +168,18 @@ impl<'m> Engine<'m> {
         self.report.updates += 1;
         self.shardings[slot as usize] = sharding;
         for &node in self.graph.notify(slot) {
-            // `by` is reset but not put back: it has seen these shardings, and the next level visits it again.
+            // `by` is reset but not put back on the list: it has already seen these shardings, and the next level visits it again.
             self.settled[node as usize] = NONE;
             if by.is_some() && by != Some(node) && !std::mem::replace(&mut self.waiting[node as usize], true)
             {
-                // On top, so that changes propagate depth first, in Shardy's order of revisits. If annotations conflict, basic propagation
-                // gives the axis to the first.
+                // Pushed on top, so that changes propagate depth first, in Shardy's visiting order. The order matters if annotations
+                // conflict: in basic propagation, the first sharding to arrive wins.
                 self.stack.push(node);
             }
         }
     }
 
-    /// Sets a slot from outside of propagation.
+    /// Sets the sharding of a slot outside of propagation steps.
     pub(super) fn reset(&mut self, slot: u32, sharding: u32) {
         self.set(slot, sharding, None);
     }
@@ -214,7 +214,8 @@ impl<'m> Engine<'m> {
             for (tensor, sharding) in outcome {
                 changed = true;
                 if tensor == 0 {
-                    // Reschedules no node: before the loop all nodes are on the list, and the next level sees later changes.
+                    // No node needs to be rescheduled: before the loop, all nodes are on the list, and later changes are seen at the next
+                    // level.
                     self.update(pair.value, sharding, None);
                 } else {
                     // No node reads a result of the function, so none is rescheduled.
@@ -262,7 +263,7 @@ impl<'m> Engine<'m> {
                 continue;
             }
             let sharding = projection.tensors[i].sharding(mesh, mesh_id, factors, mapping);
-            // An open sharding without axes means the same as no sharding; storing it would reschedule the users.
+            // An open sharding without axes is equivalent to no sharding; storing it would reschedule the users.
             let same = match old[i] {
                 Some(old) => *old == sharding,
                 None => {
@@ -273,12 +274,13 @@ impl<'m> Engine<'m> {
                 new.push((i as u32, sharding));
             }
         }
-        // `old` borrows the table of shardings, which interning may grow.
+        // `old` borrows the sharding table, which interning may grow.
         drop(old);
         new.into_iter().map(|(i, s)| (i, self.module.shardings.intern(s).index() as u32)).collect()
     }
 
-    /// The mesh that all shardings are on, as the first of them names it. A mesh without axes is compatible with any.
+    /// Returns the mesh that all shardings refer to; of equal meshes, the one of the first sharding. A mesh without axes is compatible
+    /// with any other.
     fn common_mesh(&self, shardings: &[Option<&TensorSharding>]) -> Option<MeshId> {
         let mut found: Option<MeshId> = None;
         let is_empty = |id: MeshId| {
@@ -297,7 +299,7 @@ impl<'m> Engine<'m> {
         found
     }
 
-    /// Records that a slot gets the sharding of another member of its group.
+    /// Records that a slot gets the sharding of another member of its sharding group.
     fn record_group(&mut self, from: u32, to: u32, sharding: u32) {
         if let Some(recorder) = &mut self.recorder
             && sharding != NONE

@@ -1,8 +1,8 @@
 //! Propagation within one operation, along its factors.
 //!
-//! *Basic* propagates an axis along a factor only if no tensor of the operation conflicts. *Aggressive* gives each tensor what fits; if
-//! two factors want one axis on a tensor, the factor whose axes come from the largest tensor is first. Both are Shardy's strategies,
-//! including tie-breaking: its conformance tests compare the result axis by axis.
+//! *Basic* propagates an axis along a factor only if no tensor of the operation conflicts. *Aggressive* propagates to each tensor the
+//! axes that it can take. If two factors compete for an axis on a tensor, the factor whose axes come from the largest tensor takes
+//! precedence. Both are Shardy's strategies, including tie-breaking: its conformance tests compare the result axis by axis.
 
 pub(super) use shardc_ir::PropagationDirection as Direction;
 use shardc_ir::{AxisRef, Mesh};
@@ -14,12 +14,12 @@ use crate::sharding::sub_axes::{
     Axes, Prefix, contains, gcd, is_prefix, part, pre, prefix_of, prefix_without_all,
 };
 
-/// The strategy for conflicts.
+/// How propagation handles conflicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PropagationStrategy {
-    /// Propagates an axis only without conflicts.
+    /// Propagates an axis only if no tensor conflicts.
     Basic,
-    /// Propagates it wherever it fits.
+    /// Propagates an axis to each tensor that can take it.
     Aggressive,
 }
 
@@ -50,7 +50,7 @@ impl Context<'_> {
     fn basic(&self, projection: &mut Projection) -> SmallVec<[bool; 8]> {
         let mut changed = SmallVec::from_elem(false, projection.tensors.len());
         for f in 0..self.factors.len() {
-            // Either all tensors can take an axis or none gets it, so the result does not depend on their order.
+            // Either all tensors get an axis or none, so the result does not depend on their order.
             let mut axes = compatible_axes(projection, f, (self.direction)(f));
             self.truncate(&mut axes, |axis, before| {
                 projection.tensors.iter().try_fold(axis, |axis, tensor| {
@@ -70,17 +70,17 @@ impl Context<'_> {
 
     fn aggressive(&self, projection: &mut Projection) -> SmallVec<[bool; 8]> {
         let mut changed: SmallVec<[bool; 8]> = SmallVec::from_elem(false, projection.tensors.len());
-        // For all factors at once: they are compared to find their order.
+        // Computed for all factors first, since comparing them determines their order.
         let wanted: SmallVec<[Axes; 6]> =
             (0..self.factors.len()).map(|f| compatible_axes(projection, f, (self.direction)(f))).collect();
         if wanted.iter().all(|axes| axes.is_empty()) {
             return changed;
         }
-        // Two factors may want one axis: in `[i,k] x [k,j]` with `i` and `j` both on "x", the result can use it once. The earlier factor
-        // gets it.
+        // Two factors may compete for one axis: in `[i,k] x [k,j]` with `i` and `j` both sharded along "x", the result can use "x" only
+        // once. The factor that is first in the order gets it.
         let order = self.order(projection, &wanted);
         let operands = projection.num_operands;
-        // Results first: operands of an element-wise operation depend on what results got.
+        // Results are first, since operands of an element-wise operation depend on the new shardings of results.
         let (first, rest) = projection.tensors.split_at_mut(operands);
         for (tensor, changed) in rest.iter_mut().zip(&mut changed[operands..]) {
             for &f in &order {
@@ -95,7 +95,7 @@ impl Context<'_> {
                     continue;
                 }
                 if self.elementwise {
-                    // An axis that the result cannot have does not help the other operands.
+                    // An axis that the result cannot take is useless on the other operands.
                     for result in rest.iter() {
                         if let Some(sharding) = &result.factors[f]
                             && prefix_of(&sharding.axes, &axes) == Prefix::Strict
@@ -110,8 +110,8 @@ impl Context<'_> {
         changed
     }
 
-    /// Factors whose axes come from larger tensors first; for element-wise operations, then those with more shards; then those that come
-    /// from earlier tensors.
+    /// Returns the order of factors. Factors whose axes come from larger tensors are first; for element-wise operations, ties are broken
+    /// by the number of shards; remaining ties are broken by the order of source tensors.
     fn order(&self, projection: &Projection, wanted: &[Axes]) -> SmallVec<[usize; 6]> {
         let mut source: SmallVec<[(i64, i64); 6]> = SmallVec::from_elem((-1, -1), self.factors.len());
         for (i, tensor) in projection.tensors.iter().enumerate() {
@@ -133,7 +133,7 @@ impl Context<'_> {
         order
     }
 
-    /// Returns the part of the wanted axes of a factor that a tensor can take; empty if it has that already.
+    /// Returns the part of the wanted axes of a factor that a tensor can take; empty if the tensor already has this part.
     fn new_axes(&self, tensor: &TensorFactors, f: usize, wanted: &Axes) -> Axes {
         let Some(sharding) = &tensor.factors[f] else { return Axes::new() };
         if wanted.is_empty() {
@@ -146,13 +146,13 @@ impl Context<'_> {
         if prefix_of(&sharding.axes, &axes) != Prefix::Strict {
             return Axes::new();
         }
-        // The rest may be what the tensor has already, which `expand` detects.
+        // The tensor may already have the remaining axes, which `expand` detects.
         self.truncate(&mut axes, |axis, _| free_of_other_factors(axis, tensor, f));
         axes
     }
 
-    /// Truncates a list after the first axis that `keep` cuts. `keep` gets the axis and the product of the sizes before it, and returns
-    /// the part to keep.
+    /// Truncates a list at the first axis that `keep` does not keep in full. `keep` gets the axis and the product of the sizes before it,
+    /// and returns the major part to keep.
     fn truncate(&self, axes: &mut Axes, keep: impl Fn(AxisRef, i64) -> Option<AxisRef>) {
         let mut before = 1;
         for i in 0..axes.len() {
@@ -202,7 +202,7 @@ impl Context<'_> {
                 }
             }
         }
-        // A factor that is full still agrees with an axis of which it has the major part.
+        // A fully sharded factor still agrees with an axis if it has the major part of that axis.
         sharding.axes.last().copied().filter(|&last| is_prefix(last, axis))
     }
 }
@@ -224,8 +224,8 @@ fn compatible_axes(projection: &Projection, f: usize, direction: Direction) -> A
         Direction::Backward => (projection.results(), projection.operands()),
     };
     let mut axes = Axes::new();
-    // `false` once two tensors differ: `["x","y"]` and `["x","z"]` agree on `["x"]`, and a third tensor with `["x","w"]` must not extend
-    // it.
+    // Becomes `false` once two tensors differ: `["x","y"]` and `["x","z"]` agree on `["x"]`, and a third tensor with `["x","w"]` must not
+    // extend it.
     let mut grow = true;
     let of = |tensors: &'_ [TensorFactors], axes: &mut Axes, grow: &mut bool| {
         for sharding in tensors.iter().filter_map(|t| t.factors[f].as_ref()) {
@@ -250,7 +250,7 @@ fn agree(axes: &mut Axes, other: &[AxisRef], grow: bool) -> bool {
         if a == b {
             continue;
         }
-        // A sub-axis agrees with a longer part of its axis up to its own end, if nothing follows it.
+        // A sub-axis agrees with a longer part of the same axis up to the sub-axis's end, if nothing follows the sub-axis.
         if is_prefix(b, a) {
             if i + 1 < other.len() {
                 axes[i] = b;

@@ -13,15 +13,15 @@ use crate::report::byte_size::bytes_text;
 use crate::sharding::manual;
 use crate::sharding::sub_axes::{gcd, part, pre};
 
-/// The subject that took a sharding, the subject that had it, and the sharding.
+/// The subject whose sharding was overwritten, the subject that had the sharding, and the sharding.
 pub(super) type Agreed = (Subject, Subject, ShardingId);
 
-/// Gives every value its sharding, closed. A value that no axis reached is replicated, if there is a mesh.
+/// Writes the final sharding of every value, with all dimensions closed. A value that no axis reached is replicated, if there is a mesh.
 ///
-/// Arguments and results of the function exist outside of it. A dimension of them that the user did not shard keeps only inferred axes
-/// that divide it, and no sub-axes.
+/// Arguments and results are visible outside of the function. On their dimensions that the user did not shard, only inferred axes that
+/// divide the size are kept, and no sub-axes.
 ///
-/// Returns which subject took the sharding of which, because they are aliased. Results that lose axes are added to `uneven`.
+/// Returns the subjects that took the sharding of an aliased subject. Results that lose axes are added to `uneven`.
 pub(super) fn write_back(
     module: &mut Module,
     func: FuncId,
@@ -36,14 +36,14 @@ pub(super) fn write_back(
         (id != NONE).then(|| module.shardings.get(ShardingId::new(id as usize)).clone())
     };
     let num_args = module.regions[body].args.len();
-    // Many values share few distinct shardings.
+    // Cached, since many values share few distinct shardings.
     let mut closed: FxHashMap<(u32, usize), ShardingId> = FxHashMap::default();
     for (slot, value) in graph.values.iter().enumerate() {
         let Some(value) = *value else { continue };
         let rank = module.rank(value);
         // Parameters have the first slots.
         let is_arg = slot < num_args && module.def_op(value).is_none();
-        // Function arguments, and values at the boundary of a manual computation, must have even blocks.
+        // Function arguments, and values at the boundary of a manual computation, must be sharded evenly.
         let at_boundary = is_arg || is_manual_value(module, value);
         if !at_boundary {
             let id = *closed.entry((shardings[slot], rank)).or_insert_with(|| {
@@ -84,14 +84,14 @@ pub(super) fn write_back(
         list.resize(results, PackedOption::default());
         list[i] = id.into();
     }
-    // After trimming, which may have changed only one of the two.
+    // This follows trimming, which may have changed only one of the two.
     agree_on_aliases(module, func, body, graph, given)
 }
 
-/// If a donated argument and its result still differ, the annotated one decides; if neither is annotated, the argument. Two annotations
-/// stay.
+/// If a donated argument and its result still differ, the annotated one determines the sharding of both; if neither is annotated, the
+/// argument does. If both are annotated, both stay unchanged.
 ///
-/// Returns which subject took the sharding of which.
+/// Returns the subjects that took the sharding of an aliased subject.
 fn agree_on_aliases(
     module: &mut Module,
     func: FuncId,
@@ -135,7 +135,8 @@ fn agree_on_aliases(
     agreed
 }
 
-/// Gives values and results that an axis reached their sharding, without closing it, in all places that hold it. The others are unchanged.
+/// Writes the shardings of values and results that an axis reached, without closing them, to all places that hold them. Other shardings
+/// are unchanged.
 pub(super) fn write_changed(
     module: &mut Module,
     main: Option<FuncId>,
@@ -229,7 +230,7 @@ fn open_like(module: &mut Module, id: ShardingId, ranks: &[usize]) -> Vec<Shardi
     ranks.iter().map(|&rank| module.shardings.intern(TensorSharding::open(mesh, rank))).collect()
 }
 
-/// Trims inferred shardings to axes that divide; see [`keep_dividing_axes`](super::keep_dividing_axes).
+/// Trims inferred shardings to axes that divide the dimension size; see [`keep_dividing_axes`](super::keep_dividing_axes).
 pub(super) fn keep_dividing_axes(module: &mut Module, func: FuncId, body: RegionId) {
     let divide = |module: &mut Module, id: ShardingId, shape: &[i64]| {
         let sharding = evenly_split(module, module.shardings.get(id), None, shape, false);
@@ -277,7 +278,8 @@ pub(super) fn keep_dividing_axes(module: &mut Module, func: FuncId, body: Region
     }
 }
 
-/// Copies the shardings of values to operations. The module is then closed, and its sharding groups, which have taken effect, are removed.
+/// Copies the shardings of values to operations. Then the shardings of the module are closed, and its sharding groups, which have taken
+/// effect, are removed.
 pub(super) fn write_ops(module: &mut Module, body: RegionId) {
     let mut has_groups = false;
     let ops = module.walk(body);
@@ -341,7 +343,7 @@ pub(super) fn write_ops(module: &mut Module, body: RegionId) {
     }
 }
 
-/// Returns the mesh of the first sharding, else the first mesh; maximal meshes (one device) do not count.
+/// Returns the mesh of the first sharding, or if there is none the first mesh; maximal meshes (one device) are ignored.
 fn default_mesh(module: &Module, shardings: &[u32]) -> Option<MeshId> {
     let used = shardings
         .iter()
@@ -355,8 +357,8 @@ fn is_manual_value(module: &Module, value: ValueId) -> bool {
     module.def_op(value).is_some_and(|op| matches!(module.ops[op].kind, OpKind::ManualComputation(_)))
 }
 
-/// Returns `found` with inferred axes cut to those that divide their dimension; dimensions that the user wrote stay. With
-/// `only_whole_axes`, inferred sub-axes are removed, too.
+/// Returns `found` with inferred axes trimmed to those that divide their dimension; annotated dimensions stay unchanged. With
+/// `only_whole_axes`, inferred sub-axes are removed as well.
 fn evenly_split(
     module: &Module,
     found: &TensorSharding,
@@ -378,11 +380,11 @@ fn evenly_split(
             continue;
         }
         if n % mesh.axes_size(&dim.axes) != 0 {
-            // The body of a manual computation has the sizes that its written axes imply, whether they divide or not.
+            // The body of a manual computation has the sizes that its annotated axes imply, whether they divide or not.
             let written = given.filter(|g| !only_whole_axes && dim.axes.starts_with(&g.axes));
             let even = dividing(mesh, dim, n);
             let axes = written.filter(|g| g.axes.len() > even.len()).map_or(even, |g| g.axes.clone());
-            // A priority belongs to the axes that the user wrote, and these differ.
+            // A priority belongs to the annotated axes, and these differ.
             (dim.axes, dim.priority) = (axes, None);
         }
         if only_whole_axes {
@@ -392,8 +394,8 @@ fn evenly_split(
     out
 }
 
-/// Returns a warning (SH0808) if a result of the function could be sharded as `found`, but is sharded as `even` because axes do not divide
-/// it.
+/// Returns a warning (SH0808) if propagation found the sharding `found` for a result of the function, but it is sharded as `even` because
+/// axes do not divide a dimension.
 fn uneven_result(
     module: &Module,
     func: FuncId,
@@ -426,7 +428,7 @@ fn uneven_result(
     )))
 }
 
-/// Removes the first sub-axis and all later axes of a dimension that the user left open.
+/// Removes the first sub-axis and all later axes if the dimension is open.
 pub fn whole_axes(dim: &mut DimSharding) {
     if dim.open {
         let whole = dim.axes.iter().take_while(|a| a.sub.is_none()).count();

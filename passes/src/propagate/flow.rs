@@ -1,7 +1,7 @@
 //! Data flow between an operation, its regions and its results.
 //!
 //! All values that hold the same loop-carried data share one sharding: the result of the `while` and the arguments of both regions. The
-//! result is their *owner* and holds the sharding. The values that flow in (the operand, and the value that the body returns) are the
+//! result is the *owner* and holds the sharding. The incoming values (the operand, and the value that the body returns) are the
 //! *sources*. Results of `case`, `if` and `optimization_barrier`, and both sides of a manual or named computation, are owners in the same
 //! way.
 
@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 pub(super) struct Parents {
     of_region: SecondaryMap<RegionId, PackedOption<OpId>>,
     of_op: SecondaryMap<OpId, PackedOption<RegionId>>,
-    /// The function that a region is the body of.
+    /// The function whose body a region is.
     func: SecondaryMap<RegionId, PackedOption<FuncId>>,
 }
 
@@ -29,14 +29,14 @@ pub(super) enum Holder {
 }
 
 impl Parents {
-    /// Indexes what is under a function body.
+    /// Indexes all operations and regions in a function body.
     pub(super) fn new(module: &Module, body: RegionId) -> Self {
         let mut out = Parents::default();
         out.add(module, body);
         out
     }
 
-    /// Indexes everything in a module.
+    /// Indexes all operations and regions in a module.
     pub(super) fn of_module(module: &Module) -> Self {
         let mut out = Parents::default();
         for (id, func) in &module.funcs {
@@ -109,7 +109,7 @@ impl Parents {
                 let region = self.region(op)?;
                 let parent = &module.ops[self.parent(region)?];
                 let returns = match parent.kind {
-                    // The first region of a `while` is its condition: it returns a predicate, which flows nowhere.
+                    // The first region of a `while` is its condition: it returns a predicate, which does not flow to any value.
                     OpKind::While => parent.regions.get(1) == Some(&region),
                     ref kind => owns_results(kind),
                 };
@@ -133,7 +133,7 @@ pub(super) fn owns_results(kind: &OpKind) -> bool {
     )
 }
 
-/// Whether operands flow into the arguments of an operation's region, each argument with a sharding of its own.
+/// Whether operands flow into the arguments of an operation's region, and each argument has its own sharding.
 pub(super) fn owns_args(kind: &OpKind) -> bool {
     matches!(kind, OpKind::ManualComputation(_) | OpKind::NamedComputation(_))
 }

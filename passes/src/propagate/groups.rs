@@ -1,8 +1,8 @@
-//! Sharding groups: checks them and gives their members one initial sharding.
+//! Checks sharding groups, and assigns their members one initial sharding.
 //!
 //! Propagation applies each change of a member to all others, so members must start with the same sharding: that of the first member that
-//! has one. If two members have different shardings, both are kept. The users of each member then read it through an open sharding
-//! constraint, and the constraints form the group.
+//! has a sharding. If two members have different shardings, both shardings are kept. The users of each member then read it through an
+//! open sharding constraint, and the results of these constraints form the group.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
@@ -13,8 +13,8 @@ use shardc_ir::{
 use super::flow::Parents;
 use super::graph::{Graph, NONE};
 
-/// Checks that the values of each group under these function bodies have one shape, and are in the same manual computation, if in any.
-/// Returns one error for each invalid group.
+/// Checks that the values of each group in these function bodies have the same shape, and that either none is in a manual computation, or
+/// all are in the same one. Returns one error for each invalid group.
 pub fn check(module: &Module, bodies: &[RegionId]) -> Vec<Diagnostic> {
     let mut errors = Vec::new();
     let mut first: FxHashMap<i64, (OpId, Option<OpId>)> = FxHashMap::default();
@@ -62,16 +62,16 @@ fn manual_around(module: &Module, parents: &Parents, op: OpId) -> Option<OpId> {
 
 /// A sharding group whose members disagree.
 pub(super) struct GroupConflict {
-    /// The operations that add values to it.
+    /// The operations that add values to the group.
     ops: Vec<OpId>,
-    /// The sharding of the first member that has one.
+    /// The sharding of the first member that has a sharding.
     first: ShardingId,
 }
 
-/// Gives the members of each group one sharding. Returns the groups whose members disagree.
+/// Assigns one sharding to the members of each group. Returns the groups whose members disagree.
 pub(super) fn join(module: &Module, graph: &Graph, shardings: &mut [u32]) -> Vec<GroupConflict> {
     let mut conflicts = Vec::new();
-    // By group; collected once a group disagrees.
+    // The operations of each group; collected only if a group disagrees.
     let mut ops: Option<Vec<Vec<OpId>>> = None;
     for (index, members) in graph.group_members.iter().enumerate() {
         let get = |&slot: &u32| {
@@ -115,7 +115,7 @@ fn says_nothing(sharding: &TensorSharding) -> bool {
         && sharding.dims.iter().all(|d| d.open && d.axes.is_empty())
 }
 
-/// Makes users of members of disagreeing groups read open constraints. Returns warnings.
+/// Inserts open constraints for the members of disagreeing groups, and makes users read the constrained values. Returns warnings.
 pub(super) fn open(module: &mut Module, parents: &Parents, conflicts: &[GroupConflict]) -> Vec<Diagnostic> {
     let mut warnings = Vec::new();
     let (uses, mut insertions) = (module.uses(), Insertions::default());
@@ -163,8 +163,8 @@ fn owner_of(module: &Module, body: RegionId) -> Option<shardc_ir::Span> {
     module.funcs.values().find(|func| func.body == Some(body)).map(|func| func.span)
 }
 
-/// Inserts a constraint right after a value and makes all other users read it. No value is constrained twice, so its uses are the initial
-/// ones.
+/// Inserts a constraint right after a value and makes all other users read it. No value is constrained twice, so the recorded uses are
+/// still valid.
 fn constrain(
     module: &mut Module,
     uses: &Uses,

@@ -7,7 +7,7 @@ use super::graph::{Boundary, NONE};
 use crate::sharding::manual::{is_manual, with_free_axes, without_axes};
 use crate::sharding::sub_axes::{minus, push_merged};
 
-/// The sharding of a boundary slot as its node sees it.
+/// Returns the sharding of a boundary slot as its node sees it.
 pub(super) fn seen_by_node(module: &mut Module, boundary: Boundary, sharding: u32) -> u32 {
     if sharding == NONE {
         return NONE;
@@ -22,7 +22,7 @@ pub(super) fn seen_by_node(module: &mut Module, boundary: Boundary, sharding: u3
     module.shardings.intern(seen).index() as u32
 }
 
-/// The sharding that a boundary slot gets when its node assigns `new`.
+/// Returns the sharding that a boundary slot gets when its node assigns `new`.
 pub(super) fn held_by_slot(module: &mut Module, boundary: Boundary, new: u32) -> u32 {
     let own = module.shardings.get(ShardingId::new(new as usize)).clone();
     let Some((spec, given)) = spec_of(module, boundary) else { return new };
@@ -47,7 +47,7 @@ fn name_manual_axes(module: &mut Module, op: OpId) {
     spec.manual_axes.sort_unstable();
     let meshes =
         || spec.in_shardings.iter().chain(&spec.out_shardings).map(|&id| module.shardings.get(id).mesh);
-    // A mesh without axes means "no mesh": the front end had no sharding for the value.
+    // A mesh without axes means "no mesh": the front end specified no sharding for the value.
     let Some(mesh_id) = meshes().find(|&id| !module.meshes[id].axes.is_empty()) else { return };
     let (operands, results) = (module.ops[op].operands.clone(), module.ops[op].results.clone());
     let values =

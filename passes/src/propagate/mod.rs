@@ -1,13 +1,14 @@
 //! Sharding propagation: derives a sharding for every value from a few annotations.
 //!
 //! The algorithm is Shardy's factor propagation. The sharding rule of each operation maps dimensions to factors; shardings are projected
-//! onto factors, propagated along them, and projected back, until a fixed point. From inside to outside, conflicts are resolved within an
-//! operation ([`PropagationStrategy`]), operations are scheduled by class (`schedule`), and user priorities (`p0` before `p1`) decide
-//! which annotations are visible. The result is Shardy's, including the visiting order of operations where it matters.
+//! onto factors, propagated along them, and projected back, until a fixed point. The nesting, from inside to outside, is: conflict
+//! resolution within an operation ([`PropagationStrategy`]), a schedule of operations by class (`schedule`), and user priorities (`p0`
+//! before `p1`), which determine the visible annotations. The result is Shardy's, including the visiting order of operations where it
+//! matters.
 //!
 //! [`propagate`] is the compiler's entry point. It first copies constants for each use and applies sharding constraints to their
-//! operands; afterwards every value that can have a sharding has one, closed. [`propagate_module`] is the algorithm alone, on all
-//! functions of a module.
+//! operands; afterwards every value that can have a sharding has one, with all dimensions closed. [`propagate_module`] is the algorithm
+//! alone, on all functions of a module.
 
 mod conflict;
 mod conflicts;
@@ -56,9 +57,9 @@ use schedule::{LEVELS, Profile};
 pub struct PropagateOptions {
     /// The strategies for conflicts within an operation, from first to last, each to a fixed point.
     pub strategies: &'static [PropagationStrategy],
-    /// Whether operations are scheduled by class; otherwise all propagate at once.
+    /// Whether operations are scheduled by class; if not, all propagate at once.
     pub op_priority: bool,
-    /// Whether dimensions with a later priority wait; otherwise all propagate at once.
+    /// Whether dimensions are delayed by user priority; if not, all propagate at once.
     pub user_priority: bool,
     /// Whether sub-axes are not propagated, nor any axis along dimensions that it may not divide (Shardy's conservative propagation).
     pub conservative: bool,
@@ -68,7 +69,7 @@ pub struct PropagateOptions {
     pub provenance: bool,
     /// Which of Shardy's debugging attributes to write.
     pub debug: DebugOptions,
-    /// May end propagation early; the shardings are then not final.
+    /// A check that may end propagation early; the shardings are then not final.
     pub interrupt: Interrupt,
 }
 
@@ -93,7 +94,7 @@ impl PropagateOptions {
     }
 }
 
-/// The result of propagation, besides the shardings.
+/// The results of propagation, apart from the shardings.
 #[derive(Clone, Debug, Default)]
 pub struct PropagateReport {
     /// The number of node visits.
@@ -104,19 +105,19 @@ pub struct PropagateReport {
     pub provenance: Option<Box<Provenance>>,
     /// Warnings for the user.
     pub warnings: Vec<Diagnostic>,
-    /// Results of the function that must be gathered, because axes do not divide them.
+    /// Warnings about function results that must be gathered, because axes do not divide their dimensions.
     pub uneven_results: Vec<Diagnostic>,
 }
 
 /// Propagates the shardings of the entry function to every value in it.
 ///
-/// Afterwards each tensor value that can have a sharding has one in [`Module::shardings`], closed and without priorities, and so has each
-/// result of the function. An argument that is donated to a result (`tf.aliasing_output`) has the sharding of that result, unless both are
+/// Afterwards each tensor value that can have a sharding, and each function result, has a closed sharding without priorities in
+/// [`Module::shardings`]. An argument that is donated to a result (`tf.aliasing_output`) has the sharding of that result, unless both are
 /// annotated differently. Nothing propagates through a call, so calls should be inlined first (see
 /// [`inline_calls`](crate::transforms::inline::inline_calls)).
 ///
 /// # Errors
-/// There is no entry function with a body, or a sharding does not fit its tensor or mesh.
+/// Returns an error if there is no entry function with a body, or if a sharding does not fit its tensor or mesh.
 pub fn propagate(
     module: &mut Module,
     options: &PropagateOptions,
@@ -128,7 +129,7 @@ pub fn propagate(
 /// Prepares the entry function for propagation (see [`prepare_func`]).
 ///
 /// # Errors
-/// Those of [`propagate`].
+/// Returns the same errors as [`propagate`].
 pub(crate) fn prepare(module: &mut Module, options: &PropagateOptions) -> Result<Prepared, Vec<Diagnostic>> {
     let Some(func) = module.entry().filter(|&f| module.funcs[f].body.is_some()) else {
         return Err(vec![Diagnostic::invalid("SH0801", "the module has no entry function with a body")]);
@@ -139,7 +140,7 @@ pub(crate) fn prepare(module: &mut Module, options: &PropagateOptions) -> Result
 /// Propagates the shardings of one function, as [`propagate`] does for the entry function.
 ///
 /// # Errors
-/// The function has no body, or a sharding does not fit its tensor or mesh.
+/// Returns an error if the function has no body, or if a sharding does not fit its tensor or mesh.
 pub fn propagate_func(
     module: &mut Module,
     func: FuncId,
@@ -149,7 +150,7 @@ pub fn propagate_func(
     Ok(propagate_prepared(module, &prepared, options))
 }
 
-/// A function that is ready for propagation, and what the preparation found. It does not depend on the priorities of annotations.
+/// A function that is ready for propagation, and the results of the preparation. It does not depend on the priorities of annotations.
 pub(crate) struct Prepared {
     func: FuncId,
     body: RegionId,
@@ -169,7 +170,7 @@ impl std::fmt::Debug for Prepared {
 /// Prepares one function for propagation: copies constants for each use, and applies constraints to their operands.
 ///
 /// # Errors
-/// Those of [`propagate_func`].
+/// Returns the same errors as [`propagate_func`].
 fn prepare_func(
     module: &mut Module,
     func: FuncId,
@@ -178,7 +179,7 @@ fn prepare_func(
     let body = body_of(module, func)?;
     let kinds = prepare::check(module, func, body)?;
     drop_size_one_axes(module, func);
-    // Before the graph is built, in which copies of a constant are separate values.
+    // Done before the graph is built, since copies of a constant are separate values in the graph.
     let copies = constants::split(module, func, body, &mut constants::Known::default());
     if kinds.manual {
         manual::name_all_manual_axes(module, body);
@@ -221,13 +222,13 @@ pub(crate) fn propagate_prepared(
 }
 
 /// Propagates in all functions of a module at once, as Shardy's passes do, without preparation. Data flows between functions and through
-/// regions only along edges (`sdy.data_flow_edge`, `sdy.func_data_flow_edge`). Values that no axis reaches are unchanged; the others stay
-/// open as far as axes could still be added.
+/// regions only along edges (`sdy.data_flow_edge`, `sdy.func_data_flow_edge`). Values that no axis reaches are unchanged. Shardings of
+/// other values stay open where further axes could be added.
 ///
-/// Results take part for `main`, or for the only function.
+/// Results participate for `main`, or for the only function.
 ///
 /// # Errors
-/// A sharding does not fit its tensor or mesh, or the shape of a tensor is not static.
+/// Returns an error if a sharding does not fit its tensor or mesh, or if the shape of a tensor is not static.
 pub fn propagate_module(
     module: &mut Module,
     options: &PropagateOptions,
@@ -268,7 +269,7 @@ pub fn drop_size_one_axes(module: &mut Module, func: FuncId) {
 /// Copies constants and broadcasts of scalars for each of their uses, in every function.
 ///
 /// # Errors
-/// A function calls itself, or a call names no function.
+/// Returns an error if a function is recursive, or if a callee does not exist.
 pub fn split_constants(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
     crate::transforms::inline::check_calls(module)?;
     let mut known = constants::Known::default();
@@ -324,16 +325,16 @@ fn body_of(module: &Module, func: FuncId) -> Result<RegionId, Vec<Diagnostic>> {
     })
 }
 
-/// The scope of one run of propagation.
+/// The scope of one propagation run.
 enum PropagationScope {
     /// A function without calls, with implied data flow.
     Func(FuncId, RegionId),
-    /// All functions, with the results of one of them and data flow along edges.
+    /// All functions, with data flow along edges; the results of one function participate.
     Module(Option<(FuncId, RegionId)>),
 }
 
 impl PropagationScope {
-    /// The function whose results take part.
+    /// The function whose results participate.
     fn main(&self) -> Option<FuncId> {
         match *self {
             PropagationScope::Func(func, _) => Some(func),
@@ -356,9 +357,9 @@ impl PropagationScope {
     }
 }
 
-/// The result of a run: initial and final shardings of slots.
+/// The result of a propagation run: initial and final shardings of slots.
 struct Solved {
-    /// The new graph, if groups were opened.
+    /// The new graph, if open constraints were inserted for groups.
     opened: Option<Graph>,
     given: Vec<u32>,
     shardings: Vec<u32>,
@@ -384,7 +385,7 @@ fn solve(
         let graph = scope.graph(module, &parents, options.rule_options());
         given = prepare::initial_shardings(module, scope.main(), &graph, &parents);
         shardings.clone_from(&given);
-        // Members that disagreed are now constrained by open shardings.
+        // Disagreeing members now have open constraints.
         groups::join(module, &graph, &mut shardings);
         opened = Some((parents, graph));
     }
@@ -400,15 +401,16 @@ fn solve(
     engine.interrupt = options.interrupt.clone();
     engine.report.warnings = warnings;
     let priorities = if options.user_priority { priority::begin(&mut engine) } else { Vec::new() };
-    // User priorities enclose operation priorities, which enclose strategies, each to a fixed point: the nesting of Shardy's passes.
+    // User priorities enclose operation priorities, which enclose strategies, each until a fixed point. This is the nesting of Shardy's
+    // passes.
     run_levels(&mut engine, options, 0);
     for level in &priorities {
         level.release(&mut engine);
         run_levels(&mut engine, options, level.number());
     }
-    // Last, so that programs whose pairs agree have Shardy's result.
+    // Aliases are last, so that programs whose aliased pairs agree have Shardy's result.
     for &strategy in options.strategies {
-        // Terminates: axes are only ever added to a slot.
+        // This terminates, since axes are only ever added to a slot.
         while engine.aliases(strategy) {
             run_level(&mut engine, options, LEVELS - 1);
         }

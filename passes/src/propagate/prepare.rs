@@ -63,8 +63,8 @@ pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<Kin
     if errors.is_empty() { Ok(kinds) } else { Err(errors) }
 }
 
-/// Kinds of operations that only some steps handle. A program without them skips these steps: in large programs, each further walk over
-/// all operations costs time.
+/// The kinds of operations that some steps handle. If a program has none of a kind, the step is skipped, since each walk over a large
+/// program takes time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Kinds {
     /// Sharding groups.
@@ -114,7 +114,7 @@ fn check_one(module: &Module, sharding: &TensorSharding, rank: Option<usize>) ->
         let Some((name, &size)) = mesh.axes.get_index(usize::from(axis.axis)) else {
             return Err("a sharding has an axis that its mesh does not have".to_owned());
         };
-        // From here on, sub-axis arithmetic uses `u32` (`sharding::sub_axes`) and divides by sizes.
+        // Later sub-axis arithmetic uses `u32` (`sharding::sub_axes`) and divides by sizes.
         if size <= 0 || size > i64::from(u32::MAX) {
             return Err(format!("axis \"{name}\" has size {size}"));
         }
@@ -165,7 +165,7 @@ pub(super) fn check_shapes(module: &Module, body: RegionId) -> Result<(), Vec<Di
     }
 }
 
-/// Returns a sharding without axes of size 1: they shard nothing, but would keep other axes from their dimension.
+/// Returns a sharding without axes of size 1: they shard nothing, but would prevent other axes from sharding their dimension.
 pub(super) fn without_trivial_axes(module: &Module, sharding: &TensorSharding) -> TensorSharding {
     let mesh = &module.meshes[sharding.mesh];
     let keep = |axes: &AxisList| -> AxisList {
@@ -183,7 +183,7 @@ pub(super) fn without_trivial_axes(module: &Module, sharding: &TensorSharding) -
     out.tidied()
 }
 
-/// Returns the initial sharding of each slot, which is that of the operation if it holds one.
+/// Returns the initial sharding of each slot: the sharding that the operation holds, if any.
 pub(super) fn initial_shardings(
     module: &mut Module,
     main: Option<FuncId>,
@@ -231,7 +231,7 @@ pub(super) fn initial_shardings(
     out
 }
 
-/// Records which annotation gave each slot its initial sharding. `applied` lists the values that a constraint gave its sharding.
+/// Records the annotation from which each slot got its initial sharding. `applied` lists the values that got the sharding of a constraint.
 pub(super) fn annotations(
     module: &Module,
     graph: &Graph,

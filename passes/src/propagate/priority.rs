@@ -1,4 +1,4 @@
-//! User priorities: holds dimensions back until their priority.
+//! User priorities: delays dimensions until their priority is due.
 //!
 //! A dimension with priority `n > 0` is empty and closed, and its axes are replicated, until all dimensions with lower numbers have
 //! propagated.
@@ -8,14 +8,14 @@ use shardc_ir::{AxisList, DimSharding, EntityRef, Module, ShardingId, TensorShar
 use super::engine::Engine;
 use super::graph::NONE;
 
-/// The dimensions of one priority.
+/// The dimensions with the same priority.
 pub(super) struct Level {
     priority: u32,
     /// Slots with a dimension of this priority, with the sharding that the user gave.
     waiting: Vec<(u32, ShardingId)>,
 }
 
-/// Holds back every dimension with a priority above 0. Returns them by priority.
+/// Removes the axes of every dimension with a priority above 0. Returns these dimensions by priority.
 pub(super) fn begin(engine: &mut Engine<'_>) -> Vec<Level> {
     let mut levels: Vec<Level> = Vec::new();
     for slot in 0..engine.shardings.len() {
@@ -33,10 +33,11 @@ pub(super) fn begin(engine: &mut Engine<'_>) -> Vec<Level> {
             if priority == 0 {
                 continue;
             }
-            // Closed, and with its axes used, so that nothing else takes either before the dimension's priority.
+            // The dimension is closed and its axes are marked as replicated, so that neither is used before the priority of the dimension
+            // is due.
             first.replicated.extend(std::mem::take(dim).axes);
             match levels.iter_mut().find(|level| level.priority == priority) {
-                // Two dimensions of one value with one priority: slots are visited in order, so only the last entry can be the same.
+                // The value has another dimension with this priority. Slots are visited in order, so only the last entry can be the same.
                 Some(level) if level.waiting.last() == Some(&(slot as u32, id)) => {}
                 Some(level) => level.waiting.push((slot as u32, id)),
                 None => levels.push(Level { priority, waiting: vec![(slot as u32, id)] }),
@@ -64,12 +65,12 @@ pub(super) fn forget_of_results(module: &mut Module) {
 }
 
 impl Level {
-    /// The priority.
+    /// The priority of the dimensions.
     pub(super) fn number(&self) -> u32 {
         self.priority
     }
 
-    /// Gives the held-back dimensions their axes.
+    /// Restores the axes of the delayed dimensions.
     pub(super) fn release(&self, engine: &mut Engine<'_>) {
         for &(slot, given) in &self.waiting {
             let now = engine.shardings[slot as usize];
@@ -78,7 +79,7 @@ impl Level {
             }
             let given = engine.module.shardings.get(given);
             let now = engine.module.shardings.get(ShardingId::new(now as usize));
-            // From `given`: in `now` the held-back dimensions have lost their priority, and earlier ones may have grown.
+            // Taken from `given`: in `now`, delayed dimensions have no priority, and dimensions with earlier priorities may have more axes.
             let is_due = |dim: &DimSharding| dim.priority.unwrap_or(0) == self.priority;
             let axes: AxisList =
                 given.dims.iter().filter(|d| is_due(d)).flat_map(|d| d.axes.iter().copied()).collect();

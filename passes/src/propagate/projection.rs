@@ -1,7 +1,8 @@
 //! Projection of tensor shardings to factor shardings, and back.
 //!
-//! A dimension with factors `[f, g]` gives its axes to `f` until `f` is fully sharded, then to `g`; an axis may be cut into sub-axes. Axes
-//! that no factor can take, because sizes do not divide, are *overflow axes*: they stay on the dimension and block its later factors.
+//! The axes of a dimension with factors `[f, g]` are assigned to `f` until `f` is fully sharded, then to `g`; an axis may be split into
+//! sub-axes. Axes that cannot be assigned to a factor, because sizes do not divide, are *overflow axes*: they stay on the dimension and
+//! block its later factors.
 
 use shardc_ir::{AxisList, AxisRef, DimSharding, Mesh, MeshId, ReductionKind, TensorSharding};
 use smallvec::SmallVec;
@@ -14,7 +15,7 @@ use crate::sharding::sub_axes::{Axes, Prefix, gcd, part, pre, prefix_of, push_me
 pub struct FactorSharding {
     /// The axes that shard the factor, major to minor.
     pub axes: Axes,
-    /// Axes of the dimension that no factor can take.
+    /// The axes of the dimension that cannot be assigned to a factor.
     pub overflow: Axes,
     /// Whether the dimension of the factor is closed.
     pub closed: bool,
@@ -70,11 +71,11 @@ impl Projection {
     }
 }
 
-/// The axes that are not yet given to factors; the first one may be cut.
+/// The axes that are not yet assigned to factors. Part of the first axis may already be assigned.
 struct Rest<'a> {
     mesh: &'a Mesh,
     axes: &'a [AxisRef],
-    /// The rest of the first axis: where it begins (if it is a sub-axis) and its size.
+    /// The remaining part of the first axis: its pre-size (if it is a sub-axis) and its size.
     first: Option<(Option<u32>, i64)>,
 }
 
@@ -88,7 +89,7 @@ impl<'a> Rest<'a> {
         *self = Rest::new(self.mesh, &self.axes[1..]);
     }
 
-    /// Returns the rest of the first axis.
+    /// Returns the remaining part of the first axis.
     fn current(&self) -> Option<AxisRef> {
         let (begin, size) = self.first?;
         let axis = self.axes[0];
@@ -124,8 +125,8 @@ impl TensorFactors {
                 let f = usize::from(f);
                 let mut factor =
                     FactorSharding { closed, minor_most: i + 1 == dim.len(), ..FactorSharding::default() };
-                // Only the next factor is present, and closed: its axes would follow the overflow axes, whose blocks do not end at its
-                // own. Later factors are absent.
+                // Only the next factor is present, and it is closed: its axes would follow the overflow axes, whose shards do not align
+                // with the factor. Later factors are absent.
                 if overflowed {
                     factor.closed = true;
                     out.factors[f] = Some(factor);
@@ -136,8 +137,8 @@ impl TensorFactors {
                     out.factors[f] = Some(factor);
                     break;
                 }
-                // A dimension of 6 with factors 3 and 2 and an axis of 2: `deal` gives the 3 nothing, since 2 does not divide it, and the
-                // axis is an overflow axis. With an axis of 3, the factor is full and the 2 gets the later axes.
+                // For example, in a dimension of size 6 with factors 3 and 2, an axis of size 2 is an overflow axis, since 2 does not
+                // divide the first factor. An axis of size 3 shards the first factor fully, and later axes go to the second factor.
                 let left = deal(&mut rest, factors[f].size, &mut factor.axes);
                 if left > 1 && rest.first.is_some() {
                     overflowed = true;
@@ -163,11 +164,11 @@ impl TensorFactors {
         mapping: &TensorMapping,
     ) -> TensorSharding {
         let dims = mapping.dims.iter().map(|dim| {
-            // A dimension with a priority is closed and empty until its turn (`priority`), so the priority is no longer needed when it
-            // changes.
+            // A dimension with a priority is closed and empty until the priority is due (`priority`), so the priority is no longer needed
+            // when the dimension changes.
             let mut out = DimSharding { axes: AxisList::new(), open: true, priority: None };
             for &f in dim {
-                // `new` dropped the factors after an overflow.
+                // `new` drops the factors after an overflow.
                 let Some(factor) = &self.factors[usize::from(f)] else { break };
                 out.open &= !factor.closed;
                 let split = append(mesh, &mut out.axes, &factor.axes);
@@ -176,7 +177,7 @@ impl TensorFactors {
                     break;
                 }
                 if split < factors[usize::from(f)].size {
-                    // Sharding a later factor would scatter each device's shard over the dimension.
+                    // If a later factor were sharded as well, the shards would not be contiguous in the dimension.
                     break;
                 }
             }
@@ -203,17 +204,17 @@ impl TensorFactors {
     }
 }
 
-/// Gives axes to a factor of `size` until it is fully sharded or sizes do not divide. Returns the size that is not sharded.
+/// Assigns axes to a factor of `size` until it is fully sharded or sizes do not divide. Returns the remaining size of the factor.
 fn deal(rest: &mut Rest<'_>, size: i64, out: &mut Axes) -> i64 {
     let mut left = size;
     while let Some((begin, n)) = rest.first {
-        // An axis of size 1 shards nothing and goes to any factor.
+        // An axis of size 1 shards nothing and can be assigned to any factor.
         let common = if n == 1 { 1 } else { gcd(left, n) };
         if n != 1 && common <= 1 {
             break;
         }
         let axis = rest.axes[0];
-        // The rest of the axis goes to the next factor: 8 devices on factors of 2 and 4 are sub-axes `(1)2` and `(2)4`.
+        // The rest of the axis goes to the next factor: an axis of size 8 on factors 2 and 4 is split into the sub-axes `(1)2` and `(2)4`.
         if n > common {
             let begin = begin.unwrap_or(1);
             out.push(part(axis, begin, common as u32));
@@ -228,7 +229,7 @@ fn deal(rest: &mut Rest<'_>, size: i64, out: &mut Axes) -> i64 {
     left
 }
 
-/// Appends axes and merges sub-axes where the lists meet. Returns the product of their sizes.
+/// Appends axes, and merges adjacent sub-axes where the lists meet. Returns the product of their sizes.
 fn append(mesh: &Mesh, out: &mut AxisList, axes: &[AxisRef]) -> i64 {
     let mut size = 1;
     for (i, &axis) in axes.iter().enumerate() {

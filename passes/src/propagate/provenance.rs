@@ -1,10 +1,10 @@
 //! Provenance: the origin of every axis on every value.
 //!
-//! During propagation, each part of an axis that a value gets is recorded as an *arrival*: its position in the sharding, and either the
-//! annotation, or the operation and value that it came from. Arrivals are only appended, after the arrival that they came from. Following
-//! them backwards therefore terminates, at an annotation.
+//! During propagation, each axis (or part of one) that is added to a value's sharding is recorded as an *arrival*: its position in the
+//! sharding and its cause, which is an annotation, or an operation and the value that the axis came from. Each arrival is appended after
+//! the arrival that caused it. Following arrivals backwards therefore ends at an annotation.
 //!
-//! Effects of an operation are memoized by rule and shardings, and so are its arrivals.
+//! The effects of an operation are memoized by rule and shardings, and so are its arrivals.
 
 use std::rc::Rc;
 
@@ -20,12 +20,12 @@ use super::subjects::{AnnotationSource, AxisRole, Subject};
 use crate::rules::sharding_rule::ShardingRule;
 use crate::sharding::sub_axes::{Axes, Prefix, contains, minus, overlaps, part, pre, prefix_of};
 
-/// How an axis arrived.
+/// How an axis reached a subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// An annotation has it.
+    /// An annotation has the axis.
     Annotation(AnnotationSource),
-    /// An operation propagated it from another operand or result.
+    /// An operation propagated the axis from another operand or result.
     Carried {
         /// The operation.
         op: OpId,
@@ -36,7 +36,7 @@ pub enum Cause {
         /// The indices of source and target: operands first, then results.
         tensors: (u32, u32),
     },
-    /// It was propagated between a returned value and a result of the function.
+    /// The axis was propagated between a returned value and a result of the function.
     Returned {
         /// The source.
         from: Subject,
@@ -67,17 +67,17 @@ pub struct Round {
 pub struct Arrival {
     /// The value or result that got the axis.
     pub subject: Subject,
-    /// The position in its sharding.
+    /// The position of the axis in the subject's sharding.
     pub place: AxisRole,
     /// The part of the axis.
     pub axis: AxisRef,
-    /// How it arrived.
+    /// How the axis arrived.
     pub cause: Cause,
-    /// When it arrived.
+    /// When the axis arrived.
     pub round: Round,
 }
 
-/// The path of a part of an axis: arrivals from the requested value back to the annotation.
+/// The propagation path of a part of an axis: arrivals from the requested value back to the annotation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chain {
     /// The part of the axis.
@@ -87,7 +87,7 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// The annotation that the chain ends at.
+    /// The annotation at which the chain ends.
     #[must_use]
     pub fn origin(&self) -> Option<AnnotationSource> {
         match self.links.last()?.cause {
@@ -99,17 +99,17 @@ impl Chain {
     }
 }
 
-/// All arrivals of one run of propagation, and the remaining conflicts.
+/// All arrivals of one propagation run, and the remaining conflicts.
 #[derive(Clone, Debug, Default)]
 pub struct Provenance {
     slot_of: SecondaryMap<ValueId, u32>,
     first_result: u32,
     arrivals: Vec<Arrival>,
-    /// For each arrival the previous one of its slot: a linked list per slot, all in one vector.
+    /// For each arrival, the previous arrival at the same slot: one linked list per slot, all stored in one vector.
     previous: Vec<u32>,
-    /// The last arrival of each slot.
+    /// The last arrival at each slot.
     latest: Vec<u32>,
-    /// The first arrival of each arrival's chain.
+    /// For each arrival, the first arrival of its chain.
     origin: Vec<u32>,
     pub(super) conflicts: Vec<Conflict>,
     pub(super) shardings: Vec<u32>,
@@ -125,7 +125,7 @@ impl Provenance {
         }
     }
 
-    /// Returns all arrivals of a slot, last first, each with its index.
+    /// Returns all arrivals at a slot, last first, each with its index.
     fn at(&self, slot: u32) -> impl Iterator<Item = (u32, &Arrival)> {
         let mut next = self.latest[slot as usize];
         std::iter::from_fn(move || {
@@ -142,12 +142,12 @@ impl Provenance {
         &self.arrivals
     }
 
-    /// Returns the chains of an axis at a position, one for each part with its own path; none if the axis is not there.
+    /// Returns the chains of an axis at a position, one for each part with its own path; none if the axis is not at that position.
     #[must_use]
     pub fn chains(&self, subject: Subject, place: AxisRole, axis: AxisRef) -> Vec<Chain> {
         let mut out = Vec::new();
-        // Parts that remain to be traced, with their links so far. Parts are only ever cut smaller, so this terminates. `before` restricts
-        // the search to older arrivals, so loops in the program cause no cycles.
+        // The parts that remain to be traced, with their links so far. Parts only become smaller, so this terminates. `before` restricts
+        // the search to earlier arrivals, so loops in the program cause no cycles.
         let mut stack = vec![(subject, place, axis, NONE, Vec::new())];
         while let Some((subject, place, axis, before, links)) = stack.pop() {
             let Some(slot) = self.slot(subject) else { continue };
@@ -160,12 +160,12 @@ impl Provenance {
                 }
             }
             if found.is_empty() {
-                // At the boundary of a manual computation, one side has axes that the other side lacks.
+                // At the boundary of a manual computation, one side may have axes that the other side lacks.
                 let any = self.at(slot).find(|(at, a)| *at < before && overlaps(a.axis, axis));
                 found.extend(any.map(|(at, arrival)| (at, arrival, common_part(axis, arrival.axis))));
             }
             found.sort_by_key(|(.., part)| std::cmp::Reverse(pre(*part)));
-            // The last part takes the links: most paths never fork, and some are as long as the program.
+            // The last part takes the links without a copy: most paths never fork, and some are as long as the program.
             let (mut rest, last) = (links, found.len().saturating_sub(1));
             for (i, (at, arrival, part)) in found.into_iter().enumerate() {
                 let mut links = if i == last { std::mem::take(&mut rest) } else { rest.clone() };
@@ -184,8 +184,8 @@ impl Provenance {
         out
     }
 
-    /// Returns the annotations that an axis at a position comes from. If an operation joined parts with different paths, this fast version
-    /// follows the first one; [`Provenance::chains`] follows all.
+    /// Returns the annotations that an axis at a position comes from. If an operation joined parts with different paths, this fast
+    /// version follows only the first path; [`Provenance::chains`] follows all paths.
     #[must_use]
     pub fn origins(&self, subject: Subject, place: AxisRole, axis: AxisRef) -> Vec<AnnotationSource> {
         let Some(slot) = self.slot(subject) else { return Vec::new() };
@@ -204,7 +204,7 @@ impl Provenance {
         out
     }
 
-    /// The axes on which operands and results of operations disagree, and why.
+    /// The axes on which operands and results of operations disagree, and the reasons.
     #[must_use]
     pub fn conflicts(&self) -> &[Conflict] {
         &self.conflicts
@@ -232,8 +232,8 @@ impl Provenance {
             Cause::Carried { from, from_dim, .. } => Some((from, AxisRole::Dim(from_dim))),
             Cause::Returned { from } | Cause::Donated { from } | Cause::Group { from } => Some((from, place)),
         };
-        // The arrival that this one came from. Its position is known, except at the boundary of a manual computation, where an axis may
-        // have another role on the other side.
+        // The arrival that caused the new arrival. Its position is known, except at the boundary of a manual computation, where the axis
+        // may have a different role on the other side.
         let before = source.and_then(|(from, place)| {
             let slot = self.slot(from)?;
             let overlapping = || self.at(slot).filter(|(_, a)| overlaps(a.axis, axis));
@@ -245,7 +245,7 @@ impl Provenance {
         self.previous.push(std::mem::replace(&mut self.latest[slot as usize], at));
     }
 
-    /// Records that an argument or result of the function took the sharding of the one that it is aliased with.
+    /// Records that an argument or result of the function took the sharding of the result or argument that it is aliased with.
     pub(super) fn donate(&mut self, module: &Module, to: Subject, from: Subject, sharding: ShardingId) {
         let Some(slot) = self.slot(to) else { return };
         let sharding = module.shardings.get(sharding);
@@ -274,7 +274,7 @@ fn common_part(a: AxisRef, b: AxisRef) -> AxisRef {
         (None, _) => b,
         (_, None) => a,
         (Some(x), Some(y)) => {
-            // They overlap, so `from < to`. Sub-axes that are in one sharding, or that were propagated from one another, divide each
+            // The axes overlap, so `from < to`. Sub-axes in the same sharding, or propagated from each other, have sizes that divide each
             // other.
             let (from, to) = (x.pre.max(y.pre), (x.pre * x.size).min(y.pre * y.size));
             part(a, from, to / from)
@@ -303,7 +303,7 @@ pub(super) struct Recorder {
     pub(super) log: Option<Log>,
 }
 
-/// The cause of propagation from one slot to another.
+/// The reason for propagation from one slot to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Via {
     /// An operation.
@@ -404,8 +404,8 @@ impl Recorder {
         }
     }
 
-    /// Records that an operation, a `return` or a donation gives some of its tensors new shardings. `key` determines the outcome, its
-    /// shardings from `key[2]` on; `slots` are the tensors.
+    /// Records that an operation, a `return` or a donation assigns new shardings to some of its tensors. `key` determines the outcome;
+    /// from `key[2]` on, it contains the shardings. `slots` are the tensors.
     pub(super) fn carried(
         &mut self,
         module: &Module,
@@ -433,7 +433,7 @@ impl Recorder {
             if slot == NONE || source == NONE {
                 continue;
             }
-            // A value that is two operands of an operation gets the axis once.
+            // A value that is used twice by an operation gets the axis only once.
             let place = AxisRole::Dim(dim);
             if self.table.at(slot).any(|(_, a)| a.place == place && contains(a.axis, axis)) {
                 continue;
@@ -453,13 +453,13 @@ fn axes_along(tensor: &TensorFactors, factor: u16) -> Option<&Axes> {
     tensor.factors[usize::from(factor)].as_ref().map(|sharding| &sharding.axes)
 }
 
-/// The tensors of an operation that axes along a factor may come from: the first two of each kind, since a tensor gets nothing from
-/// itself. Computed once for all targets.
+/// The tensors of an operation from which axes along a factor may come: the first two of each kind suffice, since only the target itself
+/// is excluded. Computed once for all targets.
 struct Sources {
-    /// Tensors whose axes begin with the whole list.
+    /// The tensors whose axes begin with the whole list.
     begin: SmallVec<[usize; 2]>,
-    /// Tensors that have a part of it. No single tensor need have the whole list: basic propagation joins lists that several tensors agree
-    /// on.
+    /// The tensors that have part of the list. Possibly no tensor has the whole list, since basic propagation joins lists on which
+    /// several tensors agree.
     share: SmallVec<[usize; 2]>,
 }
 
@@ -481,7 +481,7 @@ impl Sources {
 }
 
 /// Returns the axes that new shardings of an operation's tensors add, each with its source: the first tensor whose axes along the factor
-/// begin with the new ones.
+/// begin with the new axes.
 fn added(module: &Module, rule: &ShardingRule, old: Ids<'_>, new: &[(u32, u32)]) -> Vec<Added> {
     let get = |id: u32| (id != NONE).then(|| module.shardings.get(ShardingId::new(id as usize)));
     let Some(mesh) = new.iter().find_map(|&(_, id)| get(id)).map(|s| &module.meshes[s.mesh]) else {

@@ -1,7 +1,7 @@
 //! The schedule of operations: Shardy's op-priority propagation.
 //!
-//! Propagation runs in levels. Operations that preserve the layout of a tensor come first, so that they see no conflict that a matmul
-//! elsewhere would cause; operations that cost communication or memory come later:
+//! Propagation runs in levels. Operations that preserve the layout of a tensor propagate first, before a matmul elsewhere can cause a
+//! conflict. Operations that may need communication or memory propagate later:
 //! | level | operations | along |
 //! |---|---|---|
 //! | 0 | elementwise, reshape, transpose, data flow, dynamic slices (forward), no operand with other uses | all factors |
@@ -16,21 +16,21 @@ use super::factors::Direction;
 use crate::analysis::elementwise::is_elementwise;
 use crate::rules::sharding_rule::FactorKind;
 
-/// Number of levels.
+/// The number of levels.
 pub(super) const LEVELS: u8 = 5;
 
 /// The classes of operations that the schedule distinguishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum OpClass {
-    /// Preserves the layout; `single` if no operand has another use.
+    /// An operation that preserves the layout; `single` if no operand has another use.
     PassThrough { single: bool },
-    /// Reads or writes a slice at a dynamic index.
+    /// An operation that reads or writes a slice at a dynamic index.
     DynamicSlice { single: bool },
     /// A broadcast.
     Broadcast,
     /// Any other operation: contractions, reductions, gathers.
     Other,
-    /// A propagation barrier: one direction at every level.
+    /// A propagation barrier: the same direction at every level.
     Fixed(Direction),
 }
 
@@ -65,14 +65,14 @@ impl OpClass {
         }
     }
 
-    /// Returns the class of an operation that has a rule. `uses` gives the number of uses of operand `i`.
+    /// Returns the class of an operation that has a rule. `uses` returns the number of uses of operand `i`.
     pub(super) fn of(module: &Module, op: OpId, uses: impl Fn(usize) -> usize) -> OpClass {
         let data = &module.ops[op];
-        // Scalars do not count: they have no dimensions, and many operations share them.
+        // Scalars are ignored: they have no dimensions, and many operations share them.
         let single = || (0..data.operands.len()).all(|i| module.rank(data.operands[i]) == 0 || uses(i) == 1);
         match &data.kind {
             OpKind::PropagationBarrier { direction } => OpClass::Fixed(*direction),
-            // The operation table assumes nothing of custom calls; these two are copies.
+            // The operation table assumes nothing about custom calls, but these two are copies.
             OpKind::CustomCall(spec) if matches!(&*spec.target, "MoveToDevice" | "MoveToHost") => {
                 OpClass::PassThrough { single: single() }
             }
@@ -105,7 +105,7 @@ impl Profile {
         self == Profile::All(Direction::None)
     }
 
-    /// Returns a unique number of the profile, for keys of hash maps.
+    /// Returns a number that identifies the profile, for keys of hash maps.
     pub(super) fn code(self) -> u32 {
         match self {
             Profile::All(direction) => direction as u32,

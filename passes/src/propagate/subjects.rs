@@ -1,4 +1,4 @@
-//! The places that have shardings, and where annotations are.
+//! Identifiers of the places in a program that have shardings and annotations.
 
 use shardc_ir::{OpId, ValueId};
 
@@ -14,11 +14,11 @@ pub enum Subject {
 /// The position of an axis in a sharding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum AxisRole {
-    /// It shards this dimension.
+    /// The axis shards this dimension.
     Dim(u32),
-    /// It is explicitly replicated.
+    /// The value is explicitly replicated along the axis.
     Replicated,
-    /// The value is unreduced along it.
+    /// The value is unreduced along the axis.
     Unreduced,
 }
 
@@ -40,7 +40,7 @@ pub enum AnnotationSource {
 }
 
 impl AnnotationSource {
-    /// Returns the operation that has the annotation; `None` for those of the function.
+    /// Returns the operation that has the annotation; `None` for annotations of function arguments and results.
     #[must_use]
     pub fn op(self) -> Option<OpId> {
         match self {

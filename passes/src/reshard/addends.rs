@@ -1,7 +1,7 @@
-//! Paths to a value that is unreduced along more axes than before; nothing is sent.
+//! Paths to a value that is unreduced along more axes than before. The conversion itself sends nothing.
 //!
-//! A value that is replicated along an axis is kept by the first device, and is the identity of the reduction on the others. A value that
-//! is split along the axis becomes partial sums in place: each device has its block of the full value, and the identity elsewhere.
+//! A value that is replicated along an axis stays on the first device; the other devices get the identity of the reduction. A value that
+//! is sharded along the axis becomes partial sums in place: each device has its block of the full value, and the identity elsewhere.
 
 use shardc_ir::{AxisList, Mesh, MeshCollectiveKind, TensorSharding};
 
@@ -10,21 +10,21 @@ use super::path::{Path, ReshardStep, Value};
 use crate::cost;
 use crate::sharding::axes::{Parts, size_of, to_axes};
 
-/// A way to a value that is unreduced over `new`: a path to `before`, and steps that send nothing.
+/// One way to make a value unreduced over `new`: a path to `before`, followed by steps that send nothing.
 pub(super) struct Way {
     /// The state at the end of the path.
     pub(super) before: State,
-    /// The minor parts that each dimension of `before` loses; empty if none does.
+    /// The minor parts that each dimension of `before` loses; empty if no dimension loses any.
     tails: Vec<Parts>,
     /// The parts over which the value becomes unreduced.
     new: Parts,
 }
 
-/// The ways from one state to another of the same refined parts. The second state is unreduced over parts over which the first is not.
+/// The ways between two states with the same refined parts. The second state is unreduced over more parts than the first.
 pub(super) struct Ways {
-    /// The way on which the first device keeps the value.
+    /// The way in which the first device keeps the value.
     pub(super) by_first: Way,
-    /// The way on which the blocks of the dimensions become partial sums, if there is one.
+    /// The way in which the blocks of the dimensions become partial sums, if there is one.
     pub(super) in_place: Option<Way>,
 }
 
@@ -56,7 +56,7 @@ impl Ways {
 }
 
 impl Way {
-    /// Appends the steps after `before` to the path that leads there.
+    /// Appends the steps after `before` to the path that leads to it.
     pub(super) fn finish(
         &self,
         mut path: Path,

@@ -19,11 +19,11 @@ use crate::report::byte_size::bytes_text;
 use crate::report::warnings::counted;
 
 /// Replaces each [`OpKind::Reshard`] and [`OpKind::ShardingConstraint`] under `body` by a sequence of
-/// [`OpKind::MeshCollective`]s, or by its operand if the placement is equal. Returns warnings (`SH0318`) about values that are
-/// sharded before and after, but replicated in between.
+/// [`OpKind::MeshCollective`]s, or by its operand if operand and result are placed equally. Returns warnings (`SH0318`) about values that
+/// are sharded before and after, but replicated in between.
 ///
 /// # Errors
-/// A reshard between meshes that differ in more than the order of devices (`SH0402`).
+/// Returns `SH0402` for a reshard between meshes that differ in more than the order of devices.
 pub fn lower_reshards(module: &mut Module, body: RegionId) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
     let meshes = module.meshes.clone();
     let mut planners: Vec<Planner<'_>> = meshes.values().map(Planner::new).collect();
@@ -39,7 +39,7 @@ struct Findings {
     warnings: Vec<Diagnostic>,
 }
 
-/// Lowers the reshards of a region that runs `runs` times.
+/// Lowers the reshards of a region that is executed `runs` times.
 fn lower_region(
     rw: &mut Rewriter<'_>,
     region: RegionId,
@@ -66,7 +66,7 @@ fn lower_region(
             let steps = if from.mesh == to.mesh {
                 planner.path(from, to, ty).map(|path| path.steps.clone())
             } else {
-                // Another order of devices: each block is sent to the device at its position.
+                // The device order differs: each block is sent to the device that has the same position in the other mesh.
                 let same = from.same_placement(&TensorSharding { mesh: from.mesh, ..to.clone() });
                 same.then(|| {
                     vec![ReshardStep { kind: MeshCollectiveKind::CollectivePermute, out: to.clone() }]
@@ -120,8 +120,8 @@ fn emit(rw: &mut Rewriter<'_>, operand: ValueId, steps: Vec<ReshardStep>) -> Val
     value
 }
 
-/// Returns a warning if a value that is sharded before and after is replicated in between because a size does not divide evenly.
-/// With sizes that divide evenly another path exists, and this one was cheaper.
+/// Returns a warning if a value that is sharded before and after is replicated in between because a size does not divide evenly. If sizes
+/// divide evenly, a path without replication exists, so the chosen path was cheaper.
 fn whole_between(
     module: &Module,
     op: OpId,

@@ -1,6 +1,6 @@
 //! Resharding: lowers a change of sharding to collectives.
 //!
-//! `search` finds the cheapest sequence of collectives as a shortest path over shardings (after "Memory-efficient array
+//! `search` finds the cheapest sequence of collectives as a shortest path in a graph of shardings (following "Memory-efficient array
 //! redistribution through portable collective communication", arXiv 2112.01075). [`lower_reshards`] replaces every
 //! [`OpKind::Reshard`](shardc_ir::OpKind::Reshard) of a planned module by that sequence, still on global shapes.
 

@@ -1,4 +1,4 @@
-//! The edges of the search graph: the collectives that lead from a state to others, and their costs.
+//! The edges of the search graph: the collectives that lead from one state to other states, and their costs.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,8 @@ use super::path::ReshardStep;
 use crate::cost;
 use crate::sharding::axes::{Part, Parts, size_of, to_axes};
 
-/// A node of the search: the parts of axes that split each dimension, major first, and those over which the value is unreduced.
+/// A node of the search graph: the parts of axes by which each dimension is sharded, major first, and those over which the value is
+/// unreduced.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct State {
     pub(super) dims: SmallVec<[Parts; 4]>,
@@ -21,7 +22,8 @@ pub(super) struct State {
 /// The maximum number of slices that are tried from one state.
 const MAX_SLICES: usize = 1 << 8;
 
-/// The maximum number of cuts that are tried for the slices from one state: with many axes most lead to known states.
+/// The maximum number of cuts that are tried for the slices from one state. With many axes, most of them lead to states that are already
+/// known.
 const MAX_CUTS: usize = 1 << 11;
 
 /// The search for one reshard. Parts are refined, so that any two are equal or disjoint.
@@ -30,32 +32,32 @@ pub(super) struct PathSearch<'a> {
     pub(super) shape: &'a [i64],
     pub(super) element_bytes: f64,
     pub(super) target: State,
-    /// All parts that split a dimension before or after.
+    /// All parts by which a dimension is sharded before or after.
     pub(super) parts: Parts,
     pub(super) exchanges: Exchanges,
     /// The total number of devices of planned exchanges.
     pub(super) planned: usize,
-    /// The number of moves that were tried, and of cuts that were tried for slices.
+    /// The number of moves, and of cuts for slices, that were tried.
     pub(super) work: usize,
 }
 
 /// The costs of planned exchanges, in bytes that a device sends; `None` if there is no exchange.
 pub(super) type Exchanges = HashMap<(State, State), Option<f64>>;
 
-/// The maximum number of exchanges that are planned for one path: planning one takes longer than a move.
+/// The maximum number of exchanges that are planned for one path: planning an exchange takes longer than trying a move.
 const MAX_EXCHANGES: usize = 32;
 
-/// The maximum total number of devices of planned exchanges: the time to plan one grows with its devices.
+/// The maximum total number of devices of planned exchanges: planning time grows with the number of devices.
 const MAX_PLANNED: usize = 1 << 9;
 
-/// An edge of the search: a collective, by its effect on a state.
+/// An edge of the search graph: a collective, described by its effect on a state.
 #[derive(Clone, Debug)]
 pub(super) enum Move {
     Gather {
         dim: usize,
         parts: Parts,
     },
-    /// The parts that newly split each dimension.
+    /// A slice. Lists the parts by which each dimension is newly sharded.
     Slice(SmallVec<[Parts; 4]>),
     AllToAll {
         from: usize,
@@ -81,8 +83,8 @@ impl PathSearch<'_> {
         (0..self.shape.len()).map(|d| self.local(state, d) as f64).product::<f64>() * self.element_bytes
     }
 
-    /// Whether each block of `fewer` (a prefix of `more`) consists of whole blocks of `more`. Counterexample: 10 elements in 8
-    /// blocks of 2 are not 2 blocks of 5.
+    /// Whether each block of `fewer` (a prefix of `more`) consists of whole blocks of `more`. Counterexample: 10 elements in blocks of 2
+    /// (over 8 devices) do not form 2 blocks of 5.
     pub(super) fn aligned(&self, dim: usize, fewer: &[Part], more: &[Part]) -> bool {
         let n = self.shape[dim];
         fewer.is_empty() || block(n, fewer) == block(n, more) * (size_of(more) / size_of(fewer))
@@ -91,9 +93,10 @@ impl PathSearch<'_> {
     pub(super) fn moves(&mut self, state: &State) -> Vec<(Move, State)> {
         let mut out = Vec::new();
         let target = self.target.clone();
-        // The last dimension first: among paths of equal cost, other values share its parts more often.
+        // The last dimension is first: among paths of equal cost, paths that start with it more often have steps in common with other
+        // values.
         for (dim, parts) in state.dims.iter().enumerate().rev() {
-            // Only minor parts can be gathered or moved: without a major part the rest is not a contiguous block.
+            // Only minor parts can be gathered or moved: without a major part, the rest would not be a contiguous block.
             for count in 1..=parts.len() {
                 let (keep, moved) = parts.split_at(parts.len() - count);
                 if self.aligned(dim, keep, parts) {
@@ -106,7 +109,7 @@ impl PathSearch<'_> {
         }
         let first_scatter = out.len();
         for (dim, wanted) in target.dims.iter().enumerate() {
-            // Also several parts at once: blocks may be aligned only for all of them together.
+            // Several parts at once are tried as well, since blocks may be aligned only for all of them together.
             for first in 0..wanted.len() {
                 for end in first + 1..=wanted.len() {
                     self.add_reduce_scatter(state, dim, &wanted[first..end], &mut out);
@@ -123,9 +126,9 @@ impl PathSearch<'_> {
         self.work += self.add_slices(state, &mut out);
         let done: Parts = state.pending.iter().copied().filter(|p| !target.pending.contains(p)).collect();
         if !done.is_empty() {
-            // An all-reduce of the parts that no dimension of the target uses. The others are reduce-scattered first, which sends less
-            // for any size and starts no slower: a ring over all parts has more steps than one ring per part. All parts at once
-            // only if blocks are not aligned or need padding.
+            // An all-reduce is tried over the parts that no dimension of the target uses. The other parts are reduce-scattered first,
+            // which sends fewer bytes and needs no more ring steps. An all-reduce over all parts is tried only if blocks are not aligned
+            // or need padding.
             let free: Parts =
                 done.iter().copied().filter(|p| !target.dims.iter().flatten().any(|t| t == p)).collect();
             for parts in [free, done] {
@@ -141,7 +144,7 @@ impl PathSearch<'_> {
         out
     }
 
-    /// Adds the reduce-scatter of dimension `dim` along `run`, if the value is unreduced over all of `run`.
+    /// Adds the reduce-scatter of dimension `dim` along the parts `run`, if the value is unreduced over all of them.
     fn add_reduce_scatter(&self, state: &State, dim: usize, run: &[Part], out: &mut Vec<(Move, State)>) {
         if !run.iter().all(|part| state.pending.contains(part)) {
             return;
@@ -154,10 +157,10 @@ impl PathSearch<'_> {
         }
     }
 
-    /// Adds slices of one or more dimensions at once, along unused parts: those of the target, or others of equal size, which
-    /// a permute then exchanges for them. Returns the number of cuts that were tried.
+    /// Adds slices of one or more dimensions at once, along unused parts: those of the target, or others of equal size, which a permute
+    /// then replaces with those of the target. Returns the number of cuts that were tried.
     fn add_slices(&self, state: &State, out: &mut Vec<(Move, State)>) -> usize {
-        // In insertion order, so that ties are deterministic.
+        // The set is in insertion order, so that ties are resolved deterministically.
         let mut reached: IndexSet<State> = IndexSet::from_iter([state.clone()]);
         let (mut next, mut tried) = (0, 0);
         while next < reached.len() && reached.len() < MAX_SLICES && tried < MAX_CUTS {
@@ -175,7 +178,7 @@ impl PathSearch<'_> {
                 }
             };
             for (dim, wanted) in self.target.dims.iter().enumerate() {
-                // Also several parts at once: blocks may be aligned only for all of them together.
+                // Several parts at once are tried as well, since blocks may be aligned only for all of them together.
                 for first in 0..wanted.len() {
                     for end in first + 1..=wanted.len() {
                         if wanted[first..end].iter().all(is_free) {
@@ -198,8 +201,8 @@ impl PathSearch<'_> {
         tried
     }
 
-    /// Adds the all-to-alls that move the minor parts `moved` of dimension `from` to a dimension that the target splits by them.
-    /// In any other dimension they would have to move again.
+    /// Adds the all-to-alls that move the minor parts `moved` of dimension `from` to a dimension that is sharded by them in the target.
+    /// From any other dimension, they would have to move again.
     fn add_all_to_alls(&self, state: &State, from: usize, moved: &[Part], out: &mut Vec<(Move, State)>) {
         for to in 0..state.dims.len() {
             if to == from || !moved.iter().all(|p| self.target.dims[to].contains(p)) {
@@ -214,13 +217,13 @@ impl PathSearch<'_> {
         }
     }
 
-    /// Whether the target splits some dimension by `part`.
+    /// Whether some dimension is sharded by `part` in the target.
     fn is_wanted(&self, part: &Part) -> bool {
         self.target.dims.iter().flatten().any(|wanted| wanted == part)
     }
 
-    /// Returns the state after a permute with blocks of the same shape, in which each dimension begins with as many of the target's
-    /// parts as fit. Other parts fill the rest.
+    /// Returns the state after a permute that keeps the block shape, in which each dimension begins with as many of the target's parts as
+    /// fit. Other parts follow them.
     fn permuted_to_target(&self, state: &State) -> Option<State> {
         let is_free = |part: &Part| !state.pending.contains(part);
         let mut rest: SmallVec<[i64; 4]> = state.dims.iter().map(|parts| size_of(parts)).collect();
@@ -239,7 +242,7 @@ impl PathSearch<'_> {
         let is_used = |after: &State, part: &Part| after.dims.iter().flatten().any(|used| used == part);
         let mut others: Parts =
             self.parts.iter().copied().filter(|part| is_free(part) && !is_used(&after, part)).collect();
-        // Parts that another dimension of the target uses come last: they are minor, so an all-to-all can move them there.
+        // Parts that another dimension of the target uses come last: as minor parts, they can be moved there by an all-to-all.
         others.sort_by_key(|part| self.is_wanted(part));
         for (parts, rest) in after.dims.iter_mut().zip(&mut rest) {
             others.retain(|part| {
@@ -254,15 +257,15 @@ impl PathSearch<'_> {
         rest.iter().all(|&n| n == 1).then_some(after)
     }
 
-    /// Adds three kinds of permutes: towards the target; to the target's order of parts in each dimension; of one part for an
-    /// unused part of equal size. The number of all permutes is factorial.
+    /// Adds three kinds of permutes: towards the target; to the target's order of parts in each dimension; and replacements of one part
+    /// with an unused part of equal size. Not all permutes are tried, since their number is factorial.
     fn add_permutes(&self, state: &State, out: &mut Vec<(Move, State)>) {
         let target = &self.target;
         if let Some(after) = self.permuted_to_target(state).filter(|after| after != state) {
             out.push((Move::Permute, after));
         }
-        // Only minor parts can leave a dimension. The order is: parts that stay, parts that the target does not use, parts that
-        // another dimension uses. An all-to-all moves the last ones before the rest is gathered, while blocks are small.
+        // Only minor parts can leave a dimension. The order is: parts that stay, parts that the target does not use, parts that another
+        // dimension uses. An all-to-all moves the last group before the second group is gathered, while blocks are small.
         let mut ordered = state.clone();
         for (parts, wanted) in ordered.dims.iter_mut().zip(&target.dims) {
             parts.sort_by_key(|p| {
@@ -311,7 +314,7 @@ impl PathSearch<'_> {
         }
     }
 
-    /// Returns the bytes of all blocks along `parts` with their padding, which is sent: one row over 8 devices is gathered as 8
+    /// Returns the bytes of all blocks along `parts`, including padding, since padding is sent: one row over 8 devices is gathered as 8
     /// blocks of one row.
     fn padded(&self, blocks: &State, parts: &[Part]) -> f64 {
         self.local_bytes(blocks) * size_of(parts) as f64
@@ -320,7 +323,7 @@ impl PathSearch<'_> {
     /// Returns the bytes that a move reads and writes.
     pub(super) fn memory(&self, before: &State, mv: &Move, after: &State) -> f64 {
         let read = match mv {
-            // Two rows over 12 devices are padded to 12.
+            // Two rows over 12 devices are padded to 12 rows.
             Move::ReduceScatter { parts, .. } => self.local_bytes(before).max(self.padded(after, parts)),
             _ => self.local_bytes(before),
         };

@@ -1,5 +1,5 @@
-//! Test of every pair of shardings on small meshes: compares the bytes that devices receive with those that they lack, and checks their
-//! blocks.
+//! Tests every pair of shardings on small meshes: compares the bytes that devices receive with those that they lack, and checks the
+//! resulting blocks.
 
 use shardc_ir::{AxisRef, EntityRef, Mesh, MeshCollectiveKind, MeshId, TensorSharding};
 
@@ -9,7 +9,7 @@ use super::search::{search, state_of};
 use super::simulate::World;
 use crate::sharding::axes::{Parts, parts};
 
-/// Adds every sharding of the remaining of `rank` dimensions by any of the axes in `left`, in any order.
+/// Adds every sharding of `rank` dimensions that starts with `dims`: the remaining dimensions use any of the axes in `left`, in any order.
 fn shardings(dims: &mut Vec<Vec<AxisRef>>, left: &[usize], rank: usize, out: &mut Vec<TensorSharding>) {
     if dims.len() == rank {
         out.push(TensorSharding::from_axes(MeshId::new(0), dims.iter().map(Vec::as_slice)));
@@ -50,7 +50,7 @@ fn received(mesh: &Mesh, from: &TensorSharding, path: &Path, value: Value<'_>) -
     sum
 }
 
-/// Searches a path for every pair of shardings on the mesh, and executes it if `simulates`. Returns the ratios of received to
+/// Searches a path for every pair of shardings on the mesh, and simulates it if `simulates` is true. Returns the ratios of received to
 /// lacking elements, with the paths.
 fn every_pair(mesh: &Mesh, shape: &[i64], simulates: bool) -> Vec<(f64, String)> {
     let mut all = Vec::new();
@@ -85,7 +85,7 @@ fn mesh(axes: &[i64]) -> Mesh {
     Mesh::new(["a", "b", "c"].into_iter().zip(axes.iter().copied()))
 }
 
-/// Small values; the paths are executed.
+/// The values are small, and the paths are simulated.
 #[test]
 fn every_pair_delivers_every_block() {
     let cases: &[(&[i64], &[i64])] = &[
@@ -104,7 +104,7 @@ fn every_pair_delivers_every_block() {
     }
 }
 
-/// Large values; only bytes are compared. A device may receive more than it lacks if an all-gather has fewer launches than an
+/// The values are large, and only bytes are compared. A device may receive more than it lacks if an all-gather has fewer launches than an
 /// exchange of pieces.
 #[test]
 fn every_pair_sends_little_more_than_missing_bytes() {
@@ -129,7 +129,7 @@ fn every_pair_sends_little_more_than_missing_bytes() {
     }
 }
 
-/// Uneven blocks on 24 devices: one device has the short pieces of all others, which are sent in the rounds of long pieces.
+/// Blocks are uneven on 24 devices: one device has the short pieces of all other devices, and they are sent in the rounds of long pieces.
 #[test]
 fn short_pieces_share_rounds_with_long_pieces() {
     type Split<'a> = [&'a [AxisRef]; 3];

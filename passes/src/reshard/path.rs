@@ -1,4 +1,4 @@
-//! Paths between two shardings of a value: the results of the search.
+//! The results of the search: paths between two shardings of a value.
 
 use shardc_ir::{MeshCollectiveKind, TensorSharding};
 
@@ -16,7 +16,7 @@ pub(crate) struct Path {
     pub(crate) cost: f64,
 }
 
-/// A value that changes its sharding.
+/// A value whose sharding changes.
 #[derive(Clone, Copy)]
 pub(super) struct Value<'a> {
     pub(super) shape: &'a [i64],

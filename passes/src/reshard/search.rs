@@ -1,8 +1,8 @@
 //! Searches for the cheapest sequence of collectives between two shardings of one value, as a shortest path.
 //!
-//! A state is the parts of axes that split each dimension, and those over which the value is still unreduced. An edge is a collective; it
-//! costs the bytes that one device sends, plus a constant for its start. No step may need more memory than source and target together,
-//! unless there is no other way (two dimensions are all-gathered one after the other) or the value is small.
+//! A state consists of the parts of axes by which each dimension is sharded, and those over which the value is still unreduced. An edge
+//! is a collective; its cost is the bytes that one device sends, plus a constant per launch. No step may need more memory than source and
+//! target together, unless there is no other way (two dimensions are all-gathered one after the other) or the value is small.
 //!
 //! A dimension that does not divide evenly restricts the edges: a device must be able to take its new block from the blocks that the
 //! collective brings. All-gathering a dimension and slicing it again always works, so every target is reachable.
@@ -18,14 +18,13 @@ use super::path::{Path, ReshardStep, Value};
 use super::shortest::Memory;
 use crate::sharding::axes::{Part, Parts, hull, parts, refine, to_axes};
 
-/// The memory in bytes that every path may use beyond source and target: copies of small values cost less than another
-/// collective.
+/// The bytes that every path may use in addition to source and target: copies of small values cost less than another collective.
 const SMALL: f64 = 64.0 * 1024.0;
 
-/// The memory of the last all-gather in units of its result: its operand is half of the result, plus padding of uneven blocks.
+/// The memory of the last all-gather as a multiple of its result: its operand is half of the result, plus padding of uneven blocks.
 const GATHERED: f64 = 1.5 + 1.0 / 64.0;
 
-/// Finds paths and caches them.
+/// Finds cheapest paths and caches them.
 #[derive(Debug)]
 pub(crate) struct Planner<'m> {
     mesh: &'m Mesh,
@@ -41,7 +40,7 @@ impl<'m> Planner<'m> {
         self.mesh
     }
 
-    /// Returns the cheapest path from one sharding to the other; `None` if their ranks differ or there is no path.
+    /// Returns the cheapest path from one sharding to another; `None` if their ranks differ or there is no path.
     pub(crate) fn path(
         &mut self,
         from: &TensorSharding,
@@ -57,8 +56,8 @@ impl<'m> Planner<'m> {
         if !self.known.contains_key(&key) {
             let is_pending = |s: &TensorSharding| !s.unreduced.is_empty();
             let path = if is_pending(from) && is_pending(to) && by[0] != by[1] {
-                // Different reductions do not commute: the maximum of sums is not a sum of maxima. The first is completed before the
-                // second begins.
+                // Different reductions do not commute: the maximum of sums is not a sum of maxima. The first reduction is completed
+                // before the second begins.
                 let whole = to.completed();
                 let mut path = self.path(from, &whole, ty)?.clone();
                 let rest = self.path(&whole, to, ty)?;
@@ -86,7 +85,7 @@ impl<'m> Planner<'m> {
 
 pub(super) fn state_of(mesh: &Mesh, sharding: &TensorSharding) -> State {
     let mut pending = parts(mesh, &sharding.unreduced);
-    // The order of unreduced parts is irrelevant; sorted, equal states are one node and one key.
+    // The order of unreduced parts is irrelevant. They are sorted, so that equivalent states are one node and one cache key.
     pending.sort_unstable();
     State { dims: sharding.dims.iter().map(|d| parts(mesh, &d.axes)).collect(), pending }
 }
@@ -108,8 +107,8 @@ pub(super) fn search(
     }
     let mut search = path_search(mesh, [&from, &to], value);
     let (before, after) = (search.local_bytes(&from), search.local_bytes(&search.target));
-    // Every path has source and target in memory at once, so this much is available. The second try, without a limit, is for
-    // targets that only the replicated value leads to.
+    // Source and target are in memory at the same time on any path, so at least this much is available. The second search, without a
+    // limit, is for targets that are reachable only through the replicated value.
     let any = before + after + SMALL;
     let within = Memory { any, gather: any.max(GATHERED * before.max(after) + SMALL) };
     let tries = [within, Memory { any: f64::INFINITY, gather: f64::INFINITY }];
@@ -118,7 +117,7 @@ pub(super) fn search(
     Some(Path { steps: steps(&search, moves, template), cost })
 }
 
-/// Returns the cheapest path between two states of refined parts. The second is unreduced over parts over which the first is not.
+/// Returns the cheapest path between two states of refined parts, where the second is unreduced over more parts than the first.
 fn to_unreduced(
     mesh: &Mesh,
     from: &State,
@@ -154,8 +153,8 @@ fn path_search<'a>(mesh: &'a Mesh, [from, to]: [&State; 2], value: Value<'a>) ->
     }
 }
 
-/// Returns the path between shardings whose parts do not nest, such as the major half and the major third of an axis of 6. No
-/// collective over axes leads from one to the other: either pieces are exchanged, or the value is replicated in between.
+/// Returns the path between shardings whose parts do not nest, such as the major parts of size 2 and 3 of an axis of size 6. No
+/// collective over axes converts one to the other: either pieces are exchanged, or the value is replicated in between.
 fn unnested(
     mesh: &Mesh,
     from: &State,
@@ -180,8 +179,8 @@ fn unnested(
         Some(path)
     };
     let exchanged = || {
-        // Devices that exchange must hold the same value. A sum that is unreduced along an axis by which these devices differ is
-        // completed first.
+        // Devices that exchange pieces must hold the same value. A value that is unreduced along an axis by which these devices differ is
+        // reduced first.
         let used: Parts = from.dims.iter().chain(&to.dims).flatten().copied().collect();
         let is_apart = |p: &Part| !used.iter().any(|q| hull(&used, q.axis).overlaps(*p));
         let kept = from.pending.iter().copied().filter(|p| to.pending.contains(p) && is_apart(p));
@@ -205,7 +204,7 @@ fn steps(search: &PathSearch<'_>, moves: Vec<(Move, State)>, template: &TensorSh
     let mut steps: Vec<ReshardStep> = Vec::new();
     for (mv, after) in moves {
         let step = search.step(&mv, &after, template);
-        // The search uses the smallest steps to find more states. Adjacent steps are joined to one collective.
+        // The search uses the smallest possible steps, to find more states. Adjacent steps are then merged into one collective.
         match steps.last_mut().filter(|last| can_join(&last.kind, &step.kind)) {
             Some(last) => join(search.mesh, last, step),
             None => steps.push(step),
@@ -214,7 +213,7 @@ fn steps(search: &PathSearch<'_>, moves: Vec<(Move, State)>, template: &TensorSh
     steps
 }
 
-/// Whether two adjacent steps can be one collective: reduce-scatters of the same dimension, or slices.
+/// Whether two adjacent steps can be merged into one collective: reduce-scatters of the same dimension, or slices.
 fn can_join(first: &MeshCollectiveKind, second: &MeshCollectiveKind) -> bool {
     match (first, second) {
         (MeshCollectiveKind::AllSlice(_), MeshCollectiveKind::AllSlice(_)) => true,
@@ -267,7 +266,7 @@ impl PathSearch<'_> {
         };
         let is_left = |part: &Part| self.target.pending.contains(part);
         let done: Parts = at.pending.iter().copied().filter(|part| !is_left(part)).collect();
-        // All-reduces come first: after an all-gather from 4 devices an all-reduce would send 4 times as much.
+        // All-reduces come first: after an all-gather from 4 devices, an all-reduce would send 4 times as many bytes.
         if !done.is_empty() {
             let mut after = at.clone();
             after.pending.retain(|part| is_left(part));
@@ -289,7 +288,7 @@ impl PathSearch<'_> {
     }
 }
 
-/// Returns the parts to slice by for a dimension that is either unsplit or already split like the target.
+/// Returns the parts to slice by for a dimension that is either unsharded or already sharded as in the target.
 fn missing((have, wanted): (&Parts, &Parts)) -> Parts {
     if have.is_empty() { wanted.clone() } else { Parts::new() }
 }
@@ -361,7 +360,7 @@ mod tests {
         let half = AxisRef { axis: 1, sub: Some(SubAxis { pre: 1, size: 2 }) };
         let (from, to) = (sharding(&[&[], &[Y]], &[]), sharding(&[&[half], &[]], &[]));
         assert_eq!(path(&[4096, 4096], &from, &to), [r#"exchange -> [{"y":(1)2}, {}]"#]);
-        // For a small value other collectives send more, but have fewer launches.
+        // For a small value, the chosen collectives send more bytes, but have fewer launches.
         let steps = path(&[128, 128], &from, &to);
         assert!(!steps.iter().any(|step| step.starts_with("exchange")), "{steps:?}");
         let (from, to) = (sharding(&[&[X], &[Y]], &[]), sharding(&[&[Y], &[X]], &[]));
@@ -386,7 +385,7 @@ mod tests {
         assert_eq!(steps, ["all_gather -> [{\"x\"}, {}]"]);
     }
 
-    /// The path that is used if the search ends too early. It need not be cheap, but it must reach the target.
+    /// This path is used if the search ends too early. It need not be cheap, but it must reach the target.
     #[test]
     fn every_target_is_reached_through_the_replicated_value() {
         let mesh = Mesh::new([("x", 2), ("y", 4), ("z", 2)]);

@@ -9,16 +9,16 @@ use super::moves::{Move, PathSearch, State};
 use crate::cost;
 use crate::sharding::axes::Parts;
 
-/// The maximum number of visited states. The best path until then is used.
+/// The maximum number of visited states. At the limit, the best path found so far is used.
 const MAX_STATES: usize = 512;
 
-/// The maximum number of moves and of cuts for slices: with many axes a replicated value can be sliced in very many ways.
+/// The maximum number of moves and of cuts for slices: with many axes, a replicated value can be sliced in very many ways.
 const MAX_WORK: usize = 1 << 15;
 
 /// A state that was reached.
 struct Reached {
     cost: f64,
-    /// The index of the previous state, and the move from there.
+    /// The index of the previous state, and the move from it.
     by: Option<(usize, Move)>,
 }
 
@@ -26,18 +26,19 @@ struct Reached {
 #[derive(Clone, Copy)]
 pub(super) struct Memory {
     pub(super) any: f64,
-    /// The limit of all-gathers: the operand of the last of several is up to half of its result, so that it needs more memory than
-    /// source and target together.
+    /// The limit for all-gathers. In a sequence of all-gathers, the operand of the last one is up to half of its result, so it needs more
+    /// memory than source and target together.
     pub(super) gather: f64,
 }
 
 /// The states that were reached, and the queue of states and exchanges to visit.
 struct Frontier {
     states: IndexMap<State, Reached>,
-    /// The lower bound of the cost of a path through an entry, as ordered bits, and the entry. At equal bounds a state comes before
-    /// an exchange.
+    /// The lower bound of the cost of a path through an entry, as ordered bits, and the entry. At equal bounds, a state comes before an
+    /// exchange.
     queue: BinaryHeap<Reverse<(u64, Next)>>,
-    /// Exchanges that are not planned yet: the index of the source state, its cost at that time, and the state after.
+    /// Exchanges that are not planned yet: the index of the source state, its cost when the entry was queued, and the state after the
+    /// exchange.
     exchanges: Vec<(usize, f64, State)>,
     /// The cost of the cheapest known path to the target.
     best: f64,
@@ -48,8 +49,8 @@ struct Frontier {
 enum Next {
     /// The index of a state whose moves are to be tried.
     State(usize),
-    /// The index of an exchange. Planning one takes longer than a move, and grows with devices, so it waits until no other path
-    /// has a lower bound.
+    /// The index of an exchange. Planning an exchange takes longer than trying a move, and more so with more devices, so it is delayed
+    /// until no other path has a lower bound.
     Exchange(usize),
 }
 
@@ -79,7 +80,7 @@ impl PathSearch<'_> {
             };
             let Some((state, reached)) = frontier.states.get_index(number) else { break };
             let (state, cost) = (state.clone(), reached.cost);
-            // The state was reached at a lower cost since it was queued.
+            // The state has been reached at a lower cost since it was queued.
             if cost + self.left(&state) < f64::from_bits(bits) {
                 continue;
             }
@@ -117,7 +118,7 @@ impl PathSearch<'_> {
     fn plan_exchange(&mut self, frontier: &mut Frontier, number: usize) {
         let (from, cost, after) = frontier.exchanges[number].clone();
         let Some((state, reached)) = frontier.states.get_index(from) else { return };
-        // The state was reached at a lower cost since, and visited again.
+        // The state has been reached at a lower cost since then, and was visited again.
         if reached.cost < cost {
             return;
         }
@@ -126,7 +127,7 @@ impl PathSearch<'_> {
         }
     }
 
-    /// Records that a state is reached, if this is its cheapest path so far and may be part of the cheapest path to the target.
+    /// Records that a state is reached, if this is the cheapest path to it so far, and may be part of the cheapest path to the target.
     fn reach(&self, frontier: &mut Frontier, by: usize, mv: Move, after: State, cost: f64) {
         let least = cost + self.left(&after);
         if least >= frontier.best {
@@ -152,14 +153,13 @@ impl PathSearch<'_> {
         if *state == self.target { 0.0 } else { self.left_between(state, &self.target) }
     }
 
-    /// Returns a lower bound of the cost from one state to another: the bytes that some device lacks of its new block, plus a
-    /// launch if there are any.
+    /// Returns a lower bound of the cost from one state to another: the bytes of its new block that some device lacks, plus a launch if
+    /// this is not zero.
     fn left_between(&self, from: &State, to: &State) -> f64 {
         let wanted = self.local_bytes(to);
         let (mut kept, mut is_apart) = (self.element_bytes, false);
         for (dim, (old, new)) in from.dims.iter().zip(&to.dims).enumerate() {
-            // If the parts differ after their common prefix, some device holds the first block of the one and needs the last block of
-            // the other.
+            // If the parts differ after their common prefix, some device holds the first old block and needs the last new block.
             let alike = old.iter().zip(new).take_while(|(a, b)| a == b).count();
             is_apart |= alike < old.len().min(new.len());
             kept *= self.local(from, dim).min(self.local(to, dim)) as f64;
@@ -169,8 +169,8 @@ impl PathSearch<'_> {
         if lacks > 0.0 || pending { lacks.max(0.0) + cost::START } else { 0.0 }
     }
 
-    /// Returns the states to which an exchange may lead: the target, and states from which all-gathers lead to the target. The
-    /// latter need fewer pieces.
+    /// Returns the states to which an exchange may lead: the target, and states from which all-gathers lead to the target. Exchanges to
+    /// the latter states need fewer pieces.
     fn exchange_targets(&self, state: &State) -> Vec<State> {
         let target = &self.target;
         if state.pending != target.pending {
@@ -179,7 +179,7 @@ impl PathSearch<'_> {
         let is_free = |part: &&_| {
             !target.pending.contains(part) && !target.dims.iter().flatten().any(|used| used == *part)
         };
-        // Parts that already split the value come first: more elements stay on their device.
+        // Parts by which the value is already sharded come first, so that more elements stay on their device.
         let used: Parts = state.dims.iter().flatten().filter(is_free).copied().collect();
         let unused: Parts =
             self.parts.iter().filter(is_free).filter(|part| !used.contains(part)).copied().collect();

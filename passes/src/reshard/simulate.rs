@@ -1,4 +1,4 @@
-//! Test that simulates paths between random shardings on every device of a small mesh, and checks their costs.
+//! Tests that simulate paths between random shardings on every device of a small mesh, and check their costs.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -48,7 +48,7 @@ impl Block {
         inside.then(|| self.elements[flat]).flatten()
     }
 
-    /// A slice of the given shape from `start`; elements beyond the block are padding.
+    /// Returns a slice of the given shape from `start`; elements beyond the block are padding.
     fn cut(&self, start: &[usize], shape: &[usize]) -> Block {
         Block::new(shape, |index| {
             let from: Vec<usize> = index.iter().zip(start).map(|(i, s)| i + s).collect();
@@ -56,7 +56,7 @@ impl Block {
         })
     }
 
-    /// A block of this shape with this one at `start` and zeros elsewhere; elements beyond it are dropped.
+    /// Returns a zero block of shape `shape` with `self` written at `start`; elements that fall outside are dropped.
     fn placed(&self, start: &[usize], shape: &[usize]) -> Block {
         Block::new(shape, |index| {
             let inner: Option<Vec<usize>> = index.iter().zip(start).map(|(i, s)| i.checked_sub(*s)).collect();
@@ -76,7 +76,7 @@ impl Block {
         })
     }
 
-    /// This block with `other` written at `start`; elements beyond it are dropped.
+    /// Returns this block with `other` written at `start`; elements that fall outside are dropped.
     fn with(&self, other: &Block, start: &[i64]) -> Block {
         Block::new(&self.shape, |index| {
             let inner = index.iter().zip(start).map(|(&i, s)| usize::try_from(i as i64 - s).ok());
@@ -125,7 +125,7 @@ impl<'a> World<'a> {
         World { mesh, shape, pending: from.unreduced.clone(), element_bytes }
     }
 
-    /// Executes the path and checks the block of every device. Values that became unreduced along `new` are summed first: their
+    /// Executes the path and checks the block of every device. Values that became unreduced along `new` are reduced first, since their
     /// partial sums depend on the path.
     pub(super) fn check(&self, [from, to]: [&TensorSharding; 2], new: &[AxisRef], path: &Path, name: &str) {
         let mut got = self.carry_out(from, path);
@@ -152,7 +152,7 @@ impl<'a> World<'a> {
         sharding.local_shape(self.mesh, &global).iter().map(|&n| n as usize).collect()
     }
 
-    /// The expected block of the device at `position` under `sharding`: partial sums that differ along axes that are still unreduced.
+    /// Returns the expected block of the device at `position` under `sharding`. Along axes that are still unreduced, it is a partial sum.
     fn expected(&self, sharding: &TensorSharding, position: usize) -> Block {
         let shape = self.local_shape(sharding);
         let start: Vec<usize> = sharding
@@ -175,7 +175,7 @@ impl<'a> World<'a> {
         })
     }
 
-    /// The devices that differ from `position` along `axes` only, in order of their index over `axes`.
+    /// Returns the devices that differ from `position` only along `axes`, in order of their index over `axes`.
     fn group(&self, position: usize, axes: &[AxisRef]) -> Vec<usize> {
         let groups = self.mesh.replica_groups(axes);
         let own = groups.iter().find(|group| group.iter().any(|device| device == position as i64));
@@ -332,12 +332,12 @@ impl<'a> World<'a> {
     }
 }
 
-/// The sizes of proper parts of an axis: its divisors except 1 and itself.
+/// Returns the sizes of proper parts of an axis: the divisors of its size except 1 and the size itself.
 fn cuts(n: u32) -> Vec<u32> {
     (2..n).filter(|&cut| n.is_multiple_of(cut)).collect()
 }
 
-/// Some axes, or the major or minor part of them.
+/// Returns random axes, or major or minor parts of axes.
 fn random_pending(numbers: &mut Numbers, mesh: &Mesh) -> Vec<AxisRef> {
     let mut pending = Vec::new();
     for axis in mesh.all_axes() {
@@ -356,7 +356,7 @@ fn random_pending(numbers: &mut Numbers, mesh: &Mesh) -> Vec<AxisRef> {
     pending
 }
 
-/// A sharding by axes of the mesh and parts of them, in any order; the value is unreduced along `pending`.
+/// Returns a random sharding by axes of the mesh and parts of axes, in any order; the value is unreduced along `pending`.
 fn random_sharding(numbers: &mut Numbers, mesh: &Mesh, rank: usize, pending: &[AxisRef]) -> TensorSharding {
     let mut parts: Vec<AxisRef> = Vec::new();
     for axis in mesh.all_axes() {
@@ -381,7 +381,7 @@ fn random_sharding(numbers: &mut Numbers, mesh: &Mesh, rank: usize, pending: &[A
     }
     let mut dims = vec![AxisList::new(); rank];
     for part in parts {
-        // Unreduced axes split no dimension.
+        // Unreduced axes shard no dimension.
         let is_pending = pending.iter().any(|p| p.axis == part.axis && (p.sub.is_none() || *p == part));
         if is_pending || numbers.below(4) == 0 {
             continue;
@@ -412,7 +412,7 @@ fn random_mesh(numbers: &mut Numbers) -> Mesh {
     Mesh::new(["x", "y", "z"].into_iter().zip(sizes.iter().copied()))
 }
 
-/// A mesh with so many axes that a search cannot try all of their orders.
+/// Returns a mesh with so many axes that the search cannot try all orders of axes.
 fn mesh_of_many_axes(numbers: &mut Numbers) -> Mesh {
     let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
     let count = 4 + numbers.below(7);
@@ -423,13 +423,13 @@ fn mesh_of_many_axes(numbers: &mut Numbers) -> Mesh {
 /// The maximum number of devices that are simulated.
 const MOST_DEVICES: usize = 96;
 
-/// The value of an environment variable that `cargo xtask fuzz reshards` sets.
+/// Returns the value of an environment variable that `cargo xtask fuzz reshards` sets.
 fn setting(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-/// The time limit of the search for one path, in milliseconds, in optimized builds, as `cargo xtask fuzz reshards` runs it. The
-/// slowest, with nine axes, takes a tenth of it on an idle machine. Unoptimized builds have no limit.
+/// The time limit of the search for one path, in milliseconds, in optimized builds, as `cargo xtask fuzz reshards` runs it. The slowest
+/// search, with nine axes, takes a tenth of it on an idle machine. Unoptimized builds have no limit.
 const LIMIT: Option<u128> = if cfg!(debug_assertions) { None } else { Some(500) };
 
 #[test]
@@ -462,7 +462,7 @@ fn paths_bring_every_block_where_it_belongs() {
         let mut all: Vec<AxisRef> = still.iter().chain(&new).copied().collect();
         all.sort_unstable();
         let to = random_sharding(&mut numbers, &mesh, rank, &all);
-        // With large elements bytes dominate the cost, and exchanges are chosen.
+        // If elements are large, bytes dominate the cost, and exchanges are chosen.
         let element_bytes = numbers.of(&[4.0, 4096.0, 1048576.0]);
         let show = || {
             let (from, to) = (from.display(&mesh), to.display(&mesh));
@@ -483,7 +483,7 @@ fn paths_bring_every_block_where_it_belongs() {
         let (path, mut time) = timed();
         if let Some(limit) = LIMIT {
             for _ in 0..3 {
-                // Other programs may run on the machine.
+                // Repeated, since other programs on the machine may have delayed the first search.
                 time = if time > limit { timed().1 } else { time };
             }
             assert!(time <= limit, "{time} ms: {}", show());
@@ -499,7 +499,7 @@ fn paths_bring_every_block_where_it_belongs() {
         if to.unreduced.is_empty() {
             let whole = TensorSharding::replicated(MeshId::new(0), rank);
             let by_whole = find(&from, &whole).cost + find(&whole, &to).cost;
-            // If the replicated value needs too much memory, a path with more bytes and launches is chosen.
+            // If the replicated value needs too much memory, a path with more bytes and more launches is chosen.
             let most = 2.0 * by_whole + 16.0 * cost::START;
             assert!(path.cost <= most, "{} > {by_whole}: {}", path.cost, show());
         }
@@ -516,7 +516,7 @@ fn local_bytes(mesh: &Mesh, sharding: &TensorSharding, ty: &TensorType) -> f64 {
     elements as f64 * f64::from(ty.dtype.bits()) / 8.0
 }
 
-/// The major half and the major third of an axis do not nest, and each of the four minor coordinates has its own partial sums.
+/// The major parts of size 2 and 3 of an axis do not nest, and each of the four minor coordinates has its own partial sums.
 #[test]
 fn unreduced_sub_axes_are_kept_while_other_sub_axes_change() {
     let mesh = Mesh::new([("x", 24)]);

@@ -6,13 +6,13 @@ use super::Planner;
 use super::exchange::{Exchange, lacking};
 use crate::sharding::axes::{Parts, parts};
 
-/// The cost of a reshard for a device.
+/// The communication cost of a reshard for one device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// The bytes that a device receives by its collectives, over rings.
+    /// The bytes that a device receives in the collectives, with ring algorithms.
     pub received: u64,
-    /// A lower bound of the received bytes: the most bytes of its new block that a device lacks. Unreduced values count as if they
-    /// were reduced. 0 if there are too many devices.
+    /// A lower bound of the received bytes: the maximum number of bytes of its new block that a device lacks. Unreduced values count as
+    /// if they were reduced. 0 if there are too many devices.
     pub lacking: u64,
     /// The number of launches.
     pub starts: usize,
@@ -20,7 +20,7 @@ pub struct Traffic {
     pub collectives: Vec<&'static str>,
 }
 
-/// Returns the cost of a reshard for a device; `None` if there is no path.
+/// Returns the communication cost of a reshard for one device; `None` if there is no path.
 #[must_use]
 pub fn traffic(mesh: &Mesh, from: &TensorSharding, to: &TensorSharding, ty: &TensorType) -> Option<Traffic> {
     let element_bytes = f64::from(ty.dtype.bits()) / 8.0;
@@ -47,7 +47,7 @@ pub fn traffic(mesh: &Mesh, from: &TensorSharding, to: &TensorSharding, ty: &Ten
     Some(traffic)
 }
 
-/// Returns the bytes that one device sends on the cheapest path from one sharding to another, over rings; 0 if there is no path.
+/// Returns the bytes that one device sends on the cheapest path from one sharding to another, with ring algorithms; 0 if there is no path.
 pub(crate) fn path_bytes(
     mesh: &Mesh,
     planner: &mut Planner<'_>,
@@ -64,7 +64,7 @@ pub(crate) fn path_bytes(
     sum as u64
 }
 
-/// Returns the bytes that one device sends in a collective between two shardings, padding of blocks included.
+/// Returns the bytes that one device sends in a collective between two shardings, including padding of blocks.
 fn sent(mesh: &Mesh, kind: &MeshCollectiveKind, [from, to]: [&TensorSharding; 2], ty: &TensorType) -> f64 {
     let element_bytes = f64::from(ty.dtype.bits()) / 8.0;
     let local = |sharding: &TensorSharding| {
@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(path_bytes(&mesh, planner, &split, &whole, &ty), 192);
         assert_eq!(path_bytes(&mesh, planner, &whole, &split, &ty), 0);
         assert_eq!(path_bytes(&mesh, planner, &split, &other, &ty), 48);
-        // One row is padded to 4 blocks of one row.
+        // One row over 4 devices is padded to 4 blocks of one row.
         let row = TensorType::new(&[1, 8], DType::F32);
         assert_eq!(path_bytes(&mesh, planner, &split, &whole, &row), 96);
     }

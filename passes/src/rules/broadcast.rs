@@ -5,7 +5,7 @@ use shardc_ir::{BroadcastingSpec, Module, OpId};
 use super::builder::{RuleBuilder, operand_shape, result_shape, size};
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
-/// Relates the dimensions of a `broadcast_in_dim`. An operand dimension of size 1 that is expanded is not related to the result's: every
+/// Relates the dimensions of a `broadcast_in_dim`. An expanded operand dimension of size 1 is not related to the result dimension: every
 /// device needs its element.
 pub(super) fn broadcast_in_dim(module: &Module, op: OpId, dims: &[u32]) -> Option<ShardingRule> {
     let (input, output) = (operand_shape(module, op, 0)?, result_shape(module, op, 0)?);
@@ -13,7 +13,7 @@ pub(super) fn broadcast_in_dim(module: &Module, op: OpId, dims: &[u32]) -> Optio
     for (dim, &n) in output.iter().enumerate() {
         let mut from = dims.iter().position(|&d| d as usize == dim);
         if let Some(repeated) = from.filter(|&i| size(input, i) == 1 && n != 1) {
-            // A factor of its own of size 1: with a common factor, a sharded result would shard one element.
+            // It gets its own factor of size 1: with a common factor, a sharded result would shard a single element.
             let factor = rule.factor(1, FactorKind::PassThrough);
             rule.operand(0, repeated, factor);
             from = None;
@@ -27,7 +27,7 @@ pub(super) fn broadcast_in_dim(module: &Module, op: OpId, dims: &[u32]) -> Optio
     Some(rule.finish())
 }
 
-/// Relates the dimensions of a `broadcast`: new ones come first.
+/// Relates the dimensions of a `broadcast`: the new dimensions come first.
 pub(super) fn broadcast(module: &Module, op: OpId, new: usize) -> Option<ShardingRule> {
     let rank = operand_shape(module, op, 0)?.len();
     let dims: Vec<u32> = (new..new + rank).map(|dim| dim as u32).collect();

@@ -98,8 +98,8 @@ impl RuleBuilder {
             let factor = if n == m {
                 self.factor(n, FactorKind::PassThrough)
             } else {
-                // The input's size, as in Shardy: a `slice` of 8 rows to 6 over 4 devices uses blocks of 2 on both sides, and the last
-                // device has no row of the result.
+                // The factor has the input's size, as in Shardy: a `slice` of 8 rows to 6 over 4 devices uses blocks of 2 on both sides,
+                // and the last device has no row of the result.
                 self.blocked(n, mismatch, blocked)
             };
             self.operands(dim, factor).results(dim, factor);
@@ -122,7 +122,7 @@ impl RuleBuilder {
     }
 }
 
-/// Appends a factor to a dimension. A factor of size 1 is dropped if the dimension has a factor already.
+/// Appends a factor to a dimension. A factor of size 1 is dropped if the dimension already has a factor.
 fn map(mapping: &mut TensorMapping, dim: usize, factor: FactorIndex, size: i64) {
     if let Some(factors) = mapping.dims.get_mut(dim)
         && (size != 1 || factors.is_empty())
@@ -131,22 +131,22 @@ fn map(mapping: &mut TensorMapping, dim: usize, factor: FactorIndex, size: i64) 
     }
 }
 
-/// Returns the shape of an operand; `None` if it is missing or no tensor.
+/// Returns the shape of an operand; `None` if it is missing or not a tensor.
 pub(super) fn operand_shape(module: &Module, op: OpId, i: usize) -> Option<&[i64]> {
     operand_type(module, op, i).map(|t| t.shape.as_slice())
 }
 
-/// Returns the type of an operand; `None` if it is missing or no tensor.
+/// Returns the type of an operand; `None` if it is missing or not a tensor.
 pub(super) fn operand_type(module: &Module, op: OpId, i: usize) -> Option<&TensorType> {
     module.ops[op].operands.get(i).and_then(|&v| module.stored(v))
 }
 
-/// Returns the shape of a result; `None` if it is missing or no tensor.
+/// Returns the shape of a result; `None` if it is missing or not a tensor.
 pub(super) fn result_shape(module: &Module, op: OpId, i: usize) -> Option<&[i64]> {
     result_type(module, op, i).map(|t| t.shape.as_slice())
 }
 
-/// Returns the type of a result; `None` if it is missing or no tensor.
+/// Returns the type of a result; `None` if it is missing or not a tensor.
 pub(super) fn result_type(module: &Module, op: OpId, i: usize) -> Option<&TensorType> {
     module.ops[op].results.get(i).and_then(|&v| module.stored(v))
 }

@@ -1,9 +1,9 @@
 //! Rules of known custom calls.
 //!
-//! A custom call runs on shards if its rule allows it: the rule of a known target, of a front end ([`registry`](super::registry)) or of
-//! the program (`sdy.sharding_rule` on the call). Any other call runs on replicated operands, with a warning if these are sharded. Some
-//! rules propagate shardings that the call cannot compute on, such as those of the matrices of a decomposition. [`works_on_parts`] tells
-//! these apart.
+//! A custom call is partitioned if it has a rule: from the table of known targets, from a front end ([`registry`](super::registry)) or
+//! from the program (`sdy.sharding_rule` on the call). Any other call gets replicated operands, with a warning if these are sharded. Some
+//! rules propagate shardings that the call does not support, such as those of the matrix dimensions of a decomposition;
+//! [`works_on_parts`] returns false for these.
 
 use shardc_ir::{Attr, AttrDict, Module, OpId, OpKind, RAGGED_ALL_TO_ALL};
 
@@ -14,11 +14,11 @@ use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 /// The semantics of a custom call, as far as its dimensions matter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Known {
-    /// The identity: the call specifies the memory space or layout of its operand.
+    /// The identity: the call only specifies the memory space or layout of its operand.
     Identity,
     /// Each result element depends on the operand elements at the same position.
     Elementwise,
-    /// An operation on the matrices in the last two dimensions, with results of the shape of the operands.
+    /// An operation on the matrices in the last two dimensions, with results of the same shape as the operands.
     Matrix,
     /// An exchange between devices that preserves the shape of each value.
     Exchange,
@@ -30,13 +30,13 @@ enum Known {
     X64Combine,
     /// An exchange of ranges of rows between devices.
     RaggedAllToAll,
-    /// The first dimensions are batch dimensions; the call works on the given number of others.
+    /// The leading dimensions are batch dimensions; the given number of trailing dimensions are not.
     Batch {
         inner: usize,
     },
-    /// The call has its own sharding rule: JAX's `custom_partitioning` calls a function with the shapes of each shard.
+    /// The call has its own sharding rule: JAX's `custom_partitioning` calls a function with the shard shapes.
     Partitioned,
-    /// Unknown, or known only to the program.
+    /// The semantics are unknown, or known only to the program.
     Nothing,
 }
 
@@ -49,7 +49,7 @@ fn known(target: &str) -> Option<Known> {
         | "X64SplitHigh"
         | "X64SplitLow"
         | "xla.megascale.provide_metadata"
-        // Random bits from keys and counters of one shape.
+        // Random bits from keys and counters of the same shape.
         | "cu_threefry2x32_ffi"
         | "hip_threefry2x32_ffi" => Known::Elementwise,
         "Cholesky"
@@ -117,13 +117,12 @@ pub(super) fn custom_call(module: &Module, op: OpId, target: &str) -> Option<Sha
             batch(module, op, stated.unwrap_or(most.saturating_sub(inner)))
         }
         Some(Known::Partitioned | Known::Nothing) => None,
-        // XLA uses the attribute if the call is registered as one on batches.
+        // XLA uses the attribute if the call is registered as batch-partitionable.
         None => batch(module, op, stated?),
     }
 }
 
-/// Whether shardc knows the semantics of a target, or knows that it cannot: host callbacks, and kernels whose sharding the program
-/// defines.
+/// Whether a target is in the table. The table also lists host callbacks, and kernels whose sharding the program defines.
 #[must_use]
 pub fn is_known_target(target: &str) -> bool {
     known(target).is_some()
@@ -135,12 +134,12 @@ pub fn is_identity(target: &str) -> bool {
     known(target) == Some(Known::Identity)
 }
 
-/// Whether the code of a target is compiled for fixed shapes, so that no rule can make it work on shards.
+/// Whether the code of a target is compiled for fixed shapes, so that it cannot be applied to shards.
 pub(crate) fn is_kernel(target: &str) -> bool {
     known(target) == Some(Known::Nothing)
 }
 
-/// Whether a call can work on each shard of dimension `dim` of operand `operand`, if its rule says that the dimension is pass-through.
+/// Whether a call can be applied to each shard of dimension `dim` of operand `operand`, if the dimension is pass-through in its rule.
 /// Propagation may carry shardings further: the matrices of a decomposition still need replication.
 pub(crate) fn works_on_parts(module: &Module, op: OpId, target: &str, operand: usize, dim: usize) -> bool {
     let shape = operand_shape(module, op, operand).unwrap_or(&[]);
@@ -150,11 +149,11 @@ pub(crate) fn works_on_parts(module: &Module, op: OpId, target: &str, operand: u
         Some(Known::Matrix | Known::Eigh | Known::Qr | Known::HouseholderProduct) => dim + 2 < shape.len(),
         Some(Known::TopK) => dim + 1 < shape.len(),
         Some(Known::RaggedAllToAll) => operand < 2 && dim > 0,
-        // The searched dimension is the one whose size changes; if none changes, it may be any.
+        // The searched dimension is the one whose size changes. If no size changes, it may be any dimension.
         Some(Known::ApproxTopK) => shape != output,
-        // Kernels and host callbacks are made for fixed shapes.
+        // Kernels and host callbacks are written for fixed shapes.
         Some(Known::Exchange | Known::Nothing) => false,
-        // The front end defines its rule.
+        // The front end defines the rule.
         Some(Known::Partitioned) | None => true,
     }
 }
@@ -167,7 +166,7 @@ fn stated_batch(attrs: &AttrDict) -> Option<usize> {
     }
 }
 
-/// Returns the rule of a call on batches: the first `count` dimensions are pass-through in all tensors that have them, the others need
+/// Returns the rule of a batched call: the first `count` dimensions are pass-through in all tensors that have them, and the others need
 /// replication.
 fn batch(module: &Module, op: OpId, count: usize) -> Option<ShardingRule> {
     let data = &module.ops[op];
@@ -175,7 +174,7 @@ fn batch(module: &Module, op: OpId, count: usize) -> Option<ShardingRule> {
     let result = |i: usize| result_shape(module, op, i).unwrap_or(&[]);
     let (operands, results) = (0..data.operands.len(), 0..data.results.len());
     let mut shapes = operands.clone().map(operand).chain(results.clone().map(result));
-    // The first tensor with enough dimensions defines the batch; there may be scalar operands, too.
+    // The first tensor with enough dimensions defines the batch; there may also be scalar operands.
     let sizes = shapes.find(|shape| shape.len() >= count)?.get(..count)?.to_vec();
     let has = |shape: &[i64]| shape.len() >= count && shape[..count] == sizes[..];
     let mut rule = RuleBuilder::new(module, op);
@@ -265,8 +264,8 @@ fn approx_top_k(module: &Module, op: OpId) -> Option<ShardingRule> {
     Some(rule.finish())
 }
 
-/// Returns the rule of `ragged_all_to_all`. Offsets and sizes count whole rows, so dimension 0 needs replication along axes over which
-/// nothing is exchanged; the other dimensions are pass-through.
+/// Returns the rule of `ragged_all_to_all`. Offsets and sizes count whole rows, so dimension 0 needs replication along axes that the
+/// exchange does not use; the other dimensions are pass-through.
 fn ragged_all_to_all(module: &Module, op: OpId) -> Option<ShardingRule> {
     let (operand, output) = (operand_shape(module, op, 0)?, operand_shape(module, op, 1)?);
     let mut rule = RuleBuilder::new(module, op);
@@ -291,13 +290,13 @@ fn ragged_all_to_all(module: &Module, op: OpId) -> Option<ShardingRule> {
 /// Returns the rule of `X64Combine`, which is element-wise, except that the state of a random number generator is replicated.
 fn x64_combine(module: &Module, op: OpId) -> Option<ShardingRule> {
     let result = *module.ops[op].results.first()?;
-    // A state is a list of two or three numbers.
+    // A state is a vector of two or three integers.
     let is_state = module.rank(result) == 1
         && module
             .ops
             .values()
-            // A scan of all operations, since rules have no table of uses. The call is rare: XLA emits it where 64-bit integers are
-            // emulated.
+            // All operations are scanned, since there is no use table here. The call is rare: XLA emits it only if it emulates 64-bit
+            // integers.
             .any(|o| matches!(o.kind, OpKind::RngBitGenerator { .. }) && o.operands.contains(&result));
     if !is_state {
         return pointwise(module, op);

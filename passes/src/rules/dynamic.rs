@@ -8,7 +8,7 @@ use super::builder::{RuleBuilder, operand_shape, result_shape};
 use super::{broadcast, contract, index, shape};
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
-/// Returns the rule of a dynamic operation: that of its static form.
+/// Returns the rule of a dynamic operation, which is the rule of its static form.
 pub(super) fn dynamic(
     module: &Module,
     op: OpId,
@@ -30,8 +30,8 @@ pub(super) fn dynamic(
     }
 }
 
-/// Relates the dimensions of a dynamic `pad` or `slice`: elements shift by unknown distances, so nothing propagates along dimensions that
-/// change.
+/// Relates the dimensions of a dynamic `pad` or `slice`: elements shift by unknown distances, so nothing propagates along dimensions
+/// whose size changes.
 fn moved(module: &Module, op: OpId) -> Option<ShardingRule> {
     let (input, output) = (operand_shape(module, op, 0)?, result_shape(module, op, 0)?);
     let mut rule = RuleBuilder::new(module, op);
@@ -46,7 +46,7 @@ fn moved(module: &Module, op: OpId) -> Option<ShardingRule> {
     Some(rule.finish())
 }
 
-/// Relates the dimensions of a `get_dimension_size`: any shard of the operand will do, since the type has the size.
+/// Relates the dimensions of a `get_dimension_size`: the operand may be sharded, since the global size is in its type.
 pub(super) fn get_dimension_size(module: &Module, op: OpId) -> Option<ShardingRule> {
     let shape = operand_shape(module, op, 0)?;
     let mut rule = RuleBuilder::new(module, op);
@@ -57,7 +57,7 @@ pub(super) fn get_dimension_size(module: &Module, op: OpId) -> Option<ShardingRu
     Some(rule.finish())
 }
 
-/// Relates the dimensions of a `set_dimension_size`: the one whose size is set needs replication.
+/// Relates the dimensions of a `set_dimension_size`: the dimension whose size is set needs replication.
 pub(super) fn set_dimension_size(module: &Module, op: OpId, along: usize) -> Option<ShardingRule> {
     let shape = operand_shape(module, op, 0)?;
     let mut rule = RuleBuilder::new(module, op);

@@ -11,9 +11,9 @@ struct Indexing<'a> {
     indexed: &'a [i64],
     indices: &'a [i64],
     slices: &'a [i64],
-    /// Slice dimensions that are offsets into the indexed tensor.
+    /// The dimensions of slices that are offsets into the indexed tensor.
     offset: &'a DimList,
-    /// Indexed dimensions that slices drop.
+    /// The indexed dimensions that are missing in slices.
     collapsed: &'a DimList,
     indexed_batching: &'a DimList,
     indices_batching: &'a DimList,
@@ -51,7 +51,7 @@ impl Indexing<'_> {
                     add([Some(dim), None, None], m, FactorKind::NeedReplication, false);
                     add([None, None, Some(slice_dim)], n, FactorKind::NeedReplication, false);
                 } else if n == 1 {
-                    // Only the device with the element contributes; the others add zero.
+                    // Only the device that has the element contributes; the others add zero.
                     add([Some(dim), None, None], m, FactorKind::Reduction, false);
                     add([None, None, Some(slice_dim)], n, FactorKind::NeedReplication, false);
                 } else {
@@ -71,7 +71,7 @@ impl Indexing<'_> {
         for &dim in self.collapsed {
             let n = size(self.indexed, dim as usize);
             let kind = match (scatter, n) {
-                // A scatter needs no reduction: each device writes the updates that fall into its shard and drops the others. A gather
+                // A scatter needs no reduction: each device writes the updates that are within its shard and ignores the others. A gather
                 // sums the results of all devices.
                 (true, _) => FactorKind::PassThrough,
                 (false, 1) => FactorKind::NeedReplication,
@@ -116,7 +116,7 @@ pub(super) fn gather(module: &Module, op: OpId, spec: &GatherSpec) -> Option<Sha
     Some(rule.finish())
 }
 
-/// Whether a `scatter` combines updates of one element independently of their order.
+/// Whether the order in which a `scatter` combines updates of the same element is irrelevant.
 fn is_reduction(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let is_bool = |&v: &ValueId| module.tensor(v).is_some_and(|t| t.dtype == DType::I1);

@@ -1,4 +1,4 @@
-//! Rules written as einsum letters: `ab,bc->ac`.
+//! Sharding rules in einsum notation, with letters as dimension labels: `ab,bc->ac`.
 
 use std::fmt;
 
@@ -7,32 +7,32 @@ use shardc_ir::{Module, OpId, ValueId};
 use super::builder::RuleBuilder;
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
-/// Why letters do not fit an operation; the message completes a sentence about them.
+/// Why the letters of a rule do not fit an operation. The message is the predicate of a sentence about the rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LettersFault {
     /// There is no `->` between operands and results.
     #[error("has no `->` between the letters of the operands and those of the results")]
     NoArrow,
-    /// A character other than letters, commas and blanks.
+    /// There is a character other than letters, commas and blanks.
     #[error("has `{found}`, which is not a letter, in {tensor}")]
     NoLetter {
         /// The character.
         found: char,
-        /// Its operand or result.
+        /// The operand or result that it is written for.
         tensor: TensorRef,
     },
-    /// More or fewer tensors than the operation has.
+    /// The rule has more or fewer tensors than the operation.
     #[error("has letters for {}, but the call has {actual}", plural(*.letters, .side))]
     Count {
-        /// Whether of operands or of results.
+        /// Whether the counts are of operands or of results.
         side: Side,
         /// The number of tensors in the letters.
         letters: usize,
         /// The number of tensors of the operation.
         actual: usize,
     },
-    /// Letters of a value without dimensions.
+    /// There are letters for a value that is not a tensor.
     #[error("has letters for {tensor}, which is {ty}, not a ranked tensor")]
     NoTensor {
         /// The operand or result.
@@ -40,7 +40,7 @@ pub enum LettersFault {
         /// Its type.
         ty: String,
     },
-    /// More or fewer letters than dimensions.
+    /// A tensor has more or fewer letters than dimensions.
     #[error("has {}, `{letters}`, for the {} of {tensor}, which is {ty}", plural(.letters.chars().count(), &"letter"), plural(*.rank, &"dimension"))]
     Rank {
         /// The operand or result.
@@ -52,7 +52,7 @@ pub enum LettersFault {
         /// Its letters.
         letters: String,
     },
-    /// One tensor has a letter twice.
+    /// A tensor has the same letter twice.
     #[error("has the letter `{letter}` twice in {tensor}, `{letters}`: a diagonal cannot be split")]
     Repeated {
         /// The operand or result.
@@ -62,7 +62,7 @@ pub enum LettersFault {
         /// The letter.
         letter: char,
     },
-    /// One letter for dimensions of different sizes.
+    /// A letter stands for dimensions of different sizes.
     #[error(
         "gives the letter `{letter}` two sizes: {} along dimension {} of {}, which is {}, and {} along dimension {} of {}, which is {}",
         first.size, first.dim, first.tensor, first.ty, second.size, second.dim, second.tensor, second.ty
@@ -77,7 +77,7 @@ pub enum LettersFault {
     },
 }
 
-/// Operands or results.
+/// Whether a tensor is an operand or a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are self-explanatory")]
 pub enum Side {
@@ -85,12 +85,12 @@ pub enum Side {
     Result,
 }
 
-/// An operand or a result by index.
+/// An operand or a result, identified by index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TensorRef {
-    /// Whether it is an operand or a result.
+    /// Whether the tensor is an operand or a result.
     pub side: Side,
-    /// Its index.
+    /// The index among operands or results.
     pub index: usize,
 }
 
@@ -145,11 +145,11 @@ impl Lettered<'_> {
     }
 }
 
-/// Returns the rule of an operation from one letter for each dimension. A letter that only operands have is a factor of kind `inner`; one
-/// that only results have is not related to the operands.
+/// Returns the rule of an operation from one letter for each dimension. A letter that only operands have is a factor of kind `inner`; a
+/// letter that only results have is not related to the operands.
 ///
 /// # Errors
-/// The letters do not fit the shapes, omit dimensions (`...`), or repeat within one tensor.
+/// Returns an error if the letters do not fit the shapes, omit dimensions (`...`), or repeat within one tensor.
 pub(super) fn rule(
     module: &Module,
     op: OpId,
@@ -161,7 +161,7 @@ pub(super) fn rule(
     let operands = tensors(module, Side::Operand, &data.operands, operands)?;
     let results = tensors(module, Side::Result, &data.results, results)?;
     let mut order: Vec<(char, i64, &Lettered<'_>, usize)> = Vec::new();
-    // Results first, so that factors are in the order of their dimensions.
+    // Results are first, so that factors are in the order of result dimensions.
     for tensor in results.iter().chain(&operands) {
         for (dim, (&letter, &size)) in tensor.letters.iter().zip(tensor.shape).enumerate() {
             match order.iter().find(|(known, ..)| *known == letter) {
@@ -194,14 +194,14 @@ pub(super) fn rule(
     Ok(rule.finish())
 }
 
-/// Parses the letters of each tensor of one side; blanks are ignored.
+/// Parses the letters of each tensor on one side of the arrow; blanks are ignored.
 fn tensors<'m>(
     module: &'m Module,
     side: Side,
     values: &[ValueId],
     text: &str,
 ) -> Result<Vec<Lettered<'m>>, LettersFault> {
-    // An empty side is one scalar, or no tensors if the operation has none.
+    // An empty side stands for one scalar, or for no tensors if the operation has none.
     let parts: Vec<&str> =
         if values.is_empty() && text.trim().is_empty() { Vec::new() } else { text.split(',').collect() };
     let tensor = |index| TensorRef { side, index };

@@ -5,12 +5,12 @@ use shardc_ir::{Module, OpId, Transposition, TriangularSpec};
 use super::builder::{RuleBuilder, operand_shape, result_shape, size};
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
-/// Relates the dimensions of a `sort`. The sorted one is blocked if it is the only one that can be sharded.
+/// Relates the dimensions of a `sort`. The sorted dimension is blocked if it is the only dimension that can be sharded.
 pub(super) fn sort(module: &Module, op: OpId, along: i64) -> Option<ShardingRule> {
     let shape = operand_shape(module, op, 0)?;
     let along = usize::try_from(if along < 0 { along + shape.len() as i64 } else { along }).ok()?;
-    // With another dimension, an all-to-all can move an axis from the sorted dimension to it, so the axis may propagate. Without one,
-    // propagation would only spread values that must be gathered.
+    // If there is another dimension, an all-to-all can move an axis from the sorted dimension to it, so the axis may propagate. Otherwise
+    // propagation would only create more values that must be gathered.
     let alone = shape.iter().enumerate().all(|(dim, &n)| dim == along || n == 1);
     let mut rule = RuleBuilder::new(module, op);
     for (dim, &n) in shape.iter().enumerate() {
@@ -53,7 +53,7 @@ pub(super) fn rng(module: &Module, op: OpId) -> Option<ShardingRule> {
     Some(rule.finish())
 }
 
-/// Relates the dimensions of an `fft`. A real transform changes the size of the last one, which is then blocked.
+/// Relates the dimensions of an `fft`. A real transform changes the size of the last dimension, which is then blocked.
 pub(super) fn fft(module: &Module, op: OpId, transformed: usize) -> Option<ShardingRule> {
     let (input, output) = (operand_shape(module, op, 0)?, result_shape(module, op, 0)?);
     let batch = input.len().saturating_sub(transformed);
@@ -85,16 +85,16 @@ pub(super) fn cholesky(module: &Module, op: OpId) -> Option<ShardingRule> {
     Some(rule.finish())
 }
 
-/// Relates the dimensions of a `triangular_solve`, `op(a) x = b` or `x op(a) = b`: the dimension of `a` that contracts with `x`, the one
-/// that corresponds to `b`, and the free one.
+/// Relates the dimensions of a `triangular_solve`, `op(a) x = b` or `x op(a) = b`: the dimension of `a` that is contracted with `x`, the
+/// dimension that corresponds to `b`, and the free dimension.
 pub(super) fn triangular_solve(module: &Module, op: OpId, spec: &TriangularSpec) -> Option<ShardingRule> {
     let (a, b) = (operand_shape(module, op, 0)?, operand_shape(module, op, 1)?);
     let (row, column) = (a.len().checked_sub(2)?, a.len() - 1);
     let mut rule = RuleBuilder::new(module, op);
     rule.pointwise(&a[..row]);
     let transposed = spec.transpose_a != Transposition::None;
-    // For `a x = b`, rows of `a` correspond to rows of `b` and columns to rows of `x`. A transposed `a` swaps the two, and so does `x` on
-    // the left.
+    // For `a x = b`, rows of `a` correspond to rows of `b` and columns to rows of `x`. A transposed `a` swaps the two, and so does `x
+    // op(a) = b`.
     let (free, contracted) = if spec.left_side != transposed { (row, column) } else { (column, row) };
     let kind = FactorKind::NeedReplication;
     let meets_b = |rule: &mut RuleBuilder, dim: usize| {
@@ -119,7 +119,7 @@ pub(super) fn triangular_solve(module: &Module, op: OpId, spec: &TriangularSpec)
     Some(rule.finish())
 }
 
-/// Relates the dimensions of a `top_k`: the searched one needs replication.
+/// Relates the dimensions of a `top_k`: the searched dimension needs replication.
 pub(super) fn top_k(module: &Module, op: OpId) -> Option<ShardingRule> {
     let (input, output) = (operand_shape(module, op, 0)?, result_shape(module, op, 0)?);
     let mut rule = RuleBuilder::new(module, op);
@@ -127,8 +127,7 @@ pub(super) fn top_k(module: &Module, op: OpId) -> Option<ShardingRule> {
     Some(rule.finish())
 }
 
-/// Relates the dimensions of a `chlo.top_k`. Nothing propagates through it in Shardy, which is what users see, but batch dimensions may be
-/// sharded.
+/// Relates the dimensions of a `chlo.top_k`. As in Shardy, nothing propagates through it, but planning may shard batch dimensions.
 pub(super) fn chlo_top_k(module: &Module, op: OpId) -> Option<ShardingRule> {
     let mut rule = top_k(module, op)?;
     rule.factors.iter_mut().for_each(|factor| factor.blocked = true);

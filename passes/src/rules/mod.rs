@@ -1,11 +1,11 @@
 //! The sharding rule of each operation.
 //!
-//! [`rule_of`] is the only table of corresponding dimensions. Factors, their order (major to minor) and their kinds are Shardy's, so that
-//! shardings propagate as users of Shardy expect. `sdy.sharding_rule` on an operation overrides the table.
+//! [`rule_of`] is the only definition of which dimensions correspond. Factors, their order (major to minor) and their kinds are Shardy's,
+//! so that shardings propagate as users of Shardy expect. `sdy.sharding_rule` on an operation overrides the table.
 //!
 //! Operations that move values between regions or functions (`while`, `case`, `if`, calls, terminators, manual computations) and
-//! operations without operands have no rule: they do not relate dimensions. Nor have `scan`, `async_start` and `composite`, which are
-//! expanded before (see [`decompose`](crate::transforms::decompose) and [`inline`](crate::transforms::inline)).
+//! operations without operands have no rule: they do not relate dimensions. Neither do `scan`, `async_start` and `composite`, which are
+//! expanded earlier (see [`decompose`](crate::transforms::decompose) and [`inline`](crate::transforms::inline)).
 
 mod broadcast;
 mod builder;
@@ -35,14 +35,14 @@ use shardc_ir::{Access, Attr, AttrDict, Module, Op, OpId, OpKind, RegionId};
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 use builder::{RuleBuilder, pointwise};
 
-/// The name of the attribute with a program's own rule for an operation.
+/// The name of the attribute with a user-defined rule for an operation.
 pub const SHARDING_RULE_ATTR: &str = shardc_ir::discardable::SHARDING_RULE;
 
-/// Options of rules.
+/// The options for building rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RuleOptions {
-    /// Whether to block propagation along dimensions whose blocks may not match those of the other side: dimensions that are sliced,
-    /// padded, concatenated, or covered by windows.
+    /// Whether to block propagation along dimensions where operand and result blocks may not match: dimensions that are sliced, padded,
+    /// concatenated, or covered by windows.
     pub conservative: bool,
     /// Which set of rules applies.
     pub set: RuleSet,
@@ -54,7 +54,7 @@ pub enum RuleSet {
     /// All operations that relate dimensions.
     #[default]
     Whole,
-    /// Operations with a rule in Shardy, for exactly its result: nothing propagates through CHLO, for example.
+    /// Operations with a rule in Shardy, to reproduce Shardy's results exactly: nothing propagates through CHLO, for example.
     Shardy,
 }
 
@@ -66,6 +66,7 @@ pub fn rule_of(module: &Module, op: OpId) -> Option<ShardingRule> {
 
 /// Returns the sharding rule of an operation as [`rule_of`] does, with options.
 #[must_use]
+#[expect(clippy::too_many_lines, reason = "a table: an arm for each operation")]
 pub fn rule_with(module: &Module, op: OpId, options: RuleOptions) -> Option<ShardingRule> {
     let RuleOptions { conservative, set } = options;
     let data = &module.ops[op];
@@ -172,8 +173,8 @@ pub fn rule_with(module: &Module, op: OpId, options: RuleOptions) -> Option<Shar
     }
 }
 
-/// Whether the kind and types of an operation alone determine its rule and the splits of its factors. For other operations, regions,
-/// producers of operands or attributes matter, too.
+/// Whether the kind and types of an operation alone determine its rule and how its factors may be sharded. For other operations, regions,
+/// producers of operands or attributes also matter.
 pub(crate) fn is_determined_by_types(data: &Op) -> bool {
     let by_place =
         matches!(data.kind.def().access, Access::SamePlace | Access::Broadcasts | Access::Rearranges);
@@ -189,7 +190,7 @@ pub(crate) fn has_rule(kind: &OpKind, set: RuleSet) -> bool {
     }
 }
 
-/// Removes the rules that passes wrote on operations under a function body. Rules of the program stay.
+/// Removes the rules that passes have written on operations in a function body. User-defined rules are kept.
 pub fn drop_written_rules(module: &mut Module, body: RegionId) {
     for op in module.walk(body) {
         let attrs = &mut module.ops[op].attrs;
@@ -200,12 +201,12 @@ pub fn drop_written_rules(module: &mut Module, body: RegionId) {
     }
 }
 
-/// The rule that the program specifies, if it fits the operation.
+/// Returns the user-defined rule of an operation, if it fits the operation.
 fn custom_rule(module: &Module, op: OpId, attrs: &AttrDict) -> Option<ShardingRule> {
     let rule = parse_rule(attrs.sharding_rule()?).ok()?;
     let shell = RuleBuilder::new(module, op).finish();
-    // The verifier rejects a rule that does not fit. Modules that were built or changed without it need the check, since mappings would be
-    // indexed out of range.
+    // The verifier rejects a rule that does not fit. Modules that were built or changed without the verifier need the check, since
+    // mappings would be indexed out of range.
     let fits = rule.operands.len() == shell.operands.len()
         && rule.results.len() == shell.results.len()
         && rule.tensors().zip(shell.tensors()).all(|(a, b)| a.dims.len() == b.dims.len());

@@ -5,7 +5,7 @@ use shardc_ir::{BatchNormKind, BatchNormSpec, Module, OpId};
 use super::builder::{RuleBuilder, operand_shape};
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
-/// Relates the dimensions of a batch normalization: all tensors have the feature. Training and its gradient reduce over all other
+/// Relates the dimensions of a batch normalization: all tensors have the feature dimension. Training and its gradient reduce over all other
 /// dimensions; inference does not.
 pub(super) fn batch_norm(
     module: &Module,
@@ -25,7 +25,7 @@ pub(super) fn batch_norm(
             }
             for i in 0..data.results.len() {
                 // The first result has the operand's shape; mean and variance, or the gradients of scale and offset, have only the
-                // feature.
+                // feature dimension.
                 rule.result(i, if i == 0 { dim } else { 0 }, factor);
             }
         } else {
@@ -43,7 +43,7 @@ pub(super) fn batch_norm(
     Some(rule.finish())
 }
 
-/// Whether an operand has all dimensions, not only the feature.
+/// Whether an operand has all dimensions, not only the feature dimension.
 fn is_whole_operand(kind: BatchNormKind, i: usize) -> bool {
     match kind {
         BatchNormKind::Training | BatchNormKind::Inference => i == 0,

@@ -10,7 +10,7 @@ use super::text::{RuleParseError, parse_rule};
 /// A sharding rule in one of three notations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notation {
-    /// `pointwise`: operands and results have one shape, and the operation is element-wise.
+    /// `pointwise`: operands and results have the same shape, and the operation is element-wise.
     Pointwise,
     /// `bqd,bkd->bqe`: one letter for each dimension ([`CustomCall::letters`]).
     Letters(String),
@@ -35,10 +35,10 @@ impl FromStr for Notation {
 }
 
 impl Notation {
-    /// The rule of `call` in this notation.
+    /// Returns the rule of `call` in this notation.
     ///
     /// # Errors
-    /// The notation does not fit the operands and results.
+    /// Returns an error if the notation does not fit the operands and results.
     pub fn rule(&self, call: &CustomCall<'_>) -> Result<CallRule, RuleError> {
         match self {
             Notation::Pointwise => call.pointwise(),
@@ -47,10 +47,10 @@ impl Notation {
         }
     }
 
-    /// The rule of `call` in the first of the notations that fits it.
+    /// Returns the rule of `call` in the first of the notations that fits it.
     ///
     /// # Errors
-    /// None fits: the error of the first.
+    /// If no notation fits, returns the error of the first.
     pub fn first_rule(notations: &[Notation], call: &CustomCall<'_>) -> Result<CallRule, RuleError> {
         let mut first = None;
         for notation in notations {

@@ -1,8 +1,8 @@
-//! The rules that Shardy has: its own passes must not propagate further.
+//! The operations for which Shardy has a rule: to reproduce Shardy's results, nothing propagates through other operations.
 
 use shardc_ir::OpKind;
 
-/// Custom calls that Shardy has rules for. Source: `op_sharding_rule_registry.cc` of Shardy, 2026-11.
+/// Custom calls for which Shardy has rules. Source: `op_sharding_rule_registry.cc` of Shardy, 2026-11.
 const TARGETS: &[&str] = &[
     "ApproxTopK",
     "Cholesky",

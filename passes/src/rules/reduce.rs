@@ -5,7 +5,7 @@ use shardc_ir::{Module, OpId, WindowSpec};
 use super::builder::{RuleBuilder, operand_shape, result_shape, size};
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
-/// Relates the dimensions of a `reduce`: reduced ones are in the inputs only; the initial values are scalars.
+/// Relates the dimensions of a `reduce`: reduced dimensions are only in the inputs; the initial values are scalars.
 pub(super) fn reduce(module: &Module, op: OpId, dims: &[u32]) -> Option<ShardingRule> {
     let shape = operand_shape(module, op, 0)?;
     let inputs = module.ops[op].operands.len() / 2;

@@ -1,10 +1,10 @@
 //! Rules for the custom calls of a front end.
 //!
-//! Only the front end knows which dimensions of its own kernels correspond. It registers a function per target.
+//! Only the front end knows how the dimensions of its own kernels correspond. It registers a function per target.
 //! [`RuleRegistry::resolve`] calls it for each call in a module and writes the result to the call as `sdy.sharding_rule`, which propagation
 //! and planning read. All rules are therefore visible in the program.
 //!
-//! A rule that does not fit its call is an error of the front end. [`CallRule::Unknown`] states that nothing is known of a call.
+//! A rule that does not fit its call is an error of the front end. [`CallRule::Unknown`] states that nothing is known about a call.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::{fmt, sync::Arc};
@@ -19,12 +19,12 @@ use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
 pub(super) type Rule = dyn Fn(&CustomCall<'_>) -> Result<CallRule, RuleError> + Send + Sync;
 
-/// A front end's knowledge of one of its calls.
+/// What a front end specifies for one of its calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallRule {
-    /// Its sharding rule.
+    /// The sharding rule.
     Known(Box<ShardingRule>),
-    /// Nothing. Unless shardc knows the target itself, nothing propagates through the call, and its operands are replicated.
+    /// Nothing is known. Unless shardc knows the target itself, nothing propagates through the call, and its operands are replicated.
     Unknown,
 }
 
@@ -41,7 +41,7 @@ pub enum RuleError {
     /// The letters do not fit the operands and results.
     #[error("`{letters}` {fault}")]
     Letters {
-        /// The rule as it was given.
+        /// The rule as written.
         letters: Box<str>,
         /// The mismatch.
         fault: LettersFault,
@@ -92,7 +92,7 @@ pub struct RuleRegistry {
     rules: BTreeMap<(Callee, Box<str>), Arc<Rule>>,
     /// The functions and composites that are not inlined, with or without a rule.
     kept: BTreeSet<(Callee, Box<str>)>,
-    /// Names that the user wrote; the program must have them.
+    /// Names in rules that the user wrote; they must occur in the program.
     named: BTreeSet<(Callee, Box<str>)>,
 }
 
@@ -105,19 +105,19 @@ pub struct CustomCall<'m> {
 }
 
 impl CustomCall<'_> {
-    /// The target or name of the callee.
+    /// Returns the target or name of the callee.
     #[must_use]
     pub fn target(&self) -> &str {
         &self.spec.target
     }
 
-    /// The shape of an operand; `None` if it is missing or no tensor.
+    /// The shape of an operand; `None` if it is missing or not a tensor.
     #[must_use]
     pub fn operand(&self, i: usize) -> Option<&[i64]> {
         operand_shape(self.module, self.op, i)
     }
 
-    /// The shape of a result; `None` if it is missing or no tensor.
+    /// The shape of a result; `None` if it is missing or not a tensor.
     #[must_use]
     pub fn result(&self, i: usize) -> Option<&[i64]> {
         result_shape(self.module, self.op, i)
@@ -139,12 +139,12 @@ impl CustomCall<'_> {
         self.spec.props.get(name).or_else(|| self.module.ops[self.op].attrs.get(name))
     }
 
-    /// The rule with one letter for each dimension: `bmk,bkn->bmn`. Letters that operands and results share are pass-through; dimensions
-    /// with other letters need replication.
+    /// Returns the rule that is written with one letter for each dimension: `bmk,bkn->bmn`. Letters that operands and results share are
+    /// pass-through; dimensions with other letters need replication.
     ///
     /// # Errors
-    /// The text has another form, has letters for more or fewer tensors or dimensions than the call has, or gives one letter two
-    /// sizes.
+    /// Returns an error if the text has another form, if it has letters for more or fewer tensors or dimensions than the call, or if a
+    /// letter stands for two different sizes.
     pub fn letters(&self, letters: &str) -> Result<CallRule, RuleError> {
         match letters::rule(self.module, self.op, letters, FactorKind::NeedReplication) {
             Ok(rule) => Ok(rule.into()),
@@ -152,16 +152,16 @@ impl CustomCall<'_> {
         }
     }
 
-    /// The rule of an element-wise call whose operands and results have one shape. Scalar operands are broadcast.
+    /// Returns the rule of an element-wise call whose operands and results have the same shape. Scalar operands are broadcast.
     ///
     /// # Errors
-    /// The shapes differ.
+    /// Returns an error if the shapes differ.
     pub fn pointwise(&self) -> Result<CallRule, RuleError> {
         let data = &self.module.ops[self.op];
         let operands = data.operands.iter().enumerate().map(|(index, &v)| (Side::Operand, index, v));
         let results = data.results.iter().enumerate().map(|(index, &v)| (Side::Result, index, v));
         let shape = self.result(0);
-        // Results first: the first of them is the reference for the others, and a call without a tensor there is named by it.
+        // Results are first, since the first result is the reference shape; if it is not a tensor, the error is about it.
         for (side, index, value) in results.chain(operands) {
             let own = self.module.stored(value).map(|t| t.shape.as_slice());
             let is_scalar = side == Side::Operand && own.is_some_and(<[i64]>::is_empty);
@@ -182,7 +182,7 @@ impl CustomCall<'_> {
 }
 
 impl RuleRegistry {
-    /// No rules.
+    /// Creates an empty registry.
     #[must_use]
     pub fn new() -> Self {
         RuleRegistry::default()
@@ -213,7 +213,7 @@ impl RuleRegistry {
         self.named.insert((callee, name.into()));
     }
 
-    /// The registry without functions and composites that are excluded from inlining: all calls are inlined.
+    /// Removes the exclusions from inlining: all calls are inlined.
     #[must_use]
     pub fn inlining_all(mut self) -> Self {
         self.kept.clear();
@@ -239,7 +239,7 @@ impl RuleRegistry {
         self.rules.is_empty()
     }
 
-    /// Warnings (SH0363) about names that a user wrote and the program does not have.
+    /// Returns warnings (SH0363) about names in user-written rules that do not occur in the program.
     #[must_use]
     pub fn unused(&self, module: &Module) -> Vec<Diagnostic> {
         if self.named.is_empty() {
@@ -269,10 +269,10 @@ impl RuleRegistry {
         self.named.iter().filter(is_unused).map(warning).collect()
     }
 
-    /// Writes to each call of a registered target the rule that its function returns. A rule that the program has already stays.
+    /// Writes to each call of a registered target the rule that its function returns. A rule that is already in the program stays.
     ///
     /// # Errors
-    /// SH0807 for each call whose rule does not fit its operands and results.
+    /// Returns SH0807 for each call whose rule does not fit its operands and results.
     pub fn resolve(&self, module: &mut Module) -> Result<(), Vec<Diagnostic>> {
         if self.is_empty() {
             return Ok(());
@@ -289,16 +289,17 @@ impl RuleRegistry {
         if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
 
-    /// The rule to write to an operation.
+    /// Returns the rule to write to an operation, as text.
     fn rule_text(&self, module: &Module, op: OpId) -> Result<Option<String>, Box<Diagnostic>> {
         let OpKind::CustomCall(spec) = &module.ops[op].kind else { return Ok(None) };
         self.rule_of_call(module, op, Callee::CustomCall, &spec.target)
     }
 
-    /// The rule to write to a custom call, or to the custom call that represents a call of a function or a composite of this name.
+    /// Returns the rule to write to a custom call, or to the custom call that represents a call of a function or a composite with this
+    /// name.
     ///
     /// # Errors
-    /// SH0807 if the rule does not fit the operands and results.
+    /// Returns SH0807 if the rule does not fit the operands and results.
     pub(crate) fn rule_of_call(
         &self,
         module: &Module,
@@ -323,7 +324,7 @@ impl RuleRegistry {
             Box::new(error)
         };
         let rule = match rule(&CustomCall { module, op, spec }) {
-            // `custom` protects it from `drop_written_rules` and marks it as the program's own.
+            // `custom` marks the rule as user-defined and protects it from `drop_written_rules`.
             Ok(CallRule::Known(rule)) => ShardingRule { custom: true, ..*rule },
             Ok(CallRule::Unknown) => return Ok(None),
             Err(error) => {

@@ -1,4 +1,4 @@
-//! Rules of operations that only move elements.
+//! Sharding rules of operations that only move elements.
 
 use shardc_ir::{Module, OpId, OpKind, ValueId};
 
@@ -44,7 +44,7 @@ pub(super) fn reverse(module: &Module, op: OpId, dims: &[u32]) -> Option<Shardin
     Some(rule.finish())
 }
 
-/// Relates the dimensions of a `slice` or `pad`: where the size changes, elements shift by a static distance.
+/// Relates the dimensions of a `slice` or `pad`: along dimensions whose size changes, elements shift by a static distance.
 pub(super) fn shifted(module: &Module, op: OpId, conservative: bool) -> Option<ShardingRule> {
     let (input, output) = (operand_shape(module, op, 0)?, result_shape(module, op, 0)?);
     let mut rule = RuleBuilder::new(module, op);
@@ -52,7 +52,7 @@ pub(super) fn shifted(module: &Module, op: OpId, conservative: bool) -> Option<S
     Some(rule.finish())
 }
 
-/// Relates the dimensions of a `dynamic_slice`: where the size changes, the distance is unknown, so nothing propagates.
+/// Relates the dimensions of a `dynamic_slice`: along dimensions whose size changes, the distance is unknown, so nothing propagates.
 pub(super) fn dynamic_slice(module: &Module, op: OpId) -> Option<ShardingRule> {
     let (input, output) = (operand_shape(module, op, 0)?, result_shape(module, op, 0)?);
     let mut rule = RuleBuilder::new(module, op);
@@ -60,8 +60,8 @@ pub(super) fn dynamic_slice(module: &Module, op: OpId) -> Option<ShardingRule> {
     Some(rule.finish())
 }
 
-/// Relates the dimensions of a `dynamic_update_slice`: each device writes the part of the replicated update that falls into its block, so
-/// the operand may be sharded where the update is smaller.
+/// Relates the dimensions of a `dynamic_update_slice`: each device writes the part of the replicated update that is within its block, so
+/// the operand may be sharded along dimensions in which the update is smaller.
 pub(super) fn dynamic_update_slice(module: &Module, op: OpId) -> Option<ShardingRule> {
     let (operand, update) = (operand_shape(module, op, 0)?, operand_shape(module, op, 1)?);
     let is_constant = |&v: &ValueId| {
@@ -77,8 +77,8 @@ pub(super) fn dynamic_update_slice(module: &Module, op: OpId) -> Option<Sharding
         if n == m {
             rule.operand(1, dim, factor);
         } else {
-            // A constant index shows at compile time which devices the update falls to. A dynamic index may be any device's, so each
-            // device needs the whole update.
+            // With a constant index, the devices that the update affects are known at compile time. With a dynamic index, any device may
+            // be affected, so each device needs the full update.
             let factor = rule.factor(m, update_kind);
             rule.operand(1, dim, factor);
         }
@@ -86,8 +86,8 @@ pub(super) fn dynamic_update_slice(module: &Module, op: OpId) -> Option<Sharding
     Some(rule.finish())
 }
 
-/// Relates the dimensions of a `concatenate`: the concatenated dimension is one factor. If every operand is a slice, or all are slices of
-/// one tensor (as in `jnp.roll`), elements only shift between devices.
+/// Relates the dimensions of a `concatenate`: the concatenated dimension is one factor. If every operand is a slice, or all operands are
+/// slices of one tensor (as in `jnp.roll`), elements only shift between devices.
 pub(super) fn concatenate(
     module: &Module,
     op: OpId,
@@ -134,9 +134,9 @@ pub(super) fn splice(module: &Module, op: OpId, along: usize) -> Option<Sharding
 
 /// Relates the dimensions of a `reshape`: splits and merges them into common factors.
 ///
-/// Both shapes are walked from the major end. While the products of the factors so far are equal, the greatest common divisor of the rests
-/// of the two current dimensions is a common factor. If it is 1, and until the products are equal again, each side gets factors of its
-/// own.
+/// Both shapes are walked from the major end. While the products of the factors so far are equal, the greatest common divisor of the
+/// remaining sizes of the two current dimensions is a common factor. If it is 1, each side gets its own factors until the products are
+/// equal again.
 pub(super) fn reshape(module: &Module, op: OpId) -> Option<ShardingRule> {
     let (input, output) = (operand_type(module, op, 0)?, result_type(module, op, 0)?);
     // The products of the walk stay below this number and cannot overflow.
@@ -148,8 +148,8 @@ pub(super) fn reshape(module: &Module, op: OpId) -> Option<ShardingRule> {
     let mut from = Side::new(&input.shape);
     let mut to = Side::new(&output.shape);
     while !from.done() || !to.done() {
-        // A dimension of size 1 is closed at once: as a step of the walk, its common divisor with the other side would be 1, and `[1, 8]
-        // -> [8]` would lose the common 8.
+        // A dimension of size 1 is skipped: as a step of the walk, its common divisor with the other side would be 1, and `[1, 8] -> [8]`
+        // would lose the common factor 8.
         if from.at_one() {
             let factor = rule.factor(1, FactorKind::PassThrough);
             rule.operand(0, from.dim, factor);
@@ -164,7 +164,7 @@ pub(super) fn reshape(module: &Module, op: OpId) -> Option<ShardingRule> {
         }
         from.open();
         to.open();
-        // Only while the products are equal is a factor at one position on both sides.
+        // A common factor must start at the same position on both sides, so the products must be equal.
         let gcd = gcd(from.left(), to.left());
         match from.factors.cmp(&to.factors) {
             std::cmp::Ordering::Equal if gcd > 1 => {
@@ -173,8 +173,8 @@ pub(super) fn reshape(module: &Module, op: OpId) -> Option<ShardingRule> {
                 from.factors *= gcd;
                 to.factors *= gcd;
             }
-            // `[2, 3, 4] -> [3, 2, 4]`: 2 and 3 have no common divisor, so each side takes its whole dimension. The products are equal
-            // again at 6, and the 4 is a common factor.
+            // `[2, 3, 4] -> [3, 2, 4]`: 2 and 3 have no common divisor, so each side gets its dimension as a factor. The products are
+            // equal again at 6, and 4 is a common factor.
             std::cmp::Ordering::Equal => {
                 let factor = rule.factor(from.left(), FactorKind::PassThrough);
                 rule.operand(0, from.dim, factor);
@@ -202,7 +202,7 @@ pub(super) fn reshape(module: &Module, op: OpId) -> Option<ShardingRule> {
     Some(rule.finish())
 }
 
-/// The walk along one shape in the rule of a reshape.
+/// The state of the walk along one shape.
 struct Side<'a> {
     shape: &'a [i64],
     /// The current dimension.
@@ -238,13 +238,13 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// Returns the rest of the current dimension, in elements.
+    /// Returns the remaining size of the current dimension.
     fn left(&self) -> i64 {
         self.sizes / self.factors
     }
 
-    /// Returns the next factor of the side with the smaller product: one that makes the products equal, if possible; else one that leaves
-    /// the common divisor for the next step.
+    /// Returns the next factor of the side with the smaller product: one that makes the products equal if possible, and otherwise one
+    /// that keeps the common divisor for the next step.
     fn catch_up(&self, gcd: i64, ahead: i64) -> i64 {
         let left = self.left();
         if ahead % self.factors == 0 && left % (ahead / self.factors) == 0 {

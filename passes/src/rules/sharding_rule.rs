@@ -1,9 +1,9 @@
-//! Sharding rules: which dimensions of an operation's operands and results correspond.
+//! Sharding rules: specify which dimensions of an operation's operands and results correspond.
 //!
-//! A rule names *factors*, like the letters of an einsum. Each dimension of each operand and result is a product of factors, major to
-//! minor: in `[b, h * d]` the second dimension is the product of `h` and `d`. A device that holds the shard of every operand for its part
-//! of a factor can compute its shard of every result. Propagation, planning and cost all read this table; the format and the kinds are
-//! Shardy's (`sdy.op_sharding_rule`).
+//! A rule has *factors*, like the labels of an einsum. Each dimension of each operand and result is a product of factors, major to
+//! minor: in `[b, h * d]` the second dimension is the product of `h` and `d`. If a factor is sharded, each device can compute its shard
+//! of every result from its shards of the operands. Propagation, planning and the cost model all use these rules; the format and the
+//! kinds are Shardy's (`sdy.op_sharding_rule`).
 
 use shardc_ir::TensorType;
 use smallvec::SmallVec;
@@ -21,21 +21,21 @@ pub enum FactorKind {
     Permutation,
 }
 
-/// Index of a factor in its rule.
+/// The index of a factor in its rule.
 pub type FactorIndex = u16;
 
 /// A factor of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Factor {
-    /// Number of elements along the factor.
+    /// The number of elements along the factor.
     pub size: i64,
     /// The effect of sharding the factor.
     pub kind: FactorKind,
-    /// Whether propagation along it is blocked.
+    /// Whether propagation along the factor is blocked.
     pub blocked: bool,
 }
 
-/// The factors of each dimension of one tensor, major to minor; none for a scalar or a size without factor.
+/// The factors of each dimension of one tensor, major to minor; none for a scalar, or for a dimension without a factor.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TensorMapping {
     /// One entry per dimension.
@@ -51,7 +51,7 @@ pub struct ShardingRule {
     pub operands: SmallVec<[TensorMapping; 3]>,
     /// One entry per result.
     pub results: SmallVec<[TensorMapping; 1]>,
-    /// Whether the program specifies this rule (`sdy.sharding_rule`).
+    /// Whether the rule is user-defined (`sdy.sharding_rule`).
     pub custom: bool,
 }
 
@@ -61,7 +61,7 @@ impl ShardingRule {
         self.operands.iter().chain(&self.results)
     }
 
-    /// Returns a rule without factors over values of these types; `None` is a value that is no tensor.
+    /// Returns a rule without factors over values of these types; `None` stands for a value that is not a tensor.
     pub fn empty<'a>(
         operands: impl IntoIterator<Item = Option<&'a TensorType>>,
         results: impl IntoIterator<Item = Option<&'a TensorType>>,
@@ -79,7 +79,7 @@ impl ShardingRule {
 }
 
 impl TensorMapping {
-    /// Returns the dimension that has `factor`, and the factor's index among those of the dimension.
+    /// Returns the dimension that has `factor`, and the index of the factor among the factors of that dimension.
     #[must_use]
     pub fn find(&self, factor: FactorIndex) -> Option<(usize, usize)> {
         self.dims

@@ -1,4 +1,4 @@
-//! Rules as text, in the notation of Shardy's `#sdy.op_sharding_rule<...>`:
+//! Parses and prints sharding rules, in the notation of Shardy's `#sdy.op_sharding_rule<...>`:
 //! `([i, k],[k, j])->([i, j]) {i=8, j=16, k=8} reduction={k}`.
 
 use std::fmt;
@@ -83,7 +83,7 @@ fn write_group(f: &mut fmt::Formatter<'_>, name: &str, members: impl Iterator<It
     if first { Ok(()) } else { f.write_str("}") }
 }
 
-/// Why a text is no sharding rule.
+/// Why a text is not a sharding rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("sharding rule, at byte {at}: {message}")]
 pub struct RuleParseError {
@@ -96,7 +96,7 @@ pub struct RuleParseError {
 /// Reads a rule, with or without `#sdy.op_sharding_rule<` and `>` around it.
 ///
 /// # Errors
-/// The text is no sharding rule.
+/// Returns an error if the text is not a sharding rule.
 pub fn parse_rule(text: &str) -> Result<ShardingRule, RuleParseError> {
     let mut reader = Reader { text, at: 0, symbols: Vec::new() };
     let wrapped = reader.eat("#sdy.op_sharding_rule<");
@@ -136,7 +136,7 @@ pub fn parse_rule(text: &str) -> Result<ShardingRule, RuleParseError> {
 struct Reader<'a> {
     text: &'a str,
     at: usize,
-    /// The index of each factor that `sizes` declares, by the number of its symbol.
+    /// Maps the index of a symbol to the index of the factor that `sizes` declares for it.
     symbols: Vec<usize>,
 }
 
@@ -172,7 +172,7 @@ impl Reader<'_> {
         Ok(number)
     }
 
-    /// Parses a symbol, if one is next, and returns its number.
+    /// Parses a symbol, if one is next, and returns its index.
     fn symbol(&mut self) -> Result<Option<usize>, RuleParseError> {
         self.skip();
         let Some(c @ b'i'..=b'z') = self.text.as_bytes().get(self.at).copied() else { return Ok(None) };
@@ -222,7 +222,7 @@ impl Reader<'_> {
                     self.expect(",", "expected ',' or '}'")?;
                 }
                 let symbol = self.symbol()?.ok_or_else(|| self.error("expected a factor"))?;
-                // The mappings were parsed before and name factors by the number of their symbol, so the sizes must be in that order.
+                // The mappings were parsed earlier and identify factors by symbol index, so the sizes must be in that order.
                 if symbol != self.symbols.len() {
                     return Err(self.error("factors must be in order"));
                 }
@@ -232,7 +232,7 @@ impl Reader<'_> {
                 rule.factors.push(Factor { size, kind: FactorKind::PassThrough, blocked: false });
             }
         }
-        // After the sizes, which follow the mappings in the text: only now can mappings index `factors`.
+        // Checked only after the sizes, which follow the mappings in the text: now mappings can index `factors`.
         let known = |f: &FactorIndex| usize::from(*f) < rule.factors.len();
         if rule.tensors().flat_map(|t| &t.dims).flatten().all(known) {
             Ok(())

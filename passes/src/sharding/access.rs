@@ -155,7 +155,8 @@ pub fn result_sharding(module: &mut Module, op: OpId, i: usize) -> Option<Shardi
     }
 }
 
-/// Gives results without a sharding an open one if another result of the operation has one, since all are written in one list.
+/// If some result of the operation has a sharding, assigns a fully open sharding to the results without one: the `sdy.sharding_per_value`
+/// attribute has an entry for every result.
 pub(crate) fn open_siblings(module: &mut Module, op: OpId) {
     let results = module.ops[op].results.clone();
     let Some(mesh) = results.iter().find_map(|&v| Some(module.shardings.sharding_of(v)?.mesh)) else {

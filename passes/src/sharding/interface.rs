@@ -1,4 +1,4 @@
-//! The interface of a partitioned program: how each argument and result is split.
+//! The interface of a partitioned program: how each argument and result is sharded.
 
 use shardc_ir::{Mesh, Shape, SpmdMode, TensorSharding, TensorType};
 
@@ -7,14 +7,14 @@ use shardc_ir::{Mesh, Shape, SpmdMode, TensorSharding, TensorType};
 pub struct InterfaceTensor {
     /// The name, if the program gives one.
     pub name: Option<String>,
-    /// Whether it is a token (`!stablehlo.token`), which orders effects and holds no data. It has no dimensions and is not split, and the
+    /// Whether it is a token (`!stablehlo.token`), which orders effects and holds no data. It has no dimensions and is not sharded, and the
     /// element type in [`InterfaceTensor::global`] is meaningless.
     pub is_token: bool,
     /// The type of the unsharded tensor.
     pub global: TensorType,
     /// The shape of each device's block: `ceil(n / k)` per dimension.
     pub local_shape: Shape,
-    /// How it is split.
+    /// How it is sharded.
     pub sharding: TensorSharding,
     /// The mesh of the sharding in [`Interface::meshes`], if not [`Interface::mesh`].
     pub mesh: Option<Box<str>>,

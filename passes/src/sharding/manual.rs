@@ -1,6 +1,6 @@
 //! Shardings inside and outside of a manual computation.
 //!
-//! Inside, manual axes do not exist: values have the local shape along those axes. Outside, each dimension is split by manual axes first,
+//! Inside, manual axes do not exist: values have the local shape along those axes. Outside, each dimension is sharded by manual axes first,
 //! then by free ones.
 
 use shardc_ir::{AxisList, AxisRef, DimSharding, ManualSpec, Module, ShardingId, TensorSharding};

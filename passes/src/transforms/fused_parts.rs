@@ -72,7 +72,7 @@ fn join_pads(module: &mut Module, region: RegionId) {
     }
 }
 
-/// Returns the dimension and the parts that a sum concatenates, if its addends are padded parts that cover the result.
+/// Returns the dimension and the parts that a sum concatenates, if its operands are padded parts that cover the result.
 fn padded_parts(module: &Module, op: OpId) -> Option<(usize, SmallVec<[ValueId; 4]>)> {
     let is_sum = |op: OpId| matches!(module.ops[op].kind, OpKind::Binary(BinaryOp::Add));
     let mut todo: SmallVec<[OpId; 8]> = is_sum(op).then_some(op).into_iter().collect();
@@ -86,7 +86,7 @@ fn padded_parts(module: &Module, op: OpId) -> Option<(usize, SmallVec<[ValueId; 
                 (todo.len() <= MAX_PARTS).then_some(())?;
                 continue;
             }
-            // The addend is removed, and an annotation on it would be lost.
+            // The operand is removed, and an annotation on it would be lost.
             module.shardings.of(addend).is_none().then_some(())?;
             let (spec, part, zero) = padding(module, def)?;
             let (shape, whole) = (module.shape(part), module.shape(addend));

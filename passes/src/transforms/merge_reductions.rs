@@ -117,7 +117,7 @@ fn merge_forms(
     for (chain, lies) in chains.iter().zip(&mut lies) {
         for &(form, i) in &chain.forms {
             *lies = linear_forms::formed(module, form, i, lies)?;
-            // Merging creates no constants, so the scale must be sharded like the addends.
+            // Merging creates no constants, so the scale must be sharded like the operands.
             if linear_forms::needs_new_scale(module, form, i, lies).is_some() {
                 return None;
             }
@@ -130,7 +130,7 @@ fn merge_forms(
     };
     let sent = |value| linear_forms::bytes(module, value);
     let before = sent(chains[0].completed)?.checked_add(sent(chains[1].completed)?)?;
-    // The sum is sent in the narrow type if both addends were.
+    // The sum is sent in the narrow type if both operands were.
     let bits = |dtype: DType| i64::from(dtype.bits());
     let after = sent(result)?.checked_mul(bits(narrow.unwrap_or(wide)))? / bits(wide);
     if !lies[0].same_placement(&lies[1]) || !values.into_iter().all(is_wanted) || after > before {

@@ -221,7 +221,7 @@ fn wait(rw: &mut Rewriter<'_>, op: OpId, values: &[ValueId]) {
     let never = rw.tensor(compare, &[sum, most], &[], DType::I1);
     let (shape, dtype) = (rw.module.shape(operand).to_vec(), rw.dtype(operand));
     let Some(dtype) = dtype else { return };
-    // An unlikely constant: XLA folds a `select` between equal values.
+    // A constant that the other branch is unlikely to equal: XLA folds a `select` whose two branches are equal.
     let other = rw.splat(&vec![1; dtype.bytes()], &shape, dtype);
     let after = rw.tensor(OpKind::Select, &[never, other, operand], &shape, dtype);
     rw.module.ops[op].operands[place] = after;

@@ -32,7 +32,7 @@ fn modules() -> Vec<(PathBuf, Module)> {
 }
 
 #[test]
-fn no_order_of_passes_panics() {
+fn passes_in_any_order_do_not_panic() {
     let modules = modules();
     assert!(modules.len() > 50, "{} programs", modules.len());
     // Xorshift, with a fixed seed: a failure is reproducible.

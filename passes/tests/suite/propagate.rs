@@ -115,7 +115,7 @@ fn summary(module: &Module) -> Vec<String> {
 }
 
 #[test]
-fn real_programs_get_the_shardings_of_shardy() {
+fn real_programs_are_sharded_as_in_shardy() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/shardy");
     let mut files: Vec<PathBuf> =
         std::fs::read_dir(folder).expect("the data is there").map(|f| f.expect("a file").path()).collect();

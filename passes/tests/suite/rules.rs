@@ -46,7 +46,7 @@ fn shared() -> Option<PathBuf> {
 }
 
 #[test]
-fn rules_are_those_of_shardy() {
+fn rules_match_shardy() {
     let file = "conformance/shardy/transforms/propagation/test/op_sharding_rule_registry.mlir";
     let Some(text) = shared().and_then(|shared| std::fs::read_to_string(shared.join(file)).ok()) else {
         return skip(Need::Shared, &format!("no {file} in the shared folder"));

@@ -113,7 +113,8 @@ pub fn compile_in_child(program: &Path, request: &CompileRequest) -> Result<Comp
     };
     std::fs::write(&wire.program, &request.program).map_err(RuntimeError::io(&wire.program))?;
     let answer = wire.answer.clone();
-    let (answer, died) = ask(program, &path("request.json"), &Task::Compile(wire), &answer)?;
+    let kind = request.target.kind();
+    let (answer, died) = ask((program, kind), &path("request.json"), &Task::Compile(wire), &answer)?;
     match answer {
         Some(Answer::Report(report)) => Ok(report),
         Some(Answer::Error { code, class, message, hint }) => {
@@ -135,15 +136,20 @@ pub(crate) fn look_in_child(program: &Path, kind: PluginKind, plugin: &Path) -> 
     let answer = work.path().join("answer.json");
     let plugin = std::path::absolute(plugin).map_err(RuntimeError::io(plugin))?;
     let task = Task::Look { kind, plugin, answer: answer.clone() };
-    let (answer, died) = ask(program, &work.path().join("request.json"), &task, &answer)?;
+    let (answer, died) = ask((program, kind), &work.path().join("request.json"), &task, &answer)?;
     match answer {
         Some(Answer::Health(health)) => Ok(health),
         _ => Err(died),
     }
 }
 
-/// Runs a task in a child. Returns its answer, if there is one, and how the child ended.
-fn ask(program: &Path, request: &Path, task: &Task, answer: &Path) -> Result<(Option<Answer>, RuntimeError)> {
+/// Runs a task for a kind of plugin in a child. Returns its answer, if there is one, and how the child ended.
+fn ask(
+    (program, kind): (&Path, PluginKind),
+    request: &Path,
+    task: &Task,
+    answer: &Path,
+) -> Result<(Option<Answer>, RuntimeError)> {
     write_json(request, task)?;
     let mut command = Command::new(program);
     command.arg(CHILD_COMMAND).arg(request);
@@ -152,6 +158,9 @@ fn ask(program: &Path, request: &Path, task: &Task, answer: &Path) -> Result<(Op
         if std::env::var_os(name).is_none() {
             command.env(name, value);
         }
+    }
+    if let (true, Ok(flags)) = (kind != PluginKind::Cpu, std::env::var("XLA_FLAGS")) {
+        command.env("XLA_FLAGS", without_cpu_flags(&flags));
     }
     let mut child = command.spawn().map_err(RuntimeError::io(program))?;
     // Nothing is written to this pipe. When this process ends, even by a crash, the pipe closes and the child ends too.
@@ -162,6 +171,12 @@ fn ask(program: &Path, request: &Path, task: &Task, answer: &Path) -> Result<(Op
     // A child that died may have left an incomplete answer, so its exit status takes priority.
     let answer = status.success().then(|| read_json::<Answer>(answer)).and_then(Result::ok);
     Ok((answer, RuntimeError::ChildDied { how: how_it_ended(status), stderr_tail: tail }))
+}
+
+/// Flags of XLA without those of its CPU compiler: the TPU compiler ends the process at some of them (libtpu 0.0.51).
+fn without_cpu_flags(flags: &str) -> String {
+    let flags = flags.split_whitespace().filter(|flag| !flag.starts_with("--xla_cpu_"));
+    flags.collect::<Vec<_>>().join(" ")
 }
 
 /// The child side of [`compile_in_child`]: reads the request, compiles and writes the answer. Returns the exit status for the process: 0 if
@@ -271,5 +286,18 @@ fn how_it_ended(status: ExitStatus) -> String {
         Some(0) => "exited without an answer".to_owned(),
         Some(code) => format!("exited with status {code}"),
         None => "ended in an unknown way".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_cpu_flags;
+
+    #[test]
+    fn other_compilers_get_no_flags_of_the_cpu_compiler() {
+        let flags =
+            "--xla_dump_to=/tmp/dump --xla_cpu_use_fusion_emitters=false  --xla_tpu_enable_async=true";
+        assert_eq!(without_cpu_flags(flags), "--xla_dump_to=/tmp/dump --xla_tpu_enable_async=true");
+        assert_eq!(without_cpu_flags("--xla_cpu_max_isa=AVX2"), "");
     }
 }

@@ -266,7 +266,7 @@ fn begin_collective(incoming: &mut Incoming<'_>) -> Result<()> {
         return Err(protocol("a collective without operands"));
     };
     let device: Option<Vec<u32>> = device.array()?.to_vec();
-    let Some(&[device]) = device.as_deref() else { return Err(protocol("no number of a device")) };
+    let Some(&[device]) = device.as_deref() else { return Err(protocol("no device number")) };
     let operands = operands.iter().map(Block::array).collect::<Result<Vec<_>>>()?;
     let results = incoming.results()?.iter().map(Block::place).collect::<Result<Vec<_>>>()?;
     let text = incoming.text(ATTRIBUTE)?;

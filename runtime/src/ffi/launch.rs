@@ -40,7 +40,7 @@ use super::handles::{RawBuffer, RawEvent};
 use crate::error::{Result, RuntimeError};
 use crate::launcher::{Flight, Patience, Reporter};
 
-/// The time that devices have to finish after one of them has failed.
+/// The time that devices get to finish after one of them has failed.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// One buffer per argument, for each device.
@@ -62,7 +62,7 @@ pub(crate) struct LaunchOptions<'a> {
 
 /// A launch in flight.
 pub(crate) struct Launch {
-    /// Its results, whose content may not be available yet.
+    /// The results, whose content may not be available yet.
     pub(crate) results: Results,
     pub(crate) flight: Arc<Flight>,
     /// How long it waited because the maximum number of launches was in flight.

@@ -63,7 +63,7 @@ fn note(plugin: &Path, digest: &str, state: &str) {
 ///
 /// # Errors
 ///
-/// Its digest differs, or it cannot be read.
+/// The digest differs, or it cannot be read.
 pub(super) fn check(plugin: &Path) -> Result<()> {
     let Ok(expected) = fs::read_to_string(beside(plugin, ".sha256")) else { return Ok(()) };
     let now = state(plugin)?;

@@ -67,7 +67,7 @@ impl Meeting<'_> {
         Ok(sizes)
     }
 
-    /// The message for another process.
+    /// The encoded message for another process.
     pub(super) fn outgoing(&self, to: usize) -> Result<Vec<u8>> {
         let (here, there) = (self.spec.members(self.group, self.process), self.spec.members(self.group, to));
         let mut bytes = Vec::new();

@@ -91,7 +91,7 @@ impl ShardedArray {
     ///
     /// # Errors
     ///
-    /// [`RuntimeError::Layout`] if a block has another type or shape than requested; the number of devices does not match the
+    /// [`RuntimeError::Layout`] if a block has a different type or shape than requested; the number of devices does not match the
     /// layout; the layout is unreduced; errors of `block`; a copy fails.
     pub fn from_callback(
         client: &Client,
@@ -294,7 +294,7 @@ impl ShardedArray {
         })
     }
 
-    /// Assembles the array on the host of every process. All processes have to call this for the same arrays in the same order.
+    /// Assembles the array on the host of every process. All processes must call this for the same arrays in the same order.
     /// Replicated data is not sent.
     ///
     /// # Errors

@@ -262,7 +262,7 @@ fn device_memory_stats_or_not_available() {
 /// All bits of all element types survive a copy to a device and back.
 #[test]
 #[expect(clippy::print_stderr, reason = "reports the types that the plugin rejects")]
-fn every_bit_of_every_element_type_survives_a_device() {
+fn element_types_round_trip_through_devices_bitwise() {
     let Some(client) = cpu_client(1) else { return };
     let device = &client.devices()[0];
     let mut refused = Vec::new();

@@ -143,7 +143,7 @@ fn more_devices_than_processors() {
 }
 
 #[test]
-fn element_types_survive_a_device() {
+fn element_types_round_trip_through_a_device() {
     let Some(client) = cpu_client(1) else { return };
     let device = &client.devices()[0];
     let mut passed = Vec::new();
@@ -212,7 +212,7 @@ fn bad_arguments_are_errors() {
 }
 
 #[test]
-fn a_client_takes_some_devices_and_not_all_numbers() {
+fn a_client_accepts_a_subset_of_devices() {
     let Some(found) = crate::common::found(PluginKind::Cpu) else { return };
     let plugin = Plugin::load(&found.path).unwrap();
     for count in [0, usize::MAX] {
@@ -243,7 +243,7 @@ func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 }
 
 #[test]
-fn loops_count_their_trips() {
+fn loop_trip_counts_are_reported() {
     let Some(client) = cpu_client(8) else { return };
     let text = r#"
 module attributes {mhlo.num_replicas = 8 : i32, mhlo.num_partitions = 1 : i32} {

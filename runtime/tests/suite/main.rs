@@ -1,5 +1,7 @@
 //! Tests of the runtime, in one test binary, because linking a binary takes seconds.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 mod asynchronous;
 #[path = "../common/mod.rs"]
 mod common;

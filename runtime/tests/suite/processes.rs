@@ -96,7 +96,7 @@ fn ended_process_is_not_awaited() {
 }
 
 #[test]
-fn another_secret_is_refused_and_a_stranger_does_no_harm() {
+fn wrong_secrets_and_strangers_are_rejected() {
     let at = coordinator();
     std::thread::scope(|scope| {
         let first = scope.spawn(|| Processes::connect(options(0, 2, &at)).map(|p| p.all_gather("a", b"0")));

@@ -5,7 +5,7 @@
 // RUN: shardc grad %t/compared.mlir --wrt x | FileCheck %s --check-prefix=COMPARED
 
 // REFUSED: error[SH1001]: stablehlo.bitcast_convert cannot be differentiated: its bits are converted back to floating point
-// REFUSED: stop the gradient before it
+// REFUSED: use stop_gradient before it
 // COMPARED: return
 
 //--- refused.mlir

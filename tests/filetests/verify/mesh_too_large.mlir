@@ -22,7 +22,7 @@ func.func @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}]>}
 
 // -----
 
-// CHECK: error[SH0340]: the sharding "{devices=[1024,2048]<=[2097152]}" {{.*}}: these are too many devices: a program has at most 1048576 devices
+// CHECK: error[SH0340]: the sharding "{devices=[1024,2048]<=[2097152]}" {{.*}}: there are too many devices: a program has at most 1048576 devices
 func.func @main(%x: tensor<8x8xf32> {mhlo.sharding = "{devices=[1024,2048]<=[2097152]}"}) {
   return
 }

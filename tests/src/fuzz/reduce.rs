@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_matters_is_left() {
+    fn relevant_lines_are_kept() {
         let input: String = (0..100).map(|n| format!("line {n}\n")).collect();
         let deadline = Instant::now() + Duration::from_secs(10);
         let mut stays = |rest: &[u8]| {
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn passes_that_do_not_matter_go() {
+    fn irrelevant_passes_are_removed() {
         let deadline = Instant::now() + Duration::from_secs(10);
         let mut stays = |rest: &[u8]| {
             let text = String::from_utf8_lossy(rest);
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_cut_off_the_end() {
+    fn bytes_are_truncated_at_the_end() {
         let deadline = Instant::now() + Duration::from_secs(10);
         let input = [&[0xff; 40][..], &[0; 60]].concat();
         assert_eq!(reduced(&input, deadline, &mut |rest| rest.len() >= 41), input[..41]);

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cases_have_numbers_of_their_own() {
+    fn cases_have_distinct_random_numbers() {
         let draw = |seed, case| Rng::new("text", seed, case).word();
         assert_eq!(draw(1, 2), draw(1, 2));
         assert_ne!(draw(1, 2), draw(2, 1));

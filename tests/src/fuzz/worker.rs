@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_where_an_input_is_drawn_is_told_with_its_place() {
+    fn a_panic_while_drawing_is_reported_with_its_place() {
         let fuzzer = Fuzzer {
             name: "wrong",
             about: "",

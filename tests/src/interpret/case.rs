@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_composite_keeps_what_it_decomposes_into() {
+    fn a_composite_keeps_its_decomposition() {
         let text = "func.func @test() {
             %0 = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>
             %1 = stablehlo.composite \"my.op\" %0 {decomposition = @impl} : (tensor<2xf32>) -> tensor<2xf32>

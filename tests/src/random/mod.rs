@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn missing_numbers_choose_the_first() {
+    fn missing_numbers_select_the_first_choice() {
         let mut c = Choices::new(&[7]);
         assert_eq!((c.below(5), c.below(5), c.below(0)), (2, 0, 0));
         assert!(!c.one_in(3));

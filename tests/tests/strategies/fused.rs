@@ -29,7 +29,7 @@ const WAYS: &[(&str, Take)] = &[
 
 /// The traffic and memory of a device in a step are the same for all ways to slice, and little is sent in addition to the all-reduces of
 /// Megatron's layers.
-pub(super) fn is_the_same_in_all_ways() -> Result<(), String> {
+pub(super) fn all_ways_cost_the_same() -> Result<(), String> {
     let costs: Vec<(f64, f64)> = WAYS
         .iter()
         .map(|&(_, take)| {
@@ -51,7 +51,7 @@ pub(super) fn is_the_same_in_all_ways() -> Result<(), String> {
 }
 
 /// In a standalone attention, heads are sharded: its feature dimension is in as many weights as its head dimension.
-pub(super) fn heads_are_split() -> Result<(), String> {
+pub(super) fn heads_are_sharded() -> Result<(), String> {
     let local = attention_alone().map_err(|error| error.to_string())?;
     let (by_head, back) = (vec![FEATURES, HEADS / 4, FEATURES / HEADS], vec![FEATURES / 4, FEATURES]);
     let want = [by_head.clone(), by_head.clone(), by_head, back];

@@ -38,13 +38,13 @@ fn main() -> ExitCode {
     plugin::quiet_plugin_logs();
     let arguments = Arguments::from_args();
     let mut trials = vec![
-        Trial::test("fused", || Ok(fused::is_the_same_in_all_ways()?)),
-        Trial::test("heads", || Ok(fused::heads_are_split()?)),
+        Trial::test("fused", || Ok(fused::all_ways_cost_the_same()?)),
+        Trial::test("heads", || Ok(fused::heads_are_sharded()?)),
     ];
     if shared().is_some() {
         trials.push(Trial::test("bytes", || Ok(closed_form::bytes()?)));
-        trials.push(Trial::test("checkpointing", || Ok(checkpointing::less_is_kept()?)));
-        trials.push(Trial::test("kept", || Ok(kept_as_the_formulas_say()?)));
+        trials.push(Trial::test("checkpointing", || Ok(checkpointing::fewer_activations_are_kept()?)));
+        trials.push(Trial::test("kept", || Ok(stored_bytes_match_the_formulas()?)));
         for (at, program) in PROGRAMS.iter().enumerate().filter(|(_, program)| program.is_executable) {
             trials.push(Trial::test(&program.name, move || Ok(equal(at)?)));
         }
@@ -145,7 +145,7 @@ const KEPT_MORE: &[(&str, f64, &str)] =
     &[("resnet_tiny", 1.06, "20,000 parameters, of which biases of 4 numbers are whole on 8 devices")];
 
 /// Parameters, accumulated gradients and optimizer state on each device are the fraction given in the ZeRO paper.
-fn kept_as_the_formulas_say() -> Result<(), String> {
+fn stored_bytes_match_the_formulas() -> Result<(), String> {
     let mut faults = String::new();
     for program in PROGRAMS.iter() {
         for &(strategy, sharding, mesh) in STRATEGIES {

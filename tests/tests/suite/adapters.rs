@@ -50,7 +50,7 @@ fn round_trip(nf4: Nf4) -> Vec<HostArray> {
 }
 
 #[test]
-fn four_bits_are_those_of_bitsandbytes() {
+fn four_bit_values_match_bitsandbytes() {
     if client().unwrap().is_none() {
         return;
     }
@@ -150,7 +150,7 @@ fn losses(step: StepProgram, settings: Option<&Settings>) -> Vec<f64> {
 }
 
 #[test]
-fn adapters_are_trained_in_parts_as_on_one_device() {
+fn sharded_adapter_training_matches_one_device() {
     if client().unwrap().is_none() {
         return;
     }
@@ -190,7 +190,7 @@ fn only_adapters_are_trained() {
 }
 
 #[test]
-fn a_target_that_there_is_not_is_told() {
+fn an_unknown_target_is_reported() {
     let g = Graph::new("train", &Mesh::new(&[("fsdp", 8)]).unwrap());
     let lora = Lora::default().targets("attn.query,q_proj".parse().unwrap());
     let p = Scope::new(&g).with_lora(&lora, None);
@@ -201,7 +201,7 @@ fn a_target_that_there_is_not_is_told() {
 }
 
 #[test]
-fn what_is_gathered_is_in_four_bits() {
+fn all_gathers_send_four_bit_values() {
     let mesh = Mesh::new(&[("fsdp", 8)]).unwrap();
     let gathered = |nf4: Option<Nf4>| -> u64 {
         let mut step = step(&mesh, &Lora::new(4, 8.0), nf4);
@@ -237,7 +237,7 @@ fn model(mesh: &Mesh, lora: Option<&Lora>, trains: bool, nf4: Option<Nf4>) -> St
 }
 
 #[test]
-fn merged_adapters_are_in_the_kernels() {
+fn merged_adapters_change_the_kernels() {
     let Some(client) = client().unwrap() else { return };
     let mesh = Mesh::new(&[("fsdp", 8)]).unwrap();
     let settings = Settings::from_words("full_shard").unwrap();
@@ -282,7 +282,7 @@ fn merged_adapters_are_in_the_kernels() {
 }
 
 #[test]
-fn adapters_that_cannot_be_merged_are_told() {
+fn adapters_that_cannot_be_merged_are_reported() {
     let Some(client) = client().unwrap() else { return };
     let mesh = Mesh::new(&[("fsdp", 1)]).unwrap();
     let lora = Lora::new(3, 6.0);

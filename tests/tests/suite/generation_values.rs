@@ -186,7 +186,7 @@ fn prompts_of_different_lengths_end_together() {
 
 /// A text with an empty prompt begins with the token after it; a text whose claimed length exceeds its own has no result.
 #[test]
-fn prompts_of_impossible_lengths_have_no_answer() {
+fn prompts_of_invalid_lengths_have_no_result() {
     let Some(client) = client().unwrap() else { return };
     let decoder = Decoder::gpt2(12, 8, 8, 2, 2);
     let texts = Texts { client: &client, decoder: &decoder, is_split: false };
@@ -205,7 +205,7 @@ fn prompts_of_impossible_lengths_have_no_answer() {
 
 /// A decoder that gets one token at a time and caches earlier tokens produces the same logits as for the entire text at once.
 #[test]
-fn a_decoder_goes_on_where_it_was() {
+fn a_decoder_continues_from_its_cache() {
     let Some(client) = client().unwrap() else { return };
     let mesh = Mesh::new(&[("data", 2), ("model", 2)]).unwrap();
     for decoder in [Decoder::gpt2(12, 6, 8, 2, 2), Decoder::llama(12, 16, 20, 2, 4, 2)] {

@@ -39,7 +39,7 @@ fn assert_partitions(client: &Client, module: Module) {
 }
 
 #[test]
-fn a_gradient_is_what_the_backward_function_says() {
+fn custom_vjp_defines_the_gradient() {
     let Some(client) = client().unwrap() else { return };
     let g = Graph::new("clip", &mesh());
     let x = g.parameter("x", [8], F32).mark_sharding(spec!["data"]);
@@ -68,7 +68,7 @@ fn log1pexp<'g>(g: &'g Graph, x: Tensor<'g>) -> Tensor<'g> {
 }
 
 #[test]
-fn a_gradient_goes_through_a_tangent_that_is_given() {
+fn custom_jvp_defines_the_gradient() {
     let Some(client) = client().unwrap() else { return };
     let g = Graph::new("softplus", &mesh());
     let x = g.parameter("x", [4], F32).mark_sharding(spec!["data"]);
@@ -126,7 +126,7 @@ fn count(module: &Module, is: impl Fn(&OpKind) -> bool) -> usize {
 }
 
 #[test]
-fn what_is_computed_again_gives_the_same_gradient() {
+fn rematerialization_preserves_gradients() {
     let Some(client) = client().unwrap() else { return };
     let inputs = [
         floats(&(0..128).map(|i| f64::from(i).sin()).collect::<Vec<_>>(), &[8, 16]),

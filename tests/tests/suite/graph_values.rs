@@ -239,7 +239,7 @@ fn compare(what: &str, want: &HostArray, have: &HostArray) -> Option<String> {
 }
 
 #[test]
-fn operations_and_their_gradients_are_those_of_jax() {
+fn operations_and_gradients_match_jax() {
     let Some(client) = client().unwrap() else { return };
     let values: Value = serde_json::from_str(VALUES).unwrap();
     let mut wrong = String::new();

@@ -88,7 +88,7 @@ fn compare(what: &str, want: &HostArray, have: &HostArray) -> Option<String> {
 }
 
 #[test]
-fn layers_and_their_gradients_are_those_of_flax() {
+fn layers_and_gradients_match_flax() {
     let Some(client) = client().unwrap() else { return };
     let values: Value = serde_json::from_str(VALUES).unwrap();
     let mut wrong = String::new();

@@ -67,7 +67,7 @@ fn inner(a: &HostArray, b: &HostArray) -> f64 {
 }
 
 #[test]
-fn adapted_programs_compute_what_merged_weights_do() {
+fn adapters_match_merged_weights() {
     let (Some(pairs), Some(client)) = (pairs(), client().unwrap()) else { return };
     for (name, maps) in sample(MODELS.into_iter(), 0, 3) {
         let pair = pairs.iter().find(|pair| pair.name == name).unwrap();
@@ -131,7 +131,7 @@ fn adapted_programs_compute_what_merged_weights_do() {
 }
 
 #[test]
-fn a_step_of_adapters_is_split() {
+fn adapter_steps_are_sharded() {
     let (Some(pairs), Some(client)) = (pairs(), client().unwrap()) else { return };
     let steps = [("llama_tiny_scan_remat", 0.2), ("llama_tiny_scan_remat", 0.0), ("llama_tiny", 0.2)];
     for (name, dropout) in sample(steps.into_iter(), 0, 2) {
@@ -159,7 +159,7 @@ fn a_step_of_adapters_is_split() {
 }
 
 #[test]
-fn dropout_drops_what_it_is_asked_to() {
+fn dropout_has_the_requested_rate() {
     let Some(client) = client().unwrap() else { return };
     // With A and B of ones and an input of ones, the sum counts the elements that dropout keeps.
     let text = br#"func.func @main(%w: tensor<4096x1xf32>, %x: tensor<64x4096xf32>) -> tensor<64x1xf32> {
@@ -188,7 +188,7 @@ fn dropout_drops_what_it_is_asked_to() {
 }
 
 #[test]
-fn a_weight_that_is_read_both_ways_is_two_maps() {
+fn a_weight_used_transposed_too_is_two_maps() {
     let text = br#"func.func @main(%w: tensor<16x16xf32>, %x: tensor<4x16xf32>) -> tensor<4x16xf32> {
         %h = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
             : (tensor<4x16xf32>, tensor<16x16xf32>) -> tensor<4x16xf32>
@@ -213,7 +213,7 @@ fn a_weight_that_is_read_both_ways_is_two_maps() {
 /// Experts that read the same input have separate adapters, as with PEFT's `target_parameters`: The values are from
 /// `data/make_peft_experts.py`.
 #[test]
-fn experts_have_adapters_of_their_own_as_in_peft() {
+fn experts_have_separate_adapters_as_in_peft() {
     let Some(client) = client().unwrap() else { return };
     let file = shardc::statedict::safetensors::from_bytes(
         include_bytes!("../data/peft/experts.safetensors").as_slice(),

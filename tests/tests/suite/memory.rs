@@ -40,7 +40,7 @@ fn estimated(shardc: &Path, file: &Path, program: &Value, options: &[&str]) -> V
 }
 
 #[test]
-fn the_estimate_is_what_the_tpu_compiler_takes() {
+fn memory_estimates_match_the_tpu_compiler() {
     let shardc = program::shardc().unwrap();
     let mut faults = String::new();
     for of in figures().unwrap()["programs"].as_array().unwrap() {
@@ -67,7 +67,7 @@ const ARGUMENTS: f64 = 0.001;
 const ALL: f64 = 0.1;
 
 #[test]
-fn each_strategy_keeps_on_a_tpu_what_it_says() {
+fn strategies_match_tpu_memory_estimates() {
     let shardc = program::shardc().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let mut faults = String::new();

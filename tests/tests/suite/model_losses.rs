@@ -193,7 +193,7 @@ fn check(client: &Client, name: &str, is_text: bool, model: Model, value: &Value
 }
 
 #[test]
-fn models_lose_what_those_of_flax_do_and_send_no_more() {
+fn models_match_flax_losses_and_send_no_more() {
     let Some(client) = client().unwrap() else { return };
     let values: Value = serde_json::from_str(VALUES).unwrap();
     assert_eq!(values.as_object().unwrap().len(), MODELS.len());

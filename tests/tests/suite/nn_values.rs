@@ -39,7 +39,7 @@ fn attention(seen: &Seen, block: Option<i64>) -> Module {
 }
 
 #[test]
-fn attention_by_blocks_is_attention() {
+fn blockwise_attention_matches_attention() {
     let Some(client) = client().unwrap() else { return };
     let causal = Seen { causal: true, ..Seen::default() };
     let near = Seen { window: Some(5), softcap: Some(2.0), ..causal };
@@ -70,7 +70,7 @@ fn attention_by_blocks_is_attention() {
 }
 
 #[test]
-fn a_decoder_may_attend_by_blocks() {
+fn a_decoder_supports_blockwise_attention() {
     let Some(client) = client().unwrap() else { return };
     let loss = |model: &Decoder| {
         let g = graph();
@@ -93,7 +93,7 @@ fn a_decoder_may_attend_by_blocks() {
 
 /// Logits sharded over classes remain sharded in both passes: only scalars per example are sent.
 #[test]
-fn cross_entropy_of_split_classes_sends_numbers_per_example() {
+fn sharded_cross_entropy_sends_scalars_per_example() {
     let g = Graph::new("loss", &Mesh::new(&[("data", 2), ("model", 4)]).unwrap());
     let x = g.parameter("x", [8, 16], F32).mark_sharding(spec!["data", None]);
     let w = g.parameter("w", [16, 4096], F32).mark_sharding(spec![None, "model"]);
@@ -170,7 +170,7 @@ fn gradients_go_through_given_weights() {
 
 /// A model that computes with parameter averages equals one that has them as parameters.
 #[test]
-fn a_model_is_evaluated_with_means_of_its_parameters() {
+fn a_model_is_evaluated_with_parameter_averages() {
     let Some(client) = client().unwrap() else { return };
     let model = Decoder::llama(16, 8, 12, 2, 4, 2);
     let mesh = Mesh::new(&[("data", 2), ("model", 2)]).unwrap();
@@ -218,7 +218,7 @@ fn stays(logits: Tensor<'_>) -> Tensor<'_> {
 }
 
 #[test]
-fn the_likeliest_tokens_stay() {
+fn top_k_and_top_p_keep_the_most_likely_tokens() {
     let Some(client) = client().unwrap() else { return };
     let g = graph();
     // Probabilities of a half, a quarter, an eighth and two sixteenths.
@@ -240,7 +240,7 @@ fn the_likeliest_tokens_stay() {
 }
 
 #[test]
-fn a_step_whose_gradient_overflows_changes_the_scale_alone() {
+fn gradient_overflow_changes_only_the_loss_scale() {
     let Some(client) = client().unwrap() else { return };
     let g = graph();
     let p = Scope::new(&g);

@@ -45,7 +45,7 @@ fn undecayed() -> Groups {
 }
 
 #[test]
-fn ten_steps_are_those_of_optax() {
+fn ten_steps_match_optax() {
     let Some(client) = client().unwrap() else { return };
     let values: Value = serde_json::from_str(VALUES).unwrap();
     let list = |name: &str| -> Vec<f64> {
@@ -123,7 +123,7 @@ fn ten_steps_are_those_of_optax() {
 
 /// The values are from `data/muon_values.py`.
 #[test]
-fn muon_of_more_dimensions_is_that_of_optax() {
+fn multidimensional_muon_matches_optax() {
     let Some(client) = client().unwrap() else { return };
     let values: Value = serde_json::from_str(include_str!("../data/muon_values.json")).unwrap();
     let values = values.as_object().unwrap();
@@ -244,7 +244,7 @@ fn matrices_that_a_parameter_lacks_are_reported() {
 }
 
 #[test]
-fn a_forgotten_gradient_is_told_by_its_parameter() {
+fn a_missing_gradient_is_reported_with_its_parameter() {
     let g = Graph::new("step", &Mesh::new(&[("data", 1)]).unwrap());
     let p = Scope::new(&g);
     let w = p.at("dense").parameter("kernel", [4], Init::zeros());
@@ -290,7 +290,7 @@ fn biases_of_stacked_layers_are_not_decayed() {
 
 /// An optimizer updates the layers of a stack as it updates separate layers.
 #[test]
-fn layers_of_a_stack_are_updated_one_by_one() {
+fn stacked_layers_are_updated_separately() {
     let Some(client) = client().unwrap() else { return };
     let step = |optimizer: &dyn Optimizer, stacked: bool| {
         let g = Graph::new("step", &Mesh::new(&[("data", 1)]).unwrap());
@@ -358,7 +358,7 @@ fn layers_of_a_stack_are_updated_one_by_one() {
 
 /// The state of an ungrouped optimizer continues in a grouped one, and back.
 #[test]
-fn the_state_of_groups_is_that_of_one_optimiser() {
+fn grouped_and_ungrouped_optimizer_state_is_compatible() {
     let Some(client) = client().unwrap() else { return };
     let [one, groups] =
         [plain(&decayed()), plain(&undecayed())].map(|step| Step::single(&client, step).unwrap());
@@ -374,7 +374,7 @@ fn the_state_of_groups_is_that_of_one_optimiser() {
 
 /// The mean over microbatches equals that of the batch, and so does its gradient; parameter averages follow.
 #[test]
-fn parts_of_a_batch_and_means_over_steps() {
+fn gradient_accumulation_and_parameter_averages() {
     let Some(client) = client().unwrap() else { return };
     let step = |parts: Option<i64>| {
         let g = Graph::new("step", &Mesh::new(&[("data", 4), ("model", 2)]).unwrap());
@@ -412,7 +412,7 @@ fn parts_of_a_batch_and_means_over_steps() {
 
 /// Averages and copies of parameters have the parameters' initial values, however both are sharded, even if the parameters are given.
 #[test]
-fn what_follows_parameters_begins_as_they_do() {
+fn parameter_copies_start_as_parameters() {
     let Some(client) = client().unwrap() else { return };
     let g = Graph::new("step", &Mesh::new(&[("data", 4), ("model", 2)]).unwrap());
     let p = Scope::new(&g);

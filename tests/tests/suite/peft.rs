@@ -94,7 +94,7 @@ fn outputs(family: Family, base: &str, lora: &Lora, files: &AdapterFiles, merge:
 }
 
 #[test]
-fn adapted_models_compute_what_they_compute_in_peft() {
+fn adapted_models_match_peft() {
     if client().unwrap().is_none() {
         return;
     }
@@ -109,7 +109,7 @@ fn adapted_models_compute_what_they_compute_in_peft() {
 }
 
 #[test]
-fn merged_adapters_compute_the_same() {
+fn merged_adapters_give_equal_outputs() {
     if client().unwrap().is_none() {
         return;
     }
@@ -123,7 +123,7 @@ fn merged_adapters_compute_the_same() {
 }
 
 #[test]
-fn adapters_are_written_as_they_are_read() {
+fn adapters_round_trip() {
     for (name, family, _) in CASES.iter().filter(|(_, family, _)| *family != Family::Gpt2) {
         let files = AdapterFiles::open(&data(&format!("peft/{name}"))).unwrap();
         let lora = files.lora(*family).unwrap();
@@ -148,7 +148,7 @@ fn adapters_are_written_as_they_are_read() {
 
 /// The files in `data/peft` are PEFT's own: what is written has the same names, shapes and element types.
 #[test]
-fn written_adapters_have_the_tensors_of_peft() {
+fn written_adapters_match_peft_tensors() {
     for (name, family) in [("dora", Family::Llama), ("parameters", Family::Llama)] {
         let files = AdapterFiles::open(&data(&format!("peft/{name}"))).unwrap();
         let lora = files.lora(family).unwrap();
@@ -170,7 +170,7 @@ fn written_adapters_have_the_tensors_of_peft() {
 }
 
 #[test]
-fn what_cannot_be_honoured_is_named() {
+fn unsupported_settings_are_named() {
     let mut files = AdapterFiles::open(&data("peft/dora")).unwrap();
     let lora = files.lora(Family::Llama).unwrap();
     // Writes adapters without magnitudes.
@@ -200,7 +200,7 @@ fn what_cannot_be_honoured_is_named() {
 }
 
 #[test]
-fn magnitudes_begin_as_norms_of_kernels() {
+fn magnitudes_start_as_kernel_norms() {
     let Some(client) = client().unwrap() else { return };
     let lora = Lora { dora: true, ..Lora::new(2, 4.0) };
     let step = Step::compile(&client, &Compiler::new(), model(Family::Llama, &lora)).unwrap();

@@ -80,7 +80,7 @@ fn policies() -> Vec<Checkpoint> {
 
 /// A loop that rematerializes its iterations, such as blockwise attention, saves no residuals in a rematerialized layer.
 #[test]
-fn a_loop_of_units_in_a_unit_is_computed_again_whole() {
+fn a_loop_in_a_unit_is_rematerialized_whole() {
     let g = Graph::new("step", &Mesh::new(&[("data", 1)]).unwrap());
     let p = Scope::new(&g).checkpointed(Keep::Nothing);
     let x = g.parameter("x", [16, 8], F32);
@@ -105,7 +105,7 @@ fn numbers(arrays: &[HostArray]) -> Vec<f64> {
 }
 
 #[test]
-fn each_policy_has_the_same_gradient() {
+fn all_policies_give_equal_gradients() {
     let Some(client) = client().unwrap() else { return };
     let plain = gradient(Checkpoint::default());
     let interface = Compiler::new().partition_module(plain.clone()).unwrap().interface;

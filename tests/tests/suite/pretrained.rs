@@ -51,7 +51,7 @@ fn step(model: Model) -> StepProgram {
 }
 
 #[test]
-fn models_say_what_they_say_in_torch() {
+fn models_match_torch_outputs() {
     let Some(client) = client().unwrap() else { return };
     let values: Value = serde_json::from_str(VALUES).unwrap();
     let list = |value: &Value| -> Vec<f64> {
@@ -88,7 +88,7 @@ fn models_say_what_they_say_in_torch() {
 }
 
 #[test]
-fn models_are_written_as_they_were_read() {
+fn models_round_trip() {
     for (name, family, file, model) in MODELS {
         let (variables, original) = (step(model).variables, safetensors_of(file));
         let arrays = read(family, &variables, &[file]).unwrap();
@@ -147,7 +147,7 @@ fn safetensors_of(file: &[u8]) -> statedict::StateDict {
 }
 
 #[test]
-fn devices_get_their_slices_of_several_files() {
+fn devices_read_their_slices_of_several_files() {
     let Some(client) = client().unwrap() else { return };
     for (name, family, file, model) in MODELS {
         let folder = folder(file);
@@ -167,7 +167,7 @@ fn devices_get_their_slices_of_several_files() {
 }
 
 #[test]
-fn what_is_no_parameter_comes_from_another_state() {
+fn other_variables_come_from_another_state() {
     let Some(client) = client().unwrap() else { return };
     let (_, family, file, model) = MODELS[1];
     let g = Graph::new("model", &Mesh::new(&[("data", 2), ("model", 2)]).unwrap());
@@ -191,7 +191,7 @@ fn what_is_no_parameter_comes_from_another_state() {
 }
 
 #[test]
-fn what_a_checkpoint_lacks_is_said_of_all() {
+fn all_missing_tensors_are_reported() {
     let program = step(MODELS[0].3);
     let wrong = |family, variables: &[shardc::nn::Variable], file: &[u8]| {
         read(family, variables, &[file]).unwrap_err().to_string()
@@ -219,7 +219,7 @@ fn what_a_checkpoint_lacks_is_said_of_all() {
 }
 
 #[test]
-fn adapters_of_peft_say_what_they_say_there() {
+fn peft_adapters_match_their_outputs() {
     let Some(client) = client().unwrap() else { return };
     let (base, file) = (MODELS[1].2, include_bytes!("../data/pretrained/llama_lora.safetensors"));
     let values: Value = serde_json::from_str(VALUES).unwrap();

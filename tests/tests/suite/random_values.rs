@@ -77,7 +77,7 @@ fn words(seed: u32) -> HostArray {
 }
 
 #[test]
-fn draws_are_those_of_jax() {
+fn random_numbers_match_jax() {
     let Some(client) = client().unwrap() else { return };
     let values: Value = serde_json::from_str(VALUES).unwrap();
     let g = Graph::new("draws", &one());
@@ -103,7 +103,7 @@ fn draws_are_those_of_jax() {
 }
 
 #[test]
-fn bits_of_a_thousand_keys_are_those_of_jax() {
+fn bits_of_a_thousand_keys_match_jax() {
     let Some(client) = client().unwrap() else { return };
     let values: Value = serde_json::from_str(VALUES).unwrap();
     let g = Graph::new("bits", &one());
@@ -119,7 +119,7 @@ fn bits_of_a_thousand_keys_are_those_of_jax() {
 }
 
 #[test]
-fn each_device_draws_its_own_part() {
+fn each_device_draws_its_own_shard() {
     let g = Graph::new("draw", &Mesh::new(&[("data", 4), ("model", 2)]).unwrap());
     let key = g.key(7);
     let x = key.normal([64, 32], F32).mark_sharding(spec!["data", "model"]);

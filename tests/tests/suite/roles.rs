@@ -44,7 +44,7 @@ const CORPUS: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn arguments_of_annotated_steps_are_what_their_front_ends_give() {
+fn argument_roles_of_annotated_steps_match_front_ends() {
     let Some(shared) = shared() else {
         skipped(Need::Shared, "training steps of the shared data, which is not here").unwrap();
         return;
@@ -70,7 +70,7 @@ fn arguments_of_annotated_steps_are_what_their_front_ends_give() {
 }
 
 #[test]
-fn arguments_of_training_steps_are_what_their_manifest_says() {
+fn argument_roles_of_training_steps_match_manifests() {
     let Some(shared) = shared() else {
         skipped(Need::Shared, "training steps of the shared data, which is not here").unwrap();
         return;

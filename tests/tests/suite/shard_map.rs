@@ -131,7 +131,7 @@ fn program(make: Make, with_gradients: bool) -> Module {
 }
 
 #[test]
-fn blocks_give_what_whole_tensors_do() {
+fn shard_map_matches_whole_tensors() {
     let Some(client) = client().unwrap() else { return };
     for (name, whole, blocks) in CASES {
         // The maximum over several blocks has no derivative.

@@ -161,7 +161,7 @@ fn program(mesh: &Mesh, make: Make, inputs: &[HostArray], with_gradients: bool) 
 }
 
 #[test]
-fn collectives_and_their_gradients_are_those_of_jax() {
+fn collectives_and_gradients_match_jax() {
     let Some(client) = client().unwrap() else { return };
     let values: Value = serde_json::from_str(VALUES).unwrap();
     let axes = ["data", "model"];

@@ -131,7 +131,7 @@ fn python_reads_our_safetensors() {
 }
 
 #[test]
-fn python_s_safetensors_are_read() {
+fn safetensors_of_python_are_read() {
     if !has_python() {
         return;
     }
@@ -149,7 +149,7 @@ fn python_s_safetensors_are_read() {
 }
 
 #[test]
-fn python_reads_our_files_of_torch() {
+fn python_reads_our_torch_files() {
     if !has_python() {
         return;
     }

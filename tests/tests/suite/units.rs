@@ -24,7 +24,7 @@ fn a_function_chooses_units() {
 }
 
 #[test]
-fn layers_without_names_are_found_by_shapes_that_repeat() {
+fn unnamed_layers_are_found_by_repeated_shapes() {
     let (module, mut roles) = read("units.mlir");
     for (i, argument) in roles.arguments.iter_mut().enumerate() {
         argument.name = format!("arg{i}");

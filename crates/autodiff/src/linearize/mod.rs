@@ -131,7 +131,7 @@ pub(crate) enum Nested {
     Once {
         /// The operation of the program.
         op: OpId,
-        /// Its tape, which reads the tangents of operands directly.
+        /// The tape, which reads the tangents of operands directly.
         tape: Tape,
     },
     /// A region runs repeatedly.
@@ -145,9 +145,9 @@ pub(crate) enum Nested {
 /// A call whose gradient a function of the program computes.
 #[derive(Debug)]
 pub(crate) struct Given {
-    /// That function.
+    /// The rule's backward function.
     pub(crate) backward: FuncId,
-    /// Its operands before the cotangents of the results.
+    /// The operands before the cotangents of the results.
     pub(crate) residuals: Vec<ValueId>,
     /// The tangent of each operand that it returns a cotangent for.
     pub(crate) operands: Vec<Option<ValueId>>,

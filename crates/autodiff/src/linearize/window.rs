@@ -3,7 +3,7 @@
 use shardc_ir::{CompareDirection, DType, Module, OpKind, RegionId, SizeList, ValueId, WindowSpec};
 use smallvec::SmallVec;
 
-/// A window with every list in full.
+/// A window with all default attributes filled in.
 pub(crate) fn full(spec: &WindowSpec) -> WindowSpec {
     let rank = spec.dimensions.len();
     let ones = |list: &SizeList| if list.is_empty() { SizeList::from_elem(1, rank) } else { list.clone() };

@@ -155,7 +155,7 @@ struct AtHand {
 
 #[derive(Clone, Copy, Debug)]
 enum Told {
-    /// It is invariant.
+    /// The value is loop-invariant.
     Same(ValueId),
     /// A counter: start and step.
     Counts(i64, i64),

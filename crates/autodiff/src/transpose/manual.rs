@@ -1,4 +1,4 @@
-//! Transposition of manual computations: another manual computation.
+//! Transposition of manual computations: the result is a manual computation, too.
 //!
 //! The cotangent of a result that is replicated along manual axes is divided equally between devices. The cotangent of a replicated
 //! operand is the sum over all devices: contributions are stacked along the axes and summed outside, where the sum may stay unreduced.

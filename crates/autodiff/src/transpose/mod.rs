@@ -74,7 +74,7 @@ impl<'l, 'm> Transposed<'l, 'm> {
         Some(self.signed(sign, sum, like))
     }
 
-    /// The same, with its sign apart: sums are subtracted where possible, not negated.
+    /// The cotangent with a separate sign: sums are subtracted where possible, not negated.
     fn take_signed(&mut self, tangent: ValueId, like: OpId) -> Option<(Sign, ValueId)> {
         let mut asked = std::mem::take(&mut self.asked[tangent]);
         self.put_together(&mut asked, like);

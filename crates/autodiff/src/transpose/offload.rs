@@ -61,7 +61,7 @@ fn read_under(module: &Module, op: OpId) -> Vec<ValueId> {
     read
 }
 
-/// A value in another memory space.
+/// A value in a different memory space.
 pub(super) fn placed(e: &mut Emit<'_>, value: ValueId, memory: &str) -> ValueId {
     let mut call = CustomCallSpec { target: "annotate_device_placement".into(), ..CustomCallSpec::default() };
     call.props.set("has_side_effect", Attr::Bool(true));

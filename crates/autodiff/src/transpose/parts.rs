@@ -9,7 +9,7 @@ use crate::emit::{Arithmetic, Emit};
 /// A slice of a value along one dimension, padded with zeros.
 #[derive(Clone, Copy)]
 struct Part {
-    /// Its index among the contributions.
+    /// The index among the contributions.
     place: usize,
     value: ValueId,
     dim: usize,

@@ -1,4 +1,4 @@
-//! Stacks in loops, of which each trip reads or writes its own slot.
+//! Stacks in loops: each trip reads or writes its own slot.
 //!
 //! The cotangent of a stack that the loop wrote is read slot by slot, each once, so slots need not be set to zero afterwards. The
 //! cotangent of a stack that the loop read is written slot by slot, so slots need not be added to zeros.
@@ -19,7 +19,7 @@ pub(super) struct Body<'a> {
     pub(super) trips: i64,
     /// The transposed body.
     pub(super) ops: &'a mut Vec<OpId>,
-    /// Its returned values.
+    /// The returned values.
     pub(super) next: &'a mut Vec<ValueId>,
 }
 

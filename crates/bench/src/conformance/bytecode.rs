@@ -17,7 +17,7 @@ pub(super) fn run(workspace: &Workspace, args: &ConformanceArgs) -> Result<()> {
             cargo()
                 .current_dir(&workspace.root)
                 .args(["test", "--release", "--package", "shardc-stablehlo"])
-                .args(["--test", "bytecode", "--test", "vhlo", "--", "--nocapture"])
+                .args(["--test", "suite", "--", "bytecode::", "vhlo::", "--nocapture"])
                 .env("SHARDC_ALL", "1")
                 .env("SHARDC_PYTHON", python),
         )

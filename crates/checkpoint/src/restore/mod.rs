@@ -65,8 +65,8 @@ impl Fit {
 pub type Take<'a> = dyn FnMut(usize, usize, &mut Vec<u8>) -> std::result::Result<(), String> + 'a;
 
 impl Checkpoint {
-    /// Reads regions of arrays, whatever sharding and number of processes saved them. Only file tiles that overlap a region are
-    /// read, and each is verified by its checksum. `take` is called in order, once for each region of an array that the checkpoint
+    /// Reads regions of arrays, regardless of the sharding and number of processes that saved them. Only file tiles that overlap a region
+    /// are read, and each is verified by its checksum. `take` is called in order, once for each region of an array that the checkpoint
     /// has.
     ///
     /// The current region and regions that are read ahead together take at most twice the bytes of the largest region, unless a single

@@ -31,7 +31,9 @@ impl Store {
         fill: &mut dyn FnMut(&mut File) -> io::Result<()>,
     ) -> Result<File> {
         let Some(folder) = &self.folder else {
-            return Err(CheckpointError::Settings("object stores have no files to write to".to_owned()));
+            return Err(CheckpointError::Settings(
+                "the store is not a local folder: object stores have no files to write to".to_owned(),
+            ));
         };
         let whole = folder.join(path);
         let mut write = || {

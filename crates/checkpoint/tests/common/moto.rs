@@ -21,7 +21,7 @@ sys.stdin.read()
 /// A server. It ends when this value is dropped, or when this process ends.
 pub(crate) struct Server {
     child: Child,
-    /// Its port.
+    /// The port.
     pub(crate) port: u16,
 }
 

@@ -1,4 +1,6 @@
-//! Tests of checkpoints, in one program: each test program takes seconds to link.
+//! Tests of checkpoints, in one test binary, because linking a binary takes seconds.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,5 +1,6 @@
 //! `shardc opt`
 
+use std::ops::Range;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -23,18 +24,7 @@ use crate::ui::table::Table;
 
 pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
     if args.passes.iter().any(|p| p == "list") {
-        let passes = || PASSES.iter().chain(shardc_shardy::passes());
-        ui.result(
-            || {
-                let mut table = Table::new(&["pass", "description"]);
-                passes().for_each(|pass| table.row(vec![pass.name.into(), pass.about.into()]));
-                ui.table(&table)
-            },
-            || {
-                let pass = |pass: &Pass| json!({ "pass": pass.name, "about": pass.about });
-                json!({ "version": 1, "passes": passes().map(pass).collect::<Vec<_>>() })
-            },
-        )?;
+        list(ui)?;
         return Ok(ExitCode::SUCCESS);
     }
     let passes = args.passes.iter().map(|text| step(text)).collect::<Result<Vec<_>>>()?;
@@ -55,13 +45,7 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
     let mut outputs = Outputs::plan(&named, &[("the input", input)])?;
     let sizes = job::sizes(&args.symbolic)?;
     let source = Source::read(input)?;
-    let programs = match std::str::from_utf8(&source.bytes) {
-        Ok(text) if args.split_input_file => shardc_stablehlo::parse_split(text)
-            .into_iter()
-            .map(|c| (c.range, c.module.map_err(Error::from)))
-            .collect(),
-        _ => vec![(0..source.bytes.len(), Compiler::read(&source.bytes))],
-    };
+    let programs = programs(&source, args.split_input_file);
     let printed = |module: &Module, located: bool| {
         let mut options = args.to.form.print_options(located);
         options.locations |= args.mlir_print_debuginfo;
@@ -137,6 +121,33 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
         return Err(source.explain(&Error::Diagnostics(wrong)));
     }
     Ok(if failed { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+/// Prints the passes.
+fn list(ui: &Ui) -> Result<()> {
+    let passes = || PASSES.iter().chain(shardc_shardy::passes());
+    ui.result(
+        || {
+            let mut table = Table::new(&["pass", "description"]);
+            passes().for_each(|pass| table.row(vec![pass.name.into(), pass.about.into()]));
+            ui.table(&table)
+        },
+        || {
+            let pass = |pass: &Pass| json!({ "pass": pass.name, "about": pass.about });
+            json!({ "version": 1, "passes": passes().map(pass).collect::<Vec<_>>() })
+        },
+    )
+}
+
+/// Reads the programs of a source, each with its range of bytes.
+fn programs(source: &Source, is_split: bool) -> Vec<(Range<usize>, Result<Module, Error>)> {
+    match std::str::from_utf8(&source.bytes) {
+        Ok(text) if is_split => shardc_stablehlo::parse_split(text)
+            .into_iter()
+            .map(|c| (c.range, c.module.map_err(Error::from)))
+            .collect(),
+        _ => vec![(0..source.bytes.len(), Compiler::read(&source.bytes))],
+    }
 }
 
 /// Parses a pass: `name` or `name{option=value option=value}`.

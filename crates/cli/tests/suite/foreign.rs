@@ -55,7 +55,7 @@ fn items_are_listed_and_chosen() {
     assert_eq!(types(&folder, &[&orbax("items"), "--step", "4", "--item", "state"]), STATE);
     for (args, words) in [
         (vec![], "has several items: ema, state"),
-        (vec!["--item", "x"], "has no item x; there are ema, state"),
+        (vec!["--item", "x"], "has no item x; its items are ema, state"),
     ] {
         let ran = folder.run(&[&["checkpoint", "show", &orbax("items/5")][..], &args].concat());
         assert!(ran.code == Some(1) && ran.err.contains("SH1314") && ran.err.contains(words), "{}", ran.err);

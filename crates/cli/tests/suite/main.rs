@@ -1,4 +1,6 @@
-//! Tests of the program `shardc`, in one program: each test program takes seconds to link.
+//! Tests of the program `shardc`, in one test binary, because linking a binary takes seconds.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod checkpoints;
 #[path = "../common/mod.rs"]

@@ -125,7 +125,7 @@ fn usage_errors_leave_no_file() {
         1,
         "error[SH1413]: in.pth: \"lr\" is a float, not a tensor",
     );
-    said(&["in.pth", "-o", "out.safetensors", "--key", "none"], 1, "there are model, numbers, texts");
+    said(&["in.pth", "-o", "out.safetensors", "--key", "none"], 1, "the keys are model, numbers, texts");
     said(&["none.pth", "-o", "out.safetensors"], 1, "error[SH1402]: none.pth: no such file");
     said(&["plain.mlir", "-o", "out.pth"], 1, "error[SH1403]: plain.mlir: it is not a safetensors file");
 }

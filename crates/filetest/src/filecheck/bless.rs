@@ -394,13 +394,13 @@ mod tests {
     }
 
     #[test]
-    fn what_passes_is_left_alone() {
+    fn passing_checks_are_unchanged() {
         let checks = "// CHECK: a\n//   CHECK-NEXT:   {{.}}\n";
         assert_eq!(of(checks, "a\nb\n"), (checks.to_owned(), 0));
     }
 
     #[test]
-    fn only_what_fails_is_replaced() {
+    fn only_failing_checks_are_replaced() {
         let checks = "// CHECK: func @a\n// CHECK-NEXT:   %0 = stablehlo.add %arg0, %arg0 : tensor<8xf32>\n// CHECK-NEXT: return {{.*}}\n";
         let input = "func @a\n  %0 = stablehlo.subtract %arg0, %arg0 : tensor<4xf32>\n  return %0\n";
         let after = "// CHECK: func @a\n// CHECK-NEXT:   %0 = stablehlo.subtract %arg0, %arg0 : tensor<4xf32>\n// CHECK-NEXT: return {{.*}}\n";
@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_and_expressions_stay() {
+    fn variables_and_expressions_are_kept() {
         let checks = "// CHECK: %[[A:.*]] = add\n// CHECK-NEXT: %[[B:.*]] = mul %[[A]], %[[A]] {{.*}}: f32\n// CHECK-NEXT: return %[[B]]\n";
         let input = "%5 = add\n%6 = div %5, %5 {x} : f64\nreturn %6\n";
         let after = "// CHECK: %[[A:.*]] = add\n// CHECK-NEXT: %[[B:.*]] = div %[[A]], %[[A]] {{.*}}: f64\n// CHECK-NEXT: return %[[B]]\n";
@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn new_text_goes_where_an_expression_was() {
+    fn new_text_replaces_an_expression() {
         let checks = "// CHECK: a\n// CHECK-NEXT: %[[H:.*]] = dotx %0, {{.*}} -> f32\n// CHECK-NEXT: at [[@LINE+1]]: %[[H]]\n";
         let input = "a\n%7 = dot %0, dims = [1] x [0] : (f64, f64) -> f32\nat 13: %7\n";
         let after = "// CHECK: a\n// CHECK-NEXT: %[[H:.*]] = dot %0, {{.*}} -> f32\n// CHECK-NEXT: at [[#@LINE+10]]: %[[H]]\n";
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_come_and_go() {
+    fn check_lines_are_added_and_removed() {
         let checks = "// CHECK: a\n// CHECK-NEXT: b 1\n// CHECK-NEXT: c 1\n";
         let grown = "// CHECK: a\n// CHECK-NEXT: x\n// CHECK-NEXT: b 1\n// CHECK-NEXT: c 1\n";
         assert_eq!(of(checks, "a\nx\nb 1\nc 1\n"), (grown.to_owned(), 0));
@@ -434,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_looked_for_where_it_was_expected() {
+    fn a_line_is_searched_at_its_expected_position() {
         let checks =
             "// CHECK-LABEL: @a\n// CHECK: \"all_gather\"(%0) over x\n// CHECK: return\n// CHECK-LABEL: @b\n";
         let input = "@a\nzero\n%1 = \"all_gather\"(%0) over y, z\nreturn\n@b\n\"all_gather\"(%0) over w\n";
@@ -471,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_of_a_line() {
+    fn the_rest_of_a_line_is_kept() {
         let checks = "// CHECK: func @a(\n// CHECK-SAME: %arg0: f32,\n// CHECK-SAME: %arg1: f32)\n";
         let after = "// CHECK: func @a(\n// CHECK-SAME: %arg0: f64,\n// CHECK-SAME: %arg1: f32)\n";
         assert_eq!(of(checks, "func @a(%arg0: f64, %arg1: f32)\n"), (after.to_owned(), 0));

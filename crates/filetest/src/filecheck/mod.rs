@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_must_not_come_is_looked_for_between() {
+    fn excluded_text_is_searched_between_matches() {
         let input = "a\nb\nc\n";
         assert!(passes("// CHECK: a\n// CHECK-NOT: c\n// CHECK: b", input));
         assert!(!passes("// CHECK: a\n// CHECK-NOT: b\n// CHECK: c", input));
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_comes_in_any_order_and_does_not_overlap() {
+    fn dag_matches_are_unordered_and_do_not_overlap() {
         let input = "x 1\nx 2\nend\n";
         assert!(passes("// CHECK-DAG: x 2\n// CHECK-DAG: x 1\n// CHECK: end", input));
         assert!(passes("// CHECK-DAG: x\n// CHECK-DAG: x\n// CHECK: end", input));
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_hold_what_matched() {
+    fn variables_hold_matched_text() {
         let input = "%0 = add %1\n%1 = neg %0\n%2 = mul %2\n";
         assert!(passes("// CHECK: %[[A:.*]] = add %[[B:.*]]\n// CHECK-NEXT: %[[B]] = neg %[[A]]", input));
         assert!(!passes("// CHECK: %[[A:.*]] = add\n// CHECK-NEXT: %[[A]] = neg", input));
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_cut_the_input() {
+    fn labels_divide_the_input() {
         let input = "func @a\nadd\nfunc @b\nmul\n";
         assert!(passes("// CHECK-LABEL: @a\n// CHECK: add\n// CHECK-LABEL: @b\n// CHECK: mul", input));
         let text = check(

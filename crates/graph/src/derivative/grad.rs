@@ -20,9 +20,9 @@ impl Graph {
     /// Within a closure (of a loop, a branch, `optim::accumulated`), the loss must be computed in the closure: captured tensors must not
     /// depend on `by`.
     ///
-    /// Reports an error if the loss is not a scalar of a float type, or if an operation between `by` and the loss has no derivative. It
-    /// also reports an error if a tensor of `by` is not of a float or complex type, or depends on another tensor of `by`. In a closure, it
-    /// reports an error if the loss depends on a captured tensor that depends on `by`.
+    /// Reports an error if the loss is not a scalar of a float type, or if an operation on a path from `by` to it has no derivative. The
+    /// tensors of `by` must be of float or complex types, and none may depend on another. The loss of a closure must not depend on a
+    /// captured tensor that depends on `by`.
     #[track_caller]
     pub fn grad<'g, T: Tree<'g>>(&'g self, loss: impl Into<Tensor<'g>>, by: &T) -> T {
         let loss = loss.into();

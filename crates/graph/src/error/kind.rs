@@ -152,7 +152,7 @@ pub enum ErrorKind {
     Varies {
         /// The index of the result.
         result: usize,
-        /// Its specification.
+        /// The specification.
         spec: String,
         /// The axes.
         axes: Vec<String>,

@@ -35,9 +35,9 @@ pub struct GraphError {
 pub struct OperandNote {
     /// Its name, if any: the name of a parameter, or a name set by [`Tensor::named`](crate::Tensor::named).
     pub name: Option<String>,
-    /// Its shape.
+    /// The shape.
     pub shape: Vec<i64>,
-    /// Its element type.
+    /// The element type.
     pub dtype: DType,
     /// File, line and column of the call that produced it.
     pub place: Option<(String, u32, u32)>,

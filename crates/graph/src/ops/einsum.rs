@@ -19,8 +19,8 @@ impl Graph {
     /// assert_eq!(g.einsum("...d,...d->...", &[q, k]).shape(), [2, 8, 4]);
     /// ```
     ///
-    /// Reports an error if the numbers of subscripts and tensors differ, or if a subscript does not match the rank of its tensor. A label
-    /// must have one size; a label of the result must be unique and occur in a tensor.
+    /// Reports an error if the numbers of subscripts and tensors differ, if a subscript does not match the rank of its tensor, or if a
+    /// label has two sizes. A label of the result must not be repeated, and must occur in a tensor.
     #[track_caller]
     pub fn einsum<'g>(&'g self, letters: &str, operands: &[Tensor<'g>]) -> Tensor<'g> {
         self.einsum_of(letters, operands, None)

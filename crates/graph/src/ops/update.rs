@@ -148,11 +148,11 @@ impl<'g> Tensor<'g> {
     ) -> Tensor<'g> {
         self.graph().make(&[self, indices, updates], |m, values| {
             let (shape, rank) = (m.shape_of(values[0]), m.shape_of(values[1]).len());
-            let dim = axes::one("an update", axis, &shape)?;
+            let dim = axes::one("update", axis, &shape)?;
             integers(m, values[1])?;
             let (left, right) = (m.dtype_of(values[0]), m.dtype_of(values[2]));
             if left != right {
-                return Err(ErrorKind::DTypes { op: "an update", left, right });
+                return Err(ErrorKind::DTypes { op: "update", left, right });
             }
             let spec = ScatterSpec {
                 update_window_dims: (0..shape.len() - 1).map(|d| place(d, dim, rank)).collect(),

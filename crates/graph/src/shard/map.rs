@@ -32,9 +32,8 @@ impl Graph {
     /// # }
     /// ```
     ///
-    /// Reports an error if the number of specifications is not the number of tensors, or if a specification does not match its tensor or
-    /// its axes do not divide a dimension. It also reports an error if devices along an axis that a result specification omits may return
-    /// different values (SH0623).
+    /// Reports an error if the number of specifications is not the number of tensors, if one does not match its tensor, or if its axes do
+    /// not divide a dimension. Devices along an axis that a result specification omits must return equal values (SH0623).
     #[track_caller]
     pub fn shard_map<'g, I: Tree<'g>, O: Tree<'g>>(
         &'g self,

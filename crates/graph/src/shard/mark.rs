@@ -20,8 +20,8 @@ impl<'g> Tensor<'g> {
     ///
     /// In a closure, a captured tensor is constrained only within the closure: use the returned tensor.
     ///
-    /// Reports an error if the specification does not have one entry per dimension, repeats an axis, or names an axis that the mesh lacks
-    /// or an enclosing `shard_map` uses. It also reports an error if a parameter is already marked with a different sharding.
+    /// Reports an error if the specification does not have one entry per dimension, names an axis that the mesh lacks, or repeats an axis.
+    /// It must not name an axis of an enclosing `shard_map`, and a parameter must not be marked already with a different sharding.
     #[track_caller]
     pub fn mark_sharding(self, spec: PartitionSpec) -> Tensor<'g> {
         self.mark(On::Handle, |state, shape| {

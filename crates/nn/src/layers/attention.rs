@@ -54,7 +54,7 @@ pub fn alibi_slopes(heads: i64) -> Vec<f32> {
 pub struct Places<'g> {
     /// Positions of queries, `[time]` or `[batch, time]`; `0, 1, 2, ...` by default.
     pub queries: Option<Tensor<'g>>,
-    /// Positions of keys, likewise.
+    /// Positions of keys, in the same form.
     pub keys: Option<Tensor<'g>>,
     /// For packed sequences, the segment of each position, `[batch, time]`: a position attends only to its own segment.
     pub segments: Option<Tensor<'g>>,

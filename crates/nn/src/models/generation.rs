@@ -51,9 +51,9 @@ impl Decoder {
     /// integers, is the number of tokens at the end of each row that form its prompt. Padding is masked, and positions count from the start
     /// of the prompt. Logits of a prompt that is empty, or longer than `time`, are NaN.
     ///
-    /// Reports the errors of [`Decoder::apply`], and an error if `tokens` or `lengths` do not have these shapes, or if the call is in a
-    /// loop. `context` must be at least the length of prompts, and at most the number of positions. Attention must be causal, and with
-    /// `lengths` not [blockwise](Decoder::attention_block).
+    /// Reports the errors of [`Decoder::apply`], and an error if `tokens` or `lengths` do not have these shapes, if prompts are longer than
+    /// `context`, or if there are fewer positions than `context`. Attention must be causal, and with `lengths` it must not be
+    /// [blockwise](Decoder::attention_block). The call must not be in a loop.
     ///
     /// ```
     /// # use shardc_graph::{DType::I32, Graph, Mesh};

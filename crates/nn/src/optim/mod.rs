@@ -57,7 +57,7 @@ pub fn apply<'g>(optimizer: &(impl Optimizer + ?Sized), p: &Scope<'g>, gradients
     if gradients.len() > params.len() {
         let of = if p.name().is_empty() { String::new() } else { format!(" of {:?}", p.name()) };
         let text = format!(
-            "got {} gradients for the {} parameters{of}: compute them with `gradients` of the same scope",
+            "got {} gradients for the {} parameters{of}: compute the gradients with `gradients` of the same scope",
             gradients.len(),
             params.len()
         );

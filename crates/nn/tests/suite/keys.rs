@@ -85,7 +85,7 @@ impl Program {
 }
 
 #[test]
-fn layers_drop_what_others_do_not() {
+fn dropout_differs_between_layers() {
     fn drop<'g>(key: Key<'g>, x: Tensor<'g>) -> Tensor<'g> {
         Dropout::new(0.5).apply(Some(key), x)
     }
@@ -102,7 +102,7 @@ fn layers_drop_what_others_do_not() {
 }
 
 #[test]
-fn scopes_have_keys_of_their_own() {
+fn scopes_have_distinct_keys() {
     let shown = |names: [&str; 2]| {
         let step = Program::new(|g, p| {
             let [a, b] = names.map(|name| p.at(name).key(g.key(0)).to_tensor());
@@ -118,7 +118,7 @@ fn scopes_have_keys_of_their_own() {
 }
 
 #[test]
-fn parts_of_a_batch_drop_what_others_do_not() {
+fn dropout_differs_between_microbatches() {
     let step = Program::new(|g, p| {
         let (x, key) = (g.parameter("x", [4, 8], F32), g.key(0));
         let (loss, _) = optim::accumulated(p, 2, &x, |p, x| {
@@ -132,7 +132,7 @@ fn parts_of_a_batch_drop_what_others_do_not() {
 }
 
 #[test]
-fn models_do_so_by_themselves() {
+fn dropout_of_models_differs_between_layers_and_microbatches() {
     let lora = Lora::new(2, 4.0).dropout(0.5);
     let step = Program::new(|g, p| {
         let (x, p) = (g.parameter("x", [4, 8], F32), p.with_lora(&lora, Some(g.key(0))));

@@ -28,7 +28,7 @@ fn names(step: &StepProgram) -> Vec<String> {
 }
 
 #[test]
-fn a_decoder_like_gpt2_has_its_parameters() {
+fn gpt2_has_the_documented_parameter_count() {
     let step = step(&Decoder::gpt2(32, 16, 8, 3, 2), Policy::default());
     assert_eq!(
         names(&step),
@@ -58,7 +58,7 @@ fn a_decoder_like_gpt2_has_its_parameters() {
 }
 
 #[test]
-fn a_decoder_like_llama_is_trained_in_two_precisions() {
+fn llama_trains_in_mixed_precision() {
     let step = step(&Decoder::llama(32, 8, 24, 2, 4, 2), Policy::mixed_bf16());
     let names = names(&step);
     assert!(names.contains(&"h.attn.key.kernel [2, 8, 2, 2]".to_owned()), "{names:?}");
@@ -67,7 +67,7 @@ fn a_decoder_like_llama_is_trained_in_two_precisions() {
 }
 
 #[test]
-fn residual_networks_have_torchvisions_parameters() {
+fn resnets_have_torchvision_parameter_counts() {
     let counted = |model: &ResNet, size: i64| {
         let g = Graph::new("evaluate", &Mesh::new(&[]).unwrap());
         let p = Scope::new(&g);

@@ -53,7 +53,7 @@ fn wraps(module: &Module) -> bool {
 }
 
 #[test]
-fn small_integers_count_all_classes() {
+fn small_integer_labels_do_not_overflow() {
     let loss =
         made(|g| CrossEntropy::new().of_each(g.parameter("x", [4, 300], F32), g.parameter("y", [4], UI8)));
     assert!(!wraps(&loss.unwrap()));
@@ -65,7 +65,7 @@ fn small_integers_count_all_classes() {
 }
 
 #[test]
-fn elements_belong_together() {
+fn predictions_and_labels_must_match() {
     let losses: [for<'g> fn(Tensor<'g>, Tensor<'g>) -> Tensor<'g>; 3] =
         [squared_error, |x, y| huber(x, y, 1.0), sigmoid_cross_entropy];
     for loss in losses {

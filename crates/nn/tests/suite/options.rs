@@ -20,7 +20,7 @@ fn said(build: impl for<'g> FnOnce(&'g Graph, &Scope<'g>) -> Tensor<'g>) -> Vec<
 }
 
 #[test]
-fn dropout_is_a_part() {
+fn dropout_rate_is_between_zero_and_one() {
     for (rate, shown) in [(-0.5, "-0.5"), (1.5, "1.5"), (f64::NAN, "NaN")] {
         let of = [format!("the dropout rate must be between 0 and 1, got {shown}")];
         assert_eq!(said(|g, _| Dropout::new(rate).apply(Some(g.key(0)), g.ones([9], F32))), of);
@@ -37,7 +37,7 @@ fn dropout_is_a_part() {
 }
 
 #[test]
-fn heads_divide_features() {
+fn heads_must_divide_features() {
     let of = ["10 features are not divisible by 4 heads: set `head_dim`"];
     let attention = Attention::new(4).causal();
     assert_eq!(said(|g, p| attention.apply(p, g.ones([1, 2, 10], F32))), of);
@@ -47,7 +47,7 @@ fn heads_divide_features() {
 }
 
 #[test]
-fn errors_are_where_layers_were_applied() {
+fn errors_name_the_line_of_the_layer() {
     let at = |build: &dyn for<'g> Fn(&'g Graph, &Scope<'g>)| {
         let g = Graph::new("step", &Mesh::new(&[]).unwrap());
         let p = Scope::new(&g);
@@ -123,7 +123,7 @@ fn errors_are_where_layers_were_applied() {
 
 /// Errors in the user's closure name the source lines of the closure.
 #[test]
-fn errors_in_closures_of_users_are_where_these_are() {
+fn errors_in_user_closures_name_the_closure_line() {
     let g = Graph::new("step", &Mesh::new(&[]).unwrap());
     let p = Scope::new(&g);
     let mut wrong = Vec::new();

@@ -28,7 +28,7 @@ fn two_layers_of_one_name_are_an_error_with_both_lines() {
 }
 
 #[test]
-fn layers_share_weights_where_the_scope_says_so() {
+fn layers_share_weights_if_the_scope_permits() {
     let text = errors(|p, x| {
         let once = Dense::new(8).apply(&p.at("map"), x);
         Dense::new(8).apply(&p.at("map").shared(), once)

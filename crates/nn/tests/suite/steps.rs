@@ -87,14 +87,14 @@ fn tangents(keep: Option<Keep>) -> usize {
 }
 
 #[test]
-fn units_are_computed_again_for_the_backward_part() {
+fn units_are_rematerialized_in_the_backward_pass() {
     assert_eq!(tangents(None), 2);
     assert_eq!(tangents(Some(Keep::Everything)), 2);
     assert_eq!(tangents(Some(Keep::Nothing)), 4);
 }
 
 #[test]
-fn what_an_optimiser_keeps_is_split_as_its_parameter() {
+fn optimizer_state_is_sharded_as_its_parameter() {
     let g = Graph::new("step", &mesh());
     let p = Scope::new(&g);
     let w = p.parameter("w", [8, 8], Init::zeros());
@@ -112,7 +112,7 @@ fn what_an_optimiser_keeps_is_split_as_its_parameter() {
 }
 
 #[test]
-fn a_variable_is_one_however_often_it_is_asked_for() {
+fn repeated_requests_return_one_variable() {
     let g = Graph::new("step", &mesh());
     let p = Scope::new(&g);
     let embedding = p.at("wte").parameter("embedding", [10, 4], Init::zeros());
@@ -145,7 +145,7 @@ fn mistakes_are_reported() {
 }
 
 #[test]
-fn statistics_are_kept_of_units_that_are_computed_again() {
+fn rematerialized_units_update_statistics() {
     let make = |keep: Option<Keep>| {
         let g = Graph::new("step", &mesh());
         let p = Scope::new(&g);
@@ -173,7 +173,7 @@ fn reported(build: impl for<'g> FnOnce(&'g Graph, &Scope<'g>)) -> Vec<String> {
 }
 
 #[test]
-fn a_loss_scale_holds_back_its_own_scope() {
+fn a_loss_scale_skips_steps_of_its_own_scope() {
     let g = Graph::new("step", &mesh());
     let p = Scope::new(&g);
     let scale = LossScale::default();
@@ -215,7 +215,7 @@ fn gradients_are_those_of_the_parameters() {
     assert_eq!(
         errors,
         [
-            "got 2 gradients for the 1 parameters of \"disc\": compute them with `gradients` of the same scope",
+            "got 2 gradients for the 1 parameters of \"disc\": compute the gradients with `gradients` of the same scope",
             "the parameter \"disc.w\" has no gradient: the number of gradients is 1",
             "the parameter \"gener.w\" is f32[1], but its gradient is f32[]",
         ]
@@ -264,7 +264,7 @@ fn variables_cannot_be_set_in_loops() {
 }
 
 #[test]
-fn a_context_has_no_more_tokens_than_there_are_positions() {
+fn context_length_is_limited_by_positions() {
     let errors = reported(|g, p| {
         let position = g.parameter("position", (), I32);
         _ = Decoder::gpt2(16, 8, 8, 2, 2).next(p, g.zeros([2], I32), position, 9);
@@ -297,7 +297,7 @@ fn prompts_that_do_not_fit_are_reported() {
 }
 
 #[test]
-fn what_a_stack_returns_may_be_set() {
+fn stack_results_may_be_set() {
     let g = Graph::new("step", &mesh());
     let p = Scope::new(&g);
     let x = g.parameter("x", [8, 3], F32);
@@ -347,7 +347,7 @@ fn groups_without_parameters_are_reported() {
 }
 
 #[test]
-fn what_begins_as_a_copy_is_split_as_its_source() {
+fn copies_are_sharded_as_their_source() {
     let g = Graph::new("step", &mesh());
     let p = Scope::new(&g);
     let mark = |v: &shardc_nn::Variable| match v.name.as_str() {
@@ -376,7 +376,7 @@ fn what_begins_as_a_copy_is_split_as_its_source() {
 }
 
 #[test]
-fn copies_of_nothing_are_reported() {
+fn copies_of_unknown_variables_are_reported() {
     let errors = reported(|_, p| {
         p.parameter("w", [4], Init::ones());
         let copy = |name: &str, of: &str| p.variable(name, Kind::Frozen, [3], F32, Init::copy_of(of));
@@ -397,7 +397,7 @@ fn copies_of_nothing_are_reported() {
 }
 
 #[test]
-fn a_scalar_is_a_parameter_as_others() {
+fn scalars_are_parameters() {
     let errors = reported(|g, p| {
         let x = g.parameter("x", [8, 3], F32) * p.parameter("scale", (), Init::ones());
         let x = p.stack("h", 2, x, |p, x| x * p.parameter("scale", (), Init::ones()));

@@ -52,7 +52,7 @@ fn values_that_do_not_fit_are_reported() {
 }
 
 #[test]
-fn given_statistics_become_what_the_scope_says() {
+fn given_statistics_have_next_values() {
     for keep in [None, Some(Keep::Nothing)] {
         let g = Graph::new("step", &Mesh::new(&[("data", 4)]).unwrap());
         let p = Scope::new(&g);

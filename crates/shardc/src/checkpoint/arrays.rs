@@ -16,9 +16,9 @@ use crate::exec::Port;
 /// An array to save.
 #[derive(Clone, Debug)]
 pub struct Saving<'a> {
-    /// Its name in the checkpoint.
+    /// The name in the checkpoint.
     pub name: &'a str,
-    /// Its blocks.
+    /// The blocks.
     pub array: &'a ShardedArray,
     /// Its sharding, if known; it is recorded, but not needed to restore the array.
     pub sharding: Option<Sharding>,
@@ -85,8 +85,8 @@ pub fn blocks_of<'a>(
     }
 }
 
-/// Restores the shards of this process's devices, with the sharding of each port, whatever sharding saved them. Each block is read
-/// once and copied to all devices that hold it. `None` for arrays missing from the checkpoint, if `fit` allows it.
+/// Restores the shards of this process's devices, with the sharding of each port, regardless of the sharding that saved them. Each block is
+/// read once and copied to all devices that hold it. `None` for arrays missing from the checkpoint, if `fit` allows it.
 ///
 /// # Errors
 /// The checkpoint does not match the request (SH1309: all mismatches), or those of [`Checkpoint::restore`].

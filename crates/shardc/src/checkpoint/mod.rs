@@ -1,7 +1,7 @@
 //! Sharded checkpoints: of a training [`State`](crate::train::State), and of any arrays.
 //!
 //! A checkpoint is written in Orbax's format with `use_ocdbt=False, use_zarr3=True`: Zarr arrays, a file for each block of the
-//! sharding, and metadata. All of Orbax's formats are read. A checkpoint can be restored onto another mesh, strategy and number of
+//! sharding, and metadata. All of Orbax's formats are read. A checkpoint can be restored onto a different mesh, strategy and number of
 //! processes. Saves are atomic: after an interrupted save the earlier checkpoints are unchanged. `docs/CHECKPOINTS.md` is the
 //! guide.
 //!

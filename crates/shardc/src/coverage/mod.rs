@@ -21,7 +21,7 @@ use self::probes::{PROBES, Probe, stands_for};
 /// How one operation is partitioned and differentiated.
 #[derive(Clone, Debug)]
 pub struct OpCoverage {
-    /// Its name, with dialect.
+    /// The name, with dialect.
     pub op: &'static str,
     /// Operations that are partitioned in the same way, including `op` itself; empty if there are no others.
     pub same: Vec<&'static str>,
@@ -38,9 +38,9 @@ pub struct OpCoverage {
 /// How an operation is partitioned if one factor is sharded.
 #[derive(Clone, Debug)]
 pub struct FactorCoverage {
-    /// Its letter in [`OpCoverage::dims`].
+    /// The letter in [`OpCoverage::dims`].
     pub letter: String,
-    /// Its kind in the sharding rule: `reduction`, for example.
+    /// The kind in the sharding rule: `reduction`, for example.
     pub role: &'static str,
     /// The partitioning if the number of devices divides the factor.
     pub even: How,

@@ -14,9 +14,9 @@ use crate::{Error, Output};
 pub struct OutputCheck {
     /// The index of the output.
     pub index: usize,
-    /// Its name, if the program gives one.
+    /// The name, if the program gives one.
     pub name: Option<String>,
-    /// Its type.
+    /// The type.
     pub ty: TensorType,
     /// The difference from the single-device output.
     pub difference: Difference,

@@ -25,7 +25,7 @@ use crate::{Error, Output};
 /// A parameter or result of a program.
 #[derive(Clone, Debug)]
 pub struct Port {
-    /// Its name in the program, if any.
+    /// The name in the program, if any.
     pub name: Option<String>,
     /// Element type and shape of the full array.
     pub ty: ArrayType,

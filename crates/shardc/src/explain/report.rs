@@ -29,7 +29,7 @@ pub struct Report {
     /// The collectives of the partitioned program, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub collectives: Vec<CollectiveReport>,
-    /// Further remarks.
+    /// Further notes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -63,7 +63,7 @@ pub struct SourcePlace {
 /// An axis of the mesh.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct AxisReport {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// Number of devices along it.
     pub size: i64,
@@ -87,15 +87,15 @@ pub struct AnnotationReport {
 /// A value and the reasons for its sharding.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct ValueReport {
-    /// Its name in the file.
+    /// The name in the file.
     pub name: String,
     /// The name that the front end gave it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// Its type.
+    /// The type.
     #[serde(rename = "type")]
     pub ty: String,
-    /// Its sharding.
+    /// The sharding.
     pub sharding: String,
     /// The operation that produces it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -117,7 +117,7 @@ pub struct ValueReport {
 pub struct AxisOrigin {
     /// The axis or sub-axis.
     pub axis: String,
-    /// Its use on the value: `dimension 0`, `unreduced`.
+    /// The use on the value: `dimension 0`, `unreduced`.
     pub place: String,
     /// The annotation from which it propagated.
     pub origin: String,
@@ -130,7 +130,7 @@ pub struct AxisOrigin {
 pub struct StepReport {
     /// The value that the axis is propagated to.
     pub value: String,
-    /// Its use on the value: `dimension 0`, `unreduced`.
+    /// The use on the value: `dimension 0`, `unreduced`.
     pub at: String,
     /// How it propagated: `through dot_general`.
     pub how: String,
@@ -171,7 +171,7 @@ pub struct ReplicatedReport {
     pub name: String,
     /// The operation that produces it.
     pub op: String,
-    /// Its type.
+    /// The type.
     #[serde(rename = "type")]
     pub ty: String,
     /// The bytes of one value.
@@ -211,7 +211,7 @@ pub struct CollectiveReport {
 /// A called function of the partitioned program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CalledReport {
-    /// Its name in the partitioned program.
+    /// The name in the partitioned program.
     pub name: String,
     /// How often it runs in one execution of the program; unknown trip counts of loops are estimated.
     pub runs: u64,
@@ -222,7 +222,7 @@ pub struct CalledReport {
 pub struct ServedReport {
     /// The operation: `stablehlo.dot_general`; empty if it is not in the propagated program.
     pub op: String,
-    /// Its source position.
+    /// The source position.
     pub place: SourcePlace,
     /// The reasons why it needs the collective, as text.
     pub because: Vec<String>,

@@ -2,7 +2,7 @@
 //!
 //! PEFT has `lora_A` of `[rank, inputs]` and `lora_B` of `[outputs, rank]` for each layer. shardc has `lora_a` of `[inputs.., rank]` and
 //! `lora_b` of `[rank, outputs..]`, with a leading layer dimension for a stack. Layers of a stack share one rank and one scale: lower
-//! ranks are padded with zeros, which training preserves, and `lora_B` of a layer with another scale is multiplied by the ratio.
+//! ranks are padded with zeros, which training preserves, and `lora_B` of a layer with a different scale is multiplied by the ratio.
 
 use indexmap::{IndexMap, IndexSet};
 use shardc_ir::Diagnostic;

@@ -39,7 +39,7 @@ impl State {
         self.arrays.get(name)
     }
 
-    /// A variable, assembled on the host. In a job of several processes all have to request the same variables in the same order.
+    /// A variable, assembled on the host. In a job of several processes, all must request the same variables in the same order.
     ///
     /// # Errors
     /// No variable has this name (SH0720), or a copy fails.

@@ -122,7 +122,7 @@ impl Step {
     /// Stops at the first NaN or infinity: after each execution, metrics and variables are copied to the host, and an element that is not
     /// finite is an error (SH0728) that names the execution (from 1) and the tensor. The copies make each execution slower.
     ///
-    /// In a job of several processes all of them have to request it.
+    /// In a job of several processes all of them must request it.
     #[must_use]
     pub fn check_finite(mut self) -> Step {
         self.checks_finite = true;
@@ -529,7 +529,7 @@ impl Step {
     }
 }
 
-/// The array converted to another element type.
+/// The array converted to a different element type.
 pub(super) fn converted(array: HostArray, dtype: DType) -> Result<HostArray, Error> {
     if array.dtype == dtype {
         return Ok(array);

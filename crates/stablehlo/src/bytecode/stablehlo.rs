@@ -100,7 +100,6 @@ fn members<'b>(
 }
 
 fn read_attr<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
-    let piece = |text: &str| Piece::Text(text.to_owned().into());
     Ok(match c.varint()? {
         1 => {
             let handle = c.svarint()?;
@@ -162,52 +161,67 @@ fn read_attr<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
             dot_algorithm(types, numbers, c.bool()?)
         }
         16 => BAttr::text(accuracy_mode(word(c, ACCURACIES)?)),
-        17 => {
-            let mut text = String::from("#stablehlo.result_accuracy<");
-            let (atol, rtol) = (c.words(64)?, c.words(64)?);
-            let ulps = c.svarint()?;
-            push_tolerances(&mut text, atol[0], rtol[0], ulps);
-            text.push_str("mode = ");
-            BAttr::Pieces(vec![Piece::Text(text.into()), Piece::Attr(c.attr()?), piece(">")])
-        }
-        18 => {
-            let mut pieces =
-                vec![piece("#stablehlo.replica_group_mesh_axes<mesh = "), Piece::Attr(c.attr()?)];
-            pieces.push(piece(", axes = ["));
-            separated(&mut pieces, c.attrs()?.into_iter().map(Piece::Attr));
-            pieces.push(piece("]>"));
-            BAttr::Pieces(pieces)
-        }
+        17 => result_accuracy(c)?,
+        18 => replica_group_mesh_axes(c)?,
         19 => {
             let before = c.svarint()?;
             let body = vec![Piece::Text(format!("({before}){}", c.svarint()?).into())];
             BAttr::Nestable { head: "#stablehlo<sub_axis_info", body, tail: ">" }
         }
-        20 => {
-            let mut pieces = vec![piece("#stablehlo.axis_ref<name = "), Piece::Quoted(c.string()?)];
-            if c.bool()? {
-                pieces.push(piece(", sub_axis_info = "));
-                pieces.push(Piece::Nested(c.attr()?));
-            }
-            pieces.push(piece(">"));
-            BAttr::Pieces(pieces)
-        }
+        20 => axis_ref(c)?,
         21 => {
             let mut pieces = vec![piece("#stablehlo.mesh_axis<name = "), Piece::Quoted(c.string()?)];
             pieces.push(Piece::Text(format!(", size = {}>", c.svarint()?).into()));
             BAttr::Pieces(pieces)
         }
-        22 => {
-            let mut pieces = vec![piece("#stablehlo.mesh<axes = "), Piece::Attr(c.attr()?)];
-            if c.bool()? {
-                pieces.push(piece(", device_ids = "));
-                pieces.push(Piece::Attr(c.attr()?));
-            }
-            pieces.push(piece(">"));
-            BAttr::Pieces(pieces)
-        }
+        22 => mesh(c)?,
         code => return c.unknown("a stablehlo attribute (1 to 22)", code),
     })
+}
+
+fn piece<'b>(text: &str) -> Piece<'b> {
+    Piece::Text(text.to_owned().into())
+}
+
+/// `#stablehlo.result_accuracy<...>`.
+fn result_accuracy<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
+    let mut text = String::from("#stablehlo.result_accuracy<");
+    let (atol, rtol) = (c.words(64)?, c.words(64)?);
+    let ulps = c.svarint()?;
+    push_tolerances(&mut text, atol[0], rtol[0], ulps);
+    text.push_str("mode = ");
+    Ok(BAttr::Pieces(vec![Piece::Text(text.into()), Piece::Attr(c.attr()?), piece(">")]))
+}
+
+/// `#stablehlo.replica_group_mesh_axes<...>`.
+fn replica_group_mesh_axes<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
+    let mut pieces = vec![piece("#stablehlo.replica_group_mesh_axes<mesh = "), Piece::Attr(c.attr()?)];
+    pieces.push(piece(", axes = ["));
+    separated(&mut pieces, c.attrs()?.into_iter().map(Piece::Attr));
+    pieces.push(piece("]>"));
+    Ok(BAttr::Pieces(pieces))
+}
+
+/// `#stablehlo.axis_ref<...>`.
+fn axis_ref<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
+    let mut pieces = vec![piece("#stablehlo.axis_ref<name = "), Piece::Quoted(c.string()?)];
+    if c.bool()? {
+        pieces.push(piece(", sub_axis_info = "));
+        pieces.push(Piece::Nested(c.attr()?));
+    }
+    pieces.push(piece(">"));
+    Ok(BAttr::Pieces(pieces))
+}
+
+/// `#stablehlo.mesh<...>`.
+fn mesh<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
+    let mut pieces = vec![piece("#stablehlo.mesh<axes = "), Piece::Attr(c.attr()?)];
+    if c.bool()? {
+        pieces.push(piece(", device_ids = "));
+        pieces.push(Piece::Attr(c.attr()?));
+    }
+    pieces.push(piece(">"));
+    Ok(BAttr::Pieces(pieces))
 }
 
 /// `#stablehlo.bounds<4, ?>`, the encoding attribute of a bounded type.

@@ -160,25 +160,7 @@ impl<'s, 'b> Pool<'s, 'b> {
         let store = self.store;
         match store.attr(at) {
             BAttr::Unit => self.text.push_str("unit"),
-            BAttr::Int { ty, words } => {
-                let plain = match *store.ty(*ty) {
-                    BType::Int { width: 1, sign: Sign::Signless } => {
-                        self.text.push_str(if words.first() == Some(&1) { "true" } else { "false" });
-                        return Ok(());
-                    }
-                    BType::Int { width, sign } => {
-                        push_int(&mut self.text, words, width, sign != Sign::Unsigned);
-                        width == 64 && sign == Sign::Signless
-                    }
-                    _ => {
-                        push_int(&mut self.text, words, 64, true);
-                        false
-                    }
-                };
-                if !(plain && elide == Elide::May) {
-                    self.colon_type(*ty)?;
-                }
-            }
+            BAttr::Int { ty, words } => self.push_int_attr(*ty, words, elide)?,
             BAttr::Float { ty, words } => {
                 let start = self.text.len();
                 self.push_float(*ty, words);
@@ -244,22 +226,7 @@ impl<'s, 'b> Pool<'s, 'b> {
                 self.colon_type(*ty)?;
             }
             BAttr::DenseArray { element, bytes, .. } => self.push_array(*element, bytes)?,
-            BAttr::Sparse { ty, indices, values } => {
-                self.text.push_str("sparse");
-                for (i, part) in [*indices, *values].into_iter().enumerate() {
-                    self.text.push_str(if i > 0 { ", " } else { "<" });
-                    let BAttr::Dense { ty, bytes } = store.attr(part) else { continue };
-                    let start = self.text.len();
-                    self.push_elements(*ty, bytes);
-                    // The list has no brackets of its own in a sparse constant.
-                    self.text.pop();
-                    if self.text.len() > start {
-                        self.text.remove(start);
-                    }
-                }
-                self.text.push('>');
-                self.colon_type(*ty)?;
-            }
+            BAttr::Sparse { ty, indices, values } => self.push_sparse(*ty, [*indices, *values])?,
             BAttr::Distinct(inner) => {
                 let next = self.distinct.len();
                 let number = *self.distinct.entry(at).or_insert(next);
@@ -280,6 +247,46 @@ impl<'s, 'b> Pool<'s, 'b> {
             }
         }
         Ok(())
+    }
+
+    fn push_int_attr(&mut self, ty: TypeRef, words: &Words, elide: Elide) -> Res<()> {
+        let plain = match *self.store.ty(ty) {
+            BType::Int { width: 1, sign: Sign::Signless } => {
+                self.text.push_str(if words.first() == Some(&1) { "true" } else { "false" });
+                return Ok(());
+            }
+            BType::Int { width, sign } => {
+                push_int(&mut self.text, words, width, sign != Sign::Unsigned);
+                width == 64 && sign == Sign::Signless
+            }
+            _ => {
+                push_int(&mut self.text, words, 64, true);
+                false
+            }
+        };
+        if !(plain && elide == Elide::May) {
+            self.colon_type(ty)?;
+        }
+        Ok(())
+    }
+
+    /// Appends a sparse constant of these indices and values.
+    fn push_sparse(&mut self, ty: TypeRef, parts: [AttrRef; 2]) -> Res<()> {
+        let store = self.store;
+        self.text.push_str("sparse");
+        for (i, part) in parts.into_iter().enumerate() {
+            self.text.push_str(if i > 0 { ", " } else { "<" });
+            let BAttr::Dense { ty, bytes } = store.attr(part) else { continue };
+            let start = self.text.len();
+            self.push_elements(*ty, bytes);
+            // The list shares the brackets of the sparse constant.
+            self.text.pop();
+            if self.text.len() > start {
+                self.text.remove(start);
+            }
+        }
+        self.text.push('>');
+        self.colon_type(ty)
     }
 
     /// Appends an attribute that is part of another attribute of its dialect.

@@ -70,36 +70,10 @@ impl<'a> Parser<'a> {
             }
             AttrType::Ints | AttrType::I32s => Val::Ints(self.generic_ints()?),
             AttrType::Bools => Val::Bools(self.generic_bools()?),
-            AttrType::Pairs => {
-                let rows = self.matrix()?;
-                let pair = |row: &Vec<i64>| match row[..] {
-                    [a, b] => Some((a, b)),
-                    _ => None,
-                };
-                match rows.iter().map(pair).collect::<Option<_>>() {
-                    Some(pairs) => Val::Pairs(pairs),
-                    None => return Err(self.expected("pairs of integers")),
-                }
-            }
+            AttrType::Pairs => self.generic_pairs()?,
             AttrType::Groups | AttrType::DevicePairs => self.groups()?,
-            AttrType::Word(kind) | AttrType::ChloWord(kind) => {
-                let chlo = matches!(ty, AttrType::ChloWord(_));
-                if self.eat(if chlo { "#chlo<" } else { "#stablehlo<" }) {
-                    self.expect_word(kind)?;
-                    Val::Word(Cow::Owned(self.word_until(">")?))
-                } else if self.peek() == b'#' {
-                    // Some versions write `#stablehlo.transpose<NO_TRANSPOSE>`.
-                    self.cursor.pos += 1;
-                    self.ident("an attribute name")?;
-                    self.expect("<")?;
-                    Val::Word(Cow::Owned(self.word_until(">")?))
-                } else if self.peek() == b'"' {
-                    Val::Word(Cow::Owned(self.text_string()?.into_owned()))
-                } else {
-                    let dialect = if chlo { "chlo" } else { "stablehlo" };
-                    return Err(self.expected(&format!("`#{dialect}<{kind} ...>`")));
-                }
-            }
+            AttrType::Word(kind) => self.enum_word("stablehlo", kind)?,
+            AttrType::ChloWord(kind) => self.enum_word("chlo", kind)?,
             AttrType::Number(words) => {
                 let start = self.pos;
                 let at = self.int()?;
@@ -133,18 +107,8 @@ impl<'a> Parser<'a> {
                 })?;
                 Val::Channel(channel)
             }
-            AttrType::Precisions | AttrType::ChloPrecisions => {
-                self.expect("[")?;
-                let mut list = SmallVec::new();
-                let prefix = if ty == AttrType::Precisions { "#stablehlo<" } else { "#chlo<" };
-                self.list("]", |p| {
-                    p.expect(prefix)?;
-                    p.expect_word("precision")?;
-                    list.push(p.precision()?);
-                    p.expect(">")
-                })?;
-                Val::Precisions(list)
-            }
+            AttrType::Precisions => self.generic_precisions("#stablehlo<")?,
+            AttrType::ChloPrecisions => self.generic_precisions("#chlo<")?,
             AttrType::Dot => Val::Dot(Box::new(self.dot()?)),
             AttrType::RaggedDot => Val::RaggedDot(Box::new(self.ragged_dot()?)),
             AttrType::Conv => {
@@ -180,6 +144,50 @@ impl<'a> Parser<'a> {
             }
             AttrType::Raw => return Err(self.expected("an attribute")),
         })
+    }
+
+    /// Parses a word of an enumeration, as in `#stablehlo<kind WORD>`.
+    fn enum_word(&mut self, dialect: &str, kind: &str) -> Res<Val> {
+        if self.eat(&format!("#{dialect}<")) {
+            self.expect_word(kind)?;
+            Ok(Val::Word(Cow::Owned(self.word_until(">")?)))
+        } else if self.peek() == b'#' {
+            // Some versions write `#stablehlo.transpose<NO_TRANSPOSE>`.
+            self.cursor.pos += 1;
+            self.ident("an attribute name")?;
+            self.expect("<")?;
+            Ok(Val::Word(Cow::Owned(self.word_until(">")?)))
+        } else if self.peek() == b'"' {
+            Ok(Val::Word(Cow::Owned(self.text_string()?.into_owned())))
+        } else {
+            Err(self.expected(&format!("`#{dialect}<{kind} ...>`")))
+        }
+    }
+
+    /// Parses pairs of integers: a matrix of two columns.
+    fn generic_pairs(&mut self) -> Res<Val> {
+        let rows = self.matrix()?;
+        let pair = |row: &Vec<i64>| match row[..] {
+            [a, b] => Some((a, b)),
+            _ => None,
+        };
+        match rows.iter().map(pair).collect::<Option<_>>() {
+            Some(pairs) => Ok(Val::Pairs(pairs)),
+            None => Err(self.expected("pairs of integers")),
+        }
+    }
+
+    /// Parses a list of precisions, as in `[#stablehlo<precision DEFAULT>]`. `prefix` is the text before `precision`.
+    fn generic_precisions(&mut self, prefix: &str) -> Res<Val> {
+        self.expect("[")?;
+        let mut list = SmallVec::new();
+        self.list("]", |p| {
+            p.expect(prefix)?;
+            p.expect_word("precision")?;
+            list.push(p.precision()?);
+            p.expect(">")
+        })?;
+        Ok(Val::Precisions(list))
     }
 
     fn word_until(&mut self, close: &str) -> Res<String> {

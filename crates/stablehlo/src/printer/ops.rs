@@ -151,21 +151,7 @@ impl<'m> Printer<'m> {
                     }
                 }
                 Piece::Regions => self.regions(op, numbering),
-                Piece::Dict => {
-                    let mut more = Entries::new();
-                    for (at, (name, val)) in attrs.iter().enumerate() {
-                        if printed >> at & 1 == 0 && !is_implied(row, name, val) {
-                            let mut text = String::new();
-                            push_generic(&mut text, module, ty_of(name), val, None);
-                            more.push((name, Entry::Text(text)));
-                        }
-                    }
-                    if let OpKind::Opaque(spec) = &data.kind {
-                        let rest = spec.props.iter().filter(|(name, _)| row.attr(name).is_none());
-                        more.extend(rest.map(|(name, attr)| (name, Entry::Attr(attr))));
-                    }
-                    self.dict(op, more);
-                }
+                Piece::Dict => self.rest(op, row, attrs, printed),
                 Piece::Ranges => {
                     printed = u64::MAX;
                     self.ranges(&data.kind);
@@ -201,29 +187,48 @@ impl<'m> Printer<'m> {
                 Piece::Result | Piece::Tuple => self.types_of(&data.results),
                 Piece::Operand => self.types_of(data.operands.get(..1).unwrap_or(&[])),
                 Piece::Operands => self.types_of(&data.operands),
-                Piece::Select => match (&data.operands[..], &data.results[..]) {
-                    (&[pred, on_true, on_false], &[result])
-                        if [on_true, on_false]
-                            .iter()
-                            .all(|&v| module.values[v].ty == module.values[result].ty) =>
-                    {
-                        self.types_of(&[pred, result]);
-                    }
-                    _ => self.functional_type(op),
-                },
-                Piece::Complex => {
-                    if self.is_complex_of_parts(op) {
-                        self.types_of(&data.results)
-                    } else {
-                        self.functional_type(op)
-                    }
-                }
+                Piece::Select => self.select_types(op),
+                Piece::Complex if self.is_complex_of_parts(op) => self.types_of(&data.results),
+                Piece::Complex => self.functional_type(op),
                 Piece::Arrow => {
                     self.types_of(&data.operands);
                     self.push(" -> ");
                     self.result_types(&data.results);
                 }
             }
+        }
+    }
+
+    /// Appends the attributes that are not in `printed`, a bit set of positions in `attrs`.
+    fn rest(&mut self, op: OpId, row: &'static Row, attrs: &Attrs, printed: u64) {
+        let module = self.module;
+        let mut more = Entries::new();
+        for (at, (name, val)) in attrs.iter().enumerate() {
+            if printed >> at & 1 == 0 && !is_implied(row, name, val) {
+                let ty = row.attr(name).map_or(AttrType::Raw, |(_, ty)| ty);
+                let mut text = String::new();
+                push_generic(&mut text, module, ty, val, None);
+                more.push((name, Entry::Text(text)));
+            }
+        }
+        if let OpKind::Opaque(spec) = &module.ops[op].kind {
+            let rest = spec.props.iter().filter(|(name, _)| row.attr(name).is_none());
+            more.extend(rest.map(|(name, attr)| (name, Entry::Attr(attr))));
+        }
+        self.dict(op, more);
+    }
+
+    /// Appends the types of a select: those of its predicate and its result, if the branches have the type of the result.
+    fn select_types(&mut self, op: OpId) {
+        let data = &self.module.ops[op];
+        let ty = |value: ValueId| self.module.values[value].ty;
+        match (&data.operands[..], &data.results[..]) {
+            (&[pred, on_true, on_false], &[result])
+                if [on_true, on_false].iter().all(|&v| ty(v) == ty(result)) =>
+            {
+                self.types_of(&[pred, result]);
+            }
+            _ => self.functional_type(op),
         }
     }
 

@@ -223,59 +223,15 @@ pub(crate) fn push_generic(
             });
             out.push(']');
         }
-        (Val::Dot(spec), _) => {
-            out.push_str("#stablehlo.dot<");
-            let lists: [(&str, &[u32]); 4] = [
-                ("lhs_batching_dimensions", &spec.lhs_batch),
-                ("rhs_batching_dimensions", &spec.rhs_batch),
-                ("lhs_contracting_dimensions", &spec.lhs_contract),
-                ("rhs_contracting_dimensions", &spec.rhs_contract),
-            ];
-            push_members(out, &lists, None);
-            out.push('>');
-        }
-        (Val::RaggedDot(spec), _) => {
-            out.push_str("#chlo.ragged_dot<");
-            let lists: [(&str, &[u32]); 6] = [
-                ("lhs_batching_dimensions", &spec.lhs_batch),
-                ("rhs_batching_dimensions", &spec.rhs_batch),
-                ("lhs_contracting_dimensions", &spec.lhs_contract),
-                ("rhs_contracting_dimensions", &spec.rhs_contract),
-                ("lhs_ragged_dimensions", &spec.lhs_ragged),
-                ("rhs_group_dimensions", &spec.rhs_group),
-            ];
-            push_members(out, &lists, None);
-            out.push('>');
-        }
+        (Val::Dot(spec), _) => push_dot(out, spec),
+        (Val::RaggedDot(spec), _) => push_ragged_dot(out, spec),
         (Val::Conv(dims), _) => {
             out.push_str("#stablehlo.conv<");
             push_conv(out, dims);
             out.push('>');
         }
-        (Val::Gather(spec), _) => {
-            out.push_str("#stablehlo.gather<");
-            let lists: [(&str, &[u32]); 5] = [
-                ("offset_dims", &spec.offset_dims),
-                ("collapsed_slice_dims", &spec.collapsed_slice_dims),
-                ("operand_batching_dims", &spec.operand_batching_dims),
-                ("start_indices_batching_dims", &spec.start_indices_batching_dims),
-                ("start_index_map", &spec.start_index_map),
-            ];
-            push_members(out, &lists, Some(("index_vector_dim", spec.index_vector_dim)));
-            out.push('>');
-        }
-        (Val::Scatter(spec), _) => {
-            out.push_str("#stablehlo.scatter<");
-            let lists: [(&str, &[u32]); 5] = [
-                ("update_window_dims", &spec.update_window_dims),
-                ("inserted_window_dims", &spec.inserted_window_dims),
-                ("input_batching_dims", &spec.input_batching_dims),
-                ("scatter_indices_batching_dims", &spec.scatter_indices_batching_dims),
-                ("scatter_dims_to_operand_dims", &spec.scatter_dims_to_operand_dims),
-            ];
-            push_members(out, &lists, Some(("index_vector_dim", spec.index_vector_dim)));
-            out.push('>');
-        }
+        (Val::Gather(spec), _) => push_gather(out, spec),
+        (Val::Scatter(spec), _) => push_scatter(out, spec),
         (Val::Dense(dense), _) => literals::dense::push(out, module, dense, result_type),
         (Val::Sharding(id), _) => {
             out.push_str("#sdy.sharding");
@@ -293,6 +249,58 @@ pub(crate) fn push_generic(
         (Val::Raw(text), _) => out.push_str(text),
         (Val::Attr(attr), _) => literals::attrs::push_attr(out, attr),
     }
+}
+
+fn push_dot(out: &mut String, spec: &DotSpec) {
+    out.push_str("#stablehlo.dot<");
+    let lists: [(&str, &[u32]); 4] = [
+        ("lhs_batching_dimensions", &spec.lhs_batch),
+        ("rhs_batching_dimensions", &spec.rhs_batch),
+        ("lhs_contracting_dimensions", &spec.lhs_contract),
+        ("rhs_contracting_dimensions", &spec.rhs_contract),
+    ];
+    push_members(out, &lists, None);
+    out.push('>');
+}
+
+fn push_ragged_dot(out: &mut String, spec: &RaggedDotSpec) {
+    out.push_str("#chlo.ragged_dot<");
+    let lists: [(&str, &[u32]); 6] = [
+        ("lhs_batching_dimensions", &spec.lhs_batch),
+        ("rhs_batching_dimensions", &spec.rhs_batch),
+        ("lhs_contracting_dimensions", &spec.lhs_contract),
+        ("rhs_contracting_dimensions", &spec.rhs_contract),
+        ("lhs_ragged_dimensions", &spec.lhs_ragged),
+        ("rhs_group_dimensions", &spec.rhs_group),
+    ];
+    push_members(out, &lists, None);
+    out.push('>');
+}
+
+fn push_gather(out: &mut String, spec: &GatherSpec) {
+    out.push_str("#stablehlo.gather<");
+    let lists: [(&str, &[u32]); 5] = [
+        ("offset_dims", &spec.offset_dims),
+        ("collapsed_slice_dims", &spec.collapsed_slice_dims),
+        ("operand_batching_dims", &spec.operand_batching_dims),
+        ("start_indices_batching_dims", &spec.start_indices_batching_dims),
+        ("start_index_map", &spec.start_index_map),
+    ];
+    push_members(out, &lists, Some(("index_vector_dim", spec.index_vector_dim)));
+    out.push('>');
+}
+
+fn push_scatter(out: &mut String, spec: &ScatterSpec) {
+    out.push_str("#stablehlo.scatter<");
+    let lists: [(&str, &[u32]); 5] = [
+        ("update_window_dims", &spec.update_window_dims),
+        ("inserted_window_dims", &spec.inserted_window_dims),
+        ("input_batching_dims", &spec.input_batching_dims),
+        ("scatter_indices_batching_dims", &spec.scatter_indices_batching_dims),
+        ("scatter_dims_to_operand_dims", &spec.scatter_dims_to_operand_dims),
+    ];
+    push_members(out, &lists, Some(("index_vector_dim", spec.index_vector_dim)));
+    out.push('>');
 }
 
 fn wrapped(out: &mut String, module: &Module, name: &str, ty: AttrType, val: &Val) {

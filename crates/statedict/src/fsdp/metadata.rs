@@ -23,7 +23,7 @@ pub struct ShardMetadata {
 pub struct ShardedParameter {
     /// The unsharded shape (`_orig_size`).
     pub shape: Vec<usize>,
-    /// Its name within the wrapper (`_orig_name`).
+    /// The name within the wrapper (`_orig_name`).
     pub name: String,
 }
 

@@ -26,7 +26,7 @@ pub struct RankFile {
     pub metadata: ShardMetadata,
 }
 
-/// Opens the file of a rank, from `torch.save` or safetensors, whatever its extension; tensors are read lazily.
+/// Opens the file of a rank, from `torch.save` or safetensors, regardless of its extension; tensors are read lazily.
 ///
 /// # Errors
 /// The file is missing (SH1402), cannot be read (SH1401), has neither format (SH1403, SH1405 to SH1408), or has no shard metadata (SH1410).

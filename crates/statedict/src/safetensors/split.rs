@@ -10,7 +10,7 @@ use crate::error::{ErrorKind, Result, StateDictError};
 pub struct Part {
     /// The name of the file: `model-00001-of-00003.safetensors`.
     pub file: String,
-    /// Its tensors.
+    /// The tensors.
     pub tensors: StateDict,
 }
 

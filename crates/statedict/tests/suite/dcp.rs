@@ -65,7 +65,7 @@ fn one_and_two_processes_save_the_same() {
 }
 
 #[test]
-fn boxes_of_hugging_face_files_are_put_together() {
+fn hugging_face_file_slices_are_assembled() {
     let dict = open(&data("hf")).unwrap();
     assert_eq!(dict.len(), 2);
     check(&dict, "w", DType::F32, &[5, 4]);
@@ -80,7 +80,7 @@ fn boxes_of_hugging_face_files_are_put_together() {
 }
 
 #[test]
-fn what_is_written_comes_back() {
+fn written_checkpoints_round_trip() {
     let mut dict = StateDict::new();
     for (name, dtype, shape) in
         [("a.w", DType::F32, vec![3, 2]), ("b", DType::BF16, vec![]), ("c", DType::F16, vec![0, 2])]

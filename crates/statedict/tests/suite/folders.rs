@@ -67,7 +67,7 @@ fn files_need_no_index() {
 }
 
 #[test]
-fn two_tensors_of_one_name_are_an_error_that_says_so() {
+fn duplicate_tensor_names_are_an_error() {
     let header = "{\"w\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},\
                   \"w\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,2]}}";
     let bytes = [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &[1, 2]].concat();
@@ -76,7 +76,7 @@ fn two_tensors_of_one_name_are_an_error_that_says_so() {
 }
 
 #[test]
-fn a_truncated_file_says_so() {
+fn a_truncated_file_is_reported() {
     let whole = file(&["w"]);
     for length in [9, whole.len() - 1] {
         let error = safetensors::from_bytes(whole[..length].to_vec()).unwrap_err();

@@ -27,14 +27,14 @@ fn assert_same(have: &StateDict, want: &StateDict) {
 }
 
 #[test]
-fn tensors_of_torch_are_those_of_safetensors() {
+fn torch_and_safetensors_files_have_equal_tensors() {
     let want = open(&data("objects.safetensors")).unwrap();
     assert_eq!(want.len(), 23);
     assert_same(&open(&data("objects.pth")).unwrap(), &want);
 }
 
 #[test]
-fn objects_are_what_python_has() {
+fn objects_are_as_in_python() {
     let value = load(&data("objects.pth")).unwrap();
     let shown = |key: &str| format!("{:?}", value.get(key).unwrap());
     let numbers = value.get("numbers").unwrap().items().unwrap();
@@ -69,7 +69,7 @@ fn the_key_of_a_state_dict_can_be_named() {
 }
 
 #[test]
-fn the_old_format_is_refused_with_a_hint() {
+fn the_legacy_format_is_rejected_with_a_hint() {
     let error = open(&data("legacy.pth")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Container);
     assert!(error.to_string().contains("before PyTorch 1.6"), "{error}");
@@ -84,7 +84,7 @@ fn ranks(layout: &str) -> Vec<PathBuf> {
 }
 
 #[test]
-fn ranks_are_put_together_as_pytorch_xla_does() {
+fn rank_files_are_consolidated_as_in_pytorch_xla() {
     for layout in LAYOUTS {
         let want = open(&data(&format!("{layout}.safetensors"))).unwrap();
         let mut files = ranks(layout);
@@ -97,7 +97,7 @@ fn ranks_are_put_together_as_pytorch_xla_does() {
 }
 
 #[test]
-fn files_of_ranks_as_safetensors_say_the_same() {
+fn safetensors_rank_files_are_equivalent() {
     let folder = tempfile::tempdir().unwrap();
     for layout in LAYOUTS {
         for path in ranks(layout) {
@@ -117,7 +117,7 @@ fn files_of_ranks_as_safetensors_say_the_same() {
 }
 
 #[test]
-fn shards_are_those_of_pytorch_xla() {
+fn shards_match_pytorch_xla() {
     let full = consolidate_files(&ranks("single")).unwrap();
     let is_buffer = |name: &&str| name.contains("running") || name.contains("tracked") || *name == "scale";
     let buffers: Vec<&str> = full.names().filter(is_buffer).collect();
@@ -136,7 +136,7 @@ fn shards_are_those_of_pytorch_xla() {
 }
 
 #[test]
-fn missing_and_foreign_files_of_ranks_are_named() {
+fn missing_and_unexpected_rank_files_are_named() {
     let files = ranks("flat");
     let error = consolidate_files(&files[..2]).unwrap_err();
     assert_eq!((error.code(), error.path()), ("SH1409", Some(files[0].as_path())));
@@ -156,7 +156,7 @@ fn missing_and_foreign_files_of_ranks_are_named() {
 }
 
 #[test]
-fn python_s_bytes_are_written() {
+fn written_bytes_match_python() {
     for name in ["objects.safetensors", "flat.safetensors"] {
         let file = fs::read(data(name)).unwrap();
         let dict = open(&data(name)).unwrap();

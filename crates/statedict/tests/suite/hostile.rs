@@ -114,7 +114,7 @@ fn no_code_is_run() {
 }
 
 #[test]
-fn damaged_pickles_say_where() {
+fn damaged_pickles_are_reported_with_offset() {
     assert_says(&pickled(b"\x80\x02"), "SH1406", "damaged at byte 2: unexpected end");
     assert_says(&pickled(b"\x80\x02."), "SH1406", "its stack is empty");
     assert_says(&pickled(b"\x80\x02(."), "SH1406", "its stack is empty");
@@ -133,7 +133,7 @@ fn damaged_pickles_say_where() {
 }
 
 #[test]
-fn objects_in_each_other_are_bounded() {
+fn nesting_depth_is_limited() {
     let deep = [b"\x80\x02".as_slice(), &[b']'; 100_000], &[b'a'; 99_999], b"."].concat();
     assert_says(&pickled(&deep), "SH1406", "more than 64 levels deep");
     // A list that contains itself.
@@ -156,7 +156,7 @@ fn objects_in_each_other_are_bounded() {
 }
 
 #[test]
-fn tensors_stay_in_their_storage() {
+fn tensors_must_be_within_their_storage() {
     let beyond = "exceeds its storage";
     assert_says(&pickled(&tensor("FloatStorage", 4, 2, &[3], &[1])), "SH1408", beyond);
     assert_says(&pickled(&tensor("FloatStorage", 4, 4, &[1], &[1])), "SH1408", beyond);
@@ -239,7 +239,7 @@ fn containers_are_checked() {
 }
 
 #[test]
-fn damaged_safetensors_files_say_what_is_wrong() {
+fn damaged_safetensors_files_are_described() {
     let header = |json: &str, bytes: usize| {
         [&(json.len() as u64).to_le_bytes(), json.as_bytes(), &vec![0; bytes]].concat()
     };
@@ -320,7 +320,7 @@ fn read_all(bytes: &[u8]) {
 }
 
 #[test]
-fn files_that_are_cut_off_are_refused() {
+fn truncated_files_are_rejected() {
     for file in files() {
         for at in (0..file.len()).step_by(97) {
             let _ = error_of(&file[..at]);

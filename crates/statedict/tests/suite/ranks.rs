@@ -65,7 +65,7 @@ fn with_metadata(layout: Layout, change: impl Fn(&mut ShardMetadata)) -> Vec<Ran
 }
 
 #[test]
-fn whole_ones_are_put_together() {
+fn valid_rank_files_are_assembled() {
     for layout in [FLAT, Layout::Flattened { multiple: 4 }, Layout::FirstDimension] {
         let full = consolidate(ranks(layout)).unwrap();
         for (name, tensor) in model().iter() {
@@ -75,7 +75,7 @@ fn whole_ones_are_put_together() {
 }
 
 #[test]
-fn shards_that_do_not_fit_are_named() {
+fn mismatched_shards_are_named() {
     let mut lacking = ranks(FLAT);
     lacking[1].model = replaced(&lacking[1].model, "_w", None);
     let error = assert_refused(lacking, "this rank has no shard of it");
@@ -97,7 +97,7 @@ fn shards_that_do_not_fit_are_named() {
 }
 
 #[test]
-fn metadata_that_does_not_fit_is_refused() {
+fn mismatched_metadata_is_rejected() {
     assert_refused(with_metadata(FLAT, |m| m.shard_info.clear()), "does not list this shard");
     let huge =
         |m: &mut ShardMetadata| m.shard_info[""].values_mut().for_each(|p| p.shape = vec![usize::MAX, 2]);
@@ -132,7 +132,7 @@ fn metadata_that_does_not_fit_is_refused() {
 }
 
 #[test]
-fn buffers_have_the_types_that_they_had() {
+fn buffers_keep_their_types() {
     let mut ranks = ranks(FLAT);
     let halves = Tensor::from_bytes(DType::BF16, &[2], vec![0x80, 0x3f, 0x40, 0xc0]).unwrap();
     ranks[0].model = replaced(&ranks[0].model, "mean", Some(&halves));
@@ -149,7 +149,7 @@ fn buffers_have_the_types_that_they_had() {
 }
 
 #[test]
-fn there_is_no_rank_beyond_the_last() {
+fn ranks_beyond_the_last_are_rejected() {
     let sharding = Sharding { layout: FLAT, world_size: 2 };
     assert_eq!(shard(&model(), &[], sharding, 2).unwrap_err().code(), "SH1409");
     let mut scalars = StateDict::new();

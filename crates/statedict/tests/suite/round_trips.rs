@@ -58,7 +58,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn safetensors_files_are_read_again(dict in a_dict()) {
+    fn safetensors_files_round_trip(dict in a_dict()) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.safetensors");
         written(&dict, &path);
@@ -66,7 +66,7 @@ proptest! {
     }
 
     #[test]
-    fn files_of_torch_are_read_again_in_order(dict in a_dict()) {
+    fn torch_files_round_trip_in_order(dict in a_dict()) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.pth");
         let mut bytes = Cursor::new(Vec::new());
@@ -76,7 +76,7 @@ proptest! {
     }
 
     #[test]
-    fn several_files_are_read_again(dict in a_dict(), size in 1u64..200) {
+    fn split_files_round_trip(dict in a_dict(), size in 1u64..200) {
         let folder = tempfile::tempdir().unwrap();
         let split = safetensors::split(&dict, "model", size).unwrap();
         for part in &split.parts {
@@ -91,7 +91,7 @@ proptest! {
     }
 
     #[test]
-    fn shards_are_put_together_again(
+    fn shards_are_reassembled(
         dict in a_dict(),
         world_size in 1usize..5,
         multiple in 1usize..9,
@@ -112,7 +112,7 @@ proptest! {
     }
 
     #[test]
-    fn slices_are_what_they_are_of_the_whole(
+    fn slices_match_the_whole_tensor(
         shape in prop::collection::vec(1usize..6, 1..4),
         at in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 4),
         world_size in 1usize..4,
@@ -153,7 +153,7 @@ proptest! {
 }
 
 #[test]
-fn bounds_that_are_no_part_are_refused() {
+fn invalid_slice_bounds_are_rejected() {
     let tensor = Tensor::from_bytes(DType::UI8, &[2, 2], vec![1, 2, 3, 4]).unwrap();
     let (rows, from_the_end) = (0..2, Range { start: 2, end: 1 });
     for bounds in [vec![rows], vec![0..3, 0..2], vec![from_the_end, 0..2], vec![0..2, 0..2, 0..1]] {
@@ -162,7 +162,7 @@ fn bounds_that_are_no_part_are_refused() {
 }
 
 #[test]
-fn sizes_of_files_are_those_of_hugging_face() {
+fn file_sizes_match_hugging_face() {
     let size = |text: &str| safetensors::parse_size(text).ok();
     assert_eq!(size("5GB"), Some(5_000_000_000));
     assert_eq!(size("2 gib"), Some(2 << 30));
@@ -174,7 +174,7 @@ fn sizes_of_files_are_those_of_hugging_face() {
 }
 
 #[test]
-fn types_without_a_place_are_named() {
+fn unsupported_types_are_named() {
     let mut dict = StateDict::new();
     dict.insert("z", Tensor::from_bytes(DType::C128, &[1], vec![0; 16]).unwrap()).unwrap();
     let error = safetensors::write(&dict, &mut Vec::new(), &mut |_| {}).unwrap_err();

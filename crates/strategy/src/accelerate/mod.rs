@@ -30,7 +30,7 @@ pub struct Accelerate {
     pub devices: Option<u64>,
     /// The number of nodes (`num_machines`), if given.
     pub nodes: Option<u64>,
-    /// Settings that the model has to implement.
+    /// Settings that the model must implement.
     pub model: ModelSettings,
     /// Unknown keys and keys without effect, with the reasons.
     pub warnings: Vec<Diagnostic>,
@@ -270,7 +270,7 @@ impl Reader<'_> {
         let settings = &mut self.out.settings;
         match key.name {
             "distributed_type" => {
-                // PyTorch/XLA's wrapper is enabled under `fsdp_config`, whatever the type.
+                // PyTorch/XLA's wrapper is enabled under `fsdp_config`, regardless of the type.
                 self.is_fsdp =
                     word(value).is_some_and(|w| ["FSDP", "XLA", "TPU"].contains(&w.to_uppercase().as_str()));
                 self.is_deepspeed = word(value).is_some_and(|w| w.eq_ignore_ascii_case("DEEPSPEED"));

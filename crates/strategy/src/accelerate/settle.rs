@@ -157,5 +157,5 @@ impl Reader<'_> {
     }
 }
 
-/// The reason why only one of DeepSpeed's two offload keys has no effect.
+/// The reason why one of DeepSpeed's two offload keys has no effect without the other.
 const TOGETHER: &str = "parameters and optimizer state are only offloaded together: offload both, or neither";

@@ -43,7 +43,7 @@ impl<'a> Context<'a> {
     /// Checks the inputs, and adds the mesh to the module.
     ///
     /// # Errors
-    /// The module has another mesh (SH0331), the roles are those of another program (SH1250), or the strategy does not fit the mesh
+    /// The module has a different mesh (SH0331), the roles are those of a different program (SH1250), or the strategy does not fit the mesh
     /// (SH1251).
     pub(super) fn new(
         module: &mut Module,

@@ -38,8 +38,8 @@ struct LayerMatmuls<'a> {
 }
 
 impl LayerMatmuls<'_> {
-    /// Shards batched matmuls of the update by layer: those that depend on these arguments, which have a batch, and have no batch
-    /// themselves. Returns whether there are any.
+    /// Shards batched matmuls of the update by layer: those that depend on these batch arguments, but have no batch dimension.
+    /// Returns whether there are any.
     fn split(
         &self,
         module: &mut Module,

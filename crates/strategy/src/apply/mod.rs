@@ -58,7 +58,7 @@ const THEN_STATE: u32 = 1;
 /// Returns warnings about settings that have no effect on this step (SH1252).
 ///
 /// # Errors
-/// The module has another mesh (SH0331), the roles are those of another program (SH1250), a call cannot be inlined, or the strategy
+/// The module has a different mesh (SH0331), the roles are those of a different program (SH1250), a call cannot be inlined, or the strategy
 /// does not fit the mesh (SH1251).
 pub fn apply(
     module: &mut Module,

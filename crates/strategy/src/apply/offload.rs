@@ -55,7 +55,7 @@ pub(super) fn apply(module: &mut Module, context: &mut Context<'_>) {
 
 /// An argument that could be in host memory.
 struct State {
-    /// The number of the argument.
+    /// The index of the argument.
     number: usize,
     /// Bytes of its shard on a device.
     bytes: u64,
@@ -81,7 +81,7 @@ impl State {
     }
 }
 
-/// The numbers of the arguments to keep in host memory.
+/// The indices of the arguments to keep in host memory.
 fn waiting(state: &[State]) -> Vec<usize> {
     let all = state.iter().map(|state| state.bytes).fold(0, u64::saturating_add);
     let stays = |state: &State| state.is_whole || state.at_once < SMALL && state.bytes < all / PART;
@@ -217,7 +217,7 @@ impl Walk<'_> {
     }
 }
 
-/// A copy of a value in another memory.
+/// A copy of a value in a different memory.
 fn placed(rw: &mut Rewriter<'_>, value: ValueId, memory: &str) -> ValueId {
     let mut call = CustomCallSpec { target: "annotate_device_placement".into(), ..CustomCallSpec::default() };
     call.props.set("has_side_effect", Attr::Bool(true));

@@ -15,7 +15,7 @@ use crate::units::Units;
 /// A step of applying a strategy.
 #[derive(Clone, Copy, Debug)]
 pub struct ApplyStep {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
     /// A one-line description.
     pub about: &'static str,

@@ -68,7 +68,7 @@ impl Inner {
         by_count.sort_unstable_by_key(|&(count, class)| (std::cmp::Reverse(count), class));
         let features = match by_count.as_slice() {
             [(most, class), (next, _), ..] if *most >= SHARERS && *most >= 2 * next => Some(*class),
-            // In a single attention, as many weights have its heads as its features.
+            // With a single attention, equally many weights have dimensions for its heads and for its features.
             all => all
                 .iter()
                 .find(|(count, class)| *count >= SHARERS && fed.contains(class))

@@ -90,7 +90,7 @@ pub(super) const STACK: &str = r#"func.func @main(
 pub(super) struct Around {
     pub(super) before: String,
     pub(super) after: String,
-    /// The names of units, the number of warnings, and the arguments of which loops read rows.
+    /// The names of units, the number of warnings, and the arguments whose rows loops read.
     pub(super) units: Option<Vec<String>>,
     pub(super) warnings: usize,
     pub(super) stacks: Vec<usize>,

@@ -35,7 +35,7 @@ use super::rows::{Row, Rows};
 /// The parameters to gather, and how often.
 pub(super) struct Unshard<'a> {
     pub(super) roles: &'a Roles,
-    /// The numbers of the sharded arguments.
+    /// The indices of the sharded arguments.
     pub(super) split: Vec<usize>,
     pub(super) stacked: &'a Stacked,
     /// The sharding of an argument after its all-gather: only within layers.
@@ -116,7 +116,7 @@ struct Flow {
     backward: FxHashSet<OpId>,
     /// The parameters that these need.
     asked: FxHashSet<ValueId>,
-    /// Tables of which the forward pass only looks up rows, with their casts and reshapes.
+    /// Tables whose rows the forward pass only looks up, with their casts and reshapes.
     tables: FxHashSet<ValueId>,
     rows: Rows,
 }
@@ -280,7 +280,7 @@ struct Walk<'a> {
     gathered: FxHashMap<ValueId, ValueId>,
     /// The replacement of each form in the backward pass.
     backwards: FxHashMap<ValueId, ValueId>,
-    /// The numbers of arguments.
+    /// The argument indices.
     numbers: FxHashMap<ValueId, usize>,
     /// For each parameter, its shard after the barrier of its unit.
     held: FxHashMap<ValueId, ValueId>,

@@ -46,7 +46,7 @@ pub(crate) fn checkpoint(
 struct Again {
     /// The first operation of the backward pass that reads any of them, and its incoming gradient.
     first: Option<(OpId, ValueId)>,
-    /// The users of each value, or of a parameter gradient that it waits for.
+    /// The users of rematerialized values, and of parameter gradients for which the rematerialization waits, each with the value.
     readers: Vec<(OpId, ValueId)>,
 }
 

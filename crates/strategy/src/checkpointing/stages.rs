@@ -298,7 +298,7 @@ impl<'a> Again<'a> {
         })
     }
 
-    /// The additional bytes kept if the stage repeats an operation; `None` if it cannot or should not.
+    /// The additional bytes of saved activations if the stage recomputes this operation; `None` if it cannot or should not be recomputed.
     fn instead(&mut self, op: OpId) -> Option<u64> {
         let (module, stages) = (self.module, self.stages);
         let data = &module.ops[op];

@@ -6,7 +6,7 @@ use shardc_ir::{DimList, Module, OpKind, RegionId, SizeList, SliceSpec, TensorTy
 /// The kind of a step from a weight to one of its forms; each has an inverse.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reform {
-    /// Conversion to another element type.
+    /// Conversion to a different element type.
     Convert,
     /// A transpose.
     Transpose(DimList),
@@ -42,7 +42,7 @@ impl Step {
     }
 }
 
-/// A value that is a weight in another form.
+/// A value that is a weight in a different form.
 #[derive(Clone, Debug)]
 pub(crate) struct Form {
     /// The argument that is the weight.

@@ -19,7 +19,7 @@ pub enum Side {
 /// A linear map of a program: a matmul of an activation with a weight.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinearMap {
-    /// Its name: the weight's name with dots between the parts, and without a trailing `kernel` or `weight`.
+    /// The name: the weight's name with dots between the parts, and without a trailing `kernel` or `weight`.
     pub name: String,
     /// The argument that is its weight.
     pub weight: usize,
@@ -31,13 +31,13 @@ pub struct LinearMap {
     pub side: Side,
     /// The shape of the weight in the matmul.
     pub shape: Vec<i64>,
-    /// Its batching dimensions in the matmul, such as experts with separate inputs.
+    /// The batching dimensions in the matmul, such as experts with separate inputs.
     pub batch: Vec<usize>,
     /// A dimension of experts that all read the same input: it is free in the matmul, and each index has its own adapters.
     pub experts: Option<usize>,
-    /// Its contracting dimensions: the inputs.
+    /// The contracting dimensions: the inputs.
     pub contracted: Vec<usize>,
-    /// Its free dimensions: the outputs.
+    /// The free dimensions: the outputs.
     pub free: Vec<usize>,
     /// Whether it is the model's output: its result reaches no other map, and no other map has a similar name.
     pub is_output: bool,

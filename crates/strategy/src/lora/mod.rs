@@ -1,4 +1,4 @@
-//! LoRA: low-rank adapters beside frozen linear maps (Hu et al., "LoRA", 2021).
+//! LoRA: low-rank adapters of frozen linear maps (Hu et al., "LoRA", 2021).
 //!
 //! A map `W x` becomes `W x + s B A dropout(x)`, where `A` has `rank` rows, `B` is initially zero, and `s = alpha / rank`. Only `A`
 //! and `B` are trained.
@@ -60,7 +60,7 @@ pub enum Bias {
     None,
     /// All.
     All,
-    /// Those of maps with adapters.
+    /// The biases of maps with adapters.
     LoraOnly,
 }
 

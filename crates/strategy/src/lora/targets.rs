@@ -45,7 +45,7 @@ impl Targets {
     /// # Errors
     /// The text is not a regular expression.
     pub fn pattern(text: &str) -> Result<Targets, TargetsError> {
-        // A match has to cover the whole name.
+        // A match must cover the whole name.
         let whole = Regex::new(&format!("^(?:{text})$"));
         whole.map(Targets::Pattern).map_err(|e| TargetsError::Pattern(text.to_owned(), e.to_string()))
     }

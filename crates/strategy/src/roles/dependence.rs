@@ -66,7 +66,7 @@ pub(crate) enum Through {
 pub(crate) struct Dependence<'m> {
     module: &'m Module,
     through: Through,
-    /// Loops of which only one iteration counts.
+    /// Loops with only one relevant iteration.
     once: FxHashSet<OpId>,
     of: FxHashMap<ValueId, Arguments>,
 }
@@ -77,7 +77,7 @@ impl<'m> Dependence<'m> {
         Dependence::on(module, body, through, module.regions[body].args.iter().copied().enumerate())
     }
 
-    /// The same for chosen values instead of arguments, each with its number.
+    /// The dependences on chosen values instead of arguments, each with its index.
     pub(crate) fn on(
         module: &'m Module,
         body: RegionId,

@@ -35,7 +35,7 @@ pub(super) struct Facts<'m> {
     /// The arguments that each value depends on, and those that it depends on through floats.
     pub(super) all: Dependence<'m>,
     pub(super) floats: Dependence<'m>,
-    /// Loops over whole training steps: they carry state to its next value.
+    /// Loops over full training steps: they carry state to its next value.
     pub(super) step_loops: FxHashSet<OpId>,
     users: FxHashMap<ValueId, Vec<OpId>>,
     /// The parent operation of each region except the body.

@@ -4,7 +4,7 @@
 //!
 //! * *State* is an argument that the step returns updated: the argument is donated to a result.
 //! * A **parameter** is floating-point state that a loss depends on through floats, and whose next value depends on a gradient: on
-//!   values that the forward pass computes with the parameter, while statistics depend only on values before them (`loss.rs`). Its
+//!   values that the forward pass computes with the parameter, while statistics depend only on values before them (`forward.rs`). Its
 //!   next value is not a forward value, as the last state of a recurrent layer is, and does not only follow other parameters. If
 //!   there are several losses, the others may train other parameters than the first.
 //! * The **loss** is the scalar that trains the most state. The norm of an update depends on more state, but trains none.
@@ -121,9 +121,9 @@ impl FromStr for Role {
 /// An argument of a training step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Argument {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its role.
+    /// The role.
     pub role: Role,
     /// For state, the result that is its next value.
     pub next: Option<usize>,
@@ -138,14 +138,14 @@ pub struct Argument {
 /// The roles of a training step's arguments, and its loss.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Roles {
-    /// Its arguments, in order.
+    /// The arguments, in order.
     pub arguments: Vec<Argument>,
     /// The result that is the loss; `None` for a program that does not train, if the user names the parameters.
     pub loss: Option<usize>,
 }
 
 impl Roles {
-    /// The numbers of the arguments of a role, in order.
+    /// The indices of the arguments with a role, in order.
     pub fn of(&self, role: Role) -> impl Iterator<Item = usize> {
         (0..self.arguments.len()).filter(move |&i| self.arguments[i].role == role)
     }
@@ -154,7 +154,7 @@ impl Roles {
 /// Roles and the loss as stated by the user; the rest is inferred.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Said {
-    /// Roles, by the number of the argument.
+    /// Roles, by argument index.
     pub roles: Vec<(usize, Role)>,
     /// The result that is the loss.
     pub loss: Option<usize>,

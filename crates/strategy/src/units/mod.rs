@@ -38,7 +38,7 @@ impl Wrap {
 /// A module that is passed to a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part<'a> {
-    /// Its path: `params.h.3.attn`; `layer.3` if parameters have no names.
+    /// The path: `params.h.3.attn`; `layer.3` if parameters have no names.
     pub name: &'a str,
     /// The number of its parameters outside nested units.
     pub parameters: u64,

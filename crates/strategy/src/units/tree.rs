@@ -26,7 +26,7 @@ pub(super) fn path(name: &str) -> Vec<String> {
     name.split(BETWEEN).filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }
 
-/// Whether a name is only the number of the argument.
+/// Whether a name is only the index of the argument.
 pub(super) fn is_nameless(name: &str) -> bool {
     name.strip_prefix("arg").is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit()))
 }

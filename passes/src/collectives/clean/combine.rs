@@ -1,14 +1,14 @@
 //! Collective combining: combines small independent collectives into one.
 //!
-//! Starting a collective has a fixed cost. Collectives of a region are combined if they are of the same kind, devices and element type,
-//! are small together, and are near each other or not needed before the last of them. None then waits long for the others: gradients of
-//! several layers are combined, but the forward pass does not wait for the backward pass.
+//! Starting a collective has a fixed cost. Collectives of a region are combined if they have the same kind, replica groups and element
+//! type, if their total size is small, and if they are close together or no result is needed before the last of them. No collective is
+//! then delayed for long: gradients of several layers are combined, but the forward pass does not wait for the backward pass.
 //!
-//! Among replicas, an all-reduce takes several operands. Other collectives take one: operands are flattened, concatenated, and the result
-//! is sliced and reshaped. These copies pay off only for fewer bytes.
+//! In replica mode, an all-reduce takes several operands. For other collectives, the operands are flattened and concatenated, and the
+//! result is sliced and reshaped. These copies pay off only for small operands, so the byte limit is lower.
 //!
-//! The *level* of an operation is the number of combinable collectives on the longest path to it; combined collectives have the level of
-//! the last of them. Collectives of one level are independent, so combining them keeps the order of levels. An operation moves only before
+//! The *level* of an operation is the number of combinable collectives on the longest path to it; a combined collective has the level of
+//! its last member. Collectives of one level are independent, so combining them keeps the order of levels. An operation moves only before
 //! a collective that now depends on it.
 
 use std::mem::discriminant;
@@ -25,7 +25,7 @@ use crate::analysis::reducer::reduction_of;
 use crate::analysis::regions::has_program_regions;
 use crate::localize::MARK;
 
-/// Combines collectives under `region`. Returns the combined ones.
+/// Combines collectives under `region`. Returns the combined collectives.
 pub(super) fn combine(module: &mut Module, region: RegionId, options: &CleanOptions) -> Vec<Combined> {
     let mut out = Vec::new();
     if options.combine_bytes == 0 {
@@ -50,27 +50,29 @@ pub(super) fn combine(module: &mut Module, region: RegionId, options: &CleanOpti
     out
 }
 
-/// How many operations may be between collectives that wait for each other.
+/// The maximum number of operations between collectives that are combined although a result is needed before the last of them.
 const NEAR: usize = 128;
 
-/// The divisor of the byte limit for operands that must be copied.
+/// The byte limit is divided by this if operands must be copied.
 const COPIED: u64 = 256;
 
-/// The operations of a region, by position.
+/// The operations of a region and their dependencies, indexed by position in the region.
 struct Order {
     ops: Vec<OpId>,
-    /// The positions that each operation depends on: producers of its operands and of those in its regions. Side effects keep their order.
+    /// The positions that each operation depends on: the producers of its operands and of values that its regions use. Operations with
+    /// side effects keep their order.
     after: Vec<SmallVec<[u32; 3]>>,
-    /// The position at which each is needed: its own if it cannot wait, otherwise that of its first dependent that cannot wait.
+    /// The position at which each operation is needed: its own if it cannot be delayed, otherwise that of its first dependent that cannot
+    /// be delayed.
     needed: Vec<usize>,
-    /// The position at which the first user of each is needed; the end of the region without users.
+    /// The position at which the first user of each operation is needed; the end of the region if there are no users.
     read: Vec<usize>,
 }
 
 impl Order {
     fn new(module: &Module, region: RegionId) -> Order {
         let ops = module.regions[region].ops.to_vec();
-        // The position plus one; zero for operations of other regions.
+        // For each operation its position plus one; zero if it is in another region.
         let mut places: SecondaryMap<OpId, u32> = SecondaryMap::with_capacity(module.ops.len());
         for (at, &op) in (1..).zip(&ops) {
             places[op] = at;
@@ -92,7 +94,7 @@ impl Order {
                 }
             }
             if effect {
-                // An edge to the last side effect suffices: it has one to the previous side effect.
+                // An edge to the last operation with a side effect suffices, since that operation has an edge to the one before.
                 deps.extend(last_effect.replace(at as u32));
             }
             deps.sort_unstable();
@@ -103,8 +105,8 @@ impl Order {
         Order { ops, after, needed, read }
     }
 
-    /// Computes where each operation, and its first user, is needed, in one backward pass: `needed` of users is final before that of their
-    /// operands.
+    /// Computes the positions at which each operation and its first user are needed, in one backward pass: `needed` of a user is final
+    /// before that of its operands.
     fn times(module: &Module, ops: &[OpId], after: &[SmallVec<[u32; 3]>]) -> (Vec<usize>, Vec<usize>) {
         let mut read = vec![ops.len(); ops.len()];
         let mut needed = vec![0; ops.len()];
@@ -120,8 +122,8 @@ impl Order {
 
     /// The positions of collectives to combine: groups of two or more, each in order.
     ///
-    /// Operations are visited in the order in which they are needed. Nothing visited so far then depends on a group that is not needed
-    /// yet, so its level may still rise, and later operations may join it.
+    /// Operations are visited in the order in which they are needed. No visited operation then depends on a group that is not needed yet,
+    /// so the level of the group may still rise, and later operations may join it.
     fn groups(&self, module: &Module, limit: u64) -> Vec<Vec<usize>> {
         struct Open {
             level: u32,
@@ -134,7 +136,7 @@ impl Order {
         let mut closed: Vec<Vec<usize>> = Vec::new();
         let limit_of = |at: usize| if goes_flat(module, self.ops[at]) { limit / COPIED } else { limit };
         let is_small = |at: usize| can_combine(module, self.ops[at]).filter(|&bytes| bytes <= limit_of(at));
-        // Whether each counts for the levels of its dependents.
+        // Whether each operation counts for the levels of its dependents.
         let mut counts: Vec<bool> = vec![false; self.ops.len()];
         let mut order: Vec<usize> = (0..self.ops.len()).collect();
         // This is also a topological order: dependencies are needed no later than their dependents.
@@ -144,8 +146,8 @@ impl Order {
             levels[at] = deps.map(|dep| levels[dep] + u32::from(counts[dep])).max().unwrap_or(0);
             let Some(bytes) = is_small(at) else { continue };
             counts[at] = true;
-            // A group that is neither near nor can wait is closed. Collectives cannot wait, so they come in program order and `members[0]`
-            // is the first.
+            // A group is closed if it is too far away and a result is already needed. Collectives are not delayed by themselves, so they
+            // are visited in program order and `members[0]` is the first.
             let may_join = |one: &Open| at < one.needed || at - one.members[0] <= NEAR;
             for done in open.extract_if(.., |one| !may_join(one)) {
                 closed.push(done.members);
@@ -168,7 +170,7 @@ impl Order {
                 levels[at] = one.level;
                 continue;
             }
-            // Full: later collectives may still fit into a new group, which replaces this one.
+            // The group is full. A new group replaces it, since later collectives may still fit.
             if let Some(i) = found {
                 closed.push(open.swap_remove(i).members);
             }
@@ -195,7 +197,7 @@ impl Order {
         };
         let last = self.ops.len().saturating_sub(1);
         for (at, group) in group_of.iter().enumerate() {
-            // Members wait until one of them is needed; at the end nothing waits.
+            // Members are delayed until one of them is needed.
             if group.is_none() {
                 let waiting = if at == last { groups.iter().map(|g| g[0]).collect() } else { Vec::new() };
                 let mut stack: Vec<(usize, bool)> = vec![(at, false)];
@@ -207,8 +209,8 @@ impl Order {
         emission.combined
     }
 
-    /// Appends the operations on the stack, last first, each after its dependencies. This is a depth-first topological sort with an
-    /// explicit stack, since dependency chains are as long as programs. The members of a group are one node.
+    /// Appends the operations on the stack, last first, each after its dependencies. This is a depth-first topological sort in which a
+    /// group is one node. The stack is explicit, since dependency chains can be as long as the program.
     fn bring(&self, mut stack: Vec<(usize, bool)>, emission: &mut Emission<'_, '_>) {
         while let Some((at, ready)) = stack.pop() {
             if emission.done[at] {
@@ -235,7 +237,7 @@ impl Order {
     }
 }
 
-/// A region that is being rebuilt. Operations are named by their old positions.
+/// A region that is being rebuilt. Operations are identified by their old positions.
 struct Emission<'a, 'm> {
     /// The groups to combine.
     groups: &'a [Vec<usize>],
@@ -249,7 +251,7 @@ struct Emission<'a, 'm> {
     combined: Vec<Combined>,
 }
 
-/// Whether an operation, without its regions, has side effects: such operations keep their order.
+/// Whether an operation has side effects itself, apart from its regions. Such operations keep their order.
 fn has_effect(kind: &OpKind) -> bool {
     match kind.def().effect {
         Effect::Draws | Effect::World | Effect::Unknown => true,
@@ -259,14 +261,14 @@ fn has_effect(kind: &OpKind) -> bool {
     }
 }
 
-/// Whether an operation may be delayed until its results are needed. Operations that take most of the time are not, so that computation
-/// continues meanwhile.
+/// Whether an operation may be delayed until its results are needed. Expensive operations are not delayed, so that they overlap with
+/// collectives.
 fn can_wait(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     data.kind.def().work == Work::Light && !has_program_regions(&data.kind) && module.is_pure(data)
 }
 
-/// The larger of a device's operand and result bytes, if this collective can be combined with others.
+/// The size in bytes of the operand or of the result on a device, whichever is larger. `None` if the collective cannot be combined.
 fn can_combine(module: &Module, op: OpId) -> Option<u64> {
     let data = &module.ops[op];
     let (&[operand], &[result]) = (data.operands.as_slice(), data.results.as_slice()) else { return None };
@@ -278,7 +280,7 @@ fn can_combine(module: &Module, op: OpId) -> Option<u64> {
         _ => return None,
     }
     let ty = module.tensor(operand)?;
-    // Back ends combine truth values in ways of their own.
+    // Back ends handle collectives of `i1` in different ways, so these are not combined.
     if ty.dtype == DType::I1 || ty.shape.contains(&0) {
         return None;
     }
@@ -291,7 +293,7 @@ fn can_be_one(module: &Module, a: OpId, b: OpId) -> bool {
     let dtype = |op: &shardc_ir::Op| module.tensor(op.operands[0]).map(|t| t.dtype);
     let reduction = |op: &shardc_ir::Op| op.regions.first().and_then(|&r| reduction_of(module, r, 1));
     let (Some(x), Some(y)) = (one.kind.collective(), other.kind.collective()) else { return false };
-    // Dimensions do not matter: flattened operands have none, and other collectives have no dimension attribute.
+    // Dimension attributes are not compared: operands are flattened if the kind has one.
     discriminant(&one.kind) == discriminant(&other.kind)
         && same_devices(x, y)
         && dtype(one) == dtype(other)
@@ -311,36 +313,36 @@ fn combine_members(b: &mut Builder<'_>, members: &[OpId]) -> Combined {
     Combined { op, members: members.to_vec() }
 }
 
-/// Whether the operands of several such collectives must be flattened and concatenated.
+/// Whether combining this collective requires flattening and concatenating operands.
 fn goes_flat(module: &Module, op: OpId) -> bool {
     match &module.ops[op].kind {
-        // XLA's CPU back end mixes up elements of several values with different layouts in one all-gather. XLA's partitioner rejects
-        // several operands in programs that are partitioned already.
+        // XLA's CPU back end confuses elements in an all-gather of several operands with different layouts. XLA's partitioner rejects
+        // several operands in programs that are already partitioned.
         OpKind::AllReduce(spec) => spec.channel.is_some(),
         _ => true,
     }
 }
 
-/// Moves the operands and results of all members to the first one.
+/// Moves the operands and results of all members to the first member.
 fn side_by_side(b: &mut Builder<'_>, first: OpId, members: &[OpId]) {
     for &op in &members[1..] {
         let operand = b.module.ops[op].operands[0];
         b.module.ops[first].operands.push(operand);
-        // The removed member keeps a result of its own.
+        // The removed member gets a new result of its own.
         let result = b.module.renew_result(op, 0);
         b.module.give_result(first, result);
     }
     b.insert(first);
 }
 
-/// Emits one collective over the flattened operands. Operands have a row for each device of a group if devices keep a shard; results, if
-/// they gather. Returns the collective.
+/// Emits one collective over the flattened operands, and returns it. In a reduce-scatter, operands have one row for each device of a
+/// group; in an all-gather, results have.
 fn end_to_end(builder: &mut Builder<'_>, members: &[OpId]) -> OpId {
     let module = &*builder.module;
     let first = members[0];
     let kind = module.ops[first].kind.clone();
     let group = kind.collective().and_then(|spec| spec.groups.first()).map_or(1, |g| g.len() as i64);
-    // A device's shard must stay contiguous in the concatenation: row `d` is what device `d` keeps or sent.
+    // A device's shard must stay contiguous in the concatenation: row `d` belongs to device `d` of the group.
     let (kind, rows_in, rows_out) = match kind {
         OpKind::ReduceScatter { spec, .. } => (OpKind::ReduceScatter { dim: 0, spec }, group, 1),
         OpKind::AllGather { spec, .. } => (OpKind::AllGather { dim: 0, spec }, 1, group),
@@ -386,7 +388,7 @@ fn end_to_end(builder: &mut Builder<'_>, members: &[OpId]) -> OpId {
     collective
 }
 
-/// Returns the dimension that a collective splits or concatenates.
+/// Returns the dimension that a collective scatters or gathers.
 fn changed_dim(kind: &OpKind) -> usize {
     match kind {
         OpKind::ReduceScatter { dim, .. } | OpKind::AllGather { dim, .. } => *dim as usize,
@@ -394,7 +396,7 @@ fn changed_dim(kind: &OpKind) -> usize {
     }
 }
 
-/// Makes operations with the location and the mark of another one.
+/// Builds operations with the location and the [`MARK`] of another operation.
 struct Made<'a, 'm> {
     builder: &'a mut Builder<'m>,
     like: OpId,
@@ -429,7 +431,7 @@ impl Made<'_, '_> {
         self.reshape(value, &[rows, elements / rows], dtype)
     }
 
-    /// Reshapes rows to the shape of `like`, each a block of dimension `dim`: the inverse of [`Made::rows`].
+    /// Reshapes rows, each a block of dimension `dim`, to the shape of `like`: the inverse of [`Made::rows`].
     fn unrows(&mut self, value: ValueId, like: ValueId, dim: usize, rows: i64, dtype: DType) -> ValueId {
         let whole = self.builder.module.shape(like).to_vec();
         let mut value = value;

@@ -1,15 +1,16 @@
-//! Permute composition: replaces two successive collective permutes by one.
+//! Permute composition: replaces two successive collective permutes with one.
 //!
-//! A reverse of two sharded dimensions sends each block to the mirrored device along one, then along the other, and a reshard of the
-//! result sends it again. If the same devices send and receive in both permutes, their composition is one permute, and no device sends
-//! more than before. Operations between them have one operand and are the same on every device; they move after the permute.
+//! A reverse of two sharded dimensions permutes blocks along the first dimension, then along the second, and a reshard of the result
+//! permutes them again. If the same devices send and receive in both permutes, one permute with composed pairs replaces them, and no
+//! device sends more than before. Operations between the two must have one operand and do the same on every device; they move after the
+//! new permute.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
     CollectiveSpec, Effect, Module, OpId, OpKind, RegionId, ReplicaGroups, UseCounts, ValueId, ValueMap,
 };
 
-/// How many operations may be between two permutes.
+/// The maximum number of operations between two permutes.
 const MAX_BETWEEN: usize = 8;
 
 /// Composes permutes under a function body. Returns how many were removed.
@@ -54,7 +55,7 @@ pub(super) fn compose(module: &mut Module, body: RegionId) -> usize {
     gone
 }
 
-/// Returns the permute that `outer` composes with, and the pairs of the composition.
+/// Returns the earlier permute that can be composed with `outer`, and the pairs of the composition.
 fn composed(
     module: &Module,
     outer: OpId,
@@ -81,7 +82,7 @@ fn composed(
     None
 }
 
-/// Returns the value that replaces `value` after composition, if it has one user.
+/// Returns `value`, or the value that replaced it in an earlier composition, if it has one use.
 fn only_use(value: ValueId, uses: &UseCounts, joined: &ValueMap) -> Option<ValueId> {
     let now = joined.resolve(value);
     (uses.get(value) == 1 && uses.get(now) == 1).then_some(now)
@@ -107,7 +108,7 @@ fn pairs(before: &CollectiveSpec, after: &CollectiveSpec) -> Option<ReplicaGroup
     let (first, second) = (list(before)?, list(after)?);
     let source: FxHashMap<i64, i64> = first.iter().map(|&(from, to)| (to, from)).collect();
     let received: FxHashSet<i64> = second.iter().map(|&(_, to)| to).collect();
-    // A device that receives nothing has zeros, which the operations in between may change.
+    // A device that receives nothing gets zeros, which the operations between the permutes may change.
     let is_complete = first.len() == second.len()
         && source.len() == first.len()
         && received.len() == second.len()

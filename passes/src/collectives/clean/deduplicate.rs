@@ -1,8 +1,8 @@
 //! Common subexpression elimination for collectives and their operands.
 //!
-//! Two operations are equal if they have equal attributes and the same operands. Collectives are searched in the region and its enclosing
-//! regions. Their operands (slices, coordinates, padding) are searched in the region alone: a constant inside a loop is better than one
-//! more captured value.
+//! Two operations are equal if they have equal attributes and the same operands. Collectives are merged within a region and with those of
+//! enclosing regions. Their operands (slices, coordinates, padding) are merged only within a region: a constant inside a loop is better
+//! than an additional captured value.
 
 use std::hash::{Hash, Hasher};
 use std::iter::successors;
@@ -16,7 +16,7 @@ use super::CleanOptions;
 use crate::analysis::reducer::reduction_of;
 use crate::analysis::regions::has_program_regions;
 
-/// Merges under a function body. Returns the number of collectives removed.
+/// Merges equal operations in a function body and its nested regions. Returns the number of collectives removed.
 pub(super) fn merge(module: &mut Module, body: RegionId, options: &CleanOptions) -> usize {
     let operations = module.regions[body].ops.len();
     let mut merger = Merger {
@@ -33,8 +33,8 @@ pub(super) fn merge(module: &mut Module, body: RegionId, options: &CleanOptions)
 struct Merger<'m> {
     rw: Rewriter<'m>,
     keep_bytes: u64,
-    /// For each [`key`], the last operation of this region or an enclosing one: its index in `seen` plus one; zero if none. Keys are
-    /// hashes, since operations as keys would have their operands copied; equality is checked if hashes are equal.
+    /// Maps a [`key`] to the last operation with it in this region or an enclosing one: its index in `seen` plus one, or zero. Keys are
+    /// hashes, to avoid copies of operations; equal hashes are followed by a comparison.
     last: FxHashMap<u64, u32>,
     /// The visited operations, in order.
     seen: Vec<Seen>,
@@ -55,7 +55,7 @@ impl Merger<'_> {
     fn inner(&mut self, region: RegionId) {
         let outside = self.seen.len();
         self.visit(region);
-        // A scoped table, as in CSE over a dominator tree: a region does not dominate later operations.
+        // The table is scoped, as in CSE over a dominator tree: operations in a region do not dominate operations after the region.
         for Seen { key, before, .. } in self.seen.drain(outside..).rev() {
             self.last.insert(key, before);
         }
@@ -106,7 +106,7 @@ impl Merger<'_> {
 
 /// Hashes the properties that equal operations share; `None` for operations that are not merged.
 fn key(module: &Module, op: OpId) -> Option<u64> {
-    /// Larger constants are not compared.
+    /// Constants with more bytes are not merged.
     const SMALL: usize = 64;
     let data = &module.ops[op];
     let is_collective = data.kind.collective().is_some();
@@ -177,7 +177,7 @@ fn same_body(module: &Module, one: RegionId, other: RegionId) -> bool {
     same_so_far && pairs.all(|(x, y)| x.operands.iter().map(|&v| there(v)).eq(y.operands.iter().copied()))
 }
 
-/// Whether both have the same groups; channels differ for every collective.
+/// Whether two collectives have the same groups. Channel ids are ignored, since they always differ.
 pub(super) fn same_devices(a: &CollectiveSpec, b: &CollectiveSpec) -> bool {
     a.channel.is_some() == b.channel.is_some() && CollectiveSpec { channel: b.channel, ..a.clone() } == *b
 }

@@ -5,12 +5,13 @@
 //!
 //! Conditions:
 //! * the body does nothing else with the carried value;
-//! * the loop is known to run;
-//! * the unreduced accumulator is not much larger on a device than the reduced one (`keep_bytes`).
+//! * the loop is known to run at least once;
+//! * the per-device size of the unreduced accumulator exceeds that of the reduced one by at most `keep_bytes`.
 //!
 //! A gradient may be reduced in a narrower type than it is accumulated in (mixed precision: `bf16` and `f32`), transposed before it is
-//! added (JAX, for weights), or scaled (the mean over micro-batches). Devices apply these linear operations (`analysis/linear_forms.rs`)
-//! to partial sums, and the sum is reduced in its accumulated form, if the trip count is so large that this sends no more.
+//! added (JAX, for weights), or scaled (the mean over micro-batches). These linear operations (`analysis/linear_forms.rs`) are then
+//! applied to partial sums, and the accumulator is reduced in its own type and layout. This requires a trip count so large that no more
+//! bytes are sent.
 
 use shardc_ir::{
     BinaryOp, Build, Builder, Dense, Module, OpId, OpKind, PackedOption, ReductionKind, RegionId, Rewriter,
@@ -22,8 +23,8 @@ use crate::analysis::regions::has_program_regions;
 use crate::analysis::trip_count;
 use crate::analysis::{accumulated, linear_forms};
 
-/// Defers reductions under a function body of a planned module. Each loop may keep `keep_bytes` more for it. Returns the number of
-/// deferred reductions. Reshards that are no longer needed stay, unused.
+/// Defers reductions under a function body of a planned module. Live values of each loop may grow by `keep_bytes`. Returns the number of
+/// deferred reductions. Reshards that are no longer needed remain as dead code.
 pub(crate) fn defer_sums(module: &mut Module, body: RegionId, keep_bytes: u64) -> usize {
     if keep_bytes == 0 {
         return 0;
@@ -92,10 +93,10 @@ struct Accumulator {
 /// An addition of a reduced value, which is the reshard of an unreduced one.
 struct Addition {
     op: OpId,
-    /// The operand index of the reduced value.
+    /// The operand index of the reduced value in the addition.
     side: usize,
-    /// The linear operations between the reshard and the addition, in order: each with the operand index, and the sharding of its
-    /// unreduced result.
+    /// The linear operations between the reshard and the addition, in order. Each has the operand index of the reduced value and the
+    /// sharding of its unreduced result.
     forms: Vec<(OpId, usize, TensorSharding)>,
     pending: ValueId,
 }
@@ -112,7 +113,7 @@ fn accumulator(
     let (&in_cond, &arg) = (module.regions[cond].args.get(i)?, module.regions[body].args.get(i)?);
     let wanted = module.shardings.of(arg)?;
     identity(ReductionKind::Add, module.tensor(arg)?.dtype)?;
-    // A condition that reads the sum would see a partial sum.
+    // A loop condition that reads the accumulator would see a partial sum.
     if readers.count[in_cond] != 0 {
         return None;
     }
@@ -155,7 +156,7 @@ fn accumulator(
     Some(Accumulator { additions, pending, wanted })
 }
 
-/// Gives a scaling of partial sums a scale with their sharding.
+/// Reshards the scale factor in a scaling of partial sums to their sharding.
 fn rescale(rw: &mut Rewriter<'_>, form: OpId, i: usize, lies: &TensorSharding) -> Option<()> {
     let scale = linear_forms::needs_new_scale(rw.module, form, i, lies)?;
     let bytes = linear_forms::uniform(rw.module, scale)?;
@@ -167,7 +168,7 @@ fn rescale(rw: &mut Rewriter<'_>, form: OpId, i: usize, lies: &TensorSharding) -
     Some(())
 }
 
-/// Carries the unreduced sum, from zero. Returns the operations that complete it after the loop.
+/// Makes the loop carry the unreduced sum, starting at zero. Returns the operations that reduce it after the loop.
 fn rewrite(rw: &mut Rewriter<'_>, op: OpId, i: usize, sum: &Accumulator, readers: &mut Readers) -> Vec<OpId> {
     let module = &mut *rw.module;
     let &Accumulator { ref additions, ref pending, wanted } = sum;
@@ -175,7 +176,8 @@ fn rewrite(rw: &mut Rewriter<'_>, op: OpId, i: usize, sum: &Accumulator, readers
     let (first, result) = (module.ops[op].operands[i], module.ops[op].results[i]);
     let ty = module.values[result].ty;
     let zero = module.tensor(result).and_then(|t| identity(ReductionKind::Add, t.dtype)).unwrap_or_default();
-    // The initial value is already reduced: as a partial sum, each device would add it. It is added after the loop.
+    // The initial value is already reduced: if the partial sums started with it, it would be counted once per device. It is added after
+    // the loop.
     let zeros = rw.op1(OpKind::Constant(Dense::splat(&zero)), &[], ty);
     let module = &mut *rw.module;
     module.shardings.set(zeros, pending);
@@ -186,7 +188,7 @@ fn rewrite(rw: &mut Rewriter<'_>, op: OpId, i: usize, sum: &Accumulator, readers
         module.shardings.set(arg, pending);
     }
     for addition in additions {
-        // The user of the partial sum was a reshard, now dead.
+        // The only user of the partial sum was a reshard that is now dead.
         let (reader, operand) =
             addition.forms.first().map_or((addition.op, addition.side), |&(form, i, _)| (form, i));
         rw.module.ops[reader].operands[operand] = addition.pending;

@@ -1,13 +1,14 @@
 //! Loop-invariant code motion for collectives.
 //!
-//! A value is invariant if it is defined outside of the loop, is a carried value that the body returns unchanged, or is computed from such
-//! values alone. A collective of invariant values moves before the loop; the computation of its operands is copied.
+//! A value is invariant if it is defined outside of the loop, is a carried value that the body returns unchanged, or is computed only
+//! from invariant values. A collective of invariant values moves before the loop; the computation of its operands is copied there.
 //!
-//! Conditions: the loop is known to run at least once, so that nothing more is sent; and the additional live values stay small
-//! (`keep_bytes`).
+//! Conditions: the loop is known to run at least once, so that no more bytes are sent, and the additional live values take at most
+//! `keep_bytes`.
 //!
-//! Values also stay invariant through a barrier of rematerialization, such as tables that are computed from parameters before the loop. A
-//! parameter after a barrier is not hoisted: it is gathered again on purpose, since all gathered parameters would not fit.
+//! The result of a rematerialization barrier is also invariant if its operand is computed and invariant, such as a table that is computed
+//! from parameters before the loop. The all-gather of a parameter after a barrier is not hoisted: it is rematerialized on purpose, since
+//! not all gathered parameters would fit in memory.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{Build, Module, OpId, OpKind, RegionId, Rewriter, ValueId, ValueMap, clone_op};
@@ -16,7 +17,8 @@ use super::CleanOptions;
 use crate::analysis::regions::has_program_regions;
 use crate::analysis::trip_count;
 
-/// Hoists under `region`. Returns the number of collectives that moved, counted once for each loop that they left.
+/// Hoists collectives in `region` and its nested regions. Returns the number of moves: a collective counts once for each loop that it
+/// leaves.
 pub(super) fn hoist(module: &mut Module, region: RegionId, options: &CleanOptions) -> usize {
     hoist_in(&mut Rewriter::new(module), region, options)
 }
@@ -66,13 +68,13 @@ fn out_of_loop(rw: &mut Rewriter<'_>, op: OpId, mut budget: u64) -> usize {
     chosen.len()
 }
 
-/// The producers of the values of a region.
+/// Maps the values that are defined in a region to their producers.
 fn made_in(module: &Module, region: RegionId) -> FxHashMap<ValueId, OpId> {
     let ops = module.regions[region].ops.iter();
     ops.flat_map(|&op| module.ops[op].results.iter().map(move |&v| (v, op))).collect()
 }
 
-/// Maps carried values that the body returns unchanged to their values outside.
+/// Maps carried values that the body returns unchanged to their initial values.
 fn carried_unchanged(module: &Module, op: OpId, body: RegionId) -> ValueMap {
     let mut map = ValueMap::new();
     let Some(end) = module.terminator(body) else { return map };
@@ -85,8 +87,8 @@ fn carried_unchanged(module: &Module, op: OpId, body: RegionId) -> ValueMap {
     map
 }
 
-/// The results of a barrier in the body whose operands are invariant and computed, with their values outside of the loop; `own` are the
-/// values of the body.
+/// Maps results of barriers in the body to values outside of the loop, if the barrier's operands are invariant and computed. `own` are
+/// the values defined in the body.
 fn handed_on(
     module: &Module,
     op: OpId,
@@ -125,7 +127,7 @@ fn is_computed(module: &Module, mut value: ValueId) -> bool {
     false
 }
 
-/// Returns the collectives of invariant values, in order, as far as the budget allows the loop to keep their results.
+/// Returns the collectives of invariant values, in order, as long as their results fit in the budget for live values.
 fn choose(module: &Module, op: OpId, body: RegionId, budget: &mut u64) -> Vec<OpId> {
     let unchanged = carried_unchanged(module, op, body);
     // Values that differ between iterations.
@@ -154,7 +156,7 @@ fn choose(module: &Module, op: OpId, body: RegionId, budget: &mut u64) -> Vec<Op
                 None => moves = false,
             }
         }
-        // A collective beyond the budget stays, with everything computed from it.
+        // A collective that exceeds the budget stays in the loop, with all operations that depend on it.
         if !moves {
             varying.extend(&data.results);
         }
@@ -162,8 +164,8 @@ fn choose(module: &Module, op: OpId, body: RegionId, budget: &mut u64) -> Vec<Op
     chosen
 }
 
-/// Copies the operations of the body that `op` depends on, except those that move, to before the loop. The originals stay, since the body
-/// may use them; DCE removes dead ones.
+/// Copies the operations of the body that `op` depends on to before the loop, except collectives that move anyway. The originals stay,
+/// since the body may use them; DCE removes them if they are dead.
 fn bring_along(
     rw: &mut Rewriter<'_>,
     op: OpId,

@@ -1,16 +1,17 @@
-//! Collective clean-up: fewer collectives, and never more bytes, unless memory is short.
+//! Collective clean-up: reduces the number of collectives. Bytes sent only increase if rematerialization is needed to save memory.
 //!
-//! Planning decides for each operation; these passes see the whole program:
+//! Planning considers one operation at a time. These passes consider the whole program:
 //!
 //! * `defer`, on the planned module: the reduction of an accumulator moves out of its loop;
 //! * [`clean_collectives`], on the localized module:
 //!   * merges equal collectives (`deduplicate`) and successive permutes (`compose`);
 //!   * hoists invariant collectives out of loops (`hoist`);
-//!   * repeats all-gathers if memory is short (`rematerialize`);
-//!   * combines small independent collectives (`combine`), and reduces combined values before they are sliced (`whole`);
+//!   * rematerializes all-gathers if memory is insufficient (`rematerialize`);
+//!   * combines small independent collectives (`combine`), and all-reduces combined results before they are sliced (`whole`);
 //!   * removes dead collectives.
 //!
-//! Longer live ranges cost memory, so [`CleanOptions`] bounds each step. No step moves a collective to where it could run more often.
+//! Longer live ranges cost memory, so [`CleanOptions`] limits each step. No step moves a collective to a place where it could run more
+//! often.
 
 mod combine;
 mod compose;
@@ -31,17 +32,17 @@ use crate::cost::memory::Machine;
 use crate::localize::shield_loops;
 use crate::transforms::dce::dce_where;
 
-/// Limits of clean-up.
+/// Limits for the clean-up passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CleanOptions {
     /// The largest number of bytes of a combined collective; a 256th of that if operands must be copied. 0 disables combining.
     pub combine_bytes: u64,
-    /// The additional bytes that a loop may keep on each device to hoist or defer collectives; 0 disables both.
+    /// The additional bytes that may be live in a loop, per device, when collectives are hoisted or deferred; 0 disables both.
     pub keep_bytes: u64,
-    /// The memory of a device for arguments, results and temporaries: all-gathers are repeated until the program fits. With 0, all
-    /// gathered values that are live at peak memory are gathered again, as FSDP does with `reshard_after_forward`.
+    /// The memory of a device for arguments, results and temporaries: all-gathers are rematerialized until the program fits. With 0, all
+    /// gathered values that are live at the memory peak are rematerialized, as FSDP does with `reshard_after_forward`.
     pub memory_bytes: Option<u64>,
-    /// The machine, which defines tensor layouts in memory.
+    /// The machine, which determines tensor layouts and so sizes in memory.
     pub machine: Machine,
 }
 
@@ -59,19 +60,19 @@ impl Default for CleanOptions {
 /// The result of clean-up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CleanReport {
-    /// Collectives that were equal to another one.
+    /// The number of collectives merged with an equal one.
     pub merged: usize,
-    /// Collectives without users.
+    /// The number of removed collectives without users.
     pub dead: usize,
-    /// Permutes that were composed with an earlier one.
+    /// The number of permutes composed with an earlier one.
     pub composed: usize,
-    /// Combined collectives.
+    /// The combined collectives.
     pub combined: Vec<Combined>,
-    /// Collectives that were hoisted out of a loop.
+    /// The number of collectives hoisted out of a loop.
     pub hoisted: usize,
-    /// All-gathers that are repeated.
+    /// The number of rematerialized all-gathers.
     pub repeated: usize,
-    /// Reductions that moved after a loop.
+    /// The number of reductions deferred until after a loop.
     pub deferred: usize,
 }
 
@@ -80,7 +81,7 @@ pub struct CleanReport {
 pub struct Combined {
     /// The collective.
     pub op: OpId,
-    /// The replaced collectives. They are in no region, but still know the operation that they were made for.
+    /// The replaced collectives. They are in no region, but their origin marks remain.
     pub members: Vec<OpId>,
 }
 
@@ -91,7 +92,7 @@ impl CleanReport {
         self.combined.iter().map(|one| one.members.len() - 1).sum()
     }
 
-    /// A summary for people: `2 equal ones merged, 1 moved out of loops`; empty if nothing was done.
+    /// A summary as text: `2 equal ones merged, 1 moved out of loops`; empty if nothing was done.
     #[must_use]
     pub fn text(&self) -> String {
         let parts = [
@@ -108,7 +109,7 @@ impl CleanReport {
     }
 }
 
-/// Cleans up the localized function `func`.
+/// Runs the clean-up passes on the localized function `func`.
 pub fn clean_collectives(module: &mut Module, func: FuncId, options: &CleanOptions) -> CleanReport {
     let mut report = CleanReport::default();
     let Some(body) = module.funcs[func].body else { return report };
@@ -123,7 +124,7 @@ pub fn clean_collectives(module: &mut Module, func: FuncId, options: &CleanOptio
     report.merged = deduplicate::merge(module, body, options);
     report.hoisted = hoist::hoist(module, body, options);
     if report.hoisted > 0 {
-        // Several loops may have had equal ones.
+        // Hoisting may have moved equal collectives out of several loops.
         report.merged += deduplicate::merge(module, body, options);
     }
     if let Some(memory) = options.memory_bytes {
@@ -133,7 +134,7 @@ pub fn clean_collectives(module: &mut Module, func: FuncId, options: &CleanOptio
     whole::sum_whole(module, body, &report.combined);
     dce_where(module, body, is_needless);
     if let Some((SpmdMode::Partition, _)) = devices(module) {
-        // New constant expressions may be before loops.
+        // Hoisting may have created constant expressions before loops.
         shield_loops(module, body);
     }
     report

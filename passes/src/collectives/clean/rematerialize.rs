@@ -1,9 +1,9 @@
-//! All-gather rematerialization: gathers a parameter again in the backward pass if memory is short.
+//! All-gather rematerialization: gathers a parameter again in the backward pass if memory is insufficient.
 //!
 //! A sharded parameter that the forward and the backward pass both use would stay gathered in between. If that exceeds the device memory,
 //! it is gathered again before its use in the backward pass: `reshard_after_forward` of FSDP, ZeRO-3. The criterion is peak memory:
-//! gathered values that are used before and after the peak, but not at it, are gathered again. The largest come first, as many as are
-//! needed; then the new peak is considered.
+//! gathered values that are used before and after the peak, but not at it, are gathered again. The largest values are chosen first, as
+//! many as are needed. Then the new peak is computed, and the step is repeated.
 //!
 //! A barrier ties the second all-gather to a value that exists only after the peak. Without it, back ends would merge the two by CSE.
 
@@ -15,8 +15,8 @@ use shardc_ir::{
 use crate::cost::memory::{Machine, need};
 use crate::transforms::dce::dce;
 
-/// Repeats all-gathers of the function until a device needs at most `memory` bytes, or no candidate is left. Returns how many were
-/// repeated.
+/// Rematerializes all-gathers of the function until a device needs at most `memory` bytes, or no candidate is left. Returns the number of
+/// rematerialized all-gathers.
 pub(super) fn repeat(
     module: &mut Module,
     func: FuncId,
@@ -30,7 +30,7 @@ pub(super) fn repeat(
         let need = need(module, func, machine);
         let mut excess = need.estimate.peak.saturating_sub(memory);
         let mut chosen: Vec<Kept> = need.at.iter().flat_map(|&(r, at)| kept_over(module, r, at)).collect();
-        // Stable: values of equal size stay in program order.
+        // The sort is stable: values of equal size stay in program order.
         chosen.sort_by_key(|kept| std::cmp::Reverse(kept.bytes));
         chosen.retain(|kept| {
             let wanted = excess > 0;
@@ -49,17 +49,17 @@ pub(super) fn repeat(
 /// A gathered value that is live at the peak.
 struct Kept {
     gather: OpId,
-    /// The reshapes and similar operations on the gathered value, in order.
+    /// The reshapes and similar operations that are applied to the gathered value, in order.
     forms: Vec<OpId>,
     /// Its size in bytes.
     bytes: u64,
     /// Its users after the peak, in order.
     late: Vec<OpId>,
-    /// The operand of the first of these that the second all-gather waits for.
+    /// The operand index in the first of `late`: the second all-gather waits for this operand.
     waits_for: usize,
 }
 
-/// Returns the all-gathers of a region with users before and after operation number `peak`, but not at it.
+/// Returns the all-gathers of a region with users before and after operation number `peak`, but not at the peak.
 fn kept_over(module: &Module, region: RegionId, peak: usize) -> Vec<Kept> {
     /// The uses of a [`Kept`] in a region.
     #[derive(Default)]
@@ -95,7 +95,7 @@ fn kept_over(module: &Module, region: RegionId, peak: usize) -> Vec<Kept> {
                 found[gather].1.readers.push(number);
             }
         }
-        // A constant exists before the peak, too: waiting for one would not delay the gather.
+        // A constant is also available before the peak, so waiting for it would not delay the all-gather.
         if number > peak && !matches!(data.kind, OpKind::Constant(_) | OpKind::Iota { .. }) {
             new.extend(&data.results);
         }
@@ -128,7 +128,7 @@ fn reads(module: &Module, op: OpId) -> Vec<ValueId> {
     data.operands.iter().copied().chain(inner).collect()
 }
 
-/// Repeats the all-gathers before their next use.
+/// Inserts a second all-gather before the first late use of each chosen value.
 fn gather_again(module: &mut Module, body: RegionId, chosen: &[Kept], channel: &mut i64) {
     let mut insertions = Insertions::default();
     for kept in chosen {
@@ -164,7 +164,7 @@ fn gather_again(module: &mut Module, body: RegionId, chosen: &[Kept], channel: &
     insertions.apply(module, body, &ValueMap::new(), |_| false);
 }
 
-/// Adds a barrier with another operand of the first late user. Returns it, and its result for `part`.
+/// Adds a barrier of `part` and another operand of the first late user. Returns the barrier and its result for `part`.
 fn behind(module: &mut Module, kept: &Kept, part: ValueId) -> (OpId, ValueId) {
     let reader = kept.late[0];
     let other = module.ops[reader].operands[kept.waits_for];

@@ -1,6 +1,6 @@
 //! Reduction sinking: moves a reduction after slices of its result, if loops accumulate the slices.
 //!
-//! The gradient of several concatenated parameters, such as those of the gates of an LSTM, is one matmul, whose slices are added to
+//! The gradient of several concatenated parameters, such as those of the gates of an LSTM, is one matmul whose slices are added to
 //! carried values. If each slice is reduced separately, [`defer`](super::defer) can move the reductions out of the loop.
 
 use shardc_ir::{
@@ -12,11 +12,11 @@ use crate::analysis::linear::is_part;
 use crate::analysis::linear_forms::pending_source;
 use crate::analysis::regions::has_program_regions;
 
-/// How deeply slices of slices are followed.
+/// The maximum depth of slices of slices that are followed.
 const MAX_PARTS: usize = 8;
 
-/// Sinks reductions in loops under a function body of a planned module, if slices have no more elements than the value and are only
-/// accumulated. Returns the number of slices. Earlier reductions stay, unused.
+/// Sinks reductions in loops of a planned function body if the slices together have no more elements than the value and are only
+/// accumulated. Returns the number of slices. The original reductions remain as dead code.
 pub(crate) fn sink_sums(module: &mut Module, body: RegionId) -> usize {
     let uses = module.uses();
     visit(&mut Rewriter::new(module), body, &uses, false)
@@ -40,7 +40,7 @@ fn visit(rw: &mut Rewriter<'_>, region: RegionId, uses: &Uses, in_loop: bool) ->
     sunk
 }
 
-/// Computes `op` on partial sums if its operand is a reduced value that is only accumulated.
+/// Applies `op` to partial sums if its operand is a reduced value that is only accumulated.
 fn sink(rw: &mut Rewriter<'_>, op: OpId, uses: &Uses) -> Option<()> {
     let module = &*rw.module;
     let (&[completed], &[result]) = (module.ops[op].operands.as_slice(), module.ops[op].results.as_slice())
@@ -54,7 +54,7 @@ fn sink(rw: &mut Rewriter<'_>, op: OpId, uses: &Uses) -> Option<()> {
     if !is_as_addends || !is_added_up(module, uses, completed, 0) {
         return None;
     }
-    // The slice of a sharded dimension may itself be an unreduced value: its reduction then covers these axes, too.
+    // A slice of a sharded dimension may itself be an unreduced value. Its reduction then covers these axes as well.
     let is_completed_later = !module.shardings.get(after).unreduced.is_empty();
     if is_completed_later && !uses.of(result).iter().all(|&(reader, _)| completes(module, reader, &over)) {
         return None;
@@ -76,7 +76,7 @@ fn sink(rw: &mut Rewriter<'_>, op: OpId, uses: &Uses) -> Option<()> {
     Some(())
 }
 
-/// The sharding of a value as partial sums along axes, which then shard none of its dimensions.
+/// The sharding of a value that is unreduced along the axes `over`; these axes are removed from its dimensions.
 fn addends(module: &Module, of: ShardingId, over: &AxisList) -> TensorSharding {
     let mut sharding = module.shardings.get(of).clone();
     for dim in &mut sharding.dims {
@@ -85,7 +85,7 @@ fn addends(module: &Module, of: ShardingId, over: &AxisList) -> TensorSharding {
     TensorSharding { unreduced: over.clone(), ..sharding }
 }
 
-/// Whether an operation is a reduction over these axes or some of them.
+/// Whether an operation is a reduction over axes of `over`.
 fn completes(module: &Module, op: OpId, over: &AxisList) -> bool {
     let data = &module.ops[op];
     let pending = |value: ValueId| module.shardings.sharding_of(value).map(|s| &s.unreduced);
@@ -94,7 +94,8 @@ fn completes(module: &Module, op: OpId, over: &AxisList) -> bool {
         && pending(data.results[0]).is_some_and(|to| to.is_empty())
 }
 
-/// Whether all users of a value add it to something, or take slices that are only added and together no larger.
+/// Whether all users of a value add it to something, or slice it. The slices must be used in the same way, and together be no larger than
+/// the value.
 fn is_added_up(module: &Module, uses: &Uses, value: ValueId, depth: usize) -> bool {
     let bytes = |v: ValueId| module.stored(v).and_then(TensorType::num_bytes);
     let mut parts = Some(0i64);

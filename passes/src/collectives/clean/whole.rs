@@ -1,8 +1,8 @@
-//! All-reduces a combined reduce-scatter before it is sliced.
+//! All-reduces the result of a combined reduce-scatter as a whole, before it is sliced back into the individual gradients.
 //!
 //! With HYBRID_SHARD, a gradient is reduce-scattered over one mesh axis and all-reduced over the other. If [`combine`](super::combine)
-//! combines several reduce-scatters, the following all-reduce would take each slice as an operand. The unsliced row has the same elements
-//! in one operand.
+//! combines several reduce-scatters, the following all-reduce would take each slice as an operand. The unsliced result has the same
+//! elements, in a single operand.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{Build, Builder, Module, OpId, OpKind, RegionId, Uses, ValueId};
@@ -13,7 +13,7 @@ use super::Combined;
 struct Row {
     /// The unsliced result.
     row: ValueId,
-    /// The operations that slice the row, in order.
+    /// The operations that slice the result, in order.
     cuts: Vec<OpId>,
     /// The slices.
     parts: FxHashSet<ValueId>,
@@ -21,7 +21,7 @@ struct Row {
     sum: OpId,
 }
 
-/// Makes all-reduces under `body` read combined reduce-scatters unsliced.
+/// Replaces the operands of all-reduces in `body` by the unsliced results of combined reduce-scatters.
 pub(super) fn sum_whole(module: &mut Module, body: RegionId, combined: &[Combined]) {
     let is_scattered = |op: &OpId| matches!(module.ops[*op].kind, OpKind::ReduceScatter { .. });
     let scattered: FxHashSet<OpId> = combined.iter().map(|one| one.op).filter(is_scattered).collect();
@@ -45,7 +45,8 @@ pub(super) fn sum_whole(module: &mut Module, body: RegionId, combined: &[Combine
     }
 }
 
-/// Returns the row of a combined reduce-scatter, if the only user of its slices is one all-reduce of these operations.
+/// Returns the result of a combined reduce-scatter and its slices, if the only user of the slices is one all-reduce among the operations
+/// `here`.
 fn row_of(module: &Module, uses: &Uses, here: &FxHashSet<OpId>, scatter: OpId) -> Option<Row> {
     let row = module.ops[scatter].results[0];
     let mut cuts = Vec::new();
@@ -78,7 +79,7 @@ fn row_of(module: &Module, uses: &Uses, here: &FxHashSet<OpId>, scatter: OpId) -
     Some(Row { row, cuts, parts, sum })
 }
 
-/// Makes the all-reduces of a region read these rows, and slices their results.
+/// Makes the all-reduces of a region read these unsliced results, and slices the all-reduced values.
 fn take(module: &mut Module, region: RegionId, ops: &[OpId], rows: &[Row]) {
     let mut behind: FxHashMap<OpId, Vec<OpId>> = FxHashMap::default();
     for Row { row, cuts, parts, sum } in rows {

@@ -5,8 +5,8 @@ use std::hash::Hash;
 use indexmap::IndexSet;
 use rustc_hash::FxHashMap;
 
-/// An equivalence relation over the devices of a program that is cheap to compare. It is either a handle of
-/// [`Agreements`], or the set of digits of a device's number by which devices are distinguished.
+/// An equivalence relation over the devices of a program, in a form that is cheap to compare. It is either a handle into [`Agreements`],
+/// or a set of mixed-radix digits of the device ID: devices are equivalent if these digits are equal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Agreement(u32);
 
@@ -37,8 +37,8 @@ impl Agreement {
     }
 }
 
-/// The few distinct relations of a program. Each lists the class of every device; classes are numbered in the order
-/// of their first device.
+/// The distinct relations of a program, of which there are few. Each lists the equivalence class of every device; classes are numbered in
+/// the order of their first device.
 pub(super) struct Agreements {
     pool: IndexSet<Box<[u32]>>,
     refined: FxHashMap<(Agreement, Agreement), Agreement>,
@@ -48,7 +48,7 @@ impl Agreements {
     pub(super) fn new(devices: usize) -> Self {
         let mut all = Agreements { pool: IndexSet::new(), refined: FxHashMap::default() };
         all.pool.insert(vec![0; devices].into());
-        // With one device this equals `ALIKE`: the pool has no entry 1, and `classes` falls back to entry 0.
+        // With one device, this relation equals `ALIKE`: the pool has no entry 1, and `classes` falls back to entry 0.
         all.pool.insert((0..devices as u32).collect());
         all
     }
@@ -65,8 +65,8 @@ impl Agreements {
         Agreement(self.pool.insert_full(classes.into()).0 as u32)
     }
 
-    /// Returns the intersection of two relations: devices that are equivalent in both. Memoized, since it takes time
-    /// linear in the number of devices, and programs repeat few pairs at every operation.
+    /// Returns the intersection of two relations: devices that are equivalent in both. Memoized, since it takes time linear in the number
+    /// of devices, and the same few pairs occur at most operations.
     pub(super) fn refine(&mut self, a: Agreement, b: Agreement) -> Agreement {
         if a == b || b == Agreement::ALIKE {
             return a;
@@ -84,7 +84,7 @@ impl Agreements {
         refined
     }
 
-    /// Returns the class of each device.
+    /// Returns the equivalence class of each device.
     pub(super) fn classes(&self, a: Agreement) -> &[u32] {
         self.pool.get_index(a.0 as usize).unwrap_or(&self.pool[0])
     }

@@ -1,11 +1,11 @@
-//! C4: the devices of a group execute a collective equally often.
+//! Verifies C4: the devices of a group execute a collective equally often.
 //!
 //! All devices run the same program, so they diverge only at a `case`, `if` or `while` whose predicate differs
 //! between them. A data-flow analysis determines which devices agree on each value:
 //!
 //! * devices with the same block of a parameter agree on it;
 //! * devices that receive the same data from a collective agree on its result;
-//! * device numbers differ between all devices;
+//! * device IDs differ between all devices;
 //! * padding is ignored.
 //!
 //! Only devices that agree on a predicate take the same path.
@@ -15,8 +15,8 @@
 //! devices, so the analysis of a loop reaches a fixed point. An inner loop resumes from its previous state when the
 //! outer one is analyzed again.
 //!
-//! The analysis first uses coordinates ([`super::coordinates`]), which are few regardless of the number of devices.
-//! Only if that does not prove convergence, it inspects every device ([`super::enumerated`]).
+//! The analysis first represents relations by device coordinates ([`super::coordinates`]), of which there are few regardless of the
+//! number of devices. Only if this does not prove convergence does it inspect every device ([`super::enumerated`]).
 
 mod results;
 
@@ -82,7 +82,7 @@ pub(super) fn check(
     }
 }
 
-/// Returns the axes along which devices receive different data: different blocks, or different partial sums.
+/// Returns the axes along which devices hold different data: different shards, or different partial sums.
 fn varies_along(tensor: &InterfaceTensor) -> impl Iterator<Item = AxisRef> {
     tensor.sharding.split_axes().chain(tensor.sharding.unreduced.iter().copied())
 }
@@ -106,11 +106,11 @@ fn of_program<'m, R: Relations>(
     flow.first_divergences()
 }
 
-/// Returns the collectives in the manual computation `op` that two devices may execute unequally often, with these
-/// two devices. The program is not partitioned. Values from outside the computation are equal on all devices.
+/// Returns the collectives in the manual computation `op` that two devices may execute unequally often, together with two such devices.
+/// The program is not yet partitioned. Values from outside the computation are assumed equal on all devices.
 ///
 /// # Errors
-/// Coordinates do not prove convergence, and there are too many devices to inspect each (`SH0327`).
+/// Returns `SH0327` if coordinates do not prove convergence and there are too many devices to inspect each.
 pub(super) fn divergences(
     module: &Module,
     op: OpId,
@@ -128,7 +128,7 @@ pub(super) fn divergences(
     Ok(of_computation(Flow::new(module, devices, Enumerated::new(devices)), op, mesh))
 }
 
-/// Returns the digits by which the manual computation `op` distinguishes devices.
+/// Returns the device ID digits by which the manual computation `op` distinguishes devices.
 fn cuts_of(module: &Module, op: OpId, mesh: &Mesh) -> Cuts {
     let mut cuts = Cuts::default();
     cuts.axes(mesh, mesh.all_axes());
@@ -160,13 +160,13 @@ fn of_computation<'m, R: Relations>(
     flow.first_divergences()
 }
 
-/// The limit on collectives times devices that are inspected individually: this takes some minutes.
+/// The limit on the number of collectives times the number of devices in the per-device analysis. At the limit, it takes some minutes.
 const MAX_ENUMERATED: usize = 1 << 33;
 
-/// Returns relations that inspect each device.
+/// Returns the per-device relations.
 ///
 /// # Errors
-/// There are too many (`SH0327`). The program is rejected, since it might hang.
+/// Returns `SH0327` if there are too many devices. The program is rejected, since it might hang.
 fn enumerated(module: &Module, body: RegionId, devices: usize) -> Result<Enumerated, Diagnostic> {
     let collectives = module.walk(body).into_iter().filter(|&op| module.ops[op].collective_spec().is_some());
     let (count, last) = collectives.fold((0_usize, None), |(count, _), op| (count + 1, Some(op)));
@@ -186,14 +186,14 @@ fn enumerated(module: &Module, body: RegionId, devices: usize) -> Result<Enumera
     }
 }
 
-/// Whether a region of another operation contains a collective. Otherwise all devices execute all collectives.
+/// Whether a nested region contains a collective. If not, all devices execute all collectives.
 fn meets_under_control(module: &Module, body: RegionId) -> bool {
     let regions = module.regions[body].ops.iter().flat_map(|&op| &module.ops[op].regions);
     let mut inner = regions.flat_map(|&region| module.walk(region));
     inner.any(|op| meets(module, op))
 }
 
-/// Returns the functions with collectives, device numbers or external inputs, directly or through their callees.
+/// Returns the functions that contain collectives, device IDs or external inputs, directly or through their callees.
 fn talking(module: &Module) -> FxHashSet<FuncId> {
     let mut out = FxHashSet::default();
     if module.funcs.len() == 1 {
@@ -239,13 +239,13 @@ struct Flow<'m, R: Relations> {
     relations: R,
     /// The devices that hold equal values.
     of: SecondaryMap<ValueId, Agreement>,
-    /// The parts of concatenations that only collectives have used since.
+    /// The parts of concatenations, also after the concatenation passed through collectives.
     parts: FxHashMap<ValueId, Concatenated>,
-    /// Scalar integers that are functions of the device's number.
+    /// Scalar integers that are functions of the device ID.
     known: FxHashMap<ValueId, R::Number>,
-    /// Loops whose carried values already have an agreement.
+    /// Loops that were already entered, so that their carried values have a relation.
     begun: FxHashSet<OpId>,
-    /// Collectives with two devices that may not both execute them.
+    /// Collectives that devices may execute unequally often, each with two such devices.
     divergent: Vec<(OpId, i64, i64)>,
     /// The manual axes, in a program that is not partitioned yet.
     written: Option<ManualContext<'m>>,
@@ -253,7 +253,7 @@ struct Flow<'m, R: Relations> {
     calls: Option<(&'m Mesh, &'m Signatures)>,
     /// Functions whose results depend on more than their arguments, or that contain collectives.
     talking: FxHashSet<FuncId>,
-    /// Whether callees and decompositions of composites are analyzed at each call, as if they were inlined.
+    /// Whether callees and composite decompositions are analyzed at each call, as if they were inlined.
     follows_calls: bool,
 }
 
@@ -261,11 +261,11 @@ struct Flow<'m, R: Relations> {
 /// afterwards. Without this, a predicate that was reduced together with a divergent value would count as divergent.
 struct Concatenated {
     dim: usize,
-    /// The end of each part, and the devices that agree on it.
+    /// The end offset of each part, and the devices that agree on it.
     of: Vec<(i64, Agreement)>,
 }
 
-/// Whether a collective preserves this dimension.
+/// Whether a collective leaves this dimension unchanged.
 fn keeps(kind: &OpKind, dim: usize) -> bool {
     match kind {
         OpKind::AllReduce(_) | OpKind::CollectivePermute(_) => true,
@@ -300,7 +300,7 @@ impl<'m, R: Relations> Flow<'m, R> {
         self.divergent.into_iter().filter(|&(op, ..)| seen.insert(op)).collect()
     }
 
-    /// Returns the groups of devices, or pairs, of a collective.
+    /// Returns the replica groups of a collective, or the source-target pairs of a permute.
     fn groups(&self, op: OpId, spec: &CollectiveSpec) -> ReplicaGroups {
         if let Some(ManualContext { mesh, scope }) = &self.written {
             // Planning rejects invalid groups.
@@ -313,7 +313,7 @@ impl<'m, R: Relations> Flow<'m, R> {
         spec.groups.clone()
     }
 
-    /// Analyzes the body of a manual computation with each device's blocks of the operands.
+    /// Analyzes the body of a manual computation: its arguments are the shards of the operands.
     fn manual(&mut self, op: OpId, spec: &ManualSpec, control: Agreement) {
         let module = self.module;
         let data = &module.ops[op];
@@ -423,7 +423,7 @@ impl<'m, R: Relations> Flow<'m, R> {
                     self.of[result] = self.relations.apart();
                 }
             }
-            // Each value independently.
+            // Each operand is passed through independently.
             OpKind::OptimizationBarrier => {
                 for (&value, &result) in data.operands.iter().zip(&data.results) {
                     self.same(value, result);
@@ -441,7 +441,7 @@ impl<'m, R: Relations> Flow<'m, R> {
         }
     }
 
-    /// Analyzes an operation without communication: equal operands give equal results.
+    /// Analyzes an operation without communication: equal operands produce equal results.
     fn compute(&mut self, op: OpId, control: Agreement) {
         let module = self.module;
         let data = &module.ops[op];
@@ -454,7 +454,7 @@ impl<'m, R: Relations> Flow<'m, R> {
                 agreement = self.relations.refine(agreement, around);
             }
         }
-        // Evaluate only divergent values, which keeps `known` small.
+        // Only divergent values are evaluated, which keeps `known` small.
         if agreement == Agreement::ALIKE {
             return self.set_all(&data.results, agreement);
         }
@@ -495,11 +495,11 @@ impl<'m, R: Relations> Flow<'m, R> {
             _ => callee_of(module, op),
         };
         let Some(body) = callee.and_then(|func| module.funcs[func].body) else {
-            // An unknown callee may use the device's number.
+            // An unknown callee may use the device ID.
             let apart = self.relations.apart();
             return self.set_all(&module.ops[op].results, apart);
         };
-        // Results from another call do not apply to this one.
+        // Facts from another call of this function do not apply to this call.
         let (ops, regions) = module.walk_with_regions(body, |_| true);
         let results = ops.iter().flat_map(|&op| &module.ops[op].results);
         let args = regions.iter().flat_map(|&region| &module.regions[region].args);
@@ -514,7 +514,7 @@ impl<'m, R: Relations> Flow<'m, R> {
         self.once(op, body, control);
     }
 
-    /// Copies the facts about one value to another that is equal to it.
+    /// Copies the facts about `value` to `other`, which is equal.
     fn same(&mut self, value: ValueId, other: ValueId) {
         self.of[other] = self.of[value];
         match self.known.get(&value).cloned() {
@@ -533,7 +533,7 @@ impl<'m, R: Relations> Flow<'m, R> {
         }
     }
 
-    /// Records a divergence if the members of a group do not agree on executing the collective.
+    /// Records a divergence if members of a group may execute the collective unequally often.
     fn check_converged(&mut self, op: OpId, spec: &CollectiveSpec, control: Agreement) {
         if control == Agreement::ALIKE {
             return;
@@ -544,7 +544,7 @@ impl<'m, R: Relations> Flow<'m, R> {
         }
     }
 
-    /// Records a divergence if not all devices agree on executing an operation.
+    /// Records a divergence if devices may execute an operation unequally often.
     fn check_all_converged(&mut self, op: OpId, control: Agreement) {
         if control != Agreement::ALIKE
             && let Some((a, b)) = self.relations.divergence(&ReplicaGroups::all(self.devices), control)
@@ -566,8 +566,8 @@ impl<'m, R: Relations> Flow<'m, R> {
         self.send(op, |relations, before| relations.permute(&pairs, before));
     }
 
-    /// Applies `after`, the effect of a collective on an agreement, to its operands. Each operand of a combined
-    /// collective is independent, and so is each part of a concatenated operand.
+    /// Applies `after`, the effect of a collective on a relation, to its operands. Each operand of a combined collective is analyzed
+    /// separately, and so is each part of a concatenated operand.
     fn send(&mut self, op: OpId, after: impl Fn(&mut R, Agreement) -> Agreement) {
         let data = &self.module.ops[op];
         if data.operands.len() != data.results.len() {
@@ -655,8 +655,8 @@ impl<'m, R: Relations> Flow<'m, R> {
         if (in_cond.len(), in_body.len(), data.results.len()) != (carried, carried, carried) {
             return;
         }
-        // Arguments start as coarse as the operands, and each iteration can only refine them. The first iteration
-        // without a change is the last.
+        // Arguments start with the relations of the operands, and each iteration can only refine them. The analysis ends at the first
+        // iteration without a change.
         let first = self.begun.insert(op);
         for (i, &operand) in data.operands.iter().enumerate() {
             self.join_carried(operand, &[in_cond[i], in_body[i]], first);
@@ -686,8 +686,8 @@ impl<'m, R: Relations> Flow<'m, R> {
         }
     }
 
-    /// Joins `value` into the arguments `args` of a loop. Unless this is the `first` time, their previous facts are
-    /// merged. Returns whether the facts change.
+    /// Joins the facts about `value` into the arguments `args` of a loop; the `first` time, it copies them. Returns whether the facts
+    /// change.
     fn join_carried(&mut self, value: ValueId, args: &[ValueId], first: bool) -> bool {
         let mut changed = false;
         for &arg in args {

@@ -1,12 +1,11 @@
-//! Relations over devices by coordinates: devices are equivalent if they have the same coordinates along some axes.
+//! Device relations by coordinates: devices are equivalent if they have the same coordinates along a set of axes.
 //!
-//! A device's number is read in mixed radix. Its digits are the coordinates along (sub-)axes, and a relation is a set
-//! of digits. The effect of a collective follows from the digits in which the members of its groups differ. Nothing
-//! here inspects each device, except for permutes and for groups without strides, whose lists have one entry per
-//! device.
+//! A device ID is a mixed-radix number whose digits are the coordinates along (sub-)axes, and a relation is a set of digits. The effect
+//! of a collective follows from the digits in which the members of its groups differ. Individual devices are inspected only for permutes
+//! and for groups without strides, whose lists have one entry per device.
 //!
-//! A relation that is not of this form is replaced by a finer one. Therefore convergence that is proved here is
-//! correct; the rest is left to [`super::enumerated`].
+//! A relation that does not have this form is replaced by a finer one. Therefore a proof of convergence is sound. If there is none,
+//! [`super::enumerated`] decides.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{AxisRef, Digit, Mesh, Module, OpId, ReplicaGroups, ValueId};
@@ -15,7 +14,7 @@ use super::agreement::Agreement;
 use super::numbers::{Number, Numbers};
 use super::relations::Relations;
 
-/// The digits of device numbers, and the effects of permutes.
+/// The mixed-radix digits of device IDs, and the effects of permutes.
 pub(super) struct Coordinates {
     devices: usize,
     /// The digits, least significant first. Relations do not split a digit.
@@ -24,12 +23,12 @@ pub(super) struct Coordinates {
     permutes: FxHashMap<ReplicaGroups, Moved>,
 }
 
-/// The effect of a permute on coordinates.
+/// The effect of a collective permute on coordinates.
 #[derive(Clone, Copy)]
 struct Moved {
     /// The digits in which source and target of any pair differ.
     digits: Agreement,
-    /// Whether all combinations of the other digits have the same pairs of these digits.
+    /// Whether the permute maps these digits in the same way for every combination of the other digits.
     is_alike: bool,
 }
 
@@ -38,7 +37,7 @@ struct Moved {
 pub(super) struct Cuts(Vec<i64>);
 
 impl Cuts {
-    /// Records the groups of a collective.
+    /// Records the strides and sizes of a collective's groups.
     pub(super) fn groups(&mut self, groups: &ReplicaGroups) {
         if let Some(strided) = groups.as_strided() {
             let digits = strided.members().iter().chain(strided.groups());
@@ -46,7 +45,7 @@ impl Cuts {
         }
     }
 
-    /// Records axes or sub-axes of a mesh.
+    /// Records the strides and sizes of mesh axes or sub-axes.
     pub(super) fn axes(&mut self, mesh: &Mesh, axes: impl IntoIterator<Item = AxisRef>) {
         for axis in axes {
             let stride = mesh.stride(axis);
@@ -56,7 +55,7 @@ impl Cuts {
 }
 
 impl Coordinates {
-    /// Returns `None` if the cuts are not a mixed radix of `devices`, for example with overlapping sub-axes.
+    /// Returns `None` if the cuts do not define a mixed-radix system for `devices`, for example if sub-axes overlap.
     pub(super) fn new(devices: usize, cuts: Cuts) -> Option<Coordinates> {
         let mut cuts = cuts.0;
         cuts.extend([1, i64::try_from(devices).ok()?]);
@@ -78,7 +77,7 @@ impl Coordinates {
         })
     }
 
-    /// Returns the digits inside these larger ones. Returns `None` if a digit is only partly inside.
+    /// Returns the digits that the larger digits `of` consist of. Returns `None` if one of them covers a digit only partly.
     fn within(&self, of: &[Digit]) -> Option<Agreement> {
         let mut inside = Agreement::ALIKE;
         for (at, &digit) in self.digits.iter().enumerate() {
@@ -113,7 +112,7 @@ impl Coordinates {
         self.coordinates(digits, a) == self.coordinates(digits, b)
     }
 
-    /// Returns the part of a device's number that `digits` represent.
+    /// Returns the part of a device ID that `digits` represent.
     fn coordinates(&self, digits: Agreement, device: i64) -> i64 {
         let chosen = self.digits.iter().enumerate().filter(|&(at, _)| digits.has_digit(at));
         chosen.fold(0, |number, (_, digit)| {
@@ -169,7 +168,7 @@ impl Relations for Coordinates {
         let Some(members) = strided.and_then(|strided| self.within(strided.members())) else {
             return self.apart();
         };
-        // The members of a group differ in their own digits, and all of them receive all of these values.
+        // The members of a group differ in the digits `members`, and each of them receives the values of all members.
         let after = before.without(members);
         if by_place { after.and(members) } else { after }
     }
@@ -226,7 +225,7 @@ mod tests {
         Coordinates::new(mesh.num_devices(), cuts).expect("a mixed radix")
     }
 
-    /// Whether devices that `coordinates` calls equivalent are so and, if `exact`, vice versa.
+    /// Whether devices that are equivalent in `coordinates` are equivalent in the per-device relation and, if `exact`, vice versa.
     fn agrees(
         coordinates: (&Coordinates, Agreement),
         devices: (&Enumerated, Agreement),
@@ -241,8 +240,8 @@ mod tests {
         })
     }
 
-    /// Compares coordinates with an inspection of each device: for all sets of axes on which a value depends, and all
-    /// collectives along axes, both agree. For permutes, coordinates never call different devices equivalent.
+    /// Compares the coordinate relations with the per-device relations: both are equal for all sets of axes on which a value depends and
+    /// all collectives along axes. For permutes, the coordinate relation is equal or finer.
     #[test]
     fn coordinates_and_devices_are_equivalent() {
         for sizes in [[2, 3, 2], [4, 2, 2], [3, 1, 5]] {

@@ -1,5 +1,5 @@
-//! Exact relations that inspect each device. Time and memory are proportional to the number of devices per
-//! collective.
+//! Exact equivalence relations over devices, computed for each device individually. Each collective takes time and memory proportional to
+//! the number of devices.
 
 use std::rc::Rc;
 
@@ -10,7 +10,7 @@ use super::agreement::{Agreement, Agreements};
 use super::relations::Relations;
 use crate::analysis::device_scalars::{PerDevice, evaluate};
 
-/// Relations as lists of device classes.
+/// Relations that list the equivalence class of each device.
 pub(super) struct Enumerated {
     devices: usize,
     agreements: Agreements,
@@ -21,7 +21,7 @@ impl Enumerated {
         Enumerated { devices, agreements: Agreements::new(devices) }
     }
 
-    /// Returns the class of each device.
+    /// Returns the equivalence class of each device.
     #[cfg(test)]
     pub(super) fn classes(&self, a: Agreement) -> &[u32] {
         self.agreements.classes(a)
@@ -52,8 +52,7 @@ impl Relations for Enumerated {
 
     fn exchange(&mut self, groups: &ReplicaGroups, before: Agreement, by_place: bool) -> Agreement {
         let classes = self.agreements.classes(before);
-        // Represent the values of a group by a number; devices in no group have 0. Large groups are few, so this is
-        // cheap.
+        // Represents the values of a group by a number; devices in no group have 0. There are few large groups, so this is cheap.
         let mut numbers: FxHashMap<Vec<u32>, usize> = FxHashMap::default();
         let mut keys: Vec<(usize, usize)> = vec![(0, 0); self.devices];
         for group in groups.iter() {

@@ -1,4 +1,4 @@
-//! C5: the parameters and results of the program match its interface.
+//! Verifies C5: the parameters and results of the program match its interface.
 
 use shardc_ir::{AxisRef, Diagnostic, FuncId, Module, Span, Type, TypeId};
 
@@ -52,7 +52,7 @@ fn fault(module: &Module, interface: &Interface, tensor: &InterfaceTensor, ty: T
     if tensor.is_token != matches!(module.types.get(ty), Type::Token) {
         return Some(format!("it is {}", module.types.display(ty)));
     }
-    // For a quantized tensor, the interface describes the stored integers.
+    // For a quantized tensor, the interface describes the storage type.
     let local = module.types.stored(ty)?;
     if local.dtype != global.dtype || local.shape != *local_shape {
         return Some(format!("a device has {local}, which does not match the interface of {global}"));

@@ -1,18 +1,17 @@
 //! The collective verifier: the conditions that a partitioned program must satisfy.
 //!
-//! Back ends do not check what a program says about devices: a wrong group aborts or hangs the process. Therefore
+//! Back ends do not check the replica groups of a program: a wrong group aborts or hangs the process. Therefore
 //! every program is verified, after all other passes. A violation is always a bug in shardc.
 //!
-//! Condition on the planned program, with global shapes (`pending`):
+//! Condition on the planned program, which has global shapes (`pending`):
 //!
-//! * **C1** (SH0464) Unreduced values. An unreduced value is produced by an operation with sharded dimensions, passes
-//!   only through linear operations, and is reduced once.
+//! * **C1** (SH0464) Unreduced values. An unreduced value is produced by an operation that contracts or reduces sharded dimensions, is
+//!   used only by linear operations, and is reduced once.
 //!
 //! Conditions on the localized program:
 //!
 //! * **C2** (SH0460) Devices. The groups of a collective partition the devices; the pairs of a permute send and
-//!   receive at most once. Ids match the mode: between partitions, each collective has its own channel; between
-//!   replicas, it has none.
+//!   receive at most once. Ids match the mode: in partition mode, each collective has its own channel; in replica mode, it has none.
 //! * **C3** (SH0461) Shapes. The result shape of a collective follows from its operand and groups.
 //! * **C4** (SH0462) Convergence. The devices of a group execute a collective equally often on every control-flow
 //!   path (`convergence`).
@@ -45,7 +44,7 @@ use crate::sharding::signature::Signatures;
 /// Checks a localized program. Without an interface, parameters are assumed to be equal on all devices.
 ///
 /// # Errors
-/// Every violation of C2 to C5, in program order within each.
+/// Returns every violation of C2 to C5, in program order for each condition.
 pub fn verify_collectives(
     module: &Module,
     func: FuncId,
@@ -54,11 +53,11 @@ pub fn verify_collectives(
     verify_with_calls(module, func, interface, &Signatures::default())
 }
 
-/// Checks a localized program with calls of functions that are partitioned separately, by their signatures. All
+/// Checks a localized program that calls separately partitioned functions with the given signatures. All
 /// devices must execute such a call together. Its results are equal on devices with the same blocks.
 ///
 /// # Errors
-/// As [`verify_collectives`].
+/// Returns the same errors as [`verify_collectives`].
 pub(crate) fn verify_with_calls(
     module: &Module,
     func: FuncId,
@@ -92,7 +91,7 @@ pub(crate) fn verify_with_calls(
 /// invalid collective is an error in the program, not in shardc.
 ///
 /// # Errors
-/// SH0304 for each collective that is invalid in the partitioned program.
+/// Returns `SH0304` for each collective that would be invalid in the partitioned program.
 fn left_alone(module: &Module, entry: FuncId, mode: SpmdMode) -> Result<(), Vec<Diagnostic>> {
     let mut errors = Vec::new();
     let name = &module.funcs[entry].name;
@@ -153,8 +152,8 @@ fn each_collective(module: &Module, body: RegionId, mode: SpmdMode, errors: &mut
     }
 }
 
-/// Returns the error in the size of an all-gather or reduce-scatter. In a user's program, a group may represent more
-/// devices than it lists; here it lists all of them.
+/// Returns the error in the size of an all-gather or reduce-scatter. In an input program, a group may represent more devices than it
+/// lists; in a localized program, it lists all of them.
 fn exchanged_size(module: &Module, op: OpId) -> Option<String> {
     let data = &module.ops[op];
     let (dim, spec, gathers) = match &data.kind {
@@ -176,7 +175,7 @@ fn exchanged_size(module: &Module, op: OpId) -> Option<String> {
     })
 }
 
-/// Returns an internal error at an operation.
+/// Returns an internal error with the location of an operation.
 fn broken(module: &Module, op: OpId, code: &'static str, message: String) -> Diagnostic {
     let mut error = Diagnostic::internal(code, message).at(module.ops[op].span);
     error.user_loc = module.user_loc(op);

@@ -1,8 +1,8 @@
-//! Integers that devices compute from their number, as functions of few of its digits.
+//! Integers that devices compute from their ID, as functions of a few mixed-radix digits of the ID.
 //!
-//! Typical integers are coordinates, `(number / stride) % size`, and offsets, which are multiples of coordinates. An
-//! integer is represented as a table over the digits on which it depends. If that would be too large, it is
-//! represented as a sum of multiples of digits, if it is one.
+//! Typical integers are coordinates, `(id / stride) % size`, and offsets, which are multiples of coordinates. An integer is represented
+//! as a table over the digits on which it depends. If the table would be too large, the integer is represented as a linear function of
+//! the digits; other integers are unknown.
 
 use std::rc::Rc;
 
@@ -15,7 +15,7 @@ use crate::analysis::device_scalars::{PerDevice, constant, evaluate};
 /// The maximum number of entries of a table.
 const MAX_ENTRIES: usize = 4096;
 
-/// An integer per device.
+/// An integer that may differ between devices.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Number {
     depends_on: Agreement,
@@ -27,19 +27,18 @@ enum Values {
     /// A value for each combination of the digits on which the number depends; the most significant digit varies
     /// slowest.
     Table(PerDevice),
-    /// `base` plus a multiple of each digit on which the number depends, in order; used if a table would be too
-    /// large.
+    /// `base` plus a multiple of each digit on which the number depends, in order. Used if a table would be too large.
     Sum { base: i64, factors: SmallVec<[i64; 6]> },
 }
 
 impl Number {
-    /// Returns the digits on which the number depends.
+    /// Returns the device ID digits on which the number depends.
     pub(super) fn depends_on(&self) -> Agreement {
         self.depends_on
     }
 }
 
-/// Computes numbers over given digits.
+/// Evaluates integers as functions of these device ID digits.
 pub(super) struct Numbers {
     digits: Vec<Digit>,
 }
@@ -49,13 +48,13 @@ impl Numbers {
         Numbers { digits: digits.to_vec() }
     }
 
-    /// Returns the part of a device's number that `digits` represent.
+    /// Returns the part of the device ID that `digits` represent.
     pub(super) fn own(&self, digits: Agreement) -> Number {
         let factors = self.chosen(digits).map(|(_, digit)| i64::from(digit.stride)).collect();
         self.sum(digits, 0, factors)
     }
 
-    /// Returns the integer that `op` computes from constants and `known` numbers. Returns `None` if the result is not
+    /// Returns the integer that `op` computes from constants and `known` integers. Returns `None` if the result is not
     /// an integer, is unknown, or depends on too many digits.
     pub(super) fn evaluate(
         &self,
@@ -145,7 +144,7 @@ impl Numbers {
         }
     }
 
-    /// Evaluates operations that preserve sums of multiples of digits.
+    /// Evaluates operations whose results are linear in the digits if the operands are.
     fn linear(&self, module: &Module, op: OpId, operands: &[Option<Number>]) -> Option<Number> {
         let data = &module.ops[op];
         let &[result] = data.results.as_slice() else { return None };
@@ -192,7 +191,7 @@ impl Numbers {
     }
 }
 
-/// A sum of multiples of all digits.
+/// A linear function of all digits.
 #[derive(Clone, Debug)]
 struct Linear {
     base: i64,
@@ -200,7 +199,7 @@ struct Linear {
 }
 
 impl Linear {
-    /// Returns `None` for a table that is not a sum of multiples of its digits.
+    /// Returns `None` for a table that is not a linear function of its digits.
     fn of(numbers: &Numbers, number: &Number) -> Option<Linear> {
         let mut factors = SmallVec::from_elem(0, numbers.digits.len());
         match &number.values {
@@ -217,7 +216,7 @@ impl Linear {
         }
     }
 
-    /// Returns a table as a sum of multiples of its digits, if it is one.
+    /// Returns a per-device table as a linear function of the device ID digits, if it is linear.
     fn of_table(numbers: &Numbers, digits: Agreement, table: &PerDevice) -> Option<Linear> {
         let mut factors: SmallVec<[i64; 6]> = SmallVec::from_elem(0, numbers.digits.len());
         let base = *table.first()?;
@@ -246,7 +245,7 @@ impl Linear {
         Some(Linear { base: self.base.checked_mul(by)?, factors: factors.collect::<Option<_>>()? })
     }
 
-    /// Returns quotient and remainder, if each digit contributes to only one of them.
+    /// Returns the quotient and the remainder, if each digit contributes to only one of the two.
     fn divided(&self, numbers: &Numbers, by: i64) -> Option<(Linear, Linear)> {
         if by <= 0 || self.base < 0 || self.factors.iter().any(|&factor| factor < 0) {
             return None;
@@ -271,7 +270,7 @@ impl Linear {
 }
 
 impl Numbers {
-    /// Returns a sum without converting it to a table, even if that would be small.
+    /// Returns a `Sum` even if a table would be small.
     fn sum_unchecked(&self, digits: Agreement, base: i64, factors: &[i64]) -> Number {
         let factors = self.chosen(digits).map(|(at, _)| factors.get(at).copied().unwrap_or(0)).collect();
         Number { depends_on: digits, values: Values::Sum { base, factors } }
@@ -282,7 +281,7 @@ impl Numbers {
 mod tests {
     use super::*;
 
-    /// Numbers of 2^20 devices in the radices `[1024, 512, 2]`.
+    /// Device IDs of 2^20 devices in the mixed radix `[1024, 512, 2]`.
     fn numbers() -> Numbers {
         let digit = |stride, size| Digit { stride, size };
         Numbers::new(&[digit(1, 2), digit(2, 512), digit(1024, 1024)])

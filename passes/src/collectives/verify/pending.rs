@@ -1,8 +1,7 @@
-//! C1: unreduced values are produced by contractions or reductions, pass only through linear operations, and are
-//! reduced once.
+//! Verifies C1: unreduced values are produced by contractions or reductions, are used only by linear operations, and are reduced once.
 //!
-//! If a value is unreduced along some axes, each device along them holds a partial value. An operation that uses it
-//! as if it were complete computes a wrong result without any error.
+//! If a value is unreduced along some axes, each device along them holds a partial value. An operation that uses it as if it were reduced
+//! computes a wrong result without any error.
 
 use shardc_ir::{
     AxisRef, Diagnostic, Mesh, MeshCollectiveKind, Module, OpId, OpKind, ReductionKind, RegionId,
@@ -18,7 +17,7 @@ use crate::sharding::axes::{parts, refine};
 /// Checks a planned module, before or after its reshards are lowered.
 ///
 /// # Errors
-/// Every operation that produces, combines or loses an unreduced value incorrectly (`SH0464`, internal).
+/// Returns `SH0464` (internal) for every operation that produces, combines or drops an unreduced value incorrectly.
 pub(crate) fn verify_pending(module: &Module, body: RegionId) -> Result<(), Vec<Diagnostic>> {
     let errors: Vec<Diagnostic> = program_ops(module, body)
         .into_iter()
@@ -48,10 +47,10 @@ fn fault(module: &Module, op: OpId) -> Option<String> {
     let data = &module.ops[op];
     let name = data.kind.title();
     match &data.kind {
-        // The shardings define the change. Lowering finds the collectives, or reports that there are none.
+        // The shardings define the conversion. Lowering chooses the collectives, or reports that none can do it.
         OpKind::Reshard(_) | OpKind::ShardingConstraint(_) => return None,
         OpKind::MeshCollective(collective) => return completion(module, op, &collective.kind),
-        // Values that enter and leave regions must be unreduced alike.
+        // Values that enter and leave regions must be unreduced along the same axes.
         OpKind::While => {
             let ends = data.regions.iter().skip(1);
             let args = data.regions.iter().map(|&r| module.regions[r].args.as_slice());
@@ -112,7 +111,7 @@ fn fault(module: &Module, op: OpId) -> Option<String> {
     None
 }
 
-/// Returns the first index at which two lists of values are not unreduced alike.
+/// Returns the first index at which two lists of values are not unreduced along the same axes.
 fn differs(module: &Module, a: &[ValueId], b: &[ValueId]) -> Option<usize> {
     a.iter().zip(b).position(|(&a, &b)| match (pending(module, a), pending(module, b)) {
         (Some(a), Some(b)) => a.unreduced != b.unreduced || a.reduction != b.reduction,
@@ -121,11 +120,11 @@ fn differs(module: &Module, a: &[ValueId], b: &[ValueId]) -> Option<usize> {
     })
 }
 
-/// Returns the error in the unreduced results of an operation with complete operands: a result is unreduced only
-/// along axes that shard an operand.
+/// Returns the error in the unreduced results of an operation with reduced operands: a result may be unreduced only along axes that shard
+/// an operand.
 fn made(module: &Module, op: OpId) -> Option<String> {
     let data = &module.ops[op];
-    // `rng`: one device draws, the others contribute zeros.
+    // In `rng`, one device generates the numbers, and the others contribute zeros.
     if matches!(data.kind, OpKind::Rng(_)) {
         return None;
     }
@@ -162,7 +161,7 @@ fn is_splat(module: &Module, value: ValueId) -> bool {
     module.def_op(value).is_some_and(|op| matches!(module.ops[op].kind, OpKind::Constant(_)))
 }
 
-/// Returns the error if a result is complete although an operand is unreduced as `from`.
+/// Returns the error if a result is marked as reduced although an operand has the unreduced sharding `from`.
 fn lost(module: &Module, op: OpId, from: &TensorSharding) -> Option<String> {
     let data = &module.ops[op];
     for (i, &result) in data.results.iter().enumerate() {
@@ -205,7 +204,7 @@ fn completion(module: &Module, op: OpId, kind: &MeshCollectiveKind) -> Option<St
         | MeshCollectiveKind::CollectivePermute
         | MeshCollectiveKind::Exchange => (Vec::new(), from.reduction),
     };
-    // The program itself may reduce values that are not unreduced.
+    // An input program may reduce values that are not unreduced.
     if from.unreduced.is_empty() {
         return None;
     }

@@ -1,4 +1,4 @@
-//! C4 in the input program: collectives in its manual computations that devices may execute unequally often.
+//! Verifies C4 in the input program: finds collectives in manual computations that devices may execute unequally often.
 //!
 //! Such a program hangs regardless of partitioning. It is checked before planning, so that later violations of C4 are
 //! known to be bugs in shardc.
@@ -9,7 +9,7 @@ use super::convergence;
 use crate::analysis::regions::program_ops;
 use crate::manual::mesh_of;
 
-/// Returns the collectives under a condition on which devices may disagree, as errors in the program (SH0326).
+/// Returns an error (SH0326) for each collective under a condition on which devices may disagree.
 pub(crate) fn written_partings(module: &Module, body: RegionId) -> Vec<Diagnostic> {
     let mut errors = Vec::new();
     for op in program_ops(module, body) {

@@ -1,10 +1,10 @@
-//! Models producer-consumer fusion: which operations take no memory because they are fused into their users. Their operands stay live
-//! until the users run.
+//! Models producer-consumer fusion: determines which operations take no memory because they are fused into their users. Their operands
+//! stay live until the users run.
 //!
 //! * Constants, and operations that only move elements: a reshape, a transpose, a broadcast, a slice.
 //! * Element-wise operations with one use.
-//! * Element-wise operations with several uses, if each user can recompute them. A compiler does so if that moves no more bytes than one
-//!   write and a read per user. It is done only if it keeps fewer bytes live for a shorter time.
+//! * Element-wise operations with several uses, if each user can recompute them. A compiler does so if recomputation moves no more bytes
+//!   than one write and one read per user. The model also requires that it reduces live bytes times their live ranges.
 //! * A matmul that is part of its user ([`products`](super::products)); it is never recomputed.
 
 use rustc_hash::FxHashSet;
@@ -12,17 +12,17 @@ use shardc_ir::{BinaryOp, EntityRef, OpId, OpKind, RegionId, ValueId};
 
 use super::liveness::Estimate;
 
-/// Limits on the values that are visited to find from which values an operation can be recomputed: in depth, and in total.
+/// Limits on the search for the values from which an operation can be recomputed: the depth, and the number of visited values.
 const LOOKED_AT: u32 = 48;
 const LOOKED_AT_IN_ALL: u32 = 256;
 
-/// The limit on values that are visited beyond one that is kept anyway.
+/// The limit on the search depth beyond a value that stays live anyway.
 const BEYOND_KEPT: u32 = 8;
 
-/// Memory below this fraction (1/64) of a tensor is negligible beside it.
+/// Memory below this fraction (1/64) of a tensor is negligible compared to the tensor.
 const BESIDE: u64 = 64;
 
-/// The maximum count of computations of a fused operation: counts multiply along chains.
+/// The maximum count of evaluations of a fused operation: counts multiply along chains.
 const MANY: u64 = 1 << 20;
 
 /// An infinite cost.
@@ -31,31 +31,31 @@ const NEVER: u64 = 1 << 62;
 /// The state of a search for the cost of recomputing a value.
 struct Again {
     region: RegionId,
-    /// The number of the last operation that reads the value.
+    /// The index of the last operation that reads the value.
     until: u32,
-    /// The number of values that may still be visited: from here, and in total.
+    /// The remaining search depth, and the number of values that may still be visited.
     left: u32,
     in_all: u32,
     seen: FxHashSet<ValueId>,
     /// The traffic of the values that the recomputation reads.
     read: u64,
-    /// Whether it extends the live range of a value that must be in memory.
+    /// Whether the recomputation extends the live range of a value that must be in memory.
     is_from_memory: bool,
 }
 
 impl Estimate<'_> {
     /// Decides for each operation of the region whether it is fused, and records the ends of the live ranges of its operands. Users are
-    /// visited first: an operation that is fused into a fused user keeps its operands until the end of the whole chain.
+    /// visited first: if an operation is fused into a fused user, its operands are live until the end of the whole chain.
     pub(super) fn fuse(&mut self, region: RegionId) {
         let ops = &self.module.regions[region].ops;
-        // Operations that are always fused come first, so that later decisions know the live ranges that they cause.
+        // Operations that are always fused come first, so that later decisions know the resulting live ranges.
         for &op in ops.iter().rev() {
             if self.program.is_always_fused(op) {
                 let until = self.last_read(op, region);
                 self.keep_operands(op, region, until);
             }
         }
-        // Two passes: the decision for an operation may keep values from which one that was visited earlier could be recomputed.
+        // There are two passes: a decision may extend the live range of values from which an operation visited earlier can be recomputed.
         let mut weights = vec![0; ops.len()];
         for _ in 0..2 {
             for (at, &op) in ops.iter().enumerate().rev() {
@@ -71,7 +71,7 @@ impl Estimate<'_> {
         }
     }
 
-    /// Decides whether operation `number` of the region is fused, and if so extends the live ranges of its operands.
+    /// Decides whether the operation at index `number` of the region is fused, and if so extends the live ranges of its operands.
     fn decide(&mut self, op: OpId, region: RegionId, number: u32) -> bool {
         let until = self.last_read(op, region).max(number);
         let is_fused = self.program.joins_reader(op) || self.is_fused(op, region, number, until);
@@ -81,7 +81,7 @@ impl Estimate<'_> {
         is_fused
     }
 
-    /// Returns the number of the last operation that reads a result; 0 if none does.
+    /// Returns the index of the last operation that reads a result; 0 if there is none.
     fn last_read(&self, op: OpId, region: RegionId) -> u32 {
         self.module.ops[op].results.iter().map(|&v| self.until(v, region)).max().unwrap_or(0)
     }
@@ -93,7 +93,7 @@ impl Estimate<'_> {
         }
     }
 
-    /// The number of reads of the results; a fused user reads once per use of its own results.
+    /// The number of reads of the results; a fused user reads once for each read of its own results.
     fn readers_of(&self, op: OpId) -> u64 {
         self.module.ops[op].results.iter().map(|v| self.readers[v.index()]).sum()
     }
@@ -119,7 +119,7 @@ impl Estimate<'_> {
         };
         let cost = data.operands.iter().map(|&v| self.cost(v, 0, &mut again)).fold(0, u64::saturating_add);
         let kept = made.saturating_mul(u64::from(until - number));
-        // One number per row, such as its maximum, is small enough to keep beside the rows.
+        // One number per row, such as its maximum, is negligible compared to the rows.
         let beside = if again.is_from_memory { kept / BESIDE } else { 0 };
         if cost >= kept.saturating_add(beside) {
             return false;
@@ -130,8 +130,8 @@ impl Estimate<'_> {
         readers.saturating_mul(again.read) <= stored
     }
 
-    /// Whether several matmuls read a quotient, such as attention probabilities, and the compiler divides only once: libtpu does so for a
-    /// v5p, but divides in each matmul for a v5e.
+    /// Whether several matmuls read a quotient, such as attention probabilities, and the compiler keeps it in memory: libtpu does so for
+    /// a v5p, but recomputes the division in each matmul for a v5e.
     fn is_quotient_kept(&self, op: OpId, region: RegionId) -> bool {
         if !self.program.machine.keeps_shared_quotients() || !self.program.is_multiplied_often(op) {
             return false;
@@ -146,8 +146,8 @@ impl Estimate<'_> {
         matches!(module.ops[divides].kind, OpKind::Binary(BinaryOp::Divide))
     }
 
-    /// Returns the cost of keeping `value` for recomputation, in bytes times operations: the extension of its live range beyond `kept`
-    /// and its own users. Element-wise values can be recomputed themselves.
+    /// Returns the cost of keeping `value` live for a recomputation, in bytes times operations. This is the extension of its live range
+    /// beyond `kept` and its own users. An element-wise value may itself be recomputed.
     fn cost(&self, value: ValueId, kept: u32, again: &mut Again) -> u64 {
         if !again.seen.insert(value) {
             return 0;

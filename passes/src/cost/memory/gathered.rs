@@ -1,9 +1,9 @@
 //! Results that are all-gathered, such as the parameters of ZeRO-1 after their update.
 //!
-//! TPU devices write into each other's memory, but the addresses of results differ between callers. The TPU compiler therefore all-gathers
-//! in the heap, where all devices have the same address, and copies to the result. If the result takes the memory of an argument, it first
-//! copies the argument, too. It does not if the result is copied from another layout: shards that are not whole tiles are gathered in
-//! another layout, and so are values that matmuls read in another one.
+//! TPU devices write into each other's memory, but the addresses of results differ between callers. The TPU compiler therefore
+//! all-gathers into the heap, where all devices use the same address, and copies the value to the result. If the result is aliased to an
+//! argument, the compiler first copies the argument as well. It does not if the all-gather has a different layout than the result. This
+//! is so for shards that are not whole tiles, and for values that matmuls read in a different layout.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{AttrDict, FuncId, Module, OpId, OpKind, ValueId};
@@ -11,7 +11,7 @@ use shardc_ir::{AttrDict, FuncId, Module, OpId, OpKind, ValueId};
 use super::stacks::read_across;
 use crate::analysis::tiles::{LANES, SUBLANES};
 
-/// The values of a function that also have memory in the heap.
+/// The results and arguments of a function that need additional memory in the heap.
 #[derive(Default)]
 pub(super) struct Gathered {
     /// Values that are all-gathered, and then copied to a result.

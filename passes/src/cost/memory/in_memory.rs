@@ -1,4 +1,4 @@
-//! The contents of memory at the peak of a device, by producer.
+//! The contents of a device's memory at the peak, by producer.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{FuncId, Module, OpId};
@@ -19,7 +19,7 @@ pub struct InMemory {
     pub made_by: String,
     /// The location of their producer in the front end's source, if known: `model.py:31:9`.
     pub made_at: Option<String>,
-    /// The kind of the last user of the first of them.
+    /// The kind of the last user of the first temporary.
     pub kept_until: String,
     /// The location of that user in the front end's source.
     pub kept_until_at: Option<String>,
@@ -35,7 +35,7 @@ pub fn at_peak(module: &Module, func: FuncId, machine: Machine) -> Vec<InMemory>
     let mut groups: Vec<InMemory> = Vec::new();
     let mut known: FxHashMap<(String, String, Option<String>), usize> = FxHashMap::default();
     for Alive { bytes, value, made_by, kept_until } in peak.alive {
-        // A buffer without a value is a copy that the compiler inserts, or that of a called function. It is not listed.
+        // A buffer without a value is a copy that the compiler inserts, or the memory of a called function. It is not listed.
         let Some(value) = value else { continue };
         let ty = module.types.display(module.values[value].ty);
         let made_at = module.user_loc(made_by);
@@ -49,7 +49,7 @@ pub fn at_peak(module: &Module, func: FuncId, machine: Machine) -> Vec<InMemory>
         group.bytes = group.bytes.saturating_add(bytes);
         group.count += 1;
     }
-    // Stable: ties are in the order of definition.
+    // The sort is stable: ties stay in the order of definition.
     groups.sort_by_key(|group| std::cmp::Reverse(group.bytes));
     groups
 }

@@ -1,4 +1,4 @@
-//! How compilers treat an operation, as far as its kind, attributes and shapes decide it.
+//! Predicates for how compilers treat an operation, from its kind, attributes and shapes alone.
 
 use shardc_ir::{Module, OpId, OpKind, Precision, ValueId, Work};
 
@@ -17,12 +17,12 @@ pub(super) fn is_default(precision: &[Precision]) -> bool {
     precision.iter().all(|p| *p == Precision::Default)
 }
 
-/// Whether an operation is a constant, an iota or a broadcast: it reads no tensor, or a smaller one.
+/// Whether an operation is a constant, an iota or a broadcast: it reads no tensor, or only a smaller one.
 pub(super) fn is_from_nothing(kind: &OpKind) -> bool {
     matches!(kind, OpKind::Constant(_) | OpKind::Iota { .. } | OpKind::BroadcastInDim { .. })
 }
 
-/// Whether an operation only moves elements, which each user repeats when it reads.
+/// Whether an operation only moves elements, so that each user can do this when it reads.
 pub(super) fn is_rearranged(kind: &OpKind) -> bool {
     is_from_nothing(kind)
         || matches!(
@@ -37,8 +37,8 @@ pub(super) fn is_rearranged(kind: &OpKind) -> bool {
         )
 }
 
-/// Whether two users of a value read its elements at different positions. An element-wise value is then written, since both users would
-/// recompute it.
+/// Whether two users of a value read its elements at different positions. An element-wise value is then written to memory, since
+/// otherwise both users would have to recompute it.
 pub(super) fn is_read_apart(module: &Module, one: OpId, other: OpId) -> bool {
     let is_moved = |op: OpId| {
         matches!(
@@ -55,7 +55,7 @@ pub(super) fn is_read_apart(module: &Module, one: OpId, other: OpId) -> bool {
     (is_moved(one) || is_moved(other)) && !is_same
 }
 
-/// Whether an operation passes rounded elements on unchanged.
+/// Whether the elements of the result are elements of the operand, so that a rounded operand gives a rounded result.
 pub(super) fn is_form(kind: &OpKind) -> bool {
     matches!(
         kind,
@@ -68,7 +68,7 @@ pub(super) fn is_form(kind: &OpKind) -> bool {
     )
 }
 
-/// Whether an operation reads its operands from memory, and fuses none of them.
+/// Whether an operation reads its operands from memory, so that none of them is fused into it.
 pub(super) fn fuses_nothing(kind: &OpKind) -> bool {
     kind.collective().is_some()
         || kind.def().work == Work::Heavy
@@ -100,7 +100,7 @@ pub(super) fn rows_of(module: &Module, op: OpId) -> Option<ValueId> {
     dims.iter().any(|&dim| dim as usize == last).then_some(rows)
 }
 
-/// Whether an operation looks up or adds blocks of several dimensions instead of rows: they have the layout with the least padding.
+/// Whether an operation looks up or adds blocks of several dimensions instead of rows. Such blocks have the layout with the least padding.
 pub(super) fn moves_blocks(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let (value, dims) = match &data.kind {
@@ -112,7 +112,7 @@ pub(super) fn moves_blocks(module: &Module, op: OpId) -> bool {
     dims.iter().filter(|&&dim| shape.get(dim as usize).is_some_and(|&n| n > 1)).count() > 1
 }
 
-/// Whether a scatter changes one element of each row, as the gradient of `take_along_axis` does: compilers rewrite it to a select by a
+/// Whether a scatter changes one element of each row, as the gradient of `take_along_axis` does. Compilers rewrite it to a select with a
 /// comparison of indices.
 pub(super) fn is_one_of_a_row(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];

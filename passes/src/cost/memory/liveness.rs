@@ -1,4 +1,4 @@
-//! Liveness: the live ranges of buffers, region by region.
+//! Liveness analysis: the live ranges of buffers, region by region.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{EntityRef, FuncId, Module, OpId, OpKind, RegionId, ValueId};
@@ -10,17 +10,17 @@ use super::program::Program;
 use crate::analysis::regions::has_program_regions;
 use crate::analysis::tiles;
 
-/// A point of the execution: the index of an operation in a region, then of one in a nested region, and so on. Empty if no buffer is
-/// live.
+/// A program point: the index of an operation in a region, then the index of an operation in one of its regions, and so on. Empty if no
+/// buffer is live.
 pub(crate) type Moment = SmallVec<[(RegionId, usize); 2]>;
 
-/// The moment with the most live bytes.
+/// The program point with the most live bytes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Peak {
     /// The live bytes.
     pub(super) bytes: u64,
     pub(super) at: Moment,
-    /// The live buffers, those of nested regions included.
+    /// The live buffers, including those of nested regions.
     pub(super) alive: Vec<Alive>,
 }
 
@@ -28,25 +28,25 @@ pub(super) struct Peak {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Alive {
     pub(super) bytes: u64,
-    /// The first value in it; `None` for a copy that the compiler inserts, and for the memory of a called function.
+    /// The first value in the buffer; `None` for a copy that the compiler inserts, and for the memory of a called function.
     pub(super) value: Option<ValueId>,
     /// The producer of its value, and the operation at the end of its live range.
     pub(super) made_by: OpId,
     pub(super) kept_until: OpId,
 }
 
-/// A temporary.
+/// A buffer for a temporary.
 #[derive(Clone, Copy, Debug)]
 struct Buffer {
     bytes: u64,
     value: Option<ValueId>,
-    /// The first and the last step of its live range, counted from one.
+    /// The first and the last step of its live range, both counted from one.
     first: u32,
     last: u32,
 }
 
-/// An operation that passes memory on, and the step of its region at which it runs. `outside` are the values with memory outside of the
-/// region's heap.
+/// An operation whose results reuse memory of operands, and the step of its region at which it runs. `outside` are the values with memory
+/// outside of the region's heap.
 struct At<'a> {
     op: OpId,
     region: RegionId,
@@ -57,40 +57,40 @@ struct At<'a> {
 /// The limit on fused operations that are visited to find the operands of a fusion.
 const LOOKED_AT: usize = 40;
 
-/// The distance, in operations, beyond which a reduction to almost nothing runs as soon as it can. Gradients of norms whose all-reduces are
-/// combined are thousands of operations after their layers, and the TPU compiler does not keep their operands. At shorter distances it
-/// sometimes does: with 128 the estimate of a step of 4000 operations was 9 % too low.
+/// The distance, in operations, beyond which a reduction to a tiny result is scheduled as early as possible. Gradients of norms whose
+/// all-reduces are combined are thousands of operations after their layers, and the TPU compiler does not keep their operands live until
+/// then. At shorter distances it sometimes does: with 128, the estimate for a step of 4000 operations was 9 % too low.
 const LAYERS_BEHIND: u32 = 512;
 
-/// A reduction is to almost nothing if its result is at most this fraction (1/1024) of its operand.
+/// The result of a reduction is tiny if it is at most this fraction (1/1024) of its operand.
 const NEXT_TO_NOTHING: u64 = 1024;
 
 /// The maximum bytes of a negligible operand, such as the key of random bits.
 const LITTLE: u64 = 4096;
 
-/// The distance, in operations, beyond which an operation that frees more than it allocates runs as soon as it can. At shorter distances
-/// the TPU compiler was seen to keep program order.
+/// The distance, in operations, beyond which an operation that frees more than it allocates is scheduled as early as possible. At shorter
+/// distances, the TPU compiler was observed to keep program order.
 pub(super) const FAR_BEHIND: u32 = 32;
 
-/// To run [early](FAR_BEHIND), an operation must free more than 5/4 of the bytes that it allocates. The f32 gradient of a table, computed
-/// from logits of equal size and a few activations, was seen to wait: while it is computed, both are live.
+/// To be scheduled [early](FAR_BEHIND), an operation must free more than 5/4 of the bytes that it allocates. The f32 gradient of a table,
+/// computed from logits of equal size and a few activations, was observed to stay in program order: while it is computed, both are live.
 const FREED_BEYOND: u64 = 4;
 
-/// Liveness of one function.
+/// The liveness analysis of one function.
 pub(super) struct Estimate<'m> {
     pub(super) module: &'m Module,
     pub(super) program: Program<'m>,
     /// The bytes of temporaries of the function that an operation calls.
     of_call: &'m dyn Fn(OpId) -> u64,
-    /// Whether operations of the visited regions are fused into their users.
+    /// Whether each operation of the visited regions is fused into its users.
     pub(super) fused: Vec<bool>,
-    /// The number of reads of each value; a fused user reads once per use of its own results.
+    /// The number of reads of each value; a fused user reads once for each read of its own results.
     pub(super) readers: Vec<u64>,
-    /// The last visited region that reads a value, and the number of the operation until which it is live there, from one.
+    /// For each value, the last visited region that reads it, and the index (from one) of the operation until which it is live there.
     last: Vec<(RegionId, u32)>,
-    /// The same, with steps instead of numbers of operations.
+    /// The same, with steps instead of indices of operations.
     step: Vec<(RegionId, u32)>,
-    /// The number of the operation after which an operation of the current region can run.
+    /// For each operation of the current region, the index of the operation after which it can run.
     ready: Vec<u32>,
 }
 
@@ -125,10 +125,10 @@ impl<'m> Estimate<'m> {
         self.region(body, &outside)
     }
 
-    /// Returns the peak of temporaries of a region. Values that are `outside` have memory elsewhere.
+    /// Returns the peak of temporaries of a region. The values in `outside` have memory outside of the region's heap.
     fn region(&mut self, region: RegionId, outside: &FxHashSet<ValueId>) -> Peak {
         let ops = &self.module.regions[region].ops;
-        // Nested regions first: they overwrite the tables by value.
+        // Nested regions are visited first, since they overwrite the tables that are indexed by value.
         let mut inside: FxHashMap<OpId, Peak> = FxHashMap::default();
         for &op in ops {
             if let Some(peak) = self.inside(op) {
@@ -147,7 +147,7 @@ impl<'m> Estimate<'m> {
         let Peak { mut at, mut alive, .. } = inside.remove(&ops[number]).unwrap_or_default();
         at.insert(0, (region, number));
         let is_alive = |buffer: &&Buffer| buffer.first as usize <= step && step <= buffer.last as usize;
-        // The buffers of nested regions replace the single buffer of this step that stands for them.
+        // The buffers of nested regions replace the single buffer that represents them at this step.
         let is_within = |buffer: &Buffer| buffer.value.is_none() && !alive.is_empty();
         let here = buffers.iter().filter(is_alive).filter(|&buffer| !is_within(buffer)).map(|buffer| {
             let runs = |step: u32| ops[order[(step as usize).clamp(1, order.len()) - 1]];
@@ -163,7 +163,7 @@ impl<'m> Estimate<'m> {
         Peak { bytes, at, alive }
     }
 
-    /// Returns the peak of the regions of an operation: their maximum, since only one runs at a time. `None` without regions.
+    /// Returns the peak of the regions of an operation: the maximum, since only one of them runs at a time. `None` if there are no regions.
     fn inside(&mut self, op: OpId) -> Option<Peak> {
         let data = &self.module.ops[op];
         if matches!(data.kind, OpKind::CustomCall(_)) {
@@ -186,8 +186,8 @@ impl<'m> Estimate<'m> {
         Some(most)
     }
 
-    /// Whether a TPU computes the whole body of a loop with one in-place operation: its large tensors have one shape, and are computed
-    /// element-wise, as in the rounds of random bits.
+    /// Whether a TPU computes the whole body of a loop with one in-place operation: its large tensors all have the same shape and are
+    /// computed element-wise, as in the rounds of a random bit generator.
     fn is_one_operation(&self, op: OpId) -> bool {
         let module = self.module;
         let data = &module.ops[op];
@@ -226,23 +226,23 @@ impl<'m> Estimate<'m> {
         self.last[value.index()] = (region, until);
     }
 
-    /// Returns the number of the operation of the region until which the value is live; 0 if none reads it.
+    /// Returns the index (from one) of the operation in the region until which the value is live; 0 if no operation reads it.
     pub(super) fn until(&self, value: ValueId, region: RegionId) -> u32 {
         let (of, number) = self.last[value.index()];
         if of == region { number } else { 0 }
     }
 
-    /// Returns the numbers of the operations that are not fused, in execution order. This is program order, except for operations that
-    /// run as soon as they can:
+    /// Returns the indices of the operations that are not fused, in execution order. This is program order, except for operations that
+    /// are scheduled as early as possible:
     ///
     /// * those that only produce results of the function, such as a parameter update, which frees its gradient;
     /// * those that free more than they allocate, such as the gradient of a parameter, which JAX emits at the end of the program,
     ///   [far](FAR_BEHIND) after the activations that it reads;
-    /// * reductions of large tensors to almost nothing, such as the gradient of a norm's weights, for which the former would wait.
+    /// * reductions of large tensors to tiny results, such as the gradient of a norm's weights; otherwise their operands would stay live.
     fn order(&mut self, region: RegionId, outside: &FxHashSet<ValueId>) -> Vec<usize> {
         let module = self.module;
         let mut order = Vec::new();
-        // For each value, the time after which all visited operations have read it.
+        // For each value, the index after which all visited operations have read it.
         let mut read: FxHashMap<ValueId, u32> = FxHashMap::default();
         for (number, &op) in module.regions[region].ops.iter().enumerate() {
             let data = &module.ops[op];
@@ -274,12 +274,12 @@ impl<'m> Estimate<'m> {
             }
         }
         let ops = &module.regions[region].ops;
-        // Stable: ties are in program order.
+        // The sort is stable: ties stay in program order.
         order.sort_by_key(|&number| self.ready[ops[number].index()]);
         order
     }
 
-    /// Whether an operation is a reduction to almost nothing ([`NEXT_TO_NOTHING`]).
+    /// Whether an operation is a reduction to a tiny result ([`NEXT_TO_NOTHING`]).
     fn makes_little(&self, op: OpId, region: RegionId) -> bool {
         let data = &self.module.ops[op];
         let read = || self.leaves(op, region).into_iter().map(|v| self.program.weight(v)).max().unwrap_or(0);
@@ -289,8 +289,8 @@ impl<'m> Estimate<'m> {
             && made().saturating_mul(NEXT_TO_NOTHING) <= read()
     }
 
-    /// Returns the time after which an operation frees [more](FREED_BEYOND) than it allocates: it is the last user of some values, and all
-    /// earlier users have run.
+    /// Returns the index after which an operation frees [more](FREED_BEYOND) than it allocates: it is the last user of some values, and
+    /// all earlier users have run.
     fn frees_more(
         &self,
         op: OpId,
@@ -316,7 +316,7 @@ impl<'m> Estimate<'m> {
         Some(at)
     }
 
-    /// Records the step of the last read of each value. A fused operation reads when its users run.
+    /// Records the step of the last read of each value. A fused operation reads its operands when its users run.
     fn note_steps(&mut self, region: RegionId, order: &[usize]) {
         let module = self.module;
         let ops = &module.regions[region].ops;
@@ -336,7 +336,7 @@ impl<'m> Estimate<'m> {
         }
     }
 
-    /// Returns the step of the region that reads the value last; 0 if none does.
+    /// Returns the last step of the region that reads the value; 0 if there is none.
     fn last_step(&self, value: ValueId, region: RegionId) -> u32 {
         let (of, step) = self.step[value.index()];
         if of == region { step } else { 0 }
@@ -416,12 +416,12 @@ impl<'m> Estimate<'m> {
         table.all
     }
 
-    /// The buffer that a value has from one step to another.
+    /// Creates the buffer of a value with the given live range.
     fn buffer(&self, value: ValueId, first: u32, last: u32) -> Buffer {
         Buffer { bytes: self.program.size(value), value: Some(value), first, last }
     }
 
-    /// Adds the loop-carried values: they take the memory of the initial values if those have no later user. Loop-invariant values stay in
+    /// Adds the loop-carried values. Each reuses the memory of its initial value if that has no later user. Loop-invariant values stay in
     /// place.
     fn loop_state(&self, at: &At<'_>, table: &mut Buffers) {
         let &At { op, region, step, outside } = at;
@@ -448,7 +448,7 @@ impl<'m> Estimate<'m> {
         }
     }
 
-    /// Adds the results of a barrier: they share the memory of its operands, in the region's heap or outside of it.
+    /// Adds the results of a barrier. They share the memory of its operands, which may be outside of the region's heap.
     fn behind_barrier(&self, at: &At<'_>, table: &mut Buffers) {
         let &At { op, region, step, outside } = at;
         let data = &self.module.ops[op];
@@ -463,7 +463,7 @@ impl<'m> Estimate<'m> {
         }
     }
 
-    /// Returns the value before reshapes, which has the same memory.
+    /// Returns the value before any reshapes; it has the same memory.
     fn before_reshapes(&self, mut value: ValueId, region: RegionId) -> ValueId {
         while let Some(def) = self.program.made_in(value, region)
             && matches!(self.module.ops[def].kind, OpKind::Reshape)
@@ -486,8 +486,8 @@ impl<'m> Estimate<'m> {
             )
     }
 
-    /// Ends the buffer of an operand of about `bytes` bytes one step earlier, if this step is its last read: the result takes its memory.
-    /// Values that satisfy `is_kept` are excluded.
+    /// If this step is the last read of an operand of about `bytes` bytes, ends the operand's buffer one step earlier, so that the result
+    /// reuses its memory. Values that satisfy `is_kept` are excluded.
     fn write_over(&self, at: &At<'_>, bytes: u64, is_kept: &dyn Fn(ValueId) -> bool, table: &mut Buffers) {
         for value in self.leaves(at.op, at.region).into_iter().filter(|&value| !is_kept(value)) {
             let Some(buffer) = table.of(value) else { continue };
@@ -511,7 +511,7 @@ impl<'m> Estimate<'m> {
             read.retain(|&v| elements(v) == reduced);
             read.sort();
             read.dedup();
-            // If the reduction reads a matmul and other values, the matmul is the one that it is fused with.
+            // If the reduction reads a matmul and other values, it is fused with the matmul.
             if read.len() > 1 {
                 read.retain(|&v| module.def_op(v).is_some_and(|def| is_product(&module.ops[def].kind)));
             }
@@ -522,9 +522,10 @@ impl<'m> Estimate<'m> {
         together
     }
 
-    /// The producers of initial values of loops that a TPU computes with one operation for all loops, each with the step of the first. The
-    /// values have one shape, and are computed only from small values that are known from the start. These are the random bits of all
-    /// layers whose keys are known before the first layer; those of rematerialized layers wait for a barrier.
+    /// The producers of initial loop values that a TPU computes with one operation for all loops, each with the step of the first loop.
+    /// The values have the same shape, and are computed only from small values that are available at the start of the region. Examples
+    /// are the random bits of all layers whose keys are available before the first layer; the bits of rematerialized layers are after a
+    /// barrier.
     fn begun_together(&self, region: RegionId, order: &[usize]) -> FxHashMap<OpId, u32> {
         let module = self.module;
         let mut begun = FxHashMap::default();
@@ -532,7 +533,7 @@ impl<'m> Estimate<'m> {
             return begun;
         }
         let ops = &module.regions[region].ops;
-        // The values that are computed from small values only.
+        // The values that are computed only from small values.
         let mut little: FxHashSet<ValueId> = FxHashSet::default();
         for &op in ops {
             let data = &module.ops[op];
@@ -569,10 +570,10 @@ impl<'m> Estimate<'m> {
         begun
     }
 
-    /// Whether an operation does not write its result over `value`, one of two results of its producer. XLA shares the memory only of an
-    /// operand that is an operation's only result (`HeapSimulator`). So the gradient of scores does not overwrite that of attention
-    /// weights, which is computed with a sum of its rows. A v5e recomputes a value that no matmul produces instead of keeping it, unless
-    /// the result must be in memory, such as the table of a lookup in log-probabilities.
+    /// Whether an operation does not write its result over `value` because `value` is one of two results of its producer. XLA reuses the
+    /// memory of an operand only if it is the only result of its producer (`HeapSimulator`). So the gradient of the scores does not
+    /// overwrite the gradient of the attention weights, which is computed together with a sum of its rows. A v5e recomputes a value that
+    /// no matmul produces instead of keeping it, unless the result must be in memory, such as the table of a lookup in log-probabilities.
     fn is_written_beside(&self, op: OpId, value: ValueId) -> bool {
         let module = self.module;
         let is_of_product = || module.def_op(value).is_some_and(|def| is_product(&module.ops[def].kind));
@@ -598,8 +599,8 @@ impl<'m> Estimate<'m> {
         leaves
     }
 
-    /// Whether a result of the function is computed in another layout and copied to the row-major one: the result of a matmul whose last
-    /// dimension is not a multiple of the lanes, while another dimension is.
+    /// Whether a result of the function is computed in a different layout and copied to row-major layout. This is so for a matmul if the
+    /// last dimension is not a multiple of the lanes, but another dimension is.
     fn is_copied(&self, op: OpId, result: ValueId, region: RegionId) -> bool {
         const LANES: i64 = tiles::LANES as i64;
         let shape = self.module.shape(result);
@@ -631,7 +632,7 @@ fn reduces_rows(module: &Module, op: OpId) -> bool {
 struct Buffers {
     all: Vec<Buffer>,
     of: FxHashMap<ValueId, usize>,
-    /// Copies of values with memory elsewhere.
+    /// Copies of values whose own memory is outside of the region's heap.
     copies: FxHashMap<ValueId, usize>,
 }
 
@@ -644,7 +645,7 @@ impl Buffers {
         self.all.push(buffer);
     }
 
-    /// Adds a buffer that is not recorded for a value.
+    /// Adds a buffer that is not recorded as the buffer of a value.
     fn add_beside(&mut self, buffer: Buffer) {
         self.all.push(buffer);
     }
@@ -653,7 +654,7 @@ impl Buffers {
         self.of.get(&value).map(|&number| &mut self.all[number])
     }
 
-    /// Extends the live range of a value's buffer to a step. Returns whether it has a buffer.
+    /// Extends the live range of a value's buffer to a step. Returns false if the value has no buffer.
     fn extend(&mut self, value: ValueId, last: u32) -> bool {
         let buffer = self.of(value);
         let found = buffer.is_some();
@@ -682,11 +683,11 @@ impl Buffers {
     }
 }
 
-/// Returns the maximum of live bytes over the steps, and the first step that has it, counted from one.
+/// Returns the maximum of live bytes over all steps, and the first step with this maximum, counted from one.
 fn most(buffers: &[Buffer], steps: usize) -> (u64, usize) {
     let (mut made, mut freed) = (vec![0u64; steps + 2], vec![0u64; steps + 2]);
     for buffer in buffers {
-        // Saturating: the sizes of a hostile program may overflow.
+        // Saturating arithmetic, since the sizes in a malicious program may overflow.
         let add = |bytes: &mut u64| *bytes = bytes.saturating_add(buffer.bytes);
         add(&mut made[buffer.first as usize]);
         add(&mut freed[(buffer.last.max(buffer.first) as usize).min(steps)]);

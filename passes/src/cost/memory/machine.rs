@@ -8,18 +8,18 @@ use crate::analysis::tiles::{LANES, SUBLANES, padded, pairs};
 /// The target of an estimate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Machine {
-    /// A machine with dense layouts, like CPUs. Its heap is the live bytes without fragmentation.
+    /// A machine with dense layouts, such as a CPU. Its heap has no fragmentation.
     Plain,
     /// A GPU: dense layouts. Matmuls are separate kernels that read and write memory.
     Gpu,
     /// A TPU v5e, which stores tensors in tiles of 8 by 128 elements of 32 bits.
     #[default]
     TpuV5e,
-    /// A TPU v5p, with the same tiles. Its compiler keeps 16-bit values instead of recomputing them from 32-bit ones.
+    /// A TPU v5p, with the same tiles. Its compiler keeps 16-bit values instead of recomputing them from 32-bit values.
     TpuV5p,
 }
 
-/// The tiled dimensions of a convolution: its features and its batch.
+/// The dimensions of a convolution operand that are tiled: features and batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TiledDims {
     pub(super) feature: usize,
@@ -32,25 +32,26 @@ const TILE: u64 = LANES * SUBLANES;
 /// The minimum bytes of a buffer on a TPU.
 const SMALLEST: u64 = 512;
 
-/// The part of the fast memory (VMEM, 128 MiB) that the compiler gives to temporaries: a program whose temporaries fit has none in the
-/// main memory.
+/// The part of the fast memory (VMEM, 128 MiB) that the compiler uses for temporaries. If all temporaries fit in it, none are in main
+/// memory (HBM).
 const FAST_MEMORY: u64 = 64 << 20;
 
-/// Heap fragmentation, as the divisor (1/11) of live bytes. Most of the compiler's own assignments of the programs of docs/QUALITY.md
-/// take 0.3 to 8 % more than their live bytes, tuple index tables included, and a few up to 17 %: no packing of different live ranges is
-/// perfect. The rest compensates for values that the estimate fuses and the compiler keeps.
+/// Heap fragmentation, as the divisor (1/11) of live bytes. For the programs of docs/QUALITY.md, most of the compiler's buffer
+/// assignments take 0.3 to 8 % more than their live bytes, tuple index tables included, and a few up to 17 %. The rest compensates for
+/// values that are fused in the estimate but kept by the compiler.
 ///
-/// The compiler places buffers in the order of their definition, each in the smallest gap that holds it. With its own live ranges this
-/// gives its heaps within 4 %. With those of the estimate it loses 0 to 31 %, so it does not predict the loss.
+/// The compiler places buffers in the order of their definition, each in the smallest gap that holds it. Simulating this with the
+/// compiler's live ranges reproduces its heap sizes within 4 %. With the estimated live ranges, fragmentation is 0 to 31 %, so the
+/// simulation does not predict it.
 const LOST: u64 = 11;
 
-/// The same (1/9) for GPUs: 1.3 to 10 % for GPT-2 under four strategies, more for programs of less than a megabyte, where XLA combines
-/// sequential all-gathers.
+/// Heap fragmentation on GPUs (1/9): measured 1.3 to 10 % for GPT-2 under four strategies, and more for programs of less than a megabyte,
+/// where XLA combines sequential all-gathers.
 const LOST_ON_GPUS: u64 = 9;
 
-/// The size of a table, with rows along the lanes, from which on the TPU compiler keeps the default layout of the table and its rows.
-/// Measured: 2^18 to 2^20 rows of 2 to 64 32-bit numbers (at most 512 MiB) are along the lanes; 2^21 and more (at least 1 GiB) are not.
-/// Tables that are only looked up in were seen to keep it from 256 MiB on, but not always.
+/// If a table with rows along the lanes would take at least this size, the TPU compiler keeps the default layout of the table and its
+/// rows. Measured: 2^18 to 2^20 rows of 2 to 64 32-bit numbers (at most 512 MiB) are along the lanes; 2^21 and more (at least 1 GiB) are
+/// not. Read-only tables sometimes keep the default layout from 256 MiB on.
 const TOO_MUCH_IN_ROWS: u64 = 1 << 30;
 
 impl Machine {
@@ -67,8 +68,8 @@ impl Machine {
         self == Machine::Gpu
     }
 
-    /// Whether a quotient that several matmuls read is computed once and kept. libtpu 0.0.51 does so for a v5p, and divides again in
-    /// each matmul for a v5e.
+    /// Whether a quotient that several matmuls read is computed once and kept. libtpu 0.0.51 does so for a v5p; for a v5e, it recomputes
+    /// the division in each matmul.
     pub(super) fn keeps_shared_quotients(self) -> bool {
         match self {
             Machine::TpuV5p => true,
@@ -76,8 +77,8 @@ impl Machine {
         }
     }
 
-    /// Whether an element-wise result is written beside an operand that no matmul produces. libtpu 0.0.51 computes that operand again
-    /// for a v5e.
+    /// Whether an element-wise result and an operand that no matmul produces are in memory at the same time. For a v5e, libtpu 0.0.51
+    /// recomputes that operand instead.
     pub(super) fn writes_beside_computed(self) -> bool {
         match self {
             Machine::TpuV5p => true,
@@ -85,8 +86,8 @@ impl Machine {
         }
     }
 
-    /// Returns the cost of reading or writing a tensor, relative to others. It counts elements for v5e, and bytes otherwise: the compiler
-    /// recomputes attention probabilities from exponentials of twice their bytes for a v5e, but not for a v5p.
+    /// Returns the relative cost of reading or writing a tensor. It counts elements for v5e, and bytes otherwise: for a v5e, the compiler
+    /// recomputes attention probabilities from exponentials of twice their bytes, but for a v5p it does not.
     pub(super) fn traffic(self, ty: &TensorType) -> u64 {
         let elements = ty.num_elements().and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
         match self {
@@ -109,7 +110,7 @@ impl Machine {
         let shape = || ty.shape.iter().map(|&n| u64::try_from(n).unwrap_or(0));
         let elements = shape().fold(1, u64::saturating_mul);
         if !self.is_tpu() {
-            // Elements of less than 8 bits take a byte, as on the host.
+            // Elements of fewer than 8 bits take a byte, as on the host.
             return elements.saturating_mul(u64::from(bits.div_ceil(8)));
         }
         if elements == 0 {
@@ -143,16 +144,16 @@ impl Machine {
         }
     }
 
-    /// Whether the rows of a table are along the lanes if rows are looked up in it, or added to it.
+    /// Whether the rows of a table are along the lanes if rows are looked up in the table, or added to it.
     pub(super) fn puts_in_rows(self, table: &TensorType) -> bool {
         let bits = table.dtype.bits();
         let bytes = self.bytes_in_rows(table, bits);
         bytes < TOO_MUCH_IN_ROWS || bytes == self.bytes(table, bits, None)
     }
 
-    /// Returns the bytes of a tensor in a layout in which shards along `dim` can be all-gathered; `None` if its default layout is one. It
-    /// is not if `dim` is tiled in all layouts with the least padding, and is not a multiple of the tile. `dim` is then outermost, and
-    /// the other dimensions are row-major.
+    /// Returns the bytes of a tensor in a layout in which shards along `dim` can be all-gathered; `None` if the default layout allows
+    /// this. The default layout does not if `dim` is tiled in all layouts with the least padding, and is not a multiple of the tile. Then
+    /// `dim` is outermost, and the other dimensions are row-major.
     pub(super) fn bytes_gathered(self, ty: &TensorType, bits: u32, dim: usize) -> Option<u64> {
         let sizes: SmallVec<[u64; 6]> = ty.shape.iter().map(|&n| u64::try_from(n).unwrap_or(0)).collect();
         if !self.is_tpu() || sizes.len() < 3 || sizes.contains(&0) {
@@ -171,8 +172,8 @@ impl Machine {
         Some(in_bytes(padded(&sizes, lane, row), bits))
     }
 
-    /// Returns the bytes of a tensor in a layout in which blocks at one index of `dim` can be read; `None` if its default layout is one.
-    /// It is not if `dim` is tiled in all layouts with the least padding.
+    /// Returns the bytes of a tensor in a layout in which blocks at one index of `dim` can be read; `None` if the default layout allows
+    /// this. The default layout does not if `dim` is tiled in all layouts with the least padding.
     pub(super) fn bytes_by_blocks(self, ty: &TensorType, dim: usize) -> Option<u64> {
         let sizes: SmallVec<[u64; 6]> = ty.shape.iter().map(|&n| u64::try_from(n).unwrap_or(0)).collect();
         if !self.is_tpu() || sizes.contains(&0) {
@@ -199,13 +200,13 @@ impl Machine {
     }
 }
 
-/// The number of elements of a padded vector: libtpu 0.0.51 stores vectors in tiles of 1024 elements, and shorter ones in one tile of the
-/// next power of two.
+/// The number of elements of a padded vector: libtpu 0.0.51 stores vectors in tiles of 1024 elements, and shorter vectors in one tile of
+/// the next power of two.
 fn in_one_row(elements: u64) -> u64 {
     if elements < TILE { elements.next_power_of_two() } else { elements.next_multiple_of(TILE) }
 }
 
-/// The bytes of `elements` elements. A predicate takes a byte.
+/// The bytes of `elements` elements. An `i1` element takes a byte.
 fn in_bytes(elements: u64, bits: u32) -> u64 {
     if bits == 1 { elements } else { elements.saturating_mul(u64::from(bits)).div_ceil(8) }
 }

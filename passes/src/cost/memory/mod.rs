@@ -1,29 +1,29 @@
-//! Estimate of the memory that a program needs on each device, in the terms of XLA's compilers.
+//! Estimates the memory that a program needs on each device, as XLA's compilers report it.
 //!
-//! Arguments and results have memory all the time; results that are aliased to donated arguments have none of their own.
-//! Temporaries share a heap, whose size is the peak of live bytes plus some fragmentation ([`Machine`]).
+//! Arguments and results occupy memory during the whole execution; results that are aliased to donated arguments have no memory of their
+//! own. Temporaries share a heap, whose size is the peak of live bytes plus fragmentation ([`Machine`]).
 //!
 //! One walk over the program computes live ranges:
 //!
-//! * an operation that is fused into its users takes no memory, but keeps its operands live until they run (`fusion`);
-//! * on a TPU, a value that users read at different positions, and a table with lookups, are computed once (`properties`);
-//! * operations run in program order, with three exceptions that run as soon as they can (`liveness`): updates of results; far
-//!   later operations that free more than they allocate; reductions to almost nothing;
-//! * the initial values of loops over random bits are computed together if their keys are known from the start, and each loop
-//!   overwrites its own (`liveness`);
+//! * an operation that is fused into its users takes no memory, but its operands stay live until the users run (`fusion`);
+//! * on a TPU, a table with lookups, and a value whose users read it at different positions, are computed once (`properties`);
+//! * operations run in program order, with three exceptions that are scheduled as early as possible (`liveness`): updates of results;
+//!   much later operations that free more than they allocate; reductions to tiny results;
+//! * the initial values of random bit generator loops are computed together if their keys are available at the start, and each loop
+//!   overwrites its initial value (`liveness`);
 //! * in a sum of scatters, all rows are gathered first and then added one after the other (`program`);
-//! * element-wise operations and partial updates write in place over an operand at its last use;
+//! * element-wise operations and partial updates are written in place over an operand at its last use;
 //! * the result of a barrier is its operand, and is not copied;
-//! * a TPU does strided slices and interior padding, as in the levels of an `associative_scan`, in memory (`program`);
-//! * a loop has its loop-carried values once, and the temporaries of its body (`liveness`);
-//! * stacks of layers are copied once if a TPU cannot multiply or all-gather their rows in their layout (`stacks`), or if loops only
-//!   cast their rows to a narrower type (`narrowed`);
-//! * an all-gathered result is copied on a TPU, and so is the argument whose memory it takes (`gathered`);
-//! * a program that fits in the fast memory of a TPU has tuple index tables in the main memory instead (`tables`);
-//! * TPU layouts are tiled and padded, and values that only matmuls read are kept with 16 bits (`program`, `machine`);
-//! * a matmul is one operation with its element-wise users. Attention recomputes everything from the exponentials that are fused
-//!   with scores (`products`), but for a v5p a quotient that several matmuls read is kept (`fusion`). GPU matmuls are separate
-//!   kernels without fusion.
+//! * on a TPU, strided slices and interior padding, as in the levels of an `associative_scan`, are not fused (`program`);
+//! * a loop needs memory for one copy of its loop-carried values, and for the temporaries of its body (`liveness`);
+//! * stacked layer weights are copied once if a TPU cannot use their rows in a matmul or all-gather in their layout (`stacks`), or if
+//!   loops only cast the rows to a narrower type (`narrowed`);
+//! * an all-gathered result is copied on a TPU, and so is the argument that it is aliased to (`gathered`);
+//! * if the temporaries fit in the fast memory of a TPU, main memory holds only tuple index tables (`tables`);
+//! * TPU layouts are tiled and padded, and values that only matmuls read are stored with 16 bits (`program`, `machine`);
+//! * a matmul is fused with its element-wise users. In attention, everything is recomputed from the exponentials that are fused with the
+//!   scores (`products`), but for a v5p a quotient that several matmuls read is kept (`fusion`). On a GPU, matmuls are separate kernels
+//!   without fusion.
 //!
 //! A call of a separately partitioned function needs the temporaries of that function.
 //!
@@ -60,19 +60,19 @@ use crate::report::byte_size::bytes_text;
 pub(crate) struct Need {
     /// The estimate, by kind of memory.
     pub(crate) estimate: MemoryEstimate,
-    /// The moment of the peak.
+    /// The program point of the peak.
     pub(crate) at: Moment,
 }
 
-/// The estimated memory of a program on one device, in bytes, in the terms of XLA's compilers. All but [`MemoryEstimate::host`] is
-/// device memory.
+/// The estimated memory of a program on one device, in bytes, as XLA's compilers report it. All fields except [`MemoryEstimate::host`]
+/// are device memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryEstimate {
-    /// Arguments.
+    /// The arguments.
     pub arguments: u64,
-    /// Results, including those that are aliased to arguments.
+    /// The results, including those that are aliased to arguments.
     pub outputs: u64,
-    /// Results that are aliased to arguments.
+    /// The results that are aliased to arguments.
     pub aliases: u64,
     /// The heap of temporaries.
     pub temporaries: u64,
@@ -87,14 +87,15 @@ pub(crate) fn need(module: &Module, func: FuncId, machine: Machine) -> Need {
     need_with_calls(module, func, machine, &|_| 0)
 }
 
-/// [`need`] with calls: `of_call` returns the bytes of temporaries of the function that an operation calls, or 0.
+/// Like [`need`], with calls of separately partitioned functions: `of_call` returns the bytes of temporaries of the function that an
+/// operation calls, or 0.
 fn need_with_calls(module: &Module, func: FuncId, machine: Machine, of_call: &dyn Fn(OpId) -> u64) -> Need {
     let Some(body) = module.funcs[func].body else { return Need::default() };
     let Peak { bytes: live, at, .. } = Estimate::new(module, func, body, machine, of_call).peak(body);
     let size = |ty: TypeId| module.types.stored(ty).map_or(0, |ty| machine.bytes_of_argument(ty));
     let data = &module.funcs[func];
     let in_device_memory = |attrs: &[AttrDict], i: usize| attrs.get(i).is_none_or(|attrs| !is_on_host(attrs));
-    // The bytes on the device, and on the host, whose layouts are not tiled.
+    // The bytes on the device, and the bytes on the host, whose layouts are not tiled.
     let sizes = |types: &[TypeId], attrs: &[AttrDict], is_counted: &dyn Fn(usize) -> bool| {
         let (mut device, mut host) = (0u64, 0u64);
         for (i, &ty) in types.iter().enumerate().filter(|&(i, _)| is_counted(i)) {
@@ -127,13 +128,13 @@ fn need_with_calls(module: &Module, func: FuncId, machine: Machine, of_call: &dy
     Need { estimate: MemoryEstimate { arguments, outputs, aliases, temporaries, peak, host }, at }
 }
 
-/// Whether an argument or a result with these attributes is in the host's memory.
+/// Whether an argument or a result with these attributes is in host memory.
 fn is_on_host(attrs: &AttrDict) -> bool {
     attrs.memory_kind().is_some_and(|kind| kind.ends_with("_host"))
 }
 
-/// Returns the indices of the results that are aliased to arguments: those that arguments name, and for each other donated argument
-/// one of the remaining results with its type and memory kind.
+/// Returns the indices of the results that are aliased to arguments. These are the results that argument attributes name, and one
+/// remaining result with the same type and memory kind for each other donated argument.
 fn aliased(module: &Module, func: FuncId) -> FxHashSet<usize> {
     let data = &module.funcs[func];
     let named = data.arg_attrs.iter().filter_map(AttrDict::donated_to);
@@ -158,7 +159,7 @@ pub fn estimate(module: &Module, func: FuncId, machine: Machine) -> MemoryEstima
     need(module, func, machine).estimate
 }
 
-/// Returns by how many bytes a function exceeds `limit` on each device; 0 if it fits, or if `limit` is 0 (an unknown memory size).
+/// Returns by how many bytes a function exceeds `limit` on each device; 0 if it fits, or if `limit` is 0 (the memory size is unknown).
 #[must_use]
 pub fn lacking(module: &Module, func: FuncId, machine: Machine, limit: u64) -> u64 {
     if limit == 0 { 0 } else { estimate(module, func, machine).peak.saturating_sub(limit) }
@@ -169,7 +170,8 @@ pub(crate) fn too_much(module: &Module, func: FuncId, machine: Machine, limit: u
     too_much_with_calls(module, func, machine, limit, &|_| 0)
 }
 
-/// [`too_much`] with calls: `of_call` returns the bytes of temporaries of the function that an operation calls, or 0.
+/// Like [`too_much`], with calls of separately partitioned functions: `of_call` returns the bytes of temporaries of the function that an
+/// operation calls, or 0.
 pub(crate) fn too_much_with_calls(
     module: &Module,
     func: FuncId,
@@ -199,7 +201,7 @@ pub(crate) fn too_much_with_calls(
     Some(warning)
 }
 
-/// Returns the peak of live bytes of temporaries of a function, without padding. Arguments and results are not counted.
+/// Returns the peak of live temporary bytes of a function, without padding. Arguments and results are not counted.
 pub(crate) fn temporaries(module: &Module, func: FuncId) -> u64 {
     temporaries_with_calls(module, func, Machine::Plain, &|_| 0)
 }

@@ -1,8 +1,8 @@
 //! Stacked layer weights that loops only cast to a narrower type.
 //!
-//! Parameters are often stored with 32 bits and multiplied with 16. If the only use of a stack's rows in loops is that conversion, the TPU
-//! compiler makes one narrow copy of the whole stack, and the loops carry it (XLA's `BFloat16Propagation`). An operation that rounds a row
-//! but keeps its type, as `reduce_precision` does, is another use.
+//! Parameters are often stored with 32 bits and cast to 16 bits for matmuls. If loops use the rows of a stack only in this cast, the TPU
+//! compiler makes one narrow copy of the whole stack, and the loops carry the copy (XLA's `BFloat16Propagation`). An operation that
+//! rounds a row but keeps its type, as `reduce_precision` does, is another use.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{DType, Module, OpKind, RegionId, ValueId};
@@ -11,14 +11,14 @@ use shardc_ir::{DType, Module, OpKind, RegionId, ValueId};
 pub(super) const TO: DType = DType::BF16;
 const FROM: DType = DType::F32;
 
-/// Returns the arguments whose rows loops only narrow. `is` maps values to the argument that they equal.
+/// Returns the arguments whose rows loops only cast to the narrow type. `is` maps values to the argument that they equal.
 pub(super) fn narrowed(
     module: &Module,
     body: RegionId,
     is: &FxHashMap<ValueId, ValueId>,
 ) -> FxHashSet<ValueId> {
     let (mut narrowed, mut wide) = (FxHashSet::default(), FxHashSet::default());
-    // The argument that a value is a row of.
+    // Maps a value to the argument of which it is a row.
     let mut row_of: FxHashMap<ValueId, ValueId> = FxHashMap::default();
     let dtype = |value: ValueId| module.stored(value).map(|ty| ty.dtype);
     let ops = module.regions[body].ops.iter().map(|&op| &module.ops[op]);

@@ -1,14 +1,14 @@
-//! Models output fusion: which matmuls are fused with their users.
+//! Models output fusion: determines which matmuls are fused with their users.
 //!
-//! A matmul whose only user computes element-wise on its result is one operation with that user (an output fusion of XLA), except:
+//! A matmul and its only user, if that is element-wise, become one operation (XLA output fusion), except in these cases:
 //!
-//! * if the user converts it for other users, one of which reduces it: the matmul and the reduction are computed together;
-//! * if its rows are compared with their maximum, as attention scores are, and are too long for one operation to hold: the operation then
-//!   computes the rows and the maximum of each. For shorter rows it computes the exponentials at once, and everything else from those;
-//! * if the user is itself fused into several others, as a widening conversion is, and rows of it are reduced;
-//! * if other matmuls use it transposed, or collectives use it: it is computed in its place if it is not larger than its operands. A
-//!   larger one waits for its users;
-//! * an operation has one matmul. If two are added, one is in memory before.
+//! * the user converts the result for other users, one of which reduces it. The matmul and the reduction are computed together;
+//! * the maximum of each row is taken, as in attention scores, and rows are too long for one operation. The operation then computes the
+//!   rows and their maxima. For shorter rows, it computes the exponentials directly, and everything else is computed from those;
+//! * the user is itself fused into several other operations, as a widening conversion is, and its rows are reduced;
+//! * other matmuls use the result transposed, or collectives use it. It is computed in program order if it is not larger than its
+//!   operands, and otherwise delayed until its users;
+//! * the operation would contain two matmuls. If two matmuls are added, one is written to memory first.
 
 use shardc_ir::reducer::reduction_of;
 use shardc_ir::{EntityRef, Module, OpId, OpKind, ReductionKind, ValueId};
@@ -17,11 +17,11 @@ use super::kinds::is_product;
 use super::program::{Program, Reads};
 use crate::analysis::elementwise::is_elementwise;
 
-/// The maximum number of elements of a row that one TPU operation holds. Measured: with 8192 keys exponentials were computed with the
-/// scores, with 8320 and more only scores.
+/// The maximum number of elements of a row that one TPU operation can hold. Measured: with 8192 keys, exponentials were computed together
+/// with the scores; with 8320 and more, only the scores.
 const WHOLE_ROW: i64 = 8192;
 
-/// Finds the matmuls that are part of their users, among the operations of `walk` in program order.
+/// Finds the matmuls that are fused with their users, among the operations of `walk` in program order.
 pub(super) fn join(program: &mut Program<'_>, walk: &[OpId], reads: &[Reads]) {
     if program.machine.multiplies_alone() {
         return;
@@ -62,11 +62,11 @@ fn is_written_transposed(module: &Module, transpose: OpId, reads_of: &[Reads]) -
 /// The reductions of a value.
 #[derive(Clone, Copy, Default)]
 struct Reduced {
-    /// Whether it is reduced directly, or after a conversion.
+    /// Whether the value is reduced directly, or after a conversion.
     as_it_is: bool,
-    /// Whether the maximum of long rows is taken of an element-wise function of it.
+    /// Whether a row maximum is taken of an element-wise function of the value, and rows are long.
     has_long_rows: bool,
-    /// Whether rows of an element-wise function of it are reduced.
+    /// Whether the rows of an element-wise function of the value are reduced.
     in_rows: bool,
 }
 
@@ -103,7 +103,7 @@ fn reduced(module: &Module, walk: &[OpId]) -> Vec<Reduced> {
     reduced
 }
 
-/// Puts matmuls in memory so that no fused operation contains two, and none is computed for several users.
+/// Writes matmuls to memory so that no fused operation contains two of them, and none is computed more than once.
 fn one_each(program: &mut Program<'_>, walk: &[OpId], reads: &[Reads], reduced: &[Reduced]) {
     let module = program.module;
     // The matmul that an operation contains, if the operation is fused into its user.
@@ -117,7 +117,7 @@ fn one_each(program: &mut Program<'_>, walk: &[OpId], reads: &[Reads], reduced: 
             let part = def.filter(|def| product_of[def.index()].is_some()).map(|def| (def, operand));
             parts.extend(part.filter(|part| !parts.contains(part)));
         }
-        // An operation contains the last of them.
+        // The operation contains the last of these matmuls.
         parts.sort_unstable();
         let part = parts.pop();
         for (def, value) in parts {

@@ -1,4 +1,4 @@
-//! Facts about a function that the estimate needs before it computes live ranges: how a compiler can treat each operation.
+//! Facts about a function that the estimate needs before it computes live ranges: how the compiler treats each operation.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{DType, EntityRef, Module, OpId, OpKind, RegionId, Shape, ValueId};
@@ -12,32 +12,32 @@ use crate::analysis::host_memory::moved_to_host;
 pub(super) struct Program<'m> {
     pub(super) module: &'m Module,
     pub(super) machine: Machine,
-    /// The region that a value is defined in.
+    /// The region in which a value is defined.
     pub(super) home: Vec<Option<RegionId>>,
     /// Whether an operation computes each element from one position of its operands, or selects one element of a row.
     pub(super) elementwise: Vec<bool>,
-    /// Whether an operation is fused into its users, wherever they are.
+    /// Whether an operation is fused into its users, regardless of their positions.
     pub(super) always: Vec<bool>,
-    /// Whether a matmul becomes part of its only user.
+    /// Whether a matmul is fused with its only user.
     pub(super) joins_reader: Vec<bool>,
     /// Whether a matmul is computed together with a reduction of its rows.
     pub(super) with_rows: Vec<bool>,
     /// Whether a value must be in memory, because a user fuses no operands, or users read it at different positions.
     pub(super) hard: Vec<bool>,
-    /// Whether all users of a 32-bit value are matmuls, which round it to 16 bits: only the rounded value is kept.
+    /// Whether all users of a 32-bit value are matmuls, which round it to 16 bits. Only the rounded value is then stored.
     pub(super) narrow: Vec<bool>,
-    /// The number of matmuls that read a value, directly or transposed.
+    /// The number of matmuls that read a value, directly or through a transpose.
     pub(super) multiplied: Vec<u32>,
-    /// The tiled dimensions of tensors with the shape of a convolution's operand or result, or of such a tensor padded.
+    /// The tiled dimensions, by tensor shape, of operands and results of convolutions, also after padding.
     pub(super) convolved: FxHashMap<&'m Shape, TiledDims>,
     /// Rows that are looked up, rows that are added to tables, and the tables that result.
     pub(super) in_rows: FxHashSet<ValueId>,
     /// Gradients that are copied to the layout of their parameters as soon as they are computed.
     pub(super) relaid: FxHashSet<ValueId>,
-    /// Arguments that loops read from a copy, and the bytes of each copy.
+    /// Arguments of which loops read a copy, with the bytes of each copy.
     pub(super) copied: FxHashMap<ValueId, u64>,
     pub(super) gathered: Gathered,
-    /// Scatters that are added up and have no other user, each with the first scatter of its sum.
+    /// Scatters that are only summed, each with the first scatter of its sum.
     pub(super) sums: FxHashMap<ValueId, ValueId>,
 }
 
@@ -55,14 +55,14 @@ impl Program<'_> {
         self.machine.bytes(ty, bits, self.convolved.get(&ty.shape).copied())
     }
 
-    /// Returns the bytes of the original of a gradient that is copied to the layout of its parameter; `None` for other values.
+    /// Returns the bytes of a gradient before it is copied to the layout of its parameter; `None` for values that are not copied.
     pub(super) fn size_before_copy(&self, value: ValueId) -> Option<u64> {
         let ty = self.module.stored(value).filter(|_| self.relaid.contains(&value))?;
         Some(self.machine.bytes_in_rows(ty, ty.dtype.bits()))
     }
 
-    /// Returns the bytes of the copy of a table in which an operation looks up rows, or to which it adds rows; `None` if arguments of its
-    /// shape already have that layout.
+    /// Returns the bytes of the copied table if an operation looks up rows in a table, or adds rows to it. Returns `None` if arguments of
+    /// this shape already have the required layout.
     pub(super) fn copied_into_rows(&self, op: OpId) -> Option<u64> {
         let table = *self.module.ops[op].operands.first()?;
         let ty = self.module.stored(table).filter(|_| self.padded_rows_of(op).is_some())?;
@@ -77,8 +77,9 @@ impl Program<'_> {
         self.machine.puts_in_rows(table).then_some(rows)
     }
 
-    /// Returns the first table of a sum of tables, if `op` produces one of them by a scatter to zeros. Each table is added as soon as it is
-    /// computed, but the rows of all of them are gathered before. The gradient of a table with several lookups is such a sum.
+    /// If `op` scatters to zeros and its result is part of a sum of such tables, returns the first table of the sum. Each table is added
+    /// as soon as it is computed, but the rows of all tables are gathered before. The gradient of a table with several lookups is such a
+    /// sum.
     pub(super) fn added_to(&self, op: OpId) -> Option<ValueId> {
         let data = &self.module.ops[op];
         let (&made, &zeros) = (data.results.first()?, data.operands.first()?);
@@ -91,7 +92,7 @@ impl Program<'_> {
         self.sums.get(&made).copied()
     }
 
-    /// Returns the bytes of the linearized indices of a scatter whose indices have several components: a TPU computes them first.
+    /// Returns the bytes of the linearized indices of a scatter whose index vectors have several components. A TPU computes them first.
     pub(super) fn flat_places(&self, op: OpId) -> Option<u64> {
         let data = &self.module.ops[op];
         let OpKind::Scatter(spec) = &data.kind else { return None };
@@ -106,13 +107,13 @@ impl Program<'_> {
         if self.is_rounded(value) { bytes / 2 } else { bytes }
     }
 
-    /// Whether a 32-bit value is kept with 16 bits.
+    /// Whether a 32-bit value is stored with 16 bits.
     fn is_rounded(&self, value: ValueId) -> bool {
         let is_wide = self.module.stored(value).is_some_and(|ty| ty.dtype == DType::F32);
         self.machine.is_tpu() && is_wide && self.narrow[value.index()]
     }
 
-    /// Returns the cost of reading or writing a value, relative to others ([`Machine::traffic`]).
+    /// Returns the relative cost of reading or writing a value ([`Machine::traffic`]).
     pub(super) fn traffic(&self, value: ValueId) -> u64 {
         self.module.stored(value).map_or(0, |ty| self.machine.traffic(ty))
     }
@@ -135,7 +136,7 @@ impl Program<'_> {
         self.always[op.index()]
     }
 
-    /// Whether the result of an operation is written while the previous one runs: an all-gather on a TPU starts as soon as it can.
+    /// Whether the result of an operation is written while the previous operation runs: an all-gather on a TPU starts as early as possible.
     pub(super) fn starts_early(&self, op: OpId) -> bool {
         self.machine.is_tpu() && matches!(self.module.ops[op].kind, OpKind::AllGather { .. })
     }
@@ -144,8 +145,8 @@ impl Program<'_> {
         self.joins_reader[op.index()]
     }
 
-    /// Whether nothing is recomputed from the result of an operation: a matmul that is part of its user is not in memory, and the result
-    /// of one that is computed with a reduction of its rows is kept.
+    /// Whether nothing is recomputed from the result of an operation. A matmul that is fused with its user is not in memory, and the
+    /// result of a matmul that is computed together with a reduction of its rows is kept.
     pub(super) fn is_left_alone(&self, op: OpId) -> bool {
         self.joins_reader[op.index()] || self.with_rows[op.index()]
     }
@@ -156,7 +157,7 @@ impl Program<'_> {
         of_op == Some(self.home[value.index()])
     }
 
-    /// Puts the result `made` of an operation in memory, so that it is not fused into its users.
+    /// Records that the result `made` of an operation is in memory, so that the operation is not fused into its users.
     pub(super) fn put_in_memory(&mut self, op: OpId, made: ValueId) {
         self.always[op.index()] = false;
         self.hard[made.index()] = true;
@@ -167,7 +168,7 @@ impl Program<'_> {
         self.module.ops[op].results.iter().any(|v| self.hard[v.index()])
     }
 
-    /// Returns the bytes of the copy of an argument that loops read, if there is one.
+    /// Returns the bytes of the copy of an argument that is made for loops, if there is one.
     pub(super) fn copied_for_loops(&self, value: ValueId) -> Option<u64> {
         self.copied.get(&value).copied()
     }
@@ -177,12 +178,12 @@ impl Program<'_> {
         self.gathered.results.contains(&value)
     }
 
-    /// Whether a value is an argument that is copied first, since an all-gathered result takes its memory.
+    /// Whether a value is an argument that is copied first because an all-gathered result is aliased to it.
     pub(super) fn is_copied_first(&self, value: ValueId) -> bool {
         self.gathered.arguments.contains(&value)
     }
 
-    /// Whether an operation is a strided slice or interior padding, as in `associative_scan`: a TPU does both in memory.
+    /// Whether an operation is a strided slice or interior padding, as in `associative_scan`. On a TPU, neither is fused.
     pub(super) fn is_strided(&self, op: OpId) -> bool {
         let is_strided = match &self.module.ops[op].kind {
             OpKind::Pad(spec) => spec.interior.iter().any(|&n| n > 0),
@@ -197,13 +198,13 @@ impl Program<'_> {
     }
 }
 
-/// The reads of a value.
+/// Information about the reads of a value.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Reads {
-    /// The number of its uses, in all regions.
+    /// The number of uses, in all regions.
     pub(super) count: u32,
-    /// Its last user.
+    /// The last user.
     pub(super) last: Option<OpId>,
-    /// Whether two users read its elements at different positions.
+    /// Whether two users read the elements at different positions.
     pub(super) are_apart: bool,
 }

@@ -65,7 +65,7 @@ impl<'m> Program<'m> {
             }
         }
         program.note_sums(&walk, &reads);
-        // In reverse order, so that the properties of users are known.
+        // Operations are visited in reverse order, so that the properties of users are known.
         let mut all_round = vec![true; values];
         for &op in walk.iter().rev() {
             program.look_at(op, &reads);
@@ -78,7 +78,8 @@ impl<'m> Program<'m> {
         program
     }
 
-    /// Returns the reads of all values. A reshaped value is read by the users of the reshape; a padded value as often as the padded one.
+    /// Returns the reads of all values. The users of a reshape count as users of its operand. The operand of a pad counts as many reads
+    /// as its result.
     fn reads(&self, walk: &[OpId]) -> Vec<Reads> {
         let module = self.module;
         let mut reads = vec![Reads::default(); module.values.len()];
@@ -169,12 +170,12 @@ impl<'m> Program<'m> {
         let is_read_once = data.results.iter().all(|v| reads[v.index()].count <= 1);
         let is_hard = data.results.is_empty() || self.is_hard(op);
         self.always[op.index()] = match &data.kind {
-            // Bitcasts on row-major layouts, constants and scalars.
+            // These are bitcasts on row-major layouts, constants and scalars.
             OpKind::Reshape | OpKind::Constant(_) | OpKind::ReplicaId | OpKind::PartitionId => true,
             OpKind::Transpose { .. } if self.machine.multiplies_alone() => true,
             _ if is_hard || self.is_strided(op) => false,
             kind if is_rearranged(kind) => true,
-            // Each user repeats a widening. The result of a narrowing is kept: it frees the wide value.
+            // A widening conversion is recomputed by each user. The result of a narrowing conversion is kept, which frees the wide value.
             OpKind::Convert => {
                 is_read_once
                     || matches!(data.operands.first().zip(data.results.first()), Some((&from, &to)) if self.weight(from) <= self.weight(to))
@@ -207,8 +208,8 @@ impl<'m> Program<'m> {
         if let OpKind::Gather(spec) = &data.kind
             && self.machine.is_tpu()
         {
-            // A lookup in a converted table converts the rows instead. Not so if it takes elements of each row, as `take_along_axis` does
-            // with logits: the converted logits are in memory, beside the original ones.
+            // A lookup in a converted table converts the rows instead. This does not apply if it takes elements of each row, as
+            // `take_along_axis` does with logits: both the converted and the original logits are then in memory.
             let table = data.operands[0];
             let is_converted = spec.operand_batching_dims.is_empty()
                 && self.is_made_by(table, |kind| matches!(kind, OpKind::Convert));
@@ -224,7 +225,7 @@ impl<'m> Program<'m> {
             *times = times.saturating_add(multiplied);
             let is_made_there =
                 matches!(data.kind, OpKind::While) && self.is_made_by(operand, is_from_nothing);
-            // A moved value is not written for a barrier whose result is dead: the barrier only orders it.
+            // A moved value is not written to memory for a barrier whose result is dead, since the barrier only orders operations.
             let is_ordered_alone = matches!(data.kind, OpKind::OptimizationBarrier)
                 && self.machine.is_tpu()
                 && data.results.get(at).is_some_and(|behind| reads[behind.index()].count == 0)
@@ -253,7 +254,7 @@ impl<'m> Program<'m> {
     }
 }
 
-/// The gradients that are computed in another layout than that of their parameters.
+/// The gradients that are computed in a different layout than their parameters have.
 fn relaid(module: &Module, body: RegionId) -> FxHashSet<ValueId> {
     orders_of_gradients(module, body).into_keys().filter(|&value| has_its_own_order(module, value)).collect()
 }

@@ -1,20 +1,20 @@
-//! Tuple index tables, which are all that a program keeps in the main memory (HBM) if its temporaries fit in the fast one (VMEM).
+//! Tuple index tables. If all temporaries of a program fit in fast memory (VMEM), these tables are all that it keeps in main memory (HBM).
 //!
-//! The TPU compiler's memory space assignment then prefetches arguments to the fast memory and evicts results from it, by asynchronous
-//! copies. Such a copy is a tuple, and so is the result of a multi-output fusion. Each tuple has a table of the addresses of its elements
-//! in the main memory, aligned to 16 KiB. Tables do not share memory. Their numbers were counted in the compiler's buffer assignments of
-//! the training steps of docs/QUALITY.md:
+//! The TPU compiler's memory space assignment then prefetches arguments to fast memory and evicts results from it, by asynchronous
+//! copies. Such a copy has a tuple type, and so does the result of a multi-output fusion. For each tuple, main memory holds a table of
+//! the addresses of its elements, aligned to 16 KiB. Tables do not share memory. The following counts are from the compiler's buffer
+//! assignments of the training steps of docs/QUALITY.md:
 //!
 //! * 1 for an argument, which is prefetched; 8 for one of more than 1 MiB, which is prefetched in four slices;
-//! * 3/4 for a result that takes the memory of an argument: most are evicted. Any other result is written in place;
+//! * 3/4 for a result that is aliased to an argument: most are evicted. Any other result is written in place;
 //! * 3/4 for a computed result: several results, such as a parameter and its state, share a fusion; none for zeros;
 //! * 3/2 for an all-gather or a collective-permute, which is split into a start and a done operation; 1/2 for an all-gather of results,
 //!   which has little to overlap with;
 //! * 1/4 for a matmul, since some are multi-output fusions, and for an all-reduce, which combines many tensors;
 //! * 2 for a loop: its state is a tuple before and after.
 //!
-//! A scalar takes as much main memory as a table. Many are live at one time if devices sum the norm of all gradients, whose parts wait for
-//! each other. A loop keeps its loop-carried scalars except for its counter: a loop of random bits has four.
+//! A scalar takes as much main memory as a table. Many scalars are live at once in a global gradient norm, which sums the norms of all
+//! gradients. A loop keeps its loop-carried scalars except for its counter: a random bit generator loop has four.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{AttrDict, FuncId, Module, OpId, OpKind, RegionId, TypeId, ValueId};
@@ -29,7 +29,7 @@ const TABLE: u64 = 16 << 10;
 /// Arguments of more bytes are prefetched in slices.
 const SLICED: i64 = 1 << 20;
 
-/// Returns the bytes of all tables of a function. `aliased` is the number of results that take the memory of arguments.
+/// Returns the bytes of all tables of a function. `aliased` is the number of results that are aliased to arguments.
 pub(super) fn bytes(module: &Module, func: FuncId, body: RegionId, aliased: usize) -> u64 {
     // Host memory is not prefetched to the fast memory.
     let data = &module.funcs[func];
@@ -54,7 +54,7 @@ pub(super) fn bytes(module: &Module, func: FuncId, body: RegionId, aliased: usiz
         .collect();
     let sliced = arguments.iter().filter(|&&ty| is_sliced(ty)).count();
     let gathered = gathers_of_results(module, returned);
-    // In quarters of a table; a large argument has seven tables more than another.
+    // Counts are in quarters of a table. A large argument has seven more tables than a small one.
     let mut quarters = 4 * (arguments.len() + 7 * sliced) + 3 * aliased.min(results) + 3 * results;
     for op in module.walk(body) {
         quarters += match &module.ops[op].kind {
@@ -95,7 +95,7 @@ fn gathers_of_results(module: &Module, returned: &[ValueId]) -> FxHashSet<OpId> 
     gathers
 }
 
-/// Returns the number of scalar reductions that wait for each other before an all-reduce of a scalar that is computed from them.
+/// Returns the number of scalar reductions that are live together before an all-reduce of a scalar that is computed from them.
 fn waiting_numbers(module: &Module, all_reduce: OpId) -> usize {
     let is_number = |value: &ValueId| module.rank(*value) == 0;
     let mut seen: FxHashSet<OpId> = FxHashSet::default();
@@ -111,7 +111,7 @@ fn waiting_numbers(module: &Module, all_reduce: OpId) -> usize {
                 todo.extend(module.ops[op].operands.iter().copied().filter(is_number));
             }
         }
-        // A single one does not wait.
+        // A single reduction needs no table.
         waiting += if numbers > 1 { numbers } else { 0 };
     }
     waiting
@@ -121,7 +121,7 @@ fn waiting_numbers(module: &Module, all_reduce: OpId) -> usize {
 mod tests {
     use super::*;
 
-    /// The tables of a function with this body, in quarters. `aliased` results take the memory of arguments.
+    /// The tables of a function with this body, in quarters. `aliased` is the number of results that are aliased to arguments.
     fn quarters(types: &str, body: &str, aliased: usize) -> u64 {
         let module = shardc_stablehlo::parse(&format!("func.func @main{types} {{ {body} }}")).unwrap();
         let main = module.entry().unwrap();

@@ -1,4 +1,4 @@
-//! Tests of the memory estimate on small programs, one rule each.
+//! Tests of the memory estimate on small programs: each tests one rule.
 
 use std::fmt::Write as _;
 
@@ -157,7 +157,7 @@ fn a_table_does_not_overwrite_the_matmul_of_its_reduction() {
 
 #[test]
 fn a_fused_matmul_is_not_kept_for_other_users() {
-    // Attention weights with a scale per row, which are read again after other layers.
+    // Attention weights with a scale per row. Later layers read them again.
     let kept = on_a_tpu(
         "func.func @main(%x: tensor<256x256xf32>, %y: tensor<256x256xf32>) -> tensor<256x256xf32> {
         %zero = stablehlo.constant dense<0.0> : tensor<f32>
@@ -289,7 +289,7 @@ fn an_update_runs_as_soon_as_it_can_and_frees_its_gradient() {
 
 #[test]
 fn far_operations_that_free_more_than_they_allocate_run_early() {
-    // A chain of matrices, and after it matmuls of all of them, each with `rows` rows of 64 bytes; products of those are summed.
+    // A chain of matrices, followed by a matmul of each with `rows` rows of 64 bytes, and a sum of the products.
     let of = |matrices: usize, rows: usize| {
         let (part, square) = (format!("tensor<{rows}x16xf32>"), format!("tensor<{rows}x{rows}xf32>"));
         let mut text = String::from("%0 = C %x\n");

@@ -1,4 +1,4 @@
-//! The choice of functions that are partitioned separately.
+//! Chooses the functions that are partitioned separately.
 
 use shardc_ir::limits::MAX_OPERATIONS;
 use shardc_ir::{
@@ -8,12 +8,12 @@ use shardc_ir::{
 
 use crate::rules::registry::{Callee, RuleRegistry};
 
-/// Returns the functions whose calls stay, if the entry function exceeds `budget` operations with all calls inlined. Returns
-/// `None` if it does not, or if no call can stay. `order` lists callees first.
+/// If the entry function would exceed `budget` operations with all calls inlined, returns the functions whose calls are kept. Returns
+/// `None` if it would not, or if no call can be kept. `order` lists callees first.
 ///
-/// Heuristic: functions that may stay, are called more than once and are large stay. The size threshold is halved until the
-/// whole program takes at most a quarter of the budget. The rest of the budget would gain little: calls that stay already
-/// prevent planning layers together with the code around them.
+/// Heuristic: calls of large functions with more than one call site are kept, if possible. The size threshold is halved until the whole
+/// program has at most a quarter of the budget. Using the rest of the budget would gain little: kept calls already prevent planning
+/// layers together with the surrounding code.
 pub(in crate::driver) fn choose(
     module: &Module,
     order: &[FuncId],
@@ -43,7 +43,7 @@ pub(in crate::driver) fn choose(
 /// Returns the functions that `rules` request to keep: by their own name, or as the decomposition of a composite.
 ///
 /// # Errors
-/// A requested function cannot be partitioned separately (SH0360).
+/// Returns SH0360 if a requested function cannot be partitioned separately.
 pub(in crate::driver) fn requested(
     module: &Module,
     order: &[FuncId],
@@ -93,29 +93,29 @@ pub(in crate::driver) fn requested(
 /// Properties of each function before inlining.
 struct Facts {
     entry: FuncId,
-    /// The number of operations, calls excluded.
+    /// The number of operations, excluding calls.
     own: SecondaryMap<FuncId, u64>,
-    /// The callee of each of its calls.
+    /// The callees of the function's calls.
     calls: SecondaryMap<FuncId, Vec<FuncId>>,
-    /// Whether the entry function calls it, directly or indirectly.
+    /// Whether the function is reachable from the entry function.
     reached: SecondaryMap<FuncId, bool>,
-    /// Whether its calls may stay.
+    /// Whether calls of the function may be kept.
     may_stay: SecondaryMap<FuncId, bool>,
-    /// The number of calls of it in functions that the entry function reaches.
+    /// The number of call sites in functions reachable from the entry.
     called: SecondaryMap<FuncId, u64>,
 }
 
-/// The sizes of functions if those above a threshold stay.
+/// The sizes of functions if calls of functions above a threshold are kept.
 struct Sizes {
     keep: SecondaryMap<FuncId, bool>,
     any: bool,
     of_entry: u64,
-    /// The total size of the entry function and of each function that stays.
+    /// The total size of the entry function and of the functions whose calls are kept.
     total: u64,
 }
 
 impl Facts {
-    /// Returns `None` if no call can stay in this program. Composites stay if `kept` contains their decomposition.
+    /// Returns `None` if no call can be kept in this program. Composites are kept if `kept` contains their decomposition.
     fn of(
         module: &Module,
         order: &[FuncId],
@@ -174,7 +174,7 @@ impl Facts {
                 facts.called[callee] += 1;
             }
         }
-        // A function that is called in a manual computation works on local shards.
+        // A function that is called in a manual computation operates on local shards.
         for &func in order.iter().filter(|&&func| facts.reached[func]) {
             let stops = |op: OpId| match &module.ops[op].kind {
                 OpKind::ManualComputation(_) => true,
@@ -191,7 +191,7 @@ impl Facts {
         Some(facts)
     }
 
-    /// Returns the sizes if functions stay that have at least `least` operations and are called more than once.
+    /// Returns the sizes if calls are kept of functions with at least `least` operations and more than one call site.
     fn sizes(&self, order: &[FuncId], least: u64) -> Sizes {
         let mut sizes: SecondaryMap<FuncId, u64> = SecondaryMap::new();
         let mut out = Sizes { keep: SecondaryMap::new(), any: false, of_entry: 0, total: 0 };
@@ -231,7 +231,7 @@ fn has_plain_signature(module: &Module, func: FuncId, body: RegionId) -> bool {
         && shardings.all(|sharding| sharding.unreduced.is_empty())
 }
 
-/// Whether the meaning of an operation is independent of the enclosing function.
+/// Whether the semantics of an operation is independent of the enclosing function.
 fn is_anywhere(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let by_kind = match &data.kind {

@@ -1,4 +1,4 @@
-//! Extraction of functions that are partitioned separately into modules of their own.
+//! Extracts functions that are partitioned separately into their own modules.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
@@ -22,7 +22,7 @@ const COMPOSITE: &str = "shardc.composite";
 /// by custom calls. The functions also stay in the module. `order` lists callees first.
 ///
 /// # Errors
-/// A rule of `rules` does not fit a call (SH0807).
+/// Returns SH0807 if a rule of `rules` does not fit a call.
 pub(in crate::driver) fn extract(
     module: &mut Module,
     order: &[FuncId],
@@ -55,7 +55,7 @@ fn function(from: &Module, func: FuncId, mut callees: StandIns<'_>) -> Option<Ke
     let body = module.funcs[func].body?;
     let data = &mut module.funcs[func];
     let name = data.name.clone();
-    // Attributes such as donations describe it as part of the caller's program, and do not apply to an entry function.
+    // Attributes such as donations describe the function as part of the caller's program, and do not apply to an entry function.
     data.visibility = Visibility::Default;
     data.attrs = AttrDict::new();
     for attrs in data.arg_attrs.iter_mut().chain(&mut data.res_attrs) {
@@ -78,7 +78,7 @@ fn function(from: &Module, func: FuncId, mut callees: StandIns<'_>) -> Option<Ke
     })
 }
 
-/// Returns the sharding rule of a call: dimensions of one class in the function are one factor.
+/// Returns the sharding rule of a call: dimensions of the same class in the function share a factor.
 fn rule(module: &Module, func: FuncId, body: RegionId) -> ShardingRule {
     let classes = DimensionClasses::of_func(module, func);
     let mut rule = ShardingRule { custom: true, ..ShardingRule::default() };
@@ -88,7 +88,8 @@ fn rule(module: &Module, func: FuncId, body: RegionId) -> ShardingRule {
         let known = classes.as_ref().map_or(&[][..], |classes| classes.of(value));
         for (dim, &size) in module.shape(value).iter().enumerate() {
             let next = rule.factors.len() as FactorIndex;
-            // A factor is in one dimension of a tensor only. Keyed by size, too: a chain of reshapes gives several sizes one class.
+            // A factor is in only one dimension of a tensor. The key also contains the size, since a chain of reshapes may put dimensions
+            // of different sizes in one class.
             let known = known.get(dim).map(|&class| *factors.entry((class, size)).or_insert(next));
             let factor =
                 known.filter(|f| !mapping.dims.iter().any(|dim: &smallvec::SmallVec<_>| dim.contains(f)));
@@ -180,7 +181,7 @@ fn written(spec: &CompositeSpec) -> AttrDict {
     props
 }
 
-/// The composite that a custom call replaced, with this decomposition.
+/// Returns the composite that a custom call replaced, with the given decomposition.
 pub(in crate::driver) fn restored(call: &CustomCallSpec, decomposition: &str) -> Option<CompositeSpec> {
     let Some(Attr::Dict(inner)) = call.props.get(COMPOSITE) else { return None };
     let Some(Attr::Str(name)) = inner.get("name") else { return None };

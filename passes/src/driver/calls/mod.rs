@@ -1,11 +1,11 @@
 //! Functions that are partitioned separately instead of being inlined.
 //!
-//! Forty functions that each call the next one twice are 10^12 operations when inlined, but forty bodies. If inlining
-//! exceeds a budget ([`INLINE_BUDGET`](shardc_ir::limits::INLINE_BUDGET)), calls of functions with several calls stay:
+//! Forty functions that each call the next one twice have forty bodies, but 10^12 operations when inlined. If inlining would exceed a
+//! budget ([`INLINE_BUDGET`](shardc_ir::limits::INLINE_BUDGET)), calls of functions with several call sites are kept:
 //!
-//! 1. `choose` selects as few functions as bring the program within the budget. They must be independent of their call site:
-//!    no effects, no manual computations, only tensors of known sizes as parameters and results.
-//! 2. `extract` makes each function a module of its own, and each call of it a custom call with target `shardc.call.NAME`.
+//! 1. `choose` selects as few functions as possible to meet the budget. They must be independent of their call site: no side effects, no
+//! manual computations, and only tensors of known sizes as parameters and results.
+//! 2. `extract` moves each function to its own module, and converts each call of it to a custom call with target `shardc.call.NAME`.
 //!    The sharding rule of the custom call follows from the body: dimensions of arguments and results are one factor if
 //!    shardings propagate between them. Every factor may be sharded, since the function is partitioned for any shardings.
 //!    Propagation, planning and localization treat the call like any other operation.
@@ -13,12 +13,12 @@
 //!    function once per signature, as an entry function with these annotations, and then its own calls. It adds the
 //!    partitioned functions to the module of the caller and replaces the custom calls by calls.
 //!
-//! Functions and composites that the user's rules name are kept in the same way, with the user's rule. A composite is
-//! restored afterwards; its decomposition is the function for its signature. If the decomposition has collectives, the
-//! composite becomes a call (SH0361), because a back end that replaces it by a kernel would drop them.
+//! Functions and composites with a user-defined rule are kept in the same way, with that rule. A composite is restored afterwards; its
+//! decomposition is the partitioned function for its signature. If the decomposition has collectives, the composite becomes a call
+//! (SH0361), because a back end that replaces it by a kernel would drop them.
 //!
-//! Unreduced values are reduced before such a call, whose rule has no reduction factor. All devices must reach it together;
-//! the collective verifier checks this as for a collective.
+//! Unreduced values are reduced before such a call, whose rule has no reduction factor. All devices must execute it together; the
+//! collective verifier checks this as for a collective.
 
 mod choose;
 mod extract;
@@ -38,7 +38,7 @@ pub(super) use sign::sign_calls;
 pub struct KeptFunctions(Arc<Kept>);
 
 impl KeptFunctions {
-    /// Whether there are none, because all calls are inlined.
+    /// Whether there are no such functions, because all calls are inlined.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.functions.is_empty()
@@ -69,7 +69,7 @@ struct Kept {
 #[derive(Clone, Debug)]
 pub(super) struct KeptFunction {
     pub(super) name: Box<str>,
-    /// A module that contains this function only. Its calls of kept functions are custom calls, as in the caller.
+    /// A module that contains only this function. Its calls of kept functions are custom calls, as in the caller.
     pub(super) module: Module,
     /// Its sharding rule, in the syntax of `sdy.sharding_rule`.
     rule: Box<str>,

@@ -1,14 +1,14 @@
-//! Signatures of the calls of functions that are partitioned separately.
+//! Determines the signatures of calls of separately partitioned functions: their argument and result shardings.
 
 use shardc_ir::{Diagnostic, Module, OpKind, RegionId, TensorSharding, ValueId};
 
 use super::KeptFunctions;
 use crate::sharding::signature::{Signature, Signatures};
 
-/// Sets the target of each call of a kept function in a planned body to its signature.
+/// Sets the target of each call of a kept function in a planned body to the call's signature.
 ///
 /// # Errors
-/// Internal: a call has a tensor without a sharding, or an unreduced value.
+/// Returns an internal error if a call has a tensor without a sharding, or an unreduced value.
 pub(in crate::driver) fn sign_calls(
     module: &mut Module,
     body: RegionId,

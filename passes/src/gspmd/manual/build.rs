@@ -1,13 +1,42 @@
-//! Builds the manual computation of one part.
+//! Builds the manual computation of a [`ManualPart`](super::ManualPart).
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{
-    AxisList, AxisRef, Diagnostic, ManualSpec, OpId, OpKind, ShardingId, TensorSharding, ValueId, ValueMap,
-    clone_op,
+    AxisList, AxisRef, Diagnostic, ManualSpec, OpId, OpKind, ShardingId, TensorSharding, TypeId, ValueId,
+    ValueMap, clone_op,
 };
 
 use super::{Former, ManualPart, Res, inputs};
 use crate::gspmd::to_axes::without;
+
+/// A manual computation before its operation exists.
+struct Draft {
+    spec: ManualSpec,
+    operands: Vec<ValueId>,
+    /// The type of each argument of the body.
+    arg_types: Vec<TypeId>,
+    /// The value that each argument replaces.
+    locals: Vec<ValueId>,
+    /// The operations of the body.
+    members: Vec<OpId>,
+    /// Values and their copies in the body.
+    map: ValueMap,
+    /// The values that the body returns.
+    returned: Vec<ValueId>,
+    result_types: Vec<TypeId>,
+    /// The values that the results replace.
+    results: Vec<ValueId>,
+}
+
+impl Draft {
+    /// Adds an operand, and the argument of type `ty` that replaces `local` in the body.
+    fn add_operand(&mut self, sharding: ShardingId, value: ValueId, local: ValueId, ty: TypeId) {
+        self.spec.in_shardings.push(sharding);
+        self.operands.push(value);
+        self.arg_types.push(ty);
+        self.locals.push(local);
+    }
+}
 
 impl Former<'_, '_> {
     /// Returns an entering value without its constraint, and the sharding in which it enters.
@@ -85,7 +114,7 @@ impl Former<'_, '_> {
         Ok(module.shardings.intern(sharding))
     }
 
-    /// Returns the value that leaves, without its constraint if that only repeats the outer sharding.
+    /// Returns the leaving value, without its constraint if that only repeats the outer sharding.
     fn leaving(
         &self,
         value: ValueId,
@@ -117,8 +146,30 @@ impl Former<'_, '_> {
         if part.exits.is_empty() && !effects {
             return Ok(None);
         }
+        let manual_axes = self.manual_axes(part, anchor)?;
+        let mut draft = Draft {
+            spec: ManualSpec { in_shardings: Vec::new(), out_shardings: Vec::new(), manual_axes },
+            operands: Vec::new(),
+            arg_types: Vec::new(),
+            locals: Vec::new(),
+            members: Vec::with_capacity(part.members.len()),
+            map: ValueMap::new(),
+            returned: Vec::new(),
+            result_types: Vec::new(),
+            results: Vec::new(),
+        };
+        self.enter(part, &mut draft)?;
+        self.capture(part, &mut draft);
+        draft.members.extend(&part.members);
+        self.import.formed.extend(&part.members);
+        self.leave(part, &mut draft)?;
+        Ok(Some(self.finish(draft, anchor)))
+    }
+
+    /// Returns the axes that become manual in a part, besides those of the enclosing computations.
+    fn manual_axes(&self, part: &ManualPart, anchor: OpId) -> Res<AxisList> {
         let home = self.import.home.mesh;
-        // If neither entries and exits nor operations name axes, XLA's `{manual}` means all axes.
+        // If no entry, exit or operation names axes, XLA's `{manual}` means all axes.
         let everything = || self.import.rw.module.meshes[home].all_axes();
         let axes = part
             .axes
@@ -135,11 +186,11 @@ impl Former<'_, '_> {
                 "leave out the mesh: it is then inferred from the shardings",
             ));
         }
-        let mut spec =
-            ManualSpec { in_shardings: Vec::new(), out_shardings: Vec::new(), manual_axes: manual.clone() };
-        let (mut operands, mut arg_types) = (Vec::new(), Vec::new());
-        let mut map = ValueMap::new();
-        let mut locals: Vec<ValueId> = Vec::new();
+        Ok(manual)
+    }
+
+    /// Adds the values that enter a part through its entries.
+    fn enter(&mut self, part: &ManualPart, draft: &mut Draft) -> Res<()> {
         for &entry in &part.entries {
             let given = self.import.crossings.get(&entry).map(|c| c.shardings.clone()).unwrap_or_default();
             let (values, results) = (
@@ -151,21 +202,25 @@ impl Former<'_, '_> {
                     Some(sharding) => (value, sharding.clone()),
                     None => self.entering(value, local, entry)?,
                 };
-                spec.in_shardings.push(self.border(entry, sharding, &manual, value, local)?);
-                operands.push(value);
-                arg_types.push(self.import.rw.module.values[local].ty);
-                locals.push(local);
+                let sharding = self.border(entry, sharding, &draft.spec.manual_axes, value, local)?;
+                draft.add_operand(sharding, value, local, self.import.rw.module.values[local].ty);
             }
         }
-        // Captured values enter replicated.
-        let mut inner: FxHashSet<ValueId> = locals.iter().copied().collect();
+        Ok(())
+    }
+
+    /// Adds the values that a part captures, as replicated operands.
+    fn capture(&mut self, part: &ManualPart, draft: &mut Draft) {
+        let home = self.import.home.mesh;
+        let mut inner: FxHashSet<ValueId> = draft.locals.iter().copied().collect();
         for &op in &part.members {
             inner.extend(&self.import.rw.module.ops[op].results);
         }
-        let mesh = spec.in_shardings.first().map_or(home, |&id| self.import.rw.module.shardings.get(id).mesh);
-        // If a free axis is left, propagation may shard captured values along it.
-        let free = manual.len() + self.context.len() < self.import.rw.module.meshes[mesh].axes.len();
-        let mut members: Vec<OpId> = Vec::with_capacity(part.members.len());
+        let mesh =
+            draft.spec.in_shardings.first().map_or(home, |&id| self.import.rw.module.shardings.get(id).mesh);
+        // If there is a free axis, propagation may shard captured values along it.
+        let axes = draft.spec.manual_axes.len() + self.context.len();
+        let free = axes < self.import.rw.module.meshes[mesh].axes.len();
         for &op in part.members.iter().chain(&part.exits) {
             for value in inputs(self.import.rw.module, op) {
                 if inner.contains(&value) {
@@ -175,9 +230,9 @@ impl Former<'_, '_> {
                 if let Some(def) = self.import.rw.module.def_op(value)
                     && matches!(self.import.rw.module.ops[def].kind, OpKind::Constant(_))
                 {
-                    // Clone the constant inside to save an argument. Its outer sharding has no meaning there.
-                    members.push(clone_op(self.import.rw.module, def, &mut map));
-                    let copy = map.get(value);
+                    // The constant is cloned into the body, which saves an argument. Its outer sharding has no meaning there.
+                    draft.members.push(clone_op(self.import.rw.module, def, &mut draft.map));
+                    let copy = draft.map.get(value);
                     self.import.rw.module.shardings.set(copy, None);
                     continue;
                 }
@@ -186,26 +241,43 @@ impl Former<'_, '_> {
                     true => TensorSharding::open(mesh, rank),
                     false => TensorSharding::replicated(mesh, rank),
                 };
-                spec.in_shardings.push(self.import.rw.module.shardings.intern(whole));
-                operands.push(value);
-                arg_types.push(self.import.rw.module.values[value].ty);
-                locals.push(value);
+                let sharding = self.import.rw.module.shardings.intern(whole);
+                draft.add_operand(sharding, value, value, self.import.rw.module.values[value].ty);
             }
         }
-        members.extend(&part.members);
-        self.import.formed.extend(&part.members);
-        let (mut returned, mut result_types, mut results) = (Vec::new(), Vec::new(), Vec::new());
+    }
+
+    /// Adds the values that leave a part through its exits.
+    fn leave(&mut self, part: &ManualPart, draft: &mut Draft) -> Res<()> {
         for &exit in &part.exits {
             let shardings = self.import.crossings.get(&exit).map(|c| c.shardings.clone()).unwrap_or_default();
             let data = self.import.rw.module.ops[exit].clone();
             for ((&value, &result), sharding) in data.operands.iter().zip(&data.results).zip(shardings) {
-                let value = self.leaving(value, &sharding, &manual, &mut members);
-                spec.out_shardings.push(self.border(exit, sharding, &manual, result, value)?);
-                returned.push(value);
-                result_types.push(self.import.rw.module.values[result].ty);
-                results.push(result);
+                let manual = &draft.spec.manual_axes;
+                let value = self.leaving(value, &sharding, manual, &mut draft.members);
+                let sharding = self.border(exit, sharding, manual, result, value)?;
+                draft.spec.out_shardings.push(sharding);
+                draft.returned.push(value);
+                draft.result_types.push(self.import.rw.module.values[result].ty);
+                draft.results.push(result);
             }
         }
+        Ok(())
+    }
+
+    /// Creates the operation, with the location of `anchor`.
+    fn finish(&mut self, draft: Draft, anchor: OpId) -> OpId {
+        let Draft {
+            spec,
+            operands,
+            arg_types,
+            locals,
+            mut members,
+            mut map,
+            returned,
+            result_types,
+            results,
+        } = draft;
         let module = &mut *self.import.rw.module;
         let region = module.add_region(&arg_types);
         for (&local, &arg) in locals.iter().zip(&module.regions[region].args.clone()) {
@@ -232,6 +304,6 @@ impl Former<'_, '_> {
         for (old, new) in results.into_iter().zip(new) {
             self.import.replaced.insert(old, new);
         }
-        Ok(Some(op))
+        op
     }
 }

@@ -37,7 +37,7 @@ fn is_arithmetic(kind: &OpKind) -> bool {
 }
 
 impl Former<'_, '_> {
-    /// Finds local operations by forward data flow from the entries, and joins those that share values.
+    /// Finds local operations by forward data flow from the entries, and merges the parts of operations that share values.
     pub(super) fn find(&mut self, ops: &[OpId]) -> Res<()> {
         for &op in ops {
             let module = &*self.import.rw.module;
@@ -61,7 +61,7 @@ impl Former<'_, '_> {
             let enters = crossing.is_some_and(|c| c.enters) && local.is_empty();
             let marked = self.import.marked.get(&op).is_some_and(|axes| !within(axes, &self.context))
                 || self.import.is_body(op);
-            // A conversion from inner to outer manual axes is local to the outer ones.
+            // A conversion from inner to outer manual axes is local along the outer axes.
             let between = crossing.is_some_and(|c| !c.enters);
             if !exits && !enters && local.is_empty() && !marked && !between {
                 continue;
@@ -114,8 +114,7 @@ impl Former<'_, '_> {
         Ok(())
     }
 
-    /// Returns the axes along which an operation's annotation says that it is local, including the enclosing manual
-    /// axes.
+    /// Returns the axes along which an operation is local according to its annotation, including the enclosing manual axes.
     fn axes_of(&self, op: OpId, crossing: Option<&Crossing>) -> Option<AxisList> {
         let axes = match crossing {
             Some(crossing) => match (&crossing.inner, &crossing.added, &crossing.outer) {

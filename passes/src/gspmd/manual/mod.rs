@@ -1,9 +1,9 @@
-//! Formation of manual computations from GSPMD's shape-conversion calls.
+//! Forms manual computations from GSPMD's shape-conversion calls.
 //!
-//! GSPMD does not mark device-local operations: they are mixed with the others, between `@SPMDFullToShardShape` and
-//! `@SPMDShardToFullShape`. Data flow finds them: every operation that depends on a local value is local, up to the
-//! calls that convert back. Operations that share a local value belong to one manual computation. Their other
-//! operands enter replicated; constants and device ids are computed inside.
+//! GSPMD does not mark device-local operations: between `@SPMDFullToShardShape` and `@SPMDShardToFullShape`, they are mixed with other
+//! operations. A data-flow analysis finds them: every operation that depends on a local value is local, up to the calls that convert
+//! back. Operations that share a local value belong to one manual computation. Their other operands enter replicated; constants and
+//! device ids are computed inside.
 
 mod build;
 mod find;
@@ -113,9 +113,9 @@ struct ManualPart {
     entries: Vec<OpId>,
     members: Vec<OpId>,
     exits: Vec<OpId>,
-    /// Its manual axes, including the enclosing ones, as its entries and exits give them.
+    /// The manual axes, including the enclosing ones, as specified by entries and exits.
     axes: Option<AxisList>,
-    /// The smallest set of local axes that one of its operations gives.
+    /// The smallest set of local axes that an operation specifies.
     fewest: Option<AxisList>,
 }
 
@@ -130,8 +130,8 @@ impl Sets {
 
     fn root(&mut self, mut set: usize) -> usize {
         while self.0[set] != set {
-            // Path halving. The smaller number becomes the root: parts are numbered in program order, so the result
-            // does not depend on the order of joins.
+            // Path halving. The smaller index becomes the root: parts are in program order, so the result does not depend on the order of
+            // unions.
             self.0[set] = self.0[self.0[set]];
             set = self.0[set];
         }
@@ -154,7 +154,7 @@ pub(super) fn inputs(module: &Module, op: OpId) -> Vec<ValueId> {
         return out;
     }
     let nested: Vec<OpId> = data.regions.iter().flat_map(|&region| module.walk(region)).collect();
-    // Collect all definitions first: an operation in a region may read values of any enclosing region.
+    // All definitions are collected first, since an operation in a region may use values of any enclosing region.
     let mut inner: FxHashSet<ValueId> = FxHashSet::default();
     for &region in &data.regions {
         inner.extend(&module.regions[region].args);
@@ -193,7 +193,7 @@ struct Former<'i, 'm> {
     sets: Sets,
     of_value: FxHashMap<ValueId, usize>,
     parts: BTreeMap<usize, ManualPart>,
-    /// The part that each local operation belongs to.
+    /// The part to which each local operation belongs.
     of_op: FxHashMap<OpId, usize>,
     /// Constraints that became dead.
     unused: FxHashSet<OpId>,

@@ -1,4 +1,4 @@
-//! Scheduling of operations and manual computations. Forming one moves operations from many places into one.
+//! Schedules operations and manual computations. Forming a manual computation moves operations from many positions to one.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -9,8 +9,8 @@ use shardc_ir::{Diagnostic, OpId};
 use super::{Former, ManualPart, Res, ScheduleNode, inputs};
 
 impl Former<'_, '_> {
-    /// Orders operations and parts topologically, otherwise in program order. This is Kahn's algorithm with a heap of
-    /// positions as the ready list, so an order that is already valid is kept.
+    /// Sorts operations and parts topologically, with ties in program order. This is Kahn's algorithm with a heap of positions as the
+    /// ready list, so an order that is already valid is kept.
     pub(super) fn schedule(&mut self, ops: &[OpId]) -> Res<(Vec<ScheduleNode>, BTreeMap<usize, ManualPart>)> {
         let parts = std::mem::take(&mut self.parts);
         let position: FxHashMap<OpId, usize> = ops.iter().enumerate().map(|(i, &op)| (op, i)).collect();
@@ -50,7 +50,7 @@ impl Former<'_, '_> {
         }
         let by_node: FxHashMap<usize, usize> =
             node_of_part.iter().map(|(&part, &node)| (node, part)).collect();
-        // An operation with an effect may have no users, so the terminator is appended explicitly.
+        // An operation with a side effect may have no users, so the terminator is appended explicitly.
         let last = ops.len().saturating_sub(1);
         let mut ready: BinaryHeap<Reverse<usize>> =
             waits.iter().filter(|&(&n, &w)| w == 0 && n != last).map(|(&n, _)| Reverse(n)).collect();

@@ -1,18 +1,18 @@
-//! Per-operation partition assignment: chooses which mesh axes split which factor of an operation's sharding rule.
+//! Per-operation partition assignment: chooses the mesh axes that shard each factor of an operation's sharding rule.
 //!
-//! The search is greedy, over the shardings that propagation chose:
+//! The search is greedy and starts from the shardings that propagation chose:
 //!
-//! * If all operands and results agree on every factor, that is the assignment.
+//! * If all operands and results agree on every factor, this is the assignment.
 //! * Otherwise each tensor proposes its own factors, and the other tensors add factors that do not conflict.
-//! * The proposal of least cost wins. The cost is the bytes that reshards and halo exchanges send, plus the larger of arithmetic and memory
+//! * The cheapest proposal wins. The cost is the bytes that reshards and halo exchanges send, plus the larger of arithmetic and memory
 //!   traffic per device (see [`cost`]).
 //! * A dimension whose halo exchange costs too much is all-gathered.
-//! * An axis may move to another factor by all-to-alls before and after the operation, where that saves enough.
+//! * An axis may move to another factor by all-to-alls before and after the operation, if that saves enough.
 //!
 //! ```mlir
 //! %0 = stablehlo.dot_general %a, %b ... // %a: [{"x"}, {}], %b: [{}, {"x"}], wanted: [{"x"}, {}]
 //! ```
-//! "x" cannot split both `i` and `j`. The proposals of `%a` and of the result agree on `i`, so `%b` is all-gathered:
+//! "x" cannot shard both `i` and `j`. The proposals of `%a` and of the result agree on `i`, so `%b` is all-gathered:
 //! ```mlir
 //! %1 = reshard %b                       // all_gather to [{}, {}]
 //! %0 = stablehlo.dot_general %a, %1 ...  // [{"x"}, {}]
@@ -29,7 +29,7 @@ use crate::rules::sharding_rule::{FactorIndex, ShardingRule, TensorMapping};
 use crate::sharding::axes::{Part, Parts, parts, size_of, to_axes};
 use crate::windows::{Along, Exchange, ExchangePrice, transfers};
 
-/// The parts of axes that split each factor, major first, by factor index.
+/// The parts of axes that shard each factor, major first, by factor index.
 pub(crate) type FactorParts = SmallVec<[Parts; 6]>;
 
 /// One operand or result of the operation.
@@ -37,15 +37,15 @@ pub(crate) type FactorParts = SmallVec<[Parts; 6]>;
 pub(crate) struct Tensor<'a> {
     pub(crate) mapping: &'a TensorMapping,
     pub(crate) sharding: &'a TensorSharding,
-    /// Other shardings in which an operand is available: copies that earlier operations requested.
+    /// Other shardings in which an operand is available, because earlier operations requested a copy.
     pub(crate) also: SmallVec<[&'a TensorSharding; 2]>,
     pub(crate) ty: &'a TensorType,
     pub(crate) is_result: bool,
     /// Whether an operand is available in any sharding without communication; it proposes no assignment.
     pub(crate) free: bool,
-    /// The fraction of its resharding cost that counts: 1 / trip count if the reshard is hoisted out of the enclosing loop.
+    /// The fraction of the resharding cost that is charged: 1 / trip count if the reshard is hoisted out of the enclosing loop.
     pub(crate) share: f64,
-    /// Whether it is an operand that is unreduced over the axes that the site [carries](Site::carried).
+    /// Whether the tensor is an operand that is unreduced over the axes that the site [carries](Site::carried).
     pub(crate) brings: bool,
 }
 
@@ -60,18 +60,18 @@ pub(crate) struct Site<'a> {
     pub(crate) tensors: SmallVec<[Tensor<'a>; 4]>,
     /// Whether the arithmetic is the product of all factors (dot, convolution).
     pub(crate) is_contraction: bool,
-    /// The axes over which operands, and so the results, are unreduced; empty for most. They split no factor: devices along them have
-    /// partial sums of the same elements.
+    /// The axes over which operands, and therefore results, are unreduced; empty for most operations. They shard no factor: devices along
+    /// them have partial sums of the same elements.
     pub(crate) carried: Parts,
     /// The reduction of the unreduced values.
     pub(crate) carried_by: ReductionKind,
 }
 
 impl Site<'_> {
-    /// Returns the assignment of least cost, in bytes that a device sends. The number of assignments is exponential; this tries at most
-    /// eight for each tensor, and an exchange for each.
+    /// Returns the cheapest assignment that was found; the cost unit is bytes that a device sends. The number of assignments is
+    /// exponential. At most eight are tried for each tensor, and an exchange for each of them.
     pub(crate) fn assign(&self, planner: &mut Planner<'_>) -> FactorParts {
-        // The common case in a well annotated program; it needs no cost model.
+        // This is the common case in a well annotated program, and needs no cost model.
         if let Some(agreed) = self.agreed() {
             return agreed;
         }
@@ -92,8 +92,8 @@ impl Site<'_> {
                     continue;
                 }
                 let gathered = self.without_windows(&candidate).or_else(|| self.without_sums(&candidate));
-                // All-gathering a dimension frees axes that may split another one, so both are tried. For the table of a lookup that is an
-                // exchange, which must save more than others (`exchanged`).
+                // All-gathering a dimension frees axes that may shard another dimension, so both are tried. For the table of a lookup,
+                // this is an exchange, which must save a minimum amount (`exchanged`).
                 let is_table = matches!(self.kind, OpKind::Gather(_));
                 let moved = [Some(&candidate), gathered.as_ref().filter(|_| !is_table)]
                     .map(|c| c.and_then(|c| self.with_unused_axes(c)));
@@ -112,8 +112,8 @@ impl Site<'_> {
     }
 
     /// Returns the best assignment with all-to-alls before and after the operation, if it saves enough over `best` to justify more
-    /// collectives. It skips unreduced results, whose sum may be completed with others; [`trade_sums`](crate::plan::trade_sums) replaces
-    /// those that are not.
+    /// collectives. Unreduced results are skipped, since they may be reduced together with others; if they are not,
+    /// [`trade_sums`](crate::plan::trade_sums) may replace the reduction.
     fn exchanged(
         &self,
         tried: &[FactorParts],
@@ -132,7 +132,7 @@ impl Site<'_> {
         (cost + cost::WORTH_EXCHANGING < least).then_some(parts)
     }
 
-    /// Returns the operand shardings from which each device computes its shard of the last tensor, the result, without halos or
+    /// Returns operand shardings from which each device can compute its shard of the result (the last tensor) without halo exchanges or
     /// unreduced sums. `None` if there are none.
     pub(crate) fn operands_of_parts(&self) -> Option<SmallVec<[TensorSharding; 4]>> {
         let (result, operands) = self.tensors.split_last()?;
@@ -160,19 +160,19 @@ impl Site<'_> {
         self.tensors.iter().all(|t| self.sharding(t, &chosen).same_placement(t.sharding)).then_some(chosen)
     }
 
-    /// Whether an assignment splits only factors that may be split, each by its own axes.
+    /// Whether an assignment shards only factors that may be sharded, and no axis shards two factors.
     pub(crate) fn is_possible(&self, chosen: &FactorParts) -> bool {
         let mut clean = chosen.clone();
         self.sanitize(&mut clean);
         clean == *chosen
     }
 
-    /// Returns the bytes that each device has of all operands.
+    /// Returns the bytes of all operands on each device.
     pub(crate) fn bytes_of_operands(&self, chosen: &FactorParts) -> f64 {
         self.tensors.iter().filter(|t| !t.is_result).map(|t| self.local_bytes(t, chosen)).sum()
     }
 
-    /// Returns the bytes that each device has of all results.
+    /// Returns the bytes of all results on each device.
     pub(crate) fn bytes_of_results(&self, chosen: &FactorParts) -> f64 {
         self.tensors.iter().filter(|t| t.is_result).map(|t| self.local_bytes(t, chosen)).sum()
     }
@@ -181,8 +181,8 @@ impl Site<'_> {
         self.rule.factors.iter().map(|_| Parts::new()).collect()
     }
 
-    /// Returns the factors on which all tensors agree. `None` if a tensor would have to be resharded, or if the agreed split may not be
-    /// the best.
+    /// Returns the factors on which all tensors agree. `None` if a tensor would have to be resharded, or if the agreed assignment may not
+    /// be the best.
     fn agreed(&self) -> Option<FactorParts> {
         let mut known: SmallVec<[Option<Parts>; 6]> = self.rule.factors.iter().map(|_| None).collect();
         for tensor in self.tensors.iter().filter(|t| !t.free) {
@@ -203,23 +203,23 @@ impl Site<'_> {
         let mut clean = agreed.clone();
         self.sanitize(&mut clean);
         let is_best = self.windows_are_cheap(&agreed) && self.without_sums(&agreed).is_none();
-        // An agreed assignment may be illegal: the operation may need a factor unsplit, or one axis may split two factors.
+        // An agreed assignment may be illegal: the operation may need a factor unsharded, or one axis may shard two factors.
         (clean == agreed && is_best).then_some(agreed)
     }
 
-    /// Returns the assignment without the factors that need a halo exchange, if there are any.
+    /// Returns the assignment without the factors that need a halo exchange; `None` if there are no such factors.
     fn without_windows(&self, chosen: &FactorParts) -> Option<FactorParts> {
         self.without(chosen, Split::is_windowed)
     }
 
-    /// Returns the assignment without the dimensions along which a slice or a lookup is a sum over devices, if there are any.
-    /// All-gathering such an operand is cheaper if many slices, or most of its elements, are taken.
+    /// Returns the assignment without the dimensions along which a slice or lookup is a sum over devices; `None` if there are no such
+    /// dimensions. If many slices or most elements are taken, all-gathering the operand is cheaper.
     fn without_sums(&self, chosen: &FactorParts) -> Option<FactorParts> {
         let is_read = matches!(self.kind, OpKind::DynamicSlice { .. } | OpKind::Gather(_));
         is_read.then(|| self.without(chosen, |split| split.reduction().is_some()))?
     }
 
-    /// Returns the assignment without the factors whose split satisfies the predicate, if there are any.
+    /// Returns the assignment without the factors whose [`Split`] satisfies the predicate; `None` if there are no such factors.
     fn without(&self, chosen: &FactorParts, is_such: impl Fn(Split) -> bool) -> Option<FactorParts> {
         let mut gathered = chosen.clone();
         for (parts, &split) in gathered.iter_mut().zip(&self.splits) {
@@ -230,18 +230,18 @@ impl Site<'_> {
         (gathered != *chosen).then_some(gathered)
     }
 
-    /// Returns the assignment with its unused axes on other factors. If an operation needs one dimension unsplit, an all-to-all that
-    /// splits another dimension costs less than an all-gather.
+    /// Returns the assignment with its unused axes moved to other factors. If an operation needs a dimension unsharded, an all-to-all to
+    /// another dimension costs less than an all-gather.
     fn with_unused_axes(&self, chosen: &FactorParts) -> Option<FactorParts> {
         let mut moved = chosen.clone();
-        // Even blocks first, for all tensors: uneven blocks are padded, and cannot be split further.
+        // Even blocks are tried first, for all tensors: uneven blocks are padded, and cannot be sharded further.
         for even in [true, false] {
             for tensor in self.tensors.iter().filter(|t| !t.free) {
                 for dim in &tensor.sharding.dims {
                     let unused =
                         |part: &Part| !moved.iter().flatten().chain(&self.carried).any(|p| p.overlaps(*part));
                     let lost: Parts = parts(self.mesh, &dim.axes).into_iter().filter(unused).collect();
-                    // All together if they fit, otherwise one by one.
+                    // The axes move together if they fit, and one by one otherwise.
                     if let Some(factor) = self.room_for(tensor, &moved, size_of(&lost), even) {
                         moved[factor].extend(lost);
                         continue;
@@ -258,8 +258,8 @@ impl Site<'_> {
         (moved != *chosen).then_some(moved)
     }
 
-    /// Returns the assignment in which axes of a conflicting tensor split another of its factors instead of being all-gathered. For
-    /// example, a lookup computes a part of each row: an all-to-all before and one after it send less than an all-gather of all rows.
+    /// Returns the assignment in which axes of a conflicting tensor move to another of its factors instead of being all-gathered. For
+    /// example, a lookup may compute a part of each row: all-to-alls before and after it send less than an all-gather of all rows.
     fn with_lost_axes_on_others(&self, chosen: &FactorParts) -> Option<FactorParts> {
         let mut moved = chosen.clone();
         let mut done = Parts::new();
@@ -276,7 +276,7 @@ impl Site<'_> {
                     parts.retain(|p| !p.overlaps(part));
                 }
                 let factor = self.room_for(tensor, &freed, i64::from(part.size), true);
-                // Minor to another axis, its blocks would be in an order that an all-to-all alone cannot undo.
+                // If the axis were minor to another axis, blocks would be in an order that an all-to-all alone cannot undo.
                 let is_first = |f: &usize| freed[*f].iter().all(|p| done.contains(p));
                 if let Some(factor) = factor.filter(is_first) {
                     freed[factor].push(part);
@@ -289,8 +289,8 @@ impl Site<'_> {
         (moved != *chosen).then_some(moved)
     }
 
-    /// Returns the factor of `tensor` to split `k` more ways: the one whose blocks are then largest. A factor that is already split is
-    /// split further only evenly, so that new blocks lie within old ones.
+    /// Returns the factor of `tensor` to shard `k` more ways: the factor whose blocks are then largest. A factor that is already sharded
+    /// is only sharded further if the axes divide it evenly, so that new blocks are within old blocks.
     fn room_for(&self, tensor: &Tensor<'_>, chosen: &FactorParts, k: i64, even: bool) -> Option<usize> {
         let factors = tensor.mapping.dims.iter().flatten().map(|&f| usize::from(f));
         let plain = factors.filter(|&f| self.splits[f] == Split::Plain);
@@ -299,11 +299,11 @@ impl Site<'_> {
             let fits = if even { n % k == 0 } else { n >= k && chosen[f].is_empty() };
             fits.then_some((f, n / k))
         });
-        // The first of equals, where `max_by_key` would return the last.
+        // Of equal factors, the first is chosen; `max_by_key` would return the last.
         rated.reduce(|best, other| if other.1 > best.1 { other } else { best }).map(|(factor, _)| factor)
     }
 
-    /// Whether the halo exchange costs little more than all-gathering the operands, which then takes their memory too.
+    /// Whether the halo exchange costs at most little more than all-gathering the operands, which would also take their memory.
     fn windows_are_cheap(&self, chosen: &FactorParts) -> bool {
         let Some(gathered) = self.without_windows(chosen) else { return true };
         let gather: f64 = self
@@ -327,7 +327,7 @@ impl Site<'_> {
         let operands: SmallVec<[&Tensor<'_>; 4]> = self.tensors.iter().filter(|t| !t.is_result).collect();
         let shapes: SmallVec<[&[i64]; 4]> = operands.iter().map(|t| t.ty.shape.as_slice()).collect();
         let Some(result) = self.tensors.iter().find(|t| t.is_result) else { return 0.0 };
-        // A tensor without elements has no windows, and needs no all-gather.
+        // An empty tensor has no windows, and needs no all-gather.
         if result.ty.shape.contains(&0) {
             return 0.0;
         }
@@ -347,7 +347,7 @@ impl Site<'_> {
             };
             for transfer in transfers {
                 let Some(tensor) = transfer.operands.first().map(|&i| operands[i]) else { continue };
-                // Other dimensions may be split too, which reduces the bytes that are sent.
+                // Other dimensions may be sharded too, which reduces the bytes that are sent.
                 let mut row = self.sharding(tensor, chosen).local_shape(self.mesh, &tensor.ty.shape);
                 row[transfer.dim] = 1;
                 let elements: f64 = row.iter().map(|&n| n as f64).product();
@@ -362,8 +362,8 @@ impl Site<'_> {
         sum
     }
 
-    /// Returns the fraction of a device's block that is left after the slice cuts the dimensions other than `dim` that need no halo;
-    /// these are cut first.
+    /// Returns the fraction of a device's block that remains after the slice is applied to the dimensions other than `dim` that need no
+    /// halo exchange; these are sliced first.
     fn left_by_slice(&self, operand: &Tensor<'_>, dim: usize, chosen: &FactorParts) -> f64 {
         let (OpKind::Slice(_), Some(result)) = (self.kind, self.tensors.iter().find(|t| t.is_result)) else {
             return 1.0;
@@ -375,7 +375,7 @@ impl Site<'_> {
         (0..held.len()).filter(is_cut).map(left).product()
     }
 
-    /// Returns the windowed dimension of a factor: of the result, or of the kernel of a convolution.
+    /// Returns the windowed dimension of a factor: a dimension of the result, or of the kernel of a convolution.
     fn along(&self, factor: FactorIndex, result: &Tensor<'_>) -> Option<Along> {
         if let Some((dim, _)) = result.mapping.find(factor) {
             return Some(Along::Result(dim));
@@ -385,7 +385,7 @@ impl Site<'_> {
         spec.kernel.spatial.iter().position(|&d| d as usize == dim).map(Along::Kernel)
     }
 
-    /// Returns the bytes that each device has of a tensor.
+    /// Returns the bytes of a tensor on each device.
     pub(crate) fn local_bytes(&self, tensor: &Tensor<'_>, chosen: &FactorParts) -> f64 {
         let sharding = self.sharding(tensor, chosen);
         let local: f64 =
@@ -393,8 +393,8 @@ impl Site<'_> {
         local * f64::from(tensor.ty.dtype.bits()) / 8.0
     }
 
-    /// Returns the parts of each factor that a tensor's sharding implies, and whether they express all of the sharding. The factors of
-    /// one dimension take axes major first, each until it is split entirely.
+    /// Returns the parts of axes that a tensor's sharding assigns to each factor, and whether they represent the whole sharding. Within a
+    /// dimension, axes are assigned to factors major first; each factor must be fully sharded before the next.
     fn project(&self, tensor: &Tensor<'_>) -> (FactorParts, bool) {
         let mut out = self.nothing();
         let mut exact = true;
@@ -418,19 +418,19 @@ impl Site<'_> {
                         out[usize::from(f)].push(part);
                         left /= n;
                     } else if n % left == 0 && !last {
-                        // 12 elements as factors of 3 and 4, over an axis of 6: the 3 takes the major sub-axis of size 3,
-                        // and the sub-axis of size 2 is left for the 4.
+                        // Example: 12 elements with factors 3 and 4, over an axis of size 6. The first factor takes the major sub-axis of
+                        // size 3, and the sub-axis of size 2 goes to the second factor.
                         let (major, minor) = part.split(left as u32);
                         out[usize::from(f)].push(major);
                         rest.push(minor);
                         left = 1;
                     } else {
-                        // Sizes such as 6 and 4, of which neither divides the other: blocks would end within elements of the factor.
+                        // Neither size divides the other, as for 6 and 4: blocks would end within elements of the factor.
                         rest.clear();
                         exact = false;
                     }
                 }
-                // Factors that are minor to a partly split factor stay unsplit (see `sanitize`).
+                // Factors that are minor to a partly sharded factor stay unsharded (see `sanitize`).
                 if left > 1 {
                     break;
                 }
@@ -457,7 +457,7 @@ impl Site<'_> {
     fn candidate(&self, seed: &FactorParts, offers: &[&FactorParts]) -> FactorParts {
         let mut chosen = seed.clone();
         self.sanitize(&mut chosen);
-        // Proposals that did not change the current choice.
+        // Proposals that had no effect on the current choice.
         let mut in_vain: FxHashSet<&FactorParts> = FxHashSet::default();
         for &offered in offers {
             if in_vain.contains(offered) {
@@ -466,7 +466,7 @@ impl Site<'_> {
             let mut more = chosen.clone();
             for (f, parts) in offered.iter().enumerate() {
                 let have = more[f].len();
-                // Only more minor parts can be added: others would reorder the blocks of the seed.
+                // Only more minor parts can be added, since other parts would reorder the blocks of the seed.
                 if parts.len() <= have || parts[..have] != more[f][..] {
                     continue;
                 }
@@ -490,8 +490,8 @@ impl Site<'_> {
         chosen
     }
 
-    /// Removes illegal splits: factors that cannot be split, parts used twice, and blocks that a dimension of several factors cannot
-    /// express.
+    /// Removes illegal assignments: factors that cannot be sharded, parts that are used twice, and blocks that are not contiguous in a
+    /// dimension with several factors.
     fn sanitize(&self, chosen: &mut FactorParts) {
         let mut used: Parts = self.carried.clone();
         for (parts, split) in chosen.iter_mut().zip(&self.splits) {
@@ -506,9 +506,9 @@ impl Site<'_> {
         }
         loop {
             let mut changed = false;
-            // A minor factor may be split only if all factors that are major to it in the dimension are split entirely. Otherwise
-            // each device's shard would be strided. A factor may be in several dimensions, so this iterates to a fixed point;
-            // lists only get shorter.
+            // A minor factor may be sharded only if all factors that are major to it in the dimension are fully sharded. Otherwise each
+            // device's shard would be strided. A factor may be in several dimensions, so this iterates to a fixed point; lists only get
+            // shorter.
             for dim in self.tensors.iter().flat_map(|t| &t.mapping.dims).filter(|d| d.len() > 1) {
                 let mut whole_above = true;
                 for &f in dim {
@@ -578,7 +578,7 @@ impl Site<'_> {
         sent
     }
 
-    /// Returns the sharding of a tensor under an assignment; the result of a split reduction is unreduced.
+    /// Returns the sharding of a tensor under an assignment; the result of a reduction over a sharded factor is unreduced.
     pub(crate) fn sharding(&self, tensor: &Tensor<'_>, chosen: &FactorParts) -> TensorSharding {
         let dims = tensor.mapping.dims.iter().map(|factors| {
             let parts: Parts = factors.iter().flat_map(|&f| chosen[usize::from(f)].iter().copied()).collect();
@@ -616,7 +616,7 @@ impl Site<'_> {
     }
 }
 
-/// Returns how many of the parts, from the first, split a factor of this size into equal blocks.
+/// Returns the length of the longest prefix of the parts that divides a factor of this size into equal blocks.
 fn dividing_prefix(parts: &[Part], size: i64) -> usize {
     let mut product = 1;
     parts
@@ -626,4 +626,92 @@ fn dividing_prefix(parts: &[Part], size: i64) -> usize {
             size % product == 0
         })
         .count()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around};
+
+    /// Plans a program with these arguments, that returns `%r`, of this type and sharding.
+    fn planned(arguments: &str, (ty, dims): (&str, &str), operation: &str) -> Around {
+        let program = format!(
+            r#"func.func @main({arguments}) -> ({ty} {{sdy.sharding = #sdy.sharding<@mesh, {dims}>}}) {{
+              {operation}
+              return %r : {ty}
+            }}"#
+        );
+        around("plan", r#""x"=8"#, &program)
+    }
+
+    #[test]
+    fn an_axis_that_operands_split_different_factors_by_is_gathered_in_the_cheaper_one() {
+        let done = planned(
+            r#"%a: tensor<64x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+            %b: tensor<64x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}"#,
+            ("tensor<64x8xf32>", r#"[{"x"}, {}]"#),
+            "%r = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x8xf32>) -> tensor<64x8xf32>",
+        );
+        assert!(done.after.contains("%0 = sdy.reshard %arg1 <@mesh, [{}, {}]>"), "{}", done.after);
+        assert_eq!(done.shardings("stablehlo.dot_general"), [r#"[{"x"}, {}]"#]);
+        assert_eq!(done.added("sdy.reshard"), 1);
+    }
+
+    /// Plans a sort along dimension 0, which is split, of a matrix with this many columns.
+    fn sorted(columns: i64) -> Around {
+        let ty = format!("tensor<64x{columns}xf32>");
+        planned(
+            &format!(r#"%a: {ty} {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}"#),
+            (&ty, r#"[{"x"}, {}]"#),
+            &format!(
+                r#"%r = "stablehlo.sort"(%a) <{{dimension = 0 : i64}}> ({{
+                  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+                    %c = stablehlo.compare LT, %p, %q : (tensor<f32>, tensor<f32>) -> tensor<i1>
+                    stablehlo.return %c : tensor<i1>
+                }}) : ({ty}) -> {ty}"#
+            ),
+        )
+    }
+
+    #[test]
+    fn unused_axes_move_to_another_dimension_by_all_to_alls() {
+        let done = sorted(4096);
+        assert_eq!(done.shardings("stablehlo.sort"), [r#"[{}, {"x"}]"#]);
+        assert_eq!(done.shardings("sdy.reshard"), [r#"[{}, {"x"}]"#, r#"[{"x"}, {}]"#]);
+        assert!(done.warnings.is_empty(), "{:?}", done.warnings);
+    }
+
+    #[test]
+    fn a_dimension_that_must_be_unsplit_is_gathered_if_no_other_one_has_room() {
+        let done = sorted(1);
+        assert_eq!(done.shardings("stablehlo.sort"), ["[{}, {}]"]);
+        assert_eq!(done.warnings, ["SH0310"]);
+    }
+
+    /// Plans a sum over windows of this size along dimension 0, which is split in blocks of 8 rows.
+    fn summed(size: i64) -> Around {
+        let (ty, pad) = ("tensor<64x4096xf32>", (size - 1) / 2);
+        planned(
+            &format!(r#"%a: {ty} {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}"#),
+            (ty, r#"[{"x"}, {}]"#),
+            &format!(
+                r#"%zero = stablehlo.constant dense<0.0> : tensor<f32>
+                %r = "stablehlo.reduce_window"(%a, %zero) <{{padding = dense<[[{pad}, {pad}], [0, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: {size}, 1>}}> ({{
+                  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+                    %s = stablehlo.add %p, %q : tensor<f32>
+                    stablehlo.return %s : tensor<f32>
+                }}) : ({ty}, tensor<f32>) -> {ty}"#
+            ),
+        )
+    }
+
+    #[test]
+    fn a_small_window_is_a_halo_exchange() {
+        assert!(summed(3).is_same());
+    }
+
+    #[test]
+    fn a_window_over_most_blocks_is_no_halo_exchange() {
+        let done = summed(101);
+        assert_eq!(done.shardings("stablehlo.reduce_window"), [r#"[{}, {"x"}]"#], "{}", done.after);
+    }
 }

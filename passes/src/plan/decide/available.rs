@@ -1,11 +1,11 @@
-//! Values that are available in other shardings than their own: common subexpression elimination for reshards.
+//! Common subexpression elimination for reshards: records the other shardings in which values are available.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{ShardingId, ValueId};
 use smallvec::SmallVec;
 
-/// The other shardings in which values of one region are available, and the value for each: the result of an earlier reshard, or the
-/// result of an operation before its reshard to the sharding that propagation chose.
+/// For each value of a region, the other shardings in which it is available, with the value for each. This is the result of an earlier
+/// reshard, or the result of an operation before its reshard to the propagated sharding.
 #[derive(Default)]
 pub(crate) struct AvailableCopies(FxHashMap<ValueId, SmallVec<[(ShardingId, ValueId); 2]>>);
 
@@ -22,5 +22,25 @@ impl AvailableCopies {
     /// Iterates over the other shardings in which `value` is available.
     pub(crate) fn shardings(&self, value: ValueId) -> impl Iterator<Item = ShardingId> + '_ {
         self.0.get(&value).into_iter().flatten().map(|&(sharding, _)| sharding)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shardc_ir::EntityRef;
+
+    use super::*;
+
+    #[test]
+    fn a_copy_is_found_by_its_value_and_its_sharding() {
+        let (value, copy, other) = (ValueId::new(0), ValueId::new(1), ValueId::new(2));
+        let [rows, columns] = [0, 1].map(ShardingId::new);
+        let mut copies = AvailableCopies::default();
+        assert_eq!(copies.get(value, rows), None);
+        copies.insert(value, rows, copy);
+        assert_eq!(copies.get(value, rows), Some(copy));
+        assert_eq!(copies.get(value, columns), None);
+        assert_eq!(copies.get(other, rows), None);
+        assert_eq!(copies.shardings(value).collect::<Vec<_>>(), [rows]);
     }
 }

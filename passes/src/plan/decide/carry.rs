@@ -1,11 +1,11 @@
-//! Unreduced values through linear operations: computes on partial sums and delays the all-reduce.
+//! Delays all-reduces past linear operations, which then operate on partial sums.
 //!
 //! An operation that is [linear](crate::analysis::linear) in an unreduced value may run on each device's partial sum; its result is then
-//! unreduced, too. Any other operation needs the completed sum.
+//! unreduced as well. Any other operation needs the reduced value.
 //!
 //! * Cost decides between the two: a `reduce` shrinks the value, so the all-reduce is cheaper after it; a broadcast is cheaper after the
 //!   all-reduce.
-//! * If the result is annotated as unreduced, nothing is sent.
+//! * If the result is annotated as unreduced, no reduction is needed.
 //! * Other operands of the same linear form, such as the second operand of an addition, are made unreduced: one device keeps them, and
 //!   nothing is sent.
 //! * A narrowing conversion runs on partial sums only if its result is annotated as unreduced, since rounded partial sums lose accuracy.
@@ -29,7 +29,7 @@ use crate::plan::support::Split;
 use crate::reshard::Planner;
 use crate::sharding::axes::{Parts, parts};
 
-/// A way to compute an operation on partial sums.
+/// One way to compute an operation on partial sums.
 #[derive(Clone, Debug, PartialEq)]
 struct Carry {
     /// The axes over which the operands are unreduced, sorted.
@@ -39,7 +39,7 @@ struct Carry {
     brought_by: SmallVec<[usize; 2]>,
 }
 
-/// Returns the best assignment for an operation, with the unreduced axes that it carries.
+/// Returns the best assignment for an operation, with the unreduced axes that it passes through.
 pub(super) fn assign<'a>(
     module: &Module,
     op: OpId,
@@ -57,7 +57,7 @@ pub(super) fn assign<'a>(
         let other = carrying(&site, &carry);
         let chosen = other.assign(planner);
         let cost = other.cost(&chosen, planner);
-        // Prefer the unreduced result at equal cost: it can still be completed, and its user may not need that.
+        // At equal cost, the unreduced result is preferred: it can still be reduced later, and its user may not need that.
         if cost <= least {
             least = cost;
             best = (other, chosen);
@@ -89,7 +89,7 @@ fn carrying<'a>(site: &Site<'a>, carry: &Carry) -> Site<'a> {
     out
 }
 
-/// Returns the ways to compute an operation on partial sums, if an operand or a wanted result is unreduced.
+/// Returns the ways to compute an operation on partial sums, if an operand or a requested result is unreduced.
 fn carries(module: &Module, op: OpId, site: &Site<'_>) -> Vec<Carry> {
     let data = &module.ops[op];
     let is_unreduced = |s: &TensorSharding| !s.unreduced.is_empty();
@@ -123,7 +123,7 @@ fn carries(module: &Module, op: OpId, site: &Site<'_>) -> Vec<Carry> {
         let bringing: SmallVec<[usize; 2]> =
             (0..num_operands).filter(|&i| takes.takes(i)).filter(brings).collect();
         let sets: Vec<SmallVec<[usize; 2]>> = match takes {
-            // No operand is unreduced: the completed result is made unreduced.
+            // No operand is unreduced, so the reduced result is converted to an unreduced one.
             _ if bringing.is_empty() => Vec::new(),
             Passes::Either => bringing.iter().map(|&i| SmallVec::from_slice(&[i])).collect(),
             Passes::Alike { .. } => vec![(0..num_operands).filter(|&i| takes.takes(i)).collect()],
@@ -138,8 +138,8 @@ fn carries(module: &Module, op: OpId, site: &Site<'_>) -> Vec<Carry> {
     out
 }
 
-/// Whether an operation narrows its results, and they are not annotated as unreduced: the sum of rounded partial sums is less accurate
-/// than the rounded sum.
+/// Whether an operation converts its results to a narrower type, and they are not annotated as unreduced. The sum of rounded partial sums
+/// is less accurate than the rounded sum.
 fn rounds_off(module: &Module, op: OpId, site: &Site<'_>, from: &TensorSharding) -> bool {
     let data = &module.ops[op];
     let narrows = match &data.kind {
@@ -152,4 +152,85 @@ fn rounds_off(module: &Module, op: OpId, site: &Site<'_>, from: &TensorSharding)
     };
     let is_asked = |s: &TensorSharding| from.unreduced.iter().all(|axis| s.unreduced.contains(axis));
     narrows && !site.tensors.iter().filter(|t| t.is_result).all(|t| is_asked(t.sharding))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around};
+
+    const REDUCED: &str = "[{}, {}]";
+    const UNREDUCED: &str = r#"[{}, {}], unreduced={"x"}"#;
+
+    /// Plans a program with the partial sums `%p`, which returns `%r`.
+    fn planned(ty: &str, rest: &str) -> Around {
+        let program = format!(
+            r#"func.func @main(%a: tensor<8x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"x"}}]>}},
+                %b: tensor<64x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}, %y: tensor<8x8xf32>) -> {ty} {{
+              %zero = stablehlo.constant dense<0.0> : tensor<f32>
+              %m = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<8x64xf32>, tensor<64x8xf32>) -> tensor<8x8xf32>
+              %p = sdy.sharding_constraint %m <@mesh, [{{}}, {{}}], unreduced={{"x"}}> : tensor<8x8xf32>
+              {rest}
+              return %r : {ty}
+            }}"#
+        );
+        around("plan", r#""x"=4"#, &program)
+    }
+
+    #[test]
+    fn a_linear_operation_runs_on_partial_sums() {
+        let done = planned("tensor<8x8xf32>", "%r = stablehlo.negate %p : tensor<8x8xf32>");
+        assert_eq!(done.shardings("stablehlo.negate"), [UNREDUCED]);
+        assert_eq!(done.shardings("sdy.reshard"), [UNREDUCED, REDUCED]);
+    }
+
+    #[test]
+    fn a_nonlinear_operation_runs_on_the_reduced_value() {
+        let done = planned("tensor<8x8xf32>", "%r = stablehlo.exponential %p : tensor<8x8xf32>");
+        assert_eq!(done.shardings("stablehlo.exponential"), [REDUCED]);
+    }
+
+    #[test]
+    fn a_reduction_comes_before_the_all_reduce() {
+        let done = planned(
+            "tensor<8xf32>",
+            "%r = stablehlo.reduce(%p init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<8x8xf32>, tensor<f32>) -> tensor<8xf32>",
+        );
+        assert_eq!(done.shardings("stablehlo.reduce"), [r#"[{}], unreduced={"x"}"#]);
+    }
+
+    #[test]
+    fn a_broadcast_comes_after_the_all_reduce() {
+        let done = planned(
+            "tensor<64x8x8xf32>",
+            "%r = stablehlo.broadcast_in_dim %p, dims = [1, 2] : (tensor<8x8xf32>) -> tensor<64x8x8xf32>",
+        );
+        assert_eq!(done.shardings("stablehlo.broadcast_in_dim"), ["[{}, {}, {}]"]);
+    }
+
+    #[test]
+    fn the_other_operand_of_an_addition_is_kept_by_one_device() {
+        let done = planned(
+            "tensor<8x8xf32>",
+            r#"%s = stablehlo.add %p, %y : tensor<8x8xf32>
+            %r = sdy.sharding_constraint %s <@mesh, [{}, {}], unreduced={"x"}> : tensor<8x8xf32>"#,
+        );
+        assert_eq!(done.shardings("stablehlo.add"), [UNREDUCED]);
+        assert!(
+            done.after.contains(r#"sdy.reshard %arg2 <@mesh, [{}, {}], unreduced={"x"}>"#),
+            "{}",
+            done.after
+        );
+    }
+
+    #[test]
+    fn partial_sums_are_rounded_only_if_the_result_is_annotated_as_unreduced() {
+        let convert = "%n = stablehlo.convert %p : (tensor<8x8xf32>) -> tensor<8x8xbf16>";
+        let constraint = |dims: &str| {
+            let rest =
+                format!("{convert}\n%r = sdy.sharding_constraint %n <@mesh, {dims}> : tensor<8x8xbf16>");
+            planned("tensor<8x8xbf16>", &rest).shardings("stablehlo.convert")
+        };
+        assert_eq!(constraint(REDUCED), [REDUCED]);
+        assert_eq!(constraint(UNREDUCED), [UNREDUCED]);
+    }
 }

@@ -1,8 +1,8 @@
 //! Memoizes planning decisions, so that identical layers of a model are planned once.
 //!
-//! A decision depends on the operation's kind, its sharding rule, the splits of its factors, and for each tensor its type, its sharding
-//! and the shardings in which it is available. If all of these are equal, the earlier decision is reused. Types and shardings are interned
-//! handles, so most operations take one table lookup.
+//! A decision depends on the operation's kind, its sharding rule, the [`Split`](crate::plan::support::Split) of each factor, and for each
+//! tensor its type, its sharding and the shardings in which it is available. If all of these are equal, the earlier decision is reused.
+//! Types and shardings are interned handles, so most operations take one table lookup.
 
 use std::hash::Hasher;
 
@@ -72,7 +72,7 @@ fn bits(share: f64) -> [u32; 2] {
     [bits as u32, (bits >> 32) as u32]
 }
 
-/// A decision, and the conditions on it besides the signature.
+/// A decision, and the conditions on reusing it in addition to the signature.
 struct Entry {
     kind: OpKind,
     /// The rule and its splits, unless kind and types determine them.
@@ -80,7 +80,7 @@ struct Entry {
     decided: Decided,
 }
 
-/// All decisions of one run.
+/// All decisions of one run of the pass.
 #[derive(Default)]
 pub(super) struct Decisions(FxHashMap<Signature, SmallVec<[Entry; 1]>>);
 
@@ -110,13 +110,13 @@ impl Decisions {
 }
 
 impl OpPlanner<'_> {
-    /// Returns the decision for an operation with a rule: the memoized one, or else the cheapest. `None` if it has no rule, or an operand
-    /// or result has no sharding.
+    /// Returns the decision for an operation with a rule: the memoized decision, or else the cheapest one. `None` if the operation has no
+    /// rule, or an operand or result has no sharding.
     pub(super) fn decided(&mut self, op: OpId, copies: &AvailableCopies) -> Option<Decided> {
         let module = &*self.rw.module;
         let data = &module.ops[op];
         if carry::takes_part(module, op) {
-            // Whether it passes on unreduced values also depends on its regions.
+            // Whether the operation passes unreduced values on also depends on its regions.
             let (rule, _) = self.rule_and_splits(op)?;
             let decision = self.decide(op, &rule, copies)?;
             self.warnings.extend(decision.warning);
@@ -159,7 +159,7 @@ impl OpPlanner<'_> {
         Some(ids)
     }
 
-    /// Returns the decision for an operation, without the memo.
+    /// Returns the decision for an operation, without memoization.
     fn decided_uncached(&mut self, op: OpId, copies: &AvailableCopies) -> Option<Decided> {
         let (rule, _) = self.rule_and_splits(op)?;
         let decision = self.decide(op, &rule, copies)?;
@@ -177,5 +177,39 @@ impl OpPlanner<'_> {
         support::keep_replicated_operands(module, op, &mut rule, &self.free);
         let splits = splits(module, op, &rule);
         Some((rule, splits))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around};
+
+    /// Plans two additions of a value that is split along dimension 0 and one that is split along dimension 1.
+    fn planned(second: &str) -> Around {
+        let program = format!(
+            r#"func.func @main(%a: tensor<64x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}},
+                %b: tensor<64x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"x"}}]>}},
+                %c: tensor<64x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}},
+                %d: tensor<64x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"x"}}]>}}) -> (
+                tensor<64x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}, tensor<64x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, {second}>}}) {{
+              %0 = stablehlo.add %a, %b : tensor<64x64xf32>
+              %1 = stablehlo.add %c, %d : tensor<64x64xf32>
+              return %0, %1 : tensor<64x64xf32>, tensor<64x64xf32>
+            }}"#
+        );
+        around("plan", r#""x"=4"#, &program)
+    }
+
+    #[test]
+    fn operations_with_the_same_signature_are_decided_alike() {
+        let done = planned(r#"[{"x"}, {}]"#);
+        assert_eq!(done.shardings("stablehlo.add"), [r#"[{"x"}, {}]"#, r#"[{"x"}, {}]"#]);
+        assert_eq!(done.shardings("sdy.reshard"), [r#"[{"x"}, {}]"#, r#"[{"x"}, {}]"#]);
+    }
+
+    #[test]
+    fn operations_whose_results_are_sharded_differently_are_decided_apart() {
+        let done = planned(r#"[{}, {"x"}]"#);
+        assert_eq!(done.shardings("stablehlo.add"), [r#"[{"x"}, {}]"#, r#"[{}, {"x"}]"#]);
     }
 }

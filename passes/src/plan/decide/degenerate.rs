@@ -1,8 +1,8 @@
-//! Degenerate collectives: collectives of the program outside of manual computations.
+//! Degenerate collectives: collectives of the input program outside of manual computations.
 //!
-//! The program is that of one process in StableHLO's process grid of replicas and partitions; partitioning turns it into many. Unless its
-//! attributes name further processes, its groups can only contain process 0, and a collective is the identity. XLA's partitioner agrees:
-//! it leaves cross-replica collectives as they are, and refuses a program that asks for its partition id.
+//! The input program describes one process in StableHLO's process grid of replicas and partitions; partitioning creates the other
+//! processes. Unless attributes name further processes, groups can only contain process 0, and a collective is the identity. XLA's
+//! partitioner behaves similarly: it leaves cross-replica collectives unchanged, and rejects a program that reads its partition id.
 
 use shardc_ir::{Build, Dense, Diagnostic, Module, OpId, OpKind, ReplicaGroups};
 
@@ -77,4 +77,59 @@ fn further_processes(module: &Module, op: OpId) -> Option<(String, &'static str)
         return Some(("between several processes".to_owned(), MANUAL));
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{refused, try_around};
+
+    /// A program with an all-reduce among these processes, in a module with these attributes.
+    fn all_reduce(attributes: &str, groups: &str) -> String {
+        format!(
+            r#"module attributes {{{attributes}}} {{
+              sdy.mesh @mesh = <["x"=4]>
+              func.func @main(%x: tensor<8xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}]>}}) -> tensor<8xf32> {{
+                %0 = "stablehlo.all_reduce"(%x) <{{replica_groups = {groups}}}> ({{
+                  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+                    %s = stablehlo.add %p, %q : tensor<f32>
+                    stablehlo.return %s : tensor<f32>
+                }}) : (tensor<8xf32>) -> tensor<8xf32>
+                return %0 : tensor<8xf32>
+              }}
+            }}"#
+        )
+    }
+
+    #[test]
+    fn an_all_reduce_of_one_process_is_the_identity() {
+        let program = all_reduce("", "dense<[[0]]> : tensor<1x1xi64>");
+        let done = try_around("plan", &program).unwrap();
+        assert_eq!((done.added("stablehlo.all_reduce"), done.added("sdy.reshard")), (-1, 1));
+        assert_eq!(done.shardings("sdy.reshard"), [r#"[{"x"}]"#]);
+    }
+
+    #[test]
+    fn a_process_that_nobody_sends_to_gets_zeros() {
+        let program = r#"
+            sdy.mesh @mesh = <["x"=4]>
+            func.func @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
+              %0 = "stablehlo.collective_permute"(%x) <{source_target_pairs = dense<> : tensor<0x2xi64>}> : (tensor<8xf32>) -> tensor<8xf32>
+              return %0 : tensor<8xf32>
+            }"#;
+        let done = try_around("plan", program).unwrap();
+        assert_eq!(done.shardings("stablehlo.constant"), [r#"[{"x"}]"#]);
+        assert!(done.after.contains("dense<0.000000e+00> : tensor<8xf32>"), "{}", done.after);
+    }
+
+    #[test]
+    fn an_all_reduce_of_several_processes_is_refused() {
+        let program = all_reduce("", "dense<[[0, 1]]> : tensor<1x2xi64>");
+        assert_eq!(refused("plan", &program), ["SH0304"]);
+    }
+
+    #[test]
+    fn an_all_reduce_in_a_program_of_several_replicas_is_refused() {
+        let program = all_reduce("mhlo.num_replicas = 2 : i32", "dense<[[0]]> : tensor<1x1xi64>");
+        assert_eq!(refused("plan", &program), ["SH0304"]);
+    }
 }

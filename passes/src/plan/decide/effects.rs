@@ -1,8 +1,8 @@
 //! Operations with side effects, such as infeed and outfeed.
 //!
-//! Outside of manual computations, every device executes them with replicated operands: the host feeds the unsharded value to each
-//! device, and receives it from each. XLA refuses such operations unless they name their devices; planning prints a note instead. In a
-//! manual computation, the program defines the behaviour of each device.
+//! Outside of manual computations, every device executes them with replicated operands: the host feeds the full value to each device, and
+//! receives it from each. XLA rejects such operations unless they name their devices; planning prints a note instead. In a manual
+//! computation, the program itself defines the behavior of each device.
 
 use shardc_ir::{Attr, Class, Diagnostic, Effect, OpId, OpKind};
 
@@ -44,5 +44,43 @@ impl OpPlanner<'_> {
         );
         note.user_loc = self.rw.module.user_loc(op);
         self.notes.push(note);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::around;
+
+    #[test]
+    fn every_device_sends_the_unsharded_value_to_the_host() {
+        let done = around(
+            "plan",
+            r#""x"=4"#,
+            r#"func.func @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
+              %t = stablehlo.create_token : !stablehlo.token
+              %o = "stablehlo.outfeed"(%x, %t) <{outfeed_config = ""}> : (tensor<8xf32>, !stablehlo.token) -> !stablehlo.token
+              return %x : tensor<8xf32>
+            }"#,
+        );
+        assert!(done.warnings.contains(&"SH0316"), "{:?}", done.warnings);
+        assert_eq!(done.shardings("sdy.reshard"), ["[{}]"]);
+    }
+
+    #[test]
+    fn an_outfeed_in_a_manual_computation_gives_no_warning() {
+        let done = around(
+            "plan",
+            r#""x"=4"#,
+            r#"func.func @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
+              %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%a: tensor<2xf32>) {
+                %t = stablehlo.create_token : !stablehlo.token
+                %o = "stablehlo.outfeed"(%a, %t) <{outfeed_config = ""}> : (tensor<2xf32>, !stablehlo.token) -> !stablehlo.token
+                sdy.return %a : tensor<2xf32>
+              } : (tensor<8xf32>) -> tensor<8xf32>
+              return %0 : tensor<8xf32>
+            }"#,
+        );
+        assert!(done.warnings.is_empty(), "{:?}", done.warnings);
+        assert!(done.is_same(), "{}", done.after);
     }
 }

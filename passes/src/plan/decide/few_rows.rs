@@ -1,13 +1,13 @@
-//! Slices of few rows of a split dimension, by an all-reduce instead of a halo exchange.
+//! Partitions slices of few rows of a sharded dimension with an all-reduce instead of a halo exchange.
 //!
 //! Each device contributes its rows of the slice, and zeros elsewhere: the result is unreduced. `x[5]` of 16 rows over 8 devices is then an
-//! all-reduce of one row, or a reduce-scatter if its user is split. A result split along the sliced dimension would be an all-gather of 8
-//! blocks of one row, 7 of them padding.
+//! all-reduce of one row, or a reduce-scatter if its user is sharded. A result sharded along the sliced dimension would be an all-gather
+//! of 8 blocks of one row, 7 of them padding.
 //!
 //! Conditions, for each sliced dimension:
 //!
-//! * The dimension is split and windowed.
-//! * The result has less than half of its rows.
+//! * The dimension is sharded and windowed.
+//! * The result has less than half of the rows of the dimension.
 //! * No dimension of the result is empty.
 //!
 //! Planning chooses between this and the halo exchange by cost.
@@ -27,11 +27,11 @@ use smallvec::SmallVec;
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 use crate::windows::is_windowed;
 
-/// With more dimensions, the sum is over all of them or none.
+/// If there are more dimensions, the sum is over all of them or over none.
 const MAX_DIMS: usize = 3;
 
-/// Returns the rules by which a slice is a sum over blocks, one for each subset of its split dimensions. `rule` is the rule of the halo
-/// exchange.
+/// Returns the rules that treat a slice as a sum over blocks: one rule for each subset of its sharded dimensions. `rule` is the rule of
+/// the halo exchange.
 pub(super) fn as_sums(module: &Module, op: OpId, rule: &ShardingRule) -> SmallVec<[ShardingRule; 1]> {
     let data = &module.ops[op];
     let mut rules = SmallVec::new();
@@ -63,4 +63,35 @@ pub(super) fn as_sums(module: &Module, op: OpId, rule: &ShardingRule) -> SmallVe
         rules.push(rule);
     }
     rules
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around};
+
+    /// Plans a slice of 64 rows, which are split over 8 devices.
+    fn planned(start: i64, limit: i64) -> Around {
+        let rows = limit - start;
+        let program = format!(
+            r#"func.func @main(%a: tensor<64x4096xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}) -> tensor<{rows}x4096xf32> {{
+              %0 = stablehlo.slice %a [{start}:{limit}, 0:4096] : (tensor<64x4096xf32>) -> tensor<{rows}x4096xf32>
+              return %0 : tensor<{rows}x4096xf32>
+            }}"#
+        );
+        around("plan", r#""x"=8"#, &program)
+    }
+
+    #[test]
+    fn two_rows_are_a_sum_of_what_each_device_has_of_them() {
+        let done = planned(7, 9);
+        assert_eq!(done.shardings("stablehlo.slice"), [r#"[{}, {}], unreduced={"x"}"#]);
+        assert_eq!(done.shardings("sdy.reshard"), ["[{}, {}]"]);
+    }
+
+    #[test]
+    fn most_rows_are_a_halo_exchange() {
+        let done = planned(4, 60);
+        assert_eq!(done.shardings("stablehlo.slice"), [r#"[{"x"}, {}]"#]);
+        assert!(done.is_same(), "{}", done.after);
+    }
 }

@@ -12,7 +12,7 @@ use crate::rules::{is_kernel, is_known_target};
 use crate::sharding::axes::{Part, Parts, parts};
 
 impl OpPlanner<'_> {
-    /// Returns a warning (SH0310) if operands lose axes on a dimension that the operation cannot work on in parts.
+    /// Returns a warning (SH0310) if operands lose axes on a dimension along which the operation cannot be partitioned.
     pub(super) fn gather_warning(
         &self,
         op: OpId,
@@ -27,7 +27,7 @@ impl OpPlanner<'_> {
             else {
                 continue;
             };
-            // The first operation that needed this copy already has the warning.
+            // The warning was already issued for the first operation that needed this copy.
             let is_ready =
                 copies.shardings(value).any(|id| self.rw.module.shardings.get(id).same_placement(to));
             if from.same_placement(to) || is_ready || self.free.is_free(value) {
@@ -46,7 +46,7 @@ impl OpPlanner<'_> {
                     rule.operands[i].dims[dim].iter().all(|&f| splits[usize::from(f)] == Split::Halo)
                 })
             };
-            // If its result is split there too, the reason is that windows reach too far.
+            // If the result is sharded along this dimension as well, the reason is that windows extend over too many blocks.
             let is_alike = |dim: usize| {
                 let factor = rule.and_then(|(rule, _)| Some((rule, *rule.operands[i].dims[dim].first()?)));
                 let place = factor.and_then(|(rule, f)| rule.results.first()?.find(f));
@@ -95,5 +95,48 @@ impl OpPlanner<'_> {
             return Some(Gather { op, warning });
         }
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around};
+
+    /// Plans the decompositions of arguments with these shardings.
+    fn planned(dims: &str, operations: &str) -> Around {
+        let program = format!(
+            r#"func.func @main(%a: tensor<1x64x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, {dims}>}}) -> tensor<1x64x64xf32> {{
+              {operations}
+              return %r : tensor<1x64x64xf32>
+            }}"#
+        );
+        around("plan", r#""x"=4"#, &program)
+    }
+
+    const ONE: &str =
+        r#"%r = "stablehlo.cholesky"(%a) <{lower = true}> : (tensor<1x64x64xf32>) -> tensor<1x64x64xf32>"#;
+
+    #[test]
+    fn an_operation_that_needs_a_split_dimension_whole_gives_a_warning() {
+        let done = planned(r#"[{}, {"x"}, {}]"#, ONE);
+        assert_eq!(done.warnings, ["SH0310"]);
+        assert_eq!(done.shardings("stablehlo.cholesky"), ["[{}, {}, {}]"]);
+    }
+
+    #[test]
+    fn an_operand_that_is_replicated_already_gives_no_warning() {
+        assert!(planned("[{}, {}, {}]", ONE).warnings.is_empty());
+    }
+
+    #[test]
+    fn a_second_operation_that_needs_the_gathered_value_gives_no_second_warning() {
+        let twice = format!(
+            r#"%b = "stablehlo.cholesky"(%a) <{{lower = false}}> : (tensor<1x64x64xf32>) -> tensor<1x64x64xf32>
+            %c = {}
+            %r = stablehlo.add %b, %c : tensor<1x64x64xf32>"#,
+            &ONE[5..]
+        );
+        let done = planned(r#"[{}, {"x"}, {}]"#, &twice);
+        assert_eq!(done.warnings, ["SH0310"]);
     }
 }

@@ -1,5 +1,5 @@
-//! Warns about values that are all-gathered on every device although no annotation requests it (SH0909). The cause is contradicting
-//! shardings at one operation.
+//! Warns about values that are all-gathered on every device although no annotation requests this (SH0909). The cause is that shardings at
+//! an operation contradict each other.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{
@@ -45,13 +45,13 @@ impl Requests {
         requested
     }
 
-    /// Whether an operation is a sharding constraint that the user wrote.
+    /// Whether an operation is a sharding constraint of the input program.
     pub(crate) fn is_constraint(&self, op: OpId) -> bool {
         self.constraints[op]
     }
 
-    /// Whether a value is an argument of the function, or a slice or another form of one. Fully sharded data parallelism (FSDP) gathers
-    /// weights before use.
+    /// Whether a value is an argument of the function, or a slice, reshape or conversion of one. Fully sharded data parallelism (FSDP)
+    /// gathers weights before use.
     pub(crate) fn is_from_argument(&self, module: &Module, body: RegionId, mut value: ValueId) -> bool {
         // A bound on the search: a value with a longer chain gets the warning even if it comes from an argument.
         const MAX_STEPS: usize = 64;
@@ -75,7 +75,7 @@ impl Requests {
                     | OpKind::ShardingConstraint(_)
                     | OpKind::Reshard(_) => (op, 0),
                     OpKind::BroadcastInDim { .. } if is_as_large(module, op) => (op, 0),
-                    // Weights that are offloaded to host memory.
+                    // The weights may be offloaded to host memory.
                     OpKind::CustomCall(ref call) if is_identity(&call.target) => (op, 0),
                     _ => return false,
                 },
@@ -99,7 +99,7 @@ impl Requests {
 pub(crate) fn gathered(module: &Module, body: RegionId, requested: &Requests, plan: &Plan) -> Vec<Gather> {
     let is_meant =
         |op: OpId| requested.constraints[op] || requested.reshards[op] || plan.between_steps.contains(&op);
-    // Few programs have any, and this search is cheaper than the use lists of the whole module.
+    // Few programs have such values, and this search is cheaper than building the use lists of the whole module.
     let whole: Vec<OpId> = program_ops(module, body)
         .into_iter()
         .filter(|&op| !is_meant(op) && is_replicating(module, op))
@@ -127,7 +127,7 @@ pub(crate) fn gathered(module: &Module, body: RegionId, requested: &Requests, pl
     gathers
 }
 
-/// Whether a reshard replicates a split value that is not empty.
+/// Whether a reshard replicates a sharded value that is not empty.
 fn is_replicating(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let (OpKind::Reshard(to), [operand], [_]) = (&data.kind, &*data.operands, &*data.results) else {
@@ -171,4 +171,53 @@ fn warning_of(module: &Module, reshard: OpId, reader: OpId) -> Option<Diagnostic
         .hint("the operation's other operands or its result are sharded differently: annotate them the same way, or constrain the value before the operation");
     warning.user_loc = module.user_loc(reader);
     Some(warning)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Asked, gathered};
+    use crate::plan::decide::Plan;
+    use crate::plan::testing::{Around, around};
+
+    /// Returns the codes of the warnings about a planned program; `before` is the program before planning.
+    fn told(before: &Around, after: &Around) -> Vec<&'static str> {
+        let body = |done: &Around| done.module.funcs[done.module.entry().unwrap()].body.unwrap();
+        let asked = Asked::new(&before.module, body(before));
+        let plan = Plan { gathers: Vec::new(), between_steps: Default::default(), notes: Vec::new() };
+        gathered(&after.module, body(after), &asked, &plan).iter().map(|gather| gather.warning.code).collect()
+    }
+
+    /// Plans a matmul whose second operand `%w` is split otherwise than the first one.
+    fn matmul(operand: &str) -> Vec<&'static str> {
+        let program = format!(
+            r#"func.func @main(%a: tensor<64x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}, %b: tensor<64x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"x"}}]>}})
+                -> (tensor<64x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}) {{
+              {operand}
+              %0 = stablehlo.dot_general %a, %w, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+              return %0 : tensor<64x64xf32>
+            }}"#
+        );
+        told(&around("propagate-unreduced", r#""x"=4"#, &program), &around("plan", r#""x"=4"#, &program))
+    }
+
+    #[test]
+    fn an_activation_that_no_annotation_gathers_is_warned_about() {
+        assert_eq!(matmul("%w = stablehlo.exponential %b : tensor<64x64xf32>"), ["SH0909"]);
+    }
+
+    #[test]
+    fn a_weight_may_be_gathered() {
+        assert!(
+            matmul("%w = stablehlo.transpose %b, dims = [1, 0] : (tensor<64x64xf32>) -> tensor<64x64xf32>")
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn a_constraint_may_gather() {
+        let operand = "%e = stablehlo.exponential %b : tensor<64x64xf32>
+            %s = sdy.sharding_constraint %e <@mesh, [{}, {\"x\"}]> : tensor<64x64xf32>
+            %w = sdy.sharding_constraint %s <@mesh, [{}, {}]> : tensor<64x64xf32>";
+        assert!(matmul(operand).is_empty());
+    }
 }

@@ -1,8 +1,8 @@
-//! Cost of loop-invariant reshards: a hoisted collective counts once, not once per trip.
+//! The cost of loop-invariant reshards: a hoisted collective counts once, not once per iteration.
 //!
-//! A collective of loop-invariant values is hoisted (`collectives/clean/hoist.rs`) if the trip count is known and the loop keeps few bytes
-//! for it. Planning therefore charges each trip a fraction of its cost. The same holds for the all-reduce of a value that the loop only
-//! adds to a loop-carried value (`collectives/clean/defer.rs`).
+//! A collective of loop-invariant values is hoisted (`collectives/clean/hoist.rs`) if the trip count is known and the result is small
+//! enough to stay live during the loop. Planning therefore charges each iteration only a fraction of its cost. The same holds for the
+//! all-reduce of a value that the loop only adds to a loop-carried value (`collectives/clean/defer.rs`).
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{Module, OpId, RegionId, TensorType, Uses, ValueId};
@@ -11,24 +11,24 @@ use crate::analysis::accumulated::additions;
 use crate::analysis::linear::is_part;
 use crate::analysis::trip_count;
 
-/// A loop is expected to keep a value if it has at most this fraction (1 / `PART`) of the bytes that hoisting may keep: planning does not
-/// know how many values will be hoisted.
+/// A value is expected to be hoisted if it has at most this fraction (1 / `PART`) of the bytes that hoisting may keep live: planning does
+/// not know how many values will be hoisted.
 const PART: u64 = 16;
 
 /// A loop whose body is planned.
 pub(crate) struct LoopInvariance {
     trips: u64,
-    /// The most bytes of a value that the loop is expected to keep across its trips.
+    /// The maximum bytes of a value that is expected to stay live across iterations.
     kept: u64,
-    /// Arguments and results in the body that differ from one trip to the next.
+    /// Arguments and results in the body that differ between iterations.
     varying: FxHashSet<ValueId>,
     /// Values that the body only adds to loop-carried values, directly or slice by slice.
     added: FxHashSet<ValueId>,
 }
 
 impl LoopInvariance {
-    /// Analyzes the loop `op`, which is not planned yet and may keep `keep_bytes`; `uses` are the uses of its values. Returns `None` if its
-    /// trip count is unknown, or if it may keep nothing.
+    /// Analyzes the loop `op`, which is not planned yet and may keep `keep_bytes` live; `uses` are the uses of its values. Returns `None`
+    /// if its trip count is unknown, or if `keep_bytes` is zero.
     pub(super) fn of(module: &Module, op: OpId, keep_bytes: u64, uses: &Uses) -> Option<LoopInvariance> {
         if keep_bytes == 0 {
             return None;
@@ -54,12 +54,12 @@ impl LoopInvariance {
         Some(LoopInvariance { trips, kept: keep_bytes / PART, varying, added })
     }
 
-    /// Returns the fraction of a reshard's cost that each trip pays.
+    /// Returns the fraction of a reshard's cost that is charged to each iteration.
     pub(super) fn share(&self, module: &Module, value: ValueId) -> f64 {
         self.once(module, value, !self.varying.contains(&value))
     }
 
-    /// Returns the fraction of an all-reduce's cost that each trip pays.
+    /// Returns the fraction of an all-reduce's cost that is charged to each iteration.
     pub(super) fn share_of_sum(&self, module: &Module, value: ValueId) -> f64 {
         self.once(module, value, self.added.contains(&value))
     }
@@ -71,15 +71,15 @@ impl LoopInvariance {
     }
 }
 
-/// The slices of a value that are added up: their number, and their bytes.
+/// The number and the bytes of the slices of a value that are only added to loop-carried values.
 #[derive(Clone, Copy, Default)]
 struct Added {
     reads: usize,
     part_bytes: i64,
 }
 
-/// Returns the values that the body of a loop only adds to loop-carried values, and values used only by slices that are. The slices
-/// together are no larger than the value: `collectives/clean/sink.rs` slices its partial sums.
+/// Returns the values that the body of a loop only adds to loop-carried values, and values of which only slices are added. The slices
+/// together are no larger than the value: `collectives/clean/sink.rs` slices the partial sums.
 fn added_up(module: &Module, op: OpId, body: RegionId, uses: &Uses) -> FxHashSet<ValueId> {
     let only_reader = |value: ValueId| match uses.of(value) {
         &[(reader, _)] => Some(reader),
@@ -112,4 +112,52 @@ fn added_up(module: &Module, op: OpId, body: RegionId, uses: &Uses) -> FxHashSet
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around};
+
+    /// Plans a loop of `trips`, in which two arguments clamp a value that is split otherwise than they are.
+    fn planned(trips: &str) -> Around {
+        let program = format!(
+            r#"func.func @main(%x: tensor<64x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}},
+                %low: tensor<64x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"x"}}]>}},
+                %high: tensor<64x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"x"}}]>}}, %m: tensor<i32>) -> tensor<64x64xf32> {{
+              %zero = stablehlo.constant dense<0> : tensor<i32>
+              %n = {trips} : tensor<i32>
+              %r:2 = stablehlo.while(%i = %zero, %y = %x) : tensor<i32>, tensor<64x64xf32>
+                cond {{
+                  %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+                  stablehlo.return %c : tensor<i1>
+                }} do {{
+                  %one = stablehlo.constant dense<1> : tensor<i32>
+                  %j = stablehlo.add %i, %one : tensor<i32>
+                  %1 = stablehlo.clamp %low, %y, %high : tensor<64x64xf32>
+                  %next = sdy.sharding_constraint %1 <@mesh, [{{"x"}}, {{}}]> : tensor<64x64xf32>
+                  stablehlo.return %j, %next : tensor<i32>, tensor<64x64xf32>
+                }}
+              return %r#1 : tensor<64x64xf32>
+            }}"#
+        );
+        around("plan", r#""x"=4"#, &program)
+    }
+
+    #[test]
+    fn loop_invariant_operands_are_resharded_rather_than_what_the_loop_carries() {
+        let done = planned("stablehlo.constant dense<100>");
+        assert_eq!(done.shardings("stablehlo.clamp"), [r#"[{"x"}, {}]"#]);
+    }
+
+    #[test]
+    fn a_loop_with_an_unknown_trip_count_pays_for_each_reshard() {
+        let done = planned("stablehlo.negate %m");
+        assert_eq!(done.shardings("stablehlo.clamp"), [r#"[{}, {"x"}]"#]);
+    }
+
+    #[test]
+    fn a_loop_of_one_trip_pays_for_each_reshard() {
+        let done = planned("stablehlo.constant dense<1>");
+        assert_eq!(done.shardings("stablehlo.clamp"), [r#"[{}, {"x"}]"#]);
+    }
 }

@@ -1,5 +1,5 @@
-//! Boundaries of manual computations: operands and results take the shardings that the computation lists, and its body is planned along
-//! the free axes.
+//! Plans the boundaries of manual computations: operands and results get the shardings that the computation lists, and its body is
+//! planned along the free axes.
 
 use shardc_ir::{Class, Diagnostic, ManualSpec, OpId, OpKind, ShardingId, TensorSharding, ValueId};
 
@@ -17,7 +17,7 @@ impl OpPlanner<'_> {
         copies: &mut AvailableCopies,
     ) {
         if let Some(mesh) = mesh_of(self.rw.module, &spec) {
-            // Nested manual computations are renamed together with it.
+            // Nested manual computations are renamed together with the outer one.
             let is_other = !self.mesh.has_devices_of(&self.rw.module.meshes[mesh]);
             if self.scope.is_none()
                 && is_other
@@ -57,7 +57,7 @@ impl OpPlanner<'_> {
         }
     }
 
-    /// Gives each of `values` the sharding that it has at the boundary.
+    /// Assigns each of `values` its sharding at the boundary.
     fn boundary(&mut self, op: OpId, body: &Scope, values: &[ValueId], shardings: &mut [ShardingId]) {
         for (&value, id) in values.iter().zip(shardings) {
             let Some(ty) = self.rw.module.stored(value) else { continue };
@@ -109,5 +109,45 @@ impl OpPlanner<'_> {
             OpKind::ReplicaId | OpKind::PartitionId => Ok(()),
             _ => device_groups(self.rw.module, op, self.mesh, scope).map(|_| ()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around};
+
+    /// Plans a manual computation along "a", whose operand is split along "a" and "b" outside and as `inside` at the boundary.
+    fn planned(outside: &str, inside: &str) -> Around {
+        let program = format!(
+            r#"func.func @main(%x: tensor<4x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, {outside}>}})
+                -> (tensor<4x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"a"}}, {{}}]>}}) {{
+              %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, {inside}>] out_shardings=[<@mesh, [{{"a"}}, {{}}]>] manual_axes={{"a"}} (%arg0: tensor<2x8xf32>) {{
+                %1 = stablehlo.negate %arg0 : tensor<2x8xf32>
+                sdy.return %1 : tensor<2x8xf32>
+              }} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+              return %0 : tensor<4x8xf32>
+            }}"#
+        );
+        around("plan", r#""a"=2, "b"=4"#, &program)
+    }
+
+    #[test]
+    fn an_operand_is_resharded_as_the_computation_lists_it() {
+        let done = planned(r#"[{"b"}, {}]"#, r#"[{"a"}, {}]"#);
+        assert_eq!(done.shardings("sdy.reshard"), [r#"[{"a"}, {}]"#]);
+        assert_eq!(done.shardings("stablehlo.negate"), ["[{}, {}]"], "manual axes split nothing inside");
+    }
+
+    #[test]
+    fn an_operand_that_comes_as_the_computation_lists_it_is_not_resharded() {
+        let done = planned(r#"[{"a"}, {}]"#, r#"[{"a"}, {}]"#);
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn a_free_axis_that_does_not_divide_a_manual_block_is_gathered_with_a_warning() {
+        let done = planned(r#"[{"a"}, {}]"#, r#"[{"a", "b"}, {}]"#);
+        assert_eq!(done.warnings, ["SH0310"]);
+        assert!(done.after.contains(r#"in_shardings=[<@mesh, [{"a"}, {}]>]"#), "{}", done.after);
     }
 }

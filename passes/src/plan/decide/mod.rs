@@ -1,18 +1,18 @@
-//! SPMD planning: decides how all devices compute each operation together, and inserts explicit reshards (pass `plan`).
+//! SPMD planning: decides how each operation is partitioned over the devices, and inserts explicit reshards (pass `plan`).
 //!
-//! For each operation the planner picks the axes that split each factor of its sharding rule (see `assign`). It inserts an explicit
-//! [`OpKind::Reshard`] where an operand has another sharding, or where propagation wanted another sharding of the result.
+//! For each operation the planner picks the axes that shard each factor of its sharding rule (see `assign`). It inserts an explicit
+//! [`OpKind::Reshard`] where an operand has a different sharding, or where propagation chose a different sharding for the result.
 //!
 //! * Tensors that agree on every factor need no decision. Otherwise each tensor proposes an assignment, and the cheapest wins. The cost is
 //!   the bytes that reshards send, plus arithmetic and memory traffic, in one unit (see [`cost`]).
-//! * Axes that are unused because the operation needs a dimension unsplit may split another dimension: all-to-alls before and after send
-//!   less than an all-gather. If two tensors want an axis for different factors, as a table and its indices do, the axis may split a
-//!   factor that both have (`Site::exchanged`).
+//! * Axes that are unused because the operation needs a dimension unsharded may shard another dimension: all-to-alls before and after the
+//!   operation send less than an all-gather. If two tensors use an axis for different factors, such as a table and its indices, the axis
+//!   may move to a factor that both have (`Site::exchanged`).
 //! * Later operations reuse the result of an earlier reshard (`available`).
-//! * The result over a split reduction is *unreduced* (a partial sum). Its reshard completes it: an all-reduce, or a reduce-scatter if the
-//!   wanted sharding uses the axes.
+//! * If a contracting or reduced dimension is sharded, the result is *unreduced* (partial sums). The following reshard reduces it: an
+//!   all-reduce, or a reduce-scatter if the requested sharding uses the axes.
 //!
-//! Conditions: every tensor has a closed sharding on one mesh (the pass `unify-meshes`).
+//! Conditions: every tensor has a closed sharding on the same mesh (see the pass `unify-meshes`).
 //!
 //! ```mlir
 //! %0 = stablehlo.dot_general %a, %b, ... // %a: [{}, {"x"}], %b: [{"x"}, {}], result: [{}, {}]
@@ -66,7 +66,7 @@ use crate::rules::sharding_rule::ShardingRule;
 pub(crate) struct Gather {
     /// The operation.
     pub(crate) op: OpId,
-    /// The warning, with the bytes of the replicated operand on each device, once for each execution of the operation.
+    /// The warning. It gives the bytes of the replicated operand on each device, summed over the executions of the operation.
     pub(crate) warning: Diagnostic,
 }
 
@@ -84,7 +84,7 @@ pub(crate) struct Plan {
 /// ([`CleanOptions::keep_bytes`](crate::collectives::clean::CleanOptions::keep_bytes)).
 ///
 /// # Errors
-/// An operation that cannot be partitioned (`SH03xx`), or that planning was interrupted.
+/// Returns an error if an operation cannot be partitioned (`SH03xx`), or if planning was interrupted.
 pub(crate) fn plan(
     module: &mut Module,
     func: FuncId,
@@ -141,9 +141,9 @@ pub(super) struct OpPlanner<'m> {
     scope: Option<Scope>,
     /// The enclosing loop, if its trip count is known.
     invariance: Option<LoopInvariance>,
-    /// The users of values before planning; still exact for loops that are not planned yet.
+    /// The users of values before planning. They are still exact for loops that are not planned yet.
     uses: Uses,
-    /// The bytes that a loop may keep ([`CleanOptions::keep_bytes`](crate::collectives::clean::CleanOptions::keep_bytes)).
+    /// The bytes that hoisting may keep live in a loop ([`CleanOptions::keep_bytes`](crate::collectives::clean::CleanOptions::keep_bytes)).
     keep_bytes: u64,
     /// The interrupt that may end planning early.
     interrupt: &'m Interrupt,
@@ -151,7 +151,7 @@ pub(super) struct OpPlanner<'m> {
     interrupted: bool,
     planner: Planner<'m>,
     decisions: Decisions,
-    /// Values that are never sent: they are rematerialized from constants, iotas and scalars.
+    /// Values that are never sent, because they can be rematerialized from constants, iotas and scalars.
     free: FreeValues,
     warnings: Vec<Gather>,
     notes: Vec<Diagnostic>,
@@ -160,13 +160,13 @@ pub(super) struct OpPlanner<'m> {
 
 /// The decision for one operation.
 struct Decision {
-    /// Shardings of the operands, then of the results as the operation produces them.
+    /// The shardings of the operands, then of the results as produced by the operation.
     shardings: SmallVec<[TensorSharding; 4]>,
     warning: Option<Gather>,
 }
 
 impl OpPlanner<'_> {
-    /// Plans a region; its terminator returns values in `returns` shardings.
+    /// Plans a region; the values that its terminator returns get the shardings `returns`.
     fn region(&mut self, region: RegionId, returns: &[Option<ShardingId>]) {
         self.region_of(None, region, returns);
     }
@@ -180,10 +180,10 @@ impl OpPlanner<'_> {
     ) {
         let outer = std::mem::replace(&mut self.invariance, invariance);
         self.rw.enter(region);
-        // Each region has its own copies: one that is created in a branch does not dominate the code after it.
+        // Each region has its own copies, since a copy that is created in a branch does not dominate the code after the branch.
         let mut copies = AvailableCopies::default();
         while let Some(op) = self.rw.next_op() {
-            // The other operations are still visited, so that every region that was entered is left.
+            // The other operations are still visited, so that every entered region is exited.
             if !self.is_interrupted() {
                 self.op(op, returns, &mut copies);
             }
@@ -191,7 +191,7 @@ impl OpPlanner<'_> {
         self.invariance = outer;
     }
 
-    /// Whether planning must end early; the first time, the reason becomes an error.
+    /// Whether planning must end early. The first time, the reason is reported as an error.
     fn is_interrupted(&mut self) -> bool {
         if !self.interrupted
             && let Err(interruption) = self.interrupt.check()
@@ -221,7 +221,7 @@ impl OpPlanner<'_> {
             OpKind::While => self.while_loop(op, copies),
             OpKind::Case | OpKind::If => {
                 let wanted = self.result_shardings(op);
-                // The operand chooses the branch. All devices must take the same one, since it may have collectives.
+                // The operand chooses the branch. All devices must take the same branch, since it may contain collectives.
                 self.require_replicated(op, copies);
                 for region in self.rw.module.ops[op].regions.clone() {
                     self.region(region, &wanted);
@@ -259,13 +259,13 @@ impl OpPlanner<'_> {
         let data = &self.rw.module.ops[op];
         let (operand, result) = (data.operands[0], data.results[0]);
         let Some(sharding) = self.rw.module.shardings.of(result) else { return };
-        // An available partial sum need not be recreated from the completed sum.
+        // If the partial sums are available, they need not be recreated from the reduced value.
         let known = copies.get(operand, sharding).filter(|_| self.is_unreduced(sharding));
         if let Some(copy) = known.or_else(|| self.rematerialized_if_sent(operand, sharding, copies)) {
             self.rw.module.ops[op].operands[0] = copy;
         }
         self.rw.module.ops[op].kind = OpKind::Reshard(sharding);
-        // If an all-gathered value is wanted split, its source is still available.
+        // If an all-gathered value is requested in a sharded form, its source is still available.
         let before = self.rw.module.shardings.of(operand).filter(|&before| before != sharding);
         if let Some(before) = before
             && ![before, sharding].into_iter().any(|id| self.is_unreduced(id))
@@ -294,7 +294,7 @@ impl OpPlanner<'_> {
         }
     }
 
-    /// Completes the sharding of a constant or an iota, unless it is available as unreduced without communication.
+    /// Makes the sharding of a constant or an iota reduced, unless the unreduced form is available without communication.
     fn complete_unless_free(&mut self, op: OpId) {
         let result = self.rw.module.ops[op].results[0];
         let sharding = self.rw.module.shardings.sharding_of(result);
@@ -337,7 +337,7 @@ impl OpPlanner<'_> {
         }
     }
 
-    /// Gives operand `i` of `op` the sharding `to`, by a reshard unless a copy is available.
+    /// Provides operand `i` of `op` in the sharding `to`: by an available copy, or by a reshard.
     fn require(&mut self, op: OpId, i: usize, to: ShardingId, copies: &mut AvailableCopies) {
         let Some(&value) = self.rw.module.ops[op].operands.get(i) else { return };
         self.rw.module.ops[op].operands[i] = self.available(value, to, copies);
@@ -371,7 +371,7 @@ impl OpPlanner<'_> {
         }
     }
 
-    /// Reshards a smaller value, and repeats the operations that compute the wanted value from it.
+    /// Reshards a smaller value, and recomputes the requested value from it.
     fn reshard_earlier(&mut self, earlier_reshard: EarlierReshard, copies: &mut AvailableCopies) -> ValueId {
         let to = self.rw.module.shardings.intern(earlier_reshard.to);
         let mut value = self.available(earlier_reshard.source, to, copies);
@@ -462,8 +462,8 @@ impl OpPlanner<'_> {
         best.map(|(_, _, decision)| decision)
     }
 
-    /// Records that `op` produces result `i`, which the caller has kept, in the sharding `made`. If propagation wanted another one, the old
-    /// value becomes the result of a reshard.
+    /// Records that `op` produces result `i` in the sharding `made`. If propagation chose a different sharding, the old value becomes the
+    /// result of a reshard.
     fn deliver(&mut self, op: OpId, i: usize, made: ShardingId, copies: &mut AvailableCopies) {
         let wanted_value = self.rw.module.ops[op].results[i];
         let Some(wanted) = self.rw.module.shardings.of(wanted_value) else { return };
@@ -480,7 +480,121 @@ impl OpPlanner<'_> {
         self.free.note_copy(fresh, wanted_value);
         let reshard = self.rw.op(OpKind::Reshard(wanted), &[fresh], &[], &[]);
         self.rw.module.give_result(reshard, wanted_value);
-        // Users that need the sharding that the operation produces need not undo the reshard.
+        // Users that need the produced sharding then need not undo the reshard.
         copies.insert(wanted_value, made, fresh);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around, refused};
+
+    fn planned(program: &str) -> Around {
+        around("plan", r#""x"=4"#, program)
+    }
+
+    /// Plans a matmul of arguments with these shardings.
+    fn matmul(first: &str, second: &str, result: &str) -> Around {
+        planned(&format!(
+            r#"func.func @main(%a: tensor<8x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, {first}>}},
+                %b: tensor<64x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, {second}>}})
+                -> (tensor<8x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, {result}>}}) {{
+              %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<8x64xf32>, tensor<64x8xf32>) -> tensor<8x8xf32>
+              return %0 : tensor<8x8xf32>
+            }}"#
+        ))
+    }
+
+    #[test]
+    fn a_matmul_over_a_split_dimension_is_unreduced_and_then_all_reduced() {
+        let done = matmul(r#"[{}, {"x"}]"#, r#"[{"x"}, {}]"#, "[{}, {}]");
+        assert_eq!(done.shardings("stablehlo.dot_general"), [r#"[{}, {}], unreduced={"x"}"#]);
+        assert_eq!(done.shardings("sdy.reshard"), ["[{}, {}]"]);
+    }
+
+    #[test]
+    fn an_unreduced_matmul_is_reduce_scattered_to_a_split_result() {
+        let done = matmul(r#"[{}, {"x"}]"#, r#"[{"x"}, {}]"#, r#"[{"x"}, {}]"#);
+        assert_eq!(done.shardings("stablehlo.dot_general"), [r#"[{}, {}], unreduced={"x"}"#]);
+        assert_eq!(done.shardings("sdy.reshard"), [r#"[{"x"}, {}]"#]);
+    }
+
+    #[test]
+    fn operands_and_results_that_agree_are_not_resharded() {
+        let done = matmul(r#"[{"x"}, {}]"#, "[{}, {}]", r#"[{"x"}, {}]"#);
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn a_value_is_resharded_once_for_two_users() {
+        let done = planned(
+            r#"func.func @main(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %b: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>})
+                -> (tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}, tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) {
+              %0 = stablehlo.add %a, %b : tensor<8x8xf32>
+              %1 = stablehlo.multiply %a, %b : tensor<8x8xf32>
+              return %0, %1 : tensor<8x8xf32>, tensor<8x8xf32>
+            }"#,
+        );
+        assert_eq!(done.shardings("sdy.reshard"), [r#"[{}, {"x"}]"#]);
+    }
+
+    #[test]
+    fn a_sharding_constraint_becomes_a_reshard() {
+        let done = planned(
+            r#"func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
+              %0 = sdy.sharding_constraint %a <@mesh, [{}]> : tensor<8xf32>
+              return %0 : tensor<8xf32>
+            }"#,
+        );
+        assert_eq!((done.added("sdy.sharding_constraint"), done.added("sdy.reshard")), (-1, 1));
+    }
+
+    #[test]
+    fn all_devices_agree_on_whether_a_loop_goes_on() {
+        let done = planned(
+            r#"func.func @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
+              %zero = stablehlo.constant dense<0.0> : tensor<f32>
+              %r = stablehlo.while(%y = %x) : tensor<8xf32>
+                cond {
+                  %s = stablehlo.reduce(%y init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<8xf32>, tensor<f32>) -> tensor<f32>
+                  %c = stablehlo.compare LT, %s, %zero : (tensor<f32>, tensor<f32>) -> tensor<i1>
+                  stablehlo.return %c : tensor<i1>
+                } do {
+                  %1 = stablehlo.add %y, %y : tensor<8xf32>
+                  stablehlo.return %1 : tensor<8xf32>
+                }
+              return %r : tensor<8xf32>
+            }"#,
+        );
+        assert_eq!(done.shardings("stablehlo.while"), [r#"[{"x"}]"#]);
+        assert_eq!(done.shardings("sdy.reshard"), ["[]"], "the sum is reduced before it is compared");
+        assert_eq!(done.shardings("stablehlo.compare"), ["[]"]);
+    }
+
+    #[test]
+    fn random_numbers_are_those_of_one_device() {
+        let done = planned(
+            r#"func.func @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
+              %zero = stablehlo.constant dense<0.0> : tensor<f32>
+              %one = stablehlo.constant dense<1.0> : tensor<f32>
+              %shape = stablehlo.constant dense<8> : tensor<1xi64>
+              %r = stablehlo.rng %zero, %one, %shape, distribution = UNIFORM : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<8xf32>
+              %y = stablehlo.add %x, %r : tensor<8xf32>
+              return %y : tensor<8xf32>
+            }"#,
+        );
+        assert_eq!(done.shardings("stablehlo.rng"), [r#"[{}], unreduced={"x"}"#]);
+    }
+
+    #[test]
+    fn an_operation_between_devices_is_refused() {
+        let program = r#"
+            sdy.mesh @mesh = <["x"=4]>
+            func.func @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
+              %t = stablehlo.create_token : !stablehlo.token
+              %s = "stablehlo.send"(%x, %t) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, is_host_transfer = false}> : (tensor<8xf32>, !stablehlo.token) -> !stablehlo.token
+              return %x : tensor<8xf32>
+            }"#;
+        assert_eq!(refused("plan", program), ["SH0313"]);
     }
 }

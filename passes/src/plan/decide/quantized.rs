@@ -1,13 +1,14 @@
-//! Splits of operations on quantized tensors.
+//! Restrictions on partitioning operations on quantized tensors.
 //!
-//! A factor is not split if devices would have to invent elements, as masks and unreduced sums do: the zero element depends on the scale.
+//! A factor is not sharded if devices would have to create elements, as masks and unreduced sums do: the representation of zero depends
+//! on the quantization parameters.
 
 use shardc_ir::{Module, OpId, OpKind};
 
 use crate::plan::support::Split;
 use crate::rules::sharding_rule::{FactorIndex, ShardingRule};
 
-/// Restricts the split of a factor if operands or results are quantized.
+/// Restricts the [`Split`] of a factor if operands or results are quantized.
 pub(super) fn restricted(
     module: &Module,
     op: OpId,
@@ -30,8 +31,7 @@ pub(super) fn restricted(
         OpKind::DynamicUpdateSlice => Some(1),
         _ => None,
     };
-    // The update may be in another block, and then the device would have to invent elements, unless the update spans the
-    // dimension.
+    // Unless the update spans the dimension, it may be in another block, and the device would have to create elements.
     let size = |operand: usize| {
         let (dim, _) = rule.operands.get(operand)?.find(index)?;
         module.shape(data.operands[operand]).get(dim).copied()
@@ -39,4 +39,35 @@ pub(super) fn restricted(
     let spans = written.is_none_or(|update| size(0).is_some() && size(0) == size(update));
     let is_local = split == Split::Plain && spans;
     if is_local && !has_scales { split } else { Split::No }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around};
+
+    /// Plans a matmul of quantized matrices along their first dimensions.
+    fn planned(first: &str, second: &str) -> Around {
+        let program = format!(
+            r#"func.func @main(%a: tensor<8x2x!quant.uniform<i8:f32, 0.5>> {{sdy.sharding = #sdy.sharding<@mesh, {first}>}},
+                %b: tensor<8x2x!quant.uniform<i8:f32, 0.5>> {{sdy.sharding = #sdy.sharding<@mesh, {second}>}}) -> tensor<2x2x!quant.uniform<i32:f32, 0.25>> {{
+              %0 = stablehlo.dot_general %a, %b, contracting_dims = [0] x [0] : (tensor<8x2x!quant.uniform<i8:f32, 0.5>>, tensor<8x2x!quant.uniform<i8:f32, 0.5>>) -> tensor<2x2x!quant.uniform<i32:f32, 0.25>>
+              return %0 : tensor<2x2x!quant.uniform<i32:f32, 0.25>>
+            }}"#
+        );
+        around("plan", r#""x"=2"#, &program)
+    }
+
+    #[test]
+    fn a_quantized_matmul_has_no_partial_sums() {
+        let done = planned(r#"[{"x"}, {}]"#, r#"[{"x"}, {}]"#);
+        assert_eq!(done.shardings("stablehlo.dot_general"), ["[{}, {}]"]);
+        assert_eq!(done.shardings("sdy.reshard"), ["[{}, {}]", "[{}, {}]"]);
+    }
+
+    #[test]
+    fn a_quantized_matmul_is_split_along_other_dimensions() {
+        let done = planned(r#"[{}, {"x"}]"#, "[{}, {}]");
+        assert_eq!(done.shardings("stablehlo.dot_general"), [r#"[{"x"}, {}]"#]);
+        assert!(done.is_same(), "{}", done.after);
+    }
 }

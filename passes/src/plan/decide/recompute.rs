@@ -1,25 +1,24 @@
 //! Rematerialization instead of resharding, for values computed from constants, iotas and scalars alone.
 //!
-//! Such a value, for example a causal mask, is *free*: its producers are repeated on each device's shard in any sharding, and nothing is
-//! sent.
+//! Such a value, for example a causal mask, is *free*: each device can recompute its shard in any sharding, and nothing is sent.
 //!
 //! Conditions:
 //!
 //! * The value is free (see [`free_values`](crate::plan::free_values)).
-//! * The value would otherwise be sent. A chain of several operations is not repeated to replace a local slice.
+//! * The value would otherwise be sent. A chain of several operations is not recomputed to replace a local slice.
 //!
 //! Some operations cannot compute a shard from shards of their operands, such as a reshape between dimensions that the axes do not divide.
-//! They are repeated replicated and then sliced, if that takes less time than sending the result.
+//! They are recomputed on replicated values and then sliced, if that takes less time than sending the result.
 //!
 //! ```mlir
 //! %0 = stablehlo.iota dim = 0 : tensor<8x8xi32>
 //! %1 = stablehlo.iota dim = 1 : tensor<8x8xi32>
-//! %mask = stablehlo.compare GE, %0, %1 : ... -> tensor<8x8xi1>           // split along dimension 0
+//! %mask = stablehlo.compare GE, %0, %1 : ... -> tensor<8x8xi1>           // sharded along dimension 0
 //! %2 = reshard %mask                                                     // to dimension 1: an all_to_all
 //! ```
 //! becomes
 //! ```mlir
-//! %3 = stablehlo.iota dim = 0 : tensor<8x8xi32>                          // split along dimension 1
+//! %3 = stablehlo.iota dim = 0 : tensor<8x8xi32>                          // sharded along dimension 1
 //! %4 = stablehlo.iota dim = 1 : tensor<8x8xi32>
 //! %2 = stablehlo.compare GE, %3, %4 : ... -> tensor<8x8xi1>
 //! ```
@@ -48,7 +47,7 @@ enum Source {
 struct Step {
     value: ValueId,
     to: ShardingId,
-    /// The operation to repeat; without one, each device slices its part out of the replicated value.
+    /// The operation to recompute; if `None`, each device slices its shard out of the replicated value.
     op: Option<OpId>,
     operands: SmallVec<[Source; 3]>,
 }
@@ -68,8 +67,8 @@ impl OpPlanner<'_> {
         is_sent.then(|| self.recomputed(value, to, copies))?
     }
 
-    /// Rematerializes `value` in the sharding `to`, if it [is free](crate::plan::free_values::FreeValues::is_free). `None` if it is not, or
-    /// if a local slice gives the same.
+    /// Rematerializes `value` in the sharding `to`, if it [is free](crate::plan::free_values::FreeValues::is_free). `None` if it is not
+    /// free, or if a local slice has the same effect.
     pub(super) fn recomputed(
         &mut self,
         value: ValueId,
@@ -119,7 +118,7 @@ impl OpPlanner<'_> {
         Some(made_of(source, &made))
     }
 
-    /// Returns the source of `value` in the sharding `to`, which is not unreduced, and appends the necessary steps.
+    /// Returns the source of `value` in the sharding `to`, which must not be unreduced, and appends the necessary steps.
     fn source(
         &mut self,
         value: ValueId,
@@ -178,7 +177,7 @@ impl OpPlanner<'_> {
         Some(Source::Step(steps.len() - 1))
     }
 
-    /// Returns the operand shardings from which each device computes its shard of the result in the sharding `to` without communication;
+    /// Returns operand shardings from which each device can compute its shard of the result in the sharding `to` without communication;
     /// `None` if there are none.
     fn operands_for(&self, op: OpId, to: ShardingId) -> Option<SmallVec<[TensorSharding; 4]>> {
         let module = &*self.rw.module;
@@ -187,5 +186,49 @@ impl OpPlanner<'_> {
         let mut site = site(module, (self.mesh, self.mesh_id), None, op, &rule, &none, &self.free)?;
         site.tensors.last_mut()?.sharding = module.shardings.get(to);
         site.operands_of_parts()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around};
+
+    /// Plans a program with the mask `%c`, in this sharding, that selects from an argument that is split along dimension 1.
+    fn planned(first: &str, dims: &str) -> Around {
+        let program = format!(
+            r#"func.func @main(%a: tensor<8x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"x"}}]>}}, %k: tensor<8x8xi32>)
+                -> (tensor<8x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"x"}}]>}}) {{
+              %i = {first} : tensor<8x8xi32>
+              %j = stablehlo.iota dim = 1 : tensor<8x8xi32>
+              %c = stablehlo.compare GE, %i, %j : (tensor<8x8xi32>, tensor<8x8xi32>) -> tensor<8x8xi1>
+              %m = sdy.sharding_constraint %c <@mesh, {dims}> : tensor<8x8xi1>
+              %r = stablehlo.select %m, %a, %a : tensor<8x8xi1>, tensor<8x8xf32>
+              return %r : tensor<8x8xf32>
+            }}"#
+        );
+        around("plan", r#""x"=4"#, &program)
+    }
+
+    #[test]
+    fn a_causal_mask_is_computed_again_instead_of_an_all_to_all() {
+        let done = planned("stablehlo.iota dim = 0", r#"[{"x"}, {}]"#);
+        let (given, wanted) = (r#"[{"x"}, {}]"#, r#"[{}, {"x"}]"#);
+        assert_eq!(done.shardings("stablehlo.compare"), [given, wanted]);
+        assert_eq!(done.shardings("stablehlo.iota"), [given, given, wanted, wanted]);
+        assert_eq!(done.shardings("sdy.reshard"), [given], "that of the constraint");
+    }
+
+    #[test]
+    fn a_mask_of_an_argument_is_sent() {
+        let done = planned("stablehlo.negate %k", r#"[{"x"}, {}]"#);
+        assert_eq!(done.shardings("stablehlo.compare").len(), 1, "{}", done.after);
+        assert_eq!(done.added("sdy.reshard"), 2, "{}", done.after);
+    }
+
+    #[test]
+    fn a_replicated_mask_is_sliced_and_not_computed_again() {
+        let done = planned("stablehlo.iota dim = 0", "[{}, {}]");
+        assert_eq!(done.shardings("stablehlo.compare"), ["[{}, {}]"]);
+        assert_eq!(done.shardings("sdy.reshard"), ["[{}, {}]", r#"[{}, {"x"}]"#]);
     }
 }

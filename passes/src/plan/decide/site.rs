@@ -1,4 +1,4 @@
-//! An operation and its tensors, as the assignment of axes sees them.
+//! Builds the input of the axis assignment: an operation and its tensors.
 
 use shardc_ir::{Mesh, MeshId, Module, OpId, ReductionKind, Work};
 use smallvec::SmallVec;
@@ -12,17 +12,17 @@ use crate::plan::support::{self, Split};
 use crate::rules::sharding_rule::{FactorIndex, ShardingRule};
 use crate::sharding::axes::Parts;
 
-/// How the factors of a rule split.
+/// The effect of sharding each factor of a rule.
 pub(super) type Splits = SmallVec<[Split; 6]>;
 
-/// Returns how each factor of an operation's rule splits.
+/// Returns the effect of sharding each factor of an operation's rule.
 pub(super) fn splits(module: &Module, op: OpId, rule: &ShardingRule) -> Splits {
     (0..rule.factors.len() as FactorIndex)
         .map(|f| quantized::restricted(module, op, rule, f, support::split(module, op, rule, f)))
         .collect()
 }
 
-/// Returns an operation and its tensors as the assignment of axes sees them; `None` if some operand or result has no sharding.
+/// Returns the input of the axis assignment for an operation; `None` if some operand or result has no sharding.
 pub(crate) fn site<'a>(
     module: &'a Module,
     (mesh, mesh_id): (&'a Mesh, MeshId),

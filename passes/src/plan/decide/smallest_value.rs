@@ -1,10 +1,10 @@
-//! Reshards a value before it is widened or broadcast: sinks the conversion or broadcast below the reshard.
+//! Reshards a value before it is converted to a wider type or broadcast: sinks the conversion or broadcast below the reshard.
 //!
 //! Conditions:
 //!
 //! * At most `MAX_OPS` operations lie between the smaller value and the reshard.
-//! * Each of them computes every element from one element, so that the result is bitwise equal.
-//! * The bytes that the reshard sends, plus the repeated computation, cost less than before.
+//! * Each of them computes every element from one element, so that the result is bit-identical.
+//! * The bytes that the reshard sends, plus the recomputation, cost less than before.
 //!
 //! ```mlir
 //! %0 = stablehlo.convert %w : (tensor<64x64xbf16>) -> tensor<64x64xf32>
@@ -22,16 +22,16 @@ use smallvec::SmallVec;
 use crate::cost;
 use crate::reshard::Planner;
 
-/// The most operations that are repeated.
+/// The maximum number of recomputed operations.
 const MAX_OPS: usize = 4;
 
-/// A replacement for a reshard: reshard `source`, then repeat the operations of `again`.
+/// A replacement for a reshard: reshard `source`, then recompute the operations of `again`.
 #[derive(Debug)]
 pub(super) struct EarlierReshard {
     pub(super) source: ValueId,
     /// The new sharding of `source`.
     pub(super) to: TensorSharding,
-    /// The operations to repeat, first to last, with the sharding of their result.
+    /// The operations to recompute, first to last, with the sharding of their result.
     pub(super) again: SmallVec<[(OpId, TensorSharding); MAX_OPS]>,
 }
 
@@ -43,7 +43,7 @@ pub(super) fn earlier_reshard(
     to: &TensorSharding,
 ) -> Option<EarlierReshard> {
     let mut least = cost_of(module, planner, value, to)?;
-    // Without communication there is nothing to save.
+    // If there is no communication, there is nothing to save.
     if least < cost::START {
         return None;
     }
@@ -53,7 +53,7 @@ pub(super) fn earlier_reshard(
     while again.len() < MAX_OPS {
         let Some(op) = module.def_op(at) else { break };
         let Some((source, before)) = operand_sharding(module, op, &wanted) else { break };
-        // The operations are repeated on the resharded blocks; the original values stay for their other users.
+        // The operations are recomputed on the resharded value; the original values stay for their other users.
         compute += cost::compute(0.0, local_bytes(module, planner, at, &wanted)?);
         again.push((op, wanted));
         let moved = cost_of(module, planner, source, &before)?;
@@ -69,7 +69,7 @@ pub(super) fn earlier_reshard(
     Some(EarlierReshard { source, to, again })
 }
 
-/// Returns the cost of resharding a value; `None` for unreduced values, since conversion does not commute with addition.
+/// Returns the cost of resharding a value; `None` for unreduced values, since conversions do not commute with addition.
 fn cost_of(module: &Module, planner: &mut Planner<'_>, value: ValueId, to: &TensorSharding) -> Option<f64> {
     let (from, ty) = (module.shardings.sharding_of(value)?, module.tensor(value)?);
     (from.unreduced.is_empty() && to.unreduced.is_empty()).then(|| planner.cost(from, to, ty))
@@ -87,8 +87,8 @@ fn local_bytes(
     Some(local.iter().map(|&n| n as f64).product::<f64>() * f64::from(dtype.bits()) / 8.0)
 }
 
-/// Returns the operand of an operation that computes each element from one element, and its sharding. From that sharding, each device
-/// computes its shard of the result in the sharding `result`.
+/// Returns the operand of an operation that computes each element from one element, and its sharding. From an operand in that sharding,
+/// each device can compute its shard of the result in the sharding `result`.
 fn operand_sharding(module: &Module, op: OpId, result: &TensorSharding) -> Option<(ValueId, TensorSharding)> {
     let data = &module.ops[op];
     let (&[operand], &[made]) = (data.operands.as_slice(), data.results.as_slice()) else { return None };
@@ -113,4 +113,60 @@ fn operand_sharding(module: &Module, op: OpId, result: &TensorSharding) -> Optio
         _ => return None,
     };
     Some((operand, TensorSharding::from_dims(result.mesh, dims)))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around};
+
+    /// Plans a program that gathers the result `%r` of an operation on `%w`.
+    fn planned(from: (&str, &str), to: (&str, &str), operation: &str) -> Around {
+        let program = format!(
+            r#"func.func @main(%w: tensor<{}> {{sdy.sharding = #sdy.sharding<@mesh, {}>}})
+                -> (tensor<{}> {{sdy.sharding = #sdy.sharding<@mesh, {}>}}) {{
+              %r = {operation} : (tensor<{}>) -> tensor<{}>
+              return %r : tensor<{}>
+            }}"#,
+            from.0, from.1, to.0, to.1, from.0, to.0, to.0
+        );
+        around("plan", r#""x"=8"#, &program)
+    }
+
+    const ROWS: &str = r#"[{"x"}, {}]"#;
+
+    #[test]
+    fn a_weight_is_gathered_before_it_is_widened() {
+        let done = planned(("512x512xbf16", ROWS), ("512x512xf32", "[{}, {}]"), "stablehlo.convert %w");
+        assert!(
+            done.after.contains("%1 = sdy.reshard %arg0 <@mesh, [{}, {}]> : tensor<512x512xbf16>"),
+            "{}",
+            done.after
+        );
+        assert_eq!(done.shardings("stablehlo.convert"), [ROWS, "[{}, {}]"], "the first one is dead");
+    }
+
+    #[test]
+    fn a_vector_is_gathered_before_it_is_broadcast() {
+        let done = planned(
+            ("4096xf32", r#"[{"x"}]"#),
+            ("64x4096xf32", "[{}, {}]"),
+            "stablehlo.broadcast_in_dim %w, dims = [1]",
+        );
+        assert!(
+            done.after.contains("%1 = sdy.reshard %arg0 <@mesh, [{}]> : tensor<4096xf32>"),
+            "{}",
+            done.after
+        );
+    }
+
+    #[test]
+    fn a_weight_is_gathered_after_it_is_narrowed() {
+        let done = planned(("512x512xf32", ROWS), ("512x512xbf16", "[{}, {}]"), "stablehlo.convert %w");
+        assert!(
+            done.after.contains("%1 = sdy.reshard %0 <@mesh, [{}, {}]> : tensor<512x512xbf16>"),
+            "{}",
+            done.after
+        );
+        assert_eq!(done.added("stablehlo.convert"), 0);
+    }
 }

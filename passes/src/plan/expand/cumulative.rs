@@ -1,11 +1,13 @@
-//! Two-stage prefix scan: cumulative sums, products and extremes along a split dimension.
+//! Two-stage prefix scan: cumulative sums, products and extremes along a sharded dimension.
 //!
-//! Each device scans its own block. It all-gathers one row per block, the totals, scans those, and combines its block with the total of the
-//! blocks before it (after it, for a reverse scan). A halo exchange would send everything, since the windows reach over all blocks.
+//! Each device scans its own block. The totals, one row per block, are all-gathered and scanned, and each device combines its block with
+//! the total of the preceding blocks (the following ones, for a reverse scan). A halo exchange would send all elements, since the windows
+//! extend over all blocks.
 //!
 //! Conditions:
 //!
-//! * A `reduce_window` as large as the dimension, padded on one side by `n - 1`, as `jnp.cumsum` emits. Strides and dilations are one.
+//! * The operation is a `reduce_window` with a window as large as the dimension, padded on one side by `n - 1`, as `jnp.cumsum` emits.
+//!   Strides and dilations are one.
 //! * The initial value is the identity of the reduction.
 //! * No dimension is empty.
 //!
@@ -33,7 +35,8 @@ use shardc_ir::{
 use super::Steps;
 use crate::analysis::reducer::{init_counts_for_nothing, reduction_of};
 
-/// Returns the dimension that a `reduce_window` of a tensor of this shape scans, and whether in reverse; `None` if it is not a prefix scan.
+/// Returns the dimension that a `reduce_window` of a tensor of this shape scans, and whether the scan is reversed; `None` if it is not a
+/// prefix scan.
 fn scanned_dim(spec: &WindowSpec, shape: &[i64]) -> Option<(usize, bool)> {
     let all_one = |list: &SizeList| list.iter().all(|&n| n == 1);
     if !all_one(&spec.strides) || !all_one(&spec.base_dilations) || !all_one(&spec.window_dilations) {
@@ -66,7 +69,7 @@ fn scan_window(dim: usize, n: i64, rank: usize, backward: bool) -> WindowSpec {
 }
 
 impl Steps<'_, '_> {
-    /// Expands a prefix scan along a split dimension.
+    /// Expands a prefix scan along a sharded dimension.
     pub(super) fn cumulative(&mut self) -> Option<()> {
         let data = &self.rw.module.ops[self.at];
         let OpKind::ReduceWindow(spec) = &data.kind else { return None };
@@ -77,7 +80,7 @@ impl Steps<'_, '_> {
         let (dim, backward) = scanned_dim(spec, &ty.shape)?;
         let [split] = self.split_dims(operand, [dim])?[..] else { return None };
         let kind = reduction_of(self.rw.module, region, 1)?;
-        // Windows of both steps start from the initial value and are padded with it: an initial value of 1 in a sum would be
+        // Windows of both steps start from the initial value and are padded with it. For example, an initial value of 1 in a sum would be
         // counted once in each step.
         if !init_counts_for_nothing(self.rw.module, self.at) || ty.shape.contains(&0) {
             return None;
@@ -93,8 +96,8 @@ impl Steps<'_, '_> {
         let mut whole = dims.clone();
         whole[dim] = DimSharding::default();
         let totals = self.reshard(totals, &whole);
-        // An exclusive scan of the totals: without the shift each device would also add its own total. It has `k` rows and runs
-        // replicated, so no device waits for the one before it.
+        // This is an exclusive scan of the totals: without the shift, each device would also add its own total. It has `k` rows and is
+        // computed on every device, so no device waits for its predecessor.
         let others = self.shift(totals, init, dim, backward, &whole)?;
         let of_others = self.rw.module.tensor(others)?.clone();
         let others = self.scan(others, init, dim, backward, &of_others, &whole)?;
@@ -146,7 +149,7 @@ impl Steps<'_, '_> {
         Some(result)
     }
 
-    /// Returns row `i` of `value` along `dim`; the dimension stays, with size one.
+    /// Returns row `i` of `value` along `dim`; the dimension remains, with size one.
     fn cut_at(&mut self, value: ValueId, dim: usize, i: i64, dims: &[DimSharding]) -> Option<ValueId> {
         let ty = self.rw.module.tensor(value)?.clone();
         let mut start = SizeList::from_elem(0, ty.rank());
@@ -180,6 +183,7 @@ impl Steps<'_, '_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::testing::{Around, around};
 
     #[test]
     fn prefix_scan_windows_are_recognized() {
@@ -196,5 +200,63 @@ mod tests {
             ..WindowSpec::default()
         };
         assert_eq!(scanned_dim(&both, &[4, 8]), None, "along two dimensions");
+    }
+
+    /// Expands a window sum along dimension 1 that starts from `init`.
+    fn expanded(dims: &str, init: &str, padding: &str, window: i64) -> Around {
+        let program = format!(
+            r#"func.func @main(%a: tensor<6x62xf32> {{sdy.sharding = #sdy.sharding<@mesh, {dims}>}}) -> tensor<6x62xf32> {{
+              %init = stablehlo.constant dense<{init}> : tensor<f32>
+              %r = "stablehlo.reduce_window"(%a, %init) <{{padding = dense<[[0, 0], {padding}]> : tensor<2x2xi64>, window_dimensions = array<i64: 1, {window}>}}> ({{
+                ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+                  %s = stablehlo.add %p, %q : tensor<f32>
+                  stablehlo.return %s : tensor<f32>
+              }}) : (tensor<6x62xf32>, tensor<f32>) -> tensor<6x62xf32>
+              return %r : tensor<6x62xf32>
+            }}"#
+        );
+        around("expand-sharded-ops", r#""x"=4"#, &program)
+    }
+
+    const SPLIT: &str = r#"[{}, {"x"}]"#;
+
+    #[test]
+    fn a_prefix_sum_scans_blocks_and_their_totals() {
+        let done = expanded(SPLIT, "0.0", "[61, 0]", 62);
+        assert_eq!(done.shardings("stablehlo.reduce_window"), [r#"[{}, {"x"}, {}]"#, "[{}, {}, {}]"]);
+        assert_eq!(done.shardings("sdy.reshard"), ["[{}, {}, {}]"]);
+        assert!(
+            done.after.contains("[0:6, 0:4, 15:16]"),
+            "the last row of a block is its total: {}",
+            done.after
+        );
+        assert!(done.after.contains("low = [0, 1, 0], high = [0, -1, 0]"), "{}", done.after);
+    }
+
+    #[test]
+    fn a_reverse_scan_adds_the_totals_of_the_blocks_after() {
+        let done = expanded(SPLIT, "0.0", "[0, 61]", 62);
+        assert!(
+            done.after.contains("[0:6, 0:4, 0:1]"),
+            "the first row of a block is its total: {}",
+            done.after
+        );
+        assert!(done.after.contains("low = [0, -1, 0], high = [0, 1, 0]"), "{}", done.after);
+    }
+
+    #[test]
+    fn a_scan_along_an_unsplit_dimension_stays() {
+        assert!(expanded("[{}, {}]", "0.0", "[61, 0]", 62).is_same());
+        assert!(expanded(r#"[{"x"}, {}]"#, "0.0", "[61, 0]", 62).is_same());
+    }
+
+    #[test]
+    fn a_scan_from_another_value_than_the_identity_stays() {
+        assert!(expanded(SPLIT, "1.0", "[61, 0]", 62).is_same());
+    }
+
+    #[test]
+    fn windows_that_are_smaller_than_the_dimension_stay() {
+        assert!(expanded(SPLIT, "0.0", "[3, 0]", 4).is_same());
     }
 }

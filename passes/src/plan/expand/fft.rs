@@ -1,10 +1,11 @@
-//! Distributed multi-dimensional FFT: transforms unsplit dimensions first, then moves the axes by an all-to-all.
+//! Distributed multi-dimensional FFT: transforms unsharded dimensions first, then moves the axes by an all-to-all.
 //!
-//! The transform along the unsplit dimensions comes first. An all-to-all then moves the axes of the other dimensions to those that are
-//! done, and the rest follows. If all dimensions are split, the axes of one move to the minor part of another.
+//! The transform along the unsharded dimensions comes first. An all-to-all then moves the axes of the other dimensions to those that are
+//! done, and the remaining dimensions are transformed. If all dimensions are sharded, the axes of one dimension become minor axes of
+//! another.
 //!
-//! A transform over several dimensions is a sequence of one-dimensional ones. The real step of a real transform is along the last
-//! dimension: first for RFFT, last for IRFFT.
+//! A transform over several dimensions is a sequence of one-dimensional transforms. The real step of a real transform is along the last
+//! dimension: it comes first for RFFT, and last for IRFFT.
 //!
 //! ```mlir
 //! %0 = stablehlo.fft %x, type = FFT, length = [256, 256, 256]            // [{"x"}, {}, {}]
@@ -25,13 +26,13 @@ use super::Steps;
 
 /// The next step.
 enum Stage {
-    /// The transform along these dimensions, which are unsplit.
+    /// A transform along these dimensions, which are unsharded.
     Transform(Vec<usize>),
     /// A reshard to these dimension shardings.
     Move(Vec<DimSharding>),
 }
 
-/// A transform to expand: its kind, its sizes, and the first of its dimensions, which are the last ones of the tensor.
+/// A transform to expand: its kind, its sizes, and its first dimension. It is over the last dimensions of the tensor.
 struct Transform {
     kind: FftKind,
     /// The smaller of the real and the complex size of each dimension.
@@ -40,7 +41,7 @@ struct Transform {
 }
 
 impl Transform {
-    /// Returns the dimensions of `left` that may be transformed next, once they are unsplit.
+    /// Returns the dimensions of `left` that may be transformed next, once they are unsharded.
     fn next(&self, left: &[usize]) -> Vec<usize> {
         let last = self.shape.len() - 1;
         match self.kind {
@@ -64,7 +65,7 @@ impl Transform {
             let mut ready = self.next(&left);
             let is_real_first = self.kind == FftKind::Rfft && left.contains(&(self.shape.len() - 1));
             if is_real_first && dims[ready[0]].axes.is_empty() {
-                // The real transform and transforms along other unsplit dimensions are one operation.
+                // The real transform and transforms along other unsharded dimensions are one operation.
                 ready = left.clone();
             } else if self.kind == FftKind::Irfft && left.iter().all(|&d| dims[d].axes.is_empty()) {
                 ready = left.clone();
@@ -75,7 +76,7 @@ impl Transform {
                 stages.push(Stage::Transform(whole));
                 continue;
             }
-            // If there is no room for the axes of all of them, some wait until others are done.
+            // If other dimensions cannot take the axes of all of them, some are delayed until others are done.
             let mut is_moved = false;
             for &d in &ready {
                 let place = self.place_for(mesh, &dims[d], &dims, to, &ready, &left);
@@ -85,7 +86,7 @@ impl Transform {
                 }
             }
             if !is_moved {
-                // Every other dimension is split too: the axes of one join those of another.
+                // Every other dimension is also sharded, so the axes of one dimension are appended to those of another.
                 let (d, place) = ready
                     .iter()
                     .rev()
@@ -99,7 +100,7 @@ impl Transform {
     }
 
     /// Returns the best dimension for `axes` while those of `ready` are transformed. Evenly divided dimensions come first, then finished
-    /// ones, then those that the result splits by `axes`, then the largest.
+    /// ones, then those that `axes` shard in the result, then the largest.
     fn place_for(
         &self,
         mesh: &Mesh,
@@ -120,8 +121,8 @@ impl Transform {
 }
 
 impl Transform {
-    /// Returns the best split dimension for adding the axes of dimension `d`. Evenly divided dimensions come first, then those that are not
-    /// ready, then finished ones, then the largest.
+    /// Returns the best sharded dimension to which the axes of dimension `d` can be appended. Evenly divided dimensions come first, then
+    /// those that are not ready, then finished ones, then the largest.
     fn place_to_join(
         &self,
         mesh: &Mesh,
@@ -139,7 +140,7 @@ impl Transform {
 }
 
 impl Steps<'_, '_> {
-    /// Expands a transform over several dimensions of which some are split.
+    /// Expands a transform over several dimensions, some of which are sharded.
     pub(super) fn fft(&mut self, uses: &Uses) -> Option<()> {
         let data = &self.rw.module.ops[self.at];
         let OpKind::Fft { kind, length } = &data.kind else { return None };
@@ -161,7 +162,7 @@ impl Steps<'_, '_> {
             return None;
         }
         let (from, to) = (given.dims.to_vec(), requested.dims.to_vec());
-        // The last dimension has different sizes on the two sides; the smaller one decides whether axes fit.
+        // The last dimension has different sizes on the two sides; the smaller size determines whether axes fit.
         let shape: Vec<i64> = input.shape.iter().zip(&output.shape).map(|(&a, &b)| a.min(b)).collect();
         let transform = Transform { kind, shape, first };
         let (stages, end) = transform.stages(&self.rw.module.meshes[self.mesh], &from, &to)?;
@@ -225,7 +226,7 @@ impl Steps<'_, '_> {
         Some(())
     }
 
-    /// Turns the current operation into the last step, on `value`.
+    /// Converts the current operation to the last step, with operand `value`.
     fn replace_by_last_step(&mut self, kind: OpKind, value: ValueId) {
         let data = &mut self.rw.module.ops[self.at];
         data.kind = kind;
@@ -245,8 +246,8 @@ impl Steps<'_, '_> {
         self.emit(OpKind::Transpose { permutation: permutation.clone() }, &[value], &shape, dtype, &dims)
     }
 
-    /// Keeps the sharding that the transform produces on its result, and on element-wise values computed from it, if their only other users
-    /// are transforms: resharding back and forth would send the bytes twice.
+    /// Keeps the produced sharding on the result of the transform, and on values computed element-wise from it, if their only other users
+    /// are transforms. Otherwise, resharding back and forth would send the bytes twice.
     fn keep_transformed_sharding(
         &mut self,
         result: ValueId,
@@ -319,6 +320,7 @@ fn last_dims(rank: usize, along: &[usize]) -> (DimList, DimList) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::testing::{Around, around};
 
     #[test]
     fn last_dims_are_permuted_and_restored() {
@@ -335,5 +337,49 @@ mod tests {
         assert_eq!(of(FftKind::Irfft).next(&[1, 2, 3]), [1, 2]);
         assert_eq!(of(FftKind::Irfft).next(&[3]), [3]);
         assert_eq!(of(FftKind::Fft).next(&[1, 2, 3]), [1, 2, 3]);
+    }
+
+    const FIRST: &str = r#"[{"x"}, {}]"#;
+    const SECOND: &str = r#"[{}, {"x"}]"#;
+
+    /// Expands the transforms of an argument that is split along its first dimension.
+    fn expanded(transforms: &str) -> Around {
+        let program = format!(
+            r#"func.func @main(%a: tensor<8x16xcomplex<f32>> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}})
+                -> (tensor<8x16xcomplex<f32>> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}) {{
+              {transforms}
+              return %r : tensor<8x16xcomplex<f32>>
+            }}"#
+        );
+        around("expand-sharded-ops", r#""x"=4"#, &program)
+    }
+
+    #[test]
+    fn a_transform_is_done_along_unsplit_dimensions_first() {
+        let done = expanded(
+            "%r = stablehlo.fft %a, type = FFT, length = [8, 16] : (tensor<8x16xcomplex<f32>>) -> tensor<8x16xcomplex<f32>>",
+        );
+        assert!(done.after.contains("%0 = stablehlo.fft %arg0, type = FFT, length = [16]"), "{}", done.after);
+        assert_eq!(done.shardings("sdy.reshard"), [SECOND], "an all-to-all");
+        assert_eq!(done.shardings("stablehlo.fft"), [FIRST, FIRST], "the second one is between transposes");
+    }
+
+    #[test]
+    fn a_value_between_two_transforms_keeps_the_sharding_of_the_first() {
+        let done = expanded(
+            "%f = stablehlo.fft %a, type = FFT, length = [8, 16] : (tensor<8x16xcomplex<f32>>) -> tensor<8x16xcomplex<f32>>
+            %m = stablehlo.multiply %f, %f : tensor<8x16xcomplex<f32>>
+            %r = stablehlo.fft %m, type = IFFT, length = [8, 16] : (tensor<8x16xcomplex<f32>>) -> tensor<8x16xcomplex<f32>>",
+        );
+        assert_eq!(done.shardings("stablehlo.multiply"), [SECOND]);
+        assert_eq!(done.shardings("sdy.reshard"), [SECOND, FIRST]);
+    }
+
+    #[test]
+    fn a_transform_along_unsplit_dimensions_stays() {
+        let done = expanded(
+            "%r = stablehlo.fft %a, type = FFT, length = [16] : (tensor<8x16xcomplex<f32>>) -> tensor<8x16xcomplex<f32>>",
+        );
+        assert!(done.is_same(), "{}", done.after);
     }
 }

@@ -1,17 +1,17 @@
-//! Expansion (pass `expand-sharded-ops`): decomposes operations that cannot be partitioned along a split dimension into several
+//! Expansion (pass `expand-sharded-ops`): decomposes operations that cannot be partitioned along a sharded dimension into several
 //! operations on global values.
 //!
-//! Each step is planned like any other operation. An operation is decomposed only if a dimension is split along which it cannot be
-//! partitioned:
+//! Each step is planned like any other operation. An operation is only decomposed if it cannot be partitioned along one of its sharded
+//! dimensions:
 //!
-//! * `two_stage_reduce`: reductions without a collective (argmax, `top_k`, exclusive or) reduce each block, and reduce the all-gathered
-//!   results again;
+//! * `two_stage_reduce`: reductions without a collective (argmax, `top_k`, exclusive or) reduce each block, and then reduce the
+//!   all-gathered results;
 //! * `two_stage_sort`: if only the first or last elements of a sort are used, each block contributes that many candidates;
-//! * `cumulative`: a prefix scan runs over each block, and adds the totals of the blocks before;
+//! * `cumulative`: a prefix scan scans each block, and adds the totals of the preceding blocks;
 //! * `fft`: a multi-dimensional FFT is a sequence of one-dimensional ones, with all-to-alls between;
-//! * `static_update`: an update at a known place is the padded update and a `select`;
-//! * `uneven_reshape`: a reshape between dimensions that the axes do not divide goes through equal blocks, and a halo exchange moves their
-//!   borders.
+//! * `static_update`: an update at a known position becomes a pad of the update and a `select`;
+//! * `uneven_reshape`: a reshape between dimensions that the axes do not divide is computed on equal blocks, and a halo exchange moves
+//!   the block boundaries.
 
 mod cumulative;
 mod fft;
@@ -32,7 +32,7 @@ use crate::analysis::regions::program_regions;
 /// The pass `expand-sharded-ops`.
 ///
 /// # Errors
-/// SH0301, SH0391.
+/// Returns SH0301 or SH0391.
 pub(crate) fn expand_sharded_ops(
     module: &mut Module,
     func: FuncId,
@@ -43,7 +43,7 @@ pub(crate) fn expand_sharded_ops(
     Ok(())
 }
 
-/// Expands operations in the program under `body`, whose values have closed shardings. Returns the reshards between the steps.
+/// Expands operations in the program under `body`, in which all values have closed shardings. Returns the reshards between the steps.
 fn split_into_steps(module: &mut Module, body: RegionId, mesh: MeshId) -> FxHashSet<OpId> {
     let mut reshards = FxHashSet::default();
     // Few programs have a transform or a sort.
@@ -79,7 +79,7 @@ fn split_into_steps(module: &mut Module, body: RegionId, mesh: MeshId) -> FxHash
                     let dims = dims.clone();
                     steps.reduce(&dims)
                 }
-                // With `k` of zero there is nothing to select.
+                // If `k` is zero, there is nothing to select.
                 OpKind::TopK { k, stable } if *k > 0 => {
                     let (k, stable) = (*k, *stable);
                     steps.top_k(k, stable)
@@ -99,7 +99,7 @@ fn split_into_steps(module: &mut Module, body: RegionId, mesh: MeshId) -> FxHash
     reshards
 }
 
-/// Emits operations before (and one after) the operation that is expanded, all with its location.
+/// Emits operations before (and one after) the expanded operation, with its source location.
 pub(super) struct Steps<'a, 'm> {
     pub(super) rw: &'a mut Rewriter<'m>,
     pub(super) mesh: MeshId,
@@ -123,7 +123,7 @@ impl Steps<'_, '_> {
         value
     }
 
-    /// Gives a value a sharding on the planned mesh.
+    /// Sets the sharding of a value, on the planned mesh.
     pub(super) fn place(&mut self, value: ValueId, dims: &[DimSharding]) {
         let sharding = TensorSharding::from_dims(self.mesh, dims.iter().cloned());
         let id = self.rw.module.shardings.intern(sharding);
@@ -137,7 +137,7 @@ impl Steps<'_, '_> {
         value
     }
 
-    /// Emits a reshard of `value`, and records it as one between steps, so that no warning mentions it.
+    /// Emits a reshard of `value`, and records that it is between steps, so that it causes no warning.
     pub(super) fn reshard(&mut self, value: ValueId, dims: &[DimSharding]) -> ValueId {
         let sharding = TensorSharding::from_dims(self.mesh, dims.iter().cloned());
         let id = self.rw.module.shardings.intern(sharding);
@@ -150,7 +150,7 @@ impl Steps<'_, '_> {
         value
     }
 
-    /// Returns which of `dims` are split, each with its number of blocks.
+    /// Returns the sharded dimensions among `dims`, each with its number of blocks.
     pub(super) fn split_dims(
         &self,
         value: ValueId,

@@ -1,10 +1,10 @@
 //! Updates at constant indices: `x.at[1:].set(y)`, `x.at[::2].add(y)`, a `dynamic_update_slice` with constant start indices.
 //!
-//! If the updated dimension is split, a device's block of the update does not match its block of the operand. The update is therefore
-//! padded to the operand's size, and a `select` combines the two. That takes a halo exchange; otherwise the update, and for a `scatter`
-//! the whole operand, would be all-gathered.
+//! If the updated dimension is sharded, a device's block of the update does not match its block of the operand. The update is therefore
+//! padded to the operand's size, and a `select` combines the two. This needs a halo exchange. Otherwise the update would be all-gathered,
+//! and for a `scatter` the operand as well.
 //!
-//! Condition: the update lies within bounds. Back ends disagree on which parts of other updates a `scatter` drops.
+//! Condition: the update is within bounds. Back ends disagree on which parts of an out-of-bounds update a `scatter` ignores.
 //!
 //! ```mlir
 //! %0 = stablehlo.dynamic_update_slice %x, %y, %c1 : (tensor<8xf32>, tensor<7xf32>, tensor<i32>) -> tensor<8xf32> // at 1
@@ -33,7 +33,7 @@ use crate::windows::{Along, Exchange, is_windowed, transfers};
 struct Places {
     /// For each dimension of the operand, the indices of the update's elements.
     along: SmallVec<[Progression; 6]>,
-    /// The dimensions of the operand that windows lack: they have size one there, or are scattered row by row.
+    /// Whether each dimension of the operand is missing in the windows: the window size is one, or rows are scattered one by one.
     is_inserted: SmallVec<[bool; 6]>,
 }
 
@@ -42,14 +42,14 @@ struct Update {
     operand: ValueId,
     update: ValueId,
     places: Places,
-    /// How an element of the operand and one of the update are combined.
+    /// How an element of the operand and an element of the update are combined.
     combine: Combine,
 }
 
 /// The effect of an update on the elements at its positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Combine {
-    /// The update replaces them.
+    /// The update replaces the elements.
     Set,
     /// A binary operation with the update as second operand, or as first.
     With { op: BinaryOp, update_first: bool },
@@ -64,7 +64,7 @@ struct Sliced {
     cost: f64,
 }
 
-/// How a dimension of the update grows to the size of the operand.
+/// How a dimension of the update is extended to the size of the operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Grow {
     /// The sizes are equal.
@@ -76,7 +76,7 @@ enum Grow {
 }
 
 impl Steps<'_, '_> {
-    /// Expands an update at a known position along a split dimension.
+    /// Expands an update at a known position along a sharded dimension.
     pub(super) fn static_update(&mut self) -> Option<()> {
         let module = &*self.rw.module;
         let update = Update::of(module, self.at)?;
@@ -144,7 +144,7 @@ impl Steps<'_, '_> {
         Some(())
     }
 
-    /// Turns the current operation into the last step; it keeps its result and its source location.
+    /// Converts the current operation to the last step; it keeps its result and its source location.
     fn finish(&mut self, kind: OpKind, operands: &[ValueId]) {
         let data = &mut self.rw.module.ops[self.at];
         data.kind = kind;
@@ -152,8 +152,8 @@ impl Steps<'_, '_> {
         data.regions.clear();
     }
 
-    /// Returns how each dimension of the update grows. `None` if the operation can be partitioned unexpanded, or if an exchange costs more
-    /// than an all-gather of the update.
+    /// Returns how each dimension of the update is extended. `None` if the operation can be partitioned without expansion, or if an
+    /// exchange costs more than an all-gather of the update.
     fn ways_to_grow(
         &self,
         update: &Update,
@@ -175,7 +175,7 @@ impl Steps<'_, '_> {
             })
             .collect();
         // A replicated update is written block by block, except by a scatter of windows. Scatters of single elements or rows are
-        // partitioned unexpanded.
+        // partitioned without expansion.
         let singles = match (&data.kind, data.operands.as_slice()) {
             (OpKind::Scatter(spec), &[input, _, part]) => {
                 single_windows(spec, module.shape(input), module.shape(part))
@@ -215,14 +215,14 @@ impl Steps<'_, '_> {
         Some(grow)
     }
 
-    /// Returns the bytes that each device has of a tensor of this shape.
+    /// Returns the bytes of a tensor of this shape on each device.
     fn local_bytes(&self, ty: &TensorType, shape: &[i64], dims: &[DimSharding]) -> f64 {
         let mesh = &self.rw.module.meshes[self.mesh];
         let block = |(&n, dim): (&i64, &DimSharding)| (n as f64 / mesh.axes_size(&dim.axes) as f64).ceil();
         shape.iter().zip(dims).map(block).product::<f64>() * f64::from(ty.dtype.bits()) / 8.0
     }
 
-    /// Returns the cost of halo exchanges along all split dimensions, in bytes that a device sends; `None` if they take too many rounds.
+    /// Returns the cost of halo exchanges along all sharded dimensions, in bytes that a device sends; `None` if they take too many rounds.
     fn exchange_cost(&self, kind: &OpKind, from: &[i64], to: &[i64], dims: &[DimSharding]) -> Option<f64> {
         let mesh = &self.rw.module.meshes[self.mesh];
         let ty = self.rw.module.tensor(self.rw.module.ops[self.at].results[0])?;
@@ -242,8 +242,8 @@ impl Steps<'_, '_> {
         Some(sum)
     }
 
-    /// Returns the source of an update that is a slice, if padding the source takes one exchange instead of two that send more. The mask
-    /// drops the additional elements.
+    /// Returns the source of an update that is a slice, if padding the source needs one exchange instead of two that send more. The mask
+    /// removes the additional elements.
     fn sliced(
         &self,
         update: &Update,
@@ -284,8 +284,8 @@ impl Steps<'_, '_> {
         is_less.then(|| Sliced { source, padding: spec, cost: at_once - slice.unwrap_or(0.0) })
     }
 
-    /// Returns the mask of the updated elements. Along each dimension: between the first and the last index, and at a multiple of the step
-    /// from the first.
+    /// Returns the mask of the updated elements. Along each dimension, these are between the first and the last index, at multiples of
+    /// the step from the first.
     fn mask(&mut self, places: &Places, ty: &TensorType, dims: &[DimSharding]) -> Option<ValueId> {
         let mut mask: Option<ValueId> = None;
         for (d, at) in places.along.iter().enumerate() {
@@ -321,7 +321,7 @@ impl Steps<'_, '_> {
         mask
     }
 
-    /// Returns the comparison of `index`, which has `n` elements, with a number.
+    /// Returns the element-wise comparison of `index`, which has `n` elements, with a number.
     fn compare(
         &mut self,
         index: ValueId,
@@ -397,7 +397,7 @@ impl Places {
         let scattered: SmallVec<[usize; 2]> =
             (0..part.len()).filter(|&d| !has(&spec.update_window_dims, d)).collect();
         let mut fold = IntegerFold::new(module);
-        // If each index has one component, the dimension of components may be absent.
+        // If index vectors have size 1, the index vector dimension may be implicit.
         let vector_dim = spec.index_vector_dim as usize;
         let component = |i: i64| (vector_dim < module.rank(indices)).then_some((vector_dim, i));
         match (scattered.as_slice(), spec.scatter_dims_to_operand_dims.as_slice()) {
@@ -418,7 +418,7 @@ impl Places {
         along.iter().zip(shape).all(is_within).then_some(Places { along, is_inserted })
     }
 
-    /// Returns the shape of the update with all dimensions of the operand, and their shardings.
+    /// Returns the shape of the update after adding the missing dimensions of the operand, with the dimension shardings.
     fn with_inserted(&self, part: &[i64], dims: &[DimSharding]) -> Option<(SizeList, Vec<DimSharding>)> {
         let mut given = part.iter().zip(dims);
         let mut shape = SizeList::new();
@@ -437,7 +437,7 @@ impl Places {
         given.next().is_none().then_some((shape, split))
     }
 
-    /// Returns the padding that moves the update to its position along the dimensions that grow by `Pad`, and the padded shape.
+    /// Returns the padding that moves the update to its position along the dimensions that are extended by `Pad`, and the padded shape.
     fn padding(&self, grow: &[Grow], part: &[i64], shape: &[i64]) -> (PadSpec, SizeList) {
         let none = SizeList::from_elem(0, part.len());
         let mut spec = PadSpec { low: none.clone(), high: none.clone(), interior: none };
@@ -469,5 +469,111 @@ impl Combine {
             (1, 0) => Some(Combine::With { op: binary, update_first: true }),
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around};
+
+    const ROWS: &str = r#"[{"x"}, {}]"#;
+
+    /// Expands an update of `%a` with `%b`, which are both split in this way.
+    fn expanded(dims: &str, rows: i64, update: &str) -> Around {
+        let program = format!(
+            r#"func.func @main(%a: tensor<64x512xf32> {{sdy.sharding = #sdy.sharding<@mesh, {dims}>}},
+                %b: tensor<{rows}x512xf32> {{sdy.sharding = #sdy.sharding<@mesh, {dims}>}}, %i: tensor<i32>) -> tensor<64x512xf32> {{
+              {update}
+              return %r : tensor<64x512xf32>
+            }}"#
+        );
+        around("expand-sharded-ops", r#""x"=4"#, &program)
+    }
+
+    /// Writes 60 rows of `%b` into `%a` from row `start` on.
+    fn written(dims: &str, start: &str) -> Around {
+        expanded(
+            dims,
+            60,
+            &format!(
+                "%at = {start} : tensor<i32>
+                %zero = stablehlo.constant dense<0> : tensor<i32>
+                %r = stablehlo.dynamic_update_slice %a, %b, %at, %zero : (tensor<64x512xf32>, tensor<60x512xf32>, tensor<i32>, tensor<i32>) -> tensor<64x512xf32>"
+            ),
+        )
+    }
+
+    #[test]
+    fn an_update_at_a_constant_row_is_a_pad_and_a_select() {
+        let done = written(ROWS, "stablehlo.constant dense<1>");
+        assert!(done.after.contains("low = [1, 0], high = [3, 0]"), "{}", done.after);
+        assert_eq!(done.shardings("stablehlo.pad"), [ROWS]);
+        assert_eq!(done.shardings("stablehlo.select"), [ROWS]);
+        assert_eq!(done.added("stablehlo.dynamic_update_slice"), -1);
+    }
+
+    #[test]
+    fn the_start_of_a_dynamic_update_is_clamped() {
+        let done = written(ROWS, "stablehlo.constant dense<9>");
+        assert!(done.after.contains("low = [4, 0], high = [0, 0]"), "{}", done.after);
+    }
+
+    #[test]
+    fn an_update_at_an_unknown_row_stays() {
+        let done = written(ROWS, "stablehlo.negate %i");
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn an_update_along_an_unsplit_dimension_stays() {
+        let done = written(r#"[{}, {"x"}]"#, "stablehlo.constant dense<1>");
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    /// Adds 60 rows of `%b` to `%a` from row `start` on.
+    fn added(start: i64) -> Around {
+        expanded(
+            ROWS,
+            60,
+            &format!(
+                r#"%at = stablehlo.constant dense<[{start}]> : tensor<1xi32>
+                %r = "stablehlo.scatter"(%a, %at, %b) <{{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0, 1], scatter_dims_to_operand_dims = [0]>}}> ({{
+                  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+                    %s = stablehlo.add %p, %q : tensor<f32>
+                    stablehlo.return %s : tensor<f32>
+                }}) : (tensor<64x512xf32>, tensor<1xi32>, tensor<60x512xf32>) -> tensor<64x512xf32>"#
+            ),
+        )
+    }
+
+    #[test]
+    fn a_scatter_of_one_window_adds_the_padded_update() {
+        let done = added(2);
+        assert_eq!(done.shardings("stablehlo.add"), [ROWS], "{}", done.after);
+        assert!(done.after.contains("low = [2, 0], high = [2, 0]"), "{}", done.after);
+        assert_eq!(done.added("stablehlo.scatter"), -2, "the operation, and its attribute");
+    }
+
+    #[test]
+    fn a_scatter_that_reaches_out_of_bounds_stays() {
+        let done = added(5);
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn every_second_row_is_written_by_an_interior_pad() {
+        let done = expanded(
+            ROWS,
+            32,
+            r#"%n = stablehlo.iota dim = 0 : tensor<32x1xi32>
+            %two = stablehlo.constant dense<2> : tensor<32x1xi32>
+            %at = stablehlo.multiply %n, %two : tensor<32x1xi32>
+            %r = "stablehlo.scatter"(%a, %at, %b) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+              ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+                stablehlo.return %q : tensor<f32>
+            }) : (tensor<64x512xf32>, tensor<32x1xi32>, tensor<32x512xf32>) -> tensor<64x512xf32>"#,
+        );
+        assert!(done.after.contains("low = [0, 0], high = [1, 0], interior = [1, 0]"), "{}", done.after);
+        assert_eq!(done.added("stablehlo.remainder"), 1, "the mask selects every second row");
     }
 }

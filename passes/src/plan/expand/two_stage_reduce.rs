@@ -1,8 +1,8 @@
-//! Two-stage reduction along a split dimension, for reductions without a collective (argmax, exclusive or) and `top_k`.
+//! Two-stage reduction along a sharded dimension, for reductions without a collective (argmax, exclusive or) and `top_k`.
 //!
-//! Each device reduces its own block; the partial results are all-gathered and reduced again. A dimension of `n` elements in `k` blocks of
-//! `c` is reshaped to `k` and `c` elements, with `n` padded to `k * c` by neutral elements. The first step reduces the second of these,
-//! which is not split. Both steps are operations on global values, and are planned like others.
+//! Each device reduces its own block; the partial results are all-gathered and reduced again. A dimension of `n` elements in `k` blocks
+//! of `c` is padded to `k * c` with neutral elements and reshaped to two dimensions of sizes `k` and `c`. The first step reduces the
+//! second of these, which is not sharded. Both steps are operations on global values, and are planned like any other operation.
 //!
 //! StableHLO lets a reduction group its elements in any way, and start each group from the initial value. The order of elements is kept,
 //! so the first of equal elements wins.
@@ -67,13 +67,13 @@ impl Steps<'_, '_> {
         Some(self.emit(OpKind::Reshape, &[value], &shape, ty.dtype, &dims))
     }
 
-    /// Returns a neutral initial value: that of the program, unless the identity of the reduction is known.
+    /// Returns a neutral initial value: the identity of the reduction if it is known, and otherwise the initial value of the program.
     fn neutral(&mut self, inputs: usize, i: usize) -> Option<ValueId> {
         let data = &self.rw.module.ops[self.at];
         let init = *data.operands.get(inputs + i)?;
         let kind = data.regions.first().and_then(|&region| reduction_of(self.rw.module, region, inputs));
         let dtype = self.rw.module.tensor(init)?.dtype;
-        // Sums and products of one-bit numbers are disjunctions and conjunctions, and have their identities.
+        // Sums and products of one-bit integers are disjunctions and conjunctions, with the corresponding identities.
         let kind = kind.map(|kind| match (kind, dtype) {
             (ReductionKind::Add, DType::I1) => ReductionKind::Or,
             (ReductionKind::Mul, DType::I1) => ReductionKind::And,
@@ -93,7 +93,7 @@ impl Steps<'_, '_> {
         if split.is_empty() || splits_reduce(self.rw.module, self.at) {
             return None;
         }
-        // The index of a dimension after `blocks`, which replaces each split dimension before it by two.
+        // The index of a dimension after `blocks`, which replaces each sharded dimension before it by two.
         let at = |dim: usize| dim + split.iter().filter(|&&(d, _)| d < dim).count();
         let first: Vec<usize> = split.iter().map(|&(d, _)| at(d)).collect();
         let inner: Vec<usize> = reduced
@@ -140,7 +140,7 @@ impl Steps<'_, '_> {
     }
 
     /// Expands a `top_k`: each device takes the `k` largest elements of its block. The `k` largest of all candidates are selected, and
-    /// their indices looked up. Equal elements keep their order, since blocks are gathered in order.
+    /// their indices are looked up. Equal elements keep their order, since blocks are gathered in order.
     pub(super) fn top_k(&mut self, k: i64, stable: Option<bool>) -> Option<()> {
         let operand = *self.rw.module.ops[self.at].operands.first()?;
         let ty = self.rw.module.tensor(operand)?.clone();
@@ -148,7 +148,7 @@ impl Steps<'_, '_> {
         let [split] = self.split_dims(operand, [last])?[..] else { return None };
         let block = (ty.shape[last] + split.1 - 1) / split.1;
         let few = k.min(block);
-        // If most elements are taken, an all-gather of the operand sends about as much. Indices are computed in `i32` below.
+        // If most elements are selected, an all-gather of the operand sends about as many bytes. Indices are computed in `i32` below.
         let &[largest, indices] = self.rw.module.ops[self.at].results.as_slice() else { return None };
         let index = self.rw.module.tensor(indices)?.dtype;
         if few * split.1 * 2 > ty.shape[last] || index != DType::I32 {
@@ -194,7 +194,7 @@ impl Steps<'_, '_> {
         Some(())
     }
 
-    /// Adds a gather after the operation. Its result, the element of each row of `positions` at index `chosen`, replaces `old`.
+    /// Adds a gather after the operation, which takes the element of each row of `positions` at index `chosen`. Its result replaces `old`.
     fn look_up(&mut self, positions: ValueId, chosen: ValueId, old: ValueId, last: usize) {
         let batch: DimList = (0..last as u32).collect();
         let spec = GatherSpec {
@@ -210,5 +210,107 @@ impl Steps<'_, '_> {
         self.rw.keep();
         let gather = self.rw.op(OpKind::Gather(Box::new(spec)), &[positions, chosen], &[], &[]);
         self.rw.module.give_result(gather, old);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around};
+
+    fn expanded(program: &str) -> Around {
+        around("expand-sharded-ops", r#""x"=4"#, program)
+    }
+
+    /// Expands an exclusive or along dimension 1.
+    fn exclusive_or(dims: &str) -> Around {
+        expanded(&format!(
+            r#"func.func @main(%a: tensor<6x26xi32> {{sdy.sharding = #sdy.sharding<@mesh, {dims}>}}, %init: tensor<i32>) -> tensor<6xi32> {{
+              %r = stablehlo.reduce(%a init: %init) applies stablehlo.xor across dimensions = [1] : (tensor<6x26xi32>, tensor<i32>) -> tensor<6xi32>
+              return %r : tensor<6xi32>
+            }}"#
+        ))
+    }
+
+    #[test]
+    fn a_reduction_without_a_collective_reduces_blocks_and_their_results() {
+        let done = exclusive_or(r#"[{}, {"x"}]"#);
+        assert_eq!(done.shardings("stablehlo.reduce"), [r#"[{}, {"x"}]"#, "[{}]"]);
+        assert_eq!(done.shardings("sdy.reshard"), ["[{}, {}]"]);
+        assert!(done.after.contains("high = [0, 2]"), "blocks are padded to equal sizes: {}", done.after);
+    }
+
+    #[test]
+    fn the_initial_value_is_taken_once() {
+        let done = exclusive_or(r#"[{}, {"x"}]"#);
+        assert_eq!(done.after.matches("init: %arg1").count(), 1, "{}", done.after);
+        assert!(
+            done.after
+                .contains("stablehlo.reduce(%1 init: %c) applies stablehlo.xor across dimensions = [2]")
+        );
+    }
+
+    #[test]
+    fn an_argmax_reduces_values_and_indices_together() {
+        let done = expanded(
+            r#"func.func @main(%a: tensor<6x28xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}, %i: tensor<6x28xi32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>})
+                -> (tensor<6xf32>, tensor<6xi32>) {
+              %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+              %zero = stablehlo.constant dense<0> : tensor<i32>
+              %r:2 = stablehlo.reduce(%a init: %low), (%i init: %zero) across dimensions = [1] : (tensor<6x28xf32>, tensor<6x28xi32>, tensor<f32>, tensor<i32>) -> (tensor<6xf32>, tensor<6xi32>)
+               reducer(%p: tensor<f32>, %q: tensor<f32>) (%k: tensor<i32>, %l: tensor<i32>) {
+                %c = stablehlo.compare GE, %p, %q : (tensor<f32>, tensor<f32>) -> tensor<i1>
+                %v = stablehlo.select %c, %p, %q : tensor<i1>, tensor<f32>
+                %w = stablehlo.select %c, %k, %l : tensor<i1>, tensor<i32>
+                stablehlo.return %v, %w : tensor<f32>, tensor<i32>
+              }
+              return %r#0, %r#1 : tensor<6xf32>, tensor<6xi32>
+            }"#,
+        );
+        let (blocks, all) = (r#"[{}, {"x"}]"#, "[{}]");
+        assert_eq!(done.shardings("stablehlo.reduce"), [blocks, blocks, all, all]);
+        assert_eq!(done.added("stablehlo.pad"), 0, "blocks of equal size are not padded");
+    }
+
+    #[test]
+    fn a_reduction_along_an_unsplit_dimension_stays() {
+        let done = exclusive_or(r#"[{"x"}, {}]"#);
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn a_sum_that_an_all_reduce_completes_stays() {
+        let done = expanded(
+            r#"func.func @main(%a: tensor<6x26xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) -> tensor<6xf32> {
+              %zero = stablehlo.constant dense<0.0> : tensor<f32>
+              %r = stablehlo.reduce(%a init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<6x26xf32>, tensor<f32>) -> tensor<6xf32>
+              return %r : tensor<6xf32>
+            }"#,
+        );
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    /// Expands a `top_k` of 64 elements in four blocks.
+    fn largest(k: i64) -> Around {
+        expanded(&format!(
+            r#"func.func @main(%a: tensor<64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}]>}}) -> (tensor<{k}xf32>, tensor<{k}xi32>) {{
+              %v, %i = chlo.top_k(%a, k = {k}) : tensor<64xf32> -> (tensor<{k}xf32>, tensor<{k}xi32>)
+              return %v, %i : tensor<{k}xf32>, tensor<{k}xi32>
+            }}"#
+        ))
+    }
+
+    #[test]
+    fn the_largest_elements_are_chosen_from_those_of_each_block() {
+        let done = largest(2);
+        let blocks = r#"[{"x"}, {}]"#;
+        assert_eq!(done.shardings("chlo.top_k"), [blocks, blocks, "[{}]", "[{}]"]);
+        assert_eq!(done.shardings("sdy.reshard"), ["[{}]", "[{}]"]);
+        assert_eq!(done.added("\"stablehlo.gather\"("), 1, "indices into the whole dimension are looked up");
+    }
+
+    #[test]
+    fn a_top_k_with_candidates_of_more_than_half_of_the_elements_stays() {
+        assert_eq!(largest(8).added("chlo.top_k"), 1);
+        assert!(largest(9).is_same());
     }
 }

@@ -1,11 +1,11 @@
-//! Two-stage sort: sorts of which only the first or the last elements are used, where the sorted dimension is split.
+//! Two-stage sort along a sharded dimension, if only the first or last elements of the result are used.
 //!
-//! Each device sorts its block and keeps as many elements at the used end as the slices take. These candidates are
-//! gathered and sorted once more. Blocks are gathered in order, so that a stable sort stays stable.
+//! Each device sorts its block and keeps as many elements at the used end as the slices take. These candidates are all-gathered and
+//! sorted again. Blocks are gathered in order, so that a stable sort stays stable.
 //!
 //! Conditions:
-//! * Every use of every result is a slice with stride 1 along the sorted dimension, and all of them take from the same end.
-//! * The candidates of all blocks are at most half of the dimension. They are at most one block if an all-to-all could split another
+//! * Every use of every result is a slice with stride 1 along the sorted dimension, and all slices take elements from the same end.
+//! * The candidates of all blocks are at most half of the dimension. They are at most one block if an all-to-all could shard another
 //!   dimension instead.
 //!
 //! If the blocks do not divide the dimension, a flag becomes the first key, so that padding comes after (before) all elements.
@@ -31,7 +31,7 @@ use smallvec::SmallVec;
 use super::Steps;
 use crate::analysis::reducer::identity;
 
-/// Which end of a sorted dimension is used, and how many elements of it.
+/// The end of a sorted dimension that is used, and the number of used elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     First(i64),
@@ -72,7 +72,7 @@ impl Steps<'_, '_> {
         if few == 0 || few * blocks > limit {
             return None;
         }
-        // A flag marks padding and moves it to the other end.
+        // A flag marks padding, so that it is sorted to the other end.
         let is_padded = size % blocks != 0;
         let fills = dtypes.iter().map(|&dtype| identity(zero_of(dtype), dtype)).collect::<Option<Vec<_>>>();
         let fills = fills.filter(|_| is_padded).unwrap_or_default();
@@ -87,7 +87,7 @@ impl Steps<'_, '_> {
             let value = if is_alike { operand } else { self.reshard(operand, &dims) };
             let fill = match fills.get(i) {
                 Some(bytes) => self.splat(bytes, dtype),
-                // Without padding.
+                // No padding is needed.
                 None => value,
             };
             parts.push(self.blocks(value, &[(along, blocks)], fill)?);
@@ -166,13 +166,13 @@ impl Steps<'_, '_> {
     }
 }
 
-/// The reduction whose identity has only zero bits.
+/// Returns a reduction whose identity has only zero bits.
 fn zero_of(dtype: DType) -> ReductionKind {
     if dtype == DType::I1 { ReductionKind::Or } else { ReductionKind::Add }
 }
 
-/// Returns the end of dimension `along` from which all slices of `results` take, and each slice with the index of its result. `None` if
-/// a result has any other use.
+/// Returns the end of dimension `along` from which all slices of `results` take elements, and each slice with the index of its result.
+/// `None` if a result has any other use.
 fn used_end(
     module: &Module,
     results: &[ValueId],
@@ -227,4 +227,101 @@ fn flagged(module: &mut Module, region: RegionId, dtypes: &[DType], end: End) ->
     ops.extend(b.take());
     module.set_ops(copy, ops);
     copy
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around};
+
+    /// Expands a sort `%s` of `%a`, which is split in four blocks, with these uses.
+    fn expanded(size: i64, results: &str, uses: &str) -> Around {
+        let program = format!(
+            r#"func.func @main(%a: tensor<{size}xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}]>}}) -> {results} {{
+              %s = "stablehlo.sort"(%a) <{{dimension = 0 : i64}}> ({{
+                ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+                  %c = stablehlo.compare LT, %p, %q : (tensor<f32>, tensor<f32>) -> tensor<i1>
+                  stablehlo.return %c : tensor<i1>
+              }}) : (tensor<{size}xf32>) -> tensor<{size}xf32>
+              {uses}
+            }}"#
+        );
+        around("expand-sharded-ops", r#""x"=4"#, &program)
+    }
+
+    #[test]
+    fn the_first_elements_are_sorted_from_those_of_each_block() {
+        let done = expanded(
+            64,
+            "tensor<3xf32>",
+            "%r = stablehlo.slice %s [0:3] : (tensor<64xf32>) -> tensor<3xf32>
+            return %r : tensor<3xf32>",
+        );
+        assert_eq!(done.shardings("stablehlo.sort"), [r#"[{"x"}, {}]"#, "[{}]"]);
+        assert!(done.after.contains("[0:4, 0:3]"), "{}", done.after);
+        assert_eq!(done.shardings("sdy.reshard"), ["[{}]"]);
+    }
+
+    #[test]
+    fn the_last_elements_of_uneven_blocks_are_sorted_behind_padding() {
+        let done = expanded(
+            62,
+            "tensor<3xf32>",
+            "%r = stablehlo.slice %s [59:62] : (tensor<62xf32>) -> tensor<3xf32>
+            return %r : tensor<3xf32>",
+        );
+        let blocks = r#"[{"x"}, {}]"#;
+        assert_eq!(
+            done.shardings("stablehlo.sort"),
+            [blocks, blocks, "[{}]", "[{}]"],
+            "elements and a flag of padding"
+        );
+        assert!(done.after.contains("[0:4, 13:16]") && done.after.contains("[9:12]"), "{}", done.after);
+    }
+
+    #[test]
+    fn a_sort_that_is_used_as_a_whole_stays() {
+        let done = expanded(
+            64,
+            "(tensor<64xf32>, tensor<3xf32>)",
+            "%r = stablehlo.slice %s [0:3] : (tensor<64xf32>) -> tensor<3xf32>
+            return %s, %r : tensor<64xf32>, tensor<3xf32>",
+        );
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn a_sort_of_which_both_ends_are_used_stays() {
+        let done = expanded(
+            64,
+            "(tensor<3xf32>, tensor<3xf32>)",
+            "%r = stablehlo.slice %s [0:3] : (tensor<64xf32>) -> tensor<3xf32>
+            %t = stablehlo.slice %s [61:64] : (tensor<64xf32>) -> tensor<3xf32>
+            return %r, %t : tensor<3xf32>, tensor<3xf32>",
+        );
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn a_sort_of_which_every_second_element_is_used_stays() {
+        let done = expanded(
+            64,
+            "tensor<2xf32>",
+            "%r = stablehlo.slice %s [0:4:2] : (tensor<64xf32>) -> tensor<2xf32>
+            return %r : tensor<2xf32>",
+        );
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn a_sort_with_candidates_of_more_than_half_of_the_elements_stays() {
+        let first = |n: i64| {
+            let uses = format!(
+                "%r = stablehlo.slice %s [0:{n}] : (tensor<64xf32>) -> tensor<{n}xf32>
+                return %r : tensor<{n}xf32>"
+            );
+            expanded(64, &format!("tensor<{n}xf32>"), &uses)
+        };
+        assert!(!first(8).is_same());
+        assert!(first(9).is_same());
+    }
 }

@@ -1,10 +1,10 @@
-//! Reshapes that merge or split a dimension that its axes do not divide.
+//! Expands reshapes that merge or split a dimension whose size is not divisible by its axes.
 //!
-//! Such blocks of rows are not blocks of elements. The dimension of `n` rows of `m` elements is padded to `k` equal blocks of complete
-//! rows, and reshaped. A second `pad`, whose high edge may be negative, produces the equal blocks of the result; it moves block borders
-//! by a halo exchange.
+//! A device's block of rows is then not its block of elements. The dimension of `n` rows of `m` elements is padded to `k` equal blocks of
+//! complete rows, and reshaped. A second `pad`, whose high padding may be negative, produces the equal blocks of the result; it moves
+//! block boundaries by a halo exchange.
 //!
-//! Condition: the same axes split operand and result along the major dimension of one group of dimensions, not both of them evenly.
+//! Condition: the same axes shard operand and result along the major dimension of one group of dimensions, not both of them evenly.
 //!
 //! ```mlir
 //! %0 = stablehlo.reshape %a : (tensor<10x4xf32>) -> tensor<40xf32>       // [{"x"}, {}] to [{"x"}], "x"=4
@@ -61,7 +61,7 @@ fn groups(input: &[i64], output: &[i64]) -> Vec<ReshapeGroup> {
 }
 
 impl Steps<'_, '_> {
-    /// Expands a reshape whose operand and result are split by the same axes along the major dimension of one group, not both evenly.
+    /// Expands a reshape whose operand and result are sharded by the same axes along the major dimension of one group, not both evenly.
     pub(super) fn reshape(&mut self) -> Option<()> {
         let (operand, result) =
             (*self.rw.module.ops[self.at].operands.first()?, self.rw.module.ops[self.at].results[0]);
@@ -78,7 +78,7 @@ impl Steps<'_, '_> {
                 (start..end).all(|d| d == major || dims[d].axes.is_empty())
             };
             let k = mesh.axes_size(&from[d].axes);
-            // Even on both sides, it is a local reshape of blocks, which the rule covers.
+            // If both sides are even, this is a local reshape of blocks, which the sharding rule covers.
             let uneven = input.shape[d] % k != 0 || output.shape[p] % k != 0;
             let changes = input.shape[d] != output.shape[p];
             (from[d].axes == to[p].axes
@@ -97,9 +97,8 @@ impl Steps<'_, '_> {
             output.shape[p + 1..group.to.1].iter().product::<i64>(),
         );
         let (held, wanted) = (rows(input.shape[d]) * row_in, rows(output.shape[p]) * row_out);
-        // `[10, 4]` to `[40]` over 4 devices: blocks of 3 rows hold 12 elements each, 48 in all; blocks of the result hold 10. Only
-        // block borders move between the two.
-        // Shapes with one dimension of elements in place of the group.
+        // Example: `[10, 4]` to `[40]` over 4 devices. Blocks of 3 rows have 12 elements each, 48 in all; blocks of the result have 10.
+        // Only block boundaries move between the two. Shapes in which one dimension of elements replaces the group.
         let flat = |n: i64| -> Vec<i64> {
             let (before, behind) = (&output.shape[..group.to.0], &output.shape[group.to.1..]);
             before.iter().copied().chain([n]).chain(behind.iter().copied()).collect()
@@ -114,8 +113,7 @@ impl Steps<'_, '_> {
             high[dim] = n;
             OpKind::Pad(Box::new(PadSpec { low: none.clone(), high, interior: none }))
         };
-        // A negative high padding removes padding only, no element of the operand: both sides hold the same elements, starting at
-        // the first.
+        // A negative high padding only removes padding: both sides have the same elements, starting at the first.
         let moves = pad(wanted - held, at, flat(held).len());
         if wanted != held && !can_move(&moves, &flat(held), &flat(wanted), at, k) {
             return None;
@@ -133,7 +131,7 @@ impl Steps<'_, '_> {
         if wanted != held {
             value = self.emit(moves, &[value, fill], &flat(wanted), input.dtype, &flat_dims);
         }
-        // The operation itself becomes the last step and keeps its source location; here it is still a reshape.
+        // The operation itself becomes the last step and keeps its source location. In this case it stays a reshape.
         if rows(output.shape[p]) == output.shape[p] {
             self.rw.module.ops[self.at].operands[0] = value;
             return Some(());
@@ -162,7 +160,7 @@ impl Steps<'_, '_> {
     }
 }
 
-/// Whether neighbours can move block borders for `kind`, a pad along dimension `dim` in `k` blocks.
+/// Whether a halo exchange between neighbors can implement `kind`, a pad along dimension `dim` in `k` blocks.
 fn can_move(kind: &OpKind, from: &[i64], to: &[i64], dim: usize, k: i64) -> bool {
     let Some(transfers) = transfers(kind, &[from, &[]], &|_| false, to, Along::Result(dim), k) else {
         return false;
@@ -173,6 +171,7 @@ fn can_move(kind: &OpKind, from: &[i64], to: &[i64], dim: usize, k: i64) -> bool
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::testing::{Around, around};
 
     #[test]
     fn reshape_groups_have_equal_numbers_of_elements() {
@@ -183,5 +182,47 @@ mod tests {
         assert_eq!(spans(&[6, 4], &[4, 6]), [((0, 2), (0, 2))]);
         assert_eq!(spans(&[5], &[5]), [((0, 1), (0, 1))]);
         assert!(spans(&[3], &[4]).is_empty());
+    }
+
+    /// Expands a reshape of `%a` to `%r`, whose types and shardings are these.
+    fn expanded((from, from_dims): (&str, &str), (to, to_dims): (&str, &str)) -> Around {
+        let program = format!(
+            r#"func.func @main(%a: tensor<{from}xf32> {{sdy.sharding = #sdy.sharding<@mesh, {from_dims}>}})
+                -> (tensor<{to}xf32> {{sdy.sharding = #sdy.sharding<@mesh, {to_dims}>}}) {{
+              %c = sdy.sharding_constraint %a <@mesh, {from_dims}> : tensor<{from}xf32>
+              %r = stablehlo.reshape %c : (tensor<{from}xf32>) -> tensor<{to}xf32>
+              %d = sdy.sharding_constraint %r <@mesh, {to_dims}> : tensor<{to}xf32>
+              return %d : tensor<{to}xf32>
+            }}"#
+        );
+        around("expand-sharded-ops", r#""x"=4"#, &program)
+    }
+
+    const ROWS: &str = r#"[{"x"}, {}]"#;
+    const FLAT: &str = r#"[{"x"}]"#;
+
+    #[test]
+    fn rows_that_the_axes_do_not_divide_are_padded_before_they_are_merged() {
+        let done = expanded(("10x4", ROWS), ("40", FLAT));
+        assert_eq!(done.shardings("stablehlo.pad"), [ROWS, FLAT]);
+        assert!(done.after.contains("high = [2, 0]") && done.after.contains("high = [-8]"), "{}", done.after);
+    }
+
+    #[test]
+    fn rows_that_the_axes_do_not_divide_are_sliced_after_they_are_split() {
+        let done = expanded(("40", FLAT), ("10x4", ROWS));
+        assert_eq!(done.shardings("stablehlo.pad"), [FLAT]);
+        assert_eq!(done.shardings("stablehlo.slice"), [ROWS]);
+        assert!(done.after.contains("[0:10, 0:4]"), "{}", done.after);
+    }
+
+    #[test]
+    fn a_reshape_of_equal_blocks_stays() {
+        assert!(expanded(("8x5", ROWS), ("40", FLAT)).is_same());
+    }
+
+    #[test]
+    fn a_reshape_that_moves_axes_to_another_dimension_stays() {
+        assert!(expanded(("10x4", r#"[{}, {"x"}]"#), ("40", FLAT)).is_same());
     }
 }

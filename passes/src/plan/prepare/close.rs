@@ -8,7 +8,7 @@ use super::maximal;
 use super::meshes::tidy;
 use crate::analysis::regions::program_parts;
 
-/// Gives every tensor of the program a closed sharding without priorities and without axes of size one.
+/// Assigns every tensor of the program a closed sharding without priorities and without axes of size one.
 pub(super) fn close_shardings(module: &mut Module, body: RegionId, mesh: MeshId) {
     let mut values: Vec<ValueId> = Vec::new();
     let (ops, regions) = program_parts(module, body);
@@ -38,7 +38,7 @@ pub(super) fn close_shardings(module: &mut Module, body: RegionId, mesh: MeshId)
         known.insert((given, rank), id);
         module.shardings.set(value, Some(id));
     }
-    // The text of these operations names the sharding of their result.
+    // The attributes of these operations contain the sharding of their result.
     for op in ops {
         let Some(id) = module.ops[op].results.first().and_then(|&result| module.shardings.of(result)) else {
             continue;
@@ -50,8 +50,8 @@ pub(super) fn close_shardings(module: &mut Module, body: RegionId, mesh: MeshId)
     }
 }
 
-/// Gives each result of the function a closed sharding: its annotation, or the sharding of the returned value. One on a mesh with another
-/// device order stays there. Returns the shardings on `mesh` in which the values are returned.
+/// Assigns each result of the function a closed sharding: its annotation, or the sharding of the returned value. A sharding on a mesh
+/// with another device order keeps its mesh. Returns the shardings on `mesh` in which the values are returned.
 pub(crate) fn close_results(
     module: &mut Module,
     func: FuncId,
@@ -83,10 +83,10 @@ pub(crate) fn close_results(
     returned
 }
 
-/// Returns the mesh of all shardings under `body`. Arguments may be on a mesh with another device order.
+/// Returns the mesh of all shardings under `body`. Argument shardings may refer to a mesh with another device order.
 ///
 /// # Errors
-/// SH0391 if they are not closed and on one mesh.
+/// Returns SH0391 if they are not closed and on one mesh.
 pub(crate) fn unified_mesh(module: &Module, body: RegionId) -> Result<MeshId, Vec<Diagnostic>> {
     let failed = || {
         let message = "the shardings of the program are not closed and on one mesh";
@@ -111,4 +111,60 @@ pub(crate) fn unified_mesh(module: &Module, body: RegionId) -> Result<MeshId, Ve
         return Ok(mesh);
     }
     Err(failed())
+}
+
+#[cfg(test)]
+mod tests {
+    use shardc_ir::{OpKind, ShardingId};
+    use shardc_stablehlo::{PrintOptions, parse, print};
+
+    use super::{close_results, close_shardings, unified_mesh};
+    use crate::plan::testing::{around, op_named};
+
+    const OPEN: &str = r#"
+        sdy.mesh @mesh = <["x"=4, "one"=1]>
+        func.func @main(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x", ?}p1, {"one", ?}]>}, %b: tensor<8xf32>) -> tensor<8x8xf32> {
+          %0 = sdy.sharding_constraint %a <@mesh, [{"x", ?}, {"one"}]> : tensor<8x8xf32>
+          return %0 : tensor<8x8xf32>
+        }"#;
+
+    #[test]
+    fn open_dimensions_priorities_and_axes_of_size_one_are_removed() {
+        let mut module = parse(OPEN).unwrap();
+        let func = module.entry().unwrap();
+        let body = module.funcs[func].body.unwrap();
+        let mesh = module.meshes.keys().next().unwrap();
+        let constraint = op_named(&module, "sdy.sharding_constraint");
+        let OpKind::ShardingConstraint(asked) = module.ops[constraint].kind else { panic!() };
+        let result = module.ops[constraint].results[0];
+        module.shardings.set(result, Some(asked));
+        assert_eq!(unified_mesh(&module, body).unwrap_err()[0].code, "SH0391");
+        close_shardings(&mut module, body, mesh);
+        assert_eq!(unified_mesh(&module, body).unwrap(), mesh);
+        let text = |sharding: Option<ShardingId>| {
+            module.shardings.get(sharding.unwrap()).display(&module.meshes[mesh])
+        };
+        let args: Vec<_> =
+            module.regions[body].args.iter().map(|&arg| text(module.shardings.of(arg))).collect();
+        assert_eq!(args, [r#"[{"x"}, {}]"#, "[{}]"]);
+        // The attribute of a constraint names the sharding of its result.
+        let program = print(&module, &PrintOptions::default());
+        assert!(program.contains(r#"sdy.sharding_constraint %arg0 <@mesh, [{"x"}, {}]>"#), "{program}");
+        let returned = close_results(&mut module, func, body, mesh);
+        assert_eq!(returned, [module.shardings.of(result)]);
+    }
+
+    #[test]
+    fn a_result_keeps_the_sharding_that_it_is_annotated_with() {
+        let done = around(
+            "plan",
+            r#""x"=4"#,
+            r#"func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>})
+                -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}]>}, tensor<8xf32>) {
+              return %a, %a : tensor<8xf32>, tensor<8xf32>
+            }"#,
+        );
+        assert_eq!(done.shardings("sdy.reshard"), ["[{}]"]);
+        assert!(done.after.contains("return %0, %arg0 :"), "{}", done.after);
+    }
 }

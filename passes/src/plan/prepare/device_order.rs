@@ -1,8 +1,8 @@
-//! Meshes over the same devices in different orders (`device_ids`).
+//! Handles meshes over the same devices in different orders (`device_ids`).
 //!
-//! The device order matters only where data enters and leaves the program: there the sharding says which device has which block. Planning
-//! therefore uses one order inside, and permutes the blocks of parameters and results on other meshes at the function boundary. In a
-//! manual computation on such a mesh, devices take each other's blocks (see [`renamed`](crate::manual::renamed)).
+//! The device order matters only where data enters and leaves the program: there, the sharding determines which device holds each block.
+//! Planning therefore uses one order inside, and permutes the blocks of parameters and results on other meshes at the function boundary.
+//! In a manual computation on such a mesh, devices exchange roles (see [`renamed`](crate::manual::renamed)).
 
 use shardc_ir::{
     Build, FuncId, Mesh, MeshId, Module, OpId, OpKind, RegionId, Rewriter, ShardingId, ValueDef, ValueId,
@@ -11,7 +11,7 @@ use shardc_ir::{
 use super::meshes::tidy;
 use crate::analysis::regions::program_ops;
 
-/// A parameter or result that is on a mesh in another order, and its sharding there.
+/// A parameter or result whose sharding refers to a mesh in another device order, with that sharding.
 #[derive(Clone, Debug)]
 pub(crate) struct Crossing {
     pub(super) index: usize,
@@ -81,14 +81,14 @@ pub(crate) fn enter(module: &mut Module, body: RegionId, crossings: &[Crossing])
     }
 }
 
-/// Permutes results out of the common device order.
+/// Permutes results from the common device order to their own.
 pub(crate) fn leave(module: &mut Module, body: RegionId, crossings: &[Crossing]) {
     let Some(ret) = module.terminator(body) else { return };
     let mut rw = Rewriter::new(module);
     rw.enter_last(body);
     for &Crossing { index, sharding } in crossings {
         let Some(&value) = rw.module.ops[ret].operands.get(index) else { continue };
-        // A parameter that is returned unchanged: two permutes would cancel.
+        // For a parameter that is returned unchanged, the two permutes would cancel.
         let def = rw.module.def_op(value).map(|op| &rw.module.ops[op]);
         if let Some((OpKind::Reshard(_), &[given])) = def.map(|op| (&op.kind, op.operands.as_slice()))
             && rw.module.shardings.of(given) == Some(sharding)
@@ -103,8 +103,8 @@ pub(crate) fn leave(module: &mut Module, body: RegionId, crossings: &[Crossing])
     }
 }
 
-/// Returns the mesh that everything inside of a planned function uses; it need not be the module's first. Parameters and results may
-/// be on one with another device order.
+/// Returns the mesh that all values inside a planned function use; it need not be the module's first mesh. Parameters and results may use
+/// a mesh with another device order.
 pub(crate) fn planned_mesh(module: &Module, body: RegionId) -> Option<MeshId> {
     let mesh_of = |value: ValueId| module.shardings.sharding_of(value).map(|s| s.mesh);
     let is_outside = |value: ValueId| match module.values[value].def() {
@@ -118,9 +118,9 @@ pub(crate) fn planned_mesh(module: &Module, body: RegionId) -> Option<MeshId> {
     };
     let results = program_ops(module, body).into_iter().flat_map(|op| &module.ops[op].results);
     let inside = results.copied().filter(|&v| !is_outside(v)).find_map(mesh_of);
-    // If no value inside has a mesh, take the mesh of an argument.
+    // If no inner value has a mesh, the mesh of an argument is used.
     let outside = || module.regions[body].args.iter().copied().find_map(mesh_of);
-    // A module that was not planned may have shardings in attributes only.
+    // A module that is not planned may have shardings only in attributes.
     let named = || program_ops(module, body).into_iter().find_map(|op| of_op(module, op));
     let only = || module.mesh_names.values().copied().find(|&id| !module.meshes[id].is_maximal());
     inside.or_else(outside).or_else(named).or_else(only)
@@ -139,4 +139,47 @@ fn of_op(module: &Module, op: OpId) -> Option<MeshId> {
     };
     let made = data.results.iter().find_map(|&result| module.shardings.of(result));
     named.or(made).map(|id| module.shardings.get(id).mesh)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, try_around};
+
+    /// Runs the passes up to `name` on a program with a large argument on `@mesh` and a small one on a mesh in the opposite device order.
+    fn around(name: &str, small: &str) -> Around {
+        let program = format!(
+            r#"
+            sdy.mesh @mesh = <["x"=4]>
+            sdy.mesh @other = <["x"=4], device_ids=[3, 2, 1, 0]>
+            func.func @main(%large: tensor<1024xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}]>}},
+                %small: tensor<8xf32> {{sdy.sharding = #sdy.sharding<@other, {small}>}}) -> (tensor<1024xf32>,
+                tensor<8xf32> {{sdy.sharding = #sdy.sharding<@other, {small}>}},
+                tensor<8xf32> {{sdy.sharding = #sdy.sharding<@other, {small}>}}) {{
+              %0 = stablehlo.negate %large : tensor<1024xf32>
+              %1 = stablehlo.negate %small : tensor<8xf32>
+              return %0, %1, %small : tensor<1024xf32>, tensor<8xf32>, tensor<8xf32>
+            }}"#
+        );
+        try_around(name, &program).unwrap()
+    }
+
+    #[test]
+    fn an_argument_in_another_device_order_is_permuted() {
+        let done = around("unify-meshes", r#"[{"x"}]"#);
+        assert!(done.after.contains(r#"%0 = sdy.reshard %arg1 <@mesh, [{"x"}]>"#), "{}", done.after);
+        assert_eq!(done.added("sdy.reshard"), 1);
+    }
+
+    #[test]
+    fn a_result_is_permuted_back_unless_it_is_an_argument() {
+        let done = around("plan", r#"[{"x"}]"#);
+        assert!(done.after.contains(r#"%3 = sdy.reshard %2 <@other, [{"x"}]>"#), "{}", done.after);
+        assert!(done.after.contains("return %1, %3, %arg1 :"), "{}", done.after);
+    }
+
+    #[test]
+    fn a_replicated_argument_needs_no_permutation() {
+        let done = around("plan", "[{}]");
+        assert!(!done.after.contains("sdy.reshard"), "{}", done.after);
+    }
 }

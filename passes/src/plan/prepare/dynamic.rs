@@ -1,11 +1,11 @@
-//! Dynamic shapes. Propagation shards no dimension of a tensor with dynamic sizes, as in Shardy. A dimension that the program itself
-//! shards there cannot be split, since the size of a block would depend on the dynamic size.
+//! Dynamic shapes. As in Shardy, propagation does not shard tensors with dynamic sizes. If the program itself shards such a tensor, this
+//! is an error, since the size of a block would depend on the dynamic size.
 
 use shardc_ir::{Diagnostic, FuncId, Module, RegionId, ShardingId, Span, TypeId};
 
 use crate::analysis::regions::program_parts;
 
-/// Rejects split tensors with dynamic sizes.
+/// Rejects sharded tensors with dynamic sizes.
 pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<(), Vec<Diagnostic>> {
     let mut errors = Vec::new();
     let mut check = |ty: TypeId, id: Option<ShardingId>, span: Span, what: &dyn Fn() -> String| {
@@ -42,4 +42,37 @@ pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<(),
         check(ty, id.expand(), data.span, &|| format!("result {i} of @{}", data.name));
     }
     if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{around, refused};
+
+    #[test]
+    fn a_sharded_tensor_with_a_dynamic_dimension_is_refused() {
+        for dims in [r#"[{"x"}, {}]"#, r#"[{}, {"x"}]"#] {
+            let program = format!(
+                r#"sdy.mesh @mesh = <["x"=4]>
+                func.func @main(%a: tensor<?x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, {dims}>}}) -> tensor<?x8xf32> {{
+                  %0 = stablehlo.negate %a : tensor<?x8xf32>
+                  return %0 : tensor<?x8xf32>
+                }}"#
+            );
+            assert_eq!(refused("legalize-shardings", &program), ["SH0315"], "{dims}");
+        }
+    }
+
+    #[test]
+    fn a_replicated_tensor_with_a_dynamic_dimension_stays() {
+        let done = around(
+            "legalize-shardings",
+            r#""x"=4"#,
+            r#"func.func @main(%a: tensor<?x8xf32>, %b: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>})
+                -> (tensor<?x8xf32>, tensor<8xf32>) {
+              %0 = stablehlo.negate %a : tensor<?x8xf32>
+              return %0, %b : tensor<?x8xf32>, tensor<8xf32>
+            }"#,
+        );
+        assert!(done.is_same(), "{}", done.after);
+    }
 }

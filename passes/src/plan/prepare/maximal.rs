@@ -1,5 +1,5 @@
-//! Maximal shardings: values on one named device (`<[], device_ids=[3]>`). Shardy supports them; an SPMD program cannot express them. They
-//! become replicated, so the named device has its value too.
+//! Maximal shardings: values on one device (`<[], device_ids=[3]>`). Shardy supports them, but an SPMD program cannot express them. They
+//! are replaced by replication, so the named device also has the value.
 
 use shardc_ir::{
     Class, Diagnostic, FuncId, MeshId, Module, OpKind, RegionId, ShardingId, Span, TensorSharding,
@@ -50,4 +50,38 @@ pub(crate) fn on_all(
     rank: usize,
 ) -> Option<TensorSharding> {
     module.meshes[sharding.mesh].is_maximal().then(|| TensorSharding::replicated(mesh, rank))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::try_around;
+
+    #[test]
+    fn a_value_on_one_device_is_replicated_with_a_warning() {
+        let program = r#"
+            sdy.mesh @mesh = <["x"=4]>
+            sdy.mesh @one = <[], device_ids=[3]>
+            func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>},
+                %b: tensor<8xf32> {sdy.sharding = #sdy.sharding<@one, []>}) -> tensor<8xf32> {
+              %0 = stablehlo.add %a, %b : tensor<8xf32>
+              return %0 : tensor<8xf32>
+            }"#;
+        let done = try_around("legalize-shardings", program).unwrap();
+        assert_eq!(done.warnings, ["SH0311"]);
+        assert!(done.is_same(), "{}", done.after);
+        let done = try_around("unify-meshes", program).unwrap();
+        assert_eq!(done.arguments(), [r#"[{"x"}]"#, "[{}]"]);
+    }
+
+    #[test]
+    fn a_mesh_of_one_named_device_that_no_value_is_on_gives_no_warning() {
+        let program = r#"
+            sdy.mesh @mesh = <["x"=4]>
+            sdy.mesh @one = <[], device_ids=[3]>
+            func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
+              return %a : tensor<8xf32>
+            }"#;
+        let done = try_around("legalize-shardings", program).unwrap();
+        assert!(done.warnings.is_empty(), "{:?}", done.warnings);
+    }
 }

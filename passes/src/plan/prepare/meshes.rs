@@ -1,7 +1,7 @@
 //! Mesh unification: finds the one mesh that planning uses.
 //!
-//! A program may name several meshes over the same devices, such as `data=8` and `a=2, b=4`. Their axes are products of the axes of one
-//! finer mesh, which can express every sharding. If device orders differ, it takes the order of most parameters and results (see
+//! A program may define several meshes over the same devices, such as `data=8` and `a=2, b=4`. Their axes are products of axes of a finer
+//! mesh, which can express every sharding. If device orders differ, the finer mesh uses the order of most parameters and results (see
 //! [`device_order`](super::device_order)).
 
 use shardc_ir::{
@@ -12,8 +12,8 @@ use shardc_ir::{
 use crate::analysis::regions::program_parts;
 use crate::manual::mesh_of;
 
-/// Returns the mesh that can express all shardings of the program: its only mesh, if it uses one. Axes of size one and replicated values
-/// do not count.
+/// Returns a mesh that can express all shardings of the program. If the program uses only one mesh, it is that mesh. Axes of size one and
+/// replicated values are ignored.
 pub(crate) fn common_mesh(
     module: &mut Module,
     func: FuncId,
@@ -62,8 +62,8 @@ pub(crate) fn common_mesh(
     Ok(module.add_mesh(&name, mesh))
 }
 
-/// Adds a mesh of one device, for a program whose only shardings are maximal: those have no dimensions, but the shardings that planning
-/// writes have.
+/// Adds a mesh of one device, for a program that has only maximal shardings: these have no dimensions, but the shardings that planning
+/// writes do.
 fn unnamed_device(module: &mut Module, named: MeshId) -> MeshId {
     let name = free_name(module, named, "_whole");
     module.add_mesh(&name, Mesh::new([]))
@@ -116,7 +116,7 @@ fn used_meshes(module: &Module, func: FuncId, body: RegionId) -> (Vec<MeshId>, V
     (used, cuts)
 }
 
-/// Moves to the front the mesh with the device order of most input and output bytes: these need no permutation.
+/// Moves the mesh whose device order most input and output bytes have to the front, since they then need no permutation.
 fn to_front(module: &Module, func: FuncId, body: RegionId, used: &mut [MeshId]) {
     let Some(&first) = used.first() else { return };
     if used.iter().all(|&id| module.meshes[first].has_devices_of(&module.meshes[id])) {
@@ -135,7 +135,7 @@ fn to_front(module: &Module, func: FuncId, body: RegionId, used: &mut [MeshId]) 
         bytes.fold(0, i64::saturating_add)
     };
     let weights: Vec<i64> = used.iter().map(|&id| bytes_in_order(id)).collect();
-    // The first of equals.
+    // Of equal weights, the first is chosen.
     if let Some(best) = (0..used.len()).reduce(|best, i| if weights[i] > weights[best] { i } else { best }) {
         used[..=best].rotate_right(1);
     }
@@ -153,7 +153,7 @@ fn refused(module: &Module, a: MeshId, b: MeshId, why: &str) -> Box<Diagnostic> 
     )
 }
 
-/// Returns a mesh with an axis from each cut to the next; axes are named after those of `first`.
+/// Returns a mesh with one axis between each pair of adjacent cuts; axes are named after those of `first`.
 fn finer(module: &Module, first: MeshId, cuts: &[i64]) -> (String, Mesh) {
     let mesh = &module.meshes[first];
     let mut axes: Vec<(String, i64)> = Vec::new();
@@ -183,7 +183,7 @@ pub(crate) fn tidy(module: &Module, sharding: &TensorSharding, to: MeshId) -> Te
     closed.tidied()
 }
 
-/// Returns the axes of one mesh as axes of the common one, without axes of size one.
+/// Returns the axes of one mesh as axes of the common mesh, without axes of size one.
 pub(crate) fn on_mesh(module: &Module, from: MeshId, axes: &[AxisRef], to: MeshId) -> AxisList {
     let (old, new) = (&module.meshes[from], &module.meshes[to]);
     let axes = axes.iter().copied().filter(|&axis| !old.is_trivial(axis));
@@ -198,4 +198,77 @@ pub(crate) fn on_mesh(module: &Module, from: MeshId, axes: &[AxisRef], to: MeshI
         new.all_axes().into_iter().filter(within)
     };
     axes.flat_map(parts).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, refused, try_around};
+
+    /// A program with two arguments that have these shardings.
+    fn program(meshes: &str, first: &str, second: &str) -> String {
+        format!(
+            r#"{meshes}
+            func.func @main(%x: tensor<24xf32> {{sdy.sharding = #sdy.sharding<{first}>}},
+                %y: tensor<24xf32> {{sdy.sharding = #sdy.sharding<{second}>}}) -> (tensor<24xf32>, tensor<24xf32>) {{
+              %0 = stablehlo.negate %x : tensor<24xf32>
+              %1 = stablehlo.negate %y : tensor<24xf32>
+              return %0, %1 : tensor<24xf32>, tensor<24xf32>
+            }}"#
+        )
+    }
+
+    fn unified(meshes: &str, first: &str, second: &str) -> Around {
+        try_around("unify-meshes", &program(meshes, first, second)).unwrap()
+    }
+
+    #[test]
+    fn a_coarse_axis_becomes_the_axes_of_the_finer_mesh() {
+        let meshes = r#"sdy.mesh @data = <["data"=8]> sdy.mesh @ab = <["a"=2, "b"=4]>"#;
+        let done = unified(meshes, r#"@data, [{"data"}]"#, r#"@ab, [{"b"}]"#);
+        assert_eq!(done.arguments(), [r#"[{"a", "b"}]"#, r#"[{"b"}]"#]);
+        assert_eq!(done.shardings("stablehlo.negate"), done.arguments());
+        assert_eq!(done.added("sdy.mesh @"), 0);
+    }
+
+    #[test]
+    fn meshes_of_which_none_is_finer_get_a_common_refinement() {
+        let meshes = r#"sdy.mesh @ab = <["a"=2, "b"=6]> sdy.mesh @cd = <["c"=4, "d"=3]>"#;
+        let done = unified(meshes, r#"@ab, [{"b"}]"#, r#"@cd, [{"c"}]"#);
+        assert!(done.after.contains(r#"sdy.mesh @ab_parts = <["a"=2, "b_3"=2, "b_1"=3]>"#), "{}", done.after);
+        assert_eq!(done.arguments(), [r#"[{"b_3", "b_1"}]"#, r#"[{"a", "b_3"}]"#]);
+    }
+
+    #[test]
+    fn a_mesh_that_splits_nothing_does_not_count() {
+        let meshes = r#"sdy.mesh @a = <["a"=2]> sdy.mesh @b = <["b"=4]>"#;
+        let done = unified(meshes, "@a, [{}]", r#"@b, [{"b"}]"#);
+        assert_eq!(done.arguments(), ["[{}]", r#"[{"b"}]"#]);
+        assert!(!done.after.contains("<@a, [{}]>}, %arg1"), "{}", done.after);
+    }
+
+    #[test]
+    fn a_program_on_one_mesh_stays() {
+        let done = unified(r#"sdy.mesh @a = <["a"=2, "b"=2]>"#, r#"@a, [{"a"}]"#, r#"@a, [{"b"}]"#);
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn meshes_without_a_common_refinement_are_refused() {
+        let meshes = r#"sdy.mesh @ab = <["a"=2, "b"=3]> sdy.mesh @cd = <["c"=3, "d"=2]>"#;
+        let program = program(meshes, r#"@ab, [{"b"}]"#, r#"@cd, [{"c"}]"#);
+        assert_eq!(refused("unify-meshes", &program), ["SH0302"]);
+    }
+
+    #[test]
+    fn meshes_of_different_sizes_are_refused() {
+        let meshes = r#"sdy.mesh @a = <["a"=2]> sdy.mesh @b = <["b"=4]>"#;
+        let program = program(meshes, r#"@a, [{"a"}]"#, r#"@b, [{"b"}]"#);
+        assert_eq!(refused("unify-meshes", &program), ["SH0302"]);
+    }
+
+    #[test]
+    fn a_program_without_a_mesh_is_refused() {
+        let program = "func.func @main(%x: tensor<24xf32>) -> tensor<24xf32> { return %x : tensor<24xf32> }";
+        assert_eq!(refused("unify-meshes", program), ["SH0303"]);
+    }
 }

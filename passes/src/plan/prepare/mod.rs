@@ -1,4 +1,4 @@
-//! Preparation of shardings for planning: every tensor gets a closed sharding on one mesh.
+//! Preparation of shardings for planning: every tensor gets a closed sharding on the same mesh.
 
 mod close;
 pub(crate) mod device_order;
@@ -16,11 +16,11 @@ use super::{Planning, body_of};
 /// The pass `legalize-shardings`: rejects or removes shardings that a tensor cannot have.
 ///
 /// * A maximal sharding (one device) is replaced by replication later; a warning says so (SH0311).
-/// * Axes on a quantized dimension with scales of its own are removed; if the program itself requests them, it is rejected (SH0319).
+/// * Axes on a quantized dimension with per-axis scales are removed; if the program itself requests them, it is rejected (SH0319).
 /// * A sharded tensor with dynamic dimensions is rejected (SH0315).
 ///
 /// # Errors
-/// SH0301, SH0315, SH0319.
+/// Returns SH0301, SH0315 or SH0319.
 pub(crate) fn legalize_shardings(
     module: &mut Module,
     func: FuncId,
@@ -33,7 +33,7 @@ pub(crate) fn legalize_shardings(
     Ok(planning.notes.clone())
 }
 
-/// The pass `unify-meshes`: puts the shardings of all tensors on one mesh, closed and without priorities.
+/// The pass `unify-meshes`: converts the shardings of all tensors to closed shardings on one mesh, without priorities.
 ///
 /// A parameter whose mesh lists its devices in another order is permuted by a reshard.
 ///
@@ -48,7 +48,7 @@ pub(crate) fn legalize_shardings(
 /// ```
 ///
 /// # Errors
-/// SH0301, SH0302 (meshes without a common refinement), SH0303 (no mesh).
+/// Returns SH0301, SH0302 (the meshes have no common refinement) or SH0303 (there is no mesh).
 pub(crate) fn unify_meshes(
     module: &mut Module,
     func: FuncId,
@@ -56,8 +56,8 @@ pub(crate) fn unify_meshes(
 ) -> Result<(), Vec<Diagnostic>> {
     let body = body_of(module, func)?;
     let mesh = meshes::common_mesh(module, func, body).map_err(|error| vec![*error])?;
-    // This must run before shardings are closed: closing puts all of them on the common mesh, and the device order of a parameter
-    // is lost.
+    // This must run before shardings are closed: closing converts all of them to the common mesh, and the device order of a parameter
+    // would be lost.
     let entering = device_order::entering(module, body, mesh);
     close::close_shardings(module, body, mesh);
     device_order::enter(module, body, &entering);
@@ -69,7 +69,7 @@ pub(crate) fn unify_meshes(
 /// The pass `replicate-small-dims` (see [`small_dims`]).
 ///
 /// # Errors
-/// SH0301, SH0391.
+/// Returns SH0301 or SH0391.
 pub(crate) fn replicate_small_dims(
     module: &mut Module,
     func: FuncId,

@@ -1,8 +1,8 @@
-//! Restrictions of quantized tensors.
+//! Restrictions on the sharding of quantized tensors.
 //!
-//! A quantized tensor is split like any other, unless a device would have to invent elements, as masks and unreduced sums do: the zero
-//! element depends on the scale. A dimension with per-axis scales is not split: its shards would have different types, but all devices
-//! run one program.
+//! A quantized tensor is sharded like any other, unless a device would have to create elements, as masks and unreduced sums do: the
+//! representation of zero depends on the quantization parameters. A dimension with per-axis scales is not sharded: its shards would have
+//! different types, but all devices run the same program.
 
 use shardc_ir::{
     Diagnostic, DimSharding, FuncId, Module, OpId, OpKind, RegionId, ShardingId, Span, TypeId, ValueId,
@@ -13,7 +13,7 @@ use crate::analysis::regions::program_parts;
 /// Removes the axes from dimensions with per-axis scales. Planning then reports the all-gathers at the operations that need them.
 ///
 /// # Errors
-/// The program itself requests such a split (`SH0319`).
+/// Returns `SH0319` if the program itself requests such a sharding.
 pub(super) fn replicate_scaled_dims(
     module: &mut Module,
     func: FuncId,
@@ -49,7 +49,7 @@ pub(super) fn replicate_scaled_dims(
     Ok(())
 }
 
-/// Returns errors for such splits that the program requests: arguments, results, constraints.
+/// Returns errors for such shardings that the program requests on arguments, results or constraints.
 fn requested_splits(module: &Module, func: FuncId, body: RegionId, ops: &[OpId]) -> Vec<Diagnostic> {
     let refused = |ty: TypeId, id: Option<ShardingId>, span: Span| {
         let &dim = split_scales(module, ty, id?).first()?;
@@ -74,10 +74,52 @@ fn requested_splits(module: &Module, func: FuncId, body: RegionId, ops: &[OpId])
     args.chain(results).chain(ops).collect()
 }
 
-/// Returns the split dimensions of a type that have scales along them.
+/// Returns the sharded dimensions of a type that have scales along them.
 fn split_scales(module: &Module, ty: TypeId, sharding: ShardingId) -> Vec<usize> {
     let Some(tensor) = module.types.as_quantized(ty) else { return Vec::new() };
     let sharding = module.shardings.get(sharding);
     let mesh = &module.meshes[sharding.mesh];
     (0..sharding.rank()).filter(|&dim| tensor.scales_along(dim) && sharding.shards(mesh, dim) > 1).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around, refused};
+
+    /// Legalizes a program that quantizes an argument with a scale for each index of dimension 1.
+    fn legalized(dims: &str) -> Around {
+        let program = format!(
+            r#"func.func @main(%a: tensor<8x2xf32> {{sdy.sharding = #sdy.sharding<@mesh, {dims}>}}) -> tensor<8x2xf32> {{
+              %0 = stablehlo.uniform_quantize %a : (tensor<8x2xf32>) -> tensor<8x2x!quant.uniform<i8:f32:1, {{0.5, 0.25}}>>
+              %1 = stablehlo.uniform_dequantize %0 : (tensor<8x2x!quant.uniform<i8:f32:1, {{0.5, 0.25}}>>) -> tensor<8x2xf32>
+              return %1 : tensor<8x2xf32>
+            }}"#
+        );
+        around("legalize-shardings", r#""x"=2"#, &program)
+    }
+
+    #[test]
+    fn axes_are_removed_from_a_dimension_with_scales() {
+        let done = legalized(r#"[{}, {"x"}]"#);
+        assert_eq!(done.shardings("stablehlo.uniform_quantize"), ["[{}, {}]"]);
+        assert_eq!(done.shardings("stablehlo.uniform_dequantize"), [r#"[{}, {"x"}]"#]);
+    }
+
+    #[test]
+    fn axes_of_a_dimension_without_scales_stay() {
+        let done = legalized(r#"[{"x"}, {}]"#);
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn an_argument_that_is_sharded_along_its_scales_is_refused() {
+        let program = r#"
+            sdy.mesh @mesh = <["x"=2]>
+            func.func @main(%a: tensor<8x2x!quant.uniform<i8:f32:1, {0.5, 0.25}>> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>})
+                -> tensor<8x2xf32> {
+              %0 = stablehlo.uniform_dequantize %a : (tensor<8x2x!quant.uniform<i8:f32:1, {0.5, 0.25}>>) -> tensor<8x2xf32>
+              return %0 : tensor<8x2xf32>
+            }"#;
+        assert_eq!(refused("legalize-shardings", program), ["SH0319"]);
+    }
 }

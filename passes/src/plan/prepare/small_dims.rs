@@ -1,7 +1,7 @@
 //! Removes axes from dimensions with fewer elements than shards.
 //!
-//! Propagation carries an axis from a dimension to the few rows that a slice takes of it. If 8 devices split one row, the first device
-//! holds it and the others hold padding. Each user of the row then pays for an all-gather of 8 blocks, and the slice pays for moving the
+//! Propagation carries an axis from a dimension to a slice of a few rows of it. If one row is sharded over 8 devices, the first device
+//! holds it and the others hold padding. Each user of the row then pays for an all-gather of 8 blocks, and the slice pays for sending the
 //! row to the first device.
 //!
 //! Conditions:
@@ -9,9 +9,9 @@
 //! * The dimension has fewer elements than shards.
 //! * The path from the slices to their users costs less with the dimension replicated. This is decided for a whole class of values whose
 //!   shardings depend on each other.
-//! * The program itself does not request the split: arguments, annotated results, constraints and loop-carried values keep it.
+//! * The program itself does not request the sharding: arguments, annotated results, constraints and loop-carried values keep it.
 //!
-//! If all users agree on how to split other dimensions, those are split instead, and the rows come by a reduce-scatter.
+//! If all users agree on the sharding of other dimensions, these are sharded instead, and a reduce-scatter provides the rows.
 //!
 //! ```mlir
 //! %0 = stablehlo.slice %x [5:6, 0:64] : (tensor<16x64xf32>) -> tensor<1x64xf32>   // %x: [{"x"}, {}], %0: [{"x"}, {}]
@@ -90,7 +90,7 @@ pub(crate) fn remove_axes(
         change(module, value, |sharding| sharding.dims[dim] = DimSharding::closed(&[]));
     }
     let uses = module.uses();
-    // Backward, so that the users of a value have their final shardings.
+    // In reverse order, so that the users of a value already have their final shardings.
     for &(value, _) in chosen.iter().rev() {
         let requested = split_by_all_users(module, &mesh, &uses, value);
         for (dim, axes) in requested {
@@ -111,7 +111,7 @@ fn change(module: &mut Module, value: ValueId, change: impl FnOnce(&mut TensorSh
 struct Class {
     /// Whether the axes must stay.
     pinned: bool,
-    /// The price with the axes; the other field is the price without them.
+    /// The price with the axes, and the price without them.
     kept: Price,
     whole: Price,
 }
@@ -130,7 +130,7 @@ impl AddAssign for Price {
     }
 }
 
-/// Split dimensions with fewer elements than shards (nodes), in classes that keep or lose their axes together: a union-find.
+/// Sharded dimensions with fewer elements than shards (nodes), in classes that keep or lose their axes together (union-find).
 #[derive(Default)]
 struct Classes {
     nodes: Vec<(ValueId, usize)>,
@@ -138,7 +138,7 @@ struct Classes {
     parent: Vec<usize>,
     /// The properties of each class, at its root.
     class: Vec<Class>,
-    /// Whether the cost of an all-gather for users that need the dimension replicated is already counted; one serves all users.
+    /// Whether the cost of an all-gather for users that need the dimension replicated is already counted: one all-gather serves all users.
     is_gathered: Vec<bool>,
 }
 
@@ -195,8 +195,8 @@ impl Classes {
             .any(|&v| (0..module.rank(v)).any(|d| self.of(v, d).is_some()))
     }
 
-    /// Joins nodes that an operation ties together, and pins nodes whose axes must stay. `declared` are the result shardings if the
-    /// operation is the function's terminator.
+    /// Joins nodes that must have the same sharding because of an operation, and pins nodes whose axes must stay. `declared` are the
+    /// result shardings if the operation is the function's terminator.
     fn link(&mut self, module: &Module, op: OpId, declared: Option<&[Option<ShardingId>]>) {
         if !self.touches(module, op) {
             return;
@@ -209,7 +209,7 @@ impl Classes {
             return self.pin_all(module, &free);
         }
         match &data.kind {
-            // Free values take any sharding.
+            // Free values are available in any sharding.
             OpKind::Constant(_) | OpKind::Iota { .. } => {}
             OpKind::OptimizationBarrier => {
                 for (&operand, &result) in operands.iter().zip(&results) {
@@ -251,7 +251,7 @@ impl Classes {
             for (value, mapping) in &tensors {
                 let Some((dim, _)) = mapping.find(factor) else { continue };
                 let Some(node) = self.of(*value, dim) else { continue };
-                // A dimension of several factors would lose the axes of all; every device would compute all rows of a matmul.
+                // A dimension with several factors would lose the axes of all factors, and every device would compute all rows of a matmul.
                 let is_costly = data.kind.def().work != Work::Light && module.shape(*value)[dim] > 1;
                 if mapping.dims[dim].len() > 1 || is_costly {
                     self.pin(node);
@@ -282,7 +282,7 @@ impl Classes {
         for (&operand, mapping) in data.operands.iter().zip(&rule.operands) {
             for node in self.all_of(module, operand) {
                 let Some(&factor) = mapping.dims[self.nodes[node].1].first() else { continue };
-                // A dimension that continues in the result, as a row or a block of it, need not be replicated.
+                // If the dimension is also in the result, as a row or a block of it, it need not be replicated.
                 if has(&rule.results, factor).is_none() {
                     self.add_gather(module, planner, node);
                 }
@@ -383,7 +383,7 @@ fn slice_price(module: &Module, op: OpId, dim: usize, k: i64, row_bytes: f64) ->
     Some(price)
 }
 
-/// Returns the dimensions and axes by which all users of a value split it, though the value itself does not.
+/// Returns the dimensions and axes by which all users shard a value, although its own sharding does not use them.
 fn split_by_all_users(module: &Module, mesh: &Mesh, uses: &Uses, value: ValueId) -> Vec<(usize, AxisList)> {
     let Some(own) = module.shardings.sharding_of(value) else { return Vec::new() };
     let mut requested: Option<Vec<(usize, AxisList)>> = None;
@@ -419,4 +419,72 @@ fn split_by_all_users(module: &Module, mesh: &Mesh, uses: &Uses, value: ValueId)
     let mut requested = requested.unwrap_or_default();
     requested.retain(|(dim, axes)| own.axes(*dim).is_empty() && is_free(axes) && divides(*dim, axes));
     requested
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around};
+
+    /// Replicates in a program that slices `%x`, split along dimension 0, and adds the broadcast of `%row` to it.
+    fn replicated(row: &str) -> Around {
+        let program = format!(
+            r#"func.func @main(%x: tensor<16x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}) -> tensor<16x64xf32> {{
+              {row}
+              %flat = stablehlo.reshape %row : (tensor<1x64xf32>) -> tensor<64xf32>
+              %all = stablehlo.broadcast_in_dim %flat, dims = [1] : (tensor<64xf32>) -> tensor<16x64xf32>
+              %sum = stablehlo.add %x, %all : tensor<16x64xf32>
+              return %sum : tensor<16x64xf32>
+            }}"#
+        );
+        around("replicate-small-dims", r#""x"=8"#, &program)
+    }
+
+    #[test]
+    fn one_row_that_all_devices_need_is_replicated() {
+        let done =
+            replicated("%row = stablehlo.slice %x [5:6, 0:64] : (tensor<16x64xf32>) -> tensor<1x64xf32>");
+        assert_eq!(done.shardings("stablehlo.slice"), ["[{}, {}]"]);
+        assert_eq!(done.shardings("stablehlo.add"), [r#"[{"x"}, {}]"#]);
+    }
+
+    #[test]
+    fn a_row_that_the_program_requests_split_stays_split() {
+        let done = replicated(
+            r#"%slice = stablehlo.slice %x [5:6, 0:64] : (tensor<16x64xf32>) -> tensor<1x64xf32>
+            %row = sdy.sharding_constraint %slice <@mesh, [{"x"}, {}]> : tensor<1x64xf32>"#,
+        );
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn a_slice_with_a_row_for_each_device_stays_split() {
+        let done = around(
+            "replicate-small-dims",
+            r#""x"=8"#,
+            r#"func.func @main(%x: tensor<16x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<64xf32> {
+              %zero = stablehlo.constant dense<0.0> : tensor<f32>
+              %rows = stablehlo.slice %x [0:8, 0:64] : (tensor<16x64xf32>) -> tensor<8x64xf32>
+              %sum = stablehlo.reduce(%rows init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<8x64xf32>, tensor<f32>) -> tensor<64xf32>
+              return %sum : tensor<64xf32>
+            }"#,
+        );
+        assert_eq!(done.shardings("stablehlo.slice"), [r#"[{"x"}, {}]"#]);
+        assert!(done.is_same(), "{}", done.after);
+    }
+
+    #[test]
+    fn a_row_takes_the_axes_that_its_users_split_another_dimension_by() {
+        let done = around(
+            "replicate-small-dims",
+            r#""x"=8"#,
+            r#"func.func @main(%x: tensor<16x4096xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}p0, {}]>},
+                %y: tensor<4096xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}p1]>}) -> tensor<4096xf32> {
+              %row = stablehlo.slice %x [5:6, 0:4096] : (tensor<16x4096xf32>) -> tensor<1x4096xf32>
+              %flat = stablehlo.reshape %row : (tensor<1x4096xf32>) -> tensor<4096xf32>
+              %sum = stablehlo.add %y, %flat : tensor<4096xf32>
+              return %sum : tensor<4096xf32>
+            }"#,
+        );
+        assert_eq!(done.shardings("stablehlo.slice"), [r#"[{}, {"x"}]"#]);
+    }
 }

@@ -1,4 +1,4 @@
-//! Users of concatenations: which operations use a concatenated value, and how each is computed from the concatenated ranges.
+//! Users of concatenations: finds the operations that use a concatenated value, and computes each from the concatenated ranges.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{BinaryOp, Build, Module, OpId, OpKind, RegionId, Rewriter, TypeId, ValueId, Work};
@@ -20,31 +20,31 @@ pub(super) struct Joins {
     ends: FxHashMap<OpId, (usize, End)>,
 }
 
-/// A concatenation along a split dimension.
+/// A concatenation along a sharded dimension.
 struct Join {
     op: OpId,
     dim: usize,
-    /// The concatenated ranges: each begins where the one before it ends.
+    /// The concatenated ranges: each range begins where the previous one ends.
     ranges: Vec<(i64, i64)>,
 }
 
 /// How an operation ends a join.
 enum End {
-    /// It is repeated for each range of its operands, and the results are concatenated along a dimension.
+    /// The operation is computed for each range of its operands, and the results are concatenated along a dimension.
     Joins(OperandDims, usize),
-    /// It is repeated for each range of its operands, and the results are summed.
+    /// The operation is computed for each range of its operands, and the results are summed.
     Sums(OperandDims),
-    /// A barrier that only waits for the operand of this index, whose ranges are along this dimension.
+    /// The operation is a barrier that only waits for the operand with this index, whose ranges are along this dimension.
     Waits(usize, usize),
 }
 
 /// How a user uses a concatenated value.
 enum Read {
-    /// Its result has the same ranges, along this dimension.
+    /// The result of the user has the same ranges, along this dimension.
     Carries(ValueId, usize),
-    /// It ends the join.
+    /// The user ends the join.
     Ends,
-    /// It needs the concatenated value.
+    /// The user needs the concatenated value.
     Needs,
 }
 
@@ -110,7 +110,7 @@ impl Joins {
         joins
     }
 
-    /// Computes replacements for the results of `op` from the concatenated ranges, before `op`. `None` if it ends no join.
+    /// Computes replacements for the results of `op` from the concatenated ranges, before `op`. `None` if `op` does not end a join.
     pub(super) fn make(
         &self,
         ranges: &Ranges<'_>,
@@ -120,7 +120,7 @@ impl Joins {
     ) -> Option<SmallVec<[ValueId; 2]>> {
         let (index, end) = self.ends.get(&op)?;
         let join = &self.all[*index];
-        // The ranges of the concatenated value exist already.
+        // The ranges of the concatenated value already exist.
         let (joined, operands) = (rw.module.ops[join.op].results[0], rw.module.ops[join.op].operands.clone());
         for (&(start, limit), &operand) in join.ranges.iter().zip(&operands) {
             made.insert(Range { value: joined, dim: join.dim, start, limit }, operand);
@@ -212,7 +212,7 @@ fn like(rw: &mut Rewriter<'_>, op: OpId, kind: OpKind, operands: &[ValueId]) -> 
 }
 
 impl Candidate {
-    /// Returns the candidate for a concatenation, if result and operands are evenly split by the same axes along its dimension.
+    /// Returns the candidate for a concatenation, if result and operands are evenly sharded by the same axes along its dimension.
     fn of(module: &Module, op: OpId) -> Option<Candidate> {
         let data = &module.ops[op];
         let (&OpKind::Concatenate { dim }, &[result]) = (&data.kind, data.results.as_slice()) else {
@@ -301,12 +301,84 @@ impl Candidate {
         line.exchange(&OpKind::Concatenate { dim: dim as u32 }, &parts, &|_| false, shape)
     }
 
-    /// Whether all uses were seen, and the rewrite sends enough less.
+    /// Whether all uses were seen, and the rewrite saves enough.
     fn pays_off(&self, search: &Search<'_>) -> bool {
         let reads: u32 = self.carried.iter().map(|&(value, _)| search.ranges.readers.get(value)).sum();
         !self.is_needed
             && reads == self.reads
             && !self.ends.is_empty()
             && is_worthwhile(self.before, self.price.cost)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{Around, around};
+
+    /// Unfuses the users of a concatenation along a split dimension.
+    fn unfused(results: &str, users: &str) -> Around {
+        let program = format!(
+            r#"func.func @main(%q: tensor<4096x256xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"x"}}]>}},
+                %k: tensor<4096x512xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"x"}}]>}},
+                %w: tensor<256x768xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"x"}}]>}}, %x: tensor<4096x64xf32>) -> {results} {{
+              %c = stablehlo.concatenate %q, %k, dim = 1 : (tensor<4096x256xf32>, tensor<4096x512xf32>) -> tensor<4096x768xf32>
+              {users}
+            }}"#
+        );
+        around("unfuse-products", r#""x"=4"#, &program)
+    }
+
+    const SUM: &str = "stablehlo.dot_general %e, %w, contracting_dims = [1] x [1] : (tensor<4096x768xf32>, tensor<256x768xf32>) -> tensor<4096x256xf32>";
+    const ROWS: &str = "stablehlo.dot_general %x, %c, contracting_dims = [0] x [0] : (tensor<4096x64xf32>, tensor<4096x768xf32>) -> tensor<64x768xf32>";
+
+    #[test]
+    fn a_matmul_over_a_concatenation_is_a_sum_of_matmuls() {
+        let done = unfused(
+            "tensor<4096x256xf32>",
+            &format!(
+                "%r = {}
+                return %r : tensor<4096x256xf32>",
+                SUM.replace("%e", "%c")
+            ),
+        );
+        assert!(
+            done.after.contains("dot_general %arg0, %1,") && done.after.contains("dot_general %arg1, %3,"),
+            "{}",
+            done.after
+        );
+        assert_eq!((done.added("stablehlo.slice"), done.added("stablehlo.add")), (2, 1));
+    }
+
+    #[test]
+    fn an_elementwise_operation_between_is_repeated_on_each_operand() {
+        let done = unfused(
+            "tensor<4096x256xf32>",
+            &format!(
+                "%e = stablehlo.exponential %c : tensor<4096x768xf32>
+                %r = {SUM}
+                return %r : tensor<4096x256xf32>"
+            ),
+        );
+        assert!(
+            done.after.contains("exponential %arg0") && done.after.contains("exponential %arg1"),
+            "{}",
+            done.after
+        );
+    }
+
+    #[test]
+    fn a_smaller_matmul_result_is_concatenated_instead() {
+        let done = unfused("tensor<64x768xf32>", &format!("%r = {ROWS}\nreturn %r : tensor<64x768xf32>"));
+        assert!(done.after.contains("stablehlo.concatenate %1, %2, dim = 1"), "{}", done.after);
+        assert_eq!(done.added("stablehlo.dot_general"), 1);
+    }
+
+    #[test]
+    fn a_concatenation_that_is_also_returned_stays() {
+        let done = unfused(
+            "(tensor<64x768xf32>, tensor<4096x768xf32>)",
+            &format!("%r = {ROWS}\nreturn %r, %c : tensor<64x768xf32>, tensor<4096x768xf32>"),
+        );
+        assert!(done.is_same(), "{}", done.after);
     }
 }

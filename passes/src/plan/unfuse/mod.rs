@@ -1,17 +1,18 @@
 //! Unfuses horizontally fused matmuls (such as QKV projections): a slice of a matmul becomes a matmul with a slice of the weight.
 //!
-//! `q, k, v = split(x @ w)` is one matmul with three slices as users. With tensor parallelism its columns are split into equal blocks, and
-//! so are those of each slice. A device's block of a slice is then not in its block of the matmul, and would be sent for each row of the
-//! batch. A weight has fewer rows than a batch, so slicing the weight sends less.
+//! `q, k, v = split(x @ w)` is one matmul with three slices as users. With tensor parallelism, its columns are sharded into equal blocks,
+//! and so are the columns of each slice. A device's block of a slice is then not within its block of the matmul, and would be sent for
+//! each row of the batch. A weight has fewer rows than a batch, so slicing the weight sends less.
 //!
-//! The same holds for concatenations: the gradient of `x` is a sum of matmuls with slices of the weight, and the gradient of the weight
-//! concatenates matmuls. A convolution counts as a matmul along its features, so a concatenated skip connection is convolved in parts.
+//! Concatenations are handled similarly: the gradient of `x` is a sum of matmuls with slices of the weight, and the gradient of the weight
+//! concatenates matmuls. A convolution counts as a matmul along its features, so the input of a convolution that is a concatenated skip
+//! connection is convolved in parts.
 //!
 //! Conditions:
 //!
-//! * The split dimension is sliced or concatenated in the same region.
+//! * The sharded dimension is sliced or concatenated in the same region.
 //! * All users of a sliced value are slices.
-//! * The new cost is less than 80 % of the old one, and saves at least the start of one collective.
+//! * The new cost is less than 80 % of the old cost, and the saving is at least the cost of one launch.
 //!
 //! ```mlir
 //! %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]        // [{"data"}, {"model"}]
@@ -24,8 +25,8 @@
 //! ```
 //!
 //! [`ranges`] computes a range of a value from ranges of its operands, and [`joins`] finds the users of concatenations. Both use
-//! the sharding rules of operations. The replaced operations stay as dead code. Each element is computed from the same elements as before,
-//! but sums of matmuls are rounded once more for each range.
+//! the sharding rules of operations. The replaced operations stay as dead code. Each element is computed from the same elements as
+//! before, but a sum of matmuls has an additional rounding for each range.
 
 mod joins;
 mod ranges;
@@ -41,10 +42,10 @@ use super::line::Line;
 use crate::analysis::regions::program_regions;
 use crate::cost;
 
-/// The new cost must be below this fraction of the old one: there are more and smaller matmuls afterwards.
+/// The new cost must be below this fraction of the old cost, since the matmuls become smaller and more numerous.
 const WORTHWHILE: f64 = 0.8;
 
-/// Unfuses matmuls under `body` of a propagated module, where that sends less.
+/// Unfuses matmuls under `body` of a propagated module if that sends less.
 pub(crate) fn unfuse_products(module: &mut Module, body: RegionId) {
     let mut known = None;
     for region in program_regions(module, body) {
@@ -71,7 +72,7 @@ fn is_worthwhile(before: f64, after: f64) -> bool {
 struct Found {
     /// The operations of the region.
     local: FxHashSet<OpId>,
-    /// The slices that become matmuls of their own, and their ranges.
+    /// The slices that become separate matmuls, and their ranges.
     slices: FxHashMap<OpId, Range>,
     joins: Joins,
 }
@@ -124,7 +125,7 @@ struct Sliced {
     cost: f64,
 }
 
-/// Returns the values from which slices within a region take ranges along a split dimension, where the results are evenly split again.
+/// Returns the values from which slices within a region take ranges along a sharded dimension, where the results are evenly sharded again.
 fn sliced(module: &Module, region: RegionId) -> IndexMap<ValueId, Sliced, FxBuildHasher> {
     let mut found: IndexMap<ValueId, Sliced, FxBuildHasher> = IndexMap::default();
     for &op in &module.regions[region].ops {
@@ -148,4 +149,66 @@ fn sliced(module: &Module, region: RegionId) -> IndexMap<ValueId, Sliced, FxBuil
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_worthwhile;
+    use crate::cost;
+    use crate::plan::testing::{Around, around};
+
+    #[test]
+    fn a_rewrite_saves_a_fifth_and_the_start_of_a_collective() {
+        let start = cost::START;
+        assert!(is_worthwhile(10.0 * start, 7.9 * start));
+        assert!(!is_worthwhile(10.0 * start, 8.0 * start));
+        assert!(!is_worthwhile(1.1 * start, 0.2 * start));
+    }
+
+    /// Unfuses a matmul of `rows` rows whose 768 columns are split, with these users.
+    fn unfused(rows: i64, results: &str, users: &str) -> Around {
+        let program = format!(
+            r#"func.func @main(%x: tensor<{rows}x256xf32>, %w: tensor<256x768xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"x"}}]>}}) -> {results} {{
+              %p = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<{rows}x256xf32>, tensor<256x768xf32>) -> tensor<{rows}x768xf32>
+              %q = stablehlo.slice %p [0:{rows}, 0:256] : (tensor<{rows}x768xf32>) -> tensor<{rows}x256xf32>
+              {users}
+            }}"#
+        );
+        around("unfuse-products", r#""x"=4"#, &program)
+    }
+
+    /// Unfuses a matmul of `rows` rows, of which two slices take all columns.
+    fn sliced(rows: i64) -> Around {
+        unfused(
+            rows,
+            &format!("(tensor<{rows}x256xf32>, tensor<{rows}x512xf32>)"),
+            &format!(
+                "%k = stablehlo.slice %p [0:{rows}, 256:768] : (tensor<{rows}x768xf32>) -> tensor<{rows}x512xf32>
+                return %q, %k : tensor<{rows}x256xf32>, tensor<{rows}x512xf32>"
+            ),
+        )
+    }
+
+    #[test]
+    fn slices_of_a_matmul_are_matmuls_with_slices_of_the_weight() {
+        let done = sliced(4096);
+        assert_eq!(done.added("stablehlo.dot_general"), 2, "the matmul that is sliced stays, dead");
+        assert!(done.after.contains("stablehlo.slice %arg1 [0:256, 0:256]"), "{}", done.after);
+        assert!(done.after.contains("stablehlo.slice %arg1 [0:256, 256:768]"), "{}", done.after);
+    }
+
+    #[test]
+    fn slices_of_fewer_rows_than_the_weight_has_stay() {
+        assert!(sliced(64).is_same());
+    }
+
+    #[test]
+    fn slices_of_a_matmul_that_is_also_used_as_a_whole_stay() {
+        let done = unfused(
+            4096,
+            "(tensor<4096x256xf32>, tensor<4096x768xf32>)",
+            "return %q, %p : tensor<4096x256xf32>, tensor<4096x768xf32>",
+        );
+        assert!(done.is_same(), "{}", done.after);
+    }
 }

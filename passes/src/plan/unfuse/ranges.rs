@@ -13,7 +13,7 @@ use crate::plan::line::{Line, is_plain};
 use crate::rules::rule_of;
 use crate::rules::sharding_rule::{FactorIndex, ShardingRule, TensorMapping};
 
-/// The most ranges that are visited for the slices of one value, or for one join.
+/// The maximum number of ranges that are visited for the slices of one value, or for one join.
 const MAX_RANGES: usize = 128;
 
 /// A range along one dimension of a value.
@@ -28,10 +28,10 @@ pub(super) struct Range {
 /// For each operand, the dimension of which a range is needed; `None` if the full operand is needed.
 pub(super) type OperandDims = SmallVec<[Option<usize>; 3]>;
 
-/// Ranges that are computed already, so that each is computed once.
+/// Ranges that are already computed, so that each is computed once.
 pub(super) type ComputedRanges = FxHashMap<Range, ValueId>;
 
-/// The limits of the search: use counts, and the operations through which ranges are followed.
+/// The limits of the search: use counts, and the operations through which ranges are traced.
 #[derive(Clone, Copy)]
 pub(super) struct Ranges<'a> {
     pub(super) readers: &'a UseCounts,
@@ -39,8 +39,9 @@ pub(super) struct Ranges<'a> {
 }
 
 impl Ranges<'_> {
-    /// Returns the producer of a value, if it computes a range along `dim` from ranges of its operands. `None` if the range becomes
-    /// a slice of the value: it has other users, unless its producer only moves data, or all its users are slices (`is_read_by_ranges`).
+    /// Returns the producer of a value, if it computes a range along `dim` from ranges of its operands. `None` if the range must be a
+    /// slice of the value. This is so if the value has other users, unless its producer only moves data or all users are slices
+    /// (`is_read_by_ranges`).
     fn step(
         &self,
         module: &Module,
@@ -92,7 +93,7 @@ impl Ranges<'_> {
     }
 }
 
-/// Returns all of a dimension, as a range.
+/// Returns the full extent of a dimension as a range.
 fn full_range(module: &Module, value: ValueId, dim: usize) -> Option<(i64, i64)> {
     Some((0, *module.shape(value).get(dim)?))
 }
@@ -106,7 +107,7 @@ fn operand_dims(module: &Module, op: OpId, dim: usize) -> Option<OperandDims> {
     dims_of(&rule, factor)
 }
 
-/// Returns the rule of an operation that may be repeated for ranges: its attributes contain no sizes or positions.
+/// Returns the rule of an operation that may be computed for ranges: its attributes contain no sizes or positions.
 pub(super) fn rule_of_ranges(module: &Module, op: OpId) -> Option<ShardingRule> {
     let data = &module.ops[op];
     let is_known = match &data.kind {
@@ -125,7 +126,7 @@ pub(super) fn rule_of_ranges(module: &Module, op: OpId) -> Option<ShardingRule> 
     }
     let mut rule = rule_of(module, op).filter(|rule| !rule.custom)?;
     if let OpKind::Convolution(spec) = &data.kind {
-        // Windows overlap, and extend beyond the edge, so spatial dimensions cannot be computed range by range.
+        // Windows overlap and extend beyond the edges, so spatial dimensions cannot be computed range by range.
         let spatial = [&spec.input.spatial, &spec.kernel.spatial, &spec.output.spatial];
         let tensors = rule.operands.iter_mut().chain(&mut rule.results);
         for (mapping, dims) in tensors.zip(spatial) {
@@ -144,7 +145,7 @@ pub(super) fn dims_of(rule: &ShardingRule, factor: FactorIndex) -> Option<Operan
     rule.operands.iter().map(of).collect()
 }
 
-/// Repeats an operation on ranges of its operands; the result has `size` indices along `dim`.
+/// Inserts a copy of an operation on ranges of its operands; the result has size `size` along `dim`.
 pub(super) fn part_of(
     rw: &mut Rewriter<'_>,
     op: OpId,
@@ -171,12 +172,12 @@ fn slice(rw: &mut Rewriter<'_>, range: Range) -> ValueId {
     part
 }
 
-/// Computes the cost of ranges, where each is computed from slices as early as possible.
+/// Computes the cost of ranges, if slices are taken as early as possible.
 pub(super) struct Search<'a> {
     pub(super) ranges: Ranges<'a>,
     pub(super) module: &'a Module,
     free: &'a FreeValues,
-    /// The slices that exist already.
+    /// The slices that already exist.
     paid: FxHashSet<Range>,
 }
 
@@ -198,11 +199,11 @@ impl<'a> Search<'a> {
         Search { ranges, module, free, paid: FxHashSet::default() }
     }
 
-    /// Whether the slices of `value` should be computed as matmuls; if so, their own slices count as paid.
+    /// Whether the slices of `value` should be computed as separate matmuls. If so, the slices that they need count as existing.
     pub(super) fn pays_off(&mut self, value: ValueId, sliced: &Sliced) -> bool {
         let mut price = Price::default();
         let dim = sliced.line.dim;
-        // The first step shows whether a search is worthwhile.
+        // The first step determines whether a search is worthwhile.
         if sliced.cost == 0.0 || self.ranges.step(self.module, value, dim, true).is_none() {
             return false;
         }
@@ -252,7 +253,7 @@ impl<'a> Search<'a> {
         Some(())
     }
 
-    /// Returns the cost of slicing a value, if the range is evenly split like the value.
+    /// Returns the cost of slicing a value, if the range is evenly sharded by the same axes as the value.
     fn cost_of_slice(&self, range: Range) -> Option<f64> {
         let Range { value, dim, start, limit } = range;
         if self.free.is_free(value) {
@@ -267,5 +268,49 @@ impl<'a> Search<'a> {
         taken[dim] = limit - start;
         let kind = OpKind::Slice(Box::new(SliceSpec::range(shape, dim, start, limit)));
         line.exchange(&kind, &[shape], &|_| false, &taken)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shardc_stablehlo::parse;
+
+    use super::operand_dims;
+    use crate::plan::testing::op_named;
+
+    /// Returns which dimensions of the operands of an operation named `name` a range along `dim` of its result needs.
+    fn needed(name: &str, dim: usize, program: &str) -> Option<Vec<Option<usize>>> {
+        let module = parse(program).unwrap();
+        operand_dims(&module, op_named(&module, name), dim).map(|dims| dims.to_vec())
+    }
+
+    #[test]
+    fn a_range_of_a_matmul_is_a_matmul_with_a_range_of_one_operand() {
+        let program = "func.func @main(%x: tensor<8x4xf32>, %w: tensor<4x6xf32>) -> tensor<8x6xf32> {
+            %p = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
+            return %p : tensor<8x6xf32> }";
+        assert_eq!(needed("stablehlo.dot_general", 0, program), Some(vec![Some(0), None]));
+        assert_eq!(needed("stablehlo.dot_general", 1, program), Some(vec![None, Some(1)]));
+    }
+
+    #[test]
+    fn a_range_of_a_convolution_is_one_of_features_and_not_of_an_image() {
+        let program = r#"func.func @main(%x: tensor<2x8x3xf32>, %w: tensor<3x3x6xf32>) -> tensor<2x8x6xf32> {
+            %p = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x8x3xf32>, tensor<3x3x6xf32>) -> tensor<2x8x6xf32>
+            return %p : tensor<2x8x6xf32> }"#;
+        assert_eq!(needed("stablehlo.convolution", 2, program), Some(vec![None, Some(2)]));
+        assert_eq!(needed("stablehlo.convolution", 1, program), None);
+    }
+
+    #[test]
+    fn a_range_of_a_sort_is_no_sort() {
+        let program = r#"func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+            %s = "stablehlo.sort"(%x) ({
+              ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+                %c = stablehlo.compare LT, %p, %q : (tensor<f32>, tensor<f32>) -> tensor<i1>
+                stablehlo.return %c : tensor<i1>
+            }) : (tensor<8xf32>) -> tensor<8xf32>
+            return %s : tensor<8xf32> }"#;
+        assert_eq!(needed("stablehlo.sort", 0, program), None);
     }
 }

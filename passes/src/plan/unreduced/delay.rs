@@ -6,11 +6,12 @@
 //!
 //! Conditions:
 //!
-//! * The same axes split the contracting dimensions of both operands.
-//! * Only light operations that are linear in the value, each its only user, may lie between the matmul and the users below.
+//! * The same axes shard the contracting dimensions of both operands.
+//! * Between the matmul and the users below, there are only light operations that are linear in the value, and each is the only user of
+//!   its operand.
 //! * Every user is a `dot_general` that takes the value as one operand, or an additive `reduce` with initial value zero.
 //! * The results of all users together have at most half of the value's bytes.
-//! * No value on the way is unreduced already.
+//! * No value in between is already unreduced.
 //!
 //! ```mlir
 //! %0 = dot_general %a, %b : ... -> tensor<8x128x256xf32>                 // unreduced over "y"
@@ -31,7 +32,7 @@ use crate::analysis::linear::{Passes, passes};
 use crate::analysis::reducer::is_identity;
 use crate::analysis::regions::program_ops;
 
-/// Leaves matmul results under `body` unreduced if all their users shrink them.
+/// Leaves matmul results under `body` unreduced if all their users reduce their size.
 pub(crate) fn keep_unreduced(module: &mut Module, body: RegionId) {
     let uses = module.uses();
     let products: Vec<OpId> = program_ops(module, body)
@@ -56,7 +57,7 @@ pub(crate) fn keep_unreduced(module: &mut Module, body: RegionId) {
     }
 }
 
-/// Removes axes from the dimension shardings of a value: it cannot be both unreduced over an axis and split by it.
+/// Removes axes from the dimension shardings of a value: it cannot be both unreduced over an axis and sharded by it.
 fn remove_split_axes(module: &mut Module, value: ValueId, over: &AxisList) {
     let Some(mut sharding) = module.shardings.sharding_of(value).cloned() else { return };
     for dim in &mut sharding.dims {
@@ -66,7 +67,7 @@ fn remove_split_axes(module: &mut Module, value: ValueId, over: &AxisList) {
     module.shardings.set(value, Some(id));
 }
 
-/// The axes that split the contracting dimensions of both operands of a `dot_general`.
+/// The axes that shard the contracting dimensions of both operands of a `dot_general`.
 fn summed_over(module: &Module, op: OpId) -> AxisList {
     let data = &module.ops[op];
     let OpKind::DotGeneral(spec) = &data.kind else { return AxisList::new() };
@@ -99,8 +100,8 @@ fn forms(module: &Module, uses: &Uses, value: ValueId) -> Vec<ValueId> {
     forms
 }
 
-/// Whether all users of a value are `dot_general` or additive `reduce` from zero, and their results together have at most half its
-/// bytes.
+/// Whether all users of a value are a `dot_general` or an additive `reduce` from zero, and their results together have at most half of
+/// its bytes.
 fn is_shrunk_by_users(module: &Module, uses: &Uses, value: ValueId) -> bool {
     let bytes = |v: ValueId| module.stored(v).and_then(TensorType::num_bytes);
     let readers = uses.of(value);
@@ -132,7 +133,7 @@ mod tests {
     const REDUCED: &str = "[{}, {}]";
     const UNREDUCED: &str = r#"[{}, {}], unreduced={"x"}"#;
 
-    /// Delays in a program whose matmul `%p`, over a dimension that `x` splits in its second operand, has these users.
+    /// Runs the pass on a program with these users of the matmul `%p`, which contracts a dimension that `x` shards in the second operand.
     fn delayed(first_operand: &str, results: &str, users: &str) -> Around {
         let program = format!(
             r#"func.func @main(

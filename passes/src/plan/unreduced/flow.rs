@@ -1,12 +1,12 @@
 //! Backward propagation of unreduced shardings: values between an unreduced producer and an unreduced use stay unreduced.
 //!
-//! Without this pass, an unannotated operation between the two would all-reduce its operand, and all but one device would then discard the
-//! sum. The walk is backward, so users come before producers.
+//! Without this pass, the operand of an unannotated operation between the two would be all-reduced, and all devices except one would then
+//! discard the sum. Operations are visited in reverse order, so users come before producers.
 //!
 //! A value becomes unreduced if it is produced as partial sums, and
 //!
 //! * all its users take partial sums; or
-//! * its only user is linear in it, light, and has a result that is no larger: the all-reduce then comes after that user.
+//! * its only user is light, linear in it, and has a result that is no larger. The all-reduce then comes after that user.
 
 use shardc_ir::{
     Module, OpId, OpKind, PackedOption, ReductionKind, RegionId, SecondaryMap, ShardingId, TensorType, Uses,
@@ -51,7 +51,7 @@ impl Flow<'_> {
         for &op in module.regions[region].ops.clone().iter().rev() {
             let data = &module.ops[op];
             let flows = match data.kind {
-                // Their results are annotated, or have the sharding of the operands.
+                // The results of these operations are annotated, or have the sharding of the operands.
                 OpKind::ShardingConstraint(_)
                 | OpKind::Reshard(_)
                 | OpKind::While
@@ -74,8 +74,8 @@ impl Flow<'_> {
         }
     }
 
-    /// Returns the unreduced axes that all users of a value accept, if its producer yields them. Either some user takes partial sums, or
-    /// there is one user only.
+    /// Returns the unreduced axes that all users of a value accept, if its producer provides them. Either some user takes partial sums,
+    /// or there is only one user.
     fn form_for_users(&self, module: &Module, value: ValueId) -> Option<Unreduced> {
         let readers = self.uses.of(value);
         let mut wanted: Option<Unreduced> = None;
@@ -98,7 +98,7 @@ impl Flow<'_> {
         wanted.or_else(as_made).filter(|wanted| is_produced_unreduced(module, value, wanted))
     }
 
-    /// Returns the form in which an operation takes its operand `i`.
+    /// Returns the form in which an operation accepts its operand `i`.
     fn operand_form(&self, module: &Module, op: OpId, i: usize) -> OperandForm {
         let data = &module.ops[op];
         let as_value = |value: Option<&ValueId>| match value.and_then(|&v| unreduced_of(module, v)) {
@@ -135,7 +135,7 @@ impl Flow<'_> {
             return OperandForm::Reduced;
         }
         if let Some(wanted) = wanted {
-            // A multiplication takes partial sums in one operand only.
+            // A multiplication accepts partial sums in only one operand.
             let mut others = data.operands.iter().enumerate().filter(|&(j, _)| j != i);
             let alone =
                 takes != Passes::Either || !others.any(|(_, &v)| is_produced_unreduced(module, v, &wanted));
@@ -143,7 +143,7 @@ impl Flow<'_> {
         }
         let bytes = |v: ValueId| module.stored(v).and_then(TensorType::num_bytes);
         let is_less = bytes(result).zip(bytes(value)).is_some_and(|(result, value)| result <= value);
-        // Other operands of the same linear form would have to be kept on one device.
+        // Other operands of the same linear form would have to be kept on only one device.
         let is_with_others = data.operands.iter().enumerate().any(|(j, &v)| {
             j != i
                 && takes != Passes::Either
@@ -159,11 +159,11 @@ impl Flow<'_> {
     }
 }
 
-/// The form in which an operation takes an operand.
+/// The form in which an operation accepts an operand.
 enum OperandForm {
-    /// As partial sums; its result is unreduced, too.
+    /// As partial sums; the result is also unreduced.
     Unreduced(Unreduced),
-    /// In either form. Its result is no larger than the operand, and the sum is completed after it.
+    /// In either form. The result is no larger than the operand, so the sum is reduced after the operation.
     Either,
     Reduced,
 }
@@ -175,7 +175,7 @@ mod tests {
     const REDUCED: &str = "[{}, {}]";
     const UNREDUCED: &str = r#"[{}, {}], unreduced={"x"}"#;
 
-    /// Propagates in a program whose matmul `%p` is computed as partial sums and has these users.
+    /// Runs the pass on a program with these users of the matmul `%p`, which is computed as partial sums.
     fn propagated(results: &str, users: &str) -> Around {
         let program = format!(
             r#"func.func @main(

@@ -1,4 +1,4 @@
-//! Unreduced values (partial sums): where they are kept, so that fewer or smaller values are all-reduced.
+//! Keeps values unreduced (as partial sums), so that fewer or smaller values are all-reduced.
 
 mod delay;
 mod flow;
@@ -11,24 +11,24 @@ use super::{Planning, prepare};
 /// The pass `delay-reductions` (see [`delay`]).
 ///
 /// # Errors
-/// SH0301, SH0391.
+/// Returns SH0301 or SH0391.
 pub(crate) fn delay_reductions(
     module: &mut Module,
     func: FuncId,
     planning: &mut Planning,
 ) -> Result<(), Vec<Diagnostic>> {
     let (body, mesh) = planning.place(module, func)?;
-    // From here on, a returned value may be unreduced where the function returns its sum.
+    // From here on, a returned value may be unreduced although the function returns the reduced value.
     prepare::close_results(module, func, body, mesh);
     delay::keep_unreduced(module, body);
     Ok(())
 }
 
-/// The pass `propagate-unreduced`: values between an unreduced producer and an unreduced use stay unreduced, first across loops and branches
-/// ([`regions`]), then through operations ([`flow`]).
+/// The pass `propagate-unreduced`: values between an unreduced producer and an unreduced use stay unreduced, first across loops and
+/// branches ([`regions`]), then through operations ([`flow`]).
 ///
 /// # Errors
-/// SH0301, SH0391.
+/// Returns SH0301 or SH0391.
 pub(crate) fn propagate_unreduced(
     module: &mut Module,
     func: FuncId,

@@ -1,13 +1,12 @@
 //! Unreduced shardings across loops, branches and barriers.
 //!
-//! Annotations state what is unreduced at producers and users; loop-carried values and branch results mostly have no annotation.
+//! Annotations specify unreduced values at producers and users, but loop-carried values and branch results usually have none.
 //!
-//! * A loop-carried value is unreduced if the value that the body returns is. A gradient accumulated over micro-batches so stays a partial
 //! * A loop-carried value is unreduced if the value that the body returns is. A gradient that is accumulated over micro-batches thus stays
 //!   a partial sum until after the loop. If the body returns it reduced, it is carried reduced.
 //! * A barrier keeps its result or its operand unreduced.
 //!
-//! Every choice is correct: a carried partial sum is completed where a user needs it reduced.
+//! Every choice is correct: a carried partial sum is reduced where a user needs the reduced value.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{AxisList, Module, OpId, OpKind, ReductionKind, RegionId, TensorSharding, ValueId};
@@ -16,10 +15,10 @@ use crate::analysis::linear::passes;
 use crate::analysis::regions::program_ops;
 use crate::sharding::axes::{Parts, parts};
 
-/// The most values that are visited to find out whether a value is unreduced.
+/// The maximum number of values that are visited to determine whether a value is unreduced.
 const MAX_VALUES: usize = 64;
 
-/// Gives unreduced shardings to values that enter or leave regions under `body`, whose values have closed shardings.
+/// Assigns unreduced shardings to values that enter or leave regions under `body`. All values there have closed shardings.
 pub(crate) fn settle(module: &mut Module, body: RegionId) {
     region(module, body);
 }
@@ -116,7 +115,7 @@ fn returned(module: &mut Module, op: OpId) {
     }
 }
 
-/// Sets the unreduced axes of a value's sharding, unless these axes split the value.
+/// Sets the unreduced axes of a value's sharding, unless these axes shard the value.
 pub(crate) fn set(module: &mut Module, value: ValueId, wanted: Option<Unreduced>) {
     let Some(sharding) = module.shardings.sharding_of(value) else { return };
     let (unreduced, reduction) = wanted.unwrap_or_default();
@@ -134,8 +133,8 @@ fn overlaps(a: &Parts, b: &Parts) -> bool {
     a.iter().any(|p| b.iter().any(|q| p.overlaps(*q)))
 }
 
-/// Whether a value is unreduced as `wanted` without a conversion: it is annotated, is produced by a matmul over a split dimension, or comes
-/// from such a value through linear operations.
+/// Whether a value is unreduced as `wanted` without a conversion: it is annotated, is produced by a matmul that contracts a sharded
+/// dimension, or is computed from such a value by linear operations.
 pub(crate) fn is_produced_unreduced(module: &Module, value: ValueId, wanted: &Unreduced) -> bool {
     let mut seen = FxHashSet::default();
     let mut rest = vec![value];
@@ -158,7 +157,7 @@ pub(crate) fn is_produced_unreduced(module: &Module, value: ValueId, wanted: &Un
             let axes = module.shardings.sharding_of(v).map(|s| s.split_axes().collect::<AxisList>());
             axes.is_some_and(|axes| overlaps(&parts(mesh, &axes), &over))
         };
-        // A matmul over a split dimension whose result is not split by the same axes.
+        // A matmul that contracts a sharded dimension, and whose result is not sharded by the same axes.
         if wanted.1 == ReductionKind::Add
             && data.kind.def().work == shardc_ir::Work::Contraction
             && data.operands.iter().any(splits)
@@ -192,7 +191,7 @@ mod tests {
     const REDUCED: &str = "[{}, {}]";
     const UNREDUCED: &str = r#"[{}, {}], unreduced={"x"}"#;
 
-    /// Propagates in a program with the matmul `%p`, which is computed as partial sums.
+    /// Runs the pass on a program with the matmul `%p`, which is computed as partial sums.
     fn propagated(rest: &str) -> Around {
         let program = format!(
             r#"func.func @main(
@@ -207,7 +206,7 @@ mod tests {
         around("propagate-unreduced", r#""x"=4"#, &program)
     }
 
-    /// Propagates in a program with a loop that carries `%v`, which begins as `first`, and returns the value of `next`.
+    /// Runs the pass on a program with a loop that carries `%v`, starting at `first`, and whose body returns the value of `next`.
     fn carried(first: &str, next: &str) -> Around {
         propagated(&format!(
             r#"%zero = stablehlo.constant dense<0> : tensor<i32>
@@ -261,7 +260,7 @@ mod tests {
         assert_eq!(done.shardings("stablehlo.optimization_barrier"), [UNREDUCED]);
     }
 
-    /// Propagates in a program with a branch on `%condition` whose result is annotated as unreduced.
+    /// Runs the pass on a program with a branch on `%condition` whose result is annotated as unreduced.
     fn branched(then: &str) -> Around {
         propagated(&format!(
             r#"%b = "stablehlo.if"(%condition) ({{

@@ -1,4 +1,4 @@
-//! `sdy.propagation_edges`: the step in which an operation propagated an axis, its source and its targets.
+//! Writes `sdy.propagation_edges`: the step in which an operation propagated an axis, with the source and the targets.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -17,7 +17,7 @@ const ARG_EDGES: &str = "sdy.block_arg_propagation_edges";
 /// A tensor of an operation: false and an index for an operand, true for a result.
 type End = (bool, u32);
 
-/// For each step, the edges of its axes.
+/// For each step, the edges of the propagated axes.
 #[derive(Clone, Debug, Default)]
 struct Edges {
     steps: BTreeMap<usize, Vec<(AxisRef, End, End)>>,
@@ -26,7 +26,7 @@ struct Edges {
 }
 
 impl Edges {
-    /// Adds an edge, unless an earlier step has it.
+    /// Adds an edge, unless an earlier step already has it.
     fn add(&mut self, step: usize, axis: AxisRef, from: End, to: End) {
         if !self.steps.values().flatten().any(|edge| *edge == (axis, from, to)) {
             self.steps.entry(step).or_default().push((axis, from, to));
@@ -34,8 +34,8 @@ impl Edges {
     }
 
     /// Whether an edge starts or ends at a value whose sharding is printed: a result of an operation or an argument of a function.
-    /// Arguments of other regions take theirs from their sources and are not printed. A reader would not know the mesh of edges between
-    /// them alone, and Shardy rejects such edges.
+    /// Arguments of other regions take their shardings from their sources, and these are not printed. The mesh of an edge between two
+    /// such values would be unknown in the printed program, and Shardy rejects such edges.
     fn names_written(&self, module: &Module, op: OpId) -> bool {
         let op = &module.ops[op];
         self.steps.values().flatten().flat_map(|&(_, from, to)| [from, to]).any(|(is_result, i)| {
@@ -91,7 +91,7 @@ pub(super) fn write(log: &Log, module: &mut Module, subject: &Subject<'_>) {
     let mut all: IndexMap<On, Edges> = IndexMap::new();
     for (n, step) in log.steps.iter().enumerate() {
         let operands = match step.op {
-            // A flow node has its owner last; all other tensors are sources.
+            // The last tensor of a flow node is the owner; all others are sources.
             Some(op) if is_flow(module, subject, op) => step.slots.len() - 1,
             Some(op) => module.ops[op].operands.len(),
             None => 1,
@@ -165,12 +165,12 @@ pub(super) fn write(log: &Log, module: &mut Module, subject: &Subject<'_>) {
     }
 }
 
-/// Whether the nodes of an operation are data flow into its results or regions.
+/// Whether the nodes of an operation represent data flow into its results or regions.
 fn is_flow(module: &Module, subject: &Subject<'_>, op: OpId) -> bool {
     !subject.has_edges && owns_results(&module.ops[op].kind)
 }
 
-/// Constraints that were applied to their operand: each is a step before those of propagation.
+/// Writes the constraints that were applied to their operand: each is a step that precedes the steps of propagation.
 pub(in crate::propagate) fn write_constraints(module: &mut Module, given: &[(ValueId, AnnotationSource)]) {
     let first = first_step(module);
     let ops = given.iter().filter_map(|&(_, annotation)| match annotation {
@@ -191,7 +191,7 @@ pub(in crate::propagate) fn write_constraints(module: &mut Module, given: &[(Val
     }
 }
 
-/// The step after those that operations have already.
+/// The first step number that no operation has yet.
 fn first_step(module: &Module) -> usize {
     let mut next = 0;
     for op in module.bodies().flat_map(|body| module.walk(body)) {

@@ -2,8 +2,8 @@
 //!
 //! * *Origins* (`debug-sharding-origins`): for every axis of every value, the argument, result, constraint or manual computation that it
 //!   comes from.
-//! * *Edges* (`debug-propagation-edge-sharding`): for every operation, in which step it propagated which axis from which operand or result
-//!   to which others.
+//! * *Edges* (`debug-propagation-edge-sharding`): for every operation, which axis it propagated in which step, and from which operand or
+//!   result to which others.
 //!
 //! The format and placement of the attributes, the counting of steps, and the choice between two origins are Shardy's.
 //! [`Provenance`](super::Provenance) records more, in its own format.
@@ -41,7 +41,7 @@ impl DebugOptions {
     }
 }
 
-/// An axis that an operation gives one of its tensors, and the tensor that it comes from.
+/// An axis that an operation propagates to one of its tensors, and the tensor that the axis comes from.
 #[derive(Clone, Copy, Debug)]
 struct Introduced {
     tensor: u32,
@@ -49,7 +49,7 @@ struct Introduced {
     from: u32,
 }
 
-/// One change of the tensors of an operation, or of a returned value and its result.
+/// One change to the shardings of an operation's tensors, or of a returned value and its function result.
 #[derive(Debug)]
 struct EdgeStep {
     op: Option<OpId>,
@@ -57,21 +57,21 @@ struct EdgeStep {
     axes: Rc<[Introduced]>,
 }
 
-/// The steps of a propagation.
+/// The steps of one propagation run.
 #[derive(Debug, Default)]
 pub(super) struct Log {
     known: FxHashMap<Box<[u32]>, Rc<[Introduced]>>,
     steps: Vec<EdgeStep>,
 }
 
-/// The input of a propagation: the graph, the initial shardings of its slots, and the function whose results take part.
+/// The input of a propagation: the graph, the initial shardings of its slots, and the function whose results participate.
 pub(super) struct Subject<'a> {
     pub(super) graph: &'a Graph,
     pub(super) given: &'a [u32],
     /// The final shardings of the slots.
     pub(super) shardings: &'a [u32],
     pub(super) main: Option<FuncId>,
-    /// Whether data flow is explicit, by edge operations.
+    /// Whether data flow is explicit, through edge operations.
     pub(super) has_edges: bool,
 }
 
@@ -84,7 +84,8 @@ impl Subject<'_> {
 }
 
 impl Log {
-    /// Records a change of an operation's tensors; arguments as of [`Recorder::carried`](super::provenance::Recorder).
+    /// Records a change to the shardings of an operation's tensors. The arguments are those of
+    /// [`Recorder::carried`](super::provenance::Recorder).
     pub(super) fn step(
         &mut self,
         module: &Module,
@@ -116,7 +117,7 @@ impl Log {
     }
 }
 
-/// The new axes of each tensor, joined: if a list continues a sub-axis, the longer part counts.
+/// Returns the new axes of each tensor. If a list extends an existing sub-axis, the longer sub-axis is reported.
 fn introduced(module: &Module, rule: &ShardingRule, old: &[u32], new: &[(u32, u32)]) -> Vec<Introduced> {
     let get = |id: u32| (id != NONE).then(|| module.shardings.get(ShardingId::new(id as usize)));
     let Some(mesh) = new.iter().find_map(|&(_, id)| get(id)).map(|s| &module.meshes[s.mesh]) else {

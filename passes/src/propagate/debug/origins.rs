@@ -1,4 +1,4 @@
-//! `sdy.sharding_origins`: for each axis that a value ever had, the annotation that it comes from.
+//! Writes `sdy.sharding_origins`: for each axis that a value ever had, the annotation that the axis comes from.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
@@ -50,7 +50,7 @@ impl AxisOrigins {
     }
 
     fn find(&self, axis: AxisRef) -> Option<Origin> {
-        // An axis may have arrived in parts and be looked up as one, or the reverse.
+        // An axis may have arrived in parts and be looked up as a whole, or the reverse.
         let exact = self.0.iter().find(|(a, _)| *a == axis);
         let like = || self.0.iter().find(|(a, _)| contains(*a, axis) || contains(axis, *a));
         exact.or_else(like).map(|(_, origin)| *origin)
@@ -67,7 +67,7 @@ impl AxisOrigins {
     }
 }
 
-/// Origins by slot.
+/// The origins of each slot.
 struct Table<'a> {
     subject: &'a Subject<'a>,
     axes: Vec<AxisOrigins>,
@@ -127,7 +127,7 @@ impl Table<'_> {
         (id != NONE).then(|| module.shardings.get(ShardingId::new(id as usize)))
     }
 
-    /// In order: constraints, manual computations, then the function.
+    /// Adds the origins of constraints, of manual computations, and of the function, in this order.
     fn begin(&mut self, module: &mut Module) {
         let graph = self.subject.graph;
         let ops: Vec<OpId> = module.bodies().flat_map(|body| module.walk_inner_first(body)).collect();
@@ -221,7 +221,7 @@ impl Table<'_> {
                 let axes = &self.axes[slot as usize];
                 let mesh = self.subject.mesh(module, slot).filter(|_| !axes.0.is_empty());
                 let Some(mesh) = mesh else { continue };
-                // If several results return one value, the last one names its origin.
+                // If several results return the same value, the origin is the last of these results.
                 if self.subject.has_edges && returned[i + 1..].contains(&value) {
                     continue;
                 }
@@ -234,7 +234,7 @@ impl Table<'_> {
         }
     }
 
-    /// An argument of a region that has a sharding of its own.
+    /// Writes the origins of a region argument that has its own sharding.
     fn inner(&self, module: &mut Module, region: RegionId, i: u32, axes: &AxisOrigins, mesh: &Mesh) {
         let Some(op) = self.owners[region].expand() else { return };
         if !owns_args(&module.ops[op].kind) {

@@ -1,4 +1,4 @@
-//! Common parts of building a graph: rules, nodes, function results, groups.
+//! The parts of graph construction that both kinds of data flow share: rules, nodes, function results, groups.
 
 use std::collections::BTreeMap;
 use std::mem::{Discriminant, discriminant};
@@ -17,7 +17,7 @@ use crate::rules::{RuleOptions, has_rule, is_determined_by_types, rule_with};
 /// The types of the operands and results of an operation.
 type Types = SmallVec<[TypeId; 4]>;
 
-/// The rules of operations with one discriminant, by kind.
+/// The rules of operations with the same discriminant, by kind.
 type RulesByKind = SmallVec<[(OpKind, Option<u32>); 1]>;
 
 /// A graph under construction.
@@ -27,7 +27,7 @@ pub(super) struct Build<'m> {
     pub(super) graph: Graph,
     rules: RuleOptions,
     rule_ids: FxHashMap<NodeRule, u32>,
-    /// Rules of element-wise operations whose tensors have one shape, by type and number of operands.
+    /// Rules of element-wise operations whose tensors all have the same type, by type and number of operands.
     pointwise: FxHashMap<(TypeId, usize), u32>,
     /// Rules that depend only on kind and types.
     by_types: FxHashMap<(Discriminant<OpKind>, Types), RulesByKind>,
@@ -40,7 +40,7 @@ pub(super) struct Build<'m> {
 }
 
 impl<'m> Build<'m> {
-    /// Starts a graph of these operations.
+    /// Starts to build a graph of these operations.
     pub(super) fn new(module: &'m Module, parents: &'m Parents, rules: RuleOptions, ops: &[OpId]) -> Self {
         let mut uses: SecondaryMap<ValueId, u32> = SecondaryMap::new();
         for &op in ops {
@@ -62,7 +62,7 @@ impl<'m> Build<'m> {
         }
     }
 
-    /// Gives a tensor a slot of its own.
+    /// Adds a new slot for a tensor.
     pub(super) fn add_slot(&mut self, value: ValueId) {
         if self.module.stored(value).is_some() {
             self.graph.values.push(Some(value));
@@ -70,7 +70,7 @@ impl<'m> Build<'m> {
         }
     }
 
-    /// Lets a value share the slot of another one.
+    /// Makes a value share the slot of another value.
     pub(super) fn share_slot(&mut self, value: ValueId, of: ValueId) {
         self.graph.slot_of[value] = self.graph.slot_of[of];
     }
@@ -136,9 +136,9 @@ impl<'m> Build<'m> {
         }
         let elementwise = is_elementwise(module, op);
         let known = has_rule(&data.kind, self.rules.set);
-        // Attributes may contain a rule of the program (`sdy.sharding_rule`).
+        // Attributes may contain a user-defined rule (`sdy.sharding_rule`).
         if known && elementwise && data.results.len() == 1 && data.attrs.is_empty() {
-            // Most operations are of this kind; their rule is found without building it.
+            // Most operations are of this kind, so their rule is looked up before it is built.
             let ty = module.values[data.results[0]].ty;
             let shape = module.shape(data.results[0]);
             if data.operands.iter().all(|&v| module.shape(v) == shape) {
@@ -194,7 +194,7 @@ impl<'m> Build<'m> {
         let Some(ret) = module.terminator(body) else { return };
         for i in 0..module.funcs[func].results.len() {
             let result = self.graph.values.len() as u32;
-            // One slot for each result, even if it takes no part: results are found by their offset from the first.
+            // Each result has a slot, even if it does not participate: slots of results are found by their offset from the first.
             self.graph.values.push(None);
             let Some(&value) = module.ops[ret].operands.get(i) else { continue };
             let Some(tensor) = module.stored(value).filter(|t| t.is_static()) else { continue };
@@ -223,10 +223,10 @@ impl<'m> Build<'m> {
         }
     }
 
-    /// Values in one group share a sharding, and so do groups that have a value in common.
+    /// Adds sharding groups. Values in a group share a sharding, and groups with a common value are merged.
     pub(super) fn groups(&mut self, ops: &[OpId]) {
         let mut leader: FxHashMap<i64, i64> = FxHashMap::default();
-        // Without path compression: programs have few groups, and chains of groups with common values are short.
+        // Path compression is not needed: programs have few groups, and chains of merged groups are short.
         fn find(leader: &FxHashMap<i64, i64>, mut id: i64) -> i64 {
             while let Some(&up) = leader.get(&id).filter(|&&up| up != id) {
                 id = up;
@@ -244,7 +244,8 @@ impl<'m> Build<'m> {
             leader.entry(*id).or_insert(*id);
             let group = *of_slot.entry(slot).or_insert(*id);
             let (a, b) = (find(&leader, group), find(&leader, *id));
-            // The smallest number leads, and the `BTreeMap` below sorts by it, so the order of groups does not depend on the hash map.
+            // The smallest group id is the representative, and the `BTreeMap` below sorts by it, so the order of groups does not depend
+            // on the hash map.
             leader.insert(a.max(b), a.min(b));
             members.push((*id, slot));
         }
@@ -263,7 +264,7 @@ impl<'m> Build<'m> {
     }
 }
 
-/// Returns the donated arguments with their results. An argument that any result may take (`jax.buffer_donor`) is in no pair.
+/// Returns the donated arguments with their results. An argument that may be donated to any result (`jax.buffer_donor`) is in no pair.
 pub(in crate::propagate) fn aliased_pairs(module: &Module, func: FuncId) -> Vec<(usize, usize)> {
     let attrs = module.funcs[func].arg_attrs.iter().enumerate();
     attrs.filter_map(|(arg, attrs)| Some((arg, attrs.donated_to()?))).collect()

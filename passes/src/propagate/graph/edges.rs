@@ -1,7 +1,7 @@
 //! The graph of a module with explicit data-flow edges.
 //!
-//! An edge is right after its value, the *owner*, and replaces it in all uses. It holds the sharding of all values with the same data.
-//! Without an edge nothing flows: the result of a `while` then has a sharding of its own, which the region arguments share.
+//! An edge operation directly follows its operand, the *owner*, and replaces it in all uses. It holds the sharding of all values with the
+//! same data. Without an edge, nothing flows: the result of a `while` then has its own sharding, which the region arguments share.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{FuncId, Module, OpId, OpKind, PackedOption, SecondaryMap, Uses, ValueDef, ValueId};
@@ -13,7 +13,7 @@ use crate::propagate::flow::{Parents, owns_args, result_sources, while_args};
 
 /// The edges of a module, and its call graph.
 pub(super) struct Edges {
-    /// The result of the edge of each owner.
+    /// For each owner, the result of its edge operation.
     of: SecondaryMap<ValueId, PackedOption<ValueId>>,
     callers: FxHashMap<FuncId, Vec<OpId>>,
     uses: Uses,
@@ -28,7 +28,7 @@ impl Edges {
             match &data.kind {
                 OpKind::DataFlowEdge(_) => {
                     if let (&[owner], &[result]) = (data.operands.as_slice(), data.results.as_slice())
-                        // An edge takes all uses of its owner; otherwise it is no edge, as in `ShardingAccess::new`.
+                        // An edge replaces its owner in all uses; otherwise it does not count as an edge, as in `ShardingAccess::new`.
                         && uses[owner] == 1
                     {
                         of[owner] = PackedOption::from(result);
@@ -45,7 +45,7 @@ impl Edges {
         Edges { of, callers, uses: module.uses() }
     }
 
-    /// The value whose slot holds the sharding of `value`; `None` for region arguments without one.
+    /// The value whose slot holds the sharding of `value`; `None` for region arguments without a sharding.
     fn holder(&self, module: &Module, parents: &Parents, value: ValueId) -> Option<ValueId> {
         let owner = match module.values[value].def() {
             ValueDef::Result(..) => value,
@@ -53,7 +53,7 @@ impl Edges {
                 None => value,
                 Some(op) => match &module.ops[op].kind {
                     OpKind::While => *module.ops[op].results.get(i as usize)?,
-                    // Reads inside see the operand's sharding.
+                    // Uses inside the region see the operand's sharding.
                     OpKind::AsyncStart => {
                         let operand = *module.ops[op].operands.get(i as usize)?;
                         return self.holder(module, parents, operand);
@@ -85,7 +85,7 @@ impl Build<'_> {
                 args(&mut values, region);
             }
         }
-        // Two passes: a region argument may share the slot of an edge's result that comes later.
+        // Two passes are needed: a region argument may share the slot of the result of a later edge.
         let holders: Vec<Option<ValueId>> =
             values.iter().map(|&v| edges.holder(module, self.parents, v)).collect();
         for (&value, &holder) in values.iter().zip(&holders) {
@@ -100,7 +100,7 @@ impl Build<'_> {
         }
     }
 
-    /// Adds the node of an operation or of an edge.
+    /// Adds the node of an operation or of a data-flow edge.
     pub(super) fn op_or_edge(&mut self, edges: &Edges, op: OpId) {
         let data = &self.module.ops[op];
         let (&[owner], &[result]) = (data.operands.as_slice(), data.results.as_slice()) else {
@@ -144,7 +144,7 @@ impl Build<'_> {
         }
     }
 
-    /// The sources of the owner of an edge between functions: arguments of all callers, or returned values of the callee.
+    /// The sources of the owner of an edge between functions: the arguments at all call sites, or the values that the callee returns.
     fn sources_between_functions(&self, edges: &Edges, owner: ValueId) -> Vec<ValueId> {
         let module = self.module;
         match module.values[owner].def() {
@@ -161,8 +161,8 @@ impl Build<'_> {
         }
     }
 
-    /// For each slot the nodes that read or write it, in the order in which they are put back on the work list. For an edge: nodes of the
-    /// other values of the flow, the producer of the value, its users.
+    /// Sets for each slot the nodes that read or write it, in the order in which they are put back on the worklist. For an edge, these
+    /// are the nodes of the other values of the flow, then the producer of the value, then its users.
     pub(super) fn notifications_of_module(&mut self, edges: &Edges) {
         let module = self.module;
         let mut pairs: Vec<(u32, u32)> = Vec::new();
@@ -206,7 +206,7 @@ impl Build<'_> {
                 add(self.flow_node[edge]);
                 continue;
             }
-            // Edges rename data; a recursive function leads back to its start.
+            // Edges only rename data. In a recursive function, the traversal may return to its start.
             let mut see_through = |other: Option<ValueId>| {
                 if let Some(other) = other.filter(|other| !through.contains(other)) {
                     through.push(other);
@@ -224,7 +224,7 @@ impl Build<'_> {
                         Some(parent) => add(self.node_of_op[parent]),
                         None => {
                             let callers = self.parents.func(region).map_or(&[][..], |f| edges.callers_of(f));
-                            // The last one pushed is visited first.
+                            // The call that is pushed last is visited first.
                             for &call in callers.iter().rev() {
                                 see_through(module.ops[call].results.get(i as usize).copied());
                             }

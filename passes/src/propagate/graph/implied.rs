@@ -38,7 +38,7 @@ impl Build<'_> {
             let Some(&op) = self.module.regions[region].ops.get(at) else { continue };
             self.op(op);
             let data = &self.module.ops[op];
-            // Pushed with the position after `op`: its flow is added after its regions, which are above it on the stack.
+            // Pushed with the position after `op`, so that its flow is added after its regions, which are above it on the stack.
             let pending = owns_results(&data.kind).then_some(op);
             stack.push((region, at + 1, pending));
             if let Some(&inner) = data.regions.first().filter(|_| owns_args(&data.kind)) {
@@ -55,7 +55,7 @@ impl Build<'_> {
         }
     }
 
-    /// All users of an owner read the flow, so the owner counts as having one use.
+    /// All users of an owner read the result of the flow node, so the owner counts as having one use.
     fn flow_into_results(&mut self, op: OpId) {
         let data = &self.module.ops[op];
         for (i, &result) in data.results.iter().enumerate() {
@@ -68,8 +68,8 @@ impl Build<'_> {
         }
     }
 
-    /// For each slot the nodes that read or write it, in the order in which they are put back on the work list: users of the other values
-    /// of a flow, the producer of the value, then its users from last to first.
+    /// Sets for each slot the nodes that read or write it, in the order in which they are put back on the worklist: users of the other
+    /// values of a flow, the producer of the value, then its users from last to first.
     pub(super) fn notifications_of_func(&mut self, ops: &[OpId]) {
         let mut users: Vec<(u32, u32)> = Vec::new();
         let mut others: Vec<(u32, u32)> = Vec::new();

@@ -1,12 +1,13 @@
 //! The propagation graph: slots, which hold shardings, and nodes, which relate them.
 //!
 //! Values that share a sharding share a slot. A node is an operation with a sharding rule, or a point at which data flows into a slot from
-//! a region, from outside of it, or from another function. Everything is in flat tables; equal rules are shared.
+//! a region, from outside of it, or from another function. All data is in flat tables; equal rules are shared.
 //!
-//! Data flow is known in one of two ways, and gives the same kind of graph:
+//! Data flow is determined in one of two ways, which build the same kind of graph:
 //!
-//! * `implied`: one function without calls; the semantics of `while` and similar operations define it. The compiler uses this one.
-//! * `edges`: all functions of a module; only `sdy.data_flow_edge` and `sdy.func_data_flow_edge` define it, as in Shardy.
+//! * `implied`: one function without calls; the semantics of `while` and similar operations define data flow. The compiler uses this
+//!   variant.
+//! * `edges`: all functions of a module; only `sdy.data_flow_edge` and `sdy.func_data_flow_edge` define data flow, as in Shardy.
 
 mod build;
 mod edges;
@@ -26,23 +27,23 @@ use edges::Edges;
 /// No slot, node or sharding.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// How the sharding of a manual computation's value differs inside and outside.
+/// How the sharding of a value at the boundary of a manual computation differs inside and outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Boundary {
-    /// Inside and outside are the same: no manual computation.
+    /// No boundary: inside and outside are the same.
     No,
-    /// The slot is argument `i` inside; its node sees it as operand `i` outside.
+    /// The slot is argument `i` inside; its node sees the sharding as operand `i` outside.
     Enter(OpId, u32),
-    /// The slot is result `i` outside; its node sees it inside.
+    /// The slot is result `i` outside; its node sees the sharding inside.
     Leave(OpId, u32),
 }
 
-/// An operation or a point at which data flows.
+/// A node: an operation, or a point at which data flows into a slot.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Node {
-    /// Index in [`Graph::rules`].
+    /// The index in [`Graph::rules`].
     pub(super) rule: u32,
-    /// First of its tensors in [`Graph::tensors`]: operands, then results.
+    /// The index of the node's first tensor in [`Graph::tensors`]: operands, then results.
     pub(super) first: u32,
     pub(super) len: u16,
     pub(super) class: OpClass,
@@ -59,7 +60,7 @@ pub(super) struct NodeRule {
     pub(super) conservative: bool,
 }
 
-/// The slots of a value and of the function result that it is tied to: by a return, or by a donation.
+/// The slots of a value and of a function result: the value is returned as this result, or donated to it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FuncResult {
     pub(super) value: u32,
@@ -81,9 +82,9 @@ pub(super) struct Graph {
     pub(super) aliases: Vec<FuncResult>,
     notify_first: Vec<u32>,
     notify: Vec<u32>,
-    /// The sharding group of each slot that is in one.
+    /// The sharding group of each slot that belongs to a group.
     pub(super) groups: FxHashMap<u32, u32>,
-    /// Members of each group, in order.
+    /// The members of each group, in order.
     pub(super) group_members: Vec<Vec<u32>>,
 }
 
@@ -128,7 +129,7 @@ impl Graph {
         build.graph
     }
 
-    /// Builds the graph of all functions of a module, with data flow along edges. Only the results of `main` take part.
+    /// Builds the graph of all functions of a module, with data flow along edges. Only the results of `main` participate.
     pub(super) fn of_module(
         module: &Module,
         main: Option<(FuncId, RegionId)>,
@@ -153,7 +154,7 @@ impl Graph {
     /// Sets the nodes to revisit for each slot, from pairs (slot, node) in the order of each slot.
     fn set_notifications<'a>(&mut self, pairs: impl Iterator<Item = &'a (u32, u32)> + Clone) {
         let slots = self.values.len();
-        // A counting sort into compressed rows, stable since the order matters.
+        // A counting sort into compressed rows. It is stable, since the order of nodes matters.
         let mut first = vec![0u32; slots + 1];
         for &(slot, _) in pairs.clone() {
             first[slot as usize + 1] += 1;

@@ -1,13 +1,13 @@
-//! Direct exchange: each device receives its new block in pieces from devices that hold them, by collective-permutes.
+//! Direct exchange: each device receives the pieces of its new block from devices that hold them, by collective-permutes.
 //!
-//! A new block is cut into boxes, each within one old block. Every box that a device lacks is an *edge* from a device that holds it. Edges
-//! in which no device sends or receives twice form a *round*: one collective-permute of slabs of one shape. A device so receives hardly
-//! more than it lacks, however the blocks of the two shardings overlap, at the cost of a start for each round. All-gathers and all-to-alls
-//! that bring as little are better.
+//! A new block is cut into boxes, each within one old block. Every box that a device lacks is an *edge* from a device that holds it. A
+//! set of edges in which no device sends or receives twice forms a *round*: one collective-permute of slabs of the same shape. Each
+//! device receives little more than it lacks, however the blocks of the two shardings overlap, but each round costs a launch. An
+//! all-gather or all-to-all that sends no more bytes is better.
 //!
-//! A slab is as large as the largest edge of its round. Beyond its own edge it holds the next elements of the sender's block. Its place in
-//! the receiver's block is where these elements belong, so they are correct too; elements outside the new block are cut off. A device that
-//! takes no part in a round receives zeros, and keeps its elements.
+//! A slab is as large as the largest edge of its round. Beyond its own edge, it contains adjacent elements of the sender's block. They
+//! are written to their correct positions in the receiver's block; elements outside the new block are cut off. A device that does not
+//! participate in a round receives zeros, and ignores them.
 
 mod rounds;
 mod world;
@@ -19,10 +19,10 @@ use self::world::{Cut, World};
 use crate::cost;
 use crate::sharding::axes::{Parts, parts};
 
-/// A number for each device of a world; `None` if it is unused.
+/// An integer for each device of a world; `None` if it is unused.
 type PerDevice = Vec<Option<i64>>;
 
-/// One round: the slab that each sender cuts from its block, and where a receiver puts it.
+/// One round: the slab that each sender cuts from its block, and its position in the receiver's block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Round {
     /// The shape of the slab.
@@ -32,9 +32,9 @@ pub(crate) struct Round {
     /// The start of the slab in each receiver's block, by dimension; `None` for devices that receive nothing. A slab may extend
     /// beyond the block.
     pub(crate) to: Vec<PerDevice>,
-    /// The maximum extent of slabs before the block.
+    /// The maximum number of elements by which slabs extend before the start of the block.
     pub(crate) low: SizeList,
-    /// The maximum extent of slabs after the block.
+    /// The maximum number of elements by which slabs extend beyond the end of the block.
     pub(crate) high: SizeList,
     /// The pairs of sender and receiver; empty if each device copies from its own block.
     pub(crate) pairs: Vec<(usize, usize)>,
@@ -52,27 +52,27 @@ impl Round {
     }
 }
 
-/// A plan by which devices get their new blocks from the devices that hold the pieces.
+/// A plan to assemble the new blocks of all devices from pieces that other devices hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Exchange {
-    /// The axes along which exchanging devices differ. Devices are numbered over them.
+    /// The axes along which exchanging devices differ. Device indices are over these axes.
     pub(crate) axes: AxisList,
     /// The shape of the new block.
     pub(crate) block: SizeList,
-    /// The rounds, in order: first the elements that devices keep, unless these are sent.
+    /// The rounds, in order. The first one copies the elements that devices already have, unless these are sent as well.
     pub(crate) rounds: Vec<Round>,
 }
 
-/// The limit on the sum of edges times rounds over all plans: beyond it no other cuts are tried. They gain little, and take long
+/// The limit on the sum of edges times rounds over all plans: beyond it, no other cuts are tried, since they gain little and take long
 /// with many devices.
 const MAX_WORK: usize = 1 << 19;
 
-/// Other cuts are tried only if sent bytes exceed lacking bytes by this factor.
+/// Other cuts are tried only if the bytes sent exceed the bytes that devices lack by this factor.
 const CLOSE: f64 = 1.001;
 
 impl Exchange {
-    /// Plans the exchange of a value of this shape whose dimensions are split by `from` before and by `to` after. `None` if it
-    /// needs too many rounds, or too many devices are involved.
+    /// Plans the exchange of a value of this shape whose dimensions are sharded by `from` before and by `to` after. `None` if it needs
+    /// too many rounds or involves too many devices.
     pub(crate) fn new(
         mesh: &Mesh,
         from: &[Parts],
@@ -119,7 +119,7 @@ impl Exchange {
         Exchange::new(mesh, &from, &to, shape, element_bytes)
     }
 
-    /// Plans with boxes that are cut by `cuts`, and counts the work.
+    /// Plans an exchange of boxes that are cut further by `cuts`, and adds to the work count.
     fn cut(
         world: &World,
         cuts: &[Cut],
@@ -127,8 +127,8 @@ impl Exchange {
         element_bytes: f64,
         work: &mut usize,
     ) -> Option<Exchange> {
-        // A device may also send elements that it keeps to itself. If some device keeps nothing, this is not worse, and all devices
-        // then receive equally much in the rounds.
+        // A device may also send the elements that it keeps to itself. If some device keeps nothing, this does not increase the maximum,
+        // and all devices then receive the same amount in the rounds.
         let close = CLOSE * world.lacking() as f64;
         let ways = [true, false].into_iter().filter_map(|keeps| {
             let edges = edges(world, cuts, keeps)?;
@@ -191,7 +191,7 @@ impl Exchange {
             };
             // The offset of elements in the receiver's block relative to the sender's block.
             let shift = |e: &Edge| dim.old[e.sender] * dim.old_block - dim.new[e.receiver] * dim.new_block;
-            // The same start in all blocks, if possible, gives a slice with a static start.
+            // If possible, the start is the same in all blocks, so that the slice has a static start.
             let latest = edges.iter().map(|e| ends(e).0).max().unwrap_or(0);
             let is_one = edges.iter().all(|e| latest <= ends(e).1);
             let (mut from, mut to) = (vec![None; world.devices], vec![None; world.devices]);
@@ -215,7 +215,7 @@ impl Exchange {
         self.rounds.push(round);
     }
 
-    /// Whether the only slab is the whole block.
+    /// Whether there is only one slab, the whole block.
     pub(crate) fn is_one_slab(&self) -> bool {
         self.rounds.len() == 1 && !self.rounds[0].sticks_out() && self.rounds[0].sizes == self.block
     }
@@ -234,8 +234,9 @@ impl Exchange {
     /// Returns the cost of the exchange, in bytes that a device sends.
     pub(crate) fn cost(&self, element_bytes: f64) -> f64 {
         let starts = self.starts() as f64;
-        // Slabs are copied once to cut them, and again to trim those that extend beyond the block. Writing them to the block is part of
-        // receiving, as in other collectives. One byte is added to prefer collectives over axes at equal cost.
+        // Slabs are copied once to cut them, and those that extend beyond the block are copied again to trim them. Writing them to the
+        // block is part of receiving, as in other collectives. One byte is added so that collectives over axes are preferred at equal
+        // cost.
         let copies = |round: &Round| if round.sticks_out() { 2 } else { 1 };
         let copied: i64 = self.rounds.iter().map(|round| volume(&round.sizes) * copies(round)).sum();
         self.sent(element_bytes)
@@ -256,10 +257,10 @@ fn kept(world: &World, device: usize) -> Option<Edge> {
     size.iter().all(|&n| n > 0).then(|| Edge::kept(device, start, size))
 }
 
-/// Returns finer cuts. If several devices need the same box, and few have it, its parts can be sent to all at the same time. Parts of
-/// equal size in all blocks share rounds, however old and new blocks overlap.
+/// Returns finer cuts. If several devices need the same box and few have it, parts of the box can be sent to different devices at the
+/// same time. If all parts have the same size, they can share rounds, however old and new blocks overlap.
 fn finer(world: &World) -> Vec<Vec<Cut>> {
-    // Blocks of 4 and of 6 both consist of blocks of 2.
+    // For example, blocks of 4 and of 6 both consist of parts of 2.
     let common: SizeList = world
         .dims
         .iter()
@@ -270,11 +271,11 @@ fn finer(world: &World) -> Vec<Vec<Cut>> {
         .collect();
     let cut = |parts: i64| {
         let mut most = common.clone();
-        // Along the largest dimension parts are the least uneven.
+        // Along the largest dimension, parts are the least uneven.
         if let Some(largest) = most.iter_mut().max_by_key(|n| **n) {
             *largest = (*largest + parts - 1) / parts;
         }
-        // Some uneven blocks are slightly larger, and must not be cut for that.
+        // With uneven sharding, some blocks are slightly larger; that alone must not cause a transfer to be split.
         for n in &mut most {
             *n += *n / ALIKE;
         }
@@ -294,8 +295,8 @@ fn gcd(a: i64, b: i64) -> i64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// Returns the most elements that a device lacks of its new block, a lower bound of what it receives. `None` if there are too many
-/// devices.
+/// Returns the maximum number of elements of its new block that a device lacks: a lower bound of the elements that it receives. `None` if
+/// there are too many devices.
 pub(crate) fn lacking(mesh: &Mesh, from: &[Parts], to: &[Parts], shape: &[i64]) -> Option<i64> {
     World::new(mesh, from, to, shape).map(|world| world.lacking())
 }

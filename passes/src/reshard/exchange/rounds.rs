@@ -1,8 +1,9 @@
-//! Schedules the edges of an exchange in rounds, by edge colouring.
+//! Schedules the edges of an exchange in rounds, by edge coloring of a bipartite graph.
 //!
-//! In a round each device sends at most one slab and receives at most one, all of one shape, so the round is one collective-permute. The
-//! rounds are an edge colouring of the bipartite graph of senders and receivers. By König's theorem its degree is the number of colours
-//! needed, and alternating paths find them. Edges of different shapes share a round if that costs less than another round.
+//! In a round, each device sends at most one slab and receives at most one, all of the same shape, so the round is one
+//! collective-permute. The rounds are an edge coloring of the bipartite graph of senders and receivers. By König's theorem, the number of
+//! colors needed is the maximum degree; the coloring is found with alternating paths. Edges of different shapes share a round if that
+//! costs less than another round.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -24,7 +25,7 @@ pub(super) struct Edge {
 }
 
 impl Edge {
-    /// Elements that a device already has.
+    /// Returns an edge for elements that a device already has.
     pub(super) fn kept(device: usize, start: SizeList, size: SizeList) -> Edge {
         Edge { sender: device, receiver: device, start, size, block: 0 }
     }
@@ -33,21 +34,22 @@ impl Edge {
 /// The maximum number of boxes.
 const MAX_EDGES: usize = 1 << 11;
 
-/// The maximum number of rounds: other paths are cheaper beyond it.
+/// The maximum number of rounds. Beyond it, other paths are cheaper.
 pub(super) const MAX_ROUNDS: usize = 64;
 
 /// Widths that differ by at most 1/16 are treated as equal.
 pub(super) const ALIKE: i64 = 16;
 
-/// No device.
+/// Denotes that there is no device.
 const NOBODY: u32 = u32::MAX;
 
 pub(super) fn volume(size: &[i64]) -> i64 {
     size.iter().product()
 }
 
-/// Returns the boxes that each device needs, cut further along each dimension by `cuts`. Boxes that a device already has are sent
-/// to itself if `keeps`, and else omitted. `None` if there are too many, or one device needs more than [`MAX_ROUNDS`].
+/// Returns the boxes that each device needs, cut further along each dimension by `cuts`. A box that a device already has is sent to the
+/// device itself if `keeps` is true, and omitted otherwise. `None` if there are too many boxes, or if a device needs more than
+/// [`MAX_ROUNDS`].
 pub(super) fn edges(world: &World, cuts: &[Cut], keeps: bool) -> Option<Vec<Edge>> {
     let lists: Vec<Vec<_>> = world
         .dims
@@ -58,7 +60,8 @@ pub(super) fn edges(world: &World, cuts: &[Cut], keeps: bool) -> Option<Vec<Edge
     let lists_of = |receiver: usize| {
         world.dims.iter().zip(&lists).map(move |(dim, lists)| &lists[dim.new[receiver] as usize])
     };
-    // Counted first: an all-gather over a thousand devices would list very many boxes, only to fail.
+    // The boxes are counted first, since for an all-gather over a thousand devices the list would be very long, and the result would be
+    // `None`.
     let mut boxes = 0;
     for receiver in 0..world.devices {
         let count: usize = lists_of(receiver).map(Vec::len).product();
@@ -67,7 +70,7 @@ pub(super) fn edges(world: &World, cuts: &[Cut], keeps: bool) -> Option<Vec<Edge
             .map(|(dim, list)| list.iter().filter(|interval| is_own(dim, interval)).count())
             .product();
         let wanted = if keeps { count } else { count - own };
-        // A round brings a device one box.
+        // A device receives at most one box per round.
         if boxes + count > MAX_EDGES || wanted > MAX_ROUNDS {
             return None;
         }
@@ -130,7 +133,7 @@ fn choose_senders(world: &World, edges: &mut [Edge]) {
     }
 }
 
-/// Rounds the sizes of edges up to slightly larger ones: blocks of 193, 192 and 191 elements then share rounds.
+/// Rounds the sizes of edges up to similar larger sizes, so that blocks of 193, 192 and 191 elements share rounds.
 fn alike(edges: &[Edge]) -> Vec<Edge> {
     let mut edges = edges.to_vec();
     for d in 0..edges.first().map_or(0, |edge| edge.size.len()) {
@@ -150,10 +153,10 @@ fn alike(edges: &[Edge]) -> Vec<Edge> {
     edges
 }
 
-/// The maximum number of rounds that are tried for each end of an edge.
+/// The maximum number of rounds that are tried for the sender, and for the receiver, of an edge.
 const MOST_TRIED: usize = 4;
 
-/// Edges that two rounds swap.
+/// Edges that are swapped between two rounds.
 struct Turn {
     a: usize,
     b: usize,
@@ -173,19 +176,19 @@ struct Rounds {
     shapes: Vec<SizeList>,
 }
 
-/// Assigns the edges to rounds and returns the edges of each; `None` if there are too many rounds. A round costs `start` elements more
-/// than its slab. If `grows`, rounds of small edges may grow to avoid another round.
+/// Assigns the edges to rounds and returns the edges of each; `None` if there are too many rounds. The cost of a round is its slab size
+/// plus `start` elements. If `grows` is true, rounds of small edges may grow to avoid another round.
 pub(super) fn rounds(edges: &[Edge], devices: usize, start: f64, grows: bool) -> Option<Vec<Vec<usize>>> {
     let edges = alike(edges);
     let mut order: Vec<usize> = (0..edges.len()).collect();
-    // Large edges first, so that rounds of small edges stay small.
+    // Large edges are first, so that rounds of small edges stay small.
     order.sort_by_key(|&i| Reverse(volume(&edges[i].size)));
     let mut rounds = Rounds::default();
     for i in order {
         let edge = &edges[i];
         let round = match rounds.cheapest_free(edge) {
             Some((round, 0)) => round,
-            // Flipping an alternating path frees a round for both ends.
+            // Flipping an alternating path frees a round for both the sender and the receiver.
             _ if rounds.swap_for(&edges, edge) => rounds.cheapest_free(edge)?.0,
             Some((round, more)) if (more as f64) < start + volume(&edge.size) as f64 => round,
             _ if grows && rounds.grow_for(&edges, edge, start) => rounds.cheapest_free(edge)?.0,
@@ -219,7 +222,8 @@ impl Rounds {
         edge.size.iter().zip(&self.shapes[round]).all(|(n, most)| n <= most)
     }
 
-    /// Returns the round that grows least by the edge, among those in which both of its ends are free, and its growth.
+    /// Among the rounds in which both the sender and the receiver of the edge are free, returns the one that grows least by the edge, and
+    /// its growth.
     fn cheapest_free(&self, edge: &Edge) -> Option<(usize, i64)> {
         let free = (0..self.shapes.len()).filter(|&round| {
             self.sends[round][edge.sender] == NOBODY && self.receives[round][edge.receiver] == NOBODY
@@ -232,8 +236,8 @@ impl Rounds {
         costs.min_by_key(|&(round, more)| (more, volume(&self.shapes[round])))
     }
 
-    /// Frees a round for the edge at no cost, if its sender is free in one and its receiver in another: flips the path of edges
-    /// that alternate between the two rounds.
+    /// Frees a round for the edge without additional cost: if the sender is free in one round and the receiver in another, flips the
+    /// alternating path between the two rounds.
     fn swap_for(&mut self, edges: &[Edge], edge: &Edge) -> bool {
         let rounds = || (0..self.shapes.len()).filter(|&round| self.fits(round, edge));
         let sender_free = rounds().find(|&round| self.sends[round][edge.sender] == NOBODY);
@@ -248,8 +252,8 @@ impl Rounds {
         true
     }
 
-    /// Frees a round for the edge like [`Rounds::swap_for`], but lets rounds grow if that costs less than another round. It helps if
-    /// all devices are free in the same round of small edges only.
+    /// Frees a round for the edge like [`Rounds::swap_for`], but lets rounds grow if that costs less than another round. This helps if
+    /// the only round in which all devices are free has small edges.
     fn grow_for(&mut self, edges: &[Edge], edge: &Edge, start: f64) -> bool {
         let of = |free: &dyn Fn(usize) -> bool| -> Vec<usize> {
             (0..self.shapes.len()).rev().filter(|&round| free(round)).take(MOST_TRIED).collect()
@@ -275,7 +279,7 @@ impl Rounds {
         true
     }
 
-    /// Returns by how many elements a round grows if it takes these edges, too.
+    /// Returns by how many elements a round grows if these edges are added.
     fn growth<'e>(&self, round: usize, edges: impl Iterator<Item = &'e Edge>) -> f64 {
         let mut grown = self.shapes[round].clone();
         for edge in edges {
@@ -288,8 +292,8 @@ impl Rounds {
 
     /// Returns the edges of `a` and those of `b` on the path that begins at the receiver of `edge`.
     fn path(&self, edges: &[Edge], edge: &Edge, a: usize, b: usize) -> (Vec<u32>, Vec<u32>) {
-        // The receiver is busy in `a`: its edge there moves to `b`, and so on. The path never reaches the sender of `edge`, which
-        // is free in `a`: it would arrive there by an edge of `a`.
+        // The receiver is busy in `a`, so its edge in `a` moves to `b`, and so on. The path never reaches the sender of `edge`, since it
+        // could do so only by an edge of `a`, and the sender is free in `a`.
         let (mut in_a, mut in_b) = (Vec::new(), Vec::new());
         let mut receiver = edge.receiver;
         loop {

@@ -7,34 +7,34 @@ use crate::sharding::axes::{Part, Parts, hull, refine, size_of, to_axes};
 /// The maximum number of devices that exchange: the tables of an exchange have an entry for each.
 const MAX_DEVICES: i64 = 1 << 15;
 
-/// The maximum number of elements: smaller integers are exact as `f64`.
+/// The maximum number of elements: integers up to this are exact in `f64`.
 const MAX_ELEMENTS: f64 = (1u64 << 53) as f64;
 
-/// One dimension of the value, without the parts that split it equally before and after.
+/// One dimension of the value, without the major parts by which it is sharded both before and after.
 #[derive(Debug)]
 pub(super) struct Dim {
     /// The size of the dimension.
     pub(super) size: i64,
-    /// The size of an old block, padding of the last one included.
+    /// The size of an old block, including the padding of the last block.
     pub(super) old_block: i64,
-    /// The size of a new block, padding of the last one included.
+    /// The size of a new block, including the padding of the last block.
     pub(super) new_block: i64,
     /// The number of old blocks.
     pub(super) old_count: i64,
     /// The number of new blocks.
     pub(super) new_count: i64,
-    /// The old block of each device.
+    /// The index of each device's old block.
     pub(super) old: Vec<i64>,
-    /// The new block of each device.
+    /// The index of each device's new block.
     pub(super) new: Vec<i64>,
 }
 
-/// A range of indices along one dimension that is in one old and one new block.
+/// A range of indices along one dimension that is within one old block and one new block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Interval {
     pub(super) start: i64,
     pub(super) end: i64,
-    /// The old block.
+    /// The index of the old block.
     pub(super) old: i64,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Interval {
 pub(super) enum Cut {
     /// Into parts of at most this many elements.
     Most(i64),
-    /// At these offsets, sorted, from each multiple of `every`.
+    /// At these sorted offsets from each multiple of `every`.
     At { every: i64, offsets: Vec<i64> },
 }
 
@@ -52,11 +52,11 @@ impl Cut {
     pub(super) const NOT: Cut = Cut::Most(i64::MAX);
 }
 
-/// The maximum number of block borders along a dimension for [`Dim::offsets`].
+/// The maximum number of block boundaries along a dimension for [`Dim::offsets`].
 const MOST_BORDERS: i64 = 64;
 
 impl Dim {
-    /// Returns the intervals of block `new`, cut further by `cut`.
+    /// Returns the intervals of the block with index `new`, cut further by `cut`.
     pub(super) fn intervals(&self, new: i64, cut: &Cut) -> Vec<Interval> {
         let end = ((new + 1) * self.new_block).min(self.size);
         let mut start = new * self.new_block;
@@ -75,7 +75,7 @@ impl Dim {
             };
             let count = (stop - start - 1) / most + 1;
             for i in 0..count {
-                // Parts of about equal size.
+                // The parts have about equal size.
                 let at = |i: i64| start + (stop - start) * i / count;
                 out.push(Interval { start: at(i), end: at(i + 1), old });
             }
@@ -84,8 +84,8 @@ impl Dim {
         out
     }
 
-    /// Returns cuts at the offsets of new block borders in old blocks; if `of_new`, of old borders in new blocks. All blocks then
-    /// consist of parts of the same sizes, which share rounds. `None` if there are none or too many.
+    /// Returns cuts at the offsets of new block boundaries within old blocks or, if `of_new` is true, of old boundaries within new
+    /// blocks. All blocks then consist of parts of the same sizes, which share rounds. `None` if there are no cuts or too many.
     pub(super) fn offsets(&self, of_new: bool) -> Option<Cut> {
         let (every, step) =
             if of_new { (self.new_block, self.old_block) } else { (self.old_block, self.new_block) };
@@ -113,8 +113,8 @@ impl Dim {
     }
 }
 
-/// A group of devices that exchange with each other: they differ along the axes over which blocks differ. Each combination of other
-/// coordinates is a separate world, so that values that differ along unreduced or manual axes never mix.
+/// A group of devices that exchange with each other: they differ only along the axes over which blocks differ. Each combination of the
+/// other coordinates is a separate world, so values that differ along unreduced or manual axes are never mixed.
 #[derive(Debug)]
 pub(super) struct World {
     /// The axes along which the devices differ, in mesh order.
@@ -125,8 +125,8 @@ pub(super) struct World {
 }
 
 impl World {
-    /// Returns the world of a value of this shape whose dimensions are split by `from` before and by `to` after; `None` if the value
-    /// or the number of devices is too large.
+    /// Returns the world of a value of this shape whose dimensions are sharded by `from` before and by `to` after; `None` if the value or
+    /// the number of devices is too large.
     pub(super) fn new(mesh: &Mesh, from: &[Parts], to: &[Parts], shape: &[i64]) -> Option<World> {
         if shape.iter().map(|&n| n as f64).product::<f64>() > MAX_ELEMENTS {
             return None;
@@ -137,7 +137,8 @@ impl World {
         let mut blocks: Vec<(Parts, Parts)> = Vec::with_capacity(from.len());
         for (d, size) in shape.iter_mut().enumerate() {
             let (mut old, mut new) = (lists[d].clone(), lists[from.len() + d].clone());
-            // A common major part that divides the dimension into whole old and new blocks is removed: no element crosses its borders.
+            // A common major part is removed if its blocks consist of whole old blocks and whole new blocks, since no element crosses its
+            // boundaries.
             let is_even = |parts: &[Part]| *size % size_of(parts) == 0;
             let is_apart = is_even(&old) && is_even(&new);
             while let (Some(&a), Some(&b)) = (old.first(), new.first())
@@ -152,7 +153,8 @@ impl World {
         }
         let mut parts: Parts = blocks.iter().flat_map(|(old, new)| old.iter().chain(new)).copied().collect();
         if !nested {
-            // Example: the major half and the major third of an axis of 12 distinguish devices by its major part of 6.
+            // Example: the major part of size 2 and the major part of size 3 of an axis of size 12 distinguish devices by the major part
+            // of size 6.
             parts = parts.iter().map(|part| hull(&parts, part.axis)).collect();
         }
         parts.sort_unstable();
@@ -186,12 +188,12 @@ impl World {
         self.block(self.dims.iter().map(|dim| dim.old[device]))
     }
 
-    /// Returns the index of the old block with these indices per dimension.
+    /// Returns the index of the old block that has these indices along the dimensions.
     pub(super) fn block(&self, indices: impl Iterator<Item = i64>) -> usize {
         self.dims.iter().zip(indices).fold(0, |block, (dim, i)| block * dim.old_count as usize + i as usize)
     }
 
-    /// Returns the most elements that a device lacks of its new block.
+    /// Returns the maximum number of elements of its new block that a device lacks.
     pub(super) fn lacking(&self) -> i64 {
         let lacks = |device: usize| {
             let wanted: i64 = self.dims.iter().map(|dim| dim.length(dim.new[device])).product();
@@ -203,7 +205,7 @@ impl World {
     }
 }
 
-/// Returns the coordinate of a device along `part`. `parts` number devices from major to minor; one of them contains `part`.
+/// Returns the coordinate of a device along `part`. The device index is over `parts`, from major to minor; one of them contains `part`.
 fn coordinate(parts: &[Part], device: usize, part: Part) -> i64 {
     let mut rest = device as i64;
     for own in parts.iter().rev() {

@@ -58,12 +58,7 @@ pub(super) fn manual(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
         "stablehlo.collective_permute" => {
             let round = p.rng.one_in(2);
             p.note(if round { "round" } else { "some get nothing" });
-            let pairs: Vec<Vec<usize>> = along
-                .iter()
-                .flat_map(|g| {
-                    (0..g.len()).map(|i| vec![g[i], g[(i + 1) % g.len()]]).take(g.len() - usize::from(!round))
-                })
-                .collect();
+            let pairs = permute_pairs(&along, round);
             format!("(%{k}a) <{{{channel}, source_target_pairs = {}}}> : ({t})", groups(&pairs))
         }
         "stablehlo.collective_broadcast" => {
@@ -107,4 +102,14 @@ pub(super) fn manual(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     let z = p.op1("sdy.manual_computation", &[&x], &attributes, &region, &whole_out, elem);
     p.result(&z);
     Some(())
+}
+
+/// The pairs of a collective-permute from each device of a group to the next one. If it is not `round`, the first device gets nothing.
+fn permute_pairs(along: &[Vec<usize>], round: bool) -> Vec<Vec<usize>> {
+    along
+        .iter()
+        .flat_map(|g| {
+            (0..g.len()).map(|i| vec![g[i], g[(i + 1) % g.len()]]).take(g.len() - usize::from(!round))
+        })
+        .collect()
 }

@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn damages_have_names_of_their_own() {
+    fn damage_names_are_unique() {
         for (n, damage) in DAMAGES.iter().enumerate() {
             assert!(DAMAGES[n + 1..].iter().all(|other| other.name != damage.name), "{}", damage.name);
         }

@@ -9,7 +9,7 @@ use crate::replace::replace;
 
 /// Linearizes an operation by the custom rule for its name, if there is one.
 ///
-/// # Errors The function of the rule is missing or has another type.
+/// # Errors The function of the rule is missing or has a different type.
 pub(super) fn by_rule(at: &mut At<'_, '_>) -> Result<Option<Rule>, Box<Diagnostic>> {
     let (name, num_results) = {
         let data = &at.linear.module.ops[at.op];

@@ -203,19 +203,21 @@ fn derivative(at: &mut At<'_, '_>, op: UnaryOp, x: ValueId, y: ValueId) -> Resul
             let one = e.number(1.0, x);
             e.binary(BinaryOp::Polygamma, one, x)
         }
-        UnaryOp::BesselI1e => {
-            // `i0e(x) - i1e(x) (sign(x) + 1 / x)`, which is 1/2 at zero.
-            let (zero, half, one) = (e.number(0.0, x), e.number(0.5, x), e.number(1.0, x));
-            let is_zero = compare(e, CompareDirection::EQ, x, zero);
-            let divisor = e.alike_to(OpKind::Select, &[is_zero, one, x], x);
-            let (sign, inverse) = (e.unary(UnaryOp::Sign, x), e.div(one, divisor));
-            let (i0e, factor) = (bessel::i0e(e, x), e.add(sign, inverse));
-            let product = e.mul(y, factor);
-            let slope = e.sub(i0e, product);
-            e.alike_to(OpKind::Select, &[is_zero, half, slope], x)
-        }
+        UnaryOp::BesselI1e => bessel_slope(e, x, y),
         _ => return Err(error),
     })
+}
+
+/// The derivative of `y = i1e(x)`: `i0e(x) - i1e(x) (sign(x) + 1 / x)`, which is 1/2 at zero.
+fn bessel_slope(e: &mut crate::emit::Emit<'_>, x: ValueId, y: ValueId) -> ValueId {
+    let (zero, half, one) = (e.number(0.0, x), e.number(0.5, x), e.number(1.0, x));
+    let is_zero = compare(e, CompareDirection::EQ, x, zero);
+    let divisor = e.alike_to(OpKind::Select, &[is_zero, one, x], x);
+    let (sign, inverse) = (e.unary(UnaryOp::Sign, x), e.div(one, divisor));
+    let (i0e, factor) = (bessel::i0e(e, x), e.add(sign, inverse));
+    let product = e.mul(y, factor);
+    let slope = e.sub(i0e, product);
+    e.alike_to(OpKind::Select, &[is_zero, half, slope], x)
 }
 
 /// `s = z / |z|` has the tangent `(dz - s Re(conj(s) dz)) / |z|`, and zero at zero.

@@ -19,7 +19,7 @@ struct Parts {
     scale: f64,
 }
 
-/// The tangent of such a sum; `None` if the current sum has another form.
+/// The tangent of such a sum; `None` if the current sum has a different form.
 pub(super) fn of_sum(at: &mut At<'_, '_>) -> Option<ValueId> {
     let parts = parts(at.linear.module, at.result())?;
     // If both are infinite, `a - b` is NaN. Programs often select another value in place of the sum then, and the unselected tangent must
@@ -27,7 +27,7 @@ pub(super) fn of_sum(at: &mut At<'_, '_>) -> Option<ValueId> {
     tangent(at, &parts, 0.0)
 }
 
-/// The tangent of such a sum, or of `a + b` where `a - b` is NaN; `None` if the current selection has another form.
+/// The tangent of such a sum, or of `a + b` where `a - b` is NaN; `None` if the current selection has a different form.
 pub(super) fn of_select(at: &mut At<'_, '_>) -> Option<ValueId> {
     let module = &*at.linear.module;
     let made = |value: ValueId| module.def_op(value).map(|op| &module.ops[op]);

@@ -37,6 +37,7 @@ use crate::emit::Arithmetic;
 /// Linearizes one operation.
 ///
 /// # Errors It has no derivative, or no known one.
+#[expect(clippy::too_many_lines, reason = "a table: an arm for each operation")]
 pub(super) fn linearize(at: &mut At<'_, '_>) -> Result<Rule, Box<Diagnostic>> {
     if at.kind() == OpKind::BitcastConvert {
         return bits::bitcast(at);
@@ -169,7 +170,7 @@ pub(super) fn unsupported(at: &At<'_, '_>) -> Box<Diagnostic> {
     Box::new(error)
 }
 
-/// The sum of tangents, of which some may be zero.
+/// The sum of tangents, some of which may be zero.
 fn sum(at: &mut At<'_, '_>, changes: &[Option<ValueId>]) -> Option<ValueId> {
     let mut changes = changes.iter().copied().flatten();
     let first = changes.next()?;

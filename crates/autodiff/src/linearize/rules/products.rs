@@ -19,7 +19,7 @@ pub(super) fn ragged_dot(
     spec: &RaggedDotSpec,
 ) -> Result<Option<ValueId>, Box<Diagnostic>> {
     let (a, b, groups) = (at.operand(0), at.operand(1), at.operand(2));
-    // Group sizes for each contracting dimension before the ragged one: the gradient has these in another order.
+    // Group sizes for each contracting dimension before the ragged one: the gradient has these in a different order.
     let contracts_groups = spec.lhs_ragged.iter().any(|dim| spec.lhs_contract.contains(dim));
     let in_order = spec.lhs_contract.is_sorted() && spec.rhs_contract.is_sorted();
     if contracts_groups && !in_order && at.linear.module.shape(groups).len() > 1 {

@@ -160,7 +160,7 @@ impl Iterator for Loader {
 }
 
 impl Batch {
-    /// Its arrays by name, for [`Step::run`] together with other inputs.
+    /// The arrays by name, for [`Step::run`] together with other inputs.
     #[must_use]
     pub fn feeds(&self) -> Vec<(&str, &ShardedArray)> {
         self.arrays.iter().map(|(name, array)| (name.as_str(), array)).collect()

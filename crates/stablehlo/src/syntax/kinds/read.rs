@@ -14,6 +14,7 @@ use crate::syntax::values::Val;
 
 /// Returns the kind of the operation called `name` from its inherent attributes. An unknown operation keeps them in
 /// [`OpaqueSpec::props`].
+#[expect(clippy::too_many_lines, reason = "a table: an arm for each operation")]
 pub(crate) fn kind_of(module: &Module, name: &str, given: &mut Given) -> Result<OpKind, Problem> {
     use OpKind as K;
     match row(name).and_then(|row| row.elementwise) {
@@ -212,6 +213,7 @@ pub(crate) fn kind_of(module: &Module, name: &str, given: &mut Given) -> Result<
 }
 
 /// Kinds of rare operations.
+#[expect(clippy::too_many_lines, reason = "a table: an arm for each operation")]
 fn rare_kind_of(name: &str, given: &mut Given) -> Result<OpKind, Problem> {
     use OpKind as K;
     Ok(match name {

@@ -1,9 +1,9 @@
 //! Results of a manual computation that may differ between devices along manual axes that their shardings do not use.
 //!
 //! If the sharding of a result does not use a manual axis, devices along that axis must return equal blocks, because
-//! one of them is used for all. `jax.shard_map` checks this by the axes over which a value varies (`check_vma`). This
-//! check uses the equivalence of devices from the analysis of convergence. It also handles a psum over devices in
-//! another order, and a coordinate that is computed from the device's number.
+//! one of them is used for all. `jax.shard_map` checks this by the axes over which a value varies (`check_vma`). This check uses the
+//! device relations of the convergence analysis. It also handles a psum over devices in a different order, and a coordinate that is
+//! computed from the device ID.
 
 use shardc_ir::{AxisList, AxisRef, Mesh, Module, OpId, OpKind};
 
@@ -41,7 +41,7 @@ pub fn axes_results_vary_along(module: &Module, op: OpId, outer: &[AxisRef]) -> 
     if let Some(found) = of_coordinates.as_ref().filter(|found| is_settled(found)) {
         return found.clone();
     }
-    // If there are too many devices to inspect each, devices that cannot be proved equivalent count as different.
+    // If there are too many devices to inspect each, devices count as different unless coordinates prove them equivalent.
     let few = module.ops[op].regions.iter().find_map(|&region| enumerated(module, region, devices).ok());
     match few {
         Some(each) => varying(Flow::new(module, devices, each), op, mesh, outer, &left_out),
@@ -59,7 +59,7 @@ fn varying<'m, R: Relations>(
 ) -> Vec<AxisList> {
     flow.follows_calls = true;
     let axes: AxisList = outer.iter().copied().filter(|&axis| !mesh.is_trivial(axis)).collect();
-    // Values from outside may differ between the coordinates of the enclosing computations.
+    // Values from outside may differ along the manual axes of enclosing computations.
     let around = flow.relations.blocks(mesh, &axes);
     for &operand in &flow.module.ops[op].operands {
         flow.of[operand] = around;

@@ -1,4 +1,4 @@
-//! `geqrf` and `orgqr`: `A = Q R` of a matrix that is not wide, with as many columns of `Q`.
+//! `geqrf` and `orgqr`: the QR decomposition `A = Q R` of a matrix with at least as many rows as columns; `Q` has the shape of `A`.
 //!
 //! With `M = Q^H dA R^-1` and the antisymmetric `S = tril(M, -1) - tril(M, -1)^H`: `dR = (M - S) R` and `dQ = Q (S - M) + dA R^-1`.
 //! `geqrf` returns `R` above Householder vectors. Their tangents are not needed, since `dQ` is computed from `dA` for `orgqr`.

@@ -1,0 +1,7 @@
+//! Tests of the facade, in one test binary, because linking a binary takes seconds.
+
+mod exec;
+mod group_form;
+mod loader;
+mod pipeline;
+mod states;

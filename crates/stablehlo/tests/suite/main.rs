@@ -1,0 +1,14 @@
+//! Tests of the reader and the printer, in one test binary, because linking a binary takes seconds.
+
+mod api;
+mod attributes;
+mod bytecode;
+mod constants;
+mod corpus;
+mod errors;
+mod hostile;
+mod invalid;
+mod lenient;
+mod split;
+mod texts;
+mod vhlo;

@@ -1,6 +1,6 @@
-//! Trains ResNet-50 with its ImageNet recipe, with all state sharded over eight devices (FSDP). Each block is an FSDP unit; no sharding
-//! is annotated. The learning rate warms up over the first epochs and drops by ten after each third of the rest. Evaluation uses center
-//! crops.
+//! Trains ResNet-50 with its ImageNet recipe, with all state sharded over eight devices (FSDP). Each block is an FSDP unit; no sharding is
+//! annotated. The learning rate is warmed up over the first epochs, and then divided by ten after each third of the remaining ones.
+//! Evaluation uses center crops.
 //!
 //! ```text
 //! cargo run --release -p shardc-examples --bin resnet50_imagenet

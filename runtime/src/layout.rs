@@ -324,7 +324,7 @@ impl ShardLayout {
     ///
     /// # Errors
     ///
-    /// Blocks of the wrong number, type or shape.
+    /// The blocks have a wrong number, element type or shape.
     pub fn check_replicas(&self, shards: &[HostArray]) -> Result<Option<ReplicaDisagreement>> {
         self.check_replicas_at(&(0..self.num_devices()).collect::<Vec<_>>(), shards)
     }
@@ -334,7 +334,7 @@ impl ShardLayout {
     ///
     /// # Errors
     ///
-    /// Blocks of the wrong number, type or shape.
+    /// The blocks have a wrong number, element type or shape.
     pub fn check_replicas_at(
         &self,
         places: &[usize],

@@ -12,7 +12,7 @@ use shardc_runtime::{
 /// The number of devices.
 pub const DEVICES: usize = 8;
 
-/// One client for the entire process: a second one would double the threads.
+/// One client for the entire process: a second client would double the number of threads.
 static CLIENT: LazyLock<Result<Option<Mutex<Client>>, String>> = LazyLock::new(|| {
     let found = match plugin::find(PluginKind::Cpu, &Environment::from_process()) {
         Ok(found) => found,
@@ -80,7 +80,7 @@ impl Reference {
         Ok(Reference { original, inputs, expected })
     }
 
-    /// The outputs without finite numbers: comparing them says little.
+    /// The outputs without finite numbers, for which a comparison shows little.
     #[must_use]
     pub fn without_numbers(&self) -> Vec<usize> {
         let has_numbers = |array: &HostArray| array.to_f64_vec().into_iter().any(f64::is_finite);

@@ -32,7 +32,7 @@ impl Step {
     ///
     /// # Panics
     ///
-    /// If that is no mesh.
+    /// Panics if `mesh` is not a valid mesh.
     #[must_use]
     pub fn on(&self, mesh: &str) -> StepProgram {
         let axes = mesh.split(',').map(|axis| axis.split_once('=').unwrap());
@@ -50,7 +50,7 @@ impl Step {
     ///
     /// # Panics
     ///
-    /// If that is no mesh.
+    /// Panics if `mesh` is not a valid mesh.
     #[must_use]
     pub fn text(&self, mesh: &str) -> String {
         print(&self.on(mesh).module, &PrintOptions::default())

@@ -27,7 +27,7 @@ pub struct Program {
 /// The source of a step.
 #[derive(Debug)]
 enum Step {
-    /// A file, without a mesh.
+    /// A step from a file, without a mesh.
     Read(Box<Module>, Roles),
     /// A step of the graph builder, built for a mesh.
     Own(steps::Step),
@@ -38,7 +38,7 @@ impl Program {
     ///
     /// # Panics
     ///
-    /// If that is no mesh.
+    /// Panics if `mesh` is not a valid mesh.
     #[must_use]
     pub fn on(&self, mesh: &str) -> (Module, Roles) {
         match &self.step {
@@ -75,7 +75,7 @@ pub static PROGRAMS: LazyLock<Vec<Program>> = LazyLock::new(|| shared_and_own().
 ///
 /// # Panics
 ///
-/// If one cannot be read.
+/// Panics if a step cannot be read.
 #[must_use]
 pub fn shared_and_own() -> Option<Vec<Program>> {
     let folder = shared()?.join("unsharded");
@@ -109,7 +109,7 @@ impl JaxStep {
     ///
     /// # Panics
     ///
-    /// If it cannot be read.
+    /// Panics if the step cannot be read.
     #[must_use]
     pub fn module(&self) -> Module {
         Compiler::read(self.text.as_bytes()).unwrap()
@@ -119,7 +119,7 @@ impl JaxStep {
     ///
     /// # Panics
     ///
-    /// If it cannot be read.
+    /// Panics if the step cannot be read.
     #[must_use]
     pub fn with_norms(&self) -> Module {
         Compiler::read(self.with_norms.as_bytes()).unwrap()

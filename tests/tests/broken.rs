@@ -1,6 +1,6 @@
 //! The comparison with the single-device program detects typical faults of a partitioner.
 //!
-//! Each [`Breakage`] changes one thing in a correct partitioned program, and requires that the program is rejected or gives wrong values.
+//! Each [`Breakage`] makes one change in a correct partitioned program, and requires that the program is rejected or produces wrong values.
 //! An undetected breakage would mean that the equality tests are weaker than they seem.
 
 use std::process::ExitCode;
@@ -37,7 +37,7 @@ struct Breakage {
     name: &'static str,
     /// A file of `programs/`, without the extension.
     program: &'static str,
-    /// Breaks the module; `None` fails the test because nothing matches.
+    /// Changes the module; if it returns `None`, nothing matches, and the test fails.
     edit: fn(&mut Module) -> Option<()>,
     noticed: Noticed,
 }
@@ -265,7 +265,7 @@ const BREAKAGES: &[Breakage] = &[
         name: "coordinate of the other axis",
         program: "small/positions",
         edit: |m| {
-            // A division by the size gives the coordinate of the major axis.
+            // A division by the size yields the coordinate of the major axis.
             *kind(m, |k| matches!(k, Binary(BinaryOp::Remainder)))? = Binary(BinaryOp::Divide);
             Some(())
         },
@@ -336,7 +336,7 @@ const BREAKAGES: &[Breakage] = &[
         },
         noticed: Wrong,
     },
-    // Faults that the verifier rejects before a run.
+    // Errors that the verifier rejects before execution.
     Breakage {
         name: "group without one device",
         program: "small/fsdp_layer",
@@ -420,7 +420,7 @@ const BREAKAGES: &[Breakage] = &[
             let cond = *m.ops[loops].regions.first()?;
             let compare =
                 m.walk(cond).into_iter().find(|&op| matches!(m.ops[op].kind, OpKind::Compare(..)))?;
-            // Up to the device's number instead of the loop's limit.
+            // The limit becomes the device's id instead of the loop's limit.
             let limit = m.ops[compare].operands[1];
             let (ui32, own) = (m.types.tensor(&[], DType::UI32), m.values[limit].ty);
             let mut rw = Rewriter::new(m);
@@ -436,7 +436,7 @@ const BREAKAGES: &[Breakage] = &[
 ];
 
 fn main() -> ExitCode {
-    // Before any thread starts and any plugin is loaded.
+    // This must precede all threads and the loading of plugins.
     plugin::quiet_plugin_logs();
     let arguments = Arguments::from_args();
     let mut trials: Vec<Trial> = BREAKAGES.iter().map(|b| Trial::test(b.name, move || run(b))).collect();
@@ -444,12 +444,12 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// In a real training step, a fault in any collective but one is not mistaken for rounding. The exception is the all-reduce of the
+/// In a real training step, an error in any collective except one is not mistaken for rounding. The exception is the all-reduce of the
 /// softmax denominator: logits of random inputs are so far apart that each device's partial sum is zero or one.
 fn each_all_reduce() -> Result<(), Failed> {
     let source = std::fs::read(root().join("programs/mlp_dp_tp_train.mlir"))?;
     let original = Compiler::read(&source).map_err(|e| e.to_string())?;
-    // Each one separately.
+    // Each collective is sent separately.
     let apart = CleanOptions { combine_bytes: 0, ..CleanOptions::default() };
     let output = Compiler::new().clean(apart).partition(&source).map_err(|e| e.to_string())?;
     let Some(client) = client()? else { return Ok(()) };
@@ -476,7 +476,7 @@ fn each_all_reduce() -> Result<(), Failed> {
     Ok(())
 }
 
-/// The correct program must be equal and the broken one detected as the table says, in both modes.
+/// In both modes, the correct program must be equal, and the broken program must be detected as specified in the table.
 fn run(breakage: &Breakage) -> Result<(), Failed> {
     let path = root().join("programs").join(breakage.program).with_extension("mlir");
     let source = std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;

@@ -1,4 +1,4 @@
-//! Random programs with functions that are not inlined: partitioned, they must give the results of one device.
+//! Random programs with functions that are not inlined: partitioned, they must produce the results of one device.
 //!
 //! `cargo test -p shardc-tests --test calls` runs a few; `SHARDC_SEED`, `SHARDC_FIRST` and `SHARDC_CASES` select them.
 
@@ -68,7 +68,7 @@ fn check(client: &Client, recipe: &Recipe, mode: SpmdMode, seed: u64) -> Result<
         Err(Error::Diagnostics(all)) if all.iter().all(|d| d.class == Class::Unsupported) => {
             return Ok(Outcome::Passed);
         }
-        // A program that is rejected with all calls inlined says nothing about calls.
+        // A program that is rejected even with all calls inlined is not relevant for calls.
         Err(_) if Compiler::new().spmd_mode(mode).partition(text.as_bytes()).is_err() => {
             return Ok(Outcome::Passed);
         }
@@ -133,7 +133,7 @@ fn sweep() -> Result<(), String> {
 }
 
 fn main() -> ExitCode {
-    // Before any thread starts and any plugin is loaded.
+    // This must precede all threads and the loading of plugins.
     plugin::quiet_plugin_logs();
     let trial = Trial::test("functions_not_inlined", || Ok(sweep()?));
     libtest_mimic::run(&Arguments::from_args(), vec![trial]).exit_code()

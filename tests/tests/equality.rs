@@ -1,6 +1,6 @@
-//! Partitioned programs give the results of their original programs, in both modes.
+//! Partitioned programs produce the results of their original programs, in both modes.
 //!
-//! Every program of `programs/` is a test, and so are real ones from the shared data if available. Without the CPU plugin the tests
+//! Every program of `programs/` is a test, and so are real programs from the shared data, if available. Without the CPU plugin the tests
 //! report this and pass.
 
 use std::{path::Path, process::ExitCode};
@@ -32,8 +32,8 @@ const SHARED: &[&str] = &[
     "two_meshes_same_devices",
 ];
 
-/// Warnings about an operation or a reshard that is not partitioned. Programs here must be partitioned, except where their annotations
-/// contradict each other.
+/// Warnings about an operation or a reshard that is not partitioned. Programs here must be partitioned, unless their annotations contradict
+/// each other.
 const NOT_IN_PARTS: [&str; 2] = ["SH0310", "SH0318"];
 
 /// Programs with such warnings, in addition to those of [`RANDOM`].
@@ -43,7 +43,7 @@ const WARNED: &[&str] = &["manual_uneven_free_axis", "two_device_orders"];
 const RANDOM: &str = "programs/random";
 
 fn main() -> ExitCode {
-    // Before any thread starts and any plugin is loaded.
+    // This must precede all threads and the loading of plugins.
     plugin::quiet_plugin_logs();
     let arguments = Arguments::from_args();
     let folder = root().join("programs");
@@ -80,7 +80,7 @@ fn main() -> ExitCode {
 /// Programs with at most this number of bytes are also compiled from text.
 const SMALL: usize = 64 << 10;
 
-/// Compares the text and the bytecode that a plugin may be given, and returns the text.
+/// Compares the text and the bytecode for a plugin, and returns the text.
 fn text_matches_bytecode(output: &Output) -> Result<String, Failed> {
     let text = output.backend_text().map_err(|e| e.to_string())?;
     let bytecode = output.bytecode().map_err(|e| e.to_string())?;

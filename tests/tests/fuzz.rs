@@ -1,7 +1,7 @@
 //! A sample of each fuzzer: `cargo xtask fuzz` runs them for longer.
 //!
-//! Inputs are drawn only from programs of the checkout and fixed seeds, so every run has the same ones. A finding leaves its input in a
-//! file, and the failure shows how to run it again.
+//! Inputs are generated only from programs of the checkout and fixed seeds, so they are the same in every test run. A finding leaves its
+//! input in a file, and the failure shows how to run it again.
 
 use std::{path::PathBuf, process::ExitCode, time::Duration};
 
@@ -16,8 +16,8 @@ struct Sample {
     fuzzer: &'static str,
     seed: u64,
     cases: u64,
-    /// A stage, and the number of 100 cases that must pass it: a fuzzer whose inputs all fail early tests little. If a case has several
-    /// pieces, each piece counts.
+    /// A stage, and how many of 100 cases must pass it: a fuzzer whose inputs all fail early tests little. If a case has several pieces,
+    /// each piece counts.
     passes: (&'static str, u64),
 }
 
@@ -33,7 +33,7 @@ const SAMPLES: &[Sample] = &[
 ];
 
 fn main() -> ExitCode {
-    // Before any thread starts and any plugin is loaded.
+    // This must precede all threads and the loading of plugins.
     plugin::quiet_plugin_logs();
     match work_if_worker() {
         Ok(true) => return ExitCode::SUCCESS,

@@ -1,6 +1,6 @@
-//! Differentiates random programs: forward derivatives equal finite differences, backward ones equal forward ones, likewise for
-//! derivatives of gradients, and a partitioned gradient equals that of one device. The same holds for a few functions of the shared data
-//! with random shardings; `cargo xtask conformance gradients` runs all of them.
+//! Differentiates random programs: forward derivatives equal finite differences, backward derivatives equal forward derivatives, also for
+//! gradients, and a partitioned gradient equals that of one device. The same holds for a few functions of the shared data with random
+//! shardings; `cargo xtask conformance gradients` runs all of them.
 //!
 //! `cargo test -p shardc-tests --test gradients` runs a few; `cargo xtask fuzz gradients --cases 10000` many more. A failed case is run
 //! again by its number: `SHARDC_SEED=7 SHARDC_FIRST=1234 SHARDC_CASES=1`.
@@ -77,7 +77,7 @@ fn check(client: &Client, recipe: &Recipe, case: u64) -> Result<Outcome, Failure
 const SHARED: [&str; 5] =
     ["conv_batch_groups", "scatter_min_max", "scan_nested", "sort_payload", "attention_blockwise_scan"];
 
-/// A trial for each function of the shared data, or one that reports that the data is missing.
+/// A trial for each function of the shared data, or a trial that reports that the data is missing.
 fn shared_trials() -> Vec<Trial> {
     let missing = |reason: String| Trial::test("shared", move || Ok(skipped(Need::Shared, &reason)?));
     let Some(dir) = shared().map(|dir| dir.join("gradients")).filter(|dir| dir.is_dir()) else {
@@ -125,7 +125,7 @@ fn main() -> ExitCode {
     if let Some(code) = quickly() {
         return code;
     }
-    // Before any thread starts and any plugin is loaded.
+    // This must precede all threads and the loading of plugins.
     plugin::quiet_plugin_logs();
     let trial = Trial::test("random gradients", || {
         sweep("gradients", CASES, &recipe(true), Recipe::text, check)?;

@@ -16,7 +16,7 @@ use shardc_tests::{
 /// Files of `conformance/stablehlo/tests/interpret` in the shared data.
 const SHARED: &[&str] = &["all_reduce", "dynamic_slice", "gather", "reduce", "scatter"];
 
-/// Two tests; the second one expects wrong values.
+/// Two tests; the second expects wrong values.
 const OWN: &str = r#"
 func.func @right() {
   %a = stablehlo.constant dense<[1, 2, 3, 4, 5]> : tensor<5xi32>
@@ -35,7 +35,7 @@ func.func @wrong() {
 "#;
 
 fn main() -> ExitCode {
-    // Before any thread starts and any plugin is loaded.
+    // This must precede all threads and the loading of plugins.
     plugin::quiet_plugin_logs();
     let mut trials = vec![
         Trial::test("draws_are_deterministic", draws_are_deterministic),
@@ -85,7 +85,7 @@ fn passes(text: &str) -> Result<(), Failed> {
 
 fn wrong_expectations_are_detected() -> Result<(), Failed> {
     for (program, outcome) in outcomes(OWN)? {
-        // The runs on one and on eight devices agree, but the test expects other values.
+        // The results on one and on eight devices agree, but the test expects other values.
         let expected = program.starts_with("right");
         let equal = outcome == Outcome::Equal;
         if equal != expected {

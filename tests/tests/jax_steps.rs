@@ -31,7 +31,7 @@ const TOLD_BY_DONATION: &[&str] = &[
     "spectral_norm",
 ];
 
-/// Settings that rematerialize layers, for steps in which several losses use the layers, too.
+/// Settings that rematerialize layers, also for steps in which several losses use the layers.
 const AGAIN: &str = "full_shard auto_wrap activation_checkpointing";
 
 /// Strategies; each shards some of the steps.
@@ -52,7 +52,7 @@ const STRATEGIES: &[(&str, &str)] = &[
 const OF_EACH: [usize; 2] = [1, 2];
 
 fn main() -> ExitCode {
-    // Before any thread starts and any plugin is loaded.
+    // This must precede all threads and the loading of plugins.
     plugin::quiet_plugin_logs();
     let trials = [("roles", known as fn(&Steps) -> Result<(), String>), ("values", equal)];
     let trials = trials.map(|(name, test)| {
@@ -124,7 +124,7 @@ fn tell_faults(what: &str, step: &JaxStep, found: &Roles, faults: &mut String) {
     }
 }
 
-/// Each step gives the results of one device with some strategies.
+/// Each step produces the results of one device with some strategies.
 fn equal(steps: &Steps) -> Result<(), String> {
     let Some(client) = client()? else { return Ok(()) };
     let mut faults = String::new();

@@ -1,8 +1,8 @@
-//! Partitioned programs that run in several processes give the results of their original programs.
+//! Partitioned programs that run in several processes produce the results of their original programs.
 //!
-//! Every third program of `programs/` runs on eight devices of two and four processes, in both modes, without large ones, which compile
-//! slowly. A thorough run has all programs in two processes in replica mode. The processes run this test binary; each compares its results with those that it
-//! computes on one device. Without the CPU plugin the test reports this and passes.
+//! Every third program of `programs/` runs on eight devices of two and of four processes, in both modes. Large programs are omitted,
+//! because they compile slowly. A thorough run executes all programs in two processes in replica mode. The processes run this test binary;
+//! each compares its results with those that it computes on one device. Without the CPU plugin the test reports this and passes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -24,14 +24,14 @@ use shardc_tests::{files, root};
 /// The devices of all processes.
 const DEVICES: usize = 8;
 
-/// The variable that tells the processes the SPMD mode, in addition to the variables of their job.
+/// The environment variable that passes the SPMD mode to the processes, in addition to the variables of their job.
 const MODE: &str = "SHARDC_TEST_MODE";
 
 /// Programs with at least this many bytes of text are large.
 const LARGE: u64 = 16 << 10;
 
 fn main() -> ExitCode {
-    // Before any thread starts and any plugin is loaded.
+    // This must precede all threads and the loading of plugins.
     plugin::quiet_plugin_logs();
     if let Ok(mode) = std::env::var(MODE) {
         return process(if mode == "partition" { SpmdMode::Partition } else { SpmdMode::Replica });

@@ -1,11 +1,11 @@
-//! Random programs with random shardings: partitioned and run on eight virtual devices, they must give the results of one device.
+//! Random programs with random shardings: partitioned and executed on eight virtual devices, they must produce the results of one device.
 //!
 //! `cargo test -p shardc-tests --test random` runs a few; `cargo xtask sweep --cases 2000 --seed 7` many more. A case depends only on the
 //! seed and its number, so a failed case can be run again: `SHARDC_SEED=7 SHARDC_FIRST=1234 SHARDC_CASES=1`. A failing program is shrunk
 //! before it is shown.
 //!
-//! For each case: there is no panic; the partitioned program is valid, and its text parses to the same program; every output equals that
-//! of the single-device run. A program may be rejected as unsupported, but not as invalid.
+//! For each case: there is no panic; the partitioned program is valid, and its text parses to the same program; every output equals that of
+//! the single-device execution. A program may be rejected as unsupported, but not as invalid.
 
 #[path = "drawn/mod.rs"]
 mod drawn;
@@ -27,7 +27,7 @@ use recipes::recipe;
 /// Number of programs in a plain test run.
 const CASES: u64 = 24;
 /// Limitations of XLA's CPU back end, by their messages. The operand of an `fft` may arrive in the layout of a transpose or a collective,
-/// but `fft` needs another one. Some matmuls of 16-bit floats compile but cannot run.
+/// which `fft` does not support. Some matmuls of 16-bit floats compile but cannot run.
 const BACK_END: &[&str] = &["fft_thunk.cc", "Unsupported element type for DotThunk"];
 
 fn check(client: &Client, recipe: &Recipe, mode: SpmdMode, seed: u64) -> Result<Outcome, Failure> {
@@ -93,7 +93,7 @@ fn check_text(client: &Client, text: &str, mode: SpmdMode, seed: u64) -> Result<
 }
 
 fn main() -> ExitCode {
-    // Before any thread starts and any plugin is loaded.
+    // This must precede all threads and the loading of plugins.
     plugin::quiet_plugin_logs();
     let trial = Trial::test("random programs", || {
         let check = |client: &Client, recipe: &Recipe, case| check(client, recipe, mode(case), case);

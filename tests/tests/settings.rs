@@ -1,5 +1,5 @@
-//! Random strategy settings on random meshes: training steps sharded by them give the results of one device, and the TPU compiler accepts
-//! them.
+//! Random strategy settings on random meshes: training steps sharded by them produce the results of one device, and the TPU compiler
+//! accepts them.
 //!
 //! `cargo test -p shardc-tests --test settings` tries a few; `cargo xtask sweep --of settings --cases 2000 --seed 7` many more, and `--of
 //! settings-for-tpus` compiles them. Each case depends only on the seed and its number: `SHARDC_SEED=7 SHARDC_FIRST=1234 SHARDC_CASES=1`.
@@ -53,7 +53,7 @@ const AXES: &[&[&str]] = &[
     &["node", "data", "context", "model"],
 ];
 
-/// How a step is sharded.
+/// The sharding of a step.
 #[derive(Clone, Debug)]
 struct Case {
     /// The index of the step.
@@ -143,7 +143,7 @@ fn case(steps: usize) -> impl Draw<Value = Case> {
     ((0..steps).no_shrink(), settings(), axes, order).prop_map(
         |(step, settings, (names, mut sizes), order)| {
             let names = AXES[names];
-            // Limited to the number of devices.
+            // The product is limited to the number of devices.
             while sizes[..names.len()].iter().product::<usize>() > 8 {
                 *sizes[..names.len()].iter_mut().max().unwrap() -= 1;
             }
@@ -211,7 +211,7 @@ fn compared(
         Reference::on(client, original, inputs).unwrap()
     };
     let Settings { compute_dtype, fp32_reduce_scatter, .. } = case.settings;
-    // The single-device reference uses the narrower type too.
+    // The single-device reference also uses the narrower type.
     let narrow = match compute_dtype {
         None => None,
         Some(_) => {
@@ -293,7 +293,7 @@ fn main() -> ExitCode {
     if words.next().as_deref() == Some(CHILD_COMMAND) {
         return ExitCode::from(words.next().map_or(2, |path| run_child(Path::new(&path))));
     }
-    // Before any thread starts and any plugin is loaded.
+    // This must precede all threads and the loading of plugins.
     plugin::quiet_plugin_logs();
     let trials = [("values", values as fn() -> Result<(), Failed>), ("for TPUs", for_tpus)];
     let trials = trials.map(|(name, test)| Trial::test(name, test));

@@ -26,7 +26,7 @@ use shardc_tests::{
 const STEPS: &[&str] =
     &["mlp_dp_tp_train", "llama_tiny_fsdp_tp_train", "hf_gpt2_tiny_tp_train", "moe_einsum_ep8_train"];
 
-/// More steps, whose programs take long to compile. They are in a thorough run.
+/// More steps, whose programs take long to compile. They run only in thorough tests.
 const SLOW_STEPS: &[&str] = &["hf_resnet_tiny_dp_train", "llama_tiny_scan_remat_train"];
 
 /// Relative tolerance of losses: five steps amplify rounding differences.
@@ -36,7 +36,7 @@ const TOLERANCE: f64 = 1e-3;
 const ALIKE: f64 = 1e-3;
 
 fn main() -> ExitCode {
-    // Before any thread starts and any plugin is loaded.
+    // This must precede all threads and the loading of plugins.
     plugin::quiet_plugin_logs();
     let arguments = Arguments::from_args();
     let trials = match shared() {
@@ -134,7 +134,7 @@ fn parameters(module: &Module, loss: usize) -> Vec<usize> {
         .collect()
 }
 
-/// For each argument, the result with its next value: the one that it is donated to. A step without donations returns its state in the
+/// For each argument, the result with its next value: the result that it is donated to. A step without donations returns its state in the
 /// order of its arguments.
 fn next(module: &Module, loss: usize) -> Vec<Option<usize>> {
     let func = &module.funcs[module.entry().unwrap()];
@@ -153,7 +153,7 @@ fn next(module: &Module, loss: usize) -> Vec<Option<usize>> {
     out
 }
 
-/// The program with only this result, and what it depends on.
+/// The program with only this result, and the operations that it depends on.
 fn only_result(module: &Module, result: usize) -> Module {
     let value = returned(module)[result];
     let mut out = module.clone();

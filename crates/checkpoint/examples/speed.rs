@@ -1,11 +1,12 @@
 //! Benchmark of saving and restoring a state: duration and memory. `cargo xtask bench --only checkpoints` runs one measurement at a time:
 //!
 //! * `speed save FOLDER GIBIBYTES MEBIBYTES`: saves a state of arrays of this many mebibytes, each one block;
-//! * `speed restore FOLDER leave` or `keep`: restores it; arrays are either read and left, as those that go to devices, or kept;
+//! * `speed restore FOLDER leave` or `keep`: restores it; arrays are either read and dropped, like those that are copied to devices, or
+//!   kept;
 //! * `speed async FOLDER GIBIBYTES MEBIBYTES`: a manager saves it in the background; for comparison, a plain copy of the state;
 //! * `speed plain FOLDER GIBIBYTES MEBIBYTES`: writes one file of incompressible bytes block by block, as `dd` does with `conv=fsync`.
 //!
-//! It prints JSON: seconds, bytes of the state, and the peak growth of the process's memory in bytes.
+//! It prints JSON: seconds, bytes of the state, and the peak increase of the process's memory in bytes.
 
 #![allow(clippy::print_stdout, reason = "its output is JSON on standard output")]
 

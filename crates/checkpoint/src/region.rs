@@ -117,7 +117,7 @@ impl Grid {
         Region { shape: shape.collect(), offset }
     }
 
-    /// The block that equals this box.
+    /// The grid index of the block that equals this box; `None` if there is none.
     pub(crate) fn index_of(&self, region: &Region) -> Option<Vec<usize>> {
         if !region.fits(&self.shape) {
             return None;

@@ -300,7 +300,7 @@ impl Gate {
 }
 
 impl Held<'_> {
-    /// Reduces the share to this many bytes.
+    /// Reduces the held memory to this number of bytes.
     fn keep(&mut self, bytes: usize) {
         let less = self.bytes.saturating_sub(bytes);
         self.bytes -= less;

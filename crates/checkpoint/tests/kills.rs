@@ -1,8 +1,8 @@
-//! A run that is killed at any time resumes from its last complete checkpoint, with the same bits.
+//! A training run that is killed at any time resumes from its last complete checkpoint, bit for bit.
 //!
-//! This program starts itself as the run, kills it, and checks the checkpoints. `SHARDC_KILLS` is the number of kills, by default a few.
-//! `SHARDC_KILLS_STORE` names a folder of an object store without checkpoints. If it is not set, runs save to a folder and to a local S3
-//! (with the feature `s3`, and if `SHARDC_PYTHON` names a Python with moto).
+//! This program starts itself as the training run, kills that process, and checks the checkpoints. `SHARDC_KILLS` is the number of kills,
+//! by default a few. `SHARDC_KILLS_STORE` names a folder of an object store without checkpoints. If it is not set, the training runs save
+//! to a folder and to a local S3 server (with the feature `s3`, and if `SHARDC_PYTHON` names a Python with moto).
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -28,11 +28,11 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use url::Url;
 
-/// Set in the run that is killed: the location of its checkpoints.
+/// The environment variable with the location of the checkpoints. It is set only in the training run that is killed.
 const RUN: &str = "SHARDC_KILLED_RUN";
 /// The variable that names an object store for checkpoints.
 const STORE: &str = "SHARDC_KILLS_STORE";
-/// Number of steps that the run keeps.
+/// Number of checkpoints that the training run keeps.
 const KEPT: usize = 3;
 
 fn main() -> ExitCode {
@@ -82,7 +82,7 @@ impl At {
     }
 }
 
-/// The place of a run's checkpoints.
+/// The place of a training run's checkpoints.
 struct Place {
     at: At,
     /// Options of the store in addition to its URL and the environment.
@@ -104,14 +104,14 @@ impl Place {
         Place { _folder: Some(folder), ..Place::of_url(&at) }
     }
 
-    /// A local S3; `None` with a message if a dependency is missing.
+    /// A local S3 server. If a dependency is missing, it prints a message and returns `None`.
     fn of_moto() -> Option<Place> {
         let server = Server::start()?;
         let options = moto::options(server.port);
         Some(Place { options, _server: Some(server), ..Place::of_url(&format!("{}/runs", Server::BUCKET)) })
     }
 
-    /// Number of steps, complete or not.
+    /// Number of checkpoints, complete or not.
     fn steps(&self) -> usize {
         let (objects, root) = self.at.objects(&self.options);
         let run = root.join("run");
@@ -119,7 +119,7 @@ impl Place {
         Runtime::new().unwrap().block_on(list).map_or(0, |found| found.common_prefixes.len())
     }
 
-    /// The run, as a separate process.
+    /// The training run, as a separate process.
     fn command(&self) -> Command {
         let mut command = Command::new(std::env::current_exe().unwrap());
         let variables = self.options.iter().map(|(key, value)| (key.to_uppercase(), value));
@@ -143,7 +143,7 @@ fn first() -> Arrays {
     arrays
 }
 
-/// Changes every byte as a step does.
+/// Changes every byte, as a training step does.
 fn advance(arrays: &mut Arrays, step: u64) {
     let key = (step.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8;
     arrays.values_mut().flat_map(|(array, _)| &mut array.bytes).for_each(|byte| *byte ^= key);
@@ -169,8 +169,8 @@ fn restored(checkpoint: &Checkpoint) -> Arrays {
     arrays
 }
 
-/// The run: resumes from the last step, saves each step synchronously or asynchronously, and prints the complete ones. It stops on
-/// request.
+/// The training run: resumes from the last checkpoint, saves each step synchronously or asynchronously, and prints the steps with a
+/// complete checkpoint. It stops on request.
 fn run(store: &Store) -> ExitCode {
     let manager = manager(store);
     let say = |text: String| {
@@ -187,7 +187,7 @@ fn run(store: &Store) -> ExitCode {
         advance(&mut arrays, step);
         let state = state_of(&arrays, &Info::default(), &Alone);
         let read = |entry: &Entry, region: &Region| Ok(part(&arrays[&entry.name].0, region));
-        // No step is due for saving; only the end of the run is.
+        // No step is due for saving, so this is true only at the end of the run.
         if manager.should_save(step).unwrap() {
             manager.save(step, &state, &read).unwrap();
             say(format!("ended {step}"));
@@ -214,7 +214,7 @@ fn kill(place: &Place) -> Result<(), Failed> {
     for number in 0..kills {
         let mut child = place.command().spawn()?;
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        // The clock starts after the run's start, so that kills hit saves and not the start.
+        // The time is measured from here, so that kills hit saves and not the start of the process.
         let begun = lines.next().ok_or("the run ended before it began")?.unwrap();
         if begun != format!("begun {at}") {
             return Err(format!("kill {number}: the run reports {begun}, but step {at} is complete").into());
@@ -250,7 +250,7 @@ fn kill(place: &Place) -> Result<(), Failed> {
             );
         }
         let Some(latest) = latest else { continue };
-        // A kill between a save and the deletion of an older step leaves one more step.
+        // A kill between a save and the deletion of an older checkpoint leaves one more checkpoint.
         if steps.len() > there.max(KEPT) + 1 || is_asked && Some(latest) != whole("ended") {
             return Err(format!("kill {number}: there are {steps:?}").into());
         }
@@ -265,7 +265,7 @@ fn kill(place: &Place) -> Result<(), Failed> {
     if at == 0 {
         return Err("no step was ever complete".into());
     }
-    // Written past the test harness, which hides the output of passing tests.
+    // Writes to standard error directly, because the test harness hides the output of passing tests.
     let text =
         format!("{}: {kills} kills, {at} steps; {found_half} kills left an incomplete save\n", place.at.0);
     std::io::stderr().write_all(text.as_bytes()).unwrap();

@@ -1,8 +1,8 @@
 //! Tests that cannot run on this machine, and the variable that turns skips into failures.
 //!
 //! A test that needs a resource that is missing on the machine prints `SKIPPED: ...` and passes. To detect missing resources,
-//! `SHARDC_REQUIRE=mlir,cpu-plugin` turns skips because of these into failures, and `SHARDC_REQUIRE=all` all skips. `cargo xtask test` sets
-//! the variable if `CI` is set.
+//! `SHARDC_REQUIRE=mlir,cpu-plugin` turns skips because of these two resources into failures, and `SHARDC_REQUIRE=all` turns all skips into
+//! failures. `cargo xtask test` sets the variable if `CI` is set.
 
 use std::{env, fmt, io::Write as _};
 

@@ -24,8 +24,9 @@ impl Placement {
         }
     }
 
-    /// The [`picture`](Placement::picture). If a tensor of higher rank has at most two sharded dimensions, it is a grid of those. With
-    /// `use_color` each block has its own background (ANSI escapes, 256 colors), as in `jax.debug.visualize_array_sharding`.
+    /// The text of [`picture`](Placement::picture), except that a tensor of higher rank with at most two sharded dimensions is drawn as a
+    /// grid of these dimensions. With `use_color` each block has its own background (ANSI escapes, 256 colors), as in
+    /// `jax.debug.visualize_array_sharding`.
     #[must_use]
     pub fn visualize(&self, use_color: bool) -> String {
         let ink = if use_color { Ink::Colors } else { Ink::Plain };

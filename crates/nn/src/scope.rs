@@ -160,7 +160,7 @@ impl<'g> Scope<'g> {
     }
 
     /// The same scope, in which these tensors replace the variables of these full names (`torch.func.functional_call`). For layers of a
-    /// [`stack`](Scope::stack), the leading dimension is the layer. Gradients flow through the tensors: use this for teachers, target
+    /// [`stack`](Scope::stack), the leading dimension indexes the layers. Gradients flow through the tensors: use this for teachers, target
     /// networks, averaged parameters, or a step of gradient descent within a step (MAML, Finn et al., 2017).
     ///
     /// If a layer [`set`](Scope::set)s one of these variables, the value is returned by [`Scope::next`] of this scope, and the stored
@@ -524,7 +524,8 @@ impl<'g> Scope<'g> {
     }
 
     /// A stack of identical layers as a loop (`jax.lax.scan`): `layer` is traced once and runs `layers` times, each time with its own
-    /// variables. Their leading dimension is the layer; with nested stacks, the leading two are the outer and the inner layer.
+    /// variables. Their leading dimension indexes the layers; with nested stacks, the leading two dimensions index the outer and the inner
+    /// layers.
     ///
     /// A captured key produces the same numbers in each layer: use [`Scope::key`] of the scope passed to `layer`. Variables cannot be set
     /// in `layer`, since a loop returns only its loop-carried values; build layers with statistics one by one.

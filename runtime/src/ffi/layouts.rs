@@ -61,7 +61,7 @@ impl Api {
         }
     }
 
-    /// Reads the plugin's layout object; `None` if it is null or in a form that shardc does not understand.
+    /// Reads the plugin's layout object; `None` if it is null or in a form that shardc does not support.
     ///
     /// # Safety
     ///

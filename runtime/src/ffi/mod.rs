@@ -14,7 +14,7 @@
 //!
 //! No code outside this directory sees a raw pointer.
 
-#![allow(unsafe_code, reason = "the PJRT C API; only this module checks what crosses the boundary")]
+#![allow(unsafe_code, reason = "calls the PJRT C API, which only this module does")]
 
 mod abi;
 mod api;

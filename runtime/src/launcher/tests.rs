@@ -6,7 +6,7 @@ use super::*;
 use crate::error::PjrtCode;
 
 const GRACE: Duration = Duration::from_millis(50);
-/// Time limit of a test that waits for [`GRACE`] on a busy machine; much shorter than a hung device.
+/// Time limit of a test that waits for [`GRACE`] on a busy machine; much shorter than the wait for a hung device.
 const SOON: Duration = Duration::from_secs(10);
 
 fn patience(limit: Option<Duration>) -> Patience<'static> {

@@ -22,7 +22,7 @@ use crate::host::HostArray;
 /// The callback that gets a device's results, or an error.
 pub(crate) type Answer = Box<dyn FnOnce(Result<Vec<HostArray>>) + Send>;
 
-/// The processes of a job, as collectives see them.
+/// The operations on a job's processes that collectives need.
 pub(crate) trait Members {
     /// The number of processes.
     fn count(&self) -> usize;
@@ -312,7 +312,7 @@ impl Exchange {
         }
     }
 
-    /// Completes the meetings that wait for an ended process with an error.
+    /// Completes the meetings that wait for a process that ended, with an error.
     pub(super) fn process_ended(&self, job: &dyn Members, process: usize) {
         let waits = |(key, open): (&Key, &Open)| {
             let sources = open.spec.as_ref()?.sources(key.group as usize, self.process);

@@ -110,7 +110,7 @@ impl Job {
 
     /// Records that a process is lost, and makes all waits for processes fail.
     pub(super) fn lose(&self, process: usize, what: &str) {
-        // After a goodbye nothing more is expected.
+        // After a goodbye, no more messages are expected.
         if self.mail.has_ended(process) {
             return;
         }
@@ -220,8 +220,8 @@ impl Job {
         Ok(answer.and_then(|answer| store::read_answer(&answer)))
     }
 
-    /// Says goodbye to all, and waits briefly until this is sent. If a process was lost, the others are notified of that first, because
-    /// they must not take this goodbye as a normal end.
+    /// Sends a goodbye to all processes, and waits briefly until it is sent. If a process was lost, the others are notified of that first,
+    /// because they must not mistake this goodbye for a normal end.
     pub(super) fn leave(&self) {
         self.leaving.store(true, Ordering::Relaxed);
         if let Err(lost) = self.mail.check() {

@@ -12,7 +12,7 @@ type Boxes = HashMap<(usize, Vec<u8>), VecDeque<Arc<Vec<u8>>>>;
 #[derive(Default)]
 struct State {
     boxes: Boxes,
-    /// Processes that said goodbye.
+    /// Processes that left the job normally.
     ended: BTreeMap<usize, String>,
     /// The first process that was lost; afterwards the job cannot continue.
     lost: Option<(usize, String)>,
@@ -55,7 +55,7 @@ impl Mail {
         is_first
     }
 
-    /// Whether a process said goodbye.
+    /// Whether a process left the job normally.
     pub(super) fn has_ended(&self, process: usize) -> bool {
         lock(&self.state).ended.contains_key(&process)
     }

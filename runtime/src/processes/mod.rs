@@ -56,7 +56,8 @@ pub const COLLECTIVE_TARGET: &str = "shardc.collective";
 /// The custom call target that returns the index of a process's first device, as a scalar of type `ui32`, in such a program.
 pub const FIRST_DEVICE_TARGET: &str = "shardc.first_device";
 
-/// The processes of a job, seen from one of them. Cheap to clone; dropping the last clone says goodbye to the others.
+/// One process's view of the processes of a job. Cheap to clone; dropping the last clone notifies the others that this process leaves the
+/// job.
 #[derive(Clone)]
 pub struct Processes {
     handle: Arc<Handle>,

@@ -32,7 +32,7 @@ pub(super) trait Listener: Send + Sync + 'static {
     /// Handles a message.
     fn receive(&self, from: usize, frame: Frame);
 
-    /// Records that a process said goodbye.
+    /// Records that a process left the job normally.
     fn ended(&self, process: usize);
 
     /// Records that a process is lost, and makes all waits for processes fail.

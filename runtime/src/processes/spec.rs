@@ -128,7 +128,7 @@ impl Spec {
         }
     }
 
-    /// The devices of a process that participate in a group's meeting, in the group's order.
+    /// The devices of a process in a group, in the group's order.
     pub(super) fn members(&self, group: usize, process: usize) -> Vec<usize> {
         match self.action {
             Action::Permute => (process * self.per..(process + 1) * self.per).collect(),
@@ -138,12 +138,12 @@ impl Spec {
         }
     }
 
-    /// The other processes to which a process sends in a group's meeting.
+    /// The other processes to which a process sends in an execution by a group.
     pub(super) fn targets(&self, group: usize, process: usize) -> BTreeSet<usize> {
         self.partners(group, process, |pair| (pair[0], pair[1]))
     }
 
-    /// The other processes from which a process receives in a group's meeting.
+    /// The other processes from which a process receives in an execution by a group.
     pub(super) fn sources(&self, group: usize, process: usize) -> BTreeSet<usize> {
         self.partners(group, process, |pair| (pair[1], pair[0]))
     }

@@ -49,7 +49,7 @@ fn arguments(client: &Client, program: &LoadedExecutable, times: i32) -> Vec<Vec
     place(client, program, &vec![vec![x, n]; program.devices().len()])
 }
 
-/// Results of consecutive executions, each on the results of the previous one, with the maximum number in flight.
+/// Consecutive executions produce correct results if each uses the results of the previous one, and the maximum number is in flight.
 #[test]
 fn runs_use_results_in_flight() {
     let Some(client) = cpu_client(2) else { return };

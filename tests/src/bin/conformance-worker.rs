@@ -1,7 +1,6 @@
 //! # conformance-worker: runs the programs of `cargo xtask conformance`
 //!
-//! A job on each line of the standard input, an answer on each line of the standard output; see
-//! [`shardc_tests::conformance`].
+//! Each line of standard input is a job, and each line of standard output an answer; see [`shardc_tests::conformance`].
 
 use std::{
     io::{self, BufRead, Write},
@@ -12,7 +11,7 @@ use shardc_runtime::plugin;
 use shardc_tests::conformance::Worker;
 
 fn main() -> ExitCode {
-    // Before any thread starts and any plugin is loaded.
+    // This must precede all threads and the loading of plugins.
     plugin::quiet_plugin_logs();
     match work() {
         Ok(()) => ExitCode::SUCCESS,

@@ -2,7 +2,7 @@
 //!
 //! `cargo xtask fuzz` builds and starts it.
 
-#![allow(clippy::print_stdout, reason = "a program for people: what it says is its output")]
+#![allow(clippy::print_stdout, reason = "the output of a program")]
 
 use std::{io, path::PathBuf, process::ExitCode, time::Duration};
 
@@ -55,7 +55,7 @@ fn options() -> Result<Options, String> {
 }
 
 fn main() -> ExitCode {
-    // Before any thread starts and any plugin is loaded.
+    // This must precede all threads and the loading of plugins.
     plugin::quiet_plugin_logs();
     let done = match work_if_worker() {
         Ok(true) => return ExitCode::SUCCESS,
@@ -72,7 +72,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// True if nothing was found.
+/// Returns true if there were no findings.
 fn run(options: &Options) -> Result<bool, String> {
     let mut reports: Vec<Report> = Vec::new();
     for name in &options.names {
@@ -86,7 +86,7 @@ fn run(options: &Options) -> Result<bool, String> {
         let mut run = Run::new(fuzzer, options.seed, dir);
         (run.jobs, run.from, run.progress) = (options.jobs, options.from, true);
         if fuzzer.runs {
-            // A back end needs more time to compile and to shrink a finding.
+            // With a back end, a case needs more time for compilation and for shrinking a finding.
             run.limit = Duration::from_secs(120);
         }
         if let Some(case) = options.case {

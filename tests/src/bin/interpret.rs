@@ -1,8 +1,8 @@
 //! Runs StableHLO's interpreter tests with random shardings: `interpret [--seed N] [--draws N] [--keep DIR]
 //! [--after ID] FILE...`.
 //!
-//! It prints a line at the start and the end of each program, words separated by tabs. If the back end ends the process, `cargo xtask
-//! conformance interpret` thus knows which program was running. `--after` continues after that program.
+//! At the start and the end of each program, it prints a line of words separated by tabs. From these lines, `cargo xtask conformance
+//! interpret` finds the program that was running if the back end ends the process. `--after` continues after that program.
 
 use std::{io::Write, path::PathBuf, process::ExitCode};
 
@@ -37,7 +37,7 @@ fn options() -> Result<Options, String> {
 }
 
 fn main() -> ExitCode {
-    // Before any thread starts and any plugin is loaded.
+    // This must precede all threads and the loading of plugins.
     plugin::quiet_plugin_logs();
     match options().and_then(|options| run(&options)) {
         Ok(()) => ExitCode::SUCCESS,
@@ -65,7 +65,7 @@ fn run(options: &Options) -> Result<(), String> {
         for test in tests_of(&text) {
             let name = format!("{}#{}", file.display(), test.name);
             match waiting.as_deref() {
-                // The run on one device ended the process.
+                // The execution on one device ended the process.
                 Some(after) if after == name => {
                     waiting = None;
                     continue;

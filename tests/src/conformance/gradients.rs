@@ -20,7 +20,7 @@ pub(super) struct Gradients {
 impl Gradients {
     /// `{"dir", "name", "step"}`, where the step is
     /// * `write`: writes value and gradients to the file `out`,
-    /// * `derivatives`: compares them with finite differences, forward with backward, and second derivatives likewise, or
+    /// * `derivatives`: compares them with finite differences, and forward with backward mode, also for second derivatives, or
     /// * `partition`: shards arguments at random (`seed`), partitions (`mode`) and compares with one device; writes the partitioned
     ///   program to the file `out`, if given.
     pub(super) fn answer(&mut self, job: &Value, devices: &mut Devices) -> Answer {

@@ -1,9 +1,9 @@
 //! Shardy's executable tests, in which StableHLO's interpreter runs Shardy's partitioned functions on every device.
 //!
-//! A file has two parts. The first has functions with shardings (`@parallel_*`) and the same without (`@sequential_*`; if absent, they
-//! are the first with their shardings removed). The second has `@main`: `interpreter.run_parallel` gives each device its shards, and
-//! `check.expect_eq` states the expected results. Here shardc replaces Shardy's partitioner and the back end replaces the interpreter.
-//! `@main` runs on one device up to each `run_parallel`, whose operands go to the devices unchanged.
+//! A file has two parts. The first has functions with shardings (`@parallel_*`), and the same functions without shardings (`@sequential_*`;
+//! if absent, they are derived by removing the shardings). The second has `@main`: `interpreter.run_parallel` passes each device its
+//! shards, and `check.expect_eq` specifies the expected results. Here shardc replaces Shardy's partitioner and the back end replaces the
+//! interpreter. `@main` runs on one device up to each `run_parallel`, whose operands go to the devices unchanged.
 //!
 //! Shardy treats an argument or result without a sharding as replicated; here that is annotated explicitly for our propagation.
 
@@ -26,7 +26,7 @@ const BATCHING: &str = "explicit_gather_scatter_batching";
 /// The tested pass.
 const BATCHING_PASS: &str = "sdy-explicit-gather-scatter-batching";
 
-/// Tolerance relative to the largest value: sums in another order differ by this much, and the interpreter has one order.
+/// Tolerance relative to the largest value, for sums in a different order than that of the interpreter.
 const ROUNDING: f64 = 1e-6;
 
 /// `{"file", "mode"}`: runs the test with shardc's partitioner.
@@ -60,7 +60,7 @@ struct Test {
     module: Module,
 }
 
-/// The values that are compared at the end.
+/// Two values that are compared at the end.
 struct Check {
     got: ValueId,
     expected: ValueId,
@@ -78,7 +78,7 @@ impl Test {
             let pass = shardc_shardy::find(BATCHING_PASS).ok_or_else(|| failed("the pass is gone"))?;
             pass.run(&mut module, &mut PassContext::default())
                 .map_err(|errors| error(&Error::from(errors)))?;
-            // The pass's output is the transformed program; the unchanged text is the original.
+            // The output of the pass is the transformed program; the unchanged text is the original program.
             let transformed = functions_of(&shardc_stablehlo::print(&module, &Default::default()));
             let combined =
                 format!("{}\n{transformed}\n{second}", first.replace("@transformed_", "@original_"));
@@ -144,7 +144,7 @@ impl Test {
         self.module.func_names.get("main").copied()
     }
 
-    /// Computes values of `@main` on one device from known ones.
+    /// Computes values of `@main` on one device from known values.
     fn evaluate(
         &self,
         values: &[ValueId],
@@ -153,7 +153,7 @@ impl Test {
     ) -> Result<Vec<HostArray>, Answer> {
         let mut module = self.module.clone();
         let main = self.main().ok_or_else(|| failed("the test has no @main"))?;
-        // The operations that the values depend on, in program order.
+        // Collects the operations that the values depend on, in program order.
         let (mut needed, mut inputs, mut ops) = (values.to_vec(), Vec::new(), Vec::new());
         while let Some(value) = needed.pop() {
             if known.contains_key(&value) {

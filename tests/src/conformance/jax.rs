@@ -57,7 +57,7 @@ pub fn export(python: &Path, folder: &Path, only: &[&str]) -> Result<Value, Stri
 /// The result of a check of a program.
 enum Check {
     Passed,
-    /// It does not apply, for this reason.
+    /// The check does not apply, for this reason.
     Skipped(String),
     Failed(String),
 }

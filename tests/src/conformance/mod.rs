@@ -21,13 +21,13 @@ use self::{gradients::Gradients, peer::Peer, verify::Verify};
 /// The outcome of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Every output equals that of one device.
+    /// Every output equals the output of one device.
     Equal,
     /// Some output differs.
     Wrong,
     /// shardc rejects the program with an error.
     Refused,
-    /// The back end rejects the program, or running it fails.
+    /// The back end rejects the program, or its execution fails.
     Failed,
 }
 
@@ -111,7 +111,7 @@ impl Worker {
     }
 }
 
-/// Virtual devices, as many as needed so far.
+/// Virtual devices; the number grows as needed.
 #[derive(Default)]
 struct Devices {
     client: Option<(usize, Client)>,
@@ -121,7 +121,7 @@ impl Devices {
     /// A client with at least this number of devices.
     fn at_least(&mut self, devices: usize) -> Result<&Client, String> {
         if self.client.as_ref().is_none_or(|(count, _)| *count < devices) {
-            // One client at a time: each has a thread per device.
+            // There is only one client at a time, because each has one thread per device.
             self.client = None;
             let found =
                 plugin::find(PluginKind::Cpu, &Environment::from_process()).map_err(|e| e.to_string())?;

@@ -64,7 +64,7 @@ impl Peer {
         &self.python
     }
 
-    /// Whether an annotated program verifies and compiles on its mesh by XLA's own partitioner.
+    /// Whether an annotated program verifies, and compiles on its mesh with XLA's own partitioner.
     pub fn original(&mut self, file: &Path) -> Opinion {
         self.ask(&json!({ "op": "original", "file": file }))
     }

@@ -1,7 +1,7 @@
-//! Damaged bytecode and portable artifacts.
+//! Corrupted bytecode and portable artifacts.
 //!
-//! Nothing keeps sections and lengths consistent, so most damage is a small change: one wrong length ends the parse. Accepted input is
-//! processed like damaged text.
+//! Changes do not keep sections and lengths consistent, so most of them are small: one wrong length ends parsing. Accepted input is
+//! processed like corrupted text.
 
 use shardc_stablehlo::parse_bytecode;
 
@@ -17,7 +17,7 @@ const TRIES: usize = 12;
 
 pub(super) fn draw(sources: &Sources, rng: &mut Rng) -> Vec<u8> {
     let mut bytes = sources.bytecode(rng).bytes.clone();
-    // Most damage is detected at once; some must be accepted to test later stages.
+    // Most corruption is detected at once; some inputs must be accepted to test later stages.
     let readable = !rng.one_in(3);
     for _ in 0..=rng.below(3) {
         for _ in 0..TRIES {
@@ -45,7 +45,7 @@ fn damage(bytes: &mut Vec<u8>, sources: &Sources, rng: &mut Rng) {
     match rng.below(14) {
         0..=2 => bytes[at] ^= 1 << rng.below(8),
         3 => bytes[at] = rng.word() as u8,
-        // The value of a varint is above its marker bits: adds or subtracts one.
+        // The value bits of a varint are above its marker bits; this adds or subtracts one.
         4 | 5 => bytes[at] = bytes[at].wrapping_add(2),
         6 | 7 => bytes[at] = bytes[at].wrapping_sub(2),
         8 => {

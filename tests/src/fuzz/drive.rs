@@ -14,7 +14,7 @@ use super::reduce::reduced;
 use super::worker::{self, Work};
 use super::{Finding, From, Fuzzer, Report, find};
 
-/// The variable that makes a process of this program a worker: its work as text.
+/// The environment variable that makes a process of this program a worker; its value is the work as text.
 const WORKER: &str = "SHARDC_FUZZ_WORKER";
 /// Polling interval for silent workers.
 const TICK: Duration = Duration::from_millis(100);
@@ -23,7 +23,7 @@ const START: Duration = Duration::from_secs(120);
 /// Time limit for shrinking an input that crashes its process.
 const REDUCE: Duration = Duration::from_secs(20);
 
-/// A run of a fuzzer.
+/// The parameters of a fuzzing run.
 #[derive(Clone, Debug)]
 pub struct Run {
     /// The fuzzer.
@@ -51,7 +51,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// A run with the documented limits: 20 seconds and 8 GB for each case.
+    /// A fuzzing run with the documented limits: 20 seconds and 8 GB for each case.
     #[must_use]
     pub fn new(fuzzer: &'static Fuzzer, seed: u64, dir: PathBuf) -> Run {
         Run {
@@ -70,7 +70,7 @@ impl Run {
     }
 }
 
-/// Runs as a worker, if this process is one. Every program that [drives](drive) calls this first.
+/// Runs as a worker, if this process is a worker. Every program that [drives](drive) calls this first.
 ///
 /// # Errors
 /// The work cannot be done.
@@ -90,7 +90,7 @@ pub fn work_if_worker() -> io::Result<bool> {
         from: if from == "everywhere" { From::Everywhere } else { From::Checkout },
         dir: dir.as_ref(),
     };
-    // A thread has a quarter of a process's stack, and programs that embed shardc call it from threads.
+    // Cases run in a thread, which has a quarter of the stack of a process, because programs that embed shardc call it from threads.
     thread::scope(|scope| match scope.spawn(|| run(&work)).join() {
         Ok(done) => done.map(|()| true),
         Err(_) => Err(io::Error::other("a fuzzer panicked where no input is to blame")),
@@ -130,7 +130,7 @@ enum Event {
 /// A worker, and its state.
 struct Running {
     child: Child,
-    /// The running case, if any; the next field has its start.
+    /// The running case, if any; the next field is its start time.
     case: Option<u64>,
     since: Instant,
     /// The next case.
@@ -271,7 +271,7 @@ fn heard(run: &Run, worker: &mut Running, line: &str, report: &mut Report) {
             worker.since = Instant::now();
         }
         ["found", case, kind] => {
-            // Shrinking takes time too.
+            // Shrinking also takes time, so the clock restarts.
             worker.since = Instant::now();
             found(report, kind, case.parse().unwrap_or(0));
         }
@@ -299,7 +299,7 @@ fn found(report: &mut Report, kind: &str, case: u64) {
     }
 }
 
-/// Handles the end of a worker: its cases are done, or one crashed it and another worker continues after that case.
+/// Handles the end of a worker: its cases are done, or a case crashed it and another worker continues after that case.
 fn closed(
     run: &Run,
     job: u64,
@@ -322,7 +322,7 @@ fn closed(
     start(run, job, case + run.jobs, worker.generation + 1, sender).map(Some)
 }
 
-/// The cause of a process's end: its last message without numbers, else its status.
+/// The cause of a process's end: its last message without numbers, otherwise its status.
 fn cause(status: ExitStatus, words: &str) -> String {
     let telling =
         ["memory allocation", "overflowed its stack", "panicked at", "Check failed", "terminate called"];
@@ -356,7 +356,7 @@ fn keep(run: &Run, case: u64, finding: &Finding) -> io::Result<()> {
     worker::write(&work, case, &input, finding)
 }
 
-/// The cause of the end of a process that runs the input in a file; `None` if it succeeds or takes too long.
+/// How a process that runs the input in a file fails; `None` if it succeeds or takes too long.
 fn ends(run: &Run, file: &std::path::Path) -> Option<String> {
     let words = format!("{} checkout 0 0 0 0 {}", run.fuzzer.name, file.display());
     let mut child = command(run, &words).ok()?.spawn().ok()?;

@@ -1,8 +1,8 @@
-//! Invalid inputs to a run.
+//! Invalid inputs to an execution.
 //!
-//! The first line of an input names the fault and the seed of its details; the annotated program follows. Inputs that do not fit the
-//! program are rejected before any transfer. A valid run on the same client then gives correct values. A run that hangs is killed from
-//! outside.
+//! The first line of an input names the defect and the seed of its details; the annotated program follows. Inputs that do not match the
+//! program are rejected before any transfer. A valid execution on the same client then produces correct values. An execution that hangs is
+//! killed by the driver.
 
 #![allow(clippy::ptr_arg, reason = "all edits have one type, and some make the list longer or shorter")]
 
@@ -22,12 +22,12 @@ const LINE: &str = "// wrong: ";
 /// Number of compiled programs in the cache.
 const KEPT: usize = 24;
 
-/// A fault in the inputs of a run.
+/// A defect in the inputs of an execution.
 struct Wrong {
     name: &'static str,
-    /// Whether the run must be rejected; otherwise it may give any result, but must end.
+    /// Whether the execution must be rejected; otherwise it may produce any result, but must end.
     refused: bool,
-    /// Applies the fault; `None` if the inputs have nothing to apply it to.
+    /// Introduces the defect; `None` if it does not apply to the inputs.
     edit: fn(&mut Vec<HostArray>, &mut Rng) -> Option<()>,
 }
 
@@ -110,7 +110,7 @@ pub(super) fn run(input: &[u8], trace: &mut Trace) -> Result<(), Finding> {
             (Ok(_), true) => return Err(Finding::new(format!("accepted: {name}"), shown(&inputs))),
             (Ok(_), false) => trace.pass(&format!("ran: {name}")),
             (Err(error), _) => {
-                // Devices may disagree on NaN.
+                // Devices may return different NaNs.
                 if wrong.refused {
                     trace.refuse_error("run", &error)?;
                 }
@@ -132,14 +132,14 @@ fn ready(client: &Client, text: &str, key: u64) -> Result<Ready, Error> {
     Ok(Ready { key, program, inputs, expected })
 }
 
-/// Checks that valid inputs give the same results as before.
+/// Checks that valid inputs still produce the same results.
 fn right(client: &Client, ready: &Ready, name: &str) -> Result<(), Finding> {
     let got = ready
         .program
         .run(client, &ready.inputs)
         .map_err(|error| Finding::new(format!("refuses what is right after {name}"), error.to_string()))?;
     for (expected, got) in ready.expected.iter().zip(&got) {
-        // Sums in another order differ slightly.
+        // Sums in a different order differ slightly.
         let same = HostArray::compare(expected, got).is_ok_and(|difference| difference.within(1e-5));
         if !same {
             return Err(Finding::new(format!("wrong values after {name}"), shown(&ready.inputs)));

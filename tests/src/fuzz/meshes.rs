@@ -1,5 +1,5 @@
-//! Hostile meshes: many axes, axes of size one, huge and prime axes, invalid device orders, sub-axes that do not divide, several meshes,
-//! unusual GSPMD tile assignments.
+//! Extreme and invalid meshes: many axes, axes of size one, huge and prime axes, invalid device orders, sub-axes that do not divide,
+//! several meshes, unusual GSPMD tile assignments.
 
 use shardc_stablehlo::parse;
 
@@ -139,7 +139,7 @@ fn mesh(names: &[&str], rng: &mut Rng) -> String {
     format!("<[{}]{}>", axes.join(", "), ids(devices.unwrap_or(i64::MAX), rng))
 }
 
-/// Axis sizes for many devices, rarely for the maximum: for so many, only lists of permutes take longer.
+/// Axis sizes for many devices, rarely for the maximum: such meshes only make lists of permutes longer.
 fn large(count: usize, rng: &mut Rng) -> Vec<String> {
     let mut left = if rng.one_in(8) { 20 } else { 10 + rng.below(6) };
     let last = count.saturating_sub(1);

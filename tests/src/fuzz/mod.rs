@@ -1,4 +1,4 @@
-//! Fuzzers: damaged programs, hostile meshes, passes in any order, invalid inputs.
+//! Fuzzers: corrupted programs, extreme meshes, passes in any order, invalid inputs.
 //!
 //! A fuzzer generates an input from a seed and a case number, and runs it through shardc. A finding is a panic, an abort, excessive time or
 //! memory, an internal compiler error, or output that cannot be parsed again. Cases run in [workers](worker), which are separate processes,
@@ -38,7 +38,7 @@ pub struct Fuzzer {
     pub extension: &'static str,
     /// Whether it runs programs, for which a back end needs unlimited address space.
     pub runs: bool,
-    /// Draws an input.
+    /// Generates an input.
     draw: fn(&Sources, &mut Rng) -> Vec<u8>,
     /// Runs an input.
     run: fn(&[u8], &mut Trace) -> Result<(), Finding>,

@@ -1,7 +1,7 @@
-//! Damage to programs as text.
+//! Corruption of programs as text.
 //!
-//! *Gentle* damage is likely to give a valid program: the same size changed at all of its occurrences, another operation of the same
-//! kind, another axis in a sharding. *Rough* damage rarely does. The parser gets both kinds; the passes after it get only the gentle one.
+//! *Gentle* changes are likely to produce a valid program: a size changed at all of its occurrences, another operation of the same kind,
+//! another axis in a sharding. *Rough* changes rarely do. The parser gets both kinds of changes; later passes get only gentle changes.
 
 use std::ops::Range;
 
@@ -165,7 +165,7 @@ fn one_of(mutators: &[Mutator], text: &str, rng: &mut Rng) -> String {
     (0..4).find_map(|_| rng.of(mutators)(text, rng)).unwrap_or_else(|| text.to_owned())
 }
 
-/// The start of one program, followed by the end of another.
+/// The start of one program followed by the end of another.
 pub(crate) fn spliced(a: &str, b: &str, rng: &mut Rng) -> String {
     let (head, tail): (Vec<&str>, Vec<&str>) = (a.lines().collect(), b.lines().collect());
     let (upto, from) = (rng.below(head.len() + 1), rng.below(tail.len() + 1));
@@ -259,7 +259,7 @@ fn size_everywhere(text: &str, rng: &mut Rng) -> Option<String> {
     Some(everywhere(text, &same, &new))
 }
 
-/// A number that is usually near the old one.
+/// A number that is usually near the old number.
 fn near(old: &str, rng: &mut Rng) -> String {
     let Ok(n) = old.parse::<i128>() else { return rng.of(EDGES).to_owned() };
     match rng.below(8) {
@@ -275,7 +275,7 @@ fn near(old: &str, rng: &mut Rng) -> String {
     }
 }
 
-/// Ranges of a type where it is the element type of tensors.
+/// The ranges at which a type is the element type of tensors.
 fn places_of_type(text: &str, ty: &str) -> Vec<Range<usize>> {
     let follows = |p: &Range<usize>| text[p.end..].starts_with(['>', ',', ' ', ')', '\n']);
     let leads = |p: &Range<usize>| text[..p.start].ends_with(['x', '<', ' ', '(']);
@@ -341,7 +341,7 @@ fn sharding(text: &str, rng: &mut Rng) -> Option<String> {
             Some(replaced(text, place, &with.replace('A', name)))
         }
         _ => {
-            // Replaces an entire sharding by another one.
+            // Replaces an entire sharding by another sharding.
             let all = all_of(text, "<@mesh, [");
             let (from, to) = (some(&all, rng)?, some(&all, rng)?);
             let end = |p: &Range<usize>| {

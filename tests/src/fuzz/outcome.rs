@@ -10,10 +10,10 @@ use shardc::{Diagnostic, Error};
 use shardc_ir::{Class, Module};
 use shardc_stablehlo::{PrintForm, PrintOptions, parse, print, render};
 
-/// A fault.
+/// A finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Its kind, equal for inputs that fail alike.
+    /// Its kind, which is equal for inputs that fail in the same way.
     pub kind: String,
     /// Details for the reader.
     pub details: String,
@@ -110,7 +110,7 @@ fn first_difference(a: &str, b: &str) -> String {
 thread_local! {
     /// The place and message of this thread's last panic.
     static PANIC: RefCell<Option<(String, String)>> = const { RefCell::new(None) };
-    /// The nesting depth of [`quietly`] in this thread. A panic outside of it is the fuzzer's own, and is printed.
+    /// The nesting depth of [`quietly`] in this thread. A panic outside of it is a panic of the fuzzer, and is printed.
     static QUIET: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -135,7 +135,7 @@ pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> Result<T, Finding> {
 
 fn note_panic(info: &PanicHookInfo<'_>) {
     let place = info.location().map_or_else(String::new, |l| format!("{}:{}", l.file(), l.line()));
-    // A place in the standard library is not informative; the stack frames are.
+    // A location in the standard library is not informative, so stack frames are added.
     let mut message = info.payload_as_str().unwrap_or("without a message").to_owned();
     let frames = std::backtrace::Backtrace::force_capture().to_string();
     let ours = frames.lines().map(str::trim).filter(|l| {

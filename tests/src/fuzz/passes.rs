@@ -1,6 +1,6 @@
 //! Passes in any order, with any options.
 //!
-//! The first line of an input names them, as `shardc opt --passes` takes them; the program follows.
+//! The first line of an input lists them in the syntax of `shardc opt --passes`; the program follows.
 
 use shardc_ir::SpmdMode;
 use shardc_passes::driver::pass_options::PassOptions;
@@ -105,7 +105,7 @@ pub(super) fn run(input: &[u8], trace: &mut Trace) -> Result<(), Finding> {
             }
             return trace.refuse(pass.name, &errors);
         }
-        // Preconditions of passes are checked as far as possible. If an unusual sequence leaves an invalid module, `opt` reports this
+        // Preconditions of passes are checked as far as possible. If an unusual sequence produces an invalid module, `opt` reports this
         // with the pass; it must not be reported as an internal error of shardc.
         if let Err(errors) = shardc_ir::verify(&module) {
             return trace.refuse(&format!("after {}:", pass.name), &errors);

@@ -2,14 +2,14 @@
 
 use std::time::Instant;
 
-/// The smallest input found until `deadline` for which `stays` holds: removes lines, or bytes of input without lines.
+/// Removes lines, or bytes of input without lines, and returns the smallest input found until `deadline` for which `stays` holds.
 pub(crate) fn reduced(input: &[u8], deadline: Instant, stays: &mut dyn FnMut(&[u8]) -> bool) -> Vec<u8> {
     let is_text = std::str::from_utf8(input).is_ok();
     let mut pieces: Vec<Vec<u8>> = match is_text {
         true => input.split_inclusive(|&b| b == b'\n').map(<[u8]>::to_vec).collect(),
         false => return shorter(input, deadline, stays),
     };
-    // Halves, then quarters, ... until nothing can be removed.
+    // Removes halves, then quarters, and so on, until nothing can be removed.
     let mut size = pieces.len().div_ceil(2);
     while size > 0 && !pieces.is_empty() {
         let mut at = 0;

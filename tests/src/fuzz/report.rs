@@ -1,11 +1,11 @@
-//! The report of a fuzzer's run.
+//! The report of a fuzzing run.
 
 use std::{collections::BTreeMap, fmt, time::Duration};
 
 /// Maximum number of printed rejection codes.
 const CODES: usize = 12;
 
-/// The results of a run of a fuzzer.
+/// The results of a fuzzing run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// The fuzzer.
@@ -31,7 +31,7 @@ impl Report {
         100 * self.passed.get(stage).copied().unwrap_or(0) / self.cases.max(1)
     }
 
-    /// The outcomes of things drawn within cases, counted under `@thing@class@what`: one line for each class of a thing.
+    /// The outcomes of features generated within cases, counted under `@thing@class@what`: one line for each class of a thing.
     fn table(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut rows: BTreeMap<(&str, &str), BTreeMap<&str, u64>> = BTreeMap::new();
         for (stage, &count) in &self.passed {

@@ -1,4 +1,4 @@
-//! The programs that fuzzers damage.
+//! The programs that fuzzers corrupt.
 
 use std::{cell::Cell, fs, io, path::Path};
 
@@ -8,7 +8,7 @@ use super::outcome::quietly;
 use super::rng::{Rng, hash};
 use crate::{files, root, shared};
 
-/// Larger programs slow down cases and find nothing more.
+/// Larger programs make cases slower and find nothing more.
 const MAX_BYTES: usize = 12 * 1024;
 /// Number of attempts to find a program that compiles; after that any program is used.
 const TRIES: u64 = 12;
@@ -25,11 +25,11 @@ pub enum From {
 /// The furthest stage that an unchanged program reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Level {
-    /// It is rejected.
+    /// The program is rejected.
     Refused,
-    /// It is parsed and verified.
+    /// The program is parsed and verified.
     Reads,
-    /// It is partitioned.
+    /// The program is partitioned.
     Partitions,
 }
 
@@ -144,8 +144,8 @@ impl Sources {
     }
 }
 
-/// The program with the smallest hash of its name and `key` (rendezvous hashing). A new program changes few choices, so case numbers keep
-/// their meaning.
+/// The program with the smallest hash of its name and `key` (rendezvous hashing). If programs are added, few choices change, so case
+/// numbers remain mostly valid.
 fn chosen<'a>(sources: impl IntoIterator<Item = &'a Source>, key: u64) -> &'a Source {
     match sources.into_iter().min_by_key(|source| hash(&[key], &source.name)) {
         Some(source) => source,

@@ -1,4 +1,4 @@
-//! Damaged text: parsed, verified, printed, partitioned, analyzed.
+//! Corrupted text: parsed, verified, printed, partitioned, analyzed.
 
 use shardc::explain::Question;
 use shardc::lint::LintOptions;
@@ -39,8 +39,8 @@ pub(super) fn draw(sources: &Sources, rng: &mut Rng) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// The program with a gentle change that keeps it valid, if a few attempts find one. Otherwise half of all cases would end in the parser,
-/// and as many again in the verifier.
+/// The program with a gentle change that keeps it valid, if a few attempts find one. Otherwise half of all cases would be rejected by the
+/// parser, and most others by the verifier.
 pub(super) fn gentle_and_valid(text: String, rng: &mut Rng) -> String {
     for _ in 0..TRIES {
         let changed = gentle(&text, rng);
@@ -93,7 +93,7 @@ fn after_reading(
 /// Partitions and analyzes a program.
 pub(super) fn compiled(input: &[u8], module: Module, trace: &mut Trace) -> Result<(), Finding> {
     let mut compiler = Compiler::new();
-    // In both modes, selected by a checksum of the input.
+    // The SPMD mode is selected by a checksum of the input.
     let sum = input.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte));
     if sum % 2 == 1 {
         compiler = compiler.spmd_mode(SpmdMode::Partition);

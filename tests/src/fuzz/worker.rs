@@ -24,13 +24,13 @@ const REDUCE: Duration = Duration::from_secs(6);
 pub struct Work<'a> {
     /// The fuzzer's name.
     pub fuzzer: &'a Fuzzer,
-    /// The seed of inputs, besides the case number.
+    /// The seed of inputs, in addition to the case number.
     pub seed: u64,
     /// The first case.
     pub first: u64,
-    /// One past the last case.
+    /// The end of the case range (exclusive).
     pub end: u64,
-    /// The distance between cases.
+    /// The difference between the numbers of consecutive cases.
     pub step: u64,
     /// The programs to use.
     pub from: From,
@@ -74,7 +74,7 @@ pub fn work(work: &Work<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// Draws the input of a case. A panic of the fuzzer while drawing is a finding without an input.
+/// Generates the input of a case. A panic of the fuzzer during generation is a finding without an input.
 fn drawn(work: &Work<'_>, sources: &Sources, case: u64) -> Result<Vec<u8>, Finding> {
     quietly(|| work.fuzzer.input(sources, work.seed, case))
         .map_err(|finding| Finding::new(format!("drawing the input: {}", finding.kind), finding.details))
@@ -102,7 +102,7 @@ fn keep(work: &Work<'_>, case: u64, input: &[u8], finding: &Finding) -> io::Resu
     if is_known(work.dir, &finding.kind) {
         return Ok(());
     }
-    // Programs that are run are already small, and compile slowly.
+    // Executed programs are already small, and compile slowly.
     let time = if work.fuzzer.runs { Duration::ZERO } else { REDUCE };
     let smaller = reduced(input, Instant::now() + time, &mut stays);
     write(work, case, &smaller, finding)

@@ -14,7 +14,7 @@ use crate::fuzz::Rng;
 const STEP: f64 = 1e-6;
 /// Maximum difference between a derivative and a finite difference, relative to the largest derivative of the tensor.
 const TOLERANCE: f64 = 2e-5;
-/// Larger numbers are not compared.
+/// The limit of compared numbers; larger numbers are not compared.
 const LARGE: f64 = 1e8;
 /// Maximum difference between two derivatives that differ only in the order of computation.
 const EXACT: f64 = 1e-9;
@@ -24,7 +24,7 @@ const EXACT: f64 = 1e-9;
 pub struct Compared {
     /// Elements whose derivative was compared with a finite difference.
     pub smooth: usize,
-    /// Elements at a corner or a step, or that are not finite.
+    /// Elements at a discontinuity of the function or its derivative, or that are not finite.
     pub rough: usize,
 }
 
@@ -60,11 +60,11 @@ fn changing(module: &Module, types: &[TypeId]) -> Vec<usize> {
     (0..types.len()).filter(can_change).collect()
 }
 
-/// The interval from which the elements of an argument are drawn.
+/// The interval of the random elements of an argument.
 pub type Range = (f64, f64);
 
-/// Arrays of these types. Floats and integers are in their ranges; without a range, floats are between minus one and one, and integers
-/// are small. Also truth values.
+/// Random arrays of these types. Floats and integers are in their ranges; without a range, floats are between minus one and one, and
+/// integers are small. Booleans are also supported.
 fn drawn(module: &Module, types: &[TypeId], ranges: &[Range], rng: &mut Rng) -> Option<Vec<HostArray>> {
     let of = |(i, &ty): (usize, &TypeId)| {
         let ty = module.types.as_tensor(ty)?;
@@ -89,7 +89,7 @@ fn drawn(module: &Module, types: &[TypeId], ranges: &[Range], rng: &mut Rng) -> 
     types.iter().enumerate().map(of).collect()
 }
 
-/// The arrays, where those at `places` are moved by `by` times the tangents.
+/// The arrays, with those at `places` moved by `by` times the tangents.
 fn moved(arrays: &[HostArray], places: &[usize], tangents: &[HostArray], by: f64) -> Res<Vec<HostArray>> {
     let mut out = arrays.to_vec();
     for (&i, tangent) in places.iter().zip(tangents) {
@@ -180,7 +180,7 @@ impl<'a> Case<'a> {
                 let (near, far) = ((f(1) - f(2)) / (2.0 * STEP), (f(3) - f(4)) / (4.0 * STEP));
                 let (ahead, behind) = ((f(1) - f(0)) / STEP, (f(0) - f(2)) / STEP);
                 let noise = 1e-8 * size + 1e-9;
-                // At a corner or a step, no derivative is correct.
+                // At a discontinuity, no derivative is correct.
                 if (ahead - behind).abs() > 2e-3 * (near.abs() + 0.01 * scale) + noise
                     || (near - far).abs() > 1e-3 * (near.abs() + 0.01 * scale) + noise
                 {
@@ -231,7 +231,7 @@ struct Backward {
     results: Vec<HostArray>,
 }
 
-/// Whether a difference is a number of at most `allowed`.
+/// Whether a difference is finite and at most `allowed`.
 fn is_within(difference: f64, allowed: f64) -> bool {
     difference.abs() <= allowed
 }
@@ -250,9 +250,9 @@ fn product(a: &[HostArray], b: &[HostArray]) -> (f64, f64) {
     (sum, size)
 }
 
-/// Differentiates a program in forward and reverse mode by all arguments that can change. Compares the derivatives with finite
-/// differences and with each other. If `again`, does the same with the gradient. Compares the partitioned gradient with that on one
-/// device. If numbers differ, repeats everything with a barrier after each operation, to detect faults of the back end's rewrites.
+/// Differentiates a program in forward and reverse mode by all arguments that can change. Compares the derivatives with finite differences
+/// and with each other. If `again`, does the same with the gradient. Compares the partitioned gradient with that on one device. If numbers
+/// differ, repeats everything with a barrier after each operation, to detect bugs in the back end's rewrites.
 ///
 /// # Errors
 /// Something is rejected, or numbers differ.

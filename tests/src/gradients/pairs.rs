@@ -29,7 +29,7 @@ impl Pair {
     /// All functions in a folder.
     ///
     /// # Errors
-    /// The manifest cannot be read, or has another format.
+    /// The manifest cannot be read, or has a different format.
     pub fn all(dir: &Path) -> Result<Vec<Pair>, String> {
         let path = dir.join("manifest.json");
         let wrong = |why: &str| format!("{}: {why}", path.display());
@@ -71,8 +71,8 @@ impl Pair {
         Ok(module)
     }
 
-    /// Compares derivatives with finite differences and with each other, also those of the gradient, in double precision. `None` if the
-    /// function differs in double precision, or rounds: its derivatives then round differently.
+    /// Compares derivatives with finite differences and with each other, including those of the gradient, in double precision. `None` if
+    /// the function differs in double precision, or rounds: its derivatives then round differently.
     ///
     /// # Errors
     /// Something is rejected, or numbers differ.
@@ -84,7 +84,7 @@ impl Pair {
         Ok(derivatives(client, &wide, &self.ranges, seed, true, false)?.map(|checked| checked.compared))
     }
 
-    /// Random arguments of a program whose first arguments are those of the function. The others are between minus one and one.
+    /// Random arguments of a program whose first arguments are those of the function. The other arguments are between minus one and one.
     ///
     /// # Errors
     /// There is no entry function, or an argument has an unknown size.

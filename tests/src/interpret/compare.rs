@@ -11,7 +11,7 @@ use super::expect::Closeness;
 pub(super) enum Verdict {
     /// Within the tolerance of the test.
     Close,
-    /// Outside of it, but within the rounding of sums in another order.
+    /// Outside of the tolerance, but within the rounding of sums in a different order.
     Rounded,
     /// A larger difference.
     Off(String),

@@ -36,7 +36,7 @@ pub struct Draw {
     pub seed: u64,
     /// Whether some dimension should be sharded unevenly, if possible.
     pub uneven: bool,
-    /// Whether every constant becomes an argument; otherwise some stay constants, with a sharding.
+    /// Whether every constant becomes an argument; otherwise some remain constants, with a sharding.
     pub arguments: bool,
 }
 
@@ -53,7 +53,7 @@ pub struct Drawn {
 
 impl Draw {
     /// The draw with this number for a test with this name. From the second draw on, shardings are uneven if possible; in the third, some
-    /// constants stay.
+    /// constants remain.
     #[must_use]
     pub fn new(seed: u64, test: &str, number: u64) -> Draw {
         // FNV-1a, 64 bits.
@@ -77,7 +77,7 @@ impl Draw {
     }
 }
 
-/// Gives most arguments of the entry function, and some results if `results`, random shardings on a mesh of eight devices.
+/// Assigns random shardings on a mesh of eight devices to most arguments of the entry function, and to some results if `results`.
 pub fn shard(module: &mut Module, seed: u64, results: bool) {
     let eight: Vec<&[i64]> = MESHES.into_iter().filter(|sizes| sizes.iter().product::<i64>() == 8).collect();
     let mut numbers = Numbers(seed);
@@ -271,7 +271,7 @@ impl Placer {
         }
         let mut dims: Vec<Vec<AxisRef>> = vec![Vec::new(); shape.len()];
         for piece in pieces {
-            // Usually a dimension with more than one element.
+            // Usually selects a dimension with more than one element.
             let mut at = self.numbers.below(shape.len() * 3 + 1) / 3;
             if shape.get(at).is_some_and(|&n| n <= 1) && !self.numbers.one_in(4) {
                 at = self.numbers.below(shape.len());

@@ -59,7 +59,7 @@ pub(super) fn expectation(module: &Module, op: &Op) -> Result<Option<(ValueId, E
         OpKind::CustomCall(spec) => &spec.props,
         _ => return Ok(None),
     };
-    // Here the expected value comes first.
+    // In this check, the expected value is the first operand.
     let (actual, wanted) = if name == "eq" { (1, 0) } else { (0, 1) };
     let &actual = op.operands.get(actual).ok_or("a check without operands")?;
     let number = |key: &str| {

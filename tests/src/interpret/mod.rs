@@ -2,11 +2,11 @@
 //!
 //! A test is a function without parameters. It computes on constants and states its expected results with `check.*` operations.
 //! [`tests_of`] finds the tests in a text. [`Case::new`] splits one into constants that may become arguments, results and expectations. A
-//! [`Draw`] makes a program of it with random shardings of arguments, results and intermediate values. [`Runner`] partitions and runs the
+//! [`Draw`] turns it into a program with random shardings of arguments, results and intermediate values. [`Runner`] partitions and runs the
 //! program, and compares the results with the expectations.
 //!
-//! The interpreter's rounding may differ. If the back end alone differs from it on one device, results are compared with that run
-//! instead, and counted separately ([`Outcome::LikeOneDevice`]).
+//! The interpreter's rounding may differ. If the back end alone differs from it on one device, results are compared with those of one
+//! device instead, and counted separately ([`Outcome::LikeOneDevice`]).
 
 mod case;
 mod compare;

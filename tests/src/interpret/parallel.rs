@@ -1,14 +1,14 @@
 //! Converts tests that run one program in several processes to programs with a manual computation.
 //!
 //! The interpreter arranges its processes in a grid of replicas and partitions. Here process `r * partitions + p` becomes the device with
-//! that number on one axis. Replica groups, which may refer to replicas, partitions or both, become groups of these devices.
+//! that id on one axis. Replica groups, which may refer to replicas, partitions or both, become groups of these devices.
 
 use shardc_ir::{
     Attr, AxisList, AxisRef, Build, Builder, Channel, CollectiveSpec, DimSharding, FuncId, Group, ManualSpec,
     Mesh, MeshId, Module, OpId, OpKind, RegionId, SliceSpec, TensorSharding, TypeId, ValueId,
 };
 
-/// The axis of the processes.
+/// The mesh axis of the processes.
 const AXIS: &str = "p";
 const RUN: &str = "interpreter.run_parallel";
 
@@ -194,7 +194,7 @@ fn manual(module: &mut Module, run: OpId, grid: &Grid, mesh: MeshId) -> Result<V
             let spec = SliceSpec { start: start.into(), limit: limit.into(), stride: stride.into() };
             let slice = Builder::new(module).op1(OpKind::Slice(Box::new(spec)), &[all], one);
             ops.extend(module.def_op(slice));
-            // The value keeps its name, so that its users need not change.
+            // The value keeps its id, so that its users need not change.
             let value = made[process as usize * results.len() + i];
             let reshape = module.add_op(OpKind::Reshape, &[slice], &[], &[]);
             module.give_result(reshape, value);
@@ -229,7 +229,7 @@ fn body(
     Ok(region)
 }
 
-/// The type of such a value of all processes, stacked along a new first dimension.
+/// The type of a value of all processes, stacked along a new first dimension.
 fn with_processes(module: &mut Module, ty: TypeId, processes: i64) -> Result<TypeId, String> {
     let tensor = module.types.as_tensor(ty).ok_or("a process takes or returns no tensor")?.clone();
     let shape: Vec<i64> = std::iter::once(processes).chain(tensor.shape.iter().copied()).collect();

@@ -18,13 +18,13 @@ use super::{
 pub enum Outcome {
     /// The results equal the expected ones.
     Equal,
-    /// They are equal up to the rounding of float sums.
+    /// The results are equal up to the rounding of float sums.
     Rounded,
-    /// They equal those of one device, which differ slightly from the interpreter's.
+    /// The results equal those of one device, which differ slightly from the interpreter's.
     LikeOneDevice,
     /// The program is rejected as unsupported.
     Unsupported(String),
-    /// The program is rejected for another reason, or its partition is invalid or does not run.
+    /// The program is rejected for a different reason, or its partition is invalid or cannot be executed.
     Failed(String),
     /// Some result is wrong.
     Wrong(String),
@@ -109,7 +109,7 @@ impl<'c> Runner<'c> {
                 }
                 continue;
             };
-            // The back end may differ from the interpreter on one device too.
+            // The back end may also differ from the interpreter on one device.
             let single_is_off = matches!(judge(expected, single, expectation.closeness), Verdict::Off(_));
             if single_is_off && !matches!(judge(single, got, Closeness::Steps(3.0)), Verdict::Off(_)) {
                 outcome = Outcome::LikeOneDevice;

@@ -1,4 +1,4 @@
-//! Number formats: rounding, bitcasts, random bits. Quantized elements are not drawn, because XLA's CPU plugin does not run them.
+//! Number formats: rounding, bitcasts, random bits. Quantized elements are not generated, because XLA's CPU plugin does not support them.
 
 use super::Choices;
 use super::emit::{Elem, Emitter, Tensor};
@@ -13,7 +13,7 @@ impl Emitter {
         Some(())
     }
 
-    /// A bitcast to another type of the same or another width.
+    /// A bitcast to a different type of the same or a different width.
     pub(super) fn bitcast(&mut self, c: &mut Choices<'_>) -> Option<()> {
         // Bits of integers may be NaN as floats.
         let x =

@@ -79,7 +79,7 @@ pub(crate) struct Tensor {
     pub(crate) name: String,
     pub(crate) shape: Vec<i64>,
     pub(crate) elem: Elem,
-    /// Whether every way to compute it gives the same bits.
+    /// Whether all ways to compute it produce the same bits.
     pub(crate) exact: bool,
 }
 
@@ -189,7 +189,7 @@ impl Emitter {
         }
     }
 
-    /// The lines that `write` emits, which are not yet part of the program, and its result. Their values do not stay in scope.
+    /// The lines that `write` emits, which are not added to the program yet, and its result. Their values do not remain in scope.
     pub(crate) fn apart_from_body<R>(
         &mut self,
         write: impl FnOnce(&mut Self) -> Option<(Tensor, R)>,
@@ -263,12 +263,12 @@ impl Emitter {
         self.used.extend(operands.iter().map(|t| t.name.clone()));
     }
 
-    /// A scalar constant, which is not offered to operations.
+    /// A scalar constant, which other operations do not use.
     pub(crate) fn scalar(&mut self, elem: Elem, text: &str) -> Tensor {
         self.constant(text, &[], elem)
     }
 
-    /// A tensor in scope, the newest more often.
+    /// A random tensor in scope; recent tensors are more likely.
     pub(crate) fn pick(&self, c: &mut Choices<'_>, fits: impl Fn(&Tensor) -> bool) -> Option<Tensor> {
         let candidates: Vec<&Tensor> = self.scope.iter().filter(|t| fits(t)).collect();
         let n = candidates.len();
@@ -286,7 +286,7 @@ impl Emitter {
         self.functions.push('\n');
     }
 
-    /// A constant tensor, which is not offered to operations. `text` is the content of `dense<...>`.
+    /// A constant tensor, which other operations do not use. `text` is the content of `dense<...>`.
     pub(crate) fn constant(&mut self, text: &str, shape: &[i64], elem: Elem) -> Tensor {
         let tensor = self.push(&format!("stablehlo.constant dense<{text}>"), " : ", shape, elem, true);
         self.scope.pop();

@@ -7,9 +7,9 @@ use super::emit::{Elem, Emitter, Tensor, list};
 struct Take {
     /// The indexed dimension.
     along: usize,
-    /// The number of elements of a slice along it, if slices keep the dimension.
+    /// The size of slices along that dimension, if they keep it.
     window: Option<i64>,
-    /// The batching dimension of the indexed tensor and that of the indices.
+    /// The batching dimension of the indexed tensor, and that of the indices.
     batch: Option<(usize, usize)>,
     /// The shape of the slices.
     slices: Vec<i64>,
@@ -113,7 +113,7 @@ impl Emitter {
         Self::fits(&take.slices).then_some((x, indices, take))
     }
 
-    /// A tensor, pairs of indices into two of its dimensions, these dimensions, and the other ones.
+    /// A tensor, pairs of indices into two of its dimensions, these dimensions, and the other dimensions.
     fn pairs(&mut self, c: &mut Choices<'_>) -> Option<(Tensor, Tensor, [usize; 2], Vec<usize>)> {
         let x = self.pick(c, |t| t.rank() > 1)?;
         let i = c.below(x.rank());
@@ -135,7 +135,7 @@ impl Emitter {
         Some((x, pairs, [i, j], left))
     }
 
-    /// The numbers below `n` in a common form: an iota, made non-negative, or a quotient.
+    /// The numbers below `n`, in a form that front ends emit: an iota, an iota made non-negative, or a quotient.
     fn count(&mut self, c: &mut Choices<'_>, n: i64, elem: Elem) -> Option<Tensor> {
         // The dividend counts to twice `n`, which has to fit in eight bits.
         let way = if n < 64 { c.below(3) } else { 0 };

@@ -1,4 +1,4 @@
-//! Manual computations, and collectives outside of them, where the program is a single process.
+//! Manual computations, and collectives outside of them, which have a single participant.
 
 use super::Choices;
 use super::emit::{Elem, Emitter, Tensor, list, ty};
@@ -10,7 +10,7 @@ struct Split {
     /// The size of the axis.
     size: i64,
     dim: usize,
-    /// Whether all axes are manual; otherwise only this one is.
+    /// Whether all axes are manual; otherwise only this axis is manual.
     all: bool,
 }
 

@@ -1,6 +1,6 @@
 //! Random programs: a [`Recipe`] of numbers becomes the text of an annotated single-device program.
 //!
-//! Any numbers give a valid program, so generators and shrinkers (which remove numbers) need not know their meaning. Numbers that request
+//! Any numbers produce a valid program, so generators and shrinkers (which remove numbers) need not know their meaning. Numbers that select
 //! something impossible, such as a matmul of tensors without a common size, add nothing.
 //!
 //! Values stay finite and integers are exact, so the program has one result on every platform. Compared values and indices do not come
@@ -33,7 +33,7 @@ pub struct Recipe {
     pub parameters: Vec<[u16; 10]>,
     /// The operations: kind, operands, attributes.
     pub ops: Vec<[u16; 12]>,
-    /// Selects the used values that are returned too; unused ones always are.
+    /// Selects the used values that are also returned; unused values are always returned.
     pub outputs: u16,
     /// Whether the program is to be differentiated. Floats in double precision are then preferred, and are also compared and sorted, and
     /// all elementwise float operations occur.

@@ -441,7 +441,7 @@ impl Emitter {
         operands.extend(&starts);
         let attributes = format!(", sizes = [{}]", list(&sizes));
         let slice = self.apply("stablehlo.dynamic_slice", &operands, &attributes, &sizes, x.elem, x.exact);
-        // XLA merges two dynamic slices, and then does not clamp the start of the first one.
+        // XLA merges two dynamic slices, and then does not clamp the start of the first.
         self.scope.pop();
         self.apart(slice);
         Some(())

@@ -39,7 +39,7 @@ impl Emitter {
         Some(())
     }
 
-    /// Shifts elements along a dimension: those shifted out enter at the other end, or are replaced by zeros.
+    /// Shifts elements along a dimension; elements that are shifted out reenter at the other end, or are replaced by zeros.
     fn rolled(&mut self, c: &mut Choices<'_>, x: &Tensor, dim: usize) -> Option<()> {
         let n = x.shape[dim];
         (n > 1).then_some(())?;
@@ -52,7 +52,7 @@ impl Emitter {
         self.joined(&[&rest, &first], dim)
     }
 
-    /// Pads a dimension with mirrored or repeated border elements, or with those of the other end.
+    /// Pads a dimension with mirrored or repeated border elements, or with elements of the other end.
     fn with_borders(&mut self, c: &mut Choices<'_>, x: &Tensor, dim: usize) -> Option<()> {
         let n = x.shape[dim];
         let width = 1 + c.below((n as usize).min(4)) as i64;
@@ -82,7 +82,8 @@ impl Emitter {
         self.joined(&[&borders[0], x, &borders[1]], dim)
     }
 
-    /// Overwrites a window at constant positions with elements of another tensor or of its own, by `dynamic_update_slice` or by scatter.
+    /// Overwrites a window at constant positions with elements of another tensor or of the same tensor, by `dynamic_update_slice` or by
+    /// scatter.
     fn window_set(&mut self, c: &mut Choices<'_>, x: &Tensor) -> Option<()> {
         let is_part = |t: &Tensor| {
             t.elem == x.elem && t.rank() == x.rank() && t.shape.iter().zip(&x.shape).all(|(a, b)| a <= b)
@@ -105,7 +106,7 @@ impl Emitter {
         self.scattered(x, &at, part, &numbers, name)
     }
 
-    /// Replaces rows at equal distances by others, or combines them.
+    /// Replaces rows at equal distances by other rows, or combines them.
     fn rows_combined(&mut self, c: &mut Choices<'_>, x: &Tensor) -> Option<()> {
         let is_rows = |t: &Tensor| {
             t.elem == x.elem

@@ -89,7 +89,7 @@ impl Emitter {
         self.one(op.name(), &x)
     }
 
-    /// Maps `x` to a tensor of floats in a domain.
+    /// Maps the elements of `x` into a domain.
     fn within(&mut self, x: Tensor, domain: Domain) -> Tensor {
         let offset = match domain {
             Domain::All => return x,

@@ -127,8 +127,8 @@ impl Emitter {
         Some(())
     }
 
-    /// `select_and_scatter`: the gradient of the maximum or minimum of each window. It is drawn for integers, so that equal elements are
-    /// not distinguished.
+    /// `select_and_scatter`: the gradient of the maximum or minimum of each window. It is generated for integers, so that equal elements
+    /// cannot be distinguished.
     pub(super) fn pool_gradient(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.rank() > 0 && self.compares(t))?;
         let dim = c.below(x.rank());

@@ -65,11 +65,11 @@ fn runner(seed: u64, case: u64) -> TestRunner {
     TestRunner::new_with_rng(Config::default(), TestRng::from_seed(RngAlgorithm::ChaCha, &bytes))
 }
 
-/// Draws cases, checks each with its number, and shows shrunk cases of those that failed. `name` is the folder for them, in the form that
-/// `show` gives.
+/// Generates cases, checks each with its number, and shows failed cases after shrinking. `name` is the folder for failed cases, in the form
+/// that `show` returns.
 ///
 /// # Errors
-/// Some cases failed, or more than a quarter was refused.
+/// Some cases failed, or more than a quarter of them were rejected.
 pub(crate) fn sweep<R>(
     name: &str,
     cases: u64,
@@ -139,7 +139,7 @@ pub(crate) fn sweep<R>(
     if !failures.is_empty() {
         return Err(format!("failed: {failures:?}"));
     }
-    // Not meaningful for a few cases.
+    // The ratio is not meaningful for a few cases.
     if refusals as u64 * 4 > cases && cases >= 20 {
         return Err(format!("too many programs are refused: {refused:?}"));
     }

@@ -1,4 +1,4 @@
-//! Partitioned programs give the same results in several shardc processes as in JAX processes, whose devices communicate through gloo.
+//! Partitioned programs produce the same results in several shardc processes as in JAX processes, whose devices communicate through gloo.
 //!
 //! First, shardc processes run the programs and record the inputs and outputs of each device. Then as many Python processes
 //! (`data/gloo.py`) run the same text and compare. So collectives between processes are compared with another implementation, not only with
@@ -30,7 +30,7 @@ use crate::programs::{DEVICES, Program};
 const FOLDER: &str = "SHARDC_TEST_FOLDER";
 
 fn main() -> ExitCode {
-    // Before any thread starts and any plugin is loaded.
+    // This must precede all threads and the loading of plugins.
     plugin::quiet_plugin_logs();
     if let Some(folder) = std::env::var_os(FOLDER) {
         process(Path::new(&folder));
@@ -145,7 +145,7 @@ fn write_values(client: &Client, output: &Output, program: &Program, folder: &Pa
     let outputs = program.step(&inputs).unwrap();
     for &place in program.executable().placement().places() {
         let taken = inputs.iter().map(|array| {
-            // With padding; the padding of results is unspecified and not written.
+            // Inputs are written with padding; the padding of results is unspecified and not written.
             let at = array.places().iter().position(|&known| known == place).unwrap();
             array.buffers()[at].to_host().unwrap()
         });

@@ -14,7 +14,7 @@ use shardc_tests::training::PROGRAMS;
 const STEPS: &[(&str, f64, f64)] =
     &[("gpt2_base", 0.4, 1.0), ("llama70b_4l", 0.33, 1.0), ("llama7b_32l", 0.06, 1.0)];
 
-/// The temporaries and the bytes sent are as listed.
+/// Checks that the temporaries and the bytes sent do not exceed the listed bounds.
 pub(super) fn fewer_activations_are_kept() -> Result<(), String> {
     let mut faults = String::new();
     let find = |name: &str| PROGRAMS.iter().find(|program| program.name == name).ok_or(name.to_owned());

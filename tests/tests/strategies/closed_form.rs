@@ -4,10 +4,9 @@
 //! parameters gathered over `k` devices, and each of these sends `(k - 1) / k` of their bytes. Nodes are replicas, and shards of
 //! gradients are all-reduced across nodes. Frozen parameters are gathered.
 //!
-//! The rest is counted here from the single-device program. A parameter is gathered in the type of its uses, once for each pass of the
-//! step that uses it. The backward pass uses no bias, no table that is only looked up, and no first layer. A few examples are sent
-//! instead of a large gradient, and rows instead of a large table. Each batch statistic is all-reduced in the forward and in the backward
-//! pass.
+//! The rest is counted here from the single-device program. A parameter is gathered in the type of its uses, once for each pass of the step
+//! that uses it. The backward pass uses no bias, no table that is only looked up, and no first layer. If cheaper, examples are sent instead
+//! of a gradient, and rows instead of a table. Each batch statistic is all-reduced in the forward and in the backward pass.
 
 use std::fmt::Write as _;
 
@@ -22,8 +21,8 @@ use shardc_tests::training::{PROGRAMS, Program};
 /// Relative tolerance of the closed form: 1 %.
 const TOLERANCE: f64 = 0.01;
 
-/// Gradients that are sent in a wider type than their parameter is read in: the program, the prefix of their names, the bytes of an
-/// element, and the reason.
+/// Gradients that are sent in a wider type than the one in which their parameter is read: the program, the prefix of their names, the bytes
+/// of an element, and the reason.
 const WIDE_GRADIENTS: &[(&str, &str, f64, &str)] = &[
     ("llama70b_4l", "params['lm_head']", 4.0, IN_F32),
     ("llama7b_32l", "params['lm_head']", 4.0, IN_F32),
@@ -48,7 +47,7 @@ const WORTH: f64 = 16.0 * 1024.0;
 const WORTH_EXCHANGING: f64 = 4.0 * 1024.0 * 1024.0;
 
 /// The bytes sent by each partitioned step agree with the closed form.
-#[allow(clippy::print_stdout, reason = "the table is what somebody looks at whose change sends more")]
+#[allow(clippy::print_stdout, reason = "the table shows what a change sends")]
 pub(crate) fn bytes() -> Result<(), String> {
     let mut faults = String::new();
     for program in PROGRAMS.iter() {
@@ -70,7 +69,7 @@ pub(crate) fn bytes() -> Result<(), String> {
     if faults.is_empty() { Ok(()) } else { Err(faults) }
 }
 
-/// The bytes that a device sends in one run of a program.
+/// The bytes that a device sends in one execution of a program.
 pub(super) fn sent(output: &Output) -> f64 {
     summarize(&output.module).iter().map(|row| row.bytes_in_run as f64).sum()
 }
@@ -84,12 +83,12 @@ struct Step {
     examples: f64,
 }
 
-/// A parameter, or a frozen one.
+/// A parameter, which may be frozen.
 struct Parameter {
     is_trained: bool,
     shape: Vec<f64>,
     reads: Reads,
-    /// Bytes of an element as stored; likewise for its gradient.
+    /// Bytes of an element as stored; the next field is for its gradient.
     kept: f64,
     gradient: f64,
 }
@@ -173,7 +172,7 @@ impl Parameter {
         }
     }
 
-    /// The bytes of an element of the gradient of a matmul with a table, if it is all-reduced separately; all of them if looked-up rows
+    /// The bytes of an element of the gradient of a matmul with a table, if it is all-reduced separately; the full size if looked-up rows
     /// are reduced with it.
     fn product(&self) -> f64 {
         match self.reads {
@@ -187,9 +186,9 @@ impl Parameter {
 
     /// The bytes that a device sends so that each of `k` devices has its shard of the gradient of `examples`.
     ///
-    /// A gradient is reduce-scattered. If that is cheaper, its owner computes the shard from all examples instead: for a table, from the
-    /// looked-up rows; for a matrix, from its input and its output cotangent, one of which is needed only in part. Or parts of rows are
-    /// exchanged, and then those of the table.
+    /// A gradient is reduce-scattered. If it is cheaper, the device that owns a shard computes it from all examples instead: for a table,
+    /// from the looked-up rows; for a matrix, from its input and its output cotangent, of which one is only partly needed. Alternatively,
+    /// parts of rows are exchanged, and then parts of the table.
     fn scattered(&self, k: f64, examples: f64) -> f64 {
         let share = (k - 1.0) / k;
         let summed = |bytes: f64| self.elements() * bytes * share;
@@ -209,22 +208,22 @@ impl Parameter {
     }
 }
 
-/// The bytes that each of `k` devices sends in an exchange: all but its own share.
+/// The bytes that each of `k` devices sends in an exchange: all bytes except its own share.
 fn exchanged(bytes: f64, k: f64) -> f64 {
     bytes / k * (k - 1.0) / k
 }
 
-/// The bytes of one way to send, or of another one that is cheaper but needs more collectives.
+/// The bytes of one method, or of another method if that is cheaper despite needing more collectives.
 fn or_less(one: f64, other: f64) -> f64 {
     if other + WORTH < one { other } else { one }
 }
 
-/// The bytes of sending, or of exchanging if that is cheaper.
+/// The bytes sent without an exchange, or with an exchange if that is cheaper.
 fn or_exchanged(sent: f64, exchanged: f64) -> f64 {
     if exchanged + WORTH_EXCHANGING < sent { exchanged } else { sent }
 }
 
-/// The bytes that each of eight devices sends; two nodes of four for the hybrid strategies.
+/// The bytes that each of eight devices sends. For the hybrid strategies, they are two nodes with four devices each.
 fn closed_form(program: &Program, sharding: Sharding) -> f64 {
     let step = Step::of(program);
     let share = |k: f64| (k - 1.0) / k;

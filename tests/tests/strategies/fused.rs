@@ -1,4 +1,4 @@
-//! Attention with a fused QKV matmul costs the same under tensor parallelism, however queries, keys and values are split from it.
+//! Attention with a fused QKV matmul costs the same under tensor parallelism, however queries, keys and values are sliced from it.
 
 use shardc::graph::{DType::F32, Graph, Mesh, Tensor};
 use shardc::nn::{Init, Kind, Scope, optim};
@@ -27,8 +27,8 @@ const WAYS: &[(&str, Take)] = &[
     }),
 ];
 
-/// Traffic and memory of a device in a step are the same for all ways, and little is exchanged besides the all-reduces of Megatron's
-/// layers.
+/// The traffic and memory of a device in a step are the same for all ways to slice, and little is sent in addition to the all-reduces of
+/// Megatron's layers.
 pub(super) fn all_ways_cost_the_same() -> Result<(), String> {
     let costs: Vec<(f64, f64)> = WAYS
         .iter()

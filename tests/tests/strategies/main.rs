@@ -1,5 +1,5 @@
-//! Strategies on real training steps without annotations. Each gives the results of one device, and sends no more than the closed form of
-//! the ZeRO paper (Rajbhandari et al., 2020, section 7).
+//! Strategies on real training steps without annotations. Each produces the results of one device, and sends no more than the closed form
+//! of the ZeRO paper (Rajbhandari et al., 2020, section 7).
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -34,7 +34,7 @@ const STRATEGIES: &[(&str, Sharding, &str)] = &[
 ];
 
 fn main() -> ExitCode {
-    // Before any thread starts and any plugin is loaded.
+    // This must precede all threads and the loading of plugins.
     plugin::quiet_plugin_logs();
     let arguments = Arguments::from_args();
     let mut trials = vec![
@@ -87,7 +87,7 @@ const WORDS: &[(&str, &str)] = &[
     ("hybrid_shard always_wrap activation_checkpointing", "node=2,fsdp=2,model=2"),
 ];
 
-/// Mixed precision, which the single-device reference uses too.
+/// Mixed precision, which the single-device reference also uses.
 const NARROW: &[&str] =
     &["full_shard bf16", "full_shard auto_wrap bf16 fp32_reduce_scatter", "shard_grad_op fp16"];
 
@@ -95,7 +95,7 @@ const NARROW: &[&str] =
 /// thorough run.
 const EVERY: [usize; 3] = [2, 4, 3];
 
-/// The step gives the results of one device with each strategy, and with some of the settings.
+/// The step produces the results of one device with each strategy, and with some of the settings.
 fn equal(at: usize) -> Result<(), String> {
     let program = &PROGRAMS[at];
     let Some(client) = client()? else { return Ok(()) };
@@ -137,14 +137,14 @@ fn has_context(mesh: &str) -> bool {
     mesh.contains("context") || mesh.contains("cp")
 }
 
-/// Relative tolerance for the bytes stored on a device: parameters too small to shard stay replicated, and uneven shards are padded.
+/// Relative tolerance for the bytes stored on a device: parameters too small to shard remain replicated, and uneven shards are padded.
 const KEPT: f64 = 0.01;
 
-/// Programs that store more, as multiples of the formula, and the reasons.
+/// Programs that store more than the formula, by which factor, and why.
 const KEPT_MORE: &[(&str, f64, &str)] =
     &[("resnet_tiny", 1.06, "20,000 parameters, of which biases of 4 numbers are whole on 8 devices")];
 
-/// Parameters, accumulated gradients and optimizer state on each device are the fraction that the ZeRO paper gives.
+/// Parameters, accumulated gradients and optimizer state on each device are the fraction given in the ZeRO paper.
 fn stored_bytes_match_the_formulas() -> Result<(), String> {
     let mut faults = String::new();
     for program in PROGRAMS.iter() {
@@ -166,7 +166,7 @@ fn stored_bytes_match_the_formulas() -> Result<(), String> {
             // The number of shards of parameters, gradients and state.
             let nodes = if mesh.starts_with("node") { 2 } else { 1 };
             let one = PerParameter { parameter: 1.0, gradient: 1.0, optimizer: 1.0 };
-            // Between steps `SHARD_GRAD_OP` shards parameters too; they are replicated only during a step.
+            // Between steps, `SHARD_GRAD_OP` also shards parameters; they are replicated only during a step.
             let between = match sharding {
                 Sharding::ShardGradOp => Sharding::FullShard,
                 Sharding::HybridShardZero2 => Sharding::HybridShard,

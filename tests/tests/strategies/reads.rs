@@ -1,7 +1,7 @@
 //! The uses of each parameter of a single-device step.
 //!
 //! The loss depends on the forward pass. All else that depends on examples, and all other matmuls, are the backward pass. The rest is the
-//! update, which reads a parameter where it is stored. A value that the forward pass computes from parameters and saves, such as a
+//! update, which reads a parameter in its stored sharding. A value that the forward pass computes from parameters and saves, such as a
 //! concatenation of weights, is an activation.
 
 use std::collections::{HashMap, HashSet};
@@ -16,7 +16,7 @@ use shardc_strategy::{Role, Roles};
 pub(super) struct Reads {
     pub(super) is_forwards: bool,
     pub(super) is_backwards: bool,
-    /// Whether rows are looked up, and whether it has other uses.
+    /// Whether rows of it are looked up; the next field is whether it has other uses.
     pub(super) is_looked_up: bool,
     pub(super) is_multiplied: bool,
     /// Bits of an element that the uses need: the narrowest type on the path to the widest use.
@@ -78,7 +78,7 @@ struct Step {
     users: HashMap<ValueId, Vec<OpId>>,
     /// The operations that the loss depends on.
     forward: HashSet<OpId>,
-    /// Operations outside of loops that depend on no example.
+    /// Operations outside of loops that do not depend on examples.
     of_weights_alone: HashSet<OpId>,
 }
 

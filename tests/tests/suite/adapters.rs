@@ -70,12 +70,12 @@ fn four_bit_values_match_bitsandbytes() {
     for storage in [UI8, BF16, F32] {
         let double = round_trip(Nf4 { double: true, storage });
         assert_eq!(double[0].to_vec::<u8>().unwrap(), bytes("packed"), "packed in {storage}");
-        // bitsandbytes' CPU kernel rounds one in 260 to the second nearest value.
+        // bitsandbytes' CPU kernel rounds one in 260 values to the second nearest code.
         let (have, want) = (double[1].to_vec::<u8>().unwrap(), bytes("double.absmax"));
         let is_other = |block: usize| have[block] != want[block];
         assert!((0..BLOCKS).all(|block| have[block].abs_diff(want[block]) <= 1));
         assert!((0..BLOCKS).filter(|&block| is_other(block)).count() <= 1);
-        // Means are summed in another order.
+        // Means are summed in a different order.
         let near = |have: &[f32], want: &[f32]| {
             assert_eq!(have.len(), want.len());
             assert!(

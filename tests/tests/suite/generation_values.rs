@@ -1,4 +1,4 @@
-//! Text generation: decoders give the same logits for a prompt in one pass, token by token, and for the entire text at once.
+//! Text generation: decoders produce the same logits for a prompt in one pass, token by token, and for the entire text at once.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -184,7 +184,7 @@ fn prompts_of_different_lengths_end_together() {
     }
 }
 
-/// A text with an empty prompt begins with the token after it; a text with a claimed length beyond its own gives no result.
+/// A text with an empty prompt begins with the token after it; a text whose claimed length exceeds its own has no result.
 #[test]
 fn prompts_of_invalid_lengths_have_no_result() {
     let Some(client) = client().unwrap() else { return };
@@ -203,7 +203,7 @@ fn prompts_of_invalid_lengths_have_no_result() {
     assert_close(&have[0], &want[0], "a text that begins");
 }
 
-/// Token by token, with the cache of earlier tokens, a decoder gives the logits of the entire text at once.
+/// A decoder that gets one token at a time and caches earlier tokens produces the same logits as for the entire text at once.
 #[test]
 fn a_decoder_continues_from_its_cache() {
     let Some(client) = client().unwrap() else { return };

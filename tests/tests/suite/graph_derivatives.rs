@@ -31,7 +31,7 @@ fn assert_close(have: &[f64], want: &[f64]) {
     }
 }
 
-/// Partitioned, it gives the results of one device.
+/// Checks that the partitioned module produces the results of one device.
 fn assert_partitions(client: &Client, module: Module) {
     let output = Compiler::new().partition_module(module.clone()).unwrap();
     let reference = Reference::new(client, module, &output).unwrap();
@@ -44,7 +44,7 @@ fn custom_vjp_defines_the_gradient() {
     let g = Graph::new("clip", &mesh());
     let x = g.parameter("x", [8], F32).mark_sharding(spec!["data"]);
     let i = g.parameter("i", (), I32);
-    // The cotangent is clipped; the integer has none.
+    // The cotangent is clipped; the integer has no cotangent.
     let y = g.custom_vjp(
         (x, i),
         |(x, i)| (x, (x, i.to(F32))),
@@ -72,7 +72,7 @@ fn custom_jvp_defines_the_gradient() {
     let Some(client) = client().unwrap() else { return };
     let g = Graph::new("softplus", &mesh());
     let x = g.parameter("x", [4], F32).mark_sharding(spec!["data"]);
-    // Once directly, and once in a loop that captures values.
+    // The function is applied once directly, and once in a loop that captures values.
     let (end, _) =
         g.scan_with(shardc::graph::ScanOptions { length: Some(3), ..Default::default() }, x, (), |x, ()| {
             (log1pexp(&g, x) * 0.5, ())
@@ -94,7 +94,7 @@ fn custom_jvp_defines_the_gradient() {
             sigmoid(x) + dy
         })
         .collect();
-    // The largest input overflows in the value, not in its derivative: exp(100) is no f32.
+    // The largest input overflows in the value, not in its derivative: exp(100) is not representable in f32.
     assert_close(&have[0][..3], &want[..3]);
     assert!((have[0][3] - want[3]).abs() < 1.0, "{} for {}", have[0][3], want[3]);
     assert_partitions(&client, module);

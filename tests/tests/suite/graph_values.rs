@@ -1,6 +1,6 @@
 //! Operations of the graph builder have the values and gradients of `jax.numpy`, `jax.nn` and `jax.lax`.
 //!
-//! `data/graph_values.py` made the values.
+//! The values are from `data/graph_values.py`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! Runs every command in a `console` block of docs/GUIDE.md and compares its output with the text below it. `SHARDC_BLESS=1` rewrites the
+//! Runs every command in a `console` block of docs/GUIDE.md and compares its output with the text after it. `SHARDC_BLESS=1` rewrites the
 //! guide. The commands of README.md have to succeed.
 //!
 //! Commands run in order in one folder, with `tests` as this folder's parent. An `mlir` block becomes the file `step.mlir` there, or the
@@ -22,7 +22,7 @@ use shardc_tests::{
 /// The initial content of `step.mlir`, until the guide shows another program.
 const FIRST_STEP: &str = "programs/mlp_dp_tp_train.mlir";
 
-/// Exit codes that a command of the guide may have: success and rejection, but not wrong usage or a signal.
+/// Exit codes that a command of the guide may have: success and rejection, but not invalid usage or a signal.
 const EXPECTED: [i32; 2] = [0, 1];
 
 /// A folder to run commands in.
@@ -34,7 +34,7 @@ struct Folder {
 /// The result of a command.
 struct Ran {
     code: Option<i32>,
-    /// Both streams, in the order of a terminal.
+    /// Both streams, in the order in which a terminal shows them.
     text: String,
 }
 

@@ -1,6 +1,6 @@
 //! Layers and losses have the values and gradients of flax linen and optax with the same parameters.
 //!
-//! `data/layer_values.py` made the values.
+//! The values are from `data/layer_values.py`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -137,7 +137,7 @@ fn layers_and_gradients_match_flax() {
         for (variable, &i) in step.variables.iter().zip(&step.arguments) {
             let shape: Vec<usize> = variable.shape.iter().map(|&n| n as usize).collect();
             let value = known.get(&variable.name).map(array);
-            // Values that are not trained are not read in training.
+            // Statistics that are not read in training have no value.
             arguments[i] = Some(value.unwrap_or_else(|| HostArray::zeros(F32, &shape).unwrap()));
         }
         for (port, input) in step.inputs.iter().zip(inputs) {

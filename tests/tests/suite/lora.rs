@@ -202,7 +202,7 @@ fn a_weight_used_transposed_too_is_two_maps() {
     let names: Vec<&str> = adapted.adapters.iter().map(|adapter| adapter.map.name.as_str()).collect();
     assert_eq!(names, ["w", "w.2"]);
     initial(&module, &adapted).unwrap();
-    // In a single weight, the update by one adapter would affect both uses.
+    // Merging one adapter into a shared weight would affect both uses.
     let Err(shardc::Error::Diagnostics(refused)) = merged(&module, &adapted, &lora, Merge::Into) else {
         panic!("merged");
     };
@@ -210,8 +210,8 @@ fn a_weight_used_transposed_too_is_two_maps() {
     assert!(refused[1].message.contains("the adapters of w.2 cannot be merged"), "{}", refused[1].message);
 }
 
-/// Experts that read the same input have separate adapters, as with PEFT's `target_parameters`: `data/make_peft_experts.py` made the
-/// values.
+/// Experts that read the same input have separate adapters, as with PEFT's `target_parameters`: The values are from
+/// `data/make_peft_experts.py`.
 #[test]
 fn experts_have_separate_adapters_as_in_peft() {
     let Some(client) = client().unwrap() else { return };

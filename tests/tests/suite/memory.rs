@@ -1,5 +1,5 @@
-//! The estimate of device memory keeps its ratio to the TPU compiler's figures in `memory.json`, so no compiler is needed. `cargo xtask
-//! bench --only memory --tpu` measures them again.
+//! The estimate of device memory keeps its ratio to the TPU compiler's figures, which are in `memory.json`, so no compiler is needed.
+//! `cargo xtask bench --only memory --tpu` measures them again.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -49,7 +49,7 @@ fn memory_estimates_match_the_tpu_compiler() {
         let ours = estimated(&shardc, &file, of, &[]);
         let ratio = bytes(&ours, "peak").unwrap() / need(&of["compiler"]).unwrap();
         let bound = |i: usize| of["band"][i].as_f64().unwrap();
-        // Outside of the usual range only with a reason.
+        // A ratio outside of the usual range needs a reason.
         let is_usual = bound(0) >= 1.0 && bound(1) <= 1.1;
         assert!(is_usual || of["why"].is_string(), "{name} has a band of its own without a reason");
         if !(bound(0)..=bound(1)).contains(&ratio) {
@@ -84,10 +84,10 @@ fn strategies_match_tpu_memory_estimates() {
             if (arguments - 1.0).abs() > ARGUMENTS {
                 writeln!(faults, "{name} {words}: {arguments:.4} of the compiler's arguments").unwrap();
             }
-            // Larger deviations only with a reason.
+            // Larger deviations need a reason.
             let most = step["most"][words].as_f64();
             assert!(most.is_none() || step["why"].is_string(), "{name} {words} is let off without a reason");
-            // To three decimals, as in the table of docs/QUALITY.md.
+            // Rounded to three decimals, as in the table of docs/QUALITY.md.
             let ratio = (1000.0 * bytes(&ours, "peak").unwrap() / need(theirs).unwrap()).round() / 1000.0;
             if !(1.0 - ALL..=most.unwrap_or(1.0 + ALL)).contains(&ratio) {
                 writeln!(faults, "{name} {words}: {ratio:.3} of what the compiler takes").unwrap();

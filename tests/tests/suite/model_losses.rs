@@ -1,7 +1,7 @@
 //! Models have the same losses over twenty steps as the same models in flax, from the same weights and batches, on one device and on
 //! eight. Partitioned, they send no more bytes than XLA's partition of the flax step.
 //!
-//! `data/model_losses.py` made the values, and documents how weights and batches are derived from names.
+//! The values are from `data/model_losses.py`, which documents how weights and batches are derived from names.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -91,7 +91,7 @@ fn a_decoder_supports_blockwise_attention() {
     }
 }
 
-/// Logits sharded over classes stay sharded in both passes: only scalars per example are sent.
+/// Logits sharded over classes remain sharded in both passes: only scalars per example are sent.
 #[test]
 fn sharded_cross_entropy_sends_scalars_per_example() {
     let g = Graph::new("loss", &Mesh::new(&[("data", 2), ("model", 4)]).unwrap());
@@ -103,7 +103,8 @@ fn sharded_cross_entropy_sends_scalars_per_example() {
     let output = Compiler::new().partition_module(g.finish(&[("loss", loss), ("dw", dw)]).unwrap()).unwrap();
     let text = output.text();
     assert!(!text.contains("all_gather") && !text.contains("all_to_all"), "{text}");
-    // The gradient of the weights is all-reduced once over "data": 16 x 1024 numbers. All else is four examples' numbers.
+    // The gradient of the weights is all-reduced once over "data": 16 x 1024 numbers. Everything else is per-example values of four
+    // examples.
     let sent = bytes_sent(&output.module);
     assert!(sent <= 16 * 1024 * 4 + 1024, "{sent} bytes are sent\n{text}");
 }

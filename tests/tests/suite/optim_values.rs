@@ -1,4 +1,4 @@
-//! Optimizers update parameters as `optax` does, on one device and on eight. `data/optim_values.py` made the values.
+//! Optimizers update parameters as `optax` does, on one device and on eight. The values are from `data/optim_values.py`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -121,7 +121,7 @@ fn ten_steps_match_optax() {
     }
 }
 
-/// `data/muon_values.py` made the values.
+/// The values are from `data/muon_values.py`.
 #[test]
 fn multidimensional_muon_matches_optax() {
     let Some(client) = client().unwrap() else { return };
@@ -257,7 +257,7 @@ fn a_missing_gradient_is_reported_with_its_parameter() {
     );
 }
 
-/// Weight decay alone: decayed parameters shrink and others stay, in each layer of a stack.
+/// With only weight decay, decayed parameters shrink and others are unchanged, in each layer of a stack.
 #[test]
 fn biases_of_stacked_layers_are_not_decayed() {
     let Some(client) = client().unwrap() else { return };
@@ -282,7 +282,7 @@ fn biases_of_stacked_layers_are_not_decayed() {
     step.run(&mut state, &[("x", &HostArray::zeros(F32, &[2, 4]).unwrap())]).unwrap();
     for (name, before) in names.into_iter().zip(before) {
         let part = if name.ends_with("kernel") { 0.75 } else { 1.0 };
-        // Rounded to f32.
+        // The expected values are rounded to f32.
         let want: Vec<f32> = before.iter().map(|&number| (part * number) as f32).collect();
         assert_eq!(state.get(name).unwrap().to_vec::<f32>().unwrap(), want, "{name}");
     }
@@ -410,7 +410,7 @@ fn gradient_accumulation_and_parameter_averages() {
     }
 }
 
-/// Averages and copies of parameters start like the parameters, however both are sharded; also with given parameters.
+/// Averages and copies of parameters have the parameters' initial values, however both are sharded, even if the parameters are given.
 #[test]
 fn parameter_copies_start_as_parameters() {
     let Some(client) = client().unwrap() else { return };

@@ -1,4 +1,4 @@
-//! PEFT adapters on tiny random models: the logits equal those of PEFT with torch. `data/make_peft.py` made the files.
+//! PEFT adapters on tiny random models: the logits equal those of PEFT with torch. The files are from `data/make_peft.py`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -173,18 +173,18 @@ fn written_adapters_match_peft_tensors() {
 fn unsupported_settings_are_named() {
     let mut files = AdapterFiles::open(&data("peft/dora")).unwrap();
     let lora = files.lora(Family::Llama).unwrap();
-    // Adapters without magnitudes.
+    // Writes adapters without magnitudes.
     let plain = Lora { dora: false, ..lora.clone() };
     let error =
         read_adapters(Family::Llama, &model(Family::Llama, &plain).variables, &plain, &files).unwrap_err();
     assert!(error.to_string().contains("q_proj.lora_magnitude_vector\" has no variable"), "{error}");
-    // Adapters of fewer maps.
+    // Writes adapters of fewer linear maps.
     let fewer = Lora { targets: "h.attn.query".parse().unwrap(), ..lora.clone() };
     let error =
         read_adapters(Family::Llama, &model(Family::Llama, &fewer).variables, &fewer, &files).unwrap_err();
     let text = error.to_string();
     assert!(text.contains("v_proj.lora_A") && text.contains("lm_head.lora_B"), "{text}");
-    // Settings that the tensors do not fit.
+    // Settings that do not match the tensors.
     files.config = files.config.replace("\"r\": 2", "\"r\": 3");
     let lora = files.lora(Family::Llama).unwrap();
     let error =

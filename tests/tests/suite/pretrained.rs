@@ -1,4 +1,4 @@
-//! Tiny random Hugging Face models, loaded by name, give the same outputs as in Python. `data/pretrained.py` made them.
+//! Tiny random Hugging Face models, loaded by name, produce the same outputs as in Python. They are from `data/pretrained.py`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -245,7 +245,7 @@ fn peft_adapters_match_their_outputs() {
     let off = have.iter().zip(&want).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
     assert!(have.len() == want.len() && off < 2e-5, "off by {off:e}: {have:?}, not {want:?}");
 
-    // Writing them again gives the same tensors.
+    // Writing the models again produces the same tensors.
     let written_files =
         write_adapters(Family::Llama, step.variables(), &lora, |name| Ok(arrays[name].clone())).unwrap();
     let (written, theirs) =

@@ -1,5 +1,5 @@
-//! The graph builder's random numbers equal those of `jax.random`, and its initial values those of `jax.nn.initializers`.
-//! `data/random_values.py` made the values.
+//! The graph builder's random numbers equal those of `jax.random`, and its initial values those of `jax.nn.initializers`. The values are
+//! from `data/random_values.py`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

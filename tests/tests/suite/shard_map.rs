@@ -1,4 +1,4 @@
-//! Computations on shards of devices give the same values and gradients as on entire tensors, in both modes.
+//! Computations on shards in `shard_map` produce the same values and gradients as on entire tensors, in both modes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,6 +1,6 @@
 //! Collectives in `shard_map` have the values and gradients of `jax.lax` in `jax.shard_map`.
 //!
-//! `data/shard_map_values.py` made the values.
+//! The values are from `data/shard_map_values.py`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! Compilation is deterministic: the same input gives the same bytes in every run.
+//! Compilation is deterministic: the same input produces the same bytes in every process.
 //!
 //! Each program is compiled in several processes. The hash seeds of the standard library and addresses differ between them, so an order
 //! that depends on either is detected.
@@ -40,7 +40,7 @@ fn every_process_prints_the_same_bytes() {
     assert!(compared > 40, "only {compared} programs printed something");
 }
 
-/// The output of a command, or its error output, which must be deterministic too.
+/// The output of a command, or its error output, which must also be deterministic.
 fn printed(shardc: &Path, command: &[&str], file: &Path) -> Result<Vec<u8>, Vec<u8>> {
     let file = file.to_str().unwrap();
     let arguments = command.iter().map(|&word| if word == "%" { file } else { word });

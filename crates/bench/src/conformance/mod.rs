@@ -71,7 +71,7 @@ enum CheckWith {
 /// The parts of the conformance tests.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Part {
-    /// Every program is read and survives a round trip through its print; invalid programs are rejected.
+    /// Every program is read, and is unchanged by printing and parsing; invalid programs are rejected.
     Read,
     /// jaxlib's bytecode and portable artifacts of the corpus, in several versions, equal their text.
     Bytecode,

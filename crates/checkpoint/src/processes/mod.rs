@@ -10,7 +10,7 @@ pub use self::folder::Folder;
 pub use self::threads::Threads;
 use crate::error::{CheckpointError, Result};
 
-/// The processes of a job, as seen from one of them.
+/// One process's view of the processes of a job.
 ///
 /// The n-th call with a name on one process matches the n-th call with that name on the others. Calls with different names may overlap: a
 /// background save communicates while training continues.
@@ -49,7 +49,7 @@ pub trait Processes: Send + Sync {
 struct Calls(Mutex<BTreeMap<String, u64>>);
 
 impl Calls {
-    /// The name with the number of the call.
+    /// The name, followed by the number of the call.
     fn next(&self, name: &str) -> String {
         let mut calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let count = calls.entry(name.to_owned()).or_default();

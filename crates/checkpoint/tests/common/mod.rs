@@ -1,4 +1,4 @@
-//! States with known elements, for all tests.
+//! States with known elements, which all tests use.
 
 #![allow(dead_code, reason = "each test uses some of it")]
 
@@ -62,7 +62,7 @@ pub(crate) fn part(array: &Array, region: &Region) -> Vec<u8> {
     }
 }
 
-/// Arrays by name, each with the number of shards of its dimensions.
+/// Arrays by name, each with the number of shards along each dimension.
 pub(crate) type Arrays = BTreeMap<String, (Array, Vec<usize>)>;
 
 /// The entries of arrays.
@@ -118,7 +118,7 @@ pub(crate) fn state_of(arrays: &Arrays, info: &Info, process: &dyn Processes) ->
     State { slices: own.map(|(_, slice)| slice).collect(), entries, info: info.clone() }
 }
 
-/// Restores the blocks of process `index` of `count` for arrays with this number of shards, and compares them.
+/// Restores the blocks of process `index` of `count`, for arrays with these numbers of shards, and compares them with `arrays`.
 pub(crate) fn check(checkpoint: &Checkpoint, arrays: &Arrays, shards: &[usize], index: usize, count: usize) {
     let wanted: Vec<Wanted> = arrays
         .iter()

@@ -1,4 +1,4 @@
-//! A local S3: moto's server, reachable only from this machine.
+//! A local S3 server: that of the Python package moto. It is reachable only from this machine.
 
 #![allow(dead_code, reason = "each test uses some of it")]
 
@@ -18,7 +18,7 @@ print(server.get_host_and_port()[1], flush=True)
 sys.stdin.read()
 ";
 
-/// A server, which ends when this value is dropped, or with this process.
+/// A server. It ends when this value is dropped, or when this process ends.
 pub(crate) struct Server {
     child: Child,
     /// The port.
@@ -36,7 +36,7 @@ impl Server {
     /// The initial bucket of a server.
     pub(crate) const BUCKET: &str = "s3://bucket";
 
-    /// A server with an empty bucket; `None` with a message if a dependency is missing.
+    /// A server with an empty bucket. If a dependency is missing, it prints a message and returns `None`.
     pub(crate) fn start() -> Option<Server> {
         if !cfg!(feature = "s3") {
             skip(Need::Python, "S3 stores are not built in (`--features s3`)");
@@ -53,7 +53,7 @@ impl Server {
             .stderr(Stdio::null())
             .spawn()
             .expect("Python starts");
-        // It prints a greeting before its port.
+        // The server prints a greeting before its port.
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let port = lines.map_while(Result::ok).find_map(|line| line.trim().parse::<u16>().ok());
         let server = Server { child, port: port.expect("the server prints its port") };

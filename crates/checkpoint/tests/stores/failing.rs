@@ -1,4 +1,4 @@
-//! A failing store loses no complete checkpoint, and incomplete ones are not listed.
+//! If a store fails, no complete checkpoint is lost, and incomplete ones are not listed.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -24,11 +24,11 @@ use crate::place::Place;
 struct Failing {
     inner: Arc<dyn ObjectStore>,
     calls: AtomicUsize,
-    /// Every n-th call fails; none if 0.
+    /// Every n-th request fails; none if 0.
     every: usize,
-    /// All calls after this number fail.
+    /// All requests after this number fail.
     last: usize,
-    /// Bytes of free space.
+    /// Free space in bytes.
     room: AtomicUsize,
 }
 
@@ -38,12 +38,12 @@ impl Failing {
         Failing::new(inner, every, usize::MAX, usize::MAX)
     }
 
-    /// Has this number of bytes of free space.
+    /// The store has this number of bytes of free space.
     fn full(inner: &Arc<dyn ObjectStore>, room: usize) -> Arc<Failing> {
         Failing::new(inner, 0, usize::MAX, room)
     }
 
-    /// Fails after this number of requests.
+    /// The store fails after this number of requests.
     fn gone(inner: &Arc<dyn ObjectStore>, last: usize) -> Arc<Failing> {
         Failing::new(inner, 0, last, usize::MAX)
     }
@@ -183,7 +183,7 @@ pub(crate) fn full_store_keeps_complete_checkpoints(place: &Place) {
     check(&Checkpoint::open(&store, "1").unwrap(), &arrays, &[2, 2], 0, 1);
 }
 
-/// If the store fails for good after any request, a checkpoint is complete or does not exist.
+/// If the store fails permanently after any request, a checkpoint is complete or does not exist.
 pub(crate) fn interrupted_save_is_complete_or_absent(place: &Place) {
     let arrays = small();
     let open = || Store::new(place.objects.clone(), &place.root).unwrap();
@@ -198,12 +198,12 @@ pub(crate) fn interrupted_save_is_complete_or_absent(place: &Place) {
         let path = format!("after {last}");
         let outcome = save_own(&store, &path, &arrays, &Info::default(), &Alone);
         match Checkpoint::open(&open(), &path) {
-            // Its acknowledgement may be lost, but not its data.
+            // The acknowledgement of a write may be lost, but not its data.
             Ok(checkpoint) => check(&checkpoint, &arrays, &[1, 1], 0, 1),
             Err(error) => {
                 assert!(outcome.is_err(), "{last} of {requests}");
                 assert_eq!(error.code(), "SH1305", "{last} of {requests}: {error}");
-                // Leftovers do not prevent another save.
+                // Files of an incomplete save do not prevent another save.
                 save_own(&open(), &path, &arrays, &Info::default(), &Alone).unwrap();
                 check(&Checkpoint::open(&open(), &path).unwrap(), &arrays, &[1, 1], 0, 1);
             }

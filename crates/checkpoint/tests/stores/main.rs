@@ -1,6 +1,6 @@
-//! The same tests for each kind of store: memory, a folder, and a local S3.
+//! The same tests for each kind of store: memory, a folder, and a local S3 server.
 //!
-//! S3 is moto's server, one per test process, if the feature `s3` is enabled and `SHARDC_PYTHON` names a Python with moto.
+//! S3 is tested if the feature `s3` is enabled and `SHARDC_PYTHON` names a Python with moto, whose server is started once per test process.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -51,7 +51,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// A place for a test; `None` with a message if a dependency is missing.
+    /// A place for a test. If a dependency is missing, it prints a message and returns `None`.
     pub(crate) fn new(kind: Kind, test: &str) -> Option<Place> {
         let place = |store, objects, root, folder| Place {
             kind,
@@ -113,7 +113,7 @@ impl Place {
     }
 }
 
-/// The port of this process's server, which ends with the process; `None` with a message if a dependency is missing.
+/// The port of this process's server, which ends with the process. If a dependency is missing, it prints a message and returns `None`.
 pub(crate) fn server() -> Option<u16> {
     static SERVER: OnceLock<Option<Server>> = OnceLock::new();
     SERVER.get_or_init(Server::start).as_ref().map(|server| server.port)

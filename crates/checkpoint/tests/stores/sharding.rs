@@ -1,4 +1,4 @@
-//! Checkpoints are restored bit for bit onto another sharding and another number of processes.
+//! Checkpoints are restored bit for bit with another sharding and another number of processes.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -25,7 +25,7 @@ pub(crate) fn any_sharding_restores_onto_any_other(place: &Place) {
         let path = format!("{saved:?}").replace(['[', ']', ',', ' '], "_");
         save_own(store, &path, &arrays, &Info::default(), &Alone).unwrap();
         let checkpoint = Checkpoint::open(store, &path).unwrap();
-        // A Python server takes milliseconds per request, and there are thousands, so one other sharding must suffice.
+        // A Python server takes milliseconds per request, and there are thousands of requests, so only one other sharding is tested.
         let wanted = match place.kind {
             Kind::S3 => &MESHES[(number + 1) % MESHES.len()..][..1],
             Kind::Memory | Kind::Folder => &MESHES[..],
@@ -111,7 +111,7 @@ pub(crate) fn checkpoints_are_not_overwritten(place: &Place) {
 }
 
 pub(crate) fn truncated_large_blocks_round_trip(place: &Place) {
-    // Blocks of four MiB, the last of them truncated in both dimensions; a folder has their ends written first.
+    // Blocks of four MiB, of which the last is truncated in both dimensions. In a folder, the ends of the blocks are written first.
     let mut arrays = Arrays::new();
     arrays.insert("w".to_owned(), (array(5, DType::F32, &[2050, 2055]), vec![2, 2]));
     arrays.insert("v".to_owned(), (array(6, DType::BF16, &[3_500_001]), vec![2]));

@@ -1,4 +1,4 @@
-//! The steps of a manager: listed, kept and deleted by step number, and saved asynchronously.
+//! A manager's checkpoints are listed, kept and deleted by step number, and can be saved asynchronously.
 
 use shardc_checkpoint::{Alone, CheckpointManager, Entry, Info, Keep, Options, Region};
 use shardc_ir::DType;
@@ -27,7 +27,7 @@ pub(crate) fn steps_are_listed_kept_and_deleted_by_number(place: &Place) {
     let manager = CheckpointManager::new(&place.store, "run", options).unwrap();
     assert_eq!(manager.latest().unwrap(), None);
     assert_eq!((0..11).filter(|&s| manager.should_save(s).unwrap()).collect::<Vec<_>>(), [0, 5, 10]);
-    // Out of order: the step's number matters.
+    // The steps are saved out of order: only their numbers matter.
     for step in [20, 10, 5, 25, 30] {
         save_step(&manager, step, true).unwrap();
     }

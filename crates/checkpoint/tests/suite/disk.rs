@@ -1,6 +1,6 @@
-//! Real file systems that are full or read-only: complete checkpoints stay, and incomplete ones are not listed.
+//! If a real file system is full or read-only, complete checkpoints are unchanged, and incomplete ones are not listed.
 //!
-//! All but one of them are mounted by the test, which requires root.
+//! The tests mount all but one of these file systems, which requires root.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
@@ -24,7 +24,7 @@ use tempfile::TempDir;
 struct Mount(TempDir);
 
 impl Mount {
-    /// `None` if mounting is not permitted.
+    /// Mounts it; `None` if mounting is not permitted.
     fn new(mebibytes: usize) -> Option<Mount> {
         let folder = tempfile::tempdir().unwrap();
         let size = format!("size={mebibytes}m");
@@ -53,7 +53,7 @@ impl Mount {
         assert!(Command::new("mount").args(["-o", &options]).arg(self.path()).status().unwrap().success());
     }
 
-    /// Leaves this number of free bytes.
+    /// Fills the file system up to this number of free bytes.
     fn leave(&self, bytes: usize) {
         let filler = self.path().join("filler");
         fs::write(&filler, "").unwrap();
@@ -93,14 +93,14 @@ fn save(manager: &CheckpointManager, step: u64, arrays: &Arrays) -> Result<(), C
     manager.save(step, &state_of(arrays, &Info::default(), &Alone), &read)
 }
 
-/// Saves with decreasing space, until no part of a save fits.
+/// Saves with less and less free space, until no part of a save fits.
 fn fill(mount: &Mount, store: &Store) {
     let arrays = arrays();
     let run = manager(store);
     save(&run, 1, &arrays).unwrap();
     let bytes: usize = arrays.values().map(|(array, _)| array.bytes.len()).sum();
     let mut refused = 0;
-    // From enough to nothing, so that data, metadata and the commit fail in turn.
+    // The free space decreases from enough to nothing, so that writes of the data, of the metadata and of the commit fail in turn.
     let rooms = [2 * bytes, bytes + (40 << 10), bytes + (12 << 10), bytes, bytes / 2, 8 << 10, 0];
     for (room, step) in rooms.into_iter().zip(2..) {
         mount.leave(room);

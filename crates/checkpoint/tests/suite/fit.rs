@@ -1,4 +1,4 @@
-//! States that do not match a checkpoint are rejected with all differences: processes, shapes, names, missing blocks.
+//! A state that does not match a checkpoint is rejected, and the error lists all differences: processes, shapes, names, missing blocks.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

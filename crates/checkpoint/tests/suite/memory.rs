@@ -1,4 +1,4 @@
-//! A save or a restore needs at most twice the largest shard in memory beyond the state.
+//! In addition to the state, a save or a restore needs at most twice the memory of the largest shard.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
@@ -8,11 +8,11 @@ use std::fs;
 use shardc_checkpoint::{Alone, Checkpoint, Entry, Fit, Info, Region, Slice, State, Store, Wanted, save};
 use shardc_ir::DType;
 
-/// More than the C library's cache of freed memory, so that the system reports memory in use.
+/// Larger than the C library's cache of freed memory, so that the system reports only memory in use.
 const SHARD: usize = 36 << 20;
 const SHARDS: usize = 5;
 
-/// The peak growth of this process in bytes while `work` runs.
+/// The peak increase of this process's memory, in bytes, while `work` runs.
 fn grown(work: impl FnOnce()) -> usize {
     let status = |key: &str| -> usize {
         let text = fs::read_to_string("/proc/self/status").unwrap();
@@ -58,7 +58,7 @@ fn saving_and_restoring_need_no_more_than_two_shards() {
     assert!(left >= SHARD, "a restore that reads a shard was measured at only {left} bytes");
     assert!(left <= 2 * SHARD, "a restore needs {left} bytes, and a shard has {SHARD}");
 
-    // Regions that cross the blocks of the file, in tiles that other regions read too.
+    // Regions that span several blocks of the file, whose tiles other regions read as well.
     let across = Entry::split("w", DType::F32, &entry.shape, &[1, SHARDS]).blocks();
     let largest = across[0].elements() * 4;
     let other = grown(|| restore(&checkpoint, across.clone(), &mut |elements| assert!(!elements.is_empty())));

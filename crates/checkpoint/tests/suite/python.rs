@@ -33,7 +33,7 @@ fn run(python: &OsString, script: &str, folder: &Path) -> String {
     out.into_owned()
 }
 
-/// NumPy's name of an element type.
+/// NumPy's name for an element type.
 fn numpy(dtype: DType) -> &'static str {
     use DType as D;
     match dtype {
@@ -119,7 +119,7 @@ fn python_checkpoints_are_read() {
             let known = known.unwrap_or_else(|| panic!("{} was not written", entry.name));
             assert_eq!(json!([entry.dtype.as_str(), entry.shape]), json!([known["dtype"], known["shape"]]));
             let data = std::fs::read(folder.path().join(known["file"].as_str().unwrap())).unwrap();
-            // The entire array, and by halves of the first dimension.
+            // Reads the entire array, and each half along the first dimension.
             let halves =
                 Entry::split(&entry.name, entry.dtype, &entry.shape, &vec![2; entry.shape.len()]).blocks();
             let mut regions = vec![Region::whole(&entry.shape)];
@@ -152,7 +152,7 @@ fn python_checkpoints_are_read() {
     let mesh = vec![("data".to_owned(), 4), ("model".to_owned(), 2)];
     let spec = vec![vec!["data".to_owned(), "model".to_owned()]];
     assert_eq!(sharding, Some(Sharding { mesh, spec }));
-    // A missing chunk is not a chunk of zeros.
+    // A missing chunk is not read as zeros.
     std::fs::remove_file(folder.path().join("plain/params.zeros/c/1/0")).unwrap();
     let damage = open("plain").verify(None).unwrap();
     assert_eq!(damage.iter().map(|d| d.object.as_str()).collect::<Vec<_>>(), ["params.zeros/c/1/0"]);

@@ -46,7 +46,7 @@ fn only_a_given_plugin_is_checked() {
     let file = file.as_str();
     let folder_of_plugin = std::path::Path::new(file).parent().unwrap();
     let name = std::path::Path::new(file).file_name().unwrap().to_str().unwrap();
-    // A name without a folder means a file here, not one that the loader searches.
+    // A name without a folder is a file in the current folder; the loader's search path is not used.
     for (dir, named) in [(folder.root(), file), (folder_of_plugin, name)] {
         let ran = folder.command(&["plugin", "doctor", "--plugin", named]).current_dir(dir).output().unwrap();
         let out = String::from_utf8(ran.stdout).unwrap();

@@ -24,7 +24,7 @@ impl Command {
     /// Parses the arguments after the program's name.
     ///
     /// # Errors
-    /// An unknown argument, or too few arguments.
+    /// An argument is unknown, or there are too few arguments.
     pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Self, String> {
         let mut command = Command::default();
         let mut prefixes = Vec::new();

@@ -64,7 +64,7 @@ impl Pattern {
     /// Parses the text of a directive on a line, counted from 0.
     ///
     /// # Errors
-    /// The error in the text.
+    /// The text is not a valid pattern.
     pub(super) fn read(text: &str, is_literal: bool, line: usize, options: &Options) -> Result<Self, String> {
         let text = super::canonical(text, options);
         let pieces = if is_literal { vec![Piece::Text(text.clone())] } else { pieces(&text, line)? };

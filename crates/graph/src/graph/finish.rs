@@ -17,7 +17,7 @@ impl Graph {
     /// empty afterwards.
     ///
     /// # Errors
-    /// All errors reported since the graph was created, in that order; two results have the same name.
+    /// All errors reported since the graph was created, in order, and an error if two results have the same name.
     #[track_caller]
     pub fn finish(&self, results: &[(&str, Tensor<'_>)]) -> Result<Module, GraphErrors> {
         let at = Location::caller();

@@ -10,7 +10,7 @@ use crate::{RegionBody, Tensor, axes, number};
 impl<'g> Tensor<'g> {
     /// The tensor with the slices at `indices` along dimension `axis` replaced by `updates`, in which the dimensions of `indices` replace
     /// dimension `axis`: `x.at[indices].set(updates)`. Negative indices count from the last; other out-of-bounds indices have no effect. If
-    /// several updates apply to a slice, any of them may win.
+    /// several updates apply to a slice, it is undefined which of them the result contains.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};

@@ -106,7 +106,7 @@ impl<'g> Tensor<'g> {
         self.reduced("pmin", axes, ReductionKind::Min)
     }
 
-    /// All-gather: the blocks of the devices along these axes, concatenated along dimension `dim` (JAX's with `tiled`).
+    /// All-gather: the blocks of the devices along these axes, concatenated along dimension `dim` (`jax.lax.all_gather` with `tiled`).
     ///
     /// Reports the errors of [`Tensor::psum`], and an error if there is no such dimension.
     #[must_use]
@@ -122,7 +122,7 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// All-gather: the tensors of the devices along these axes, stacked along a new dimension `dim` (JAX's without `tiled`).
+    /// All-gather: the tensors of the devices along these axes, stacked along a new dimension `dim` (`jax.lax.all_gather` without `tiled`).
     ///
     /// Reports the errors of [`Tensor::psum`], and an error if the result has no such dimension.
     #[must_use]
@@ -131,7 +131,8 @@ impl<'g> Tensor<'g> {
         self.expand_dims(dim).all_gather(axes, dim)
     }
 
-    /// Reduce-scatter: the sum over the devices along these axes; each device keeps its block along dimension `dim` (JAX's with `tiled`).
+    /// Reduce-scatter: the sum over the devices along these axes; each device keeps its block along dimension `dim` (`jax.lax.psum_scatter`
+    /// with `tiled`).
     ///
     /// Reports the errors of [`Tensor::all_gather`], and an error if the number of devices does not divide the dimension.
     #[must_use]
@@ -150,7 +151,7 @@ impl<'g> Tensor<'g> {
     }
 
     /// Reduce-scatter: the sum over the devices along these axes. Each device keeps the element along dimension `dim` with its own index,
-    /// and the dimension is removed (JAX's without `tiled`).
+    /// and the dimension is removed (`jax.lax.psum_scatter` without `tiled`).
     ///
     /// Reports the errors of [`Tensor::psum`], and an error if there is no such dimension, or if its size is not the number of devices.
     #[must_use]
@@ -160,7 +161,7 @@ impl<'g> Tensor<'g> {
     }
 
     /// All-to-all along these axes: device `i` gets element `i` along dimension `split` from each device, and stacks them along a new
-    /// dimension `concat` of the result. Dimension `split` is removed (JAX's without `tiled`).
+    /// dimension `concat` of the result. Dimension `split` is removed (`jax.lax.all_to_all` without `tiled`).
     ///
     /// Reports the errors of [`Tensor::psum_scatter_stacked`].
     #[must_use]
@@ -190,7 +191,7 @@ impl<'g> Tensor<'g> {
     }
 
     /// All-to-all: each device sends a block along dimension `split` to each device along these axes, and concatenates the blocks it
-    /// receives along dimension `concat` (JAX's with `tiled`).
+    /// receives along dimension `concat` (`jax.lax.all_to_all` with `tiled`).
     ///
     /// Reports the errors of [`Tensor::psum_scatter`].
     #[must_use]

@@ -52,7 +52,7 @@ fn given_derivatives_that_do_not_fit_are_reported_once() {
         assert_eq!(errors.matches("error[").count(), 1, "{errors}");
         errors
     };
-    // The cotangent of a sum is a scalar; that of its input is not.
+    // The cotangent of a sum is a scalar, and the cotangent of its input is not.
     let scalar = text(&|g, x| g.custom_vjp(x, |x| (x.sum(..), ()), |(), ct| ct));
     assert!(
         scalar.contains("the backward function of custom_vjp: tensor 0 must be tensor<8x4xf32>"),
@@ -70,7 +70,7 @@ fn given_derivatives_that_do_not_fit_are_reported_once() {
     assert!(around.contains("the closure captures a tensor"), "{around}");
 }
 
-/// Errors and warnings of a graph that returns `make` of `x` and `w`.
+/// The errors and warnings of a graph that returns the result of `make` for `x` and `w`.
 fn said(make: &dyn for<'g> Fn(&'g Graph, Tensor<'g>, Tensor<'g>) -> Tensor<'g>) -> (String, usize) {
     let g = graph();
     let y = make(&g, g.parameter("x", [4], F32), g.parameter("w", [4], F32));

@@ -1,4 +1,4 @@
-//! Every error, as a user sees it.
+//! The text of every error.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

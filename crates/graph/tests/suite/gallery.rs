@@ -13,7 +13,7 @@ use shardc_graph::{
 /// The rendered errors, with the lines of this file.
 fn shown(errors: &GraphErrors) -> String {
     let text = errors.render(&mut |_| Some(include_str!("gallery.rs").to_owned()), false);
-    // Windows separates paths by backslashes.
+    // On Windows, the separator of paths is a backslash.
     text.replace('\\', "/")
 }
 

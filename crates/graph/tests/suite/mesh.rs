@@ -1,4 +1,4 @@
-//! Construction of meshes.
+//! Tests of the construction of meshes.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! Results of a `shard_map` whose spec does not shard over an axis: devices along it must return the same value.
+//! Results of a `shard_map` whose spec does not shard them over an axis: all devices along this axis have to return the same value.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -38,7 +38,8 @@ fn megatron<'g>(g: &'g Graph, x: Tensor<'g>) -> Tensor<'g> {
     g.custom_vjp(x, |x| (x.psum("data"), ()), |(), dy| dy)
 }
 
-/// A loop whose first carried value differs between devices from the second iteration on: one pass over the body does not detect this.
+/// A loop whose first carried value differs between devices from the second iteration on. An analysis that visits the body once does not
+/// detect this.
 fn fixed_point<'g>(g: &'g Graph, x: Tensor<'g>, w: Tensor<'g>) -> Tensor<'g> {
     g.fori(0, 3, (w, w, x), |_, (_, b, x)| (b, x, x)).0
 }
@@ -152,7 +153,7 @@ fn nested_shard_maps_are_checked_along_their_own_axes() {
     assert_eq!(inner(false), "");
     let told = inner(true);
     assert!(told.contains("SH0623") && told.contains("along \"model\" may"), "{told}");
-    // On the first device along "data" this is 2 on both devices along "model"; on the others it is not.
+    // On the first device along "data", this is 2 on both devices along "model"; elsewhere it is not.
     let g = Graph::new("step", &meshes()[0]);
     let x = g.parameter("x", [8, 4], F32);
     let y = g.shard_map_over("data", x, &[spec!["data", None]], &[spec!["data", None]], |x| {

@@ -46,7 +46,7 @@ fn equivalent_specs_give_equal_shardings() {
     assert!(text.contains("twice"), "{text}");
 }
 
-/// Values of `np.block`, as `jax.experimental.mesh_utils.create_hybrid_device_mesh` puts slices together.
+/// The expected devices are those of `np.block`, with which `jax.experimental.mesh_utils.create_hybrid_device_mesh` combines slices.
 #[test]
 fn a_mesh_of_slices_keeps_devices_of_a_slice_together() {
     let ids = |ici: &[i64], dcn: &[i64], slices: &[i64]| {
@@ -81,7 +81,7 @@ fn invalid_slice_meshes_are_reported() {
     assert_eq!(unnamed, Mesh::from_ids(&[0, 2, 1, 3], &[2, 2], &["0", "1"]).unwrap());
 }
 
-/// Values of `flax.linen.logical_to_mesh_axes`.
+/// The expected specs are those of `flax.linen.logical_to_mesh_axes`.
 #[test]
 fn logical_axes_map_as_in_flax() {
     let rules =
@@ -163,7 +163,7 @@ fn errors_in_a_shard_map_are_reported() {
         let g = Graph::new("step", &mesh());
         let x = g.parameter("x", [8, 4], F32);
         let y = g.shard_map_over("data", x, &[spec!["data", None]], &[spec![_, _]], make);
-        // Operations that depend on it report nothing.
+        // Operations that depend on it report no further errors.
         let _ = y.exp().dot(y);
         let errors = g.finish(&[("y", y)]).unwrap_err();
         let line = |error: &shardc_graph::GraphError| {

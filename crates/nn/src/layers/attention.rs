@@ -263,8 +263,8 @@ impl Attention {
     /// Self-attention of `x`, `[batch, time, features]`. Layers: `query`, `key`, `value`, whose kernels are `[features, heads, head_dim]`,
     /// and `out`, `[heads, head_dim, features]`.
     ///
-    /// Reports an error if `x` has the wrong rank, if `features` is not divisible by the number of heads, or if that is not divisible by
-    /// the number of KV heads.
+    /// Reports an error if `x` has the wrong rank, if `features` is not divisible by the number of heads, or if the number of heads is not
+    /// divisible by the number of KV heads.
     #[must_use]
     #[track_caller]
     pub fn apply<'g>(&self, p: &Scope<'g>, x: Tensor<'g>) -> Tensor<'g> {

@@ -73,8 +73,8 @@ impl Moe {
     }
 
     /// Applies the experts to `x`, `[batch, time, features]`. Also returns the load balancing loss, 1 if all experts get equally many
-    /// tokens, more otherwise (Fedus et al., "Switch Transformers", 2021). Layer: `router`; parameters: `gate`, `up` and `down`, experts
-    /// leading.
+    /// tokens, more otherwise (Fedus et al., "Switch Transformers", 2021). Layer: `router`; parameters: `gate`, `up` and `down`, whose
+    /// leading dimension indexes the experts.
     ///
     /// Reports an error if `x` has the wrong rank, or if there are fewer than `top_k` experts.
     #[must_use]

@@ -6,7 +6,7 @@ use super::block::Block;
 use crate::layers::{Attention, Dense, Dropout, Embed, Mlp, Rope};
 use crate::{Init, Scope};
 
-/// A decoder of identical layers, run in a loop. The leading dimension of layer variables is the layer.
+/// A decoder of identical layers, run in a loop. The leading dimension of layer variables indexes the layers.
 ///
 /// | here | GPT-2 (Hugging Face) | Llama (Hugging Face) |
 /// |---|---|---|

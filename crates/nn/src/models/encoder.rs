@@ -7,7 +7,7 @@ use crate::layers::{Activation, Attention, Conv, Dense, Embed, Mlp};
 use crate::{Init, Scope};
 
 /// A vision transformer ("An Image is Worth 16x16 Words", Dosovitskiy et al., 2021). Layers run in a loop; the leading dimension of their
-/// variables is the layer.
+/// variables indexes the layers.
 ///
 /// | here | Hugging Face |
 /// |---|---|
@@ -84,7 +84,7 @@ impl Vit {
     }
 }
 
-/// A text encoder ("BERT", Devlin et al., 2019). Layers run in a loop; the leading dimension of their variables is the layer.
+/// A text encoder ("BERT", Devlin et al., 2019). Layers run in a loop; the leading dimension of their variables indexes the layers.
 ///
 /// | here | Hugging Face |
 /// |---|---|

@@ -19,7 +19,7 @@ pub fn megatron(variable: &Variable, axis: &str) -> Option<PartitionSpec> {
         "lm_head.kernel" => spec![None, axis],
         // Dimensions: layers, batch, positions, heads, elements of a head.
         "cache.key" | "cache.value" => spec![None, _, None, axis, None],
-        // The leading dimension is the layer.
+        // The leading dimension indexes the layers.
         _ if is_of(&heads, ".kernel") => spec![None, None, axis, None],
         _ if is_of(&heads, ".bias") => spec![None, axis, None],
         _ if is_of(&[".attn.out"], ".kernel") => spec![None, axis, None, None],

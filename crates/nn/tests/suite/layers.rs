@@ -1,4 +1,4 @@
-//! Models give programs that verify, with the documented number of parameters.
+//! The programs of models pass verification, and have the documented number of parameters.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

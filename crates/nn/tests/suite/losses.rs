@@ -1,4 +1,4 @@
-//! Losses accept matching tensors, and report others.
+//! Losses accept tensors of matching shapes and types, and report errors for others.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! Options of layers that are out of range are reported.
+//! Options of layers that are out of range are errors.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -79,7 +79,7 @@ fn errors_name_the_line_of_the_layer() {
     at(&|g, p| {
         let _ = optim::accumulated(p, 2, &g.ones([4, 4], F32), |_, x| x);
     });
-    // Layers in a loop, or rematerialized: 10 features do not divide into 4 heads.
+    // Layers in a loop, or rematerialized: 10 features are not divisible by 4 heads.
     at(&|g, p| {
         let _ = Decoder::gpt2(16, 8, 10, 2, 4).apply(p, g.zeros([1, 4], I32), None);
     });
@@ -121,7 +121,7 @@ fn errors_name_the_line_of_the_layer() {
     });
 }
 
-/// Errors in the user's closure have the user's source lines.
+/// Errors in the user's closure name the source lines of the closure.
 #[test]
 fn errors_in_user_closures_name_the_closure_line() {
     let g = Graph::new("step", &Mesh::new(&[]).unwrap());

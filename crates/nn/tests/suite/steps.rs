@@ -1,4 +1,4 @@
-//! Training steps as programs.
+//! Tests of the programs of training steps.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -58,7 +58,7 @@ fn a_stack_in_a_stack_has_weights_for_each_layer_of_both() {
         shown,
         [("stage.bias", &[2, 8][..], (2, &[8][..])), ("stage.layer.kernel", &[2, 3, 8, 8], (6, &[8, 8])),]
     );
-    // Each iteration takes a slice of both layers.
+    // Each iteration slices the parameters of both layers.
     let slices = step.module.ops.values().filter_map(|op| match &op.kind {
         OpKind::DynamicSlice { sizes } => Some(sizes.to_vec()),
         _ => None,
@@ -359,7 +359,7 @@ fn copies_are_sharded_as_their_source() {
     for name in ["follows", "other"] {
         p.variable(name, Kind::Frozen, [8, 8], BF16, Init::copy_of("w"));
     }
-    // A hard update of a variable that is sharded differently.
+    // A hard update of a variable that is sharded differently from its source.
     let whole = p.variable("whole", Kind::Frozen, [8, 8], F32, Init::copy_of("other"));
     p.mark_sharding(mark);
     whole.mark_sharding(spec![None, None]);

@@ -1,4 +1,4 @@
-//! Tensors as values of variables.
+//! Tests of tensors that are given as the values of variables.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -33,7 +33,7 @@ fn values_that_do_not_fit_are_reported() {
             ("c.kernel", g.zeros([3, 3], F32)),
             ("d.kernel", g.zeros([3, 3], F32)),
         ]);
-        // Set twice, but reported once.
+        // The value is set twice, but the error is reported once.
         for _ in 0..2 {
             _ = map.apply(&given.at("a"), x);
             _ = map.apply(&given.at("b"), x);

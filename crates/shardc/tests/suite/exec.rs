@@ -1,4 +1,4 @@
-//! Running programs: checks before a run, and state that stays on the devices.
+//! Tests of executions: the checks before them, and state that remains on the devices.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![cfg(feature = "runtime")]
@@ -49,7 +49,7 @@ fn filled(dtype: DType, shape: &[usize], value: f64) -> HostArray {
     HostArray::filled(dtype, shape, value).unwrap()
 }
 
-/// An i32 array for an f32 parameter ran, and gave wrong numbers.
+/// An i32 array for an f32 parameter would otherwise be accepted and give wrong results.
 #[test]
 fn inputs_are_checked_before_transfers() {
     let Some((client, output, program)) = step() else { return };
@@ -106,7 +106,7 @@ fn state_stays_on_the_devices() {
     assert_eq!(donated[0].to_host().unwrap(), kept[0].to_host().unwrap());
     assert_eq!(state[0].to_host().unwrap().to_f64_vec(), [0.0; 32]);
     assert_eq!(batch[0].to_host().unwrap().to_f64_vec(), [0.25; 32]);
-    // One array as both inputs has two owners.
+    // An array that is passed as both inputs has two owners.
     let both = program.put(&client, &[inputs[1].clone(), inputs[1].clone()]).unwrap();
     let whole = ShardedArray::from_buffers(both[0].layout().clone(), both[0].buffers().to_vec()).unwrap();
     drop(both);

@@ -1,4 +1,4 @@
-//! Training with a loader: the same results on all meshes, and after resuming at any position.
+//! Training with a loader has the same results on all meshes, and after resuming at any position.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![cfg(feature = "train")]
@@ -25,7 +25,7 @@ fn client() -> Option<Client> {
     Some(Client::new(&plugin, ClientOptions { cpu_device_count: Some(8) }).unwrap())
 }
 
-/// A step of gradient descent towards the rows, on this number of devices.
+/// A step of gradient descent on the squared distance to the rows, on this number of devices.
 fn step(client: &Client, devices: i64) -> Step {
     let g = Graph::new("step", &Mesh::new(&[("data", devices)]).unwrap());
     let p = Scope::new(&g);
@@ -73,7 +73,7 @@ fn batches_are_the_same_for_all_meshes() {
     assert!(seen[0][0] != seen[0][2], "epochs differ");
 }
 
-/// From every position: on another mesh with equal batches, and on the same mesh bit for bit.
+/// Resumes from every position: on another mesh the batches are equal, and on the same mesh the results are equal bit for bit.
 #[test]
 fn training_resumes_from_any_position() {
     let Some(client) = client() else { return };
@@ -83,7 +83,7 @@ fn training_resumes_from_any_position() {
         let (store, mut state) = (Store::memory().unwrap(), four.init(0).unwrap());
         let mut before = loader(&four, source(), None);
         trained(&four, &mut state, &mut before, position);
-        // Prefetched batches exist now that no step has consumed.
+        // At this point, there are prefetched batches that no step has consumed.
         let mut info = Info::default();
         before.next_position().note(&mut info);
         checkpoint::save(&store, "run", &four, &state, &info, &Alone).unwrap();
@@ -120,7 +120,7 @@ fn source_errors_name_the_batch() {
     trained(&step, &mut state, &mut loader, 3);
     let error = loader.next().unwrap().unwrap_err().to_string();
     assert_eq!(error, "error[SH1122]: the source failed to read rows 0..8 of batch 3: the disk is gone");
-    // The position remains available, and no batch follows.
+    // The position is still available, and no batch follows.
     assert_eq!(loader.next_position().batch, 3);
     assert!(loader.next().is_none());
     let unknown = Callback::new(&["y"], |_, _| Ok(Vec::new()));
@@ -153,7 +153,7 @@ fn prefetch_is_limited() {
     }
 }
 
-/// Steps run asynchronously; their times are known afterwards.
+/// Steps run asynchronously, and their times are known afterwards.
 #[test]
 fn steps_report_their_times() {
     let Some(client) = client() else { return };

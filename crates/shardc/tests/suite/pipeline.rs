@@ -75,9 +75,9 @@ fn passes_by_name_match_the_compiler() {
                 ByText { name: name.to_owned(), mode, imported, attempts: Vec::new(), passes: Vec::new() };
             let output = Compiler::new().spmd_mode(mode).partition_observed(module, &mut by_text);
             assert!(output.expect("partitions").is_some());
-            // The shared passes, each attempt, and the passes on the kept one.
+            // The shared passes, those of each attempt, and those on the chosen attempt.
             let done = by_text.passes.iter().filter(|pass| **pass == "clean-collectives").count();
-            // An attempt with the same propagated shardings as the one before ends there.
+            // An attempt whose propagated shardings equal those of the preceding attempt ends there.
             assert_eq!(
                 by_text.passes.len(),
                 9 + 25 * done + REPEATED.len() * (by_text.attempts.len() - done) + 1
@@ -88,7 +88,7 @@ fn passes_by_name_match_the_compiler() {
     assert!(strategies.contains(&"as-annotated") && strategies.contains(&"batch-first"), "{strategies:?}");
 }
 
-/// The passes of an attempt that repeats the propagated shardings of the one before.
+/// The passes of an attempt whose propagated shardings equal those of the preceding attempt.
 const REPEATED: [&str; 2] = ["prioritize", "propagate"];
 
 /// Records the passes of each attempt.
@@ -131,7 +131,7 @@ fn repeated_attempt_ends_early() {
     }
 }
 
-/// Takes the operand of an operation from the module's own result, after a pass.
+/// After the pass of this name, makes an operation use its own result as operand.
 struct Damages(&'static str);
 
 impl Observer for Damages {

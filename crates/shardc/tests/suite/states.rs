@@ -68,7 +68,7 @@ fn backbone_is_adopted_by_a_model_with_another_head() {
     for name in ["head.kernel", "ema.head.kernel"] {
         assert_eq!(of(&state, name), of(&begin, name), "{name}");
     }
-    // No two variables share memory: the state can run.
+    // No two variables share memory, so a step can run with this state.
     let x = HostArray::from_f64(F32, &[4, 8], &[0.5; 32]).unwrap();
     let [first, second] =
         [(); 2].map(|()| new.run(&mut state, &[("x", &x)]).unwrap().scalar("loss").unwrap());
@@ -103,7 +103,7 @@ fn states_are_renamed_and_merged() {
         (of(&merged, "a.kernel"), of(&merged, "b.kernel")),
         (of(&one, "a.kernel"), of(&other, "b.kernel"))
     );
-    // Some order of the variables is valid.
+    // The variables have a valid order.
     let x = HostArray::zeros(F32, &[4, 8]).unwrap();
     step.run(&mut { merged }, &[("x", &x)]).unwrap();
 }

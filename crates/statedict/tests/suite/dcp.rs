@@ -56,7 +56,7 @@ fn one_and_two_processes_save_the_same() {
         let texts: Vec<(&str, &str)> =
             dict.metadata.iter().map(|(key, text)| (key.as_str(), text.as_str())).collect();
         assert_eq!(texts, [("lr.0", "0.1"), ("lr.1.name", "adam"), ("step", "7")]);
-        // Across the boundary of the two boxes.
+        // Reads across the boundary of the two boxes.
         let part = dict.get("model.cols").unwrap().read_slice(&[1..3, 2..4]).unwrap();
         let want: Vec<u8> =
             [8.0, 9.0, 14.0, 15.0].into_iter().flat_map(|n| bf16::from_f64(n).to_le_bytes()).collect();
@@ -71,7 +71,7 @@ fn hugging_face_file_slices_are_assembled() {
     check(&dict, "w", DType::F32, &[5, 4]);
     check(&dict, "b", DType::F32, &[4]);
     assert_eq!(dict.metadata.get("format").map(String::as_str), Some("pt"));
-    // One file alone lacks the first rows.
+    // A single file does not contain the first rows.
     let folder = tempfile::tempdir().unwrap();
     let file = "shard-00002-model-00001-of-00001.safetensors";
     std::fs::copy(data("hf").join(file), folder.path().join(file)).unwrap();
@@ -123,7 +123,7 @@ fn damage_is_an_error() {
     };
     says(b"\x80\x04}.", "not metadata of torch.distributed.checkpoint");
     says(b"\x80\x04\x8c\x02os\x8c\x06system\x93\x8c\x02ls\x85R.", "`os.system`");
-    // A path that leads out of the folder.
+    // A path that points outside of the folder.
     let at = whole.windows(12).position(|bytes| bytes == b"__0_0.distcp").unwrap();
     let mut outside = whole.clone();
     outside[at..at + 4].copy_from_slice(b"../x");

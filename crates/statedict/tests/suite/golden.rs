@@ -1,4 +1,4 @@
-//! Files written by PyTorch, PyTorch/XLA's FSDP and Python's safetensors are read bit for bit. `data/make.py` made them.
+//! Files written by PyTorch, PyTorch/XLA's FSDP and Python's safetensors are read bit for bit. The files are from `data/make.py`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,5 +1,5 @@
-//! Damaged and hostile files are rejected with an error that gives the reason. They are never executed, do not cause endless loops, and a
-//! claimed size alone allocates no memory.
+//! Damaged and malicious files are rejected with an error that states the reason. No code in them is executed, they do not cause endless
+//! loops, and no memory is allocated only because a header claims a large size.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -55,7 +55,7 @@ fn assert_says(error: &StateDictError, code: &str, text: &str) {
     assert!(error.to_string().contains(text), "{error}");
 }
 
-/// A dict with one tensor: the storage's class and length, the tensor's offset, sizes and strides.
+/// A pickled dict with one tensor. `class` and `elements` describe its storage.
 fn tensor(class: &str, elements: u32, offset: i32, sizes: &[i32], strides: &[i32]) -> Vec<u8> {
     let mut out =
         b"\x80\x02}X\x01\0\0\0wctorch._utils\n_rebuild_tensor_v2\n((X\x07\0\0\0storagectorch\n".to_vec();
@@ -138,7 +138,7 @@ fn nesting_depth_is_limited() {
     assert_says(&pickled(&deep), "SH1406", "more than 64 levels deep");
     // A list that contains itself.
     assert_says(&pickled(b"\x80\x02]q\0h\0a."), "SH1406", "more than 64 levels deep");
-    // The same text a hundred thousand times is as many values, and harmless.
+    // The same string a hundred thousand times is as many values, which is allowed.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
     let same = [b"\x80\x02](X\x01\0\0\0aq\0".as_slice(), &b"h\0".repeat(100_000), b"e."].concat();
@@ -287,13 +287,13 @@ fn indices_are_checked() {
     fs::write(&index, r#"{"weight_map":{"v":"a.safetensors"}}"#).unwrap();
     assert_eq!(open(folder.path()).unwrap().get("v").unwrap().read().unwrap(), [1, 2]);
     fs::remove_file(&index).unwrap();
-    // Files need no index.
+    // An index is optional.
     assert_eq!(open(folder.path()).unwrap().get("v").unwrap().read().unwrap(), [1, 2]);
     fs::remove_file(folder.path().join("a.safetensors")).unwrap();
     assert_says(&open(folder.path()).unwrap_err(), "SH1402", "has no safetensors file or index");
 }
 
-/// Files to damage.
+/// The files that the tests damage.
 fn files() -> Vec<Vec<u8>> {
     [
         "objects.pth",
@@ -341,7 +341,7 @@ proptest! {
         read_all(&file);
     }
 
-    /// The container is intact, and only the pickle is damaged.
+    /// Only the pickle is damaged; the archive is intact.
     #[test]
     fn flipped_pickles_do_no_harm(flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4)) {
         let dict = open(&data("objects.pth")).unwrap();

@@ -29,7 +29,7 @@ fn a_dict() -> impl Strategy<Value = StateDict> {
     prop::collection::vec(a_tensor(), 0..8).prop_map(|tensors| {
         let mut dict = StateDict::new();
         for (i, tensor) in tensors.into_iter().enumerate() {
-            // Not in alphabetical order.
+            // The names are not in alphabetical order.
             dict.insert(format!("layer.{}.w", (7 * i + 3) % 8), tensor).unwrap();
         }
         dict
@@ -98,7 +98,7 @@ proptest! {
         layout in 0usize..3,
     ) {
         let layout = [Layout::Flat { multiple }, Layout::Flattened { multiple }, Layout::FirstDimension][layout];
-        // Scalars stay unsharded, like buffers.
+        // Scalars are not sharded, like buffers.
         let buffers: Vec<&str> = dict.iter().filter(|(_, t)| t.shape().is_empty()).map(|(name, _)| name).collect();
         let folder = tempfile::tempdir().unwrap();
         let prefix = folder.path().join("c");
@@ -133,7 +133,7 @@ proptest! {
                 bounds.contains(&at)
             })
         }).flat_map(|i| (i as u16).to_le_bytes()).collect();
-        // In memory, in a file, and in files of ranks.
+        // The tensor in memory, in a file, and in the files of ranks.
         prop_assert_eq!(&dict.get("w").unwrap().read_slice(&bounds).unwrap(), &want);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.safetensors");

@@ -13,7 +13,7 @@ use crate::devices::client;
 use crate::fuzz::outcome::{Finding, Trace, listed, quietly, reads_back};
 use crate::fuzz::rng::{Rng, hash};
 
-/// Below the smallest normal 32-bit float.
+/// A number below the smallest normal 32-bit float.
 const LEAST: f64 = 1.1e-38;
 
 /// Time limit for shrinking a failing piece.
@@ -25,7 +25,7 @@ const BACK_END: &[(&str, &str)] = &[
     // The back end itself permutes the dimensions of the input.
     ("stablehlo.fft", "fft_thunk.cc"),
     ("stablehlo.collective_broadcast", "HLO opcode `collective-broadcast` is not supported"),
-    // Newer than the back end's dialect.
+    // The operation is newer than the back end's dialect.
     ("chlo.mulhi", "unregistered operation 'chlo.mulhi'"),
     ("stablehlo.real_dynamic_slice", "'stablehlo.real_dynamic_slice' op can't be translated to XLA HLO"),
 ];
@@ -38,7 +38,7 @@ pub(super) struct Program {
     mesh: String,
     mode: usize,
     seed: u64,
-    /// The content, the name, the type and the sharding.
+    /// The arguments: content, and name with type and sharding.
     arguments: Vec<(String, String)>,
     body: String,
     results: Vec<String>,
@@ -144,7 +144,7 @@ impl Program {
         Compiler::new().spmd_mode(if self.mode == 0 { SpmdMode::Replica } else { SpmdMode::Partition })
     }
 
-    /// The tolerance for sums in another order, by the least precise type in the program.
+    /// The tolerance for sums in a different order, by the least precise type in the program.
     fn tolerance(&self) -> f64 {
         let has =
             |elem: &str| self.body.contains(elem) || self.arguments.iter().any(|(_, a)| a.contains(elem));
@@ -235,7 +235,7 @@ pub(in crate::fuzz) fn run_on_many(input: &[u8], trace: &mut Trace) -> Result<()
     Ok(())
 }
 
-/// Whether an operation of this name has other sizes than before partitioning.
+/// Whether an operation of this name has different sizes after partitioning.
 fn is_in_parts(op: &str, parts: &Parts) -> bool {
     let types = |module: &Module| -> BTreeSet<Vec<String>> {
         let all = module.ops.values().filter(|o| o.kind.name() == op);
@@ -436,7 +436,7 @@ fn smaller(client: &Client, program: &Program, first: Finding) -> Finding {
         }
         match changed.then(|| try_one(&candidate)).flatten() {
             Some(new) => {
-                // The removal of a result shifts the following ones.
+                // The removal of a result shifts the following results.
                 at = if candidate.results.len() < results { at } else { at + 1 };
                 (best, best_finding) = (candidate, new);
             }

@@ -12,7 +12,7 @@ pub(super) fn while_loop(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     let k = p.fresh();
     let t = ty(&shape, elem);
     let i = ty(&[], "i32");
-    // The loop swaps its values, so both need one sharding.
+    // The loop swaps its values, so both need the same sharding.
     let exchanges = p.chance(2, "values change places");
     let back = if exchanges { format!("%{k}y, %{k}s") } else { format!("%{k}s, %{k}y") };
     let regions = format!(
@@ -33,7 +33,7 @@ pub(super) fn branches(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     let which = match name {
         "stablehlo.if" => p.numbers(&[], "i1"),
         _ => {
-            // An index out of range selects the last branch.
+            // An out-of-range index selects the last branch.
             let at = p.rng.of(&[-1, 0, 1, 2, 5]);
             p.argument(&[], "i32", &format!("only {at}"))
         }
@@ -167,7 +167,7 @@ pub(super) fn group(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     let (x, y) = (p.numbers(&shape, elem), p.numbers(&shape, elem));
     let sum = p.op1("stablehlo.add", &[&x, &y], "", "", &shape, elem);
     let twice = p.op1("stablehlo.add", &[&x, &x], "", "", &shape, elem);
-    // Group ids that differ between pieces.
+    // Group ids must differ between pieces.
     let id: usize = p.fresh().bytes().map(usize::from).sum::<usize>() + 1000 * p.rng.below(100_000);
     for t in [&sum, &twice] {
         p.op(name, &[t], &format!("group_id = {id} : i64"), "", &[]);

@@ -9,7 +9,7 @@ pub(super) fn manual(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     (!axes.is_empty()).then_some(())?;
     let (axis, size) = p.rng.of(&axes);
     let n = size as i64;
-    // All axes, or only one; a device number refers to all axes.
+    // Either all axes or only one are manual; a device id refers to all axes.
     let whole = name == "stablehlo.partition_id" || p.chance(2, "all axes");
     p.note_if(!whole && p.mesh.axes().len() > 1, "some axes");
     let elem = p.rng.of(&["f32", "i32"]);
@@ -77,7 +77,7 @@ pub(super) fn manual(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
         ),
         _ => format!("%{k}b = \"{name}\"{call} -> {out_ty}"),
     };
-    // Devices along the other axes must have the same block, whatever the device number is.
+    // Devices along the other axes must have the same block, whatever the device id is.
     (name != "stablehlo.partition_id" || axes.len() == 1).then_some(())?;
     let sharding = |dim: Option<usize>| {
         let dims =

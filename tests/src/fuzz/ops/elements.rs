@@ -3,7 +3,7 @@
 use super::piece::{ANY, COMPLEX, Drawer, FLOATS, INTS, NUMBERS, Piece, SIGNED, is_float};
 use shardc_ir::{BinaryOp, BroadcastOp, UnaryOp};
 
-/// The drawer of an elementwise operation without attributes.
+/// The generator of an elementwise operation without attributes.
 pub(super) fn drawer(name: &str) -> Option<Drawer> {
     if UnaryOp::ALL.iter().any(|op| op.name() == name) {
         return Some(unary);
@@ -32,7 +32,7 @@ fn unary(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     p.note(elem);
     let fill = match short {
         "acosh" | "log" | "log2" | "rsqrt" | "sqrt" | "digamma" | "lgamma" | "cbrt" => "positive",
-        // Poles are far from the drawn numbers.
+        // Poles are far from the generated numbers.
         "tan" | "asin" | "acos" | "atanh" | "erf_inv" | "log_plus_one" => "small",
         _ => "wide",
     };

@@ -42,7 +42,7 @@ fn numbers(p: &mut Piece<'_>) -> Option<Numbers> {
     p.note_if((0..rank).any(|d| sizes[d] > 1 && sizes[d] < operand[d]), "windows smaller than the operand");
     p.note_if(map.iter().any(|d| !collapsed.contains(d)), "windows that begin anywhere");
     (batching.iter().all(|&d| operand[d] > 0)).then_some(())?;
-    // The number of dimensions of the indices besides the index vector.
+    // The number of dimensions of the indices, not counting the index vector dimension.
     let free_rank = p.rng.of(&[0, 1, 1, 2]);
     let mut batch = p.shape_of(free_rank);
     let mut indices_batching = Vec::new();
@@ -93,7 +93,7 @@ fn index_tensor(p: &mut Piece<'_>, n: &Numbers) -> (Tensor, bool) {
         }
         _ => format!("inside {most}"),
     };
-    // Indices are sorted only along a single dimension.
+    // Indices can be sorted only along a single dimension.
     let sorted = sorted && n.indices.iter().filter(|&&n| n != 1).count() <= 1;
     (p.argument(&n.indices, elem, &fill), sorted)
 }

@@ -1,8 +1,8 @@
 //! Every operation of the table with random attributes, regions and shapes.
 //!
-//! An input is a mesh and some pieces, each a program around one operation. Each piece is partitioned alone. The accepted pieces become
-//! one program, which is partitioned and run on its devices and on one device. The padding of arguments has NaN or other extreme values.
-//! A difference is traced to one piece, which is then shrunk.
+//! An input is a mesh and some pieces, each a program around one operation. Each piece is partitioned separately. The accepted pieces
+//! become one program, which is partitioned and run on its devices and on one device. The padding of arguments has NaN or other extreme
+//! values. A difference is traced to one piece, which is then shrunk.
 //!
 //! For each operation, the number and the outcome of the attempts to generate it are counted under stages that begin with `@`.
 
@@ -32,7 +32,7 @@ const PIECES: usize = 12;
 /// The number of pieces that are partitioned for a large mesh.
 const PIECES_ON_MANY: usize = 4;
 
-/// The variable that selects a single operation to draw.
+/// The environment variable that selects a single operation to generate.
 pub const ONLY: &str = "SHARDC_FUZZ_OP";
 
 pub(super) fn draw(_: &Sources, rng: &mut Rng) -> Vec<u8> {
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
     use crate::fuzz::{From, Sources};
 
-    /// Drawn programs are valid StableHLO, and every operation is drawn often.
+    /// Generated programs are valid StableHLO, and every operation is generated often.
     #[test]
     fn pieces_are_programs() {
         let sources = Sources::load(From::Checkout).unwrap();

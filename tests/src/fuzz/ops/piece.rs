@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use crate::fuzz::Rng;
 
-/// Draws a program around the operation of this name; `None` if what was drawn cannot be.
+/// Generates a program around the operation of this name; `None` if the random choices are not valid.
 pub(super) type Drawer = fn(&mut Piece<'_>, &'static str) -> Option<()>;
 
 /// The axes of a mesh and the order of its devices.
@@ -250,7 +250,7 @@ impl<'a> Piece<'a> {
         }
     }
 
-    /// True with probability 1 in `n`; recorded if so.
+    /// True with probability 1 in `n`; records the feature if true.
     pub(super) fn chance(&mut self, n: usize, class: &str) -> bool {
         let is = self.rng.one_in(n);
         self.note_if(is, class);

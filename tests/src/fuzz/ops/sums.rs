@@ -85,7 +85,7 @@ pub(super) fn einsum(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     let z = if name == "stablehlo.einsum" {
         let b = p.numbers(&shape(&r), elem);
         let config = format!("einsum_config = \"{},{}->{}\"", word(&l), word(&r), word(&out));
-        // XLA does not support an index of one operand that is not in the result.
+        // XLA does not support an einsum label of only one operand that is not in the result.
         let is_read = l.iter().all(|d| r.contains(d) || out.contains(d))
             && r.iter().all(|d| l.contains(d) || out.contains(d));
         is_read.then_some(())?;
@@ -136,7 +136,7 @@ pub(super) fn fft(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
         _ => (p.numbers(&shape, complex), shape, complex),
     };
     let attributes = format!("fft_length = {}, fft_type = #stablehlo<fft_type {kind}>", ints(&length));
-    // The given half of a real transform is used unchanged only if its first number is real.
+    // The half spectrum of a real transform is used unchanged only if its first number is real.
     let z = p.op1(name, &[&x], &attributes, "", &out, elem);
     p.result(&z);
     Some(())
@@ -209,7 +209,7 @@ pub(super) fn batch_norm(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     (!shape.contains(&0)).then_some(())?;
     let dim = p.rng.below(shape.len());
     let features = [shape[dim]];
-    // One element has no variance.
+    // A single element has no variance.
     (shape.iter().product::<i64>() > 2 * features[0]).then_some(())?;
     let attributes = format!("epsilon = 1.0e-01 : f32, feature_index = {dim} : i64");
     let x = p.numbers(&shape, elem);

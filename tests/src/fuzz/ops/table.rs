@@ -5,7 +5,7 @@ use shardc_ir::OpDef;
 use super::piece::Drawer;
 use super::{control, devices, elements, gathers, moves, sums, windows};
 
-/// Operations by drawer. Elementwise operations are drawn from the columns of their own tables.
+/// Operations by generator. Elementwise operations have their own tables.
 const DRAWN: &[(&[&str], Drawer)] = &[
     (&["stablehlo.compare"], elements::compare),
     (&["stablehlo.select"], elements::select),
@@ -72,7 +72,7 @@ const DRAWN: &[(&[&str], Drawer)] = &[
     ),
 ];
 
-/// Operations that are not drawn, and the reasons.
+/// Operations that are not generated, and the reasons.
 const NOT_DRAWN: &[(&str, &str)] = &[
     ("chlo._asin_acos_kernel", "no back end has it, and nothing decomposes it"),
     ("stablehlo.uniform_quantize", "XLA's CPU back end has no quantized elements"),
@@ -110,12 +110,12 @@ const NOT_DRAWN: &[(&str, &str)] = &[
     ("sdy.replicated_to_unreduced", "a step of a reshard, which a single device has not"),
 ];
 
-/// Whether the drawer emits manual computations.
+/// Whether the generator emits manual computations.
 pub(super) fn is_manual(drawer: Drawer) -> bool {
     std::ptr::fn_addr_eq(drawer, devices::manual as Drawer)
 }
 
-/// The drawer of the operation of a row, or `None` if it is listed as not drawn; an error if the row is missing in both lists.
+/// The generator of the operation of a row, or `None` if it is listed as not generated; an error if both lists lack it.
 fn drawer(def: &'static OpDef) -> Result<Option<Drawer>, &'static str> {
     let listed = DRAWN.iter().find(|(names, _)| names.contains(&def.name)).map(|(_, drawer)| *drawer);
     if NOT_DRAWN.iter().any(|(name, _)| *name == def.name) {
@@ -124,7 +124,7 @@ fn drawer(def: &'static OpDef) -> Result<Option<Drawer>, &'static str> {
     listed.or_else(|| elements::drawer(def.name)).map(Some).ok_or(def.name)
 }
 
-/// Every operation that is drawn, and its drawer.
+/// Every operation that is generated, and its generator.
 pub(super) fn drawers() -> Vec<(&'static str, Drawer)> {
     let all = OpDef::all().filter_map(|def| Some((def.name, drawer(def).ok().flatten()?)));
     let mut all: Vec<(&'static str, Drawer)> = all.collect();

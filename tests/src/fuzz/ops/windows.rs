@@ -110,7 +110,7 @@ pub(super) fn select_and_scatter(p: &mut Piece<'_>, name: &'static str) -> Optio
     (!shape.contains(&0)).then_some(())?;
     let mut windows: Vec<Window> = shape.iter().map(|&n| window(p, n, false)).collect();
     for (w, &n) in windows.iter_mut().zip(&shape) {
-        // Each window must contain an element: in padding alone, the selected element is unspecified.
+        // Each window must contain an element: if it contains only padding, the selected element is unspecified.
         if w.low < 0 || w.high < 0 || w.low >= w.size || w.high >= w.size || n < w.size {
             *w = Window { size: 1, stride: 1, low: 0, high: 0, base: 1, dilation: 1, out: n };
         }

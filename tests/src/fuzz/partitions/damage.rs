@@ -1,4 +1,4 @@
-//! The kinds of damage.
+//! The kinds of corruption.
 
 use shardc_ir::{
     Build, Builder, Channel, CollectiveSpec, CompareDirection, DType, Dense, MeshCollectiveKind, OpId,
@@ -66,7 +66,7 @@ fn is_permute(kind: &OpKind) -> bool {
     matches!(kind, OpKind::CollectivePermute(_))
 }
 
-/// Whether the groups contain each device once.
+/// Whether the groups contain each device exactly once.
 fn has_groups(kind: &OpKind, spec: &CollectiveSpec) -> bool {
     !is_permute(kind) && !spec.groups.is_empty()
 }
@@ -149,7 +149,7 @@ fn device_missing(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
 }
 
 fn group_missing(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
-    // Devices without a broadcast source have zeros, which is valid.
+    // Devices that receive no broadcast get zeros, which is valid.
     let covers_all = |kind: &OpKind| !matches!(kind, OpKind::CollectiveBroadcast(_));
     let op =
         one(broken, rng, |kind, spec| has_groups(kind, spec) && covers_all(kind) && spec.groups.len() > 1)?;
@@ -238,7 +238,7 @@ fn two_sources(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
     })
 }
 
-/// Two partitions then share a channel; between replicas this is valid.
+/// Two collectives then share a channel; between replicas this is valid.
 fn twice(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
     (broken.mode == SpmdMode::Partition).then_some(())?;
     let op = one(broken, rng, |_, _| true)?;
@@ -284,7 +284,7 @@ fn other_dimension(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
 
 // C4.
 
-/// A collective within `if (device number == 0)`.
+/// Moves a collective into `if (device id == 0)`.
 fn in_a_branch(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
     let with_zero = |spec: &CollectiveSpec| {
         spec.groups
@@ -350,7 +350,7 @@ fn global_size(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
     let devices = broken.devices;
     let tensor = tensor(broken, rng)?;
     let dim = rng.below(tensor.global.shape.len());
-    // More than padding can account for.
+    // The change is larger than padding can explain.
     let size = tensor.global.shape.get_mut(dim)?;
     *size = size.checked_add(devices)?;
     Some(())
@@ -397,7 +397,7 @@ fn more_devices(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
     Some(())
 }
 
-// Faults that the verifier does not promise to detect.
+// Errors that the verifier does not guarantee to detect.
 
 fn exchanged_between_groups(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
     let op = one(broken, rng, |_, spec| spec.groups.len() > 1)?;

@@ -1,8 +1,8 @@
-//! Damaged partitions: one thing in a correct partitioned program is changed, and the collective verifier checks it.
+//! Corrupted partitions: a correct partitioned program is changed in one place, and the collective verifier checks it.
 //!
-//! The first line of an input names the damage and the seed of its details; the annotated program follows. Some [kinds of
-//! damage](DAMAGES) violate the invariants C1 to C5 and must always be detected. Others keep the invariants and only make values wrong;
-//! those may pass.
+//! The first line of an input names the change and the seed of its details; the annotated program follows. Some [kinds of changes](DAMAGES)
+//! violate the invariants C1 to C5 and must always be detected. Others preserve the invariants and only make values incorrect; those may
+//! pass.
 
 mod damage;
 
@@ -22,24 +22,24 @@ use super::sources::{Level, Sources};
 /// The prefix of the first line.
 const LINE: &str = "// damage: ";
 
-/// Whether damage must be detected.
+/// Whether a change must be detected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Promise {
-    /// It violates an invariant.
+    /// The change violates an invariant.
     Found,
-    /// It may keep the invariants.
+    /// The change may preserve the invariants.
     Perhaps,
 }
 
-/// A kind of damage.
+/// A kind of change.
 struct Damage {
     name: &'static str,
     promise: Promise,
-    /// Applies the damage; `None` if the program has nothing to apply it to.
+    /// Applies the change; `None` if it does not apply to the program.
     edit: fn(&mut Broken, &mut Rng) -> Option<()>,
 }
 
-/// The program to damage.
+/// The program to change.
 struct Broken {
     module: Module,
     /// The inputs and outputs of the program; `None` before localization.
@@ -145,7 +145,7 @@ fn verified(broken: &Broken) -> Result<(), Vec<Diagnostic>> {
     }
 }
 
-/// Codes of the verifier for faults in groups and types, which the collective verifier checks too.
+/// Codes of the verifier for errors in groups and types, which the collective verifier also checks.
 const ABOUT_DEVICES: [&str; 3] = ["SH0207", "SH0214", "SH0215"];
 
 fn collectives(broken: &Broken) -> Result<(), Vec<Diagnostic>> {

@@ -47,7 +47,7 @@ pub(super) fn number(module: &mut Module) {
 /// Which operations count as constraints of the program.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Constraints {
-    /// Constraints with a number.
+    /// Sharding constraints that have a number.
     Numbered,
     /// Reshards, into which Shardy converts constraints.
     Reshards,

@@ -38,7 +38,7 @@ impl Peer {
             if !out.status.success() {
                 let _ = fs::remove_file(&output);
                 let text = String::from_utf8_lossy(&out.stderr);
-                // A Python without jax is not an answer of Shardy.
+                // The failure of a Python without jax is not an error of Shardy.
                 ensure!(!text.contains("ModuleNotFoundError"), "{text}");
                 let line = text.lines().rfind(|line| line.contains("error")).unwrap_or("it crashed");
                 fs::write(&said, line).with_context(|| format!("writing {}", said.display()))?;

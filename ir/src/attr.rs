@@ -7,7 +7,7 @@ pub enum Attr {
     Unit,
     /// `true` or `false`.
     Bool(bool),
-    /// An integer and its type: `8 : i32`; the type text is empty where none was written.
+    /// An integer and its type: `8 : i32`. The type text is empty if none was written.
     Int(i64, Box<str>),
     /// A string, unescaped.
     Str(Box<str>),
@@ -39,7 +39,7 @@ impl AttrDict {
         self.0.iter().find(|(n, _)| &**n == name).map(|(_, attr)| attr)
     }
 
-    /// Sets `name`, in place if it is present, else at the end.
+    /// Sets `name`: in place if it is present, and at the end otherwise.
     pub fn set(&mut self, name: &str, attr: Attr) {
         match self.0.iter_mut().find(|(n, _)| &**n == name) {
             Some((_, old)) => *old = attr,

@@ -41,7 +41,7 @@ pub trait Build {
         self.module().ops[op].results[0]
     }
 
-    /// Inserts a new operation without regions and infers its only result type from its operands.
+    /// Inserts a new operation without regions, and infers the type of its only result from its operands.
     ///
     /// # Errors The operands do not fit the operation.
     fn infer1(&mut self, kind: OpKind, operands: &[ValueId]) -> Result<ValueId, InferError> {
@@ -62,7 +62,7 @@ pub trait Build {
     }
 }
 
-/// Appends operations to one new region. [`Builder::at`] sets their source location.
+/// Collects operations for a new region. [`Builder::at`] sets their source location.
 #[derive(Debug)]
 pub struct Builder<'m> {
     /// The module.

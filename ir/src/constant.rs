@@ -8,9 +8,9 @@ use smallvec::SmallVec;
 /// operation is the type of the constant; for a quantized type, elements have its storage type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Dense {
-    /// One element, equal to all others: `dense<0.0>`.
+    /// A splat: all elements are equal, as in `dense<0.0>`.
     Splat(SmallVec<[u8; 16]>),
-    /// Every element. Shared, so that copying a module does not copy large constants.
+    /// All elements. Shared, so that copying a module does not copy large constants.
     Elements(Arc<[u8]>),
     /// `dense_resource<key>`: the bytes are at the end of the file, kept verbatim by key.
     Resource(Box<str>),

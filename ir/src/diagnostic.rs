@@ -20,10 +20,10 @@ impl Default for Span {
 }
 
 impl Span {
-    /// No position in the text: a builder or a pass created the item.
+    /// No position in the text, for items that a builder or a pass created.
     pub const NONE: Span = Span { start: u32::MAX, end: u32::MAX };
 
-    /// The bytes from `start` to `end`; [`Span::NONE`] beyond 4 GiB.
+    /// The bytes from `start` to `end`; [`Span::NONE`] if they are beyond 4 GiB.
     #[must_use]
     pub fn new(start: usize, end: usize) -> Span {
         match (u32::try_from(start), u32::try_from(end)) {
@@ -39,14 +39,14 @@ impl Span {
     }
 }
 
-/// `12..15`, or `none`.
+/// Prints `12..15`, or `none`.
 impl fmt::Debug for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_some() { write!(f, "{}..{}", self.start, self.end) } else { f.write_str("none") }
     }
 }
 
-/// A text other than the program that an error is about: the value of an option.
+/// The text of an erroneous option value, if the error is not in the program text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quote {
     /// The name of the text: `mesh`, `spec`.
@@ -66,12 +66,12 @@ pub enum Severity {
     Error,
 }
 
-/// The class of a diagnostic: who must act.
+/// The class of a diagnostic: who has to fix the problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
     /// The program or the options are invalid: the user must fix them.
     InvalidInput,
-    /// The program is valid, but shardc does not support it yet; the message says what would work.
+    /// The program is valid, but shardc does not support it yet. The message describes what is supported.
     Unsupported,
     /// A bug in shardc: please report it.
     Internal,
@@ -112,7 +112,7 @@ impl Interruption {
 pub struct Diagnostic {
     /// Warning or error.
     pub severity: Severity,
-    /// Who must act.
+    /// Who has to fix the problem.
     pub class: Class,
     /// A stable code: `SH0101`.
     pub code: &'static str,
@@ -128,10 +128,10 @@ pub struct Diagnostic {
     pub notes: Vec<(Span, String)>,
     /// The value of an option that is invalid; `span` is then the part of the program that the option is about.
     pub quote: Option<Box<Quote>>,
-    /// For a warning about cost: the bytes that a device sends because of it in one run of the program (with trip counts of loops), or
-    /// holds. `None` for other diagnostics.
+    /// For a warning about cost: the bytes that a device sends in one execution of the program (with trip counts of loops), or holds, as
+    /// a consequence. `None` for other diagnostics.
     pub bytes: Option<u64>,
-    /// The reason, for the error of an interrupted compilation.
+    /// The reason for the interruption, if the compilation was interrupted.
     pub interruption: Option<Interruption>,
 }
 
@@ -160,7 +160,7 @@ impl Diagnostic {
         Self::new(Severity::Error, Class::InvalidInput, code, message)
     }
 
-    /// An error: shardc does not support something yet.
+    /// An error about something that shardc does not support yet.
     #[must_use]
     pub fn unsupported(code: &'static str, message: impl Into<String>) -> Self {
         Self::new(Severity::Error, Class::Unsupported, code, message)
@@ -192,7 +192,7 @@ impl Diagnostic {
         self
     }
 
-    /// Sets the bytes that a device sends or holds because of it.
+    /// Sets the bytes that a device sends or holds as a consequence.
     #[must_use]
     pub fn bytes(mut self, bytes: u64) -> Self {
         self.bytes = Some(bytes);
@@ -206,7 +206,7 @@ impl Diagnostic {
         self
     }
 
-    /// Makes the diagnostic point into another text.
+    /// Makes the diagnostic refer to another text.
     #[must_use]
     pub fn quoting(mut self, origin: &'static str, text: impl Into<String>, span: Span) -> Self {
         self.quote = Some(Box::new(Quote { origin, text: text.into(), span }));
@@ -231,7 +231,7 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// The same text as [`Display`](fmt::Display): `main` prints errors by `Debug`.
+/// Prints the same text as [`Display`](fmt::Display), since `main` prints errors with `Debug`.
 impl fmt::Debug for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

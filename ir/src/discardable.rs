@@ -2,7 +2,7 @@
 //! Their names and formats occur only in this file.
 //!
 //! In MLIR, *discardable* attributes of any dialect may be on operations, arguments and modules, and a program is valid without them.
-//! [`verify()`](crate::verify()) rejects malformed ones, so readers of a verified module ignore none.
+//! [`verify()`](crate::verify()) rejects malformed attributes, so they are never ignored silently.
 
 use crate::{Attr, AttrDict, Module};
 
@@ -21,10 +21,10 @@ pub const FRONTEND_ATTRIBUTES: &str = "mhlo.frontend_attributes";
 /// The index of the result that an argument is donated to.
 pub const ALIASING_OUTPUT: &str = "tf.aliasing_output";
 
-/// Whether an argument may be donated to any result that fits.
+/// Whether an argument may be donated to any suitable result.
 pub const BUFFER_DONOR: &str = "jax.buffer_donor";
 
-/// The memory space of an argument or a result, if it is not the device's default one.
+/// The memory space of an argument or a result, if it is not the default memory space of the device.
 pub const MEMORY_KIND: &str = "mhlo.memory_kind";
 
 /// The requested memory layout of an argument or a result: `{0,1}`, `default`, `auto`.
@@ -47,7 +47,7 @@ pub const NUM_PARTITIONS: &str = "mhlo.num_partitions";
 pub enum Donation {
     /// To the result with this index ([`ALIASING_OUTPUT`]).
     Result(usize),
-    /// To any result that fits ([`BUFFER_DONOR`]).
+    /// To any suitable result ([`BUFFER_DONOR`]).
     Any,
 }
 
@@ -62,7 +62,7 @@ impl AttrDict {
         is_donor.then_some(Donation::Any)
     }
 
-    /// The index of the result that an argument with these attributes is donated to, if it is a certain one.
+    /// The index of the result that an argument with these attributes is donated to, if it is donated to a specific result.
     #[must_use]
     pub fn donated_to(&self) -> Option<usize> {
         match self.get(ALIASING_OUTPUT)? {
@@ -101,7 +101,7 @@ impl AttrDict {
         self.set(ALIASING_OUTPUT, Attr::Int(result as i64, "i32".into()));
     }
 
-    /// Donates an argument with these attributes to any result that fits, in place of a certain one.
+    /// Donates an argument with these attributes to any suitable result, instead of a specific one.
     pub fn donate_to_any(&mut self) {
         self.remove(ALIASING_OUTPUT);
         self.set(BUFFER_DONOR, Attr::Bool(true));

@@ -1,7 +1,6 @@
 //! Element types of tensors, named as MLIR names them.
 //!
-//! Source: StableHLO specification, section "Types". Quantized element types are not numbers that a pass
-//! computes with: they are [`crate::Quant`].
+//! Source: StableHLO specification, section "Types". Quantized element types are represented by [`crate::Quant`].
 
 use std::fmt;
 
@@ -104,7 +103,7 @@ dtypes! {
     C128 = "complex<f64>", 128;
 }
 
-/// The broad family of an element type: which literals it takes and which arithmetic it has.
+/// The family of an element type, which determines its literals and its arithmetic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DTypeClass {
     /// `i1`.

@@ -1,33 +1,33 @@
-//! Floating point elements: bits to text and back, for every element type.
+//! Conversion of floating point elements between bits and text, for every element type.
 //!
-//! The text is MLIR's: six digits after the point where that gives the same bits when read again, else as many
-//! digits as the type can carry, else the bits in hexadecimal (also for infinities and NaN).
+//! The text is MLIR's: six digits after the point if parsing them returns the same bits, otherwise the maximum number of digits of the
+//! type, otherwise the bits in hexadecimal (also for infinities and NaN).
 
 use crate::DType;
 
-/// Two to the power of `exponent`, which is -1022 to 1023. (`f64::powi` promises no precision.)
+/// Returns two to the power of `exponent`, which must be between -1022 and 1023. (`f64::powi` does not guarantee exact results.)
 ///
 /// # Panics
-/// Beyond these.
+/// Panics if `exponent` is out of range.
 #[must_use]
 pub const fn power_of_two(exponent: i32) -> f64 {
     assert!(-1022 <= exponent && exponent <= 1023, "the power of two is no normal number");
     f64::from_bits(((exponent + 1023) as u64) << 52)
 }
 
-/// The meaning of encodings with the largest exponent. The type's name shows it: `FN` has finite numbers and NaN only, `UZ` an unsigned
-/// zero.
+/// The meaning of encodings with the largest exponent. It is part of the type's name: `FN` types have only finite numbers and NaN, `UZ`
+/// types have an unsigned zero.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Special {
     /// Infinities and NaNs.
     Ieee,
-    /// Numbers, except all ones, which is NaN; no infinity.
+    /// Numbers, except that all ones is NaN; there is no infinity.
     NanAllOnes,
-    /// Numbers; NaN is the encoding of minus zero; no infinity.
+    /// Numbers; NaN is the encoding of minus zero, and there is no infinity.
     NanMinusZero,
-    /// Numbers only.
+    /// Only numbers.
     None,
-    /// A bare exponent; all ones is NaN.
+    /// Only an exponent; all ones is NaN.
     PowerOfTwo,
 }
 
@@ -82,7 +82,7 @@ impl Format {
         (1 << self.mant_bits) - 1
     }
 
-    /// Largest bits of a finite number, without sign.
+    /// The bits of the largest finite number, without sign.
     fn max_finite(self) -> u64 {
         let all = (self.exp_mask() << self.mant_bits) | self.mant_mask();
         match self.special {
@@ -117,7 +117,7 @@ impl Format {
         Some(Number { negative, mant, exp: exponent - self.bias - self.mant_bits as i32 })
     }
 
-    /// Returns the bits of a quiet NaN; of the largest number where there is none.
+    /// Returns the bits of a quiet NaN, or of the largest number if the type has no NaN.
     fn nan(self) -> u64 {
         match self.special {
             Special::Ieee => (self.exp_mask() << self.mant_bits) | (1 << (self.mant_bits - 1)),
@@ -128,8 +128,8 @@ impl Format {
         }
     }
 
-    /// Encodes a number, rounded to nearest, ties to even. From `f64` this rounds once, and every narrower format fits into
-    /// that exactly.
+    /// Encodes a number, rounded to nearest, ties to even. The input is an `f64`, which represents every narrower format exactly, so the
+    /// result is rounded once.
     fn encode(self, value: f64) -> u64 {
         if value.is_nan() {
             return self.nan();
@@ -155,7 +155,7 @@ impl Format {
         if mant == 0 {
             return if self.special == Special::NanMinusZero { 0 } else { sign };
         }
-        // Subnormals of `f64` are normalized, so that `lead` is the exponent of the leading bit for all.
+        // Subnormals of `f64` are normalized, so that `lead` is always the exponent of the leading bit.
         while mant < 1 << 52 {
             mant <<= 1;
             exp -= 1;
@@ -165,7 +165,7 @@ impl Format {
             Special::PowerOfTwo => -self.bias,
             _ => 1 - self.bias,
         };
-        // The exponent of the last bit that is kept: below the smallest normal number it stays where it is there.
+        // The exponent of the last bit that is kept. For subnormal results, it is that of the smallest normal number.
         let unit = lead.max(smallest) - self.mant_bits as i32;
         let shift = unit - exp;
         let rounded = match shift {
@@ -183,18 +183,18 @@ impl Format {
         } else if lead < smallest {
             rounded
         } else {
-            // Added rather than or-ed: where rounding carries out of the mantissa, the exponent grows by one as it should.
+            // The parts are added, not or-ed: if rounding carries out of the mantissa, the exponent correctly grows by one.
             (((lead + self.bias) as u64) << self.mant_bits) + (rounded - (1 << self.mant_bits))
         };
         if rest > self.max_finite() {
             return overflow;
         }
-        // Minus zero is NaN here, so that small negative numbers become plain zero.
+        // The encoding of minus zero is NaN, so small negative numbers become positive zero.
         if rest == 0 && self.special == Special::NanMinusZero { 0 } else { sign | rest }
     }
 }
 
-/// Returns the bits of the element of type `dtype` nearest to `value`; `None` where `dtype` is not a float.
+/// Returns the bits of the element of type `dtype` nearest to `value`; `None` if `dtype` is not a float.
 #[must_use]
 pub fn encode(dtype: DType, value: f64) -> Option<u64> {
     match dtype {
@@ -204,7 +204,7 @@ pub fn encode(dtype: DType, value: f64) -> Option<u64> {
     }
 }
 
-/// Parses text to the bits of an element. `f32` is parsed as such: through `f64` it would be rounded twice.
+/// Parses text to the bits of an element. An `f32` is parsed directly, since it would be rounded twice if parsed as `f64`.
 fn parse_bits(dtype: DType, text: &str) -> Option<u64> {
     match dtype {
         DType::F32 => text.parse::<f32>().ok().map(|v| u64::from(v.to_bits())),
@@ -222,7 +222,7 @@ pub fn push(out: &mut String, dtype: DType, bits: u64) {
             return;
         }
         out.truncate(start);
-        // `APFloat`'s precision: 59/196 is just below log10(2), so these are digits enough to read the number back.
+        // `APFloat`'s precision: 59/196 is slightly less than log10(2), so these digits are enough to parse the same number.
         let digits = 2 + (format.mant_bits + 1) * 59 / 196;
         push_decimal(out, &number, Style::Shortest(digits as usize));
         // MLIR prints hexadecimal if the shortest form would be an integer, which its parser would not accept as a float.
@@ -238,11 +238,11 @@ pub fn push(out: &mut String, dtype: DType, bits: u64) {
 enum Style {
     /// `1.000000e+00`.
     Fixed,
-    /// `9.99999974E-6`, `0.1234`, with at most so many digits.
+    /// `9.99999974E-6`, `0.1234`, with at most this many digits.
     Shortest(usize),
 }
 
-/// Natural numbers as 32-bit limbs, least first.
+/// A natural number as 32-bit limbs, least significant first.
 struct Big(Vec<u32>);
 
 impl Big {
@@ -286,7 +286,7 @@ impl Big {
         rest as u32
     }
 
-    /// Multiplies by `base^exponent`, `chunk` powers at a time, of which the product fits 32 bits.
+    /// Multiplies by `base^exponent`, in steps of `base^chunk`, which must fit in 32 bits.
     fn mul_pow(&mut self, base: u32, mut exponent: u32, chunk: u32) {
         while exponent > 0 {
             let step = exponent.min(chunk);
@@ -296,9 +296,9 @@ impl Big {
     }
 }
 
-/// Returns decimal digits, least first, without trailing zeros, and the power of ten of the least.
+/// Returns decimal digits, least significant first, without trailing zeros, and the power of ten of the first.
 ///
-/// Low digits beyond what `precision` needs are cut before rounding half up, as LLVM's `APFloat` does.
+/// Low digits that are not needed for `precision` are removed before rounding half up, as in LLVM's `APFloat`.
 fn digits(number: &Number, precision: usize) -> (Vec<u8>, i32) {
     let zeros = number.mant.trailing_zeros();
     let mut big = Big::from(number.mant >> zeros);

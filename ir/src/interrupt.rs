@@ -47,7 +47,7 @@ impl Interrupt {
     /// Sets the time from now that the compilation may take.
     #[must_use]
     pub fn with_time_limit(mut self, limit: Duration) -> Self {
-        // A limit beyond the range of the clock is no limit.
+        // A limit beyond the range of the clock is ignored.
         self.deadline = Instant::now().checked_add(limit).map(|deadline| (deadline, limit));
         self
     }

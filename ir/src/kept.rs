@@ -7,7 +7,7 @@ use crate::{AttrDict, Diagnostic, LocId, Span};
 /// Why a part of a module is kept as text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeptKind {
-    /// It is a module of its own.
+    /// It is a nested module.
     Module,
     /// It is a function with branches between blocks.
     Branches,
@@ -26,9 +26,9 @@ pub struct Kept {
     pub name: Option<Box<str>>,
     /// The text, without leading blanks.
     pub text: Box<str>,
-    /// Number of functions above it.
+    /// The number of functions that precede it.
     pub funcs_above: u32,
-    /// Number of meshes and of parts kept as text above it.
+    /// The number of meshes and of parts kept as text that precede it.
     pub others_above: u32,
     /// The position of its first operation that is not supported, or of the part itself.
     pub span: Span,
@@ -48,7 +48,7 @@ impl Kept {
         }
     }
 
-    /// The error if this part is needed.
+    /// The error to report if this part is needed.
     #[must_use]
     pub fn unsupported(&self, code: &'static str) -> Diagnostic {
         let message = format!("shardc keeps {} as text and cannot compile it", self.describe());
@@ -71,8 +71,8 @@ pub struct Enclosing {
     pub attrs: AttrDict,
     /// The location in the text, if any.
     pub loc: PackedOption<LocId>,
-    /// The texts above the inner module.
+    /// The texts that precede the inner module.
     pub above: Vec<Box<str>>,
-    /// The texts below it.
+    /// The texts that follow the inner module.
     pub below: Vec<Box<str>>,
 }

@@ -3,8 +3,8 @@
 //! Internal: this crate may change in any release. Front ends use the crate `shardc`.
 //!
 //! A [`Module`] is a StableHLO program: functions whose bodies are [`Region`]s of operations in SSA form, with device [`Mesh`]es and
-//! [`TensorSharding`]s. Everything lives in arenas and is named by typed 32-bit handles ([`ValueId`], [`OpId`], [`RegionId`], ...): no
-//! `Rc`, no pointers between operations.
+//! [`TensorSharding`]s. All entities are in arenas and are identified by typed 32-bit handles ([`ValueId`], [`OpId`], [`RegionId`], ...):
+//! no `Rc`, no pointers between operations.
 //!
 //! * An operation ([`OpKind`], operands, results) does not know its position. Regions list their operations ([`Region::ops`]), so passes
 //!   reorder and insert by editing a list of handles.

@@ -14,14 +14,14 @@ pub const MAX_DEVICES: i64 = 1 << 20;
 pub const MAX_BYTES: i64 = 1 << 56;
 
 /// The largest number of operations that inlining may create, in all functions of a program together. Real programs have some hundred
-/// thousand; this number takes a few gigabytes.
+/// thousand operations; this many take a few gigabytes.
 pub const MAX_OPERATIONS: u64 = 1 << 20;
 
 /// The largest number of operations of the entry function after inlining. In a larger program, functions with several calls are
 /// partitioned separately, once for each combination of shardings of their calls.
 ///
-/// Training steps with unrolled layers have fewer (80 layers of Llama: 67,000), since inlined operations are planned together with their
-/// surroundings.
+/// Training steps with unrolled layers have fewer (80 layers of Llama: 67,000), so they are fully inlined, and operations are planned
+/// together with their surroundings.
 pub const INLINE_BUDGET: u64 = 1 << 17;
 
 /// Why a mesh or tile assignment is rejected, as part of a sentence.
@@ -42,7 +42,7 @@ pub fn size_fault(shape: &[i64], element: i64) -> Option<String> {
             format!("dimension {dim} has {n} elements, at most 2^56 are possible")
         });
     }
-    // Before the product: an empty tensor has no bytes, however large its other dimensions are.
+    // This precedes the product: an empty tensor has no bytes, regardless of its other dimensions.
     if known().any(|(_, n)| n == 0) {
         return None;
     }

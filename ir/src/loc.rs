@@ -31,9 +31,9 @@ pub enum Loc {
     },
     /// `callsite(callee at caller)`.
     CallSite {
-        /// The place in the called function.
+        /// The location in the called function.
         callee: LocId,
-        /// The place of the call.
+        /// The location of the call.
         caller: LocId,
     },
     /// `fused<metadata>[a, b]`.
@@ -47,7 +47,7 @@ pub enum Loc {
     Raw(Box<str>),
 }
 
-/// Interned locations. [`Loc::Unknown`] is always among them.
+/// Interned locations, which always include [`Loc::Unknown`].
 #[derive(Clone, Debug)]
 pub struct LocTable {
     set: IndexSet<Loc, FxBuildHasher>,
@@ -60,7 +60,7 @@ impl Default for LocTable {
 }
 
 impl LocTable {
-    /// The handle of [`Loc::Unknown`], which is what something without a location has.
+    /// The handle of [`Loc::Unknown`], the location of an entity without one.
     #[must_use]
     pub fn unknown() -> LocId {
         LocId::from_u32(0)

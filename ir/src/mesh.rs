@@ -1,7 +1,7 @@
 //! Device meshes: named axes over devices, and arithmetic of coordinates and replica groups.
 //!
-//! A *position* is a device's row-major index over the axes (the first axis is the most significant); the *device id* is the runtime's
-//! number of that device. They differ only if the mesh lists explicit ids.
+//! A *position* is a device's row-major index over the axes (the first axis is the most significant); the *device id* identifies the
+//! device in the runtime. They differ only if the mesh lists explicit ids.
 
 use indexmap::IndexMap;
 use smallvec::SmallVec;
@@ -48,7 +48,7 @@ pub struct Mesh {
     pub attrs: AttrDict,
 }
 
-// Not derived: maps compare without order, meshes with it.
+// Not derived: equality of maps ignores order, but the order of axes matters.
 impl PartialEq for Mesh {
     fn eq(&self, other: &Self) -> bool {
         let Mesh { axes, device_ids, attrs } = self;
@@ -69,7 +69,7 @@ impl Mesh {
         self.axes.values().map(|&n| n as usize).product()
     }
 
-    /// A maximal mesh: exactly one device, named by id, `<[], device_ids=[3]>`.
+    /// Whether this is a maximal mesh: exactly one device with an explicit id, `<[], device_ids=[3]>`.
     #[must_use]
     pub fn is_maximal(&self) -> bool {
         self.axes.is_empty() && self.device_ids.as_ref().is_some_and(|ids| ids.len() == 1)
@@ -96,7 +96,7 @@ impl Mesh {
         self.axes.get_index(usize::from(axis.axis)).map_or("?", |(name, _)| name)
     }
 
-    /// Text of an axis for people and manifests: `data`, or `data:(2)4` for a sub-axis.
+    /// The text of an axis for messages and manifests: `data`, or `data:(2)4` for a sub-axis.
     #[must_use]
     pub fn axis_text(&self, axis: AxisRef) -> String {
         match axis.sub {
@@ -111,7 +111,7 @@ impl Mesh {
         axes.iter().map(|&a| self.axis_size(a)).product()
     }
 
-    /// The stride and size with which a position gives its coordinate along `axis`: `(position / stride) % size`.
+    /// The stride that maps a device's position in the mesh to its coordinate along `axis`: `(position / stride) % size`.
     #[must_use]
     pub fn stride(&self, axis: AxisRef) -> i64 {
         let minor: i64 = self.axes.values().skip(usize::from(axis.axis) + 1).product();
@@ -139,7 +139,7 @@ impl Mesh {
         self.device_ids.as_ref().map_or(position as i64, |ids| ids[position])
     }
 
-    /// Whether both have the same devices at the same positions.
+    /// Whether both meshes have the same devices at the same positions.
     #[must_use]
     pub fn has_devices_of(&self, other: &Mesh) -> bool {
         self.num_devices() == other.num_devices()
@@ -153,9 +153,9 @@ impl Mesh {
         if let Some(groups) = self.strided_groups(axes) {
             return groups;
         }
-        // O(devices x axes), since every group has the same offsets. A position whose coordinates along `axes` are all 0 is the first of
-        // its group, and the others are at fixed distances from it. With "y" of `["x"=2, "y"=2]` the offsets are 0 and 1, the firsts 0 and
-        // 2.
+        // The time is O(devices x axes), since every group has the same offsets. A position whose coordinates along `axes` are all 0 is
+        // the first of its group, and the others are at fixed offsets from it. For "y" of `["x"=2, "y"=2]`, the offsets are 0 and 1, and
+        // the first positions are 0 and 2.
         let size = self.axes_size(axes) as usize;
         let mut ids = Vec::with_capacity(self.num_devices());
         let offsets: Vec<usize> = (0..size)
@@ -177,7 +177,7 @@ impl Mesh {
         ReplicaGroups::matrix(ids, size)
     }
 
-    /// The replica groups over `axes` as strides, if device ids are positions and the axes are digits of a mixed radix.
+    /// The replica groups over `axes` as strides, if device ids are positions and the axes are mixed-radix digits.
     fn strided_groups(&self, axes: &[AxisRef]) -> Option<ReplicaGroups> {
         if self.device_ids.is_some() {
             return None;
@@ -187,7 +187,7 @@ impl Mesh {
         };
         let members: Vec<Digit> =
             axes.iter().map(|&a| digit(self.stride(a), self.axis_size(a))).collect::<Option<_>>()?;
-        // The digits between those of the members distinguish the groups.
+        // The remaining digits distinguish the groups.
         let mut taken: Vec<Digit> = members.iter().copied().filter(|digit| digit.size != 1).collect();
         taken.sort_unstable();
         let mut groups = Vec::with_capacity(taken.len() + 1);
@@ -201,7 +201,7 @@ impl Mesh {
         ReplicaGroups::strided(groups, members)
     }
 
-    /// The axes, or sub-axes, of which these are the [`Mesh::replica_groups`].
+    /// The axes or sub-axes whose [`Mesh::replica_groups`] are `groups`.
     #[must_use]
     pub fn axes_of_groups(&self, groups: &ReplicaGroups) -> Option<AxisList> {
         let positions = self.device_ids.as_ref().map(|ids| {

@@ -187,12 +187,12 @@ impl Func {
     }
 }
 
-/// The position of a mesh definition in the text.
+/// The position of a mesh definition in the source text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MeshPlace {
-    /// Number of functions above it.
+    /// The number of functions that precede it.
     pub funcs_above: u32,
-    /// Number of meshes and of parts kept as text above it.
+    /// The number of meshes and of parts kept as text that precede it.
     pub others_above: u32,
     /// The position of its name.
     pub span: Span,
@@ -262,7 +262,7 @@ impl Func {
         }
     }
 
-    /// The name of parameter `i` for people: the front end's name, or that of the text, or `argN`.
+    /// The name of parameter `i` for messages: the front end's name, or the name in the text, or `argN`.
     #[must_use]
     pub fn shown_argument(&self, locs: &LocTable, i: usize) -> String {
         let of_text = || self.arg_names.get(i).filter(|name| !name.is_empty()).map(|name| name.to_string());
@@ -283,7 +283,7 @@ impl Module {
         Module::default()
     }
 
-    /// Adds a mesh under a name. A second mesh of one name replaces the first in [`Module::mesh_names`].
+    /// Adds a mesh under a name. A second mesh with the same name replaces the first in [`Module::mesh_names`].
     pub fn add_mesh(&mut self, name: &str, mesh: Mesh) -> MeshId {
         let id = self.meshes.push(mesh);
         self.mesh_names.insert(name.into(), id);
@@ -308,7 +308,8 @@ impl Module {
     /// remaining functions. Handles of functions change.
     pub fn retain_funcs(&mut self, keep: impl Fn(FuncId, &Func) -> bool) -> Vec<Func> {
         let mut refused = Vec::new();
-        // How many functions above each position remain. There is one position more than functions: parts may follow the last one.
+        // The number of remaining functions that precede each position. There is one more position than functions, since parts may follow
+        // the last function.
         let mut stay_above = vec![0];
         self.func_names.clear();
         for (id, func) in std::mem::take(&mut self.funcs) {
@@ -329,13 +330,13 @@ impl Module {
         refused
     }
 
-    /// The entry function: `main`, else the only public one, else the only one.
+    /// The entry function: `main`, or else the only public function, or else the only function.
     #[must_use]
     pub fn entry(&self) -> Option<FuncId> {
         if let Some(&id) = self.func_names.get("main") {
             return Some(id);
         }
-        // The program has a `main` that shardc does not support. Any other function would silently be the wrong program.
+        // The program has a `main` that shardc does not support. Using any other function would silently compile the wrong program.
         if self.kept_symbol("main").is_some() {
             return None;
         }
@@ -365,7 +366,7 @@ impl Module {
         arg
     }
 
-    /// Appends a parameter to a function and to its body; it has no name. Returns its index and its value.
+    /// Appends an unnamed parameter to a function and an argument to its body. Returns its index and its value.
     pub fn add_parameter(&mut self, func: FuncId, body: RegionId, ty: TypeId) -> (usize, ValueId) {
         let value = self.add_arg(body, ty);
         let func = &mut self.funcs[func];
@@ -375,7 +376,7 @@ impl Module {
         if !func.arg_locs.is_empty() {
             func.arg_locs.resize(place + 1, None.into());
         }
-        // Names in the text are those of its own parameters.
+        // Names from the text belong to the original parameters.
         if !func.arg_names.is_empty() {
             func.arg_names.push(format!("arg{place}").into());
         }
@@ -455,9 +456,8 @@ impl Module {
         }
     }
 
-    /// Gives an operation a new value of the same type for result `index`, without a sharding. Returns the old one, which has no
-    /// definition until
-    /// [`Module::give_result`] or [`Module::take_over`].
+    /// Replaces result `index` of an operation by a new value of the same type without a sharding. Returns the old value, which has no
+    /// definition until [`Module::give_result`] or [`Module::take_over`].
     pub fn renew_result(&mut self, op: OpId, index: usize) -> ValueId {
         let old = self.ops[op].results[index];
         let ty = self.values[old].ty;
@@ -465,9 +465,8 @@ impl Module {
         std::mem::replace(&mut self.ops[op].results[index], fresh)
     }
 
-    /// Gives a region a new value of the same type for argument `index`, without a sharding. Returns the old one, which has no definition
-    /// until
-    /// [`Module::give_result`] or [`Module::take_over`].
+    /// Replaces argument `index` of a region by a new value of the same type without a sharding. Returns the old value, which has no
+    /// definition until [`Module::give_result`] or [`Module::take_over`].
     pub fn renew_arg(&mut self, region: RegionId, index: usize) -> ValueId {
         let old = self.regions[region].args[index];
         let fresh = Value { ty: self.values[old].ty, def: ValueDef::Arg(region, index as u32) };
@@ -481,7 +480,7 @@ impl Module {
         self.ops[op].results.push(value);
     }
 
-    /// Makes `old` the result that `fresh` is now, so that users of `old` read that result. `fresh` must have no uses.
+    /// Replaces the result `fresh` by `old`, so that users of `old` read that result. `fresh` must have no uses.
     pub fn take_over(&mut self, fresh: ValueId, old: ValueId) {
         let def = self.values[fresh].def;
         if let ValueDef::Result(op, i) = def {
@@ -544,11 +543,10 @@ impl Module {
         }
     }
 
-    /// The elements of an integer constant, row-major; `None` for other values, and for constants with more elements than any shape has
-    /// dimensions.
+    /// The elements of an integer constant, row-major; `None` for other values, and for constants with very many elements.
     #[must_use]
     pub fn constant_integers(&self, value: ValueId) -> Option<SizeList> {
-        /// More elements than any shape has dimensions.
+        /// More elements than any list of dimensions has.
         const MANY: i64 = 1024;
         let ty = self.tensor(value)?;
         let OpKind::Constant(dense) = &self.ops[self.def_op(value)?].kind else { return None };

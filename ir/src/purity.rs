@@ -3,8 +3,8 @@
 use crate::{Effect, Module, Op, OpId};
 
 impl Module {
-    /// Whether an operation, with its regions, terminates and has no side effects: it may be removed without uses, merged with an equal
-    /// one, and repeated.
+    /// Whether an operation, with its regions, terminates and has no side effects: it may be removed if dead, merged with an equal
+    /// operation, and recomputed.
     #[must_use]
     pub fn is_pure(&self, op: &Op) -> bool {
         let pure_inside = |inner: OpId| {

@@ -1,7 +1,7 @@
 //! Quantized element types: integers that represent real numbers.
 //!
-//! Source: MLIR's `quant` dialect. Inference and the verifier check StableHLO's constraints (ranges, one granularity for all operands,
-//! ...).
+//! Source: MLIR's `quant` dialect. Inference and the verifier check StableHLO's constraints (ranges, the same granularity for all
+//! operands, ...).
 
 use std::fmt;
 
@@ -28,18 +28,18 @@ pub struct Quant {
     pub storage: Option<QuantStorage>,
     /// The expressed type, as MLIR spells it (`f32`); `None` if [`QuantKind::Any`] omits it.
     pub expressed: Option<Box<str>>,
-    /// The mapping between both.
+    /// The mapping between storage and expressed values.
     pub kind: QuantKind,
 }
 
-/// The storage type: integers of a range.
+/// The storage type: integers in a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct QuantStorage {
     /// Whether they are signed.
     pub signed: bool,
-    /// Whether the type is `si8` and not `i8`: MLIR distinguishes them, and StableHLO uses the latter.
+    /// Whether the type is spelled `si8` instead of `i8`: MLIR distinguishes them, and StableHLO uses `i8`.
     pub si: bool,
-    /// Bits of each.
+    /// The number of bits.
     pub bits: u32,
     /// Least value.
     pub min: i64,
@@ -51,7 +51,7 @@ pub struct QuantStorage {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FloatBits(u64);
 
-/// Scale and zero point: a stored `q` represents `(q - zero_point) * scale`.
+/// Scale and zero point: a storage integer `q` represents `(q - zero_point) * scale`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct QuantParams {
     /// The scale.
@@ -60,12 +60,12 @@ pub struct QuantParams {
     pub zero_point: i64,
 }
 
-/// How stored integers map to real numbers.
+/// How storage integers map to real numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum QuantKind {
     /// `!quant.any`: unspecified.
     Any,
-    /// `!quant.calibrated`: not specified yet; the range of the values.
+    /// `!quant.calibrated`: only the range of the values is known.
     Calibrated {
         /// Least value.
         min: FloatBits,
@@ -136,7 +136,7 @@ impl QuantStorage {
     }
 
     /// Whether a constant with elements of the type `literal` may have this storage type. MLIR prints both `ui8` and an unsigned `i8` as
-    /// `u8`, so constants of `u8` may have elements of either.
+    /// `u8`, so constants of `u8` may have either storage type.
     #[must_use]
     pub fn may_be(self, literal: DType) -> bool {
         match self.dtype() {

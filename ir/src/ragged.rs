@@ -1,4 +1,4 @@
-//! `ragged_all_to_all`: a collective that StableHLO spells as a custom call.
+//! `ragged_all_to_all`: a collective that StableHLO represents as a custom call.
 //!
 //! The operands are the rows to send, the initial result, and for each slice its input offset, send size, output offset and
 //! receive size. The replica groups and the channel are in the call's `backend_config` (JAX's
@@ -25,7 +25,7 @@ impl OpKind {
 
 impl Op {
     /// Returns the replica groups and channel of a collective, including one that is a custom call; `None` for another
-    /// operation, or for a call whose `backend_config` does not hold a matrix of device numbers.
+    /// operation, or for a call whose `backend_config` does not contain a matrix of device ids.
     #[must_use]
     pub fn collective_spec(&self) -> Option<Cow<'_, CollectiveSpec>> {
         match self.kind.collective() {
@@ -97,8 +97,8 @@ fn text(groups: &ReplicaGroups) -> String {
     format!("dense<[{}]> : tensor<{}x{width}xi64>", rows.join(", "), groups.len())
 }
 
-/// Reads `dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>`, or the same with one number for all or with little-endian bytes in
-/// hexadecimal digits. `None` if the elements do not fill the type.
+/// Reads `dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>`, or the same as a splat, or with little-endian bytes in hexadecimal digits. `None`
+/// if the elements do not fill the type.
 fn matrix(text: &str) -> Option<ReplicaGroups> {
     let (elements, ty) = text.trim().strip_prefix("dense<")?.split_once("> : tensor<")?;
     let mut sizes = ty.trim_end_matches('>').split('x');

@@ -17,13 +17,13 @@ pub fn reduction_of(module: &Module, region: RegionId, n: usize) -> Option<Reduc
     let mut found = None;
     for (i, &value) in returned.iter().enumerate() {
         let mut op = &module.ops[module.def_op(value)?];
-        // Programs with a mesh constrain each value, including scalars.
+        // Programs with a mesh may constrain every value, including scalars.
         while let (OpKind::ShardingConstraint(_), &[inner]) = (&op.kind, op.operands.as_slice()) {
             op = &module.ops[module.def_op(inner)?];
         }
         let OpKind::Binary(binary) = op.kind else { return None };
         let (a, b) = (body.args[i], body.args[n + i]);
-        // In either order: all operations of `from_op` are commutative.
+        // The operands may be in either order, since all operations of `from_op` are commutative.
         let on_both = op.operands.as_slice() == [a, b] || op.operands.as_slice() == [b, a];
         if !on_both || found.is_some_and(|f| f != binary) {
             return None;
@@ -33,8 +33,8 @@ pub fn reduction_of(module: &Module, region: RegionId, n: usize) -> Option<Reduc
     ReductionKind::from_op(found?)
 }
 
-/// Returns the reduction of the region of `op`, if collectives support it: XLA's back ends reduce bits across devices only for truth
-/// values, and have no exclusive or.
+/// Returns the reduction of the region of `op`, if collectives support it: XLA's back ends support bitwise reductions across devices only
+/// for booleans, and no exclusive or.
 #[must_use]
 pub fn collective_reduction(module: &Module, op: OpId) -> Option<ReductionKind> {
     let data = &module.ops[op];
@@ -72,7 +72,7 @@ pub fn identity(kind: ReductionKind, dtype: DType) -> Option<SmallVec<[u8; 16]>>
             Some(SmallVec::from_elem(0, dtype.bytes()))
         }
         ReductionKind::Mul => encode(dtype, 1.0),
-        // A truth value is one byte of 0 or 1: 0xff is no element of `i1`.
+        // A boolean is a byte with value 0 or 1: 0xff is not an element of `i1`.
         ReductionKind::And => Some(match dtype {
             DType::I1 => SmallVec::from_slice(&[1]),
             _ => SmallVec::from_elem(0xff, dtype.bytes()),
@@ -82,7 +82,7 @@ pub fn identity(kind: ReductionKind, dtype: DType) -> Option<SmallVec<[u8; 16]>>
     }
 }
 
-/// Returns the number whose addition leaves every sum bitwise unchanged, as an element: `0.0 + -0.0` would be `0.0`.
+/// Returns, as an element, the number whose addition leaves every value bit-identical: `0.0 + -0.0` would be `0.0`.
 pub fn exact_zero(dtype: DType) -> SmallVec<[u8; 16]> {
     let part = match dtype {
         DType::C64 => DType::F32,
@@ -139,7 +139,7 @@ pub fn is_identity(module: &Module, value: ValueId, kind: ReductionKind) -> bool
     let Some(op) = module.def_op(value) else { return false };
     match &module.ops[op].kind {
         OpKind::Constant(Dense::Splat(bytes)) => {
-            // `-0.0 + x` is `x` for every `x`, while `0.0 + -0.0` is `0.0`; programs start sums from either.
+            // `-0.0 + x` is `x` for every `x`, while `0.0 + -0.0` is `0.0`; programs use either as the initial value of sums.
             let negative_zero = kind == ReductionKind::Add && encode(ty.dtype, -0.0).as_ref() == Some(bytes);
             identity(kind, ty.dtype).as_ref() == Some(bytes) || negative_zero
         }
@@ -148,8 +148,8 @@ pub fn is_identity(module: &Module, value: ValueId, kind: ReductionKind) -> bool
     }
 }
 
-/// Whether the result does not depend on how often the initial values of `op`, a `reduce_window` or similar, are used. The specification
-/// pads the operands with them, while XLA's back ends skip positions outside.
+/// Whether the result of `op`, a `reduce_window` or similar, is independent of how often the initial values are used. In the
+/// specification, operands are padded with them, but XLA's back ends skip padding positions.
 pub fn init_counts_for_nothing(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let inits = &data.operands[data.operands.len() / 2..];

@@ -1,4 +1,4 @@
-//! Tensor shardings: which mesh axes shard which dimension.
+//! Tensor shardings: the mesh axes that shard each dimension.
 //!
 //! The representation is Shardy's axis-based one (`docs/sharding_representation.md` of openxla/shardy). A dimension of size `n` with `k`
 //! shards gives each device `ceil(n / k)` elements; the end of the last blocks is padding with unspecified values.
@@ -24,7 +24,7 @@ pub struct AxisMove {
 /// The sharding of one dimension.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct DimSharding {
-    /// The axes that shard it, major to minor.
+    /// The axes that shard the dimension, major to minor.
     pub axes: AxisList,
     /// Whether propagation may add axes (`?` in text).
     pub open: bool,
@@ -33,13 +33,13 @@ pub struct DimSharding {
 }
 
 impl DimSharding {
-    /// Sharded along `axes`, closed.
+    /// A closed dimension, sharded along `axes`.
     #[must_use]
     pub fn closed(axes: &[AxisRef]) -> Self {
         DimSharding { axes: AxisList::from_slice(axes), open: false, priority: None }
     }
 
-    /// Sharded along `axes`, open.
+    /// An open dimension, sharded along `axes`.
     #[must_use]
     pub fn open(axes: &[AxisRef]) -> Self {
         DimSharding { axes: AxisList::from_slice(axes), open: true, priority: None }
@@ -63,19 +63,19 @@ pub struct TensorSharding {
 }
 
 impl TensorSharding {
-    /// Every dimension closed and not sharded.
+    /// A sharding in which every dimension is closed and not sharded.
     #[must_use]
     pub fn replicated(mesh: MeshId, rank: usize) -> Self {
         Self::from_dims(mesh, (0..rank).map(|_| DimSharding::default()))
     }
 
-    /// Every dimension open and not sharded.
+    /// A sharding in which every dimension is open and not sharded.
     #[must_use]
     pub fn open(mesh: MeshId, rank: usize) -> Self {
         Self::from_dims(mesh, (0..rank).map(|_| DimSharding::open(&[])))
     }
 
-    /// From dimension shardings, nothing replicated or unreduced.
+    /// A sharding with these dimension shardings, and no replicated or unreduced axes.
     pub fn from_dims(mesh: MeshId, dims: impl IntoIterator<Item = DimSharding>) -> Self {
         TensorSharding {
             mesh,
@@ -86,7 +86,7 @@ impl TensorSharding {
         }
     }
 
-    /// From the axes of each dimension, all closed.
+    /// A sharding with these axes for each dimension, all closed.
     pub fn from_axes<'a>(mesh: MeshId, dims: impl IntoIterator<Item = &'a [AxisRef]>) -> Self {
         Self::from_dims(mesh, dims.into_iter().map(DimSharding::closed))
     }
@@ -131,8 +131,8 @@ impl TensorSharding {
         self.dims.iter().all(|d| d.axes.is_empty())
     }
 
-    /// Whether both place the same data on each device: the same axes on each dimension and the same unreduced axes and reduction.
-    /// Openness, priorities and explicitly replicated axes do not matter.
+    /// Whether both shardings place the same data on each device: they have the same axes on each dimension, the same unreduced axes and
+    /// the same reduction. Openness, priorities and explicitly replicated axes are ignored.
     #[must_use]
     pub fn same_placement(&self, other: &Self) -> bool {
         self.mesh == other.mesh
@@ -154,7 +154,7 @@ impl TensorSharding {
             .iter()
             .zip(&self.dims)
             // All devices have blocks of the same size, even if some hold only padding: 5 rows over 4 devices are blocks of 2, and the
-            // last has no row.
+            // last device has no row.
             .map(|(&n, d)| if n == DYNAMIC { n } else { div_ceil(n, mesh.axes_size(&d.axes)) })
             .collect()
     }
@@ -248,7 +248,7 @@ pub struct ShardingTable {
 impl ShardingTable {
     /// The handle of `sharding`.
     pub fn intern(&mut self, sharding: TensorSharding) -> ShardingId {
-        // Never removed, so handles stay valid; passes compare handles, since equal shardings have equal ones.
+        // Shardings are never removed, so handles stay valid. Equal shardings have equal handles, so passes compare handles.
         ShardingId::new(self.pool.insert_full(sharding).0)
     }
 

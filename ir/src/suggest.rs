@@ -30,8 +30,8 @@ pub fn edit_distance(a: &str, b: &str) -> usize {
     last[b.len()]
 }
 
-/// The known name that `name` is probably meant to be: the nearest one, if it differs only in case, or by one edit in names of three to
-/// seven characters, or by up to two in longer ones.
+/// The known name that was probably meant: the nearest name, if it differs only in case, or by one edit in names of three to seven
+/// characters, or by at most two edits in longer names.
 #[must_use]
 pub fn nearest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let length = name.chars().count();

@@ -1,4 +1,4 @@
-//! Tensor arithmetic for passes that replace operations.
+//! Building blocks for tensor arithmetic in passes that replace operations.
 //!
 //! Operands must have static shapes and numeric elements; the caller checks that the operation fits.
 
@@ -32,7 +32,7 @@ pub trait TensorBuild: Build {
         self.op1(kind, operands, ty)
     }
 
-    /// The type of a tensor of numbers with another size of one dimension; that of any other value.
+    /// The type of a numeric tensor with a different size for one dimension; for any other value, its own type.
     fn type_with_size(&mut self, value: ValueId, dim: usize, size: i64) -> TypeId {
         let module = self.module();
         let ty = module.values[value].ty;
@@ -86,7 +86,7 @@ pub trait TensorBuild: Build {
         self.splat(&vec![0; dtype.bytes()], shape, dtype)
     }
 
-    /// Broadcasts `value` to `shape`; its dimensions are `dims` of the result.
+    /// Broadcasts `value` to `shape`; its dimensions become the dimensions `dims` of the result.
     fn spread(&mut self, value: ValueId, dims: DimList, shape: &[i64]) -> Option<ValueId> {
         let dtype = self.dtype(value)?;
         Some(self.tensor(OpKind::BroadcastInDim { dims }, &[value], shape, dtype))

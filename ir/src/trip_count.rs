@@ -2,7 +2,7 @@
 //!
 //! A loop has a known trip count if its condition compares a carried counter (plus a constant) with a bound, and the body adds a step to
 //! the counter. Start, bound and step are integers that `Scalars` evaluates: constants, invariant carried values, and integer arithmetic
-//! on these. JAX prints constants for `scan` and `fori_loop`. Reactant carries start, stop and step, and computes the trip count in the
+//! on these. JAX emits constants for `scan` and `fori_loop`. Reactant carries start, stop and step, and computes the trip count in the
 //! condition. Any other loop has an unknown trip count.
 
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     UnaryOp, ValueDef, ValueId,
 };
 
-/// The assumed trip count of other loops.
+/// The assumed trip count of loops with an unknown trip count.
 const UNKNOWN: u64 = 8;
 
 /// Returns the trip count of the loop `op`, or the assumed one if it is unknown.
@@ -18,7 +18,8 @@ pub fn trips(module: &Module, op: OpId) -> u64 {
     known_trips(module, op).unwrap_or(UNKNOWN)
 }
 
-/// Returns how often each operation under `region` runs if the region runs once: the product of the enclosing trip counts.
+/// Returns the number of executions of each operation under `region` for one execution of the region: the product of the enclosing trip
+/// counts.
 pub fn run_counts(module: &Module, region: RegionId) -> SecondaryMap<OpId, u64> {
     let mut counts = SecondaryMap::new();
     let mut todo = vec![(region, 1u64)];
@@ -36,7 +37,7 @@ pub fn run_counts(module: &Module, region: RegionId) -> SecondaryMap<OpId, u64> 
     counts
 }
 
-/// Whether a loop is known to run at least once.
+/// Whether the body of a loop is known to run at least once.
 pub fn runs(module: &Module, op: OpId) -> bool {
     known_trips(module, op).is_some_and(|trips| trips > 0)
 }
@@ -67,7 +68,7 @@ pub fn known_trips(module: &Module, op: OpId) -> Option<u64> {
         CompareDirection::LE if step > 0 => (distance.checked_add(1)?, step),
         CompareDirection::GT if step < 0 => (-distance, -step),
         CompareDirection::GE if step < 0 => (1 - distance, -step),
-        // Otherwise the counter skips the bound, and the loop continues until it wraps around.
+        // Otherwise the counter skips the bound, and the loop continues until the counter wraps around.
         CompareDirection::NE if distance.checked_rem(step)? == 0 && distance / step >= 0 => {
             (distance / step, 1)
         }
@@ -83,7 +84,7 @@ pub fn counter(module: &Module, op: OpId, i: usize) -> Option<(i64, i64)> {
     Some((scalars.value(*module.ops[op].operands.get(i)?)?, scalars.step(i)?))
 }
 
-/// The largest number of operations that one evaluation visits: a condition has few, but a value may be reached on many paths.
+/// The largest number of operations that one evaluation visits: a condition has few operations, but a value may be reached on many paths.
 const MAX_VISITS: usize = 64;
 
 /// Evaluates integer scalars that the loop `op` reads, in its regions or before it.
@@ -93,7 +94,7 @@ struct Scalars<'a> {
 }
 
 impl Scalars<'_> {
-    /// Returns an integer that is the same in every trip; `None` if it cannot be computed, or may wrap around.
+    /// Returns an integer that is the same in every iteration; `None` if it cannot be computed, or may wrap around.
     fn value(&self, value: ValueId) -> Option<i64> {
         self.evaluate(value, &mut 0)
     }
@@ -169,7 +170,7 @@ impl Scalars<'_> {
     }
 }
 
-/// Whether an integer type has this number. At most 32 bits of it count, so that sums of two do not overflow.
+/// Whether an integer type can represent this number. Only numbers of at most 32 bits are accepted, so that sums of two do not overflow.
 fn fits(n: i64, dtype: DType) -> bool {
     let bits = dtype.bits().min(32);
     match dtype.class() {

@@ -52,7 +52,7 @@ impl TypeTable {
         &self.set[id.index()]
     }
 
-    /// The tensor type of a handle; `None` for quantized ones, tokens, tuples and others.
+    /// The tensor type of a handle; `None` for quantized types, tokens, tuples and others.
     #[must_use]
     #[inline]
     pub fn as_tensor(&self, id: TypeId) -> Option<&TensorType> {
@@ -62,7 +62,7 @@ impl TypeTable {
         }
     }
 
-    /// The quantized tensor type of a handle; `None` for all others.
+    /// The quantized tensor type of a handle; `None` for other types.
     #[must_use]
     #[inline]
     pub fn as_quantized(&self, id: TypeId) -> Option<&QuantTensor> {

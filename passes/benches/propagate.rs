@@ -1,7 +1,7 @@
 //! Propagates one program; `cargo xtask bench` compares the time with Shardy's and looks at how it grows.
 //!
-//! `propagate FILE` prints one JSON object: the seconds of each stage, the number of operations, and the bytes that the
-//! module has and that propagation needs beside it, as far as the system tells.
+//! `propagate FILE` prints one JSON object: the seconds of each stage, the number of operations, and the memory of the module and the
+//! additional memory of propagation, in bytes, if the system reports it.
 
 #![allow(clippy::print_stdout, reason = "a program: what it says is its output")]
 

@@ -1,5 +1,5 @@
-//! Propagates the shardings of a StableHLO file and lists those of arguments, results and constraints, with the
-//! time that each step took on standard error.
+//! Propagates the shardings of a StableHLO file and lists the shardings of arguments, results and constraints. Prints the time of each
+//! step to standard error.
 //!
 //! `cargo run --release -p shardc-passes --example propagate -- FILE.mlir [--all] [--times N]`
 

@@ -2,14 +2,14 @@
 //!
 //! Internal: this crate may change in any release. Front ends use the crate `shardc`.
 //!
-//! One pass per file; each is a plain function over a [`shardc_ir::Module`]. The folders are rooms (see `docs/ARCHITECTURE.md`).
-//! A room uses only rooms above it in this list:
+//! One pass per file; each is a plain function over a [`shardc_ir::Module`]. The directories are rooms (see `docs/ARCHITECTURE.md`). A
+//! room uses only rooms that precede it in this list:
 //!
 //! * [`report`], [`sharding`], [`analysis`]: warnings, accessors of shardings, and analyses for all other rooms;
-//! * [`transforms`]: rewrites that do not concern sharding;
+//! * [`transforms`]: rewrites that are independent of sharding;
 //! * [`rules`]: the sharding rule of each operation;
-//! * [`propagate`]: sharding propagation; [`manual`]: manual computations (bodies that are written for one device);
-//! * [`annotations`], [`gspmd`]: readers of annotations, of the options and of GSPMD;
+//! * [`propagate`]: sharding propagation; [`manual`]: manual computations (bodies with per-device shapes);
+//! * [`annotations`], [`gspmd`]: import of annotations from options and from GSPMD;
 //! * [`cost`], `windows`, [`reshard`]: the cost model, halo exchanges and resharding;
 //! * [`plan`], [`localize`], [`collectives`]: planning, SPMD lowering, and clean-up and verification of collectives;
 //! * [`driver`]: the pass pipeline; [`lint`]: annotations that are probably mistakes;

@@ -1,4 +1,4 @@
-//! Data flow in a body: users of values and the producers that they depend on.
+//! Data flow in a body: the users of values, and the operations that values depend on.
 
 use std::collections::VecDeque;
 
@@ -50,7 +50,8 @@ pub(crate) fn computed_by(module: &Module, values: impl IntoIterator<Item = Valu
     seen
 }
 
-/// The nearest values that satisfy a predicate, found backward from `values` (tested first) through operations `through`.
+/// Searches backward from `values`, through operations that satisfy `through`, for the nearest values that satisfy a predicate. `values`
+/// themselves are tested first.
 pub(crate) fn nearest(
     module: &Module,
     values: &[ValueId],
@@ -72,7 +73,7 @@ pub(crate) fn nearest(
     None
 }
 
-/// Replaces operands of an operation, also in its regions.
+/// Replaces operands of an operation and of the operations in its regions.
 pub(crate) fn replace(module: &mut Module, op: OpId, stands: impl Fn(ValueId) -> Option<ValueId>) {
     let regions = module.ops[op].regions.clone();
     let inner: Vec<OpId> = regions.iter().flat_map(|&region| module.walk(region)).collect();

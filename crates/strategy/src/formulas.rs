@@ -1,20 +1,20 @@
-//! The costs of strategies by the ZeRO paper: bytes stored per device, and bytes sent per device and step.
+//! The costs of strategies according to the ZeRO paper: bytes stored per device, and bytes sent per device and step.
 
 use crate::settings::Sharding;
 
-/// Bytes of a model per parameter.
+/// The bytes that a model stores per parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PerParameter {
-    /// The parameter itself.
+    /// Bytes of the parameter itself.
     pub parameter: f64,
-    /// The gradient.
+    /// Bytes of its gradient.
     pub gradient: f64,
-    /// The optimizer's state.
+    /// Bytes of its optimizer state.
     pub optimizer: f64,
 }
 
 impl PerParameter {
-    /// Adam in mixed precision: parameters and gradients in 16 bits; a copy, momentum and variance in 32.
+    /// Adam in mixed precision: parameters and gradients in 16 bits; an f32 copy, momentum and variance in 32 bits.
     pub const MIXED_ADAM: PerParameter = PerParameter { parameter: 2.0, gradient: 2.0, optimizer: 12.0 };
 }
 
@@ -49,7 +49,7 @@ impl Kept {
 #[must_use]
 pub fn kept(parameters: f64, each: PerParameter, sharding: Sharding, devices: u64, nodes: u64) -> Kept {
     let (n, inside) = (devices.max(1) as f64, (devices / nodes.max(1)).max(1) as f64);
-    // The number of devices that parameters, gradients and optimizer state are each sharded over.
+    // The number of devices over which parameters, gradients and optimizer state are sharded.
     let [p, g, o] = match sharding {
         Sharding::NoShard => [1.0, 1.0, 1.0],
         Sharding::Zero1 => [1.0, 1.0, n],
@@ -76,7 +76,7 @@ pub struct Sent {
 
 /// The bytes that a device sends in a step for parameters of this many bytes, and gradients of the same size (section 7 of the
 /// paper). An all-reduce of gradients, or their reduce-scatter and the all-gather of parameters, sends this size twice; gathering
-/// parameters again sends it once more. Hybrid strategies all-reduce the gradient shards across nodes.
+/// parameters a second time sends it once more. Hybrid strategies all-reduce the gradient shards across nodes.
 #[must_use]
 pub fn sent(bytes: f64, sharding: Sharding, devices: u64, nodes: u64) -> Sent {
     let share = |k: u64| (k.max(1) - 1) as f64 / k.max(1) as f64;

@@ -2,8 +2,8 @@
 //!
 //! Internal: this crate may change in any release. Front ends use `shardc::strategy`.
 //!
-//! A training step starts without annotations. [`roles()`] infers the role of each argument, and [`apply()`] gives each argument
-//! and result a sharding, so that the compiler turns the step into FSDP, ZeRO or data parallelism.
+//! A training step starts without annotations. [`roles()`] infers the role of each argument, and [`apply()`] annotates each argument and
+//! result with a sharding, so that the compiler implements FSDP, ZeRO or data parallelism.
 //!
 //! This crate does no input or output, reads no environment and has no global state.
 

@@ -1,4 +1,4 @@
-//! The user's settings, with the names of PyTorch's FSDP.
+//! The settings of a strategy, with the names of PyTorch's FSDP.
 
 use shardc_ir::DType;
 use shardc_passes::cost::memory::Machine;
@@ -29,25 +29,25 @@ pub enum Sharding {
 pub struct Settings {
     /// The sharding strategy.
     pub sharding: Sharding,
-    /// Whether parameters are all-gathered again for the backward pass; if unset, `sharding` decides.
+    /// Whether parameters are all-gathered again for the backward pass; if unset, `sharding` determines it.
     pub reshard_after_forward: Option<bool>,
     /// Whether parameters are only sharded along their first dimension.
     pub shard_param_on_dim_0: bool,
     /// Whether parameters of stacked layers are sharded along the first dimension of a layer, if that divides evenly. XLA's GPU
     /// compiler gathers along the dimension that is outermost in memory: a stack sharded along another one is copied completely
-    /// before the loop. The TPU compiler gathers along any, and uses more memory if it is the first (LoRA of Llama-2-70B: 46.8 GiB,
-    /// else 44.4).
+    /// before the loop. The TPU compiler gathers along any dimension, and uses more memory if it is the first (LoRA of Llama-2-70B: 46.8
+    /// GiB instead of 44.4).
     pub split_stacks_first: bool,
     /// Whether parameters and optimizer state are in host memory while they are unused.
     pub offload_params: bool,
-    /// The units of parameters that are all-gathered together, and the parameters gathered only once; if unset, each parameter is a
-    /// unit and all are gathered again.
+    /// The units of parameters that are all-gathered together, and the parameters gathered only once; if unset, each parameter is a unit
+    /// and all units are gathered again.
     pub wrap: Option<Wrap>,
-    /// Whether parameters outside all units are gathered again, too (`disable_reshard_on_root: false`).
+    /// Whether parameters outside all units are also gathered again (`disable_reshard_on_root: false`).
     pub reshard_root: bool,
     /// When the backward pass gathers the parameters of a unit.
     pub backward_prefetch: Prefetch,
-    /// The type in which activations, and weights in matmuls with them, are computed, in a step that computes in `f32`.
+    /// The type in which matmuls and convolutions of activations are computed, in a step that otherwise computes in `f32`.
     pub compute_dtype: Option<DType>,
     /// Whether gradients are summed over devices in `f32` although the compute type is narrower.
     pub fp32_reduce_scatter: bool,
@@ -61,7 +61,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// These settings, with those adjusted that depend on the machine.
+    /// Returns these settings, with machine-dependent settings adjusted.
     #[must_use]
     pub fn for_machine(self, machine: Machine) -> Settings {
         Settings { split_stacks_first: self.split_stacks_first || machine == Machine::Gpu, ..self }
@@ -74,7 +74,7 @@ pub enum Prefetch {
     /// Before the current unit's gradient computation, prefetch the next unit's parameters: one more unit is in memory, and the
     /// all-gather overlaps (`BACKWARD_PRE`).
     Pre,
-    /// When the unit's output cotangent is ready (`BACKWARD_POST`, `NO_PREFETCH`).
+    /// Prefetch when the unit's own output cotangent is ready (`BACKWARD_POST`, `NO_PREFETCH`).
     #[default]
     Post,
 }

@@ -1,4 +1,4 @@
-//! Arguments that are stacks of layers: loops read one row at a time.
+//! Finds arguments that are stacks of layers: loops read one row at a time.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{Module, OpKind, RegionId, ValueId};
@@ -7,8 +7,8 @@ use shardc_passes::propagate::DimensionClasses;
 
 /// The dimensions of arguments that should not be sharded, because loops read one row of them at a time.
 ///
-/// A stack of layers has a layer dimension, and each loop iteration takes one row of it. If that were sharded, one device at a time
-/// would hold the data that all devices need.
+/// A stack of layers has a layer dimension, and each loop iteration takes one row of it. If the layer dimension were sharded, the data
+/// that all devices need in an iteration would be on one device.
 pub(crate) struct Stacked {
     dims: FxHashMap<ValueId, Vec<bool>>,
     origin: FxHashMap<ValueId, ValueId>,
@@ -41,7 +41,7 @@ impl Stacked {
         self.dims.get(&arg).is_some_and(|dims| dims.contains(&true))
     }
 
-    /// The argument that a value is, or that it is as a loop-carried value.
+    /// The argument that a value is equal to, directly or as a loop-carried value.
     pub(crate) fn origin(&self, value: ValueId) -> Option<ValueId> {
         self.origin.get(&value).copied()
     }

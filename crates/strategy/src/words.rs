@@ -38,7 +38,7 @@ impl Settings {
     /// minimum number of parameters of a unit.
     ///
     /// # Errors
-    /// A word is unknown, or there are two strategies (SH1201); all are reported at once.
+    /// Returns SH1201 for each unknown word, or if there are two strategies. All errors are reported at once.
     pub fn from_words(text: &str) -> Result<Settings, Vec<Diagnostic>> {
         let mut settings = Settings::default();
         let mut errors = Vec::new();

@@ -1,17 +1,17 @@
-//! Mixed-radix numbers: device ids as coordinates along axes.
+//! Mixed-radix digits: the coordinates along axes that a device id consists of.
 
 use smallvec::SmallVec;
 
-/// A digit of a number in mixed radix: `(number / stride) % size`.
+/// A digit of a mixed-radix number: `(number / stride) % size`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Digit {
     /// The difference between numbers that differ by one in this digit.
     pub stride: u32,
-    /// The number of its values; at least two.
+    /// The number of values of the digit; at least two.
     pub size: u32,
 }
 
-/// Digits from major to minor. No two consecutive ones could be merged.
+/// Digits from major to minor. No two consecutive digits could be merged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Digits(pub(super) SmallVec<[Digit; 3]>);
 
@@ -22,7 +22,7 @@ impl Digit {
         u64::from(self.stride) * u64::from(self.size)
     }
 
-    /// Whether two digits can both be digits of one mixed radix, so that each may change without the other.
+    /// Whether two digits can belong to the same mixed-radix system, so that they vary independently.
     #[must_use]
     pub fn is_apart_from(self, other: Digit) -> bool {
         u64::from(self.stride).is_multiple_of(other.end())
@@ -45,12 +45,13 @@ impl Digits {
         Some(Digits(merged))
     }
 
-    /// The digits that `first`, `second`, ... counts up from zero, if there are any.
+    /// Returns digits whose values, counted up from zero, enumerate `ids`; `None` if there are none.
     pub(super) fn read(ids: impl ExactSizeIterator<Item = i64> + Clone) -> Option<Digits> {
         let mut digits: SmallVec<[Digit; 3]> = SmallVec::new();
         let (mut period, count) = (1, ids.len());
         while period < count {
-            // The stride of the next digit is the value after one period of the previous digits; its size ends where the pattern does.
+            // The stride of the next digit is the value after one period of the previous digits; its size is determined by the end of the
+            // pattern.
             let stride = u32::try_from(ids.clone().nth(period)?).ok().filter(|&stride| stride > 0)?;
             let multiples = ids.clone().step_by(period).zip(0..);
             let size = multiples.take_while(|&(id, i)| id == i * i64::from(stride)).count();
@@ -74,7 +75,7 @@ impl Digits {
         value
     }
 
-    /// The index of a number, without its other digits.
+    /// The index that these digits of a number represent; other digits are ignored.
     pub(super) fn index_of(&self, number: i64) -> usize {
         self.0.iter().fold(0, |index, digit| {
             let (stride, size) = (i64::from(digit.stride), i64::from(digit.size));
@@ -92,7 +93,7 @@ impl Digits {
     }
 }
 
-/// The values of digits that are counted up.
+/// An iterator over the values of digits, counted up.
 #[derive(Clone)]
 pub(super) struct DigitValues<'a> {
     digits: &'a Digits,

@@ -1,8 +1,8 @@
 //! Replica groups of collectives, and source-target pairs of permutes.
 //!
-//! Groups along mesh axes take a few strides, however many devices there are. A device id is a number in mixed radix: some digits select
-//! the group, the others the member. HLO's iota device list `[groups,size]<=[dims]T(permutation)` is similar. Only groups of another form
-//! are lists.
+//! Groups along mesh axes are represented by a few strides, independently of the number of devices. A device id is a mixed-radix number:
+//! some digits select the group, the others the member. HLO's iota device list `[groups,size]<=[dims]T(permutation)` is similar. Only
+//! groups that do not have this form are lists.
 
 mod digits;
 
@@ -16,8 +16,8 @@ use self::digits::{DigitValues, Digits};
 
 /// Groups of device ids in order, or pairs of source and target; cheap to clone.
 ///
-/// Groups are equal, with equal hashes, if they list the same ids in the same order, however they were made: groups that can be strided
-/// always are.
+/// Groups are equal, with equal hashes, if they list the same ids in the same order, independently of how they were created: groups that
+/// have a strided form always use it.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct ReplicaGroups(Form);
 
@@ -27,13 +27,13 @@ enum Form {
     Listed(Arc<Listed>),
 }
 
-/// Every device of `0..n` once, in groups of one size. The id of member `m` of group `g` is `groups` at `g` plus `members` at `m`. The
-/// digits of both together are a mixed radix of `0..n`.
+/// Groups of equal size that contain every device of `0..n` once. The id of member `m` of group `g` is `groups` at `g` plus `members` at
+/// `m`. The digits of both together form a mixed-radix system of `0..n`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StridedGroups {
-    /// The first device of each group.
+    /// Determines the first device of each group.
     groups: Digits,
-    /// The offset of each member from the first of its group.
+    /// Determines the offset of each member from the first device of the group.
     members: Digits,
 }
 
@@ -43,7 +43,7 @@ struct Listed {
     rows: Rows,
 }
 
-/// The ends of groups in the list of all ids.
+/// The end of each group in the list of all ids.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Rows {
     Even { count: usize, width: usize },
@@ -178,7 +178,7 @@ impl ReplicaGroups {
         }
     }
 
-    /// The strided form of the groups, if they have one: every device of `0..n` is then in one of them.
+    /// The strided form of the groups, if they have one. Every device of `0..n` is then in exactly one group.
     #[must_use]
     pub fn as_strided(&self) -> Option<&StridedGroups> {
         match &self.0 {
@@ -253,7 +253,8 @@ impl ReplicaGroups {
         self.iter().flatten()
     }
 
-    /// The group of a device, and its index there. Takes time in the number of digits for strided groups, else of all ids.
+    /// The group of a device, and its index there. The time is linear in the number of digits for strided groups, and in the number of
+    /// ids for lists.
     #[must_use]
     pub fn place_of(&self, device: i64) -> Option<(usize, usize)> {
         match &self.0 {
@@ -290,7 +291,7 @@ impl ReplicaGroups {
         result
     }
 
-    /// The groups with each id mapped to another one.
+    /// The groups with each id mapped to a new id.
     #[must_use]
     pub fn map(&self, mut id: impl FnMut(i64) -> i64) -> ReplicaGroups {
         match &self.0 {
@@ -385,7 +386,7 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// Whether the group has no id.
+    /// Whether the group is empty.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.len() == 0

@@ -40,7 +40,7 @@ pub(crate) fn bound(tensor: &TensorType, d: usize) -> Option<i64> {
     limit(tensor, d)
 }
 
-/// Returns the encoding of the common type of two operands of one shape: the smaller bound of each dimension.
+/// Returns the encoding of the common type of two operands with the same shape: for each dimension the smaller bound.
 pub(crate) fn joined(op: &str, a: &TensorType, b: &TensorType, shape: &[i64]) -> Res<Option<Encoding>> {
     // Equal encodings are not enough: `?` with the bound 8 joined with 5 has the size 5, and no bound.
     if a.encoding == b.encoding && !shape.iter().zip(&a.shape).any(|(n, m)| n != m) {
@@ -68,7 +68,7 @@ pub(crate) fn joined(op: &str, a: &TensorType, b: &TensorType, shape: &[i64]) ->
     Ok(encoding(&smaller))
 }
 
-/// Returns the encoding of these bounds; none if no dimension has one.
+/// Returns the encoding of these bounds; `None` if no dimension has a bound.
 pub(crate) fn encoding(bounds: &[i64]) -> Option<Encoding> {
     let any = bounds.iter().any(|&b| b != DYNAMIC);
     any.then(|| Encoding::Bounds(Shape::from_slice(bounds)))

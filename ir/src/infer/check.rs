@@ -12,8 +12,8 @@ use crate::{
     TypeId, Work,
 };
 
-/// Checks the result types of an operation: they must equal the inferred ones if these follow from the operands (except the element type
-/// of a matmul or convolution), else satisfy the specification's constraints.
+/// Checks the result types of an operation: they must equal the inferred types, if these are determined by the operands (except the
+/// element type of a matmul or convolution). Other result types must satisfy the specification's constraints.
 ///
 /// # Errors The violated constraint.
 pub fn check_result_types(module: &Module, op: OpId) -> Result<(), InferError> {
@@ -60,7 +60,7 @@ pub fn check_result_types(module: &Module, op: OpId) -> Result<(), InferError> {
     }
 }
 
-/// Whether an operation computes with elements, so that it must know their type.
+/// Whether an operation computes on elements, so that their type must be known.
 fn computes(kind: &OpKind) -> bool {
     use OpKind as K;
     let carries = matches!(
@@ -81,13 +81,13 @@ fn computes(kind: &OpKind) -> bool {
     !carries && kind.name().starts_with("stablehlo.")
 }
 
-/// Whether the program chooses the element type of the result.
+/// Whether the element type of the result is not determined by the operands.
 fn accumulates(kind: &OpKind) -> bool {
     kind.def().work == Work::Contraction
 }
 
-/// Checks the size of the dimension that an all-gather or reduce-scatter changes: a multiple of the operand's, or a divisor of it. Returns
-/// that dimension. The groups do not determine it, since a group of replicas may represent more devices than it lists.
+/// Checks the size of the dimension that an all-gather or reduce-scatter changes: a multiple or a divisor of the operand's size. Returns
+/// that dimension. The groups do not determine the size, since a group of replicas may represent more devices than it lists.
 fn exchanged(cx: &Ctx<'_>, written: &[TypeId]) -> Res<Option<usize>> {
     let (dim, gathers) = match cx.kind {
         OpKind::AllGather { dim, .. } => (*dim as usize, true),
@@ -170,7 +170,7 @@ fn compare(cx: &Ctx<'_>, inferred: &[Ty], written: &[TypeId]) -> Res<()> {
     Ok(())
 }
 
-/// Checks the constraints on result types that do not follow from the operands.
+/// Checks the constraints on result types that are not determined by the operands.
 fn free(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
     use OpKind as K;
     match cx.kind {
@@ -233,7 +233,7 @@ fn free(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
                 DynamicOp::Iota { dim } => dynamic::iota(cx, *dim, result),
                 DynamicOp::Pad => dynamic::pad(cx, result),
                 DynamicOp::RealSlice => dynamic::real_slice(cx, result),
-                // Inferred, except the dimensions that an unknown padding changes.
+                // The type is inferred, except for the dimensions that an unknown padding changes.
                 DynamicOp::Gather(_) | DynamicOp::Convolution(_) => Ok(()),
             }
         }
@@ -264,7 +264,7 @@ fn only<'m>(cx: &Ctx<'m>, results: &[TypeId]) -> Res<&'m TensorType> {
     }
 }
 
-/// Returns the bits of one element; those of the storage type if it is quantized.
+/// Returns the bits of one element; for a quantized type, the bits of its storage type.
 fn width(cx: &Ctx<'_>, ty: TypeId) -> Option<i64> {
     match cx.module.types.get(ty) {
         Type::Tensor(tensor) => Some(i64::from(tensor.dtype.bits())),

@@ -1,4 +1,4 @@
-//! Inference of `chlo` operations other than element-wise ones on operands of one shape.
+//! Inference of `chlo` operations, except element-wise operations on operands of the same shape.
 
 use smallvec::smallvec;
 
@@ -10,17 +10,17 @@ use crate::{
     ScanSpec, Shape, TensorType,
 };
 
-/// Returns the size that two sizes broadcast to, if they do. A dynamic size may be 1.
+/// Returns the size to which two sizes broadcast, if they are compatible. A dynamic size may be 1.
 fn broadcast_size(a: i64, b: i64) -> Option<i64> {
     match (a, b) {
         (1, n) | (n, 1) => Some(n),
-        // A `?` with 4 is 4 or 1 at run time, so the result is 4. After the case of 1, which gives `?`.
+        // If the other size is 4, `?` is 4 or 1 at run time, so the result is 4. The size 1, which results in `?`, is handled above.
         (DYNAMIC, n) | (n, DYNAMIC) => Some(n),
         (a, b) => (a == b).then_some(a),
     }
 }
 
-/// Returns the shape and bounds that these operands broadcast to, aligned at the last dimension, as in NumPy.
+/// Returns the shape and bounds to which these operands broadcast, aligned at the last dimension, as in NumPy.
 fn aligned(cx: &Ctx<'_>, operands: std::ops::Range<usize>) -> Res<(Shape, Option<Encoding>)> {
     let mut rank = 0;
     for i in operands.clone() {
@@ -58,13 +58,13 @@ fn aligned(cx: &Ctx<'_>, operands: std::ops::Range<usize>) -> Res<(Shape, Option
     Ok((shape, encoding(&limits)))
 }
 
-/// Returns the shape that two operands broadcast to, if `dims` maps the dimensions of the smaller to those of the larger.
+/// Returns the shape to which two operands broadcast, if `dims` maps the dimensions of the smaller operand to those of the larger.
 fn along(cx: &Ctx<'_>, dims: &DimList) -> Res<Shape> {
     let (a, b) = (cx.tensor(0)?, cx.tensor(1)?);
     let (large, small) = if a.rank() > b.rank() { (a, b) } else { (b, a) };
     let fits = dims.len() == small.rank() && dims.iter().all(|&d| (d as usize) < large.rank());
     if !fits {
-        // MLIR leaves it to the lowering to reject this.
+        // As in MLIR, this is rejected only by the lowering.
         return Err(Fail::Free);
     }
     let mut shape = large.shape.clone();
@@ -88,7 +88,7 @@ pub(crate) fn broadcasting(cx: &Ctx<'_>, spec: &BroadcastingSpec) -> Res<Types> 
     ensure!(a.dtype == b.dtype, "operands of {} have different element types: {a} and {b}", cx.name());
     let dtype = match spec.op {
         BroadcastingOp::Binary(op) => {
-            // Shifts are checked for integers only once they are expanded to operands of one shape.
+            // The element type of shifts is checked only after they are expanded to operands of the same shape.
             let logic = matches!(op.op(), BinaryOp::And | BinaryOp::Or | BinaryOp::Xor);
             if logic {
                 check_binary(cx, op.op(), a.dtype)?;
@@ -165,7 +165,7 @@ pub(crate) fn ragged_dot(cx: &Ctx<'_>, spec: &RaggedDotSpec) -> Res<Types> {
     let before = |list: &DimList| list.iter().take_while(|&&d| d != ragged).copied().collect::<DimList>();
     let is_batch = spec.lhs_batch.contains(&ragged);
     let is_contracting = spec.lhs_contract.contains(&ragged);
-    // Group sizes are one list, or one for each index of the dimensions before the ragged one.
+    // Group sizes are one list, or one list for each index of the dimensions before the ragged dimension.
     let mut prefix = before(&spec.lhs_batch);
     if is_contracting {
         prefix.extend(before(&spec.lhs_contract));

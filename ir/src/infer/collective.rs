@@ -4,17 +4,17 @@ use super::shape::{divided, times};
 use super::{Ctx, Res, Ty, Types, ensure};
 use crate::{CollectiveSpec, DYNAMIC, Shape, TensorType};
 
-/// Returns the number of devices in each group of an all-gather or reduce-scatter. `None` if it is unknown: there are no groups (all
-/// devices), or they list replicas, of each of which all partitions take part.
+/// Returns the number of devices in each group of an all-gather or reduce-scatter. `None` if it is unknown: there are no groups (which
+/// means all devices), or the groups list replicas of which all partitions participate.
 pub(crate) fn group_size(spec: &CollectiveSpec) -> Option<i64> {
-    // StableHLO's `cross_replica_and_partition`: a group of 2 replicas on 4 partitions is one of 8 devices.
+    // StableHLO's `cross_replica_and_partition`: a group of 2 replicas on 4 partitions has 8 devices.
     if spec.crosses_partitions() && !spec.use_global_device_ids {
         return None;
     }
     written_size(spec)
 }
 
-/// Returns the number of ids in each group as written, without the -1 of padding.
+/// Returns the number of ids in each group as written, without padding (`-1`).
 fn written_size(spec: &CollectiveSpec) -> Option<i64> {
     if spec.groups.as_strided().is_some() {
         return spec.groups.group_size().map(|size| size as i64);
@@ -22,7 +22,7 @@ fn written_size(spec: &CollectiveSpec) -> Option<i64> {
     spec.groups.iter().map(|g| g.iter().filter(|&id| id >= 0).count() as i64).max()
 }
 
-/// Infers one result per operand, with its shape changed by `f`; with `reduces`, in the type in which the region combines.
+/// Infers one result per operand, with its shape changed by `f`; if `reduces` is true, with the element type that the region uses.
 fn each(cx: &Ctx<'_>, reduces: bool, f: impl Fn(&TensorType) -> Res<Shape>) -> Res<Types> {
     let result = |i: usize| -> Res<Ty> {
         let operand = cx.tensor(i)?;

@@ -177,8 +177,8 @@ pub(crate) fn set_dimension_size(cx: &Ctx<'_>, dim: u32) -> Res<Types> {
         return Err(Fail::Unknown);
     }
     if shape[dim] != DYNAMIC {
-        // A static size is the upper bound of the dynamic one: the operation can only make a dimension smaller (StableHLO specification,
-        // `set_dimension_size`).
+        // A static size becomes the upper bound of the dynamic size: the operation can only make a dimension smaller (StableHLO
+        // specification, `set_dimension_size`).
         limits[dim] = shape[dim];
     }
     shape[dim] = DYNAMIC;

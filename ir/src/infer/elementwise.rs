@@ -5,7 +5,7 @@ use smallvec::smallvec;
 use super::{Ctx, Fail, Res, Ty, Types, ensure, known, same, shape_fits, shape_text, tensor};
 use crate::{BinaryOp, DType, DTypeClass, Shape, TensorType, UnaryOp};
 
-/// Returns the element type of real and imaginary parts; a real type itself.
+/// Returns the element type of the real and imaginary parts; for a real type, the type itself.
 fn part(dtype: DType) -> DType {
     match dtype {
         DType::C64 => DType::F32,
@@ -162,7 +162,7 @@ pub(crate) fn clamp(cx: &Ctx<'_>) -> Res<Types> {
 /// Infers a result with the common type of these operands.
 fn joined_same(cx: &Ctx<'_>, operands: &[usize; 2]) -> Res<Types> {
     let (a, b) = (cx.ty(operands[0])?, cx.ty(operands[1])?);
-    // Interned, so equal types need no comparison: the common case of the most common operations.
+    // Types are interned, so equal types need no further comparison. This is the most common case.
     if a == b {
         return Ok(smallvec![Ty::Same(a)]);
     }

@@ -15,7 +15,7 @@ pub(crate) fn dot_general(cx: &Ctx<'_>, spec: &DotSpec) -> Res<Types> {
     let batch = spec.lhs_batch.iter().map(|&d| lhs.shape[d as usize]);
     let free = |t: &TensorType, roles: &DimList| super::without(&t.shape, roles);
     let shape: Shape = batch.chain(free(lhs, &left)).chain(free(rhs, &right)).collect();
-    // The default only: the program chooses the element type of a matmul (`accumulates`).
+    // This is only the default: a matmul may have a different element type (`accumulates`).
     let dtype = if rhs.dtype.bits() > lhs.dtype.bits() { rhs.dtype } else { lhs.dtype };
     Ok(tensor(&shape, dtype))
 }
@@ -68,7 +68,7 @@ pub(crate) fn fft(cx: &Ctx<'_>, kind: FftKind, length: &SizeList) -> Res<Types> 
         ),
         FftKind::Rfft => {
             let fits = shape_fits(&shape[tail..], length);
-            // The spectrum of real numbers is symmetric, so `n / 2 + 1` values determine it; zero values if there are none.
+            // The spectrum of real numbers is symmetric, so `n / 2 + 1` values determine it. If `n` is zero, there are no values.
             shape[rank - 1] = on_size(shape[rank - 1], |n| n / 2 + i64::from(n > 0));
             (fits, complex(operand.dtype))
         }
@@ -94,7 +94,7 @@ pub(crate) fn fft(cx: &Ctx<'_>, kind: FftKind, length: &SizeList) -> Res<Types> 
     Ok(tensor(&shape, dtype))
 }
 
-/// Fails unless the last two dimensions have one size.
+/// Fails unless the last two dimensions have the same size.
 fn square(cx: &Ctx<'_>, t: &TensorType) -> Res<()> {
     let rank = t.rank();
     ensure!(

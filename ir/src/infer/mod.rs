@@ -1,9 +1,9 @@
-//! Type inference: result types that follow from operands and attributes, and the constraints on the others.
+//! Type inference: computes the result types that operands and attributes determine, and checks the constraints on other result types.
 //!
 //! Source: StableHLO specification, section "Ops"; constraints are quoted by meaning, not by number. Dynamic sizes
 //! ([`DYNAMIC`](crate::DYNAMIC)) fit any size within their bound. Quantized tensors are checked as tensors of their expressed type, and
-//! their elements in `quant`. For types outside of the specification ([`Type::Other`]), operations that compute fail and the others take
-//! any.
+//! their elements in `quant`. For types outside of the specification ([`Type::Other`]), inference fails for operations that compute on
+//! elements; other operations accept any such type.
 
 mod bounds;
 mod broadcast;
@@ -39,8 +39,8 @@ pub struct InferError(pub String);
 
 /// Infers the result types of an operation, and interns them.
 ///
-/// Results of matmuls, convolutions and reductions may have a wider element type than their operands; unless a region determines it, the
-/// inferred type has that of the operands.
+/// Results of matmuls, convolutions and reductions may have a wider element type than their operands. Unless a region determines it, the
+/// inferred type has the element type of the operands.
 ///
 /// # Errors The operands do not fit the operation, or its result types do not follow from them: constants, `iota`, `convert`,
 /// `bitcast_convert`, `reshape`, `broadcast_in_dim`, random numbers, `custom_call`, `manual_computation`, unknown operations.
@@ -60,7 +60,7 @@ pub fn infer_types(
                 InferError(format!("{} has an operand that is not a numeric tensor", kind.name()))
             }
         })?;
-    // `infer` then returns `?` for the dimension, which is good for checks, but no type to build with.
+    // `infer` then returns `?` for the dimension, which is sufficient for checks, but not a type for a new operation.
     if matches!(kind, OpKind::AllGather { spec, .. } | OpKind::ReduceScatter { spec, .. } if collective::group_size(spec).is_none())
     {
         let name = kind.name();
@@ -97,9 +97,9 @@ pub(crate) enum Ty {
 pub(crate) enum Fail {
     /// The operation violates a constraint.
     Wrong(String),
-    /// The program chooses the result type.
+    /// The operands do not determine the result type.
     Free,
-    /// An operand has a type that shardc does not compute with.
+    /// An operand has a type that shardc does not support.
     Unknown,
 }
 
@@ -122,8 +122,7 @@ pub(crate) struct Ctx<'m> {
     pub(crate) kind: &'m OpKind,
     pub(crate) operands: &'m [ValueId],
     pub(crate) regions: &'m [RegionId],
-    /// For each quantized operand, then result, a tensor of its expressed type; empty if none is quantized, or if they are not to be
-    /// checked.
+    /// For each quantized operand, then result, a tensor of its expressed type; empty if none is quantized, or if they are not checked.
     pub(crate) stand_ins: &'m [Option<TensorType>],
 }
 
@@ -145,7 +144,8 @@ impl<'m> Ctx<'m> {
         let ty = self.ty(i)?;
         match self.module.types.get(ty) {
             Type::Tensor(tensor) => Ok(tensor),
-            // Without stand-ins (`infer_types`), a quantized operand ends inference: the program chooses the quantization of results.
+            // Without stand-ins (`infer_types`), inference fails for a quantized operand: it does not determine the quantization of
+            // results.
             Type::Quantized(_) => self.stand_ins.get(i).and_then(Option::as_ref).ok_or(Fail::Unknown),
             Type::Other(_) => Err(Fail::Unknown),
             Type::Token | Type::Tuple(_) => Err(Fail::Wrong(format!(
@@ -175,8 +175,8 @@ impl<'m> Ctx<'m> {
         Some(module.ops[end].operands.iter().map(move |&v| module.values[v].ty))
     }
 
-    /// Returns the element type in which region `region` combines elements of type `dtype` to value `i`; `dtype` if the region is missing.
-    /// It is a type of the same family that is at least as wide; among floats, any.
+    /// Returns the element type in which region `region` reduces elements of type `dtype` to value `i`; `dtype` if the region is missing.
+    /// It must be a type of the same family that is at least as wide; any float type is accepted for floats.
     pub(crate) fn accumulated(&self, region: usize, i: usize, dtype: DType) -> Res<DType> {
         let yielded = self.yields(region).and_then(|mut types| types.nth(i));
         let Some(body) = yielded.and_then(|ty| self.module.types.as_tensor(ty)) else { return Ok(dtype) };
@@ -190,7 +190,7 @@ impl<'m> Ctx<'m> {
     }
 }
 
-/// Whether a computation in type `to` may take elements of type `from`.
+/// Whether elements of type `from` may be promoted to type `to`.
 fn promotes(from: DType, to: DType) -> bool {
     use DTypeClass as C;
     let family = |class| match class {
@@ -337,12 +337,12 @@ pub(crate) fn infer(cx: &Ctx<'_>) -> Res<Types> {
     }
 }
 
-/// Returns the type of operand `i` for the one result.
+/// Returns the type of operand `i`, for an operation with one result.
 pub(crate) fn same(cx: &Ctx<'_>, i: usize) -> Res<Types> {
     Ok(smallvec![Ty::Same(cx.ty(i)?)])
 }
 
-/// Returns a tensor type for the one result.
+/// Returns a tensor type, for an operation with one result.
 pub(crate) fn tensor(shape: &[i64], dtype: DType) -> Types {
     smallvec![Ty::Tensor(TensorType::new(shape, dtype))]
 }
@@ -382,7 +382,7 @@ pub(crate) fn type_fits(module: &Module, a: TypeId, b: TypeId) -> bool {
         (Type::Quantized(a), Type::Quantized(b)) => {
             quant::element_fits(&a.element, &b.element) && shape_fits(&a.shape, &b.shape)
         }
-        // Unranked types are text: a dynamic part may match anything.
+        // Unranked types are kept as text: a dynamic part may match anything.
         (Type::Other(a), Type::Other(b)) => [a, b].iter().any(|text| text.contains(['?', '*'])),
         (Type::Tuple(a), Type::Tuple(b)) => {
             a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| type_fits(module, a, b))
@@ -410,7 +410,8 @@ pub(crate) fn shape_text(shape: &[i64]) -> String {
 
 /// Fails unless dimension numbers are in range and distinct.
 pub(crate) fn distinct_dims(op: &str, what: &str, dims: &[u32], rank: usize) -> Res<()> {
-    // With `rank` entries, not `dims.len()`: a list of a million dimensions fails at the first one that is out of range or repeated.
+    // The mask has `rank` entries, not `dims.len()`: a list of a million dimensions fails at the first dimension that is out of range or
+    // repeated.
     let mut seen = mask(&[], rank);
     for &dim in dims {
         ensure!((dim as usize) < rank, "{what} {dims:?} of {op} must be less than the rank, {rank}");

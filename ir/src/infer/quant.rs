@@ -23,7 +23,8 @@ fn element(module: &Module, ty: TypeId) -> Option<&Quant> {
     module.types.as_quantized(ty).map(|tensor| &tensor.element)
 }
 
-/// Whether values of one element type may be used as the other: equal storage and expressed types, and both per-tensor or both per-axis.
+/// Whether values of one element type may be used as values of the other: equal storage and expressed types, and both per-tensor or both
+/// per-axis.
 pub(crate) fn element_fits(a: &Quant, b: &Quant) -> bool {
     a.storage == b.storage && a.expressed == b.expressed && a.axis().is_some() == b.axis().is_some()
 }
@@ -64,7 +65,7 @@ fn alike(kind: &OpKind, count: usize) -> std::ops::Range<usize> {
     }
 }
 
-/// Checks the quantized elements of an operation that has any.
+/// Checks the quantized element types of an operation.
 pub(crate) fn check(cx: &Ctx<'_>, results: &[TypeId], attrs: &AttrDict) -> Res<()> {
     let module = cx.module;
     let operands: SmallVec<[TypeId; 4]> = cx.operands.iter().map(|&v| module.values[v].ty).collect();
@@ -266,7 +267,7 @@ fn add(cx: &Ctx<'_>, a: TypeId, b: TypeId, c: TypeId) -> Res<()> {
     Ok(())
 }
 
-/// Fails unless an operation that only moves elements keeps scales and zero points.
+/// Fails unless an operation that only moves elements preserves scales and zero points.
 fn same_scale(cx: &Ctx<'_>, a: TypeId, c: TypeId) -> Res<()> {
     let (Some(from), Some(to)) = (element(cx.module, a), element(cx.module, c)) else { return Ok(()) };
     // `element_fits` rejects it if the types must match.
@@ -344,7 +345,7 @@ fn broadcast(cx: &Ctx<'_>, dims: &DimList, a: TypeId, c: TypeId) -> Res<()> {
         types.display(c),
         dims.get(i)
     );
-    // A dimension of 1 with one scale is broadcast to `n` with `n` scales, which must all equal that one.
+    // A dimension of size 1 with one scale is broadcast to size `n` with `n` scales, which must all be equal to it.
     let repeats = from.shape[i] != 1 || params.first().is_none_or(|one| wide.iter().all(|p| p == one));
     ensure!(
         repeats,
@@ -356,7 +357,7 @@ fn broadcast(cx: &Ctx<'_>, dims: &DimList, a: TypeId, c: TypeId) -> Res<()> {
     Ok(())
 }
 
-/// Checks a contraction: all operands are quantized, or the right one alone (hybrid, with dequantized weights).
+/// Checks a contraction: all operands are quantized, or only the right operand (hybrid: the weights are dequantized).
 fn product(cx: &Ctx<'_>, a: TypeId, b: TypeId, c: TypeId) -> Res<()> {
     let types = &cx.module.types;
     let show = || {

@@ -3,8 +3,8 @@
 use super::{Ctx, Res, Ty, Types, distinct_dims, ensure, shape_fits, shape_text, size_fits, without};
 use crate::{DType, DimList, TensorType};
 
-/// Checks that operands are `n` tensors of one shape, then `n` initial values of their element types or, with a body, of types that
-/// promote to the body's. Returns `n`.
+/// Checks that operands are `n` tensors of the same shape, followed by `n` initial values with the same element types or, if there is a
+/// body, with types that promote to the body's types. Returns `n`.
 pub(crate) fn pairs(cx: &Ctx<'_>) -> Res<usize> {
     let count = cx.operands.len();
     ensure!(
@@ -33,7 +33,7 @@ pub(crate) fn pairs(cx: &Ctx<'_>) -> Res<usize> {
 }
 
 /// Returns the element type of result `i` of a reduction of `n` inputs. Initial values must fit the shape `slice`: the bodies of some
-/// reductions work on tensors with some of its dimensions, in order.
+/// reductions operate on tensors with a subsequence of its dimensions.
 pub(crate) fn reduced(cx: &Ctx<'_>, n: usize, i: usize, slice: &[i64]) -> Res<DType> {
     let (input, init) = (cx.tensor(i)?, cx.tensor(n + i)?);
     let mut sizes = slice.iter();
@@ -45,7 +45,7 @@ pub(crate) fn reduced(cx: &Ctx<'_>, n: usize, i: usize, slice: &[i64]) -> Res<DT
         cx.name(),
         shape_text(slice)
     );
-    // Called for its errors: the body's type must hold the initial value as well as the inputs.
+    // Called for its errors: the initial value must also promote to the body's type.
     cx.accumulated(0, i, init.dtype)?;
     cx.accumulated(0, i, input.dtype)
 }

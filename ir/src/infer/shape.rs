@@ -45,7 +45,7 @@ pub(crate) fn slice(cx: &Ctx<'_>, spec: &SliceSpec) -> Res<Types> {
     Ok(tensor(&shape, operand.dtype))
 }
 
-/// Checks that the operands from `first` are one integer scalar per dimension, all of one type.
+/// Checks that the operands from `first` are one integer scalar per dimension, all of the same type.
 fn start_indices(cx: &Ctx<'_>, first: usize, rank: usize) -> Res<()> {
     ensure!(
         cx.operands.len() == first + rank,
@@ -114,7 +114,7 @@ pub(crate) fn concatenate(cx: &Ctx<'_>, dim: u32) -> Res<Types> {
             }
         }
     }
-    // Exactly the operand's type, with its bounds.
+    // The result has exactly the operand's type, including bounds.
     if cx.operands.len() == 1 {
         return Ok(smallvec![Ty::Same(cx.ty(0)?)]);
     }
@@ -164,7 +164,7 @@ pub(crate) fn pad(cx: &Ctx<'_>, spec: &PadSpec) -> Res<Types> {
         let (low, high, interior) = (spec.low[d], spec.high[d], spec.interior[d]);
         ensure!(interior >= 0, "interior padding {interior} of dimension {d} is negative");
         let size = operand.shape[d];
-        // The bound is used as the size, so padding that removes more than it is rejected.
+        // The bound is used as the size, so padding that removes more elements than the bound is rejected.
         let known = if size == DYNAMIC { bound(operand, d) } else { Some(size) };
         let Some(known) = known else {
             shape.push(size);

@@ -27,7 +27,7 @@ impl WindowDim {
         };
         let padded = dilate(n, self.base_dilation)?.checked_add(self.pad.0)?.checked_add(self.pad.1)?;
         let window = dilate(self.size, self.dilation)?;
-        // Negative padding may remove everything.
+        // Negative padding may remove all elements.
         if padded <= 0 || window > padded {
             return Some(0);
         }
@@ -111,7 +111,7 @@ pub(crate) fn select_and_scatter(cx: &Ctx<'_>, spec: &WindowSpec) -> Res<Types> 
     Ok(tensor(&operand.shape, dtype))
 }
 
-/// Fails unless the dimension numbers of one tensor of a convolution are all of its dimensions, each once.
+/// Fails unless the dimension numbers of a convolution's tensor contain each of its dimensions once.
 fn all_dims(cx: &Ctx<'_>, what: &str, others: [u32; 2], spatial: &[u32], rank: usize) -> Res<()> {
     let all: DimList = others.into_iter().chain(spatial.iter().copied()).collect();
     ensure!(
@@ -135,7 +135,7 @@ pub(crate) fn dynamic_convolution(cx: &Ctx<'_>, spec: &ConvSpec) -> Res<Types> {
             convolution(cx, &ConvSpec { padding: pairs, ..spec.clone() })
         }
         None => {
-            // The window matters only together with the padding.
+            // The window is only relevant together with the padding.
             let numbers = ConvSpec {
                 strides: SizeList::new(),
                 lhs_dilation: SizeList::new(),
@@ -187,7 +187,7 @@ pub(crate) fn convolution(cx: &Ctx<'_>, spec: &ConvSpec) -> Res<Types> {
         "convolution of {input} with {kernel}: input features ({in_feature} in each of {features} groups) differ"
     );
     let out_feature = at(kernel, spec.kernel.output_feature);
-    // Both, although one of them is 1: either kind of group divides the output features.
+    // Both are checked, although one of them is 1: either kind of group divides the output features.
     for groups in [features, batches] {
         super::shape::divided(cx, out_feature, groups, spec.kernel.output_feature as usize)?;
     }

@@ -19,7 +19,7 @@ pub enum AttrType {
     Bools,
     /// `dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>`, pairs.
     Pairs,
-    /// Groups of devices: `dense<[[0, 1, 2]]> : tensor<1x3xi64>`, rows of any one length, or axes of a mesh.
+    /// Groups of devices: `dense<[[0, 1, 2]]> : tensor<1x3xi64>`, rows of equal length, or axes of a mesh.
     Groups,
     /// Pairs of a sending and a receiving device, in the form of groups.
     DevicePairs,
@@ -73,6 +73,6 @@ pub enum AttrType {
     Prefixed(&'static str),
     /// A number of this type; in pretty forms without the type.
     Typed(&'static str),
-    /// Any attribute, which no payload holds: it is kept among the operation's other attributes.
+    /// Any attribute that is not in the payload: it is kept among the operation's other attributes.
     Carried,
 }

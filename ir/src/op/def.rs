@@ -1,11 +1,11 @@
-//! The columns of the table of operations: [`OpDef`].
+//! The columns of the operation table: [`OpDef`].
 //!
-//! Each property that depends only on an operation's kind is a column here, without default, so a new operation must define each.
+//! Each property that depends only on an operation's kind is a column without a default, so a new operation must define it.
 //! Properties that depend on attributes, operands or types (inference, sharding rules, localization) are functions in other modules.
 
 use super::AttrType;
 
-/// The properties of an operation's kind: a row of the table.
+/// The properties of an operation's kind: a row in the operation table.
 #[derive(Debug)]
 pub struct OpDef {
     /// Full name, with dialect; empty for [`OpKind::Opaque`](super::OpKind::Opaque), which has its own.
@@ -20,7 +20,7 @@ pub struct OpDef {
     pub regions: Arity,
     /// The role of the regions.
     pub region_kind: RegionKind,
-    /// Number of VHLO versions in which the attributes are as in the [`AttrDef`]s; 0 if there is none, or if its form is different.
+    /// The number of VHLO versions in which the attributes are as in the [`AttrDef`]s; 0 if there is no VHLO form, or a different one.
     pub vhlo: u8,
     /// Side effects, without those of its regions.
     pub effect: Effect,
@@ -30,15 +30,15 @@ pub struct OpDef {
     pub work: Work,
     /// The semantics on quantized elements.
     pub elements: Elements,
-    /// The quantized elements that it accepts.
+    /// The quantized elements that the operation accepts.
     pub quantized: Quantized,
-    /// The operands in which it is linear.
+    /// The operands in which the operation is linear.
     pub linear: Linear,
-    /// Whether a device may compute it on shards of the operands.
+    /// Whether a device may apply the operation to shards of the operands.
     pub parts: Parts,
-    /// Its lowering for back ends.
+    /// The lowering for back ends.
     pub lowering: Lowering,
-    /// Whether its two operands may be swapped.
+    /// Whether the two operands may be swapped.
     pub commutative: bool,
 }
 
@@ -51,7 +51,7 @@ pub struct AttrDef {
     pub ty: AttrType,
     /// Whether it may be absent.
     pub presence: Presence,
-    /// The first version of the operation with it, counted from 1: bytecode of older writers lacks it.
+    /// The first version of the operation that has the attribute, counted from 1: older bytecode lacks it.
     pub since: u8,
 }
 
@@ -101,7 +101,7 @@ pub enum Arity {
 pub enum RegionKind {
     /// There are none.
     None,
-    /// They combine, compare or map single elements; shardings do not propagate into them.
+    /// Regions that combine, compare or map scalars; shardings do not propagate into them.
     Elements,
     /// Part of the program: runs once.
     Body,
@@ -116,15 +116,15 @@ pub enum RegionKind {
 /// Side effects of an operation, besides those of its regions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// None, and it terminates: it may be removed if unused, merged with equal ones, hoisted and repeated.
+    /// No side effects, and the operation terminates: it may be removed if dead, merged with equal operations, hoisted and rematerialized.
     Pure,
-    /// None, but its results differ between devices.
+    /// No side effects, but the results differ between devices.
     DeviceNumber,
-    /// None, but it may not terminate.
+    /// No side effects, but the operation may not terminate.
     MayNotEnd,
     /// Uses the state of a random number generator on the device: results differ each time.
     Draws,
-    /// Keeps other operations in place, or annotates a value: stays without users.
+    /// Orders other operations, or annotates a value: the operation stays even without users.
     Holds,
     /// A collective: devices synchronize in it.
     Collective,
@@ -136,12 +136,12 @@ pub enum Effect {
     Unknown,
 }
 
-/// Which operand elements a result element depends on. It determines the order of propagation, as in Shardy.
+/// The operand elements that a result element depends on. This determines the order of propagation, as in Shardy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Those at the same position of the operands.
+    /// The elements at the same position of the operands.
     SamePlace,
-    /// The one at the same position, if operand and result have the same shape.
+    /// The element at the same position, if operand and result have the same shape.
     SamePlaceIfSameShape,
     /// Elements are moved: a reshape, a transpose.
     Rearranges,
@@ -149,7 +149,7 @@ pub enum Access {
     SlicesAtRunTime,
     /// Elements are broadcast along dimensions of the result.
     Broadcasts,
-    /// Anything else, and operations that do not take part in propagation.
+    /// Anything else, and operations that do not participate in propagation.
     Other,
 }
 
@@ -160,16 +160,16 @@ pub enum Work {
     Light,
     /// Many instructions per element.
     Heavy,
-    /// A contraction, which takes most of the time. The program chooses the element type of the result.
+    /// A contraction, which takes most of the time. The operands do not determine the element type of the result.
     Contraction,
 }
 
 /// The semantics of an operation on quantized elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Elements {
-    /// Works on stored integers, or not on elements; its regions may compute.
+    /// Operates on storage integers, or not on elements; its regions may compute.
     Stored,
-    /// Moves stored integers, whose quantization parameters must be the same.
+    /// Moves storage integers; operand and result must have the same quantization parameters.
     Moved,
     /// Computes with real numbers.
     Real,
@@ -184,7 +184,7 @@ pub enum Quantized {
     No,
     /// Elements with per-tensor scales.
     PerTensor,
-    /// Elements with per-axis scales, too.
+    /// Elements with per-tensor or per-axis scales.
     PerAxis,
 }
 
@@ -193,29 +193,29 @@ pub enum Quantized {
 pub enum Linear {
     /// None.
     No,
-    /// It moves the elements of operands `from..to` in the same way: any reduction may be done after it.
+    /// The operation moves the elements of operands `from..to` in the same way: any reduction may be deferred past it.
     Moves {
         /// The first.
         from: u8,
         /// One past the last.
         to: u8,
     },
-    /// It is jointly linear in operands `from..to`: a sum may be done after it.
+    /// The operation is jointly linear in operands `from..to`: a sum may be deferred past it.
     Sums {
         /// The first.
         from: u8,
         /// One past the last.
         to: u8,
     },
-    /// It is linear in any one operand, with the others replicated: a sum may be done after it.
+    /// The operation is linear in any single operand, with the others replicated: a sum may be deferred past it.
     EitherSums,
-    /// It commutes with the same reduction: a reduction by this operation may be done after it.
+    /// A reduction with the same operator may be deferred past the operation.
     Itself,
     /// Depends on types or regions.
     Depends,
 }
 
-/// Whether a device may compute an operation on its shards of the operands.
+/// Whether a device may apply an operation to its shards of the operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parts {
     /// Yes, unchanged, along pass-through factors.
@@ -229,13 +229,13 @@ pub enum Parts {
 /// The lowering of an operation for back ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lowering {
-    /// The operation.
+    /// The operation itself.
     Stays,
-    /// Its operand in place of its result.
+    /// The operand, which replaces the result.
     Operand,
     /// Nothing.
     Nothing,
-    /// An error: it works on global values, which partitioning removes.
+    /// An error: the operation is on global values, which do not exist after partitioning.
     Refused,
 }
 

@@ -26,10 +26,10 @@ impl CollectiveSpec {
     }
 }
 
-/// A channel: collectives with the same number belong together.
+/// A channel: collectives with the same channel id belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Channel {
-    /// Its number.
+    /// The channel id.
     pub handle: i64,
     /// 0: invalid, 1: from device to device, 2: from device to host, 3: from host to device.
     pub ty: i64,
@@ -46,11 +46,11 @@ impl Channel {
 /// Attributes of `send` and `recv`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransferSpec {
-    /// The channel, shared with its counterpart.
+    /// The channel, shared with the matching operation.
     pub channel: Channel,
-    /// Whether it transfers to or from the host.
+    /// Whether the transfer is to or from the host.
     pub is_host_transfer: Option<bool>,
-    /// Device numbers in pairs of source and target.
+    /// Pairs of source and target device ids.
     pub source_target_pairs: Option<ReplicaGroups>,
 }
 
@@ -83,9 +83,9 @@ pub enum MeshCollectiveKind {
     AllGather(Vec<AxisList>),
     /// Slices each dimension along more axes; no communication.
     AllSlice(Vec<AxisList>),
-    /// Moves axes from the end of one dimension to the end of another; no dimension takes part in two moves.
+    /// Moves axes from the end of one dimension to the end of another; no dimension is in two moves.
     AllToAll(Vec<AxisMove>),
-    /// Device to device: the local shape is unchanged.
+    /// Sends shards between devices; the local shape is unchanged.
     CollectivePermute,
     /// Each device receives the pieces of its new block from devices that have them; any dimension may change its sharding.
     Exchange,
@@ -93,7 +93,7 @@ pub enum MeshCollectiveKind {
     AllReduce(AxisList, ReductionKind),
     /// Reduces over the axes and shards each dimension along its entry.
     ReduceScatter(Vec<AxisList>, ReductionKind),
-    /// Each device's shard along the axes becomes a partial sum, for an all-reduce in place of an all-gather.
+    /// Each device's shard along the axes becomes a partial sum, so that an all-reduce can replace an all-gather.
     ShardedToUnreduced(Vec<AxisList>),
     /// A value that is replicated along the axes becomes unreduced.
     ReplicatedToUnreduced(AxisList),

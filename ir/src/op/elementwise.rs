@@ -87,7 +87,7 @@ elementwise! {
 
 // Name; VHLO versions; whether it is commutative; quantized elements; linearity.
 elementwise! {
-    /// Element-wise operations on two operands of one shape.
+    /// Element-wise operations on two operands of the same shape.
     BinaryOp = binary -> OpDef {
         Add = "stablehlo.add"(1, true, Quantized::PerAxis, LINEAR),
         And = "stablehlo.and"(1, true, Quantized::No, Linear::Itself),
@@ -141,7 +141,7 @@ elementwise! {
 /// Linear in all operands together.
 const LINEAR: Linear = Linear::Sums { from: 0, to: u8::MAX };
 
-/// The required accuracy of a result: no payload has it.
+/// The required accuracy of a result, which is not in the payload.
 const ACCURACY: &[AttrDef] = &[AttrDef {
     name: "result_accuracy",
     ty: AttrType::Carried,
@@ -193,7 +193,7 @@ const fn broadcasting(name: &'static str, op: BinaryOp) -> (OpDef, BinaryOp) {
 }
 
 impl UnaryOp {
-    /// Its row of the table of operations.
+    /// Its row in the operation table.
     #[must_use]
     pub const fn def(self) -> &'static OpDef {
         &Self::ROWS[self as usize]
@@ -207,7 +207,7 @@ impl UnaryOp {
 }
 
 impl BinaryOp {
-    /// Its row of the table of operations.
+    /// Its row in the operation table.
     #[must_use]
     pub const fn def(self) -> &'static OpDef {
         &Self::ROWS[self as usize]
@@ -227,7 +227,7 @@ impl BinaryOp {
 }
 
 impl BroadcastOp {
-    /// Its row of the table of operations.
+    /// Its row in the operation table.
     #[must_use]
     pub const fn def(self) -> &'static OpDef {
         &Self::ROWS[self as usize].0

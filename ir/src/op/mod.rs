@@ -33,8 +33,8 @@ pub use self::specs::*;
 pub use self::words::*;
 use crate::{Attr, Dense, ShardingId};
 
-/// The attribute with the name of an operation that is parsed as another one (`stablehlo.dot` as `stablehlo.dot_general`). It is never
-/// printed.
+/// The attribute with the original name of an operation that is parsed as a different operation (`stablehlo.dot` as
+/// `stablehlo.dot_general`). It is never printed.
 pub const SPELLING_ATTR: &str = "shardc.spelling";
 
 /// Dimension numbers.
@@ -48,7 +48,7 @@ pub type SizeList = SmallVec<[i64; 4]>;
 pub enum OpKind {
     /// Elementwise on one operand; `abs`, `exponential`, `chlo.square`, ...
     Unary(UnaryOp),
-    /// Elementwise on two operands of one shape; `add`, `multiply`, ...
+    /// Element-wise on two operands of the same shape; `add`, `multiply`, ...
     Binary(BinaryOp),
     /// Elementwise comparison.
     Compare(CompareDirection, Option<CompareType>),
@@ -69,9 +69,9 @@ pub enum OpKind {
     },
     /// A constant.
     Constant(Dense),
-    /// Counts along dimension `dim`.
+    /// An iota along dimension `dim`.
     Iota {
-        /// The counted dimension.
+        /// The dimension along which values increase.
         dim: u32,
     },
     /// Operand dimension `i` becomes result dimension `dims[i]`; the operand is repeated along other dimensions, and along its dimensions
@@ -106,7 +106,7 @@ pub enum OpKind {
         /// The dimension.
         dim: u32,
     },
-    /// Concatenates ranges of the operands. An internal operation, which is lowered to what each device does for its shard.
+    /// Concatenates ranges of the operands. An internal operation that localization replaces.
     Splice(Box<SpliceSpec>),
     /// Operand 0 padded with the scalar operand 1.
     Pad(Box<PadSpec>),
@@ -177,7 +177,7 @@ pub enum OpKind {
         /// Its index.
         index: u32,
     },
-    /// Joins tokens.
+    /// Merges tokens.
     AfterAll,
     /// Reduction over devices; region 0 combines.
     AllReduce(Box<CollectiveSpec>),
@@ -214,16 +214,16 @@ pub enum OpKind {
     PartitionId,
     /// This device's index among the replicas, a `ui32` scalar.
     ReplicaId,
-    /// Normalizes over all dimensions but the feature's, or the gradient of that; `batch_norm_training`, ...
+    /// Batch normalization over all dimensions except the feature dimension, or its gradient; `batch_norm_training`, ...
     BatchNorm(BatchNormKind, BatchNormSpec),
-    /// Region 0 on the scalars of all operands; `dims` lists every dimension in order.
+    /// Applies region 0 to the scalars of all operands; `dims` lists every dimension in order.
     Map {
         /// The dimensions.
         dims: DimList,
     },
     /// Random numbers from a generator without explicit state; operand 2 is the shape.
     Rng(RngDistribution),
-    /// An operation with an operand in place of an attribute, such as the result's shape; `dynamic_reshape`, ...
+    /// An operation in which an operand replaces an attribute, such as the shape of the result; `dynamic_reshape`, ...
     Dynamic(DynamicOp),
     /// The size of dimension `dim`, an `i32` scalar.
     GetDimensionSize {
@@ -240,7 +240,7 @@ pub enum OpKind {
         /// Sizes of the new dimensions.
         sizes: SizeList,
     },
-    /// A contraction by einsum letters (deprecated).
+    /// A contraction in einsum notation (deprecated).
     Einsum {
         /// `ab,bc->ac`.
         config: Box<str>,
@@ -254,7 +254,7 @@ pub enum OpKind {
     TorchIndexSelect {
         /// The dimension that is selected from.
         dim: i64,
-        /// How many leading dimensions are batching dimensions of both operands.
+        /// The number of leading dimensions that are batching dimensions of both operands.
         batch_dims: i64,
     },
     /// Floats to quantized numbers.
@@ -280,7 +280,7 @@ pub enum OpKind {
     Send(Box<TransferSpec>),
     /// Data from another device or the host.
     Recv(Box<TransferSpec>),
-    /// Reduction over devices whose result is on the first device of each group; region 0 combines.
+    /// Reduction over devices, with the result on the first device of each group; region 0 combines.
     CollectiveReduce(Box<CollectiveSpec>),
     /// Sum over replicas (deprecated).
     CrossReplicaSum(Box<CollectiveSpec>),
@@ -290,14 +290,14 @@ pub enum OpKind {
     ConstantLike(Box<Attr>),
     /// `chlo.top_k`: the largest values of the last dimension, and their indices.
     TopK {
-        /// How many.
+        /// The number of values.
         k: i64,
         /// Whether equal values keep their order; `None` if not specified (they do).
         stable: Option<bool>,
     },
     /// `chlo.ragged_dot`: a matmul with its own right operand for each group of rows.
     RaggedDot(Box<RaggedDotSpec>),
-    /// `chlo.scan`: region 0 on each slice along a dimension, with carried values.
+    /// `chlo.scan`: applies region 0 to each slice along a dimension, with carried values.
     Scan(Box<ScanSpec>),
     /// `sdy.sharding_constraint`: the value must have this sharding.
     ShardingConstraint(ShardingId),
@@ -305,14 +305,14 @@ pub enum OpKind {
     Reshard(ShardingId),
     /// A collective on a global value, from the lowering of a reshard; the global shape of the value is unchanged.
     MeshCollective(Box<MeshCollective>),
-    /// `sdy.manual_computation`: region 0 is written for local shapes.
+    /// `sdy.manual_computation`: region 0 has local shapes.
     ManualComputation(Box<ManualSpec>),
     /// `sdy.propagation_barrier`: shardings propagate only in the given direction.
     PropagationBarrier {
         /// The direction; [`PropagationDirection::Both`] would block nothing.
         direction: PropagationDirection,
     },
-    /// `sdy.sharding_group`: all values of one group share a sharding.
+    /// `sdy.sharding_group`: all values of a group have the same sharding.
     ShardingGroup {
         /// The group.
         id: i64,
@@ -328,8 +328,8 @@ pub enum OpKind {
 }
 
 impl OpKind {
-    /// Hashes the kind, and the positions and dimensions by which many operations on one operand differ: a value may have thousands of
-    /// slices. Equal kinds have equal hashes; different ones may, too.
+    /// Hashes the kind, and the positions and dimensions in which similar operations on the same operand differ: a value may have
+    /// thousands of slices. Equal kinds have equal hashes; different kinds may collide.
     pub fn hash_places(&self, state: &mut impl Hasher) {
         discriminant(self).hash(state);
         match self {

@@ -6,7 +6,7 @@ use super::{CollectiveSpec, OpKind};
 use crate::ShardingId;
 
 impl OpKind {
-    /// Full name, with dialect. A [`OpKind::Return`] is named for a StableHLO region.
+    /// Full name, with dialect. For [`OpKind::Return`], this is the name in a StableHLO region.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -15,7 +15,7 @@ impl OpKind {
         }
     }
 
-    /// The name for messages. If many operations have one name, it includes the callee, too (`stablehlo.custom_call @my_attention`).
+    /// The name for messages. If many operations have the same name, it also includes the callee (`stablehlo.custom_call @my_attention`).
     #[must_use]
     pub fn title(&self) -> Cow<'_, str> {
         match self {
@@ -76,7 +76,7 @@ impl OpKind {
         }
     }
 
-    /// Whether this is an all-reduce or reduce-scatter, which combine values by region 0.
+    /// Whether this is an all-reduce or reduce-scatter, which combine values with region 0.
     #[must_use]
     pub fn combines(&self) -> bool {
         matches!(self, OpKind::AllReduce(_) | OpKind::ReduceScatter { .. })

@@ -17,7 +17,7 @@ pub struct SliceSpec {
 }
 
 impl SliceSpec {
-    /// The slice with a range along one dimension of a tensor of this shape, and all of the other dimensions.
+    /// A slice of a tensor of this shape that takes a range along one dimension, and the other dimensions in full.
     #[must_use]
     pub fn range(shape: &[i64], dim: usize, start: i64, limit: i64) -> SliceSpec {
         let mut spec = SliceSpec {
@@ -169,7 +169,7 @@ pub struct GatherSpec {
     pub index_vector_dim: u32,
     /// Size of a slice per operand dimension.
     pub slice_sizes: SizeList,
-    /// A guarantee by the user; `None` if not specified (no).
+    /// Whether the indices are guaranteed to be sorted; `None` if not specified (no).
     pub indices_are_sorted: Option<bool>,
 }
 
@@ -188,20 +188,20 @@ pub struct ScatterSpec {
     pub scatter_dims_to_operand_dims: DimList,
     /// The dimension of the indices with the components; their rank if indices are scalars.
     pub index_vector_dim: u32,
-    /// A guarantee by the user; `None` if not specified (no).
+    /// Whether the indices are guaranteed to be sorted; `None` if not specified (no).
     pub indices_are_sorted: Option<bool>,
-    /// A guarantee by the user; `None` if not specified (no).
+    /// Whether the indices are guaranteed to be unique; `None` if not specified (no).
     pub unique_indices: Option<bool>,
 }
 
 /// Options of `triangular_solve`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TriangularSpec {
-    /// Solve `a x = b`, not `x a = b`.
+    /// Whether to solve `a x = b`, instead of `x a = b`.
     pub left_side: bool,
-    /// Which triangle of `a` is read.
+    /// Whether the lower triangle of `a` is read, instead of the upper.
     pub lower: bool,
-    /// The diagonal is one.
+    /// Whether the diagonal is assumed to be one.
     pub unit_diagonal: bool,
     /// The transposition of `a`.
     pub transpose_a: Transposition,
@@ -217,7 +217,7 @@ pub struct CustomCallSpec {
 }
 
 impl CustomCallSpec {
-    /// The prefix of the target of a custom call that represents a call of a function, while that function is partitioned separately. The
+    /// The target prefix of a custom call that stands for a call of a separately partitioned function. The
     /// function's name, or another key, follows.
     pub const KEPT: &str = "shardc.call.";
 
@@ -251,13 +251,13 @@ pub enum BatchNormKind {
 /// Attributes of the batch normalizations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BatchNormSpec {
-    /// Added to the variance.
+    /// The constant that is added to the variance.
     pub epsilon: f32,
     /// The feature dimension.
     pub feature_index: u32,
 }
 
-/// Operations with operands in place of attributes.
+/// Operations in which operands replace attributes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DynamicOp {
     /// Operand 1 is the shape of the result.
@@ -317,7 +317,7 @@ pub struct InfeedSpec {
 pub struct BroadcastingSpec {
     /// The element-wise operation.
     pub op: BroadcastingOp,
-    /// The dimension of the higher-rank operand for each of the other's; `None`: aligned at the last.
+    /// For each dimension of the lower-rank operand, the dimension of the other operand. `None` means aligned at the last dimension.
     pub dims: Option<DimList>,
 }
 
@@ -354,17 +354,17 @@ pub struct RaggedDotSpec {
 /// Attributes of `scan`. Operands: inputs, then initial values of carries; results: outputs, then final values of carries.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct ScanSpec {
-    /// How many operands are inputs.
+    /// The number of operands that are inputs.
     pub inputs: u32,
-    /// How many values are carried: the remaining operands and results.
+    /// The number of carried values: the remaining operands and results.
     pub carries: u32,
-    /// How many results are outputs.
+    /// The number of results that are outputs.
     pub outputs: u32,
     /// The scanned dimension.
     pub dim: u32,
     /// Its size, if there is no input.
     pub dim_size: Option<i64>,
-    /// From the last slice to the first; `None` if not specified (no).
+    /// Whether the scan runs from the last slice to the first; `None` if not specified (no).
     pub reverse: Option<bool>,
     /// Whether the slices may be combined in any order.
     pub associative: Option<bool>,

@@ -1,4 +1,4 @@
-//! The table of operations: one row for each, except for element-wise ones, which have their own tables
+//! The operation table: one row for each operation, except element-wise operations, which have their own tables
 //! ([`elementwise`](super::elementwise)).
 //!
 //! Format of a row:
@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Here `n` is a number and `n+` that number or more. [`def`](super::def) explains the columns. A new variant of [`OpKind`] does not
-//! compile until it has a row. For a variant with several operations, `many` selects the row, and the rows have no pattern.
+//! compile until it has a row. If a variant represents several operations, `many` selects the row, and the rows have no pattern.
 
 use OpKind as K;
 
@@ -47,7 +47,7 @@ const fn later(name: &'static str, ty: AttrType, absent: Absent) -> AttrDef {
     AttrDef { since: 2, ..may(name, ty, absent) }
 }
 
-/// A number per dimension, all 1 if absent.
+/// An attribute with a number per dimension, all 1 if absent.
 const fn ones(name: &'static str) -> AttrDef {
     may(name, Ints, Absent::All(1))
 }
@@ -123,7 +123,7 @@ macro_rules! table {
             linear: $linear,
             parts: $parts,
             lowering: $lowering,
-            // Only element-wise operations are.
+            // Only element-wise operations are commutative.
             commutative: false,
         };)*
 

@@ -1,8 +1,8 @@
-//! Enumerations whose members have uppercase names in the specifications.
+//! Enumerations whose variants have uppercase names in the specifications.
 
 use crate::DType;
 
-/// Declares enumerations with the spelling of their members.
+/// Declares enumerations with the spelling of their variants.
 macro_rules! words {
     ($($(#[$doc:meta])* $enum:ident { $($(#[$member_doc:meta])* $member:ident = $word:literal,)* })*) => {$(
         $(#[$doc])*
@@ -10,7 +10,7 @@ macro_rules! words {
         pub enum $enum { $($(#[$member_doc])* $member,)* }
 
         impl $enum {
-            /// Every member, in declaration order.
+            /// Every variant, in declaration order.
             pub const ALL: &'static [$enum] = &[$($enum::$member,)*];
 
             /// The specification's spelling.
@@ -19,7 +19,7 @@ macro_rules! words {
                 match self { $($enum::$member => $word,)* }
             }
 
-            /// The member with the spelling `text`.
+            /// The variant with the spelling `text`.
             #[must_use]
             pub fn parse(text: &str) -> Option<Self> {
                 match text { $($word => Some($enum::$member),)* _ => None }
@@ -45,7 +45,7 @@ words! {
         LT = "LT",
     }
 
-    /// How a comparison reads its operands.
+    /// How a comparison interprets its operands.
     CompareType {
         /// As floats: NaN is unordered, and both zeros are equal.
         Float = "FLOAT",
@@ -107,8 +107,8 @@ words! {
         Adjoint = "ADJOINT",
     }
 
-    /// The direction in which shardings propagate along a factor. The order matters: the union of two is the greater, except that forward
-    /// and backward make both.
+    /// The direction in which shardings propagate along a factor. The order matters: the union of two directions is the greater one,
+    /// except that the union of forward and backward is both.
     PropagationDirection {
         /// Neither.
         None = "NONE",
@@ -124,7 +124,7 @@ words! {
 impl CompareType {
     /// The default comparison of signed integers; `None` for unsigned ones and other elements.
     ///
-    /// Write it explicitly: XLA compares two constants without it as unsigned.
+    /// It must be explicit: without it, XLA compares two constants as unsigned.
     #[must_use]
     pub fn of_integers(dtype: DType) -> Option<CompareType> {
         Some(Self::default_for(dtype)).filter(|how| *how == Self::Signed)

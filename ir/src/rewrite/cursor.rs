@@ -33,8 +33,8 @@ pub struct Rewriter<'m> {
     origin: (Span, PackedOption<LocId>),
 }
 
-/// An entered region. Its list has a gap: visited operations are before it, others after it. Without insertions nothing is copied, and
-/// with them little.
+/// An entered region. Its list has a gap: visited operations are before it, others after it. Without insertions, nothing is copied; with
+/// insertions, little is copied.
 #[derive(Debug)]
 struct Frame {
     region: RegionId,
@@ -55,7 +55,7 @@ impl Frame {
     /// Writes an operation before the gap.
     fn put(&mut self, op: OpId) {
         if self.write == self.read {
-            // It grows with the list, so insertion takes amortized constant time.
+            // The gap grows with the list, so insertion takes amortized constant time.
             let (len, gap) = (self.ops.len(), self.ops.len() / 8 + 8);
             self.ops.resize(len + gap, op);
             self.ops.copy_within(self.read..len, self.read + gap);
@@ -84,7 +84,7 @@ impl<'m> Rewriter<'m> {
     /// Enters a region at its start. [`Rewriter::next_op`] leaves it at its end.
     pub fn enter(&mut self, region: RegionId) {
         debug_assert!(self.frames.iter().all(|frame| frame.region != region), "a region is entered twice");
-        // The frame has the only list, so nobody sees one with missing or repeated operations.
+        // The frame owns the list, so no incomplete list with missing or repeated operations is visible.
         let ops = std::mem::take(&mut self.module.regions[region].ops.0);
         self.frames.push(Frame { region, ops, write: 0, read: 0, current: None });
     }
@@ -133,7 +133,7 @@ impl<'m> Rewriter<'m> {
         let Some(mut frame) = self.frames.pop() else { return };
         frame.put_current();
         let Frame { region, mut ops, write, read, .. } = frame;
-        // The gap contains operations that were read and not written back, or copies from `resize`; neither belongs to the program.
+        // The gap contains erased operations, or copies from `resize`; neither belongs to the program.
         ops.drain(write..read);
         self.module.set_ops(region, ops);
         // Later insertions belong to the region's parent operation.
@@ -181,7 +181,7 @@ impl<'m> Rewriter<'m> {
         }
     }
 
-    /// Gives new operations the location of `op` until the next operation is visited.
+    /// Sets the location of new operations to that of `op` until the next operation is visited.
     pub fn at_origin_of(&mut self, op: OpId) {
         let data = &self.module.ops[op];
         self.origin = (data.span, data.loc);

@@ -54,7 +54,7 @@ impl Insertions {
         self.before.is_empty() && self.after.is_empty() && self.start.is_empty()
     }
 
-    /// Inserts an operation; the next one at the same point follows it.
+    /// Inserts an operation; the next operation that is inserted at the same point follows it.
     pub fn insert(&mut self, at: &mut InsertionPoint, op: OpId) {
         let (list, i) = match at {
             InsertionPoint::Before(next) => return self.before.entry(*next).or_default().push(op),
@@ -67,7 +67,7 @@ impl Insertions {
         *i += 1;
     }
 
-    /// Moves an operation that a region lists, once; insertions next to it move along.
+    /// Moves an operation that is in a region. It may be moved only once; insertions next to it move along.
     pub fn move_to(&mut self, at: &mut InsertionPoint, op: OpId) {
         self.moved.insert(op);
         self.insert(at, op);
@@ -91,8 +91,8 @@ impl Insertions {
         returned
     }
 
-    /// Applies all insertions in `region` and under it. Operations that are `gone` are removed. Operands are replaced by `values`, except
-    /// those of inserted operations. Insertion points may be next to inserted operations.
+    /// Applies all insertions in `region` and its nested regions. Operations in `gone` are removed. Operands are replaced by `values`,
+    /// except those of inserted operations. Insertion points may be next to inserted operations.
     pub fn apply(
         mut self,
         module: &mut Module,
@@ -103,7 +103,7 @@ impl Insertions {
         self.apply_to(module, vec![region], values, gone);
     }
 
-    /// [`Insertions::apply`] for several regions, none of them under another.
+    /// Like [`Insertions::apply`], for several regions, none of which is nested in another.
     pub fn apply_to(
         &mut self,
         module: &mut Module,
@@ -111,7 +111,7 @@ impl Insertions {
         values: &ValueMap,
         gone: impl Fn(OpId) -> bool,
     ) {
-        /// An operation with the insertions around it, or by itself; and whether it is new.
+        /// An operation that is still to be expanded with the insertions around it, or is output as it is; and whether it is new.
         enum Step {
             Around(OpId, bool),
             Itself(OpId, bool),
@@ -121,7 +121,7 @@ impl Insertions {
         while let Some(region) = regions.pop() {
             let old = std::mem::take(&mut module.regions[region].ops.0);
             let mut out = Vec::with_capacity(old.len());
-            // Reversed, here and in `new`: the stack is last in, first out.
+            // Reversed, here and in `new`, since the stack is last in, first out.
             let stays = old.into_iter().rev().filter(|op| !self.moved.contains(op));
             stack.extend(stays.map(|op| Step::Around(op, false)));
             stack.extend(new(self.start.remove(&region)));
@@ -132,7 +132,7 @@ impl Insertions {
                         if !is_new {
                             values.rewrite(&mut module.ops[op].operands);
                         }
-                        // Also of new operations: a list may have insertion points in the regions of an inserted operation.
+                        // This includes new operations, since insertion points may be in the regions of an inserted operation.
                         regions.extend(&module.ops[op].regions);
                         out.push(op);
                     }

@@ -9,12 +9,12 @@
 //! * An operation is in the list of at most one region, and once.
 //! * [`Value::def`](crate::Value::def) of a result names its operation and index; [`renew_result`](crate::Module::renew_result),
 //!   [`give_result`](crate::Module::give_result) and [`take_over`](crate::Module::take_over) of a module move results.
-//! * A replaced value has no later uses: operands are replaced as operations are visited, those of nested regions when these are entered.
-//!   So definitions dominate uses as long as the replacement was inserted before the replaced operation was left.
-//! * An entered region is complete again when it is left: at its last operation, or at the latest when the rewriter is dropped, so errors
-//!   lose no operation. Until then its list reads as empty.
+//! * A replaced value has no later uses: operands are replaced when operations are visited, and in nested regions when these are entered.
+//!   So definitions dominate uses if the replacement was inserted before the rewriter advanced past the replaced operation.
+//! * An entered region is complete again when it is left: at its last operation, or at the latest when the rewriter is dropped, so no
+//!   operation is lost on errors. Until then, its list reads as empty.
 //!
-//! The structural checks of [`verify()`](crate::verify()) (I2 to I5) check that a pass keeps them.
+//! The structural checks of [`verify()`](crate::verify()) (I2 to I5) check that a pass preserves these invariants.
 
 mod clone;
 mod counts;

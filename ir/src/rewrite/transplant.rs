@@ -1,4 +1,4 @@
-//! Copies of functions in another module.
+//! Copies functions to another module.
 
 use cranelift_entity::packed_option::PackedOption;
 use rustc_hash::FxHashMap;
@@ -61,7 +61,7 @@ impl Transplant<'_> {
 
     fn loc(&mut self, loc: PackedOption<LocId>) -> PackedOption<LocId> {
         let Some(loc) = loc.expand() else { return loc };
-        // Not recursive: locations nest as deep as inlining was.
+        // This is not recursive, since locations nest as deeply as calls were inlined.
         let mut open = vec![loc];
         while let Some(&id) = open.last() {
             if self.locs.contains_key(&id) {

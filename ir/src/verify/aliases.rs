@@ -1,4 +1,4 @@
-//! I19: donations of parameters to results.
+//! Verifies I19: donations of parameters to results.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! I16: values of attributes that are kept as text.
+//! Verifies I16: the values of attributes that are kept as text.
 
 use super::codes::ATTRIBUTE;
 use super::scan::Scan;

@@ -1,3 +1,3 @@
-//! Codes that several checks report.
+//! Diagnostic codes that several checks report.
 
 pub(super) const ATTRIBUTE: &str = "SH0216";

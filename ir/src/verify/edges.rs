@@ -1,4 +1,4 @@
-//! I18 for Shardy's propagation edges, and for the operations that hold the shardings of values that flow into regions and functions.
+//! Verifies I18 for Shardy's propagation edges and data-flow edge operations.
 
 use super::Report;
 use super::scan::Scan;
@@ -136,7 +136,7 @@ fn check(module: &Module, op: &Op, steps: &[(i64, Vec<Edge<'_>>)]) -> Result<(),
             FlowNode::Result(at) => ("result", at, op.results.as_slice()),
         };
         let Some(&value) = usize::try_from(at).ok().and_then(|i| values.get(i)) else {
-            // The result represents values that flow elsewhere.
+            // The result represents values of a data flow.
             return match op.kind {
                 OpKind::FuncDataFlowEdge => Ok(()),
                 _ => Err(format!("refers to {what} {at}, but the operation has {}", values.len())),

@@ -1,4 +1,4 @@
-//! I9 and I10, and I5 and I8 for the bodies of functions.
+//! Verifies I9 and I10, and I5 and I8 for function bodies.
 
 use cranelift_entity::EntityRef;
 
@@ -66,7 +66,7 @@ fn check_calls(report: &mut Report<'_>, order: &[OpId]) {
             _ => continue,
         };
         let Some(&func) = module.func_names.get(callee) else {
-            // The type check reports it.
+            // The type check reports this error.
             continue;
         };
         let params = &module.funcs[func].params;

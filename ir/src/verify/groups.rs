@@ -1,12 +1,12 @@
-//! I14 and I15: replica groups and permutes.
+//! Verifies I14 and I15: replica groups and permutes.
 
 use super::Report;
 use crate::{CollectiveSpec, Module, OpId, OpKind};
 
-/// The number of devices that ids count, if the module has it (`mhlo.num_replicas`, `mhlo.num_partitions`).
+/// The number of devices that ids refer to, if the module specifies it (`mhlo.num_replicas`, `mhlo.num_partitions`).
 ///
-/// Specification, section "Collective ops": global ids count the devices of all replicas and partitions. Otherwise, with a channel,
-/// all-to-all, permute and broadcast count partitions; the others count replicas.
+/// Specification, section "Collective ops": global ids refer to the devices of all replicas and partitions. Otherwise, with a channel,
+/// ids of all-to-all, permute and broadcast refer to partitions; those of other collectives refer to replicas.
 fn num_devices(module: &Module, kind: &OpKind, spec: &CollectiveSpec) -> Option<i64> {
     let (replicas, partitions) = (module.num_replicas()?, module.num_partitions()?);
     if spec.use_global_device_ids {
@@ -72,7 +72,7 @@ const OUT_OF_RANGE: Option<&str> =
 
 /// Returns an id that is repeated in the list.
 fn first_repeat(mut ids: Vec<i64>) -> Option<i64> {
-    // Usually there is none, and ids are small: a bit for each is faster than sorting.
+    // Usually there is no repeated id, and ids are small: a flag for each id is faster than sorting.
     let mut met = vec![false; 2 * ids.len()];
     let is_new = |&id: &i64| {
         let slot = usize::try_from(id).ok().and_then(|id| met.get_mut(id));
@@ -114,7 +114,7 @@ fn groups(kind: &OpKind, spec: &CollectiveSpec, devices: Option<i64>) -> Result<
     let Some(first) = spec.groups.first() else { return Ok(()) };
     let broadcast = matches!(kind, OpKind::CollectiveBroadcast(_) | OpKind::CollectiveReduce(_));
     if let Some(strided) = spec.groups.as_strided() {
-        // Each of these devices is in one group.
+        // Each of these devices is in exactly one group.
         let count = strided.num_devices() as i64;
         let n = devices.unwrap_or(count);
         if count > n {
@@ -142,7 +142,7 @@ fn groups(kind: &OpKind, spec: &CollectiveSpec, devices: Option<i64>) -> Result<
         ));
     }
     let count = ids.len();
-    // If the number of devices is unknown, it is that of the listed ones.
+    // If the number of devices is unknown, it is assumed to be the number of listed devices.
     let devices = devices.or((!broadcast).then_some(count as i64));
     in_range(ids.iter().copied(), devices)?;
     if let Some(id) = first_repeat(ids) {

@@ -1,4 +1,4 @@
-//! I1: handles are in range.
+//! Verifies I1: handles are in range.
 //!
 //! Structures are destructured field by field, so a new field does not compile until it is checked.
 
@@ -201,7 +201,7 @@ fn kind_ok(kind: &OpKind, mesh: impl Fn(MeshId) -> bool, sharding: impl Fn(Shard
             let lists = spec.in_shardings.iter().chain(&spec.out_shardings);
             lists.flatten().all(|&s| sharding(s))
         }
-        // The table knows which operations have handles: new ones fail unless they are listed above.
+        // The table knows which operations have handles: a new operation with handles fails unless it is listed above.
         kind => !kind.def().attrs.iter().any(AttrDef::has_handles),
     }
 }

@@ -19,7 +19,8 @@ pub(super) fn hint(module: &Module, op: &Op, message: &str) -> Option<String> {
         K::BroadcastInDim { dims } => {
             let (&operand, &result) = (op.operands.first()?, op.results.first()?);
             let fitting = fitting_dims(module.shape(operand), module.shape(result))?;
-            // A hint that repeats the program would be misleading: something else is wrong, such as an element type.
+            // A hint with the dimensions that are already in the program would be misleading: something else is wrong, such as an element
+            // type.
             (fitting != dims[..]).then(|| format!("`dims = {fitting:?}` would fit"))
         }
         K::DotGeneral(spec) if message.starts_with("contracting") => {

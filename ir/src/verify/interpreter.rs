@@ -1,5 +1,5 @@
-//! I16 for `interpreter.run_parallel`, with which tests of StableHLO's reference interpreter run a program on several devices: the
-//! programs exist, and inputs and results have their types.
+//! Verifies I16 for `interpreter.run_parallel`, with which tests of StableHLO's reference interpreter run a program on several devices:
+//! the programs exist, and the types of inputs and results match.
 
 use super::Report;
 use super::codes::ATTRIBUTE;

@@ -15,7 +15,7 @@ pub(super) fn check(report: &mut Report<'_>, order: &[OpId]) -> bool {
     let faults: Vec<Option<String>> = (0..module.shardings.len())
         .map(|i| {
             let sharding = module.shardings.get(ShardingId::new(i));
-            // Reported once for the mesh, not for each sharding on it.
+            // An invalid mesh is reported once, not for each sharding that uses it.
             if !mesh_ok[sharding.mesh.index()] {
                 return None;
             }
@@ -132,7 +132,7 @@ pub(super) fn check_whole(mesh: &Mesh, axes: &[AxisRef]) -> Result<(), String> {
     Ok(())
 }
 
-/// Axes without an order must be in that of the mesh.
+/// Axes in an unordered list must be in mesh order.
 pub(super) fn check_order(mesh: &Mesh, what: &str, axes: &[AxisRef]) -> Result<(), String> {
     for pair in axes.windows(2) {
         let &[a, b] = pair else { continue };
@@ -178,7 +178,7 @@ pub(super) fn check_axes(mesh: &Mesh, axes: impl Iterator<Item = AxisRef>) -> Re
         };
         parts.push((axis, from, to));
     }
-    // Sorted by start, overlapping sub-axes are neighbors: one pass in place of all pairs.
+    // After sorting by start, overlapping sub-axes are adjacent, so one pass suffices.
     parts.sort_unstable_by_key(|&(axis, from, to)| (axis.axis, from, to));
     for pair in parts.windows(2) {
         let [(a, a_from, a_to), (b, b_from, b_to)] = [pair[0], pair[1]];
@@ -186,7 +186,7 @@ pub(super) fn check_axes(mesh: &Mesh, axes: impl Iterator<Item = AxisRef>) -> Re
             continue;
         }
         let (a_text, b_text) = (mesh.axis_text(a), mesh.axis_text(b));
-        // An axis of size 1 overlaps nothing, but may be named only once.
+        // An axis of size 1 overlaps nothing, but may be listed only once.
         if a_to > b_from || (a_from, a_to) == (b_from, b_to) {
             return Err(if a == b {
                 format!("axis {a_text} is used twice")

@@ -1,17 +1,18 @@
 //! The verifier: invariants of every module that a pass takes or returns.
 //!
-//! Each invariant has a diagnostic code. A module that satisfies I1 to I3 may be walked without checking handles; the others are checked
-//! only then. Operations that no region lists are not part of the program: only their handles must be in range.
+//! Each invariant has a diagnostic code. A module that satisfies I1 to I3 may be walked without checking handles; the other invariants
+//! are checked only then. Operations that are in no region are not part of the program: only their handles must be in range.
 //!
 //! * **I1** (SH0201) Handles. Every handle that the module stores is in range: of values, operations, regions, types, meshes, shardings
-//!   and locations. Types and locations refer only to ones interned before them. Sizes are not negative, and neither a size nor the bytes
-//!   of a tensor exceed [`crate::limits::MAX_BYTES`].
+//!   and locations. Types and locations refer only to types and locations that were interned earlier. Sizes are not negative, and neither
+//!   a size nor the bytes of a tensor exceed [`crate::limits::MAX_BYTES`].
 //! * **I2** (SH0202) Ownership. A region is the body of one function or belongs to one operation; an operation is in one region, once.
 //! * **I3** (SH0203) Definitions. Result `i` of an operation, and argument `i` of a region, name it as their definition.
 //! * **I4** (SH0204) Dominance. An operand is defined earlier in the same region or in an enclosing one. Bodies of functions and of
 //!   `sdy.manual_computation` are isolated from above.
-//! * **I5** (SH0205) Terminators. Regions end with a return and have no other one. (Regions of unknown operations may end in any way.)
-//! * **I6** (SH0206) Counts. An operation has as many operands and regions as its kind takes.
+//! * **I5** (SH0205) Terminators. Regions end with a return and contain no other return. (Regions of unknown operations may end in any
+//!   way.)
+//! * **I6** (SH0206) Counts. An operation has the number of operands and regions that its kind requires.
 //! * **I7** (SH0207) Types. Attributes and result types fit the operands ([`check_result_types`]): the constraints of StableHLO's
 //!   specification, on shapes, element types, scales and zero points.
 //! * **I8** (SH0208) Region types. Arguments and returned values of a region have the types that its operation or function requires.
@@ -20,13 +21,13 @@
 //! * **I10** (SH0210) Calls. They name a function of the module, fit its type, and do not recurse. Composites have a name with a namespace
 //!   and the type of their decomposition.
 //! * **I11** (SH0211) Meshes. Axis sizes are positive, and there are at most [`crate::MAX_DEVICES`] devices. Device ids are a permutation
-//!   of `0..n`, except that a maximal mesh (one device) may name any.
-//! * **I12** (SH0212) Shardings. There is one entry per dimension, and axes exist. A sub-axis divides its axis and is not all of it. No
+//!   of `0..n`, except that a maximal mesh (one device) may have any id.
+//! * **I12** (SH0212) Shardings. There is one entry per dimension, and axes exist. A sub-axis divides its axis and is not the full axis. No
 //!   axis or sub-axis is used twice in one sharding, including replicated and unreduced axes. A maximal sharding shards nothing.
 //! * **I13** (SH0213) Placements. A `sdy.manual_computation` and the collectives between shardings agree with their shardings: in number,
 //!   mesh, local types and axes. The body of a manual computation does not use its manual axes.
-//! * **I14** (SH0214) Replica groups. Groups have one size (except groups padded with `-1`), ids are unique and in range; all devices take
-//!   part, except in a broadcast. Global device ids require a channel.
+//! * **I14** (SH0214) Replica groups. Groups have equal size (except groups padded with `-1`), ids are unique and in range; all devices
+//!   participate, except in a broadcast. Global device ids require a channel.
 //! * **I15** (SH0215) Permutes. No device sends twice, none receives twice.
 //! * **I16** (SH0216) Attributes that are kept as text. If their form is known, they fit the operation: `result_accuracy`, the algorithm
 //!   of a `dot_general`, layouts, aliases and configuration of a `custom_call`, the programs of an `interpreter.run_parallel`.
@@ -34,7 +35,8 @@
 //!   expressed type, and there is one for each index of the quantized dimension; futures are of tensors.
 //! * **I18** (SH0218) Shardy. Sharding rules fit their operation; unreduced values are completed by their own reduction; Shardy's
 //!   attributes have the kind that their name implies.
-//! * **I19** (SH0219) Donations. A parameter is donated (`tf.aliasing_output`) to an existing result, and no two to the same one.
+//! * **I19** (SH0219) Donations. A parameter is donated (`tf.aliasing_output`) to an existing result, and no two parameters are donated
+//!   to the same result.
 
 mod aliases;
 mod attrs;
@@ -86,11 +88,11 @@ const MAX_ERRORS: usize = 1000;
 pub fn verify(module: &Module) -> Result<(), Vec<Diagnostic>> {
     let mut report = Report { module, errors: Vec::new() };
     handles::check(&mut report);
-    // Each step relies on the previous ones: `structure` follows handles, and all later ones walk the program.
+    // Each step relies on the previous ones: `structure` follows handles, and all later steps walk the program.
     if report.errors.is_empty()
         && let Some(program) = structure::check(&mut report)
     {
-        // Before all steps that compute with sizes, which would overflow on `tensor<9223372036854775807x2xf32>`.
+        // This precedes all steps that compute with sizes, which would overflow on `tensor<9223372036854775807x2xf32>`.
         types::check_sizes(&mut report, &program.order);
         if !report.errors.is_empty() {
             return Err(report.errors);

@@ -1,4 +1,4 @@
-//! I6 and I7: counts and types.
+//! Verifies I6 and I7: counts and types.
 
 use super::hints;
 use super::{Report, regions};
@@ -23,7 +23,7 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
         report.hinted("SH0207", id, message, hint.as_deref());
         return;
     }
-    // If results follow from operands, inference has counted them.
+    // If operands determine the results, inference has checked their number.
     if !def.results.fits(op.results.len()) {
         let (have, want) = (op.results.len(), def.results.text());
         report.at_op("SH0206", id, format!("{name} has {have} results, expected {want}"));

@@ -1,4 +1,4 @@
-//! I13: manual computations and collectives between shardings agree with their shardings.
+//! Verifies I13: manual computations and collectives between shardings agree with their shardings.
 
 use cranelift_entity::EntityRef;
 
@@ -91,7 +91,7 @@ fn manual_value(
     for (&n, dim) in global.shape.iter().zip(&sharding.dims) {
         let is_manual = |axis: &AxisRef| spec.manual_axes.iter().any(|m| m.axis == axis.axis);
         // Free axes shard the local shape of the manual axes. If a free axis were more major, a device's shard of the body's value would
-        // be no block of the global value.
+        // not be a block of the global value.
         let manual = dim.axes.iter().take_while(|a| is_manual(a)).count();
         if dim.axes.iter().skip(manual).any(is_manual) {
             return Err("manual axes must precede free axes in a dimension".to_owned());
@@ -283,7 +283,7 @@ fn check_change(
     check_axes(mesh, reduced.iter().copied().chain(before.split_axes()))
         .map_err(|fault| format!("it reduces along an axis that shards a dimension: {fault}"))?;
     if matches!(spec.kind, MeshCollectiveKind::Exchange) {
-        // Any blocks, but of the same value: unreduced axes stay.
+        // Blocks may change, but not the value: unreduced axes stay the same.
         let sorted = |sharding: &TensorSharding| {
             let mut axes = sharding.unreduced.clone();
             axes.sort_unstable();
@@ -314,12 +314,12 @@ fn check_change(
     Ok(())
 }
 
-/// Knowledge of the sharding of a value.
+/// What is known about the sharding of a value.
 enum Known {
     Sharding(ShardingId),
-    /// The value has none.
+    /// The value has no sharding.
     None,
-    /// The parent of its region holds it.
+    /// The parent operation of the value's region holds the sharding.
     Elsewhere,
 }
 

@@ -1,4 +1,4 @@
-//! I8: types of regions.
+//! Verifies I8: types of regions.
 
 use smallvec::SmallVec;
 
@@ -107,7 +107,7 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
             expected.extend(op.regions.iter().map(|_| (Expects::new(), results.clone())));
         }
         K::Reduce { .. } | K::ReduceWindow(_) => {
-            // Bodies may work on tensors of the shape of the initial values.
+            // Bodies may operate on tensors with the shape of the initial values.
             let inits = op.operands.iter().skip(op.results.len());
             let like = |(&result, &init): (&ValueId, &ValueId)| {
                 let dtype = module.tensor(result)?.dtype;
@@ -167,7 +167,7 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
         }
         // `infer` compares them.
         K::Composite(_) | K::AsyncStart => {}
-        // I6: the others have no regions. An operation with regions must not pass unchecked.
+        // By I6, other operations have no regions. An operation with regions must not remain unchecked.
         kind => {
             if kind.def().region_kind != RegionKind::None {
                 let message = format!("the verifier has no check for the regions of {}", kind.title());
@@ -212,7 +212,7 @@ fn check_values(
     }
 }
 
-/// Like the regions of an operation: values against types.
+/// Checks the types of values, as for the regions of an operation.
 pub(super) fn check_types(
     report: &mut Report<'_>,
     op: OpId,

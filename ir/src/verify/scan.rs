@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-/// The rest of a text. Every reader skips blanks first and returns `None` if the text does not match.
+/// The rest of a text. Every parsing function first skips blanks, and returns `None` if the text does not match.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scan<'a> {
     rest: &'a str,
@@ -110,7 +110,7 @@ impl<'a> Scan<'a> {
         let count = self.word()?.split('x').next()?.parse::<usize>().ok()?;
         match (listed, splat) {
             (Some(list), _) => (list.len() == count).then_some(list),
-            // A splat is expanded to one number per dimension, and no tensor has that many.
+            // A splat is expanded to one number per dimension; no tensor has more dimensions than this limit.
             (None, Some(value)) => (count <= 1024).then(|| SmallVec::from_elem(value, count)),
             (None, None) => None,
         }

@@ -1,4 +1,4 @@
-//! I13, second part: no value in a `sdy.manual_computation` is sharded along its manual axes.
+//! Verifies the second part of I13: no value in a `sdy.manual_computation` is sharded along its manual axes.
 
 use super::Report;
 use super::structure::Program;
@@ -16,7 +16,8 @@ pub(super) fn check(report: &mut Report<'_>, program: &Program) {
     for scope in &program.scopes {
         let mut axes = Bound::new();
         if let Some(op) = scope.manual {
-            // Only here: the body of a function has no enclosing scope, and its `parent` of 0 belongs to another function.
+            // This applies only to manual computations: the body of a function has no enclosing scope, and its `parent` of 0 is
+            // meaningless.
             axes.clone_from(&bound[scope.parent as usize]);
             axes.extend(manual_axes(report, op));
             axes.sort_unstable();

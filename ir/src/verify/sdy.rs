@@ -1,4 +1,4 @@
-//! I18: Shardy's constraints on operations, besides shardings.
+//! Verifies I18: Shardy's constraints on operations, except shardings.
 
 use super::{Report, edges, rule};
 use crate::discardable::{SHARDING, SHARDING_RULE};
@@ -65,7 +65,7 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
     }
 }
 
-/// The error in an attribute of Shardy's.
+/// The error in a Shardy attribute.
 fn attribute(module: &Module, id: OpId, name: &str, value: &Attr) -> Option<String> {
     let starts = |attr: &Attr, prefix: &str| matches!(attr, Attr::Raw(text) if text.starts_with(prefix));
     let op = &module.ops[id];
@@ -171,8 +171,8 @@ fn overlap(mesh: &Mesh, a: AxisRef, b: AxisRef) -> bool {
 fn beyond(mesh: &Mesh, axes: &AxisList, others: &AxisList) -> bool {
     axes.iter().any(|&axis| {
         let (mut at, end) = range(mesh, axis);
-        // Sub-axes of one axis do not overlap, so walking along them shows whether they cover it. Terminates: each step goes to the end of
-        // a sub-axis that begins at or before `at` and ends after it. An axis of size 1 is covered.
+        // Sub-axes of the same axis do not overlap, so walking along them determines whether they cover it. This terminates: each step
+        // goes to the end of a sub-axis that begins at or before `at` and ends after it. An axis of size 1 is covered.
         while at < end {
             let next = others
                 .iter()

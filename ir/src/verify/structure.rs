@@ -1,4 +1,4 @@
-//! I2 to I5: ownership, definitions, dominance, terminators; one walk over the program.
+//! Verifies I2 to I5 (ownership, definitions, dominance, terminators) in one walk over the program.
 
 use cranelift_entity::EntityRef;
 
@@ -122,7 +122,7 @@ impl Walk<'_, '_> {
                 self.enter(&mut stack, region, mark);
             } else {
                 for &result in &op.results {
-                    // After the regions: results of an operation cannot be used inside of it.
+                    // This follows the regions, since results of an operation cannot be used inside its regions.
                     self.visible[result.index()] = frame.mark;
                 }
                 frame.at += 1;
@@ -144,7 +144,7 @@ impl Walk<'_, '_> {
         stack.push(Frame { region, mark, at: 0, sub: 0 });
     }
 
-    /// Values of the region cannot be used after it.
+    /// Leaves a region: its values cannot be used afterwards.
     fn leave(&mut self, region: RegionId) {
         let region = &self.report.module.regions[region];
         for arg in &region.args {
@@ -169,8 +169,8 @@ impl Walk<'_, '_> {
     fn operation(&mut self, id: OpId, mark: u32, last: bool) {
         let op = &self.report.module.ops[id];
         for (i, value) in op.operands.iter().enumerate() {
-            // One comparison in place of a walk up the regions: values in scope have the mark of the innermost isolated body, and `leave`
-            // removes it. So the whole check is linear.
+            // One comparison replaces a walk up the regions: values in scope have the mark of the innermost isolated body, and `leave`
+            // removes it. So the whole check takes linear time.
             if self.visible[value.index()] != mark {
                 self.report.hinted(
                     "SH0204",

@@ -1,4 +1,4 @@
-//! I17, and the sizes of I1: types that are valid by themselves.
+//! Verifies I17, and the sizes of I1: each type is valid by itself.
 
 use cranelift_entity::EntityRef;
 
@@ -7,12 +7,12 @@ use crate::floats::power_of_two;
 use crate::limits;
 use crate::{DType, DYNAMIC, Module, OpId, QuantTensor, Span, TensorType, Type, TypeId};
 
-/// I1: sizes with which passes may compute.
+/// Verifies the sizes of I1, so that passes may compute with them.
 pub(super) fn check_sizes(report: &mut Report<'_>, order: &[OpId]) {
     check_each(report, order, "SH0201", size_fault);
 }
 
-/// I17.
+/// Verifies I17.
 pub(super) fn check(report: &mut Report<'_>, order: &[OpId]) {
     check_each(report, order, "SH0217", fault);
 }
@@ -25,7 +25,7 @@ fn check_each(
     fault: impl Fn(&Module, TypeId) -> Option<String>,
 ) {
     let module = report.module;
-    // Each type is checked once, not each value: a program of a million values has some hundred types.
+    // Types are checked, not values: a program with a million values has some hundred types.
     let mut faults: Vec<Option<String>> =
         (0..module.types.len()).map(|i| fault(module, TypeId::new(i))).collect();
     if faults.iter().all(Option::is_none) {

@@ -1,4 +1,4 @@
-//! Loop-carried accumulators.
+//! Finds loop-carried accumulators.
 
 use shardc_ir::{BinaryOp, Module, OpId, OpKind, RegionId, ValueId};
 

@@ -5,7 +5,7 @@ use shardc_ir::{Attr, Func, FuncId, Module, OpId, OpKind};
 /// The attribute by which a cloned function names its original.
 pub const ORIGINAL_FUNC_NAME: &str = "sdy.original_func_name";
 
-/// The attribute that gives the host thread of a function or call.
+/// The attribute that specifies the host thread of a function or call.
 pub const EXECUTION_THREAD: &str = "execution_thread";
 
 /// Returns the calls in a function, in order.
@@ -16,7 +16,7 @@ pub fn calls_in(module: &Module, func: FuncId) -> Vec<OpId> {
     ops
 }
 
-/// Returns the callee of a call, if the module holds it and does not only keep it as text.
+/// Returns the callee of a call; `None` if it is not in the module, or only kept as text.
 pub fn callee_of(module: &Module, call: OpId) -> Option<FuncId> {
     let OpKind::Call { callee } = &module.ops[call].kind else { return None };
     module.func_names.get(callee).copied()

@@ -1,4 +1,4 @@
-//! Per-device constant folding of scalar integers that are computed from a device's number.
+//! Per-device constant folding of scalar integers that are computed from the device ID.
 
 use shardc_ir::{BinaryOp, DType, DTypeClass, Dense, Module, OpId, OpKind, UnaryOp, ValueId};
 
@@ -43,7 +43,7 @@ pub(crate) fn evaluate(
             let from = operand(0)?;
             each(&|d| Some(1 - from[d]))
         }
-        // Boolean arithmetic is not that of `i64`: `add` is "or", and `multiply` is "and".
+        // Boolean arithmetic differs from `i64` arithmetic: `add` is "or", and `multiply` is "and".
         OpKind::Binary(binary)
             if ty.dtype != DType::I1 || matches!(binary, BinaryOp::And | BinaryOp::Or | BinaryOp::Xor) =>
         {
@@ -58,7 +58,7 @@ pub(crate) fn evaluate(
             let (pred, yes, no) = (operand(0)?, operand(1)?, operand(2)?);
             each(&|d| Some(if pred[d] != 0 { yes[d] } else { no[d] }))
         }
-        // A table with an entry per device. Indices are clamped, as by `dynamic_slice`.
+        // The operand is a table with an entry per device. Indices are clamped, as in `dynamic_slice`.
         OpKind::DynamicSlice { .. } if data.operands.len() == 2 => {
             let table = elements(module, data.operands[0])?;
             let last = table.len().checked_sub(1)? as i64;
@@ -70,11 +70,11 @@ pub(crate) fn evaluate(
 }
 
 fn is_integer(dtype: DType) -> bool {
-    // 64-bit unsigned integers may not fit `i64`, in which everything is computed.
+    // All arithmetic uses `i64`, which cannot represent all 64-bit unsigned integers.
     dtype == DType::I1 || dtype.is_integer() && dtype != DType::UI64
 }
 
-/// Returns the element of a constant with one element, or with equal elements.
+/// Returns the common value of all elements of a constant, if they are equal.
 pub(crate) fn constant(module: &Module, value: ValueId) -> Option<i64> {
     let ty = module.tensor(value)?;
     if !is_integer(ty.dtype) {

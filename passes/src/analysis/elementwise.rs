@@ -1,4 +1,4 @@
-//! Element-wise operations.
+//! Classifies element-wise operations.
 
 use shardc_ir::{Access, Module, OpId};
 

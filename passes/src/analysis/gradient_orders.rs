@@ -6,11 +6,11 @@ use shardc_ir::{DTypeClass, Module, OpKind, RegionId, ValueId};
 use super::elementwise::is_elementwise;
 use super::tiles::{Order, order_of_argument};
 
-/// The maximum bytes of a sum that a TPU's compiler may give another layout. Larger ones were observed in the layout
-/// of their parameters: GPT-2 takes the same memory with and without pinned layouts.
+/// The maximum bytes of an all-reduced value to which the TPU compiler may assign another layout. Larger values were observed in the
+/// layout of their parameters: GPT-2 takes the same memory with and without pinned layouts.
 const SMALL: i64 = 1 << 20;
 
-/// Returns the gradients that may get a layout of their own, with the layout of parameters of their shape. The
+/// Returns the gradients whose layout may differ from that of their parameters, with the layout of parameters of the same shape. The
 /// candidates are the values on which results depend element-wise, possibly through all-gathers. A candidate
 /// qualifies if its producer has its own layout, or if it is a small cross-device sum.
 pub(crate) fn orders_of_gradients(module: &Module, body: RegionId) -> FxHashMap<ValueId, Order> {
@@ -42,13 +42,13 @@ pub(crate) fn orders_of_gradients(module: &Module, body: RegionId) -> FxHashMap<
     orders
 }
 
-/// Whether elements have at most 32 bits and are not complex. XLA splits all others into pairs on a TPU, and cannot
-/// do so for a call that pins a layout.
+/// Whether elements have at most 32 bits and are not complex. On a TPU, XLA splits values of all other types into pairs, which is not
+/// possible for a call that pins a layout.
 fn is_one_word(module: &Module, value: ValueId) -> bool {
     module.stored(value).is_some_and(|ty| ty.dtype.bits() <= 32 && ty.dtype.class() != DTypeClass::Complex)
 }
 
-/// Whether a value is the result of an all-reduce or reduce-scatter, or a part of one.
+/// Whether a value is the result of an all-reduce or reduce-scatter, or a slice of one.
 fn is_part_of_a_sum(module: &Module, mut value: ValueId) -> bool {
     while let Some(op) = module.def_op(value) {
         let data = &module.ops[op];
@@ -65,12 +65,12 @@ fn is_part_of_a_sum(module: &Module, mut value: ValueId) -> bool {
     false
 }
 
-/// Whether a value's producer gives it another layout than parameters of its shape have.
+/// Whether the layout in which a value is produced differs from that of parameters of the same shape.
 pub(crate) fn has_its_own_order(module: &Module, value: ValueId) -> bool {
     let Some(op) = module.def_op(value) else { return false };
     let (data, shape) = (&module.ops[op], module.shape(value));
     match data.kind {
-        // A scatter with added rows is row-major.
+        // A scatter that adds rows produces a row-major result.
         OpKind::Scatter(_) if data.results.len() == 1 => {
             order_of_argument(shape).is_some_and(|order| order.is_sorted())
         }

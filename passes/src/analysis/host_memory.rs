@@ -1,8 +1,8 @@
-//! Values that move between device and host memory.
+//! Finds values that are transferred between device and host memory.
 
 use shardc_ir::{Attr, Module, OpId, OpKind, ValueId};
 
-/// Returns the operand of an operation that moves it to host memory. JAX lowers `jax.device_put` inside a program to
+/// Returns the operand that an operation transfers to host memory. JAX lowers `jax.device_put` inside a program to
 /// the custom call `annotate_device_placement`.
 pub(crate) fn moved_to_host(module: &Module, op: OpId) -> Option<ValueId> {
     let data = &module.ops[op];

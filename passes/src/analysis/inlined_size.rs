@@ -9,7 +9,7 @@ use shardc_ir::{Diagnostic, FuncId, Module, OpKind, SecondaryMap};
 /// total is not too large. `order` must list callees first.
 ///
 /// # Errors
-/// SH0323 at the function that exceeds the limit.
+/// Returns SH0323 at the function that exceeds the limit.
 pub fn check_size(module: &Module, order: &[FuncId]) -> Result<(), Vec<Diagnostic>> {
     check_size_except(module, order, &SecondaryMap::new())
 }
@@ -40,7 +40,7 @@ pub(crate) fn check_size_except(
             calls += 1;
             let callee = module.func_names.get(callee).filter(|&&callee| !keep[callee]);
             let inlined = callee.map_or(1, |&callee| sizes[callee]);
-            // Count at least one: visiting the call of an empty function has a cost too.
+            // At least one is counted: visiting the call of an empty function also has a cost.
             size = size.saturating_add(inlined.max(1));
         }
         sizes[func] = size;

@@ -1,8 +1,7 @@
 //! Constant folding of integer tensors that vary along at most one dimension, such as `iota` and values computed from it.
 //!
-//! Batch indices take many forms: `iota`, a reshaped `iota / n`, `i < 0 ? i + n : i` of an `iota`, columns of a
-//! concatenation. Folding their values handles all of these. A table for one dimension is short even if the tensor is
-//! large.
+//! Batch indices are expressed in many ways: `iota`, a reshaped `iota / n`, `i < 0 ? i + n : i` of an `iota`, columns of a concatenation.
+//! Folding the values handles all of them. A table along one dimension is short even if the tensor is large.
 
 use std::rc::Rc;
 
@@ -35,7 +34,7 @@ impl Folded {
         Folded { dim: None, values: [value].into() }
     }
 
-    /// Elements along a dimension. If all are equal, the dimension is dropped.
+    /// Creates a tensor from its elements along a dimension. If all are equal, the dimension is dropped.
     fn along(dim: usize, values: Vec<i64>) -> Option<Folded> {
         let (&first, rest) = values.split_first()?;
         if rest.iter().all(|&n| n == first) {
@@ -67,7 +66,7 @@ impl Folded {
     }
 }
 
-/// The arithmetic progression `start`, `start + step`, ... of `len` numbers, at least one.
+/// The arithmetic progression `start`, `start + step`, ... of `len` numbers; `len` is at least one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Progression {
     pub(crate) start: i64,
@@ -76,7 +75,7 @@ pub(crate) struct Progression {
 }
 
 impl Progression {
-    /// Returns the numbers as a progression, if they are one. A single number has step 1.
+    /// Returns the numbers as a progression, if they form one. A single number has step 1.
     fn of(numbers: &[i64]) -> Option<Progression> {
         let (&start, len) = (numbers.first()?, i64::try_from(numbers.len()).ok()?);
         let step = numbers.get(1).map_or(Some(1), |second| second.checked_sub(start))?;
@@ -90,7 +89,7 @@ impl Progression {
     }
 }
 
-/// Folds values of a module, which must not change meanwhile. Results are memoized.
+/// Folds values of a module, which must not change in the meantime. Results are memoized.
 pub(crate) struct IntegerFold<'m> {
     module: &'m Module,
     known: FxHashMap<(ValueId, At), Option<Folded>>,
@@ -115,8 +114,8 @@ impl<'m> IntegerFold<'m> {
         if folded.dim.is_none() { folded.at(0) } else { None }
     }
 
-    /// Returns the elements of `value`, restricted to `at`, as a progression of `len` numbers. Returns `None` if they
-    /// are unknown or not one.
+    /// Returns the elements of `value`, restricted to `at`, as a progression of `len` numbers. Returns `None` if they are unknown or not
+    /// a progression.
     pub(crate) fn progression(&mut self, value: ValueId, at: At, len: i64) -> Option<Progression> {
         let folded = self.fold(value, at)?;
         Progression::of(&folded.values).filter(|numbers| numbers.len == len)
@@ -217,7 +216,7 @@ impl<'m> IntegerFold<'m> {
             }
             OpKind::Select => {
                 let which = self.value(operand(0)?, at, depth)?;
-                // The branch that is never selected need not be known.
+                // The operand that is never selected need not be known.
                 if which.dim.is_none() {
                     let chosen = if which.at(0)? != 0 { 1 } else { 2 };
                     return self.value(operand(chosen)?, at, depth);
@@ -262,7 +261,7 @@ fn is_other(dtype: DType) -> bool {
     matches!(dtype.class(), DTypeClass::Float | DTypeClass::Complex)
 }
 
-/// Whether a number fits this type. Arithmetic that wraps is not folded.
+/// Whether this type can represent a number. Arithmetic that wraps is not folded.
 fn fits(n: i64, dtype: DType) -> bool {
     let bits = dtype.bits();
     match dtype.class() {
@@ -287,7 +286,7 @@ fn integer(bytes: &[u8], dtype: DType) -> Option<i64> {
     fits(n, dtype).then_some(n)
 }
 
-/// Applies an operation to each element. Returns `None` if operands vary along different dimensions.
+/// Applies a function to the operands' elements. Returns `None` if operands vary along different dimensions.
 fn elementwise(operands: &[Folded], apply: impl Fn(&[i64]) -> Option<i64>) -> Option<Folded> {
     let mut varying = operands.iter().filter(|f| f.dim.is_some());
     let first = varying.next();
@@ -361,8 +360,7 @@ fn reshaped(folded: &Folded, from: &[i64], to: &[i64], elements: usize) -> Optio
 /// Returns row-major elements as a table along one dimension, if they vary along only one.
 fn along_one(shape: &[i64], all: &[i64]) -> Option<Folded> {
     let first = *all.first()?;
-    // Find the dimension from the first element that differs: if the elements vary along one dimension, it is this
-    // one.
+    // The first element that differs determines the dimension: if the elements vary along only one dimension, it is this one.
     let Some(other) = all.iter().position(|&n| n != first) else { return Some(Folded::all(first)) };
     let mut stride = 1;
     for dim in (0..shape.len()).rev() {

@@ -1,4 +1,4 @@
-//! Linearity: the operands in which an operation can be applied to partial sums.
+//! Linearity analysis: determines the operands in which an operation can be applied to partial sums.
 //!
 //! An operation `f` can be applied to the partial sums of an unreduced value if `f(a + b) = f(a) + f(b)`, in all
 //! operands that are unreduced together. The same holds for other reductions. For example, rounding is monotonic, so
@@ -8,21 +8,19 @@ use shardc_ir::{BinaryOp, DType, DTypeClass, Linear, Module, OpId, OpKind, Reduc
 
 use super::reducer::reduction_of;
 
-/// The operands that may be unreduced, such that the operation on the sums equals the sum of the operation's results
-/// on the partial sums.
+/// The operands that may be unreduced: applying the operation to the sums must equal the sum of its results on the partial sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Passes {
-    /// All operands `from..to` together; an identity of the reduction among them may be complete. The others are
-    /// complete.
+    /// All operands `from..to` together; one that is the identity of the reduction may be reduced. The other operands are reduced.
     Alike {
         /// The first operand.
         from: usize,
         /// One past the last operand.
         to: usize,
-        /// An operand between them that must be complete.
+        /// An operand in this range that must be reduced.
         except: Option<usize>,
     },
-    /// Any one operand, with the others complete.
+    /// Any single operand, with the others reduced.
     Either,
 }
 
@@ -60,7 +58,7 @@ pub(crate) fn passes(module: &Module, op: OpId, kind: ReductionKind) -> Passes {
         Linear::EitherSums => if_sum(Passes::Either),
         Linear::Itself => all_if(matches!(data.kind, OpKind::Binary(op) if op == kind.op())),
         Linear::Depends => match &data.kind {
-            // Each integer division drops a remainder.
+            // Each integer division drops a remainder, so it is not linear.
             OpKind::Binary(BinaryOp::Divide) => {
                 let is_integer = |dtype: DType| dtype.is_integer();
                 let drops = element_types(module, op).is_none_or(|(from, _)| is_integer(from));
@@ -84,8 +82,8 @@ pub(crate) fn passes(module: &Module, op: OpId, kind: ReductionKind) -> Passes {
     }
 }
 
-/// Whether the operation can be applied to operand `i` before this reduction. The other operands are complete or, if
-/// the operation is linear in both together, unreduced too.
+/// Whether the operation can be applied to operand `i` before this reduction. The other operands are reduced or, if the operation is
+/// jointly linear, also unreduced.
 pub fn is_linear_in(module: &Module, op: OpId, i: usize, kind: ReductionKind) -> bool {
     let is_pending = |v: &ValueId| module.shardings.sharding_of(*v).is_some_and(|s| !s.unreduced.is_empty());
     match passes(module, op, kind) {
@@ -104,8 +102,8 @@ fn element_types(module: &Module, op: OpId) -> Option<(DType, DType)> {
     Some((module.tensor(*data.operands.first()?)?.dtype, module.tensor(*data.results.first()?)?.dtype))
 }
 
-/// Whether numbers may be converted before they are reduced. Rounding a sum or its partial sums is equivalent up to
-/// precision. Truncating fractions is not, and neither is widening integers, whose sums wrap around.
+/// Whether numbers may be converted before they are reduced. Rounding the partial sums is equivalent to rounding the sum, up to
+/// precision. Truncating fractions is not equivalent, and neither is widening integers, whose sums wrap around.
 fn converts(from: DType, to: DType, kind: ReductionKind) -> bool {
     let is_real = |dtype: DType| matches!(dtype.class(), DTypeClass::Float);
     let is_wrapping = |dtype: DType| matches!(dtype.class(), DTypeClass::Signed | DTypeClass::Unsigned);
@@ -125,7 +123,7 @@ fn converts(from: DType, to: DType, kind: ReductionKind) -> bool {
     }
 }
 
-/// Whether an operation only moves or drops elements of its one operand, so that it commutes with every reduction.
+/// Whether an operation only moves or drops elements of its only operand, so that it commutes with every reduction.
 pub(crate) fn is_part(kind: &OpKind) -> bool {
     matches!(kind, OpKind::Transpose { .. } | OpKind::Reshape | OpKind::Slice { .. })
 }
@@ -140,7 +138,7 @@ mod tests {
         assert!(converts(DType::F32, DType::BF16, add) && converts(DType::BF16, DType::F32, add));
         assert!(converts(DType::F32, DType::C64, add));
         assert!(!converts(DType::F32, DType::I32, add) && !converts(DType::I32, DType::F32, add));
-        // 100 + 100 is -56 in eight bits, and 200 in more.
+        // 100 + 100 is -56 in eight bits, and 200 in a wider type.
         assert!(!converts(DType::I8, DType::I32, add) && converts(DType::I32, DType::I8, add));
         assert!(converts(DType::I32, DType::UI32, add) && !converts(DType::I1, DType::I32, add));
     }

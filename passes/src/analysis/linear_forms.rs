@@ -1,8 +1,7 @@
 //! Light linear operations through which the reduction of a partial sum can be deferred.
 //!
 //! The gradient of a weight is transposed, scaled by one over the number of micro-batches, cast to a wider type or
-//! reshaped before it is accumulated. Each of these operations can be applied to the partial sums of the devices
-//! instead.
+//! reshaped before it is accumulated. Each of these operations can be applied to the devices' partial sums instead.
 
 use shardc_ir::{
     BinaryOp, Module, OpId, OpKind, ReductionKind, ShardingId, TensorSharding, TensorType, ValueId, Work,
@@ -32,14 +31,13 @@ pub(crate) fn pending_source(module: &Module, value: ValueId) -> Option<(ValueId
     let source = *op.operands.first()?;
     let pending = module.shardings.of(source)?;
     let TensorSharding { unreduced, reduction, .. } = module.shardings.get(pending);
-    // The maximum of sums is not the sum of maxima, so only sums qualify.
+    // Only sums qualify: the maximum of sums is not the sum of maxima.
     let is_pending =
         matches!(op.kind, OpKind::Reshard(_)) && !unreduced.is_empty() && *reduction == ReductionKind::Add;
     is_pending.then_some((source, pending))
 }
 
-/// Returns the reduced value from which `value` is computed by linear operations, if no value on the way has another
-/// user (`is_used_once`).
+/// Returns the reduced value from which `value` is computed by linear operations, if no value in between has another user (`is_used_once`).
 pub(crate) fn chain(
     module: &Module,
     value: ValueId,
@@ -67,7 +65,7 @@ fn search(
     if forms.len() == MAX_FORMS || module.ops[op].kind.def().work != Work::Light {
         return None;
     }
-    // One operand is the sum; another one may be a scale.
+    // One operand is the sum; another operand may be a scale factor.
     for (i, &operand) in module.ops[op].operands.iter().enumerate() {
         if is_linear(module, op, i) {
             forms.push((op, i));
@@ -107,8 +105,8 @@ fn is_linear(module: &Module, op: OpId, i: usize) -> bool {
     }
 }
 
-/// Returns the sharding of the partial sums in the result of `op`, whose operand `i` is the unreduced value. Returns
-/// `None` if `op` cannot be applied to them.
+/// Returns the sharding of the unreduced result of `op`, if operand `i` is the unreduced value. Returns `None` if `op` cannot be applied
+/// to partial sums.
 ///
 /// If the reduction does not move the value (an all-reduce), the result keeps its placement. If the reduction also
 /// shards it (a reduce-scatter), the operation must be independent of the placement.
@@ -145,8 +143,8 @@ pub(crate) fn formed(
     }
 }
 
-/// Returns the other operand of a scaling if it must be computed again for this sharding of the partial sums: it has
-/// the sharding of the reduced sum.
+/// Returns the scale operand of a multiplication or division if it has the sharding of the reduced sum, so that it must be recomputed for
+/// this sharding of the partial sums.
 pub(crate) fn needs_new_scale(
     module: &Module,
     op: OpId,

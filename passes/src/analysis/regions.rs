@@ -1,8 +1,8 @@
-//! Regions that hold values of the program, as opposed to the scalar arithmetic of a reducer.
+//! Classifies regions: those with tensors of the program, as opposed to the scalar arithmetic of a reducer.
 
 use shardc_ir::{Module, OpId, OpKind, RegionId};
 
-/// Whether the regions of this operation hold tensors of the program, which have shardings. Other regions combine or
+/// Whether the regions of this operation contain tensors of the program, which have shardings. Other regions combine or
 /// compare single elements.
 #[must_use]
 pub fn has_program_regions(kind: &OpKind) -> bool {

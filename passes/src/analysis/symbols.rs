@@ -1,6 +1,6 @@
 //! Uses of a module's symbols, and fresh symbol names.
 //!
-//! Fresh names are those that MLIR's symbol tables would generate, so that printed modules can be compared.
+//! Fresh names are those that MLIR's symbol tables would generate, so that printed modules can be compared with MLIR's.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use shardc_ir::{Attr, AttrDict, FuncId, Module, OpKind, RegionId};
 
 /// Generates names that are unused in a module.
 ///
-/// One counter serves all names, as in MLIR: `f_0`, then `g_1`.
+/// All names share one counter, as in MLIR: `f_0`, then `g_1`.
 #[derive(Debug, Default)]
 pub struct FreshNames {
     next: u32,
@@ -46,8 +46,7 @@ pub fn drop_unused_funcs(module: &mut Module, entry: Option<FuncId>) {
     let mut open: Vec<FuncId> = module.funcs.keys().collect();
     open.retain(|&id| module.funcs[id].visibility.is_public() || Some(id) == entry);
     loop {
-        // Draining the set looks up each name once per function that uses it. Its order does not matter: the result
-        // is a set.
+        // Draining the set looks up each name once per function that uses it. The order is irrelevant, since the result is a set.
         open.extend(named.0.drain().filter_map(|name| module.func_names.get(&*name).copied()));
         let Some(func) = open.pop() else { break };
         if used.insert(func) {
@@ -106,8 +105,7 @@ impl SymbolUses {
 
     fn text(&mut self, text: &str) {
         let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '.' | '-');
-        // Kept text is not parsed, so anything that may be a symbol counts as a use. At worst an unused function is
-        // kept.
+        // Kept text is not parsed, so any text that may be a symbol counts as a use. At worst, an unused function is kept.
         for part in text.split('@').skip(1) {
             let part = part.strip_prefix('"').unwrap_or(part);
             let end = part.find(|c| !is_name(c)).unwrap_or(part.len());

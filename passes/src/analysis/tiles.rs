@@ -2,19 +2,18 @@
 
 use smallvec::SmallVec;
 
-/// Elements along the minor dimension of a tile.
+/// The number of elements along the minor dimension of a tile.
 pub(crate) const LANES: u64 = 128;
 
-/// Rows of a tile.
+/// The number of rows of a tile.
 pub(crate) const SUBLANES: u64 = 8;
 
 /// The dimensions of a tensor from minor (along the lanes) to major.
 pub(crate) type Order = SmallVec<[usize; 4]>;
 
 /// Returns the layout in which a TPU client passes an argument: row-major, unless tiles over another pair of
-/// dimensions need less padding. Among the pairs with the least padding, it takes the last possible dimension along
-/// the lanes, then the last one along the rows; the others are row-major. Returns `None` for vectors and empty
-/// tensors.
+/// dimensions need less padding. Among the pairs with the least padding, the last possible dimension is along the lanes, and then the
+/// last possible one along the rows; the others are row-major. Returns `None` for vectors and empty tensors.
 #[must_use]
 pub(crate) fn order_of_argument(shape: &[i64]) -> Option<Order> {
     let sizes: SmallVec<[u64; 6]> = shape.iter().map(|&n| u64::try_from(n).unwrap_or(0)).collect();
@@ -30,7 +29,7 @@ pub(crate) fn order_of_argument(shape: &[i64]) -> Option<Order> {
     Some([lane, row].into_iter().chain(others).collect())
 }
 
-/// The pairs of dimensions over which tiles can lie: the one along the lanes, and the one along the rows.
+/// Returns the pairs of dimensions that can be tiled: the dimension along the lanes, and the dimension along the rows.
 pub(crate) fn pairs(rank: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..rank).flat_map(move |lane| (0..rank).map(move |row| (lane, row))).filter(|(lane, row)| lane != row)
 }

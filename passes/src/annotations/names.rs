@@ -84,7 +84,7 @@ impl Names {
     /// Resolves `text` to one argument or result.
     ///
     /// # Errors
-    /// No argument or result has the name, or several have it (SH0333). The error suggests similar names.
+    /// Returns SH0333, with similar names as suggestions, if no argument or result has the name, or if several do.
     pub fn find(&self, text: &str) -> Result<Named, Diagnostic> {
         if let Some(position) = Named::position(text) {
             return self.check(position);
@@ -98,11 +98,11 @@ impl Names {
         }
     }
 
-    /// Resolves `text` to arguments: the one with this name, else all whose names continue it with a character that
-    /// is neither a letter nor a digit. For example, `params` matches `params['w']` and `params.b`.
+    /// Resolves `text` to arguments: the argument with this name, or else all arguments whose names consist of `text`, a character that
+    /// is neither a letter nor a digit, and more text. For example, `params` matches `params['w']` and `params.b`.
     ///
     /// # Errors
-    /// No argument matches, or `text` names a result (SH0333). The error suggests similar names.
+    /// Returns SH0333, with similar names as suggestions, if no argument matches, or if `text` names a result.
     pub fn find_arguments(&self, text: &str) -> Result<Vec<usize>, Diagnostic> {
         let error = match self.find(text) {
             Ok(Named::Argument(i)) => return Ok(vec![i]),
@@ -125,7 +125,7 @@ impl Names {
         if !found.is_empty() {
             return Ok(found);
         }
-        // Also suggest prefixes that several names share.
+        // Prefixes that several names share are also suggested.
         let stems = self.args.iter().flatten().flat_map(|name| {
             let ends = name.char_indices().filter(|(_, c)| matches!(c, '[' | '.' | '/'));
             ends.filter_map(|(end, _)| name.get(..end))
@@ -228,7 +228,7 @@ impl Names {
             return diagnostic;
         }
         let by_position = format!("their positional names are {}", known.join(" and "));
-        // Numbers alone make arguments hard to tell apart.
+        // Arguments are hard to distinguish by index alone.
         if self.values.is_empty() && !self.args.is_empty() && self.args.iter().all(Option::is_none) {
             return diagnostic.hint(format!("{by_position}; {EXPORT_NAMES}"));
         }
@@ -274,8 +274,8 @@ fn glob(pattern: &str, text: &str) -> bool {
             None => return false,
         }
     }
-    // `rest` is what the leftmost matches of all preceding parts leave. No match leaves a longer rest, so no
-    // backtracking is needed, and `a*a` does not match `a`.
+    // `rest` is the text after the leftmost matches of all preceding parts. Other matches would leave a shorter rest, so no backtracking
+    // is needed, and `a*a` does not match `a`.
     rest.ends_with(last)
 }
 

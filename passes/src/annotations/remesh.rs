@@ -1,9 +1,9 @@
-//! Replacement of a program's mesh: the same axes with other sizes, in another order, or among more axes.
+//! Replaces a program's mesh by one that has the same axes with different sizes, in a different order, or with additional axes.
 //!
-//! Shardings name axes, not sizes, so they remain valid. Only the body of a manual computation depends on the sizes
-//! of its mesh, and prevents the replacement.
+//! Shardings refer to axes, not sizes, so they remain valid. Only the body of a manual computation depends on the sizes of its mesh; it
+//! prevents the replacement.
 //!
-//! **Invariant.** The axes of the module's mesh keep their numbers. If the new mesh has them in another order, the
+//! **Invariant.** The axes of the module's mesh keep their indices. If the new mesh has them in another order, the
 //! device order of the result expresses this.
 
 use shardc_ir::discardable::NUM_PARTITIONS;
@@ -15,16 +15,16 @@ use crate::manual::mesh_of;
 /// The attribute in which JAX describes a mesh, including its sizes.
 const MESH_ATTR: &str = "stablehlo.mesh";
 
-/// How axes of the module's mesh are matched with those of the new one.
+/// How the axes of the module's mesh are matched with those of the new mesh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Match {
     /// By name.
     Name,
-    /// By position: the module's mesh has generated names, and takes the names of the new one.
+    /// By position: the module's mesh has generated names, and takes the names of the new mesh.
     Place,
 }
 
-/// Replaces the mesh of a module by `mesh`, which must have its axes, matched by name. Additional axes shard nothing
+/// Replaces the mesh of a module by `mesh`, which must have the same axes, matched by name. Additional axes shard nothing
 /// until propagation uses them. Does nothing if the module already has this mesh.
 ///
 /// # Errors
@@ -124,13 +124,13 @@ fn renumbered(module: &Module, id: MeshId, mesh: &Mesh, by: Match) -> Result<Mes
     let axes = order.iter().filter_map(|&place| mesh.axes.get_index(place));
     let mut new = Mesh::new(axes.map(|(name, &size)| (&**name, size)));
     new.attrs = old.attrs.clone();
-    // It describes the sizes of the old mesh.
+    // The attribute describes the sizes of the old mesh.
     new.attrs.remove(MESH_ATTR);
     if order.is_sorted() {
         new.device_ids.clone_from(&mesh.device_ids);
     } else {
         let axes: Vec<AxisRef> = order.iter().map(|&place| AxisRef::whole(place)).collect();
-        // For each position in the new order, the device of the given mesh there.
+        // For each position in the new order, the device at the corresponding position of the given mesh.
         let mut devices = vec![0; mesh.num_devices()];
         for position in 0..devices.len() {
             if let Ok(to) = usize::try_from(mesh.linear_coordinate(position, &axes)) {

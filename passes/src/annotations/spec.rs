@@ -45,13 +45,13 @@ impl SpecError {
         Diagnostic::invalid("SH0306", self.message.as_str()).quoting(origin, text, self.span)
     }
 
-    /// Shifts the error's span by the offset of the parsed text in a longer one.
+    /// Shifts the error's span by the offset of the parsed text in a longer text.
     fn behind(self, offset: usize) -> SpecError {
         SpecError { span: behind(self.span, offset), ..self }
     }
 }
 
-/// Shifts a span by the offset of its text in a longer one.
+/// Shifts a span by the offset of its text in a longer text.
 fn behind(span: Span, offset: usize) -> Span {
     if span.is_some() { Span::new(span.start as usize + offset, span.end as usize + offset) } else { span }
 }
@@ -116,7 +116,7 @@ impl FromStr for MeshSpec {
             if !is_axis_name(name.text) {
                 return error(name, format!("'{}' is not a valid name of a mesh axis", name.text));
             }
-            // Check the text itself: a number beyond `i64` does not parse, but is too large rather than not a number.
+            // The text itself is checked: a number beyond `i64` fails to parse, but the error is that it is too large.
             let is_number = !size.text.is_empty() && size.text.bytes().all(|b| b.is_ascii_digit());
             let n = match size.text.parse::<i64>() {
                 Ok(n) if (1..=MAX_DEVICES).contains(&n) => n,
@@ -225,7 +225,7 @@ pub struct AxisName {
     pub name: String,
     /// The sub-axis (`name:(pre)size`), if not the full axis.
     pub sub: Option<SubAxis>,
-    /// Its place in the partition spec.
+    /// The position in the partition spec.
     pub span: Span,
 }
 
@@ -299,9 +299,9 @@ fn sub_axis(item: Item<'_>) -> Result<SubAxis, SpecError> {
 pub struct Annotation {
     selector: ArgSelector,
     spec: PartitionSpec,
-    /// `ARG=SPEC`, as given.
+    /// `ARG=SPEC`, as written.
     text: String,
-    /// Length of `ARG`.
+    /// The length of `ARG`.
     name: usize,
 }
 
@@ -309,7 +309,7 @@ impl Annotation {
     /// Parses an argument or result and its partition spec.
     ///
     /// # Errors
-    /// One of the texts is invalid; the error points into `ARG=SPEC`.
+    /// Returns an error that points into `ARG=SPEC` if one of the texts is invalid.
     pub fn new(target: &str, spec: &str) -> Result<Annotation, SpecError> {
         let offset = target.len() + 1;
         Ok(Annotation {
@@ -331,7 +331,7 @@ impl Annotation {
     }
 }
 
-/// `ARG=SPEC`; the name may contain equals signs.
+/// Parses `ARG=SPEC`; the name may contain equals signs.
 impl FromStr for Annotation {
     type Err = SpecError;
 
@@ -346,12 +346,12 @@ impl FromStr for Annotation {
     }
 }
 
-/// Adds a mesh to a module that has none, and shardings on it to arguments and results of its entry function. If two
-/// specs apply to one argument, the later one wins.
+/// Adds a mesh to a module that has none, and shardings on it to arguments and results of its entry function. If two specs apply to the
+/// same argument, the later one takes precedence.
 ///
 /// # Errors
-/// The module already has a mesh, or a spec names an unknown argument or axis, uses an axis twice or has the wrong
-/// number of dimensions. All errors are returned.
+/// Returns all errors: the module already has a mesh, or a spec names an unknown argument or axis, uses an axis twice or has the wrong
+/// number of dimensions.
 pub fn annotate(module: &mut Module, mesh: &MeshSpec, specs: &[Annotation]) -> Result<(), Vec<Diagnostic>> {
     if let Some((name, _)) = module.mesh_names.iter().find(|(_, id)| !module.meshes[**id].is_maximal()) {
         return Err(vec![

@@ -5,9 +5,9 @@ use shardc_ir::{Mesh, TensorSharding};
 use super::Scope;
 use crate::sharding::axes::{parts, size_of, to_axes};
 
-/// Removes from `sharding` the free axes that do not evenly divide each manual coordinate's block of a value of this
-/// shape. Otherwise the two sides disagree on the blocks. For example, take 12 rows over 2 manual and 4 free devices.
-/// One side has blocks of two rows at 0, 2, 4, ..., the other at 0, 2, 4, 6, 6, 8, ...
+/// Removes from `sharding` the free axes that do not evenly divide each manual coordinate's block of a value of this shape. Otherwise,
+/// blocks inside and outside would differ. For example, take 12 rows over a manual axis of size 2 and a free axis of size 4. Outside,
+/// blocks of two rows start at 0, 2, 4, ..., but inside, at 0, 2, 4, 6, 6, 8, ...
 pub(crate) fn boundary_that_divides(
     mesh: &Mesh,
     body: &Scope,
@@ -26,7 +26,7 @@ pub(crate) fn boundary_that_divides(
     out
 }
 
-/// Returns a sharding at the boundary as the body sees it: without its manual axes.
+/// Returns a sharding at the boundary as seen inside the body: without manual axes.
 pub(crate) fn inside(body: &Scope, sharding: &TensorSharding) -> TensorSharding {
     let mut out = sharding.closed();
     for dim in &mut out.dims {

@@ -1,4 +1,4 @@
-//! The coordinates at which the body of a manual computation runs.
+//! The coordinates for which the body of a manual computation is executed.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use shardc_ir::{AxisRef, ManualSpec, Mesh, ReplicaGroups, TensorSharding};
 use super::Scope;
 use super::groups::positions;
 
-/// The coordinates along the manual axes, numbered row-major. Free axes are not included: along them the body is one
-/// program.
+/// The coordinates along the manual axes, numbered row-major. Free axes are not included: along them, the body is partitioned like any
+/// other program.
 #[derive(Clone, Debug)]
 pub(super) struct ManualCoordinates {
     pub(super) mesh: Mesh,
     pub(super) scope: Scope,
-    /// The position in the mesh that represents each coordinate: the one with the first free coordinate.
+    /// The mesh position that represents each coordinate: the position at the first free coordinate.
     representatives: Vec<usize>,
 }
 
@@ -30,7 +30,7 @@ impl ManualCoordinates {
         ManualCoordinates { mesh, scope, representatives }
     }
 
-    /// Returns the coordinates of the body of a nested computation. Those of one outer coordinate are contiguous,
+    /// Returns the coordinates of the body of a nested computation. The coordinates within one outer coordinate are contiguous,
     /// since inner axes are minor.
     pub(super) fn enter(&self, spec: &ManualSpec) -> ManualCoordinates {
         ManualCoordinates::new(self.mesh.clone(), self.scope.enter(&self.mesh, spec))
@@ -40,7 +40,7 @@ impl ManualCoordinates {
         self.representatives.len()
     }
 
-    /// Returns the number of the device that represents a coordinate.
+    /// Returns the ID of the device that represents a coordinate.
     pub(super) fn device(&self, coordinate: usize) -> i64 {
         self.mesh.device_at(self.representatives[coordinate])
     }
@@ -51,14 +51,14 @@ impl ManualCoordinates {
         sharding.dims.iter().map(|dim| self.index_along(coordinate, &dim.axes)).collect()
     }
 
-    /// Returns the index of a coordinate along those of `axes` that are manual.
+    /// Returns the linear index of a coordinate along the manual axes among `axes`.
     pub(super) fn index_along(&self, coordinate: usize, axes: &[AxisRef]) -> i64 {
         let manual: Vec<AxisRef> =
             axes.iter().copied().filter(|a| self.scope.axes.iter().any(|m| m.axis == a.axis)).collect();
         self.mesh.linear_coordinate(self.representatives[coordinate], &manual)
     }
 
-    /// Returns the coordinates of each group of devices. Groups repeat for each free coordinate; only those of the
+    /// Returns the coordinates of each group of devices. Groups are the same for each free coordinate; only the groups of the
     /// representatives are returned.
     pub(super) fn groups(&self, groups: &ReplicaGroups) -> Vec<Vec<usize>> {
         let positions = positions(&self.mesh);

@@ -1,7 +1,7 @@
-//! A manual computation on a mesh whose device order differs from that of the mesh used by planning.
+//! Renumbers manual computations on a mesh whose device order differs from that of the mesh used by planning.
 //!
-//! The body refers to devices of its own mesh. Its replica groups are renumbered, and `partition_id` returns the
-//! number of the device at the same position of that mesh.
+//! The body refers to devices of its own mesh. Its replica groups are renumbered, and `partition_id` returns the ID of the device at the
+//! same position of that mesh.
 
 use shardc_ir::{
     Build, Channel, DType, Dense, Diagnostic, Mesh, MeshId, Module, OpId, OpKind, Rewriter, TensorSharding,
@@ -11,13 +11,13 @@ use super::groups::{named_devices, positions, takes_global_ids};
 use super::mesh_of;
 use crate::analysis::regions::{program_ops, program_regions};
 
-/// Renumbers the body of the manual computation `op` from the device order of `from` to that of `to`. The device at a
-/// position of `to` does the work of the device at that position of `from`: collectives name the new devices, and
-/// `partition_id` returns the number of the old one. Afterwards the axes of both meshes are equivalent.
+/// Renumbers the body of the manual computation `op` from the device order of `from` to that of `to`. The device at a position of `to`
+/// takes the role of the device at that position of `from`: collectives refer to the new devices, and `partition_id` returns the ID of
+/// the old device. Afterwards the axes of both meshes are equivalent.
 ///
 /// # Errors
-/// A nested computation is on a mesh in a third order (`SH0302`), or a collective names devices that do not exist
-/// (`SH0312`).
+/// Returns `SH0302` if a nested computation is on a mesh with a third device order, and `SH0312` if a collective refers to devices that
+/// do not exist.
 pub(crate) fn renamed(
     module: &mut Module,
     op: OpId,
@@ -26,7 +26,7 @@ pub(crate) fn renamed(
 ) -> Result<(), Box<Diagnostic>> {
     let &[body] = module.ops[op].regions.as_slice() else { return Ok(()) };
     let (old, new) = (module.meshes[from].clone(), module.meshes[to].clone());
-    // The new device for each old device, and the inverse.
+    // Maps each old device to the new device, and the inverse.
     let at_old = positions(&old);
     let at_new = positions(&new);
     let stand_in: Vec<i64> = at_old.iter().map(|&position| new.device_at(position)).collect();
@@ -69,7 +69,7 @@ fn third_order(module: &Module, op: OpId) -> Box<Diagnostic> {
 fn rename_groups(module: &mut Module, op: OpId, old: &Mesh, stand_in: &[i64]) -> Result<(), Box<Diagnostic>> {
     let data = &module.ops[op];
     let Some(spec) = data.kind.collective() else { return Ok(()) };
-    // The meaning of these groups is unknown here; planning rejects them.
+    // Groups in this form cannot be renumbered; planning rejects them.
     if spec.mesh_axes.is_some() && spec.groups.is_empty() {
         return Ok(());
     }
@@ -99,7 +99,7 @@ fn rename_groups(module: &mut Module, op: OpId, old: &Mesh, stand_in: &[i64]) ->
     Ok(())
 }
 
-/// Replaces the device's number by that of the device whose work it does.
+/// Replaces the device ID by the ID of the device whose role the device takes.
 fn part_played(rw: &mut Rewriter<'_>, op: OpId, mesh: MeshId, played: &[i64]) {
     let result = rw.module.ops[op].results[0];
     let own_ty = rw.module.values[result].ty;

@@ -1,7 +1,7 @@
-//! Replica groups of the program's own collectives.
+//! Replica groups of collectives in the input program.
 //!
-//! The program has many partitions and one replica, as `jax.shard_map` writes it. The partitions are the devices of
-//! the mesh, and its collectives name them. The resulting groups list devices in the order of participation.
+//! The program has many partitions and one replica, as emitted by `jax.shard_map`. The partitions are the devices of the mesh, and
+//! collectives refer to them. The resulting groups list devices in the order of participation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,8 +16,8 @@ use super::Scope;
 /// computation.
 ///
 /// # Errors
-/// The groups name devices outside the mesh, omit some devices, or distinguish devices that differ only along free
-/// axes (`SH0312`).
+/// Returns `SH0312` if the groups contain devices outside the mesh, omit some devices, or distinguish devices that differ only along free
+/// axes.
 pub(crate) fn device_groups(
     module: &Module,
     op: OpId,
@@ -82,14 +82,14 @@ pub(crate) fn device_groups(
     Ok(groups)
 }
 
-/// Whether the meaning of a collective's groups depends on `use_global_device_ids`. Other collectives have no such
+/// Whether the interpretation of a collective's groups depends on `use_global_device_ids`. Other collectives have no such
 /// flag.
 pub(crate) fn takes_global_ids(kind: &OpKind) -> bool {
     matches!(kind, OpKind::AllReduce(_) | OpKind::AllGather { .. } | OpKind::ReduceScatter { .. })
 }
 
-/// Returns the groups of device numbers, including implicit ones. StableHLO interprets groups in one of four modes
-/// (`cross_replica`, `cross_partition`, `cross_replica_and_partition`, `flattened_ids`), by channel and
+/// Returns the groups of device IDs, including implicit groups. StableHLO interprets groups in one of four modes
+/// (`cross_replica`, `cross_partition`, `cross_replica_and_partition`, `flattened_ids`), depending on the channel and on
 /// `use_global_device_ids`.
 pub(super) fn named_devices(kind: &OpKind, spec: &CollectiveSpec, mesh: &Mesh) -> ReplicaGroups {
     let devices = mesh.num_devices();
@@ -106,7 +106,7 @@ pub(super) fn named_devices(kind: &OpKind, spec: &CollectiveSpec, mesh: &Mesh) -
         return spec.groups.iter().map(real).filter(|group| !group.is_empty()).collect();
     }
     if is_permute {
-        // A replica's send to itself stays in each partition.
+        // If a replica sends to itself, each partition sends to itself.
         let pairs = if spec.groups.is_empty() { 0 } else { devices as i64 };
         return ReplicaGroups::pairs((0..pairs).map(|device| (device, device)));
     }
@@ -118,7 +118,7 @@ pub(super) fn named_devices(kind: &OpKind, spec: &CollectiveSpec, mesh: &Mesh) -
     }
 }
 
-/// Whether each group lies within one free coordinate, and the groups are the same at every free coordinate.
+/// Whether each group is within one free coordinate, and the groups are the same at every free coordinate.
 /// Otherwise a value that is replicated along a free axis could differ between its devices.
 fn free_coordinates_are_alike(mesh: &Mesh, scope: &Scope, groups: &ReplicaGroups) -> bool {
     let free = scope.free_axes(mesh);
@@ -143,7 +143,7 @@ fn free_coordinates_are_alike(mesh: &Mesh, scope: &Scope, groups: &ReplicaGroups
     same && (by_free.is_empty() || by_free.len() as i64 == mesh.axes_size(&free))
 }
 
-/// Whether groups differ along none of the free axes. Each device then has the same rank in its group at every free
+/// Whether the members of a group never differ along a free axis. Each device then has the same rank in its group at every free
 /// coordinate.
 fn stays_within(mesh: &Mesh, free: &[AxisRef], groups: &StridedGroups) -> bool {
     let digit = |&axis: &AxisRef| -> Option<Digit> {

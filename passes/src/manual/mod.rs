@@ -1,19 +1,18 @@
-//! Bodies of `sdy.manual_computation`: programs with explicit collectives of the user.
+//! Bodies of `sdy.manual_computation`, which contain the user's explicit collectives.
 //!
-//! A manual computation over axes `A` runs its body once per coordinate along `A`, on that coordinate's blocks of the
-//! operands. Along the other axes of the mesh, the free axes, the body is partitioned like any other program. A
-//! `Scope` gives the axes that are manual at some place, including those of all enclosing computations.
+//! A manual computation over axes `A` executes its body once per coordinate along `A`, on that coordinate's blocks of the operands. Along
+//! the other axes of the mesh, the free axes, the body is partitioned like any other program. A `Scope` contains the axes that are manual
+//! at some point of the program, including those of all enclosing computations.
 //!
-//! Planning must respect the following:
+//! Planning must satisfy the following conditions:
 //!
-//! * A collective of the program must not distinguish devices that differ along a free axis (`groups`), and a permute
-//!   of blocks stays within a manual coordinate.
-//! * At the boundary, free axes must evenly divide each manual coordinate's block, else both sides disagree on the
-//!   blocks (`boundary`).
-//! * Devices that differ along free axes are one device to the program: `partition_id` gives the first of them.
+//! * A collective of the input program must not distinguish devices that differ along a free axis (`groups`), and a permute of blocks
+//!   stays within a manual coordinate.
+//! * At the boundary, free axes must evenly divide each manual coordinate's block; otherwise blocks inside and outside differ (`boundary`).
+//! * In the body, devices that differ only along free axes are one device: `partition_id` returns the ID of the first of them.
 //!
-//! `unroll` expands a manual computation for one device, as the reference of `shardc verify`. It shares only the
-//! meaning of groups with partitioning.
+//! `unroll` expands a manual computation for one device, as the reference of `shardc verify`. It shares only the interpretation of groups
+//! with partitioning.
 
 mod boundary;
 mod coordinates;
@@ -28,7 +27,7 @@ pub(crate) use device_order::renamed;
 pub(crate) use groups::{device_groups, takes_global_ids};
 pub use unroll::unroll_manual;
 
-/// Returns the mesh of a manual computation, from its shardings, which all name the same devices. Returns `None` if
+/// Returns the mesh of a manual computation, from its shardings, which all refer to the same devices. Returns `None` if
 /// it has no operands and results.
 pub(crate) fn mesh_of(module: &Module, spec: &ManualSpec) -> Option<MeshId> {
     let meshes =
@@ -36,10 +35,10 @@ pub(crate) fn mesh_of(module: &Module, spec: &ManualSpec) -> Option<MeshId> {
     meshes().find(|&id| !module.meshes[id].axes.is_empty()).or_else(|| meshes().next())
 }
 
-/// The axes that are manual at some place, without axes of size 1.
+/// The axes that are manual at some point of the program, without axes of size 1.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Scope {
-    /// In the order in which computations name them, outermost first.
+    /// The axes in the order in which computations list them, outermost first.
     pub(crate) axes: AxisList,
 }
 
@@ -69,8 +68,7 @@ impl Scope {
     }
 }
 
-/// Whether this is a collective or returns the device's number. Only these operations have a special meaning in a
-/// manual computation.
+/// Whether this is a collective or returns the device ID. Only these operations have special semantics in a manual computation.
 pub(crate) fn is_manual_op(kind: &OpKind) -> bool {
     matches!(kind.def().effect, Effect::Collective | Effect::DeviceNumber)
 }

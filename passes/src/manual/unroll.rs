@@ -1,9 +1,8 @@
-//! Expansion of manual computations into a program for one device: the reference semantics for `shardc verify`.
+//! Expands manual computations into a program for one device: the reference semantics for `shardc verify`.
 //!
-//! The body is cloned once per manual coordinate, on that coordinate's slices of the operands. Collectives become
-//! arithmetic between the values of the coordinates, and the results are reassembled. The code shares nothing with
-//! partitioning, so that it is an independent reference. Its output grows with the number of coordinates, so it is
-//! only for tests.
+//! The body is cloned once per manual coordinate, on that coordinate's slices of the operands. Collectives become arithmetic on the
+//! values of the coordinates, and the results are reassembled. The code shares nothing with partitioning, so that it is an independent
+//! reference. The size of its output is proportional to the number of coordinates, so it is only used for verification.
 
 use std::collections::BTreeMap;
 
@@ -20,8 +19,8 @@ use crate::analysis::reducer::reduction_of;
 /// Expands every manual computation of `func`, a function without calls. Shardings elsewhere do not change.
 ///
 /// # Errors
-/// A collective that the computation's coordinates cannot express (`SH0312`), or a body whose control flow or
-/// boundary has values that are not tensors (`SH0314`).
+/// Returns `SH0312` for a collective that the computation's coordinates cannot express, and `SH0314` for a body whose control flow or
+/// boundary has values that are not tensors.
 pub fn unroll_manual(module: &mut Module, func: FuncId) -> Result<(), Vec<Diagnostic>> {
     let Some(body) = module.funcs[func].body else { return Ok(()) };
     outside(&mut Rewriter::new(module), body).map_err(|error| vec![*error])
@@ -34,7 +33,7 @@ fn outside(rw: &mut Rewriter<'_>, region: RegionId) -> Res<()> {
     rw.enter(region);
     while let Some(op) = rw.next_op() {
         if let OpKind::ManualComputation(spec) = &rw.module.ops[op].kind {
-            // Without a mesh it has no operands and results.
+            // A computation without a mesh has no operands or results.
             let Some(mesh) = mesh_of(rw.module, spec) else {
                 rw.erase();
                 continue;
@@ -67,7 +66,7 @@ impl Unroll<'_, '_> {
         self.rw.at_origin_of(op);
     }
 
-    /// Emits a region's operations. `maps` gives the replacement of each value at each coordinate. Returns the values
+    /// Emits a region's operations. `maps` contains the replacement of each value at each coordinate. Returns the values
     /// that each coordinate returns.
     fn region(&mut self, region: RegionId, maps: &mut [ValueMap]) -> Res<Vec<Vec<ValueId>>> {
         let mut returned = vec![Vec::new(); maps.len()];
@@ -83,7 +82,7 @@ impl Unroll<'_, '_> {
                 OpKind::While if self.has_collectives(op) => self.while_loop(op, maps)?,
                 OpKind::Case | OpKind::If if self.has_collectives(op) => self.branches(op, maps)?,
                 kind if is_manual_op(kind) => self.collective(op, maps)?,
-                // All coordinates share one.
+                // All coordinates share one operation.
                 OpKind::Constant(_) | OpKind::Iota { .. } => {
                     let result = self.rw.module.ops[op].results[0];
                     let Some((first, rest)) = maps.split_first_mut() else { continue };
@@ -137,8 +136,8 @@ impl Unroll<'_, '_> {
                 let whole = maps[coordinate / inner].get(operand);
                 let block = coordinates.block(coordinate, &sharding);
                 let mut part = self.block(whole, self.rw.module.values[arg].ty, &block)?;
-                // Maximum and minimum are idempotent: every coordinate gets the value. For a sum, all but the first
-                // get zeros.
+                // Maximum and minimum are idempotent, so every coordinate gets the value. For a sum, all coordinates except the first get
+                // zeros.
                 if sharding.reduction == ReductionKind::Add
                     && coordinates.index_along(coordinate, &pending) > 0
                 {
@@ -199,8 +198,8 @@ impl Unroll<'_, '_> {
         self.emit(OpKind::Slice(Box::new(spec)), &[whole], ty)
     }
 
-    /// Assembles a value from the blocks of the coordinates. Coordinates with the same block have equal values by the
-    /// program's contract, so the first is used.
+    /// Assembles a value from the blocks of the coordinates. Coordinates with the same block are required to have equal values, so the
+    /// first is used.
     fn assemble(
         &mut self,
         coordinates: &ManualCoordinates,
@@ -250,7 +249,7 @@ impl Unroll<'_, '_> {
         Ok(sum)
     }
 
-    /// Unrolls a collective, or an operation that returns the device's number.
+    /// Unrolls a collective, or an operation that returns the device ID.
     fn collective(&mut self, op: OpId, maps: &mut [ValueMap]) -> Res<()> {
         let kind = self.rw.module.ops[op].kind.clone();
         let result_ty = self.rw.module.values[self.rw.module.ops[op].results[0]].ty;
@@ -284,7 +283,7 @@ impl Unroll<'_, '_> {
                 self.exchange(op, &kind, &values, &part, |member, value| taken[group[member]] = Some(value))?;
             }
             for (map, value) in maps.iter_mut().zip(taken) {
-                // A device that is no pair's target gets zeros, by the definition of `collective_permute` and
+                // A device that is not a target of any pair gets zeros, by the definition of `collective_permute` and
                 // `collective_broadcast`.
                 let value = match value {
                     Some(value) => value,
@@ -405,7 +404,7 @@ impl Unroll<'_, '_> {
         Ok(())
     }
 
-    /// Returns for each coordinate whether it makes another trip: the condition `cond` on the arguments of `region`.
+    /// Returns for each coordinate whether it executes another iteration: the condition `cond` on the arguments of `region`.
     fn predicates(
         &mut self,
         cond: RegionId,
@@ -439,8 +438,8 @@ impl Unroll<'_, '_> {
         self.rw.insert(ret);
     }
 
-    /// Unrolls branches that contain collectives: all branches are computed, and each coordinate selects the results
-    /// of its own. The reference may compute more than the program.
+    /// Unrolls branches that contain collectives: all branches are computed, and each coordinate selects the results of its own branch.
+    /// The reference may compute more than the program.
     fn branches(&mut self, op: OpId, maps: &mut [ValueMap]) -> Res<()> {
         let data = self.rw.module.ops[op].clone();
         let mut given = Vec::with_capacity(data.regions.len());

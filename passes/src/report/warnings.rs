@@ -1,8 +1,8 @@
-//! Selection of the warnings to show.
+//! Selects the warnings to show.
 //!
-//! Warnings about cost carry the bytes that a device sends or holds ([`Diagnostic::bytes`]). A program with many layers has one for each
-//! layer, and most programs have some about few bytes. [`select`] merges equal warnings, sorts them by bytes, and only counts the small
-//! ones.
+//! Warnings about cost carry the bytes that a device sends or holds ([`Diagnostic::bytes`]). A program with many layers has a warning for
+//! each layer, and most programs have some warnings about few bytes. [`select`] merges equal warnings, sorts them by bytes, and only
+//! counts the small ones.
 
 use indexmap::IndexMap;
 use shardc_ir::{Class, Diagnostic, Severity, Span};
@@ -12,10 +12,10 @@ use crate::report::byte_size::bytes_text;
 /// Warnings of at least this size are shown in any program.
 const WORTH_TELLING: u64 = 64 << 10;
 
-/// Equal warnings.
+/// A group of equal warnings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {
-    /// The first one with the most bytes. Its bytes are the sum over all, and a note counts the others.
+    /// The first warning with the most bytes. Its bytes are replaced by the sum over the group, and a note counts the others.
     pub warning: Diagnostic,
     /// The number of warnings.
     pub times: usize,
@@ -26,11 +26,11 @@ pub struct Told {
 pub struct Selection {
     /// The warnings to show: first those that are not about cost, in the order of the program, then by decreasing bytes.
     pub told: Vec<Told>,
-    /// The number of omitted warnings, equal ones counted once.
+    /// The number of omitted warnings, counting equal warnings once.
     pub left_out: usize,
     /// The bytes of all omitted warnings.
     pub left_out_bytes: u64,
-    /// The threshold for the bytes of equal warnings together.
+    /// The threshold for the total bytes of a group of equal warnings.
     pub least: u64,
 }
 
@@ -69,10 +69,10 @@ pub fn worth_telling(sent: u64) -> u64 {
     WORTH_TELLING.min(sent.div_ceil(100))
 }
 
-/// Selects the warnings to show: equal ones once, those not about cost, and those of at least `least` bytes.
+/// Selects the warnings to show: those that are not about cost, and those of at least `least` bytes. Equal warnings are shown once.
 ///
-/// Two warnings are equal if they have one code and their messages differ in numbers only, as for one operation in each layer. Their bytes
-/// are added: many layers cost as much as a loop over them.
+/// Two warnings are equal if they have the same code and their messages differ only in numbers, as for an operation that occurs in each
+/// layer. Their bytes are added: many layers cost as much as a loop over them.
 #[must_use]
 pub fn select<'a>(warnings: impl IntoIterator<Item = &'a Diagnostic>, least: u64) -> Selection {
     let mut selection = Selection { least, ..Selection::default() };
@@ -85,12 +85,12 @@ pub fn select<'a>(warnings: impl IntoIterator<Item = &'a Diagnostic>, least: u64
             _ => selection.told.push(told),
         }
     }
-    // Stable: equal warnings keep the order of the program.
+    // The sort is stable: ties stay in program order.
     selection.told.sort_by_key(|told| (told.warning.bytes.is_some(), std::cmp::Reverse(told.warning.bytes)));
     selection
 }
 
-/// Merges equal warnings, in the order of the first of each.
+/// Merges equal warnings, in the order of their first occurrence.
 pub(crate) fn merged<'a>(warnings: impl IntoIterator<Item = &'a Diagnostic>) -> Vec<Told> {
     let mut groups: IndexMap<(&str, String), Vec<&Diagnostic>> = IndexMap::new();
     for warning in warnings {
@@ -100,7 +100,7 @@ pub(crate) fn merged<'a>(warnings: impl IntoIterator<Item = &'a Diagnostic>) -> 
 }
 
 fn one(group: &[&Diagnostic]) -> Option<Told> {
-    // `max_by_key` returns the last of equal elements; reversed, that is the first.
+    // `max_by_key` returns the last of equal elements, so the order is reversed to get the first.
     let &first = group.iter().rev().max_by_key(|warning| warning.bytes)?;
     let (mut warning, times) = (first.clone(), group.len());
     if times > 1 {
@@ -135,7 +135,7 @@ fn places(group: &[&Diagnostic], first: &Diagnostic) -> String {
 fn without_numbers(message: &str) -> String {
     let mut out = String::with_capacity(message.len());
     for word in message.split_inclusive(' ') {
-        // Complete words only: the 8 in `tensor<8x4xf32>` is part of the type.
+        // Only complete words are numbers: the 8 in `tensor<8x4xf32>` is part of the type.
         let number = word.trim_end_matches([' ', ',', ':', ';', ')', '%']);
         let is_number = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit() || b == b'.');
         out.push_str(if is_number { &word[number.len()..] } else { word });
@@ -143,7 +143,7 @@ fn without_numbers(message: &str) -> String {
     out
 }
 
-/// Multiplies the bytes of a warning by the number of runs of its operation.
+/// Multiplies the bytes of a warning by the number of executions of its operation.
 pub(crate) fn counted(mut warning: Diagnostic, runs: u64) -> Diagnostic {
     if let (Some(bytes), true) = (warning.bytes, runs > 1) {
         let bytes = bytes.saturating_mul(runs);

@@ -1,7 +1,7 @@
-//! Access to the sharding of a value, wherever the module holds it.
+//! Access to the sharding of a value, independently of where the module stores it.
 //!
 //! Most values have their own sharding. A value that flows through a `while`, `case`, `optimization_barrier`, manual or named
-//! computation has that of its owner: the result, or the argument of the computation. If a [`DataFlowEdge`](OpKind::DataFlowEdge)
+//! computation has the sharding of its owner: the result, or the argument of the computation. If a [`DataFlowEdge`](OpKind::DataFlowEdge)
 //! follows the owner, the edge holds the sharding instead. `sdy` operations hold it in their attributes.
 
 use shardc_ir::{
@@ -10,7 +10,7 @@ use shardc_ir::{
 
 use crate::sharding::manual;
 
-/// Finds where shardings are held. Valid while no region, edge or use of an edge's owner is added or removed.
+/// Finds where shardings are stored. Valid as long as no region, edge or use of an edge's owner is added or removed.
 #[derive(Debug, Default)]
 pub struct ShardingAccess {
     /// The operation that contains a region; none for the body of a function.
@@ -42,7 +42,7 @@ impl ShardingAccess {
                 edges.push((owner, op));
             }
         }
-        // An edge must be the only user of its owner.
+        // An edge counts only if it is the only user of its owner.
         for (owner, edge) in edges {
             if uses[owner] == 1 {
                 out.edges[owner] = edge.into();
@@ -74,7 +74,7 @@ impl ShardingAccess {
         }
         match module.values[owner].def() {
             ValueDef::Result(op, i) => result_sharding(module, op, i as usize),
-            // Cloned, since `manual::inside` interns and so needs the module.
+            // Cloned, since `manual::inside` interns shardings and needs mutable access to the module.
             ValueDef::Arg(region, i) => match self.parent(region).map(|op| module.ops[op].kind.clone()) {
                 None => module.shardings.of(owner),
                 Some(OpKind::ManualComputation(spec)) => manual::inside(module, &spec, i as usize),
@@ -114,7 +114,8 @@ impl ShardingAccess {
         }
     }
 
-    /// Returns the shardings that the edges of these owners hold, if any edge has one. The others are then open on the mesh of the first.
+    /// Returns the shardings that the edges of these owners hold, if any edge has a sharding. Edges without one then have an open
+    /// sharding on the mesh of the first.
     pub fn of_edges(&self, module: &mut Module, owners: &[ValueId]) -> Option<Vec<ShardingId>> {
         let held: Vec<Option<ShardingId>> = owners
             .iter()
@@ -132,7 +133,8 @@ impl ShardingAccess {
     }
 }
 
-/// Returns the sharding that an operation states for its result. If only another result has one, this one is open.
+/// Returns the sharding that an operation specifies for its result. If only another result has a sharding, the sharding of this result is
+/// open.
 pub fn result_sharding(module: &mut Module, op: OpId, i: usize) -> Option<ShardingId> {
     match &module.ops[op].kind {
         OpKind::DataFlowEdge(id) => *id,
@@ -226,7 +228,7 @@ fn set_argument_sharding(module: &mut Module, op: OpId, i: usize, sharding: Shar
     module.ops[op].kind = kind;
 }
 
-/// Replaces one of the shardings of `values`; the others become open if there were none.
+/// Replaces one of the shardings of `values`; if there were none, the others become open.
 fn replace_or_open(
     module: &mut Module,
     all: &mut Option<Vec<ShardingId>>,

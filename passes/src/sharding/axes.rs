@@ -1,11 +1,11 @@
-//! Arithmetic of axes and sub-axes for planning, in one canonical form that can be compared and hashed.
+//! Arithmetic of axes and sub-axes for planning, in a canonical form that can be compared and hashed.
 //!
 //! A [`Part`] is an axis or a sub-axis: the middle component if the full axis is viewed as `(pre, size, rest)` from major to minor.
 
 use shardc_ir::{AxisList, AxisRef, Mesh, SubAxis};
 use smallvec::SmallVec;
 
-/// An axis or part of one.
+/// An axis or a part of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Part {
     /// Index of the axis in its mesh.
@@ -31,11 +31,11 @@ impl Part {
         self.pre * self.size
     }
 
-    /// Whether the two cannot split one tensor together. They share a component of the same axis, or are not components of one
-    /// factorization of it. An example is the major and the minor half of an axis of 6, which leave a middle of size 1.5.
+    /// Whether the two cannot shard the same tensor: they share a component of the same axis, or are not components of one factorization
+    /// of it. An example are the major and the minor part of size 2 of an axis of size 6, with a middle part of size 1.5.
     pub(crate) fn overlaps(self, other: Part) -> bool {
         let (major, minor) = if self.pre <= other.pre { (self, other) } else { (other, self) };
-        // The component between the two has an integer size; there is none if the two overlap.
+        // If the two do not overlap, the component between them has an integer size.
         self.axis == other.axis && (minor.pre < major.end() || minor.pre % major.end() != 0)
     }
 
@@ -75,7 +75,7 @@ pub(crate) fn size_of(parts: &[Part]) -> i64 {
 }
 
 /// Splits the parts of all `lists` so that any two of the results are equal or disjoint. `None` if the cuts of an axis do not divide each
-/// other (`(1)2` and `(1)3` of an axis of six).
+/// other (`(1)2` and `(1)3` of an axis of size 6).
 pub(crate) fn refine(mesh: &Mesh, lists: &mut [Parts]) -> Option<()> {
     let mut cuts: Vec<SmallVec<[u32; 4]>> = vec![SmallVec::new(); mesh.axes.len()];
     for part in lists.iter().flatten() {

@@ -5,10 +5,10 @@ use shardc_ir::{Mesh, Shape, SpmdMode, TensorSharding, TensorType};
 /// A parameter or result of the partitioned program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InterfaceTensor {
-    /// The name, if the program gives one.
+    /// The name, if the program specifies one.
     pub name: Option<String>,
-    /// Whether it is a token (`!stablehlo.token`), which orders effects and holds no data. It has no dimensions and is not sharded, and the
-    /// element type in [`InterfaceTensor::global`] is meaningless.
+    /// Whether it is a token (`!stablehlo.token`), which orders side effects and holds no data. It has no dimensions and is not sharded,
+    /// and the element type in [`InterfaceTensor::global`] is meaningless.
     pub is_token: bool,
     /// The type of the unsharded tensor.
     pub global: TensorType,
@@ -20,14 +20,14 @@ pub struct InterfaceTensor {
     pub mesh: Option<Box<str>>,
     /// The memory kind (`pinned_host`), if it is not device memory.
     pub memory_kind: Option<Box<str>>,
-    /// For a donated parameter, the result that may take its memory.
+    /// For a donated parameter, the result that may reuse its memory.
     pub donated_to: Option<usize>,
 }
 
 /// The arguments and results of a partitioned program, for its caller.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interface {
-    /// How devices are numbered: as partitions or as replicas.
+    /// Whether devices are partitions or replicas.
     pub mode: SpmdMode,
     /// The devices.
     pub mesh: Mesh,
@@ -40,7 +40,7 @@ pub struct Interface {
 }
 
 impl Interface {
-    /// The mesh that `tensor` is on.
+    /// The mesh that the sharding of `tensor` refers to.
     #[must_use]
     pub fn mesh_of(&self, tensor: &InterfaceTensor) -> &Mesh {
         let named = tensor.mesh.as_ref().and_then(|name| self.meshes.iter().find(|(n, _)| n == name));

@@ -1,7 +1,7 @@
-//! Shardings inside and outside of a manual computation.
+//! Conversion between shardings inside and outside of a manual computation.
 //!
-//! Inside, manual axes do not exist: values have the local shape along those axes. Outside, each dimension is sharded by manual axes first,
-//! then by free ones.
+//! Inside, manual axes do not exist: values have the local shape along those axes. Outside, each dimension is sharded by manual axes
+//! first, then by free axes.
 
 use shardc_ir::{AxisList, AxisRef, DimSharding, ManualSpec, Module, ShardingId, TensorSharding};
 

@@ -1,5 +1,5 @@
-//! A visitor of every sharding of a function in Shardy's order: parameters, results, then operations, each before those of its regions.
-//! The order determines the numbers of meshes that a visitor adds.
+//! A visitor of every sharding of a function in Shardy's order: parameters, results, then operations, each before those in its regions.
+//! The order determines the ids of meshes that a visitor adds.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{FuncId, Module, OpKind, ShardingId, TensorSharding, ValueId};
@@ -9,12 +9,12 @@ use crate::sharding::access;
 /// Computes the replacement of a sharding.
 pub type Change<'a> = dyn FnMut(&mut Module, &TensorSharding) -> TensorSharding + 'a;
 
-/// Replaces every sharding of a function; `change` sees each distinct one once.
+/// Replaces every sharding of a function; `change` is called once for each distinct sharding.
 pub fn map_func(module: &mut Module, func: FuncId, change: &mut Change<'_>) {
     Mapper { change, known: FxHashMap::default() }.func(module, func);
 }
 
-/// Replaces every sharding of a module; `change` sees each distinct one once.
+/// Replaces every sharding of a module; `change` is called once for each distinct sharding.
 pub fn map_module(module: &mut Module, change: &mut Change<'_>) {
     let mut mapper = Mapper { change, known: FxHashMap::default() };
     for func in module.funcs.keys().collect::<Vec<_>>() {
@@ -35,8 +35,7 @@ impl Mapper<'_, '_> {
         let sharding = module.shardings.get(id).clone();
         let new = (self.change)(module, &sharding);
         let new = module.shardings.intern(new);
-        // Keyed by the original handle: a result that is visited twice, which `open_siblings` can cause, must not be changed
-        // twice.
+        // The key is the original handle: a result may be visited twice because of `open_siblings`, but must not be changed twice.
         self.known.insert(id, new);
         new
     }
@@ -83,7 +82,7 @@ impl Mapper<'_, '_> {
                 }
                 Some(OpKind::MeshCollective(spec)) => {
                     spec.out = self.one(module, spec.out);
-                    // The operation names its mesh next to its sharding; both must change together.
+                    // The operation stores its mesh separately from its sharding; both must change together.
                     spec.mesh = module.shardings.get(spec.out).mesh;
                 }
                 Some(OpKind::ManualComputation(spec)) => {
@@ -99,7 +98,7 @@ impl Mapper<'_, '_> {
             if let Some(kind) = kind {
                 module.ops[op].kind = kind;
             }
-            // Before the results are visited, so that a sibling that becomes open is also replaced.
+            // This precedes the visit of the results, so that a sibling that becomes open is also replaced.
             access::open_siblings(module, op);
             for i in 0..module.ops[op].results.len() {
                 self.value(module, module.ops[op].results[i]);

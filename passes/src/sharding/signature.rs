@@ -1,12 +1,12 @@
-//! Signatures of separately partitioned functions: the blocks of their arguments and results.
+//! Signatures of calls of separately partitioned functions: the placement of arguments and results.
 
 use indexmap::IndexSet;
 use shardc_ir::{CustomCallSpec, TensorSharding};
 
-/// A function with the shardings of one of its calls; it is partitioned once for each signature.
+/// A function and the shardings of one of its calls. The function is partitioned once for each signature.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Signature {
-    /// Its index among the separately partitioned functions.
+    /// The index of the function among the separately partitioned functions.
     pub(crate) function: usize,
     /// The placement of each operand.
     pub(crate) operands: Vec<TensorSharding>,
@@ -14,12 +14,12 @@ pub(crate) struct Signature {
     pub(crate) results: Vec<TensorSharding>,
 }
 
-/// The signatures of the calls of one function body, each once.
+/// The distinct signatures of the calls in a function body.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Signatures(pub(crate) IndexSet<Signature>);
 
 impl Signatures {
-    /// Returns the target of the calls with a signature.
+    /// Returns the target of custom calls with a signature.
     pub(crate) fn target(&mut self, signature: Signature) -> Box<str> {
         let (number, _) = self.0.insert_full(signature);
         format!("{}{number}", CustomCallSpec::KEPT).into()

@@ -1,7 +1,7 @@
 //! Arithmetic of axes and sub-axes for propagation, as Shardy defines it on `AxisRefAttr`.
 //!
-//! A sub-axis `(pre)size` of an axis of size `n` covers the digits from `pre` to `pre * size` of the axis's index, major to minor. Two
-//! sub-axes of one axis are compatible only if their ends divide one another.
+//! A sub-axis `(pre)size` of an axis of size `n` is the middle component of the axis viewed as `(pre, size, n / (pre * size))`, major to
+//! minor. Two sub-axes of the same axis are compatible only if their boundaries divide each other.
 
 use shardc_ir::{AxisRef, Mesh, SubAxis};
 use smallvec::SmallVec;
@@ -19,7 +19,7 @@ pub fn part(axis: AxisRef, pre: u32, size: u32) -> AxisRef {
     AxisRef { axis: axis.axis, sub: Some(SubAxis { pre, size }) }
 }
 
-/// Returns the end of a sub-axis: the `pre` of the next one.
+/// Returns the end of a sub-axis: the `pre` of the next sub-axis.
 fn end(sub: SubAxis) -> u32 {
     sub.pre.saturating_mul(sub.size)
 }
@@ -48,8 +48,8 @@ pub(crate) fn is_prefix(a: AxisRef, b: AxisRef) -> bool {
     contains(b, a) && pre(a) == pre(b)
 }
 
-/// Whether two sub-axes may appear in one program: the boundaries of one divide those of the other, so that the axis can be cut at all of
-/// them.
+/// Whether two sub-axes may appear in the same program: the boundaries of one divide those of the other, so that the axis can be cut at
+/// all of them.
 fn fit(a: AxisRef, b: AxisRef) -> bool {
     let (true, Some(x), Some(y)) = (a.axis == b.axis, a.sub, b.sub) else { return true };
     // On an axis of 6, `(1)2` and `(1)3` are incompatible, and so are `(1)2` and `(3)2`, which do not overlap: no list of parts
@@ -71,8 +71,8 @@ pub(crate) fn prefix_without(a: AxisRef, b: AxisRef) -> Option<AxisRef> {
     if !overlaps(a, b) {
         return Some(a);
     }
-    // They overlap, so `b` begins inside of `a` or before it; `fit` makes the division exact. The part of `a` after `b` is no
-    // prefix, and is dropped.
+    // They overlap, so `b` begins inside of `a` or before it; `fit` makes the division exact. The part of `a` after `b` is not a prefix,
+    // and is dropped.
     (pre(a) < pre(b)).then(|| part(a, pre(a), pre(b) / pre(a)))
 }
 
@@ -107,7 +107,7 @@ pub fn minus(mesh: &Mesh, axis: AxisRef, others: &[AxisRef]) -> Axes {
     left
 }
 
-/// Appends an axis; merges it with the last one if it is the continuation. All parts of an axis merge to the full axis.
+/// Appends an axis, and merges it with the last axis if they are adjacent. All parts of an axis together merge to the full axis.
 pub fn push_merged(mesh: &Mesh, axes: &mut Axes, axis: AxisRef) {
     if let Some(last) = axes.last_mut()
         && let (Some(a), Some(b)) = (last.sub, axis.sub)
@@ -126,7 +126,7 @@ pub fn push_merged(mesh: &Mesh, axes: &mut Axes, axis: AxisRef) {
     axes.push(axis);
 }
 
-/// The relation of two lists.
+/// The relation of two lists of axes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prefix {
     /// The lists are equal.
@@ -155,7 +155,7 @@ pub fn prefix_of(first: &[AxisRef], second: &[AxisRef]) -> Prefix {
     }
 }
 
-/// Greatest common divisor; `gcd(n, 0)` is `n`.
+/// Returns the greatest common divisor; `gcd(n, 0)` is `n`.
 pub(crate) fn gcd(a: i64, b: i64) -> i64 {
     let (mut a, mut b) = (a, b);
     while b != 0 {

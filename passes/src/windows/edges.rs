@@ -1,16 +1,15 @@
-//! Edges of an exchange, in runs of devices with equal needs.
+//! Edges of an exchange, in runs of consecutive devices with the same pattern.
 //!
-//! Most devices along a dimension do the same as their neighbours, shifted by one. For example, a shift along 65,536
-//! devices has one run of devices that keep elements, one of devices that send their last element, and the ends.
-//! Pricing takes time in the number of runs; only the emission of an exchange lists devices.
+//! Most devices along a dimension have the same edges as their neighbors, shifted by one device. For example, a shift along 65,536
+//! devices has one run of devices that keep elements, one run of devices that send their last element, and the two ends. Computing the
+//! cost takes time linear in the number of runs; only emitting an exchange lists devices.
 
 use smallvec::SmallVec;
 
 use super::MAX_ROUNDS;
 use super::held::{Held, Span, Window};
 
-/// A run of edges. For each `i` below `count`, device `receiver + i` needs elements of the block of device
-/// `sender + i`.
+/// A run of edges. For each `i` below `count`, device `receiver + i` needs elements from the block of device `sender + i`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Edges {
     pub(super) sender: u32,
@@ -34,7 +33,7 @@ impl Edges {
         self.sender == self.receiver
     }
 
-    /// The sender's number minus the receiver's.
+    /// The index of the sender minus that of the receiver.
     pub(super) fn distance(&self) -> i64 {
         i64::from(self.sender) - i64::from(self.receiver)
     }
@@ -66,7 +65,7 @@ impl Edges {
             && self.receiver + self.count == edge.receiver
             && (self.view, self.length, self.to) == (edge.view, edge.length, edge.to);
         let step = edge.from - self.last_from();
-        // Devices slice a replicated dimension at increasing offsets. Any other step would join unrelated edges.
+        // Devices slice a replicated dimension at increasing offsets. In other cases, a step would join unrelated edges.
         let may_begin = self.count == 1 && self.is_own();
         if !is_next || step != self.step && !may_begin {
             return false;
@@ -77,9 +76,9 @@ impl Edges {
     }
 }
 
-/// Returns the edges of a view in runs, ordered by first receiver. Returns `None` if a device needs more blocks than
-/// there are rounds, since it receives one slab per round. Takes `O(k log k)` steps for `k` devices, and `O(k)` if
-/// windows move as blocks do.
+/// Returns the edges of a view in runs, ordered by first receiver. Returns `None` if a device needs more blocks than the maximum number
+/// of rounds, since it receives one slab per round. The time is `O(k log k)` for `k` devices, and `O(k)` if window offsets increase like
+/// block offsets.
 pub(super) fn edges(view: usize, held: &Held, window: &Window) -> Option<Vec<Edges>> {
     let mut all: Vec<Edges> = Vec::new();
     // The indices of runs whose last receiver is the preceding device.
@@ -147,7 +146,7 @@ pub(super) fn in_order<'a>(
     mut each: impl FnMut(&Edges) -> Option<()>,
 ) -> Option<()> {
     let mut runs = runs.peekable();
-    // The rest of the runs that have an edge to the next receiver, by sender. All advance together.
+    // The remaining parts of the runs that have an edge to the next receiver, by sender. All advance together.
     let mut active: SmallVec<[Edges; 4]> = SmallVec::new();
     while let Some(receiver) = active.first().or(runs.peek().copied()).map(|run| run.receiver) {
         let known = active.len();
@@ -200,7 +199,7 @@ mod tests {
         assert!(seen.windows(2).all(|pair| pair[0] < pair[1]), "{seen:?}");
     }
 
-    /// Compares the runs with the overlap of each pair of devices.
+    /// Compares the runs with the overlaps of all pairs of devices.
     #[test]
     fn runs_list_what_any_two_devices_share() {
         let listed = |held: &Held, window: &Window| {

@@ -1,17 +1,17 @@
-//! Halo exchange: which device sends what to which other device, so that each device has a window of a sharded
+//! Plans halo exchanges: determines what each device sends to each other device, so that every device gets its window of a sharded
 //! dimension.
 //!
-//! * An *edge* is what a device needs of another device's block.
-//! * A *round* is a set of edges in which no device sends or receives twice: one collective-permute of slabs of one
-//!   width. Edges from a device to itself form another round, without communication.
-//! * A *view* places a tensor in the index space of the window. A tensor may have several: a roll has two views of
-//!   its operand, one on each side of the wrap-around. From a replicated view, each device takes its own elements.
+//! * An *edge* is a range of elements that one device needs from another device's block.
+//! * A *round* is a set of edges in which no device sends or receives twice: one collective-permute of slabs of equal width. Edges from a
+//!   device to itself form a separate round, without communication.
+//! * A *view* places a tensor in the index space of the window. A tensor may have several views: a roll has two views of its operand, one
+//!   on each side of the wrap-around. Elements of a replicated view are taken locally.
 //!
-//! Edges of different views and tensors share a round if that sends less. Each sender then cuts its slab from the
-//! tensor that its receiver needs.
+//! Edges of different views and tensors share a round if that reduces cost. Each sender then cuts its slab from the tensor that its
+//! receiver needs.
 //!
-//! A device that does not take part in a round receives zeros, and slabs are as wide as the widest edge. Therefore a
-//! slab is valid only where the receiver [takes](Piece::takes) it. Elements outside all blocks are the fill value.
+//! A device that does not participate in a round receives zeros, and slabs are as wide as the widest edge. Therefore only the range of a
+//! slab that the receiver [takes](Piece::takes) is valid. Elements outside all blocks are the fill value.
 
 use super::edges::{Edges, edges};
 use super::held::{Held, Span, Window};
@@ -19,14 +19,14 @@ use super::piece::Piece;
 use super::rounds::{Round, Slab, rounds};
 use crate::cost;
 
-/// An exchange: its rounds, and the filling of positions without an element.
+/// An exchange: its rounds, and the positions to be filled because they have no element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Exchange {
-    /// Size of the window.
+    /// The size of the window.
     pub(crate) size: i64,
     /// The rounds. If the exchange is [joined](Exchange::is_joined), they are in the order of the window.
     pub(crate) pieces: Vec<Piece>,
-    /// Whether all slabs are disjoint and have constant offsets: one in all blocks and one in all windows.
+    /// Whether all slabs are disjoint, and have the same offset in all blocks and the same offset in all windows.
     pub(crate) is_joined: bool,
     /// Whether some device needs elements before the first one.
     pub(crate) fills_before: bool,
@@ -72,7 +72,7 @@ impl Rounds {
 }
 
 impl Exchange {
-    /// Returns the price of [`Exchange::new`] without building its tables per device. Returns `None` if there is no
+    /// Returns the price of [`Exchange::new`] without building its per-device tables. Returns `None` if there is no
     /// such exchange.
     pub(crate) fn price(views: &[Held], window: &Window, row_bytes: f64) -> Option<ExchangePrice> {
         let Rounds { own, sent } = Rounds::new(views, window, row_bytes)?;
@@ -97,7 +97,7 @@ impl Exchange {
         pieces.extend(sent.into_iter().map(|round| Piece::new(views, round, devices, true)));
         let is_joined = is_joined(&pieces, window.size);
         if is_joined {
-            // A concatenation takes its operands in order.
+            // Pieces are sorted, since a concatenation takes its operands in order.
             pieces.sort_by_key(Piece::place);
         }
         let spans = || views.iter().flat_map(|h| &h.spans).filter(|s| !s.is_empty());
@@ -116,8 +116,7 @@ impl Exchange {
     }
 }
 
-/// Whether the slabs are disjoint in every window, at offsets that are equal on all devices. The window is then a
-/// concatenation.
+/// Whether the slabs are disjoint in every window, at offsets that are equal on all devices, so that the window is a concatenation.
 fn is_joined(pieces: &[Piece], size: i64) -> bool {
     let mut spans = Vec::with_capacity(pieces.len());
     for piece in pieces {

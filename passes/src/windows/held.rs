@@ -1,11 +1,11 @@
-//! Views of a dimension as devices hold it, and the windows that they need of it.
+//! Views of a dimension as stored on devices, and the windows that devices need of it.
 
 use std::ops::Range;
 
 /// A half-open range of global indices along one dimension.
 pub(crate) type Span = Range<i64>;
 
-/// A view of a dimension of one tensor, as the devices hold it.
+/// A view of a dimension of one tensor, as stored on the devices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Held {
     /// The index of the tensor among those of the exchange.
@@ -14,14 +14,14 @@ pub(crate) struct Held {
     pub(crate) block: i64,
     /// The index of each block's first element in this view.
     pub(crate) origins: Vec<i64>,
-    /// The valid elements of the blocks. Starts and ends never decrease, unless the view is replicated.
+    /// The valid elements of the blocks. Starts and ends never decrease with the device index, unless the view is replicated.
     pub(crate) spans: Vec<Span>,
     /// Whether the dimension is replicated.
     pub(crate) is_whole: bool,
 }
 
 impl Held {
-    /// A dimension of `size` of tensor `source`, sharded `k` ways. Its first element has index `first`.
+    /// A dimension of tensor `source` with size `size`, sharded `k` ways. Its first element has index `first`.
     pub(crate) fn blocks(source: usize, size: i64, k: i64, first: i64) -> Held {
         let block = ceil_div(size, k);
         let at = |i: i64| first + (i * block).min(size);
@@ -34,7 +34,7 @@ impl Held {
         }
     }
 
-    /// A dimension of `size` of tensor `source`, replicated on `k` devices. Its first element has index `first`.
+    /// A dimension of tensor `source` with size `size`, replicated on `k` devices. Its first element has index `first`.
     pub(crate) fn whole(source: usize, size: i64, k: i64, first: i64) -> Held {
         let all = |of: i64| (0..k).map(move |_| of);
         Held {
@@ -62,7 +62,7 @@ pub(crate) struct Window {
     pub(crate) size: i64,
     /// The index of its first element on each device.
     pub(crate) origins: Vec<i64>,
-    /// The indices within the window that each device needs. Other elements may be anything.
+    /// The indices within the window that each device needs. Other elements are arbitrary.
     pub(crate) needs: Vec<Span>,
 }
 

@@ -7,18 +7,18 @@ use super::edges::Edges;
 use super::held::{Held, Span};
 use super::rounds::{Round, Slab};
 
-/// One round: the slab that each sender cuts from its block and each receiver takes into its window. Stored as runs
+/// One round: the slab that each sender cuts from its block and each receiver inserts into its window. Stored as runs
 /// of devices, and listed per device on demand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
-    /// The size of the slab.
+    /// The size of the slabs.
     pub(crate) width: i64,
     /// The positions of cuts, one entry per tensor. Each sender cuts from one tensor.
     pub(crate) cuts: SmallVec<[Cut; 1]>,
     /// Whether slabs are sent. Otherwise each device cuts from its own block.
     pub(crate) is_sent: bool,
     devices: usize,
-    /// The offset of slabs in all blocks, if it is the same.
+    /// The offset of the slabs in their blocks, if it is the same in all blocks.
     first: Option<i64>,
     /// The runs of edges, each with the index of its cut.
     edges: Vec<(Edges, usize)>,
@@ -98,8 +98,7 @@ impl Piece {
         self.edges.iter().map(|(run, _)| run.count as usize).sum()
     }
 
-    /// The offset of each sender's slab of this cut in its block; `None` for devices that do not send from its
-    /// tensor.
+    /// The offset of each sender's slab in its block, for this cut; `None` for devices that do not send from the cut's tensor.
     pub(crate) fn from(&self, cut: usize) -> PerDevice {
         let mut from = vec![None; self.devices];
         for sent in self.each().filter(|sent| sent.cut == cut) {
@@ -108,7 +107,7 @@ impl Piece {
         from
     }
 
-    /// Returns 1 for devices that send from this cut, 0 for those that send from another.
+    /// Returns 1 for devices that send from this cut, and 0 for devices that send from another cut.
     pub(crate) fn sends(&self, cut: usize) -> PerDevice {
         let mut sends = vec![None; self.devices];
         for sent in self.each() {
@@ -126,7 +125,7 @@ impl Piece {
         to
     }
 
-    /// The range of its window that a receiver takes from the slab; empty for other devices.
+    /// The range of its window that each receiver takes from the slab; empty for other devices.
     pub(crate) fn takes(&self) -> Vec<Span> {
         let mut takes = vec![0..0; self.devices];
         for sent in self.each() {
@@ -135,14 +134,14 @@ impl Piece {
         takes
     }
 
-    /// Whether every device takes its entire slab.
+    /// Whether every device takes the entire slab.
     pub(crate) fn is_taken_whole(&self) -> bool {
         self.num_edges() == self.devices
             && self.each().all(|sent| sent.takes == (sent.to..sent.to + self.width))
     }
 
-    /// Returns the offset of the slab in all windows, if it is the same, and if all blocks of each tensor have one
-    /// offset too.
+    /// Returns the offset of the slabs in their windows, if it is the same in all windows, and if the offset in blocks is also the same
+    /// for each tensor.
     pub(crate) fn place(&self) -> Option<i64> {
         let mut firsts: SmallVec<[Option<i64>; 1]> = SmallVec::from_elem(None, self.cuts.len());
         let mut place = None;

@@ -1,9 +1,9 @@
-//! Assignment of edges to rounds: the edges of one round share a collective-permute.
+//! Assigns edges to rounds: the edges of a round share a collective-permute.
 //!
-//! This is an edge colouring of the bipartite graph of senders and receivers. By König's theorem, as many colours as
-//! the maximum degree suffice. But a round costs as much as its widest edge, so the goal is not the fewest rounds.
+//! This is an edge coloring of the bipartite graph of senders and receivers. By König's theorem, the maximum degree is the number of
+//! colors needed. But the cost of a round depends on its widest edge, so the minimum number of rounds is not the goal.
 //!
-//! Candidates are priced before their rounds are built. The search stops at a candidate that reaches the lower bound.
+//! The cost of candidates is computed before their rounds are built. The search stops at a candidate that reaches the lower bound.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use super::edges::{Edges, in_order};
 use super::held::Held;
 use crate::cost;
 
-/// Edges in which no device sends or receives twice.
+/// A set of edges in which no device sends or receives twice.
 pub(super) type Round = Vec<Edges>;
 
 /// The slab that carries the edges of a round.
@@ -77,7 +77,7 @@ impl Slab {
     }
 }
 
-/// Rounds and their cost.
+/// A candidate assignment of edges to rounds, with its cost.
 struct Way {
     cost: f64,
     rounds: Vec<Round>,
@@ -103,7 +103,7 @@ pub(super) fn rounds(
     exchange.cheapest(&seen, true, apart).map(|way| way.rounds)
 }
 
-/// The data by which candidates are priced.
+/// The data that determines the cost of candidates.
 struct Pricing<'a> {
     views: &'a [Held],
     devices: usize,
@@ -133,7 +133,7 @@ impl Pricing<'_> {
         let mut order: Vec<&Edges> = edges.iter().copied().flatten().collect();
         for is_longest_first in [false, true] {
             if is_longest_first {
-                // Group wide edges, so that rounds of narrow edges stay narrow.
+                // Wide edges are grouped, so that rounds of narrow edges stay narrow.
                 order.sort_by_key(|run| Reverse(run.length));
             }
             let is_known = is_longest_first && edges.len() == 1 && is_one_length(&order);
@@ -170,8 +170,8 @@ impl Pricing<'_> {
         slabs.map(|slab| cost::permute(slab.width() as f64 * self.row_bytes)).sum()
     }
 
-    /// Returns a lower bound of the cost of these edges: a device that sends or receives several edges needs as many
-    /// rounds, each as wide as its edge.
+    /// Returns a lower bound of the cost of these edges: a device that sends or receives several edges needs that many rounds, each as
+    /// wide as the edge.
     fn least(&self, edges: &[&[Edges]]) -> f64 {
         let most = |of: fn(&Edges) -> u32| {
             let mut ends: Vec<(u32, i64, i64)> = Vec::new();
@@ -214,8 +214,8 @@ impl Pricing<'_> {
         Some(rounds.into_values().collect())
     }
 
-    /// Assigns each edge to the first round in which its sender and its receiver are free. Takes at most `2d - 1`
-    /// rounds if devices send and receive at most `d` edges.
+    /// Assigns each edge to the first round in which its sender and its receiver are free. Needs at most `2d - 1` rounds if devices send
+    /// and receive at most `d` edges.
     fn first_fit(
         &self,
         order: &[&Edges],
@@ -228,7 +228,7 @@ impl Pricing<'_> {
             in_order(alike.iter().copied(), |edge| {
                 let (sends, receives) =
                     (&mut sends[edge.sender as usize], &mut receives[edge.receiver as usize]);
-                // Bit `r` is set if a device is busy in round `r`. There are as many bits as rounds.
+                // Bit `r` is set if a device is busy in round `r`. The number of bits is the maximum number of rounds.
                 let round = (*sends | *receives).trailing_ones();
                 if round >= MAX_ROUNDS {
                     return None;
@@ -247,8 +247,7 @@ fn is_one_length(edges: &[&Edges]) -> bool {
     edges.windows(2).all(|pair| pair[0].length == pair[1].length)
 }
 
-/// The number of edges at one distance so far, by sender: maps the first sender of a range to its end and that
-/// number.
+/// The number of edges at one distance so far, by sender: maps the first sender of a range to the end of the range and this number.
 #[derive(Default)]
 struct Met(BTreeMap<u32, (u32, u32)>);
 

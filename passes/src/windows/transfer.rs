@@ -1,7 +1,7 @@
-//! The windows of its operands that each device needs for its block of an operation's result.
+//! Determines the windows of an operation's operands that each device needs for its block of the result.
 //!
-//! An operation that skips elements (a strided slice) compacts the blocks before anything is sent. One that inserts
-//! elements (interior padding, dilation) expands the window after the exchange.
+//! If an operation skips elements (a strided slice), blocks are compacted before the exchange. If it inserts elements (interior padding,
+//! dilation), the window is expanded after the exchange.
 
 use shardc_ir::{OpKind, SliceSpec, WindowSpec};
 use smallvec::{SmallVec, smallvec};
@@ -9,7 +9,7 @@ use smallvec::{SmallVec, smallvec};
 use super::PerDevice;
 use super::held::{Held, Span, Window, ceil_div};
 
-/// The value of positions in a window that hold no element.
+/// The value at window positions without an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fill {
     /// Undefined, because no operation reads it.
@@ -38,20 +38,20 @@ pub(crate) struct Spread {
     pub(crate) step: i64,
     /// The size of the spread window.
     pub(crate) size: i64,
-    /// The offset of the first element in each device's expanded window.
+    /// The offset of the first original element in each device's expanded window.
     pub(crate) first: PerDevice,
 }
 
-/// The exchange of one dimension of an operand (or of several consecutive ones, for `concatenate`), for its shards.
+/// The exchange along one dimension of an operand, or of several consecutive operands of a `concatenate`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Transfer {
     /// The operands.
     pub(crate) operands: SmallVec<[usize; 2]>,
     /// The dimension.
     pub(crate) dim: usize,
-    /// The elements of each block to keep, before anything is sent.
+    /// The elements of each block to keep before the exchange.
     pub(crate) thin: Option<Thin>,
-    /// The elements of the blocks after that: one or more views per operand.
+    /// The elements of the blocks after compaction: one or more views per operand.
     pub(crate) held: SmallVec<[Held; 2]>,
     /// The elements that each device needs.
     pub(crate) window: Window,
@@ -91,7 +91,7 @@ pub(crate) fn is_windowed(kind: &OpKind, operand: &[i64], dim: usize) -> bool {
     }
 }
 
-/// Whether operands may be replicated along the windowed dimension: each device then takes its elements locally.
+/// Whether operands may be replicated along the windowed dimension: each device then slices its elements locally.
 pub(crate) fn takes_whole(kind: &OpKind) -> bool {
     matches!(kind, OpKind::Concatenate { .. } | OpKind::Splice(_))
 }
@@ -107,7 +107,7 @@ fn is_single_elements(spec: &WindowSpec, dim: usize) -> bool {
 
 /// Returns the windows needed to shard the operation `k` ways; shapes are global. Returns `None` if the dimension
 /// [is not windowed](is_windowed) or empty, or cannot be sharded this way. For operations that
-/// [accept replicated operands](takes_whole), `is_whole` tells whether an operand is replicated along the dimension.
+/// [accept replicated operands](takes_whole), `is_whole` returns whether an operand is replicated along the dimension.
 pub(crate) fn transfers(
     kind: &OpKind,
     operands: &[&[i64]],
@@ -151,7 +151,7 @@ fn along_result(
             let held = Held::blocks(0, *input.get(dim)?, k, 0);
             let window = blocks.windows(1, spec.low[dim], 1);
             let mut transfer = Transfer::plain(0, dim, held, window, Fill::Operand(1));
-            // The amount is arbitrary, possibly `i64::MAX`.
+            // The amount of padding is arbitrary, possibly `i64::MAX`.
             transfer.spread_out(spec.interior[dim].checked_add(1)?);
             Some(smallvec![transfer])
         }
@@ -160,13 +160,13 @@ fn along_result(
             let pieces = operands.iter().enumerate().map(|(i, shape)| Some((i, 0..*shape.get(dim)?)));
             Some(smallvec![Transfer::joined(operands, pieces, is_whole, dim, k, blocks.windows(1, 0, 1))?])
         }
-        // An operand that is used in several places has several views.
+        // An operand with several ranges has several views.
         OpKind::Splice(spec) => {
             let pieces = spec.pieces.iter().map(|p| Some((p.operand as usize, p.start..p.limit)));
             Some(smallvec![Transfer::joined(operands, pieces, is_whole, dim, k, blocks.windows(1, 0, 1))?])
         }
         OpKind::Reverse { .. } => {
-            // Blocks start from the front, so the mirror image of a padded sharding is not aligned with blocks. Each
+            // Blocks are counted from the front, so the mirror image of a padded sharding is not aligned with blocks. Each
             // device reverses its window after the exchange.
             let origins: Vec<i64> = (0..k).map(|i| made - (i + 1) * blocks.block).collect();
             let needs = origins.iter().map(|&o| o.max(0)..(o + blocks.block).max(0)).collect();
@@ -218,9 +218,8 @@ fn along_result(
     }
 }
 
-/// Shards the kernel: each device needs the elements that its block of the kernel meets in all windows, and computes
-/// a partial sum. Blocks must be even: padding of the kernel would be multiplied by elements, and zero times infinity
-/// is NaN.
+/// Shards the kernel: each device needs the elements that are multiplied with its block of the kernel in all windows, and computes a
+/// partial sum. Blocks must be even: padding of the kernel would be multiplied by elements, and zero times infinity is NaN.
 fn along_kernel(
     kind: &OpKind,
     operands: &[&[i64]],
@@ -238,11 +237,12 @@ fn along_kernel(
         return None;
     }
     let low = spec.padding.get(i).map_or(0, |p| p.0);
-    // From the kernel's side, strides and dilations swap roles: tap `t` meets elements `t * dilation + r * stride`.
+    // From the perspective of the kernel, strides and dilations swap roles: kernel element `t` is multiplied with the elements `t *
+    // dilation + r * stride`.
     let reach = (windows - 1) * at(&spec.strides) + 1;
     let mut window = Blocks { size, k, block: size / k }.windows(at(&spec.rhs_dilation), low, reach);
     if spec.reversal.get(i) == Some(&true) {
-        // Each device reverses its block of the kernel; the last block then meets the elements of the first one.
+        // Each device reverses its block of the kernel; the last block is then multiplied with the elements of the first.
         window.origins.reverse();
         window.needs.reverse();
     }
@@ -253,7 +253,7 @@ fn along_kernel(
 }
 
 /// Returns the offset of each device's result block in the local result of a windowed `select_and_scatter` along
-/// `dim`. A device processes all windows that touch its block, and these extend beyond it.
+/// `dim`. A device processes all windows that overlap its block, and these extend beyond the block.
 pub(crate) fn scattered_from(kind: &OpKind, operand: &[i64], dim: usize, k: i64) -> Option<PerDevice> {
     let OpKind::SelectAndScatter(spec) = kind else { return None };
     let scatter = Scatter::new(spec, operand, dim, k)?;

@@ -1,4 +1,4 @@
-//! All keys that `accelerate config` writes, and those of PyTorch/XLA's FSDP, with their meaning here.
+//! All keys that `accelerate config` writes, and the keys of PyTorch/XLA's FSDP, with their effect in shardc.
 
 /// The section of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,11 +18,11 @@ pub(super) enum Place {
 /// The type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// `true` or `false`, also as words; `yes` and `no` too.
+    /// `true` or `false`, also as strings, and `yes` or `no`.
     Bool,
     /// A non-negative integer.
     Count,
-    /// One of these words, case-insensitive, or its number from one.
+    /// One of these words, case-insensitive, or its index, counted from one.
     Word(&'static [&'static str]),
     /// Any value.
     Any,
@@ -35,12 +35,12 @@ pub(super) enum Kind {
 pub(super) enum Effect {
     /// Supported.
     Done,
-    /// No meaning for a compiler, with the reason: a warning, if it is on.
+    /// No effect in a compiler, with the reason. Reported as a warning if it is on.
     Nothing(&'static str),
     /// Handled elsewhere, such as by the launcher: not reported.
     Elsewhere,
-    /// Would change what is computed, sent or kept, and is not supported, with the reason: a warning if it is on, and an error if
-    /// the user wants no setting to be ignored.
+    /// Not supported, although it would change computation, communication or memory, with the reason. Reported as a warning if it is on,
+    /// and as an error if the user requests that no setting is ignored.
     Ignored(&'static str),
 }
 
@@ -165,7 +165,7 @@ pub(super) const KEYS: &[Key] = &[
     fsdp("fsdp_limit_all_gathers", Kind::Bool, SCHEDULE),
     fsdp("fsdp_min_num_params", Kind::Count, Effect::Done),
     fsdp("fsdp_offload_params", Kind::Bool, Effect::Done),
-    // A boolean in version 2; in version 1, newer files have the strategy here.
+    // In version 2, this is a boolean; in version 1, newer files contain the strategy here.
     fsdp("fsdp_reshard_after_forward", Kind::Any, Effect::Done),
     fsdp("fsdp_sharding_strategy", Kind::Word(STRATEGIES), Effect::Done),
     fsdp("fsdp_state_dict_type", Kind::Word(STATE), CHECKPOINTS),

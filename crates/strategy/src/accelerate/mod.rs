@@ -1,7 +1,7 @@
 //! Parses Accelerate's YAML, as written by `accelerate config` and read by `accelerate launch`, into settings.
 //!
-//! No key is ignored silently. Unknown keys and keys without meaning for a compiler are warnings, the latter grouped by reason. A
-//! wrong value is an error at its line. All errors of a file are reported at once.
+//! No key is ignored silently. Unknown keys and keys without an effect are reported as warnings, the latter grouped by reason. An invalid
+//! value is an error at its line. All errors of a file are reported at once.
 
 mod keys;
 mod parallelism;
@@ -38,7 +38,7 @@ pub struct Accelerate {
     parallel: Option<String>,
 }
 
-/// Settings of a configuration file about how a model is written, not how its step is partitioned.
+/// Settings that the model has to implement, as opposed to settings about partitioning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ModelSettings {
     /// The compute type of layers; parameters keep their type.
@@ -52,7 +52,8 @@ impl Accelerate {
     /// arguments, or torchtitan's TOML.
     ///
     /// # Errors
-    /// The text is not YAML (SH1210), or values are wrong (SH1211); all are reported at once, followed by the warnings.
+    /// Returns SH1210 if the text is not YAML, and SH1211 for each invalid value. All errors are reported at once, followed by the
+    /// warnings.
     pub fn parse(text: &str) -> Result<Accelerate, Vec<Diagnostic>> {
         if torchtitan::is_it(text) {
             return torchtitan::parse(text);
@@ -96,7 +97,7 @@ impl Accelerate {
         Err(reader.errors.into_iter().chain(reader.out.warnings).collect())
     }
 
-    /// Turns warnings into errors: for ignored settings that change what is computed, sent or kept, and for unknown keys.
+    /// Turns warnings into errors: for ignored settings that would change computation, communication or memory, and for unknown keys.
     #[must_use]
     pub fn ignored(&self) -> Vec<Diagnostic> {
         let is_ignored = |warning: &&Diagnostic| matches!(warning.code, "SH1212" | "SH1214");
@@ -105,7 +106,7 @@ impl Accelerate {
     }
 
     /// The mesh of the file's devices: `fsdp=8`, `node=2,fsdp=4` for a hybrid strategy on two machines, or the sizes of parallel
-    /// dimensions. A hybrid strategy on one machine has `node=1`: it shards over all of its devices, as PyTorch does.
+    /// dimensions. A hybrid strategy on one machine has `node=1`: it shards over all devices, as in PyTorch.
     #[must_use]
     pub fn mesh(&self) -> Option<String> {
         if let Some(mesh) = &self.parallel {
@@ -120,7 +121,7 @@ impl Accelerate {
     }
 }
 
-/// Keys without effect, for one reason.
+/// Keys without an effect, with a common reason.
 struct Idle {
     code: &'static str,
     reason: &'static str,
@@ -131,7 +132,7 @@ struct Reader<'t> {
     text: &'t str,
     out: Accelerate,
     errors: Vec<Diagnostic>,
-    /// By reason.
+    /// The keys without an effect, grouped by reason.
     idle: Vec<Idle>,
     is_fsdp: bool,
     is_deepspeed: bool,
@@ -141,7 +142,7 @@ struct Reader<'t> {
     version: Option<u64>,
     /// `fsdp_sharding_strategy`, and its position.
     sharding: Option<(Sharding, Span)>,
-    /// `fsdp_reshard_after_forward`, as it is written.
+    /// `fsdp_reshard_after_forward`, as written.
     reshard: Option<(String, Span)>,
     wrap: Option<&'static str>,
     min_parameters: Option<(u64, Span)>,
@@ -161,7 +162,7 @@ struct Zero {
     optimizer: Option<Span>,
 }
 
-/// The reason why keys of FSDP have no effect here.
+/// The reason why FSDP keys have no effect in this file.
 const NOT_FSDP: &str = "distributed_type is not FSDP, so each device has a replica of the model; set it to FSDP to shard the model";
 const NOT_BY_SIZE: &str = "units are chosen by size only with fsdp_auto_wrap_policy: SIZE_BASED_WRAP";
 const NOT_IN_EIGHT_BITS: &str = "8-bit matmuls need scales, which no option adds: the types of the step are unchanged; bf16 and fp16 \
@@ -247,12 +248,12 @@ impl Reader<'_> {
         }
     }
 
-    /// Records a key without effect here.
+    /// Records a key that has no effect.
     fn idle(&mut self, name: &'static str, at: Span, reason: &'static str) {
         self.without_effect("SH1213", name, at, reason);
     }
 
-    /// Records a key without effect here that would change what is computed, sent or kept.
+    /// Records a key that has no effect, although it would change computation, communication or memory.
     fn ignored(&mut self, name: &'static str, at: Span, reason: &'static str) {
         self.without_effect("SH1214", name, at, reason);
     }
@@ -270,7 +271,7 @@ impl Reader<'_> {
         let settings = &mut self.out.settings;
         match key.name {
             "distributed_type" => {
-                // PyTorch/XLA's wrapper is enabled under `fsdp_config`, regardless of the type.
+                // PyTorch/XLA's wrapper is enabled under `fsdp_config`, regardless of the distributed type.
                 self.is_fsdp =
                     word(value).is_some_and(|w| ["FSDP", "XLA", "TPU"].contains(&w.to_uppercase().as_str()));
                 self.is_deepspeed = word(value).is_some_and(|w| w.eq_ignore_ascii_case("DEEPSPEED"));
@@ -280,7 +281,7 @@ impl Reader<'_> {
             "fsdp_offload_params" => settings.offload_params = truth(value).unwrap_or(false),
             "fsdp_version" => self.version = count(value),
             "fsdp_sharding_strategy" => self.sharding = strategy(value).map(|sharding| (sharding, span)),
-            // Its meaning depends on the version, which is read later.
+            // The meaning of the key depends on the version, which is read later.
             "fsdp_reshard_after_forward" => self.reshard = word(value).map(|word| (word, self.span(value))),
             "zero_stage" => self.zero.stage = count(value).map(|stage| (stage, span)),
             "offload_param_device" if !is_off(value) => self.zero.parameters = Some(span),

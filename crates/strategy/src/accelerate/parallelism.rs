@@ -1,18 +1,18 @@
-//! Sizes of parallel dimensions as a mesh: Accelerate's `parallelism_config`, torchtitan's `[parallelism]`.
+//! Converts the sizes of parallel dimensions to a mesh: Accelerate's `parallelism_config`, torchtitan's `[parallelism]`.
 
 use crate::settings::Sharding;
 
-/// The number of devices of each kind of parallelism; 1 if it is unused.
+/// The number of devices for each kind of parallelism; 1 if it is unused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sizes {
-    /// Replicas of the model.
+    /// The number of replicas of the model.
     pub(super) replicate: u64,
-    /// Shards of parameters.
+    /// The number of shards of parameters.
     pub(super) shard: u64,
     pub(super) expert: u64,
-    /// Shards of sequences.
+    /// The number of shards of sequences.
     pub(super) context: u64,
-    /// Shards of sequences, with DeepSpeed's sequence parallelism.
+    /// The number of shards of sequences with DeepSpeed's sequence parallelism.
     pub(super) sequence: u64,
     pub(super) tensor: u64,
 }
@@ -78,7 +78,7 @@ impl Sizes {
             _ if self.replicate > 1 && !is_sharded => Sharding::NoShard,
             Sharding::FullShard if self.replicate > 1 => Sharding::HybridShard,
             Sharding::ShardGradOp if self.replicate > 1 => Sharding::HybridShardZero2,
-            // Without replicas a hybrid strategy shards over all devices.
+            // If there are no replicas, a hybrid strategy shards over all devices.
             Sharding::HybridShard if self.replicate == 1 => Sharding::FullShard,
             Sharding::HybridShardZero2 if self.replicate == 1 => Sharding::ShardGradOp,
             sharding => sharding,

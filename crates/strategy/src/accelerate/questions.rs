@@ -55,7 +55,7 @@ impl Question {
         }
     }
 
-    /// The value of an answer; words may be given by their numbers, from one. `None` if the answer is invalid.
+    /// The value of an answer; a word may be given by its index, counted from one. `None` if the answer is invalid.
     #[must_use]
     pub fn value(&self, answer: &str) -> Option<String> {
         let answer = match answer.trim() {
@@ -86,7 +86,7 @@ impl Question {
     }
 }
 
-/// The question after these answers, which are values by key; `None` after the last one.
+/// The question that follows these answers, which are values by key; `None` after the last question.
 #[must_use]
 pub fn next_question(answers: &[(&'static str, String)]) -> Option<Question> {
     let is_answered = |question: &Question| answers.iter().any(|(key, _)| *key == question.key);

@@ -8,7 +8,7 @@ use super::{Idle, NOT_BY_SIZE, NOT_FSDP, Reader};
 use crate::settings::Sharding;
 use crate::units::Wrap;
 
-/// The reason why a key of version 1 has no effect in version 2.
+/// The reason why keys of version 1 have no effect in version 2.
 const OF_VERSION_1: &str =
     "with fsdp_version 2, use fsdp_reshard_after_forward and parallelism_config instead";
 
@@ -44,7 +44,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads `fsdp_reshard_after_forward`: a strategy in version 1 of FSDP, a boolean in version 2 (Accelerate 1.15 raises for others).
+    /// Reads `fsdp_reshard_after_forward`: a strategy in version 1 of FSDP, a boolean in version 2 (Accelerate 1.15 raises an error for
+    /// other values).
     fn versions(&mut self) {
         let default = if self.is_trainer { 2 } else { 1 };
         let is_second = match self.version.unwrap_or(default) {
@@ -58,7 +59,7 @@ impl Reader<'_> {
             }
         };
         if is_second && let Some((sharding, at)) = self.sharding.take() {
-            // Strategies of the Trainer's `fsdp` are translated.
+            // Strategies in the Trainer's `fsdp` are converted to a boolean.
             let again = match sharding {
                 Sharding::FullShard => "true",
                 Sharding::ShardGradOp => "false",

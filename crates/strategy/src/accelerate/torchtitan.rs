@@ -136,7 +136,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A degree of `[parallelism]`; `None` for -1: all remaining devices.
+    /// A degree in `[parallelism]`; `None` for -1, which means all remaining devices.
     fn degree(&mut self, name: &str, default: i64) -> Option<u64> {
         let value = self.table.get("parallelism").and_then(|table| table.get(name));
         let degree = value.map_or(Some(default), Value::as_integer);

@@ -26,7 +26,7 @@ pub(super) fn count(node: &MarkedYaml<'_>) -> Option<u64> {
     word(node)?.parse().ok()
 }
 
-/// Whether a value turns nothing on: null, false, a word for false, or an empty collection.
+/// Whether a value means "off": null, false, a word for false, or an empty collection.
 pub(super) fn is_off(node: &MarkedYaml<'_>) -> bool {
     match &node.data {
         YamlData::Value(Scalar::Null) => true,
@@ -37,7 +37,7 @@ pub(super) fn is_off(node: &MarkedYaml<'_>) -> bool {
     }
 }
 
-/// The word that a value is, or whose number (from one) it is. YAML may have read `no` as a boolean.
+/// The word that a value denotes, by itself or by its index (counted from one). YAML may have parsed `no` as a boolean.
 pub(super) fn chosen(node: &MarkedYaml<'_>, words: &'static [&'static str]) -> Option<&'static str> {
     let text = word(node)?;
     let text = if text == "false" { "no" } else { &text };

@@ -1,14 +1,14 @@
 //! Constraints on activations whose sharding should differ from what the batch and weights imply.
 //!
-//! * *Sequence parallelism*: partial sums between layers become sharded along their sequence over the axes of tensor parallelism.
-//!   Normalizations are then computed on shards, and the last matmul of a layer ends in a reduce-scatter instead of an all-reduce.
-//!   Matmuls within a layer are sharded by heads or hidden features, as in Megatron (Korthikanti et al., 2022): sharding sequences
-//!   everywhere would gather keys, values and weights.
-//! * *Context parallelism*: if an argument's sequence does not divide evenly, for example because it has one more token, the slices
-//!   of it are sharded instead. Attention scores are sharded by queries, in the forward and in the backward pass. They have the
-//!   sequence twice; sharded by keys in one place and by queries in another they would be resharded, which is the largest transfer
-//!   of a layer.
-//! * *Expert parallelism*: inputs and outputs of experts are sharded by expert, so that examples are exchanged.
+//! * *Sequence parallelism*: activations between layers, which are partial sums, become sharded along their sequence dimension over the
+//!   axes of tensor parallelism. Normalizations are then computed on shards, and the last matmul of a layer ends in a reduce-scatter
+//!   instead of an all-reduce. Matmuls within a layer are sharded by heads or hidden features, as in Megatron (Korthikanti et al., 2022):
+//!   sharding sequences everywhere would gather keys, values and weights.
+//! * *Context parallelism*: if the sequence dimension of an argument does not divide evenly, for example because it has an additional
+//!   token, its slices are sharded instead. Attention scores have the sequence dimension twice. They are always sharded by queries, in
+//!   the forward and in the backward pass: if they were sharded by keys in one place, resharding them would be the largest transfer of a
+//!   layer.
+//! * *Expert parallelism*: inputs and outputs of experts are sharded by expert, so that devices exchange examples.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
@@ -111,7 +111,7 @@ impl Activations<'_> {
         }
     }
 
-    /// A sharding of the batch dimension along `axes`, with all other dimensions open.
+    /// Returns a sharding of the batch dimension along `axes`, with all other dimensions open.
     fn like_batch(&self, module: &Module, value: ValueId, axes: &[AxisRef]) -> TensorSharding {
         let mut sharding = TensorSharding::open(self.mesh, module.rank(value));
         for (dim, class) in sharding.dims.iter_mut().zip(self.dims.classes.of(value)) {
@@ -122,7 +122,7 @@ impl Activations<'_> {
         sharding
     }
 
-    /// A tensor with batch, sequence and features: the sequence is sharded over the axes of tensor parallelism.
+    /// Shards the sequence dimension of a tensor with batch, sequence and features over the axes of tensor parallelism.
     fn by_sequence(&self, module: &Module, mesh: &Mesh, value: ValueId) -> Option<TensorSharding> {
         let &[a, b, c] = self.dims.classes.of(value) else { return None };
         let is_batch = |class: u32| self.dims.batch.contains(&class);
@@ -141,8 +141,8 @@ impl Activations<'_> {
         Some(sharding)
     }
 
-    /// An activation within a layer: its heads or hidden features are sharded over the axes of tensor parallelism, its sequence
-    /// over none of them.
+    /// Shards the heads or hidden features of an activation within a layer over the axes of tensor parallelism, and its sequence
+    /// dimension over none of these axes.
     fn by_inner(&self, module: &Module, mesh: &Mesh, value: ValueId) -> Option<TensorSharding> {
         let of = self.dims.classes.of(value);
         let n = mesh.axes_size(&self.axes.tensor);
@@ -157,7 +157,7 @@ impl Activations<'_> {
         Some(sharding)
     }
 
-    /// Scores that are reduced along keys: batch and queries are sharded.
+    /// Shards the batch and query dimensions of scores that are reduced along keys.
     fn by_query(
         &self,
         module: &Module,
@@ -182,7 +182,7 @@ impl Activations<'_> {
         Some(sharding)
     }
 
-    /// Inputs and outputs of experts: sharded by expert, and over the other axes by example.
+    /// Shards inputs and outputs of experts by expert, and over the other axes by example.
     fn by_expert(&self, module: &Module, mesh: &Mesh, value: ValueId) -> Option<TensorSharding> {
         let of = self.dims.classes.of(value);
         if !of.iter().any(|class| self.dims.batch.contains(class)) {

@@ -1,4 +1,5 @@
-//! Analyses of a step that several steps of the table use. Each is computed at its first use, and again after a rewrite invalidated it.
+//! Analyses of a step that several steps of the table use. Each is computed at its first use, and recomputed after a rewrite has
+//! invalidated it.
 
 use std::cell::OnceCell;
 
@@ -60,13 +61,13 @@ impl Analyses {
         self.dimensions.get()?.as_ref()
     }
 
-    /// Forgets the dimension classes: a step inserted or removed operations. The stacks stay valid if the step only inserted casts,
-    /// barriers and constraints: loops read the same rows of the same arguments.
+    /// Invalidates the dimension classes after a step inserted or removed operations. The stacks stay valid if the step only inserted
+    /// casts, barriers and constraints: loops read the same rows of the same arguments.
     pub(super) fn invalidate_dimensions(&mut self) {
         self.dimensions.take();
     }
 
-    /// Forgets all analyses: a step rewrote the program.
+    /// Invalidates all analyses after a step rewrote the program.
     pub(super) fn invalidate(&mut self) {
         *self = Analyses::default();
     }

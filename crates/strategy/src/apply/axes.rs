@@ -32,7 +32,7 @@ impl Axes {
     /// data-parallel. For hybrid strategies the first data-parallel axis is the node axis, which replicates the model.
     ///
     /// # Errors
-    /// A hybrid strategy on a mesh with one axis (SH1251).
+    /// Returns SH1251 for a hybrid strategy on a mesh with one axis.
     pub(crate) fn of(mesh: &Mesh, settings: &Settings) -> Result<Axes, Diagnostic> {
         let is_called = |axis: &AxisRef, names: &[&str]| {
             mesh.axes.get_index(usize::from(axis.axis)).is_some_and(|(name, _)| names.contains(&&**name))

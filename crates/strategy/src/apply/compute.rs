@@ -1,8 +1,9 @@
-//! Mixed precision: matmuls in a narrower type than the step computes in (`mixed_precision`, `compute_dtype`).
+//! Mixed precision: computes matmuls in a narrower type than the other operations of the step (`mixed_precision`, `compute_dtype`).
 //!
 //! As under `torch.autocast`, matmuls and convolutions of activations have operands and results of the narrow type. Sums,
-//! normalizations, the loss, parameters and their updates stay in `f32`. Weights are cast first, so that the all-gather is narrow.
-//! Weight gradients are summed over devices in the narrow type; if they are to be summed in `f32`, these matmuls return `f32`.
+//! normalizations, the loss, parameters and their updates stay in `f32`. Weights are cast before their all-gather, so that the narrow
+//! values are sent. Weight gradients are summed over devices in the narrow type, or in `f32` if the settings request it; these matmuls
+//! then return `f32`.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{DType, Module, OpId, OpKind, RegionId, Rewriter, TensorBuild, ValueId};
@@ -63,7 +64,7 @@ struct Walk<'a> {
     dtype: DType,
     /// The narrow version of a value, by the region of the user.
     narrow: FxHashMap<(RegionId, ValueId), ValueId>,
-    /// Values converted back to the wide type, and the matmul that produced each.
+    /// Values that are converted back to the wide type, each with the matmul that produced it.
     made: FxHashMap<ValueId, ValueId>,
 }
 
@@ -96,7 +97,8 @@ impl Walk<'_> {
         }
     }
 
-    /// A value converted to the narrow type. Weights are converted in their stored form; rows of a stack at their use.
+    /// Returns a value converted to the narrow type. Weights are converted before reshapes and transposes; rows of a stack are converted
+    /// at their use.
     fn narrowed(&mut self, rw: &mut Rewriter<'_>, region: RegionId, value: ValueId) -> ValueId {
         if let Some(&narrow) = self.made.get(&value).or_else(|| self.narrow.get(&(region, value))) {
             return narrow;
@@ -114,7 +116,7 @@ impl Walk<'_> {
         narrow
     }
 
-    /// The operation that only reshapes or transposes a weight or a row of stacked weights, and its operand.
+    /// If a value is a reshaped or transposed weight or row of stacked weights, returns the operation and its operand.
     fn reformed(&self, module: &Module, value: ValueId) -> Option<(OpId, ValueId)> {
         let is_reform = |op: OpId| {
             matches!(

@@ -6,7 +6,8 @@ use shardc_passes::analysis::regions::has_program_regions;
 
 use super::constrained;
 
-/// Shardings by operation: of its first result, for all users, and of operands by number, for this operation only.
+/// For each operation, the sharding of its first result, which applies to all users, and shardings of operands by index, which apply only
+/// to this operation.
 #[derive(Default)]
 pub(super) struct Constraints {
     pub(super) results: FxHashMap<OpId, TensorSharding>,

@@ -18,11 +18,11 @@ pub(super) struct Context<'a> {
     pub(super) roles: &'a Roles,
     pub(super) axes: Axes,
     pub(super) mesh: MeshId,
-    /// The entry function, its body and the arguments of that.
+    /// The entry function, its body, and the arguments of the body.
     pub(super) func: FuncId,
     pub(super) body: RegionId,
     pub(super) args: Vec<ValueId>,
-    /// The policy to find units with, unless the caller gives them.
+    /// The policy by which units are found, unless the caller specifies the units.
     pub(super) wrap: Option<Wrap>,
     pub(super) units: Option<Cow<'a, Units>>,
     /// The dimension of each argument that tensor parallelism shards.
@@ -31,7 +31,7 @@ pub(super) struct Context<'a> {
     pub(super) expert_dims: FxHashMap<ValueId, usize>,
     /// The dimension of each batch argument that context parallelism shards.
     pub(super) sequences: FxHashMap<ValueId, usize>,
-    /// Annotations of the program on its arguments.
+    /// The annotations of arguments in the program.
     pub(super) said: FxHashMap<ValueId, TensorSharding>,
     /// The sharding of each argument.
     pub(super) placed: Vec<TensorSharding>,
@@ -43,8 +43,8 @@ impl<'a> Context<'a> {
     /// Checks the inputs, and adds the mesh to the module.
     ///
     /// # Errors
-    /// The module has a different mesh (SH0331), the roles are those of a different program (SH1250), or the strategy does not fit the mesh
-    /// (SH1251).
+    /// Returns an error if the module has a different mesh (SH0331), if the roles belong to a different program (SH1250), or if the
+    /// strategy does not fit the mesh (SH1251).
     pub(super) fn new(
         module: &mut Module,
         roles: &'a Roles,
@@ -86,10 +86,11 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// Finds the entry function again, and forgets all analyses: inlining removes functions, which changes the numbers of the others.
+    /// Looks up the entry function again, and invalidates all analyses: inlining removes functions, which changes the handles of the
+    /// others.
     ///
     /// # Errors
-    /// The module has no entry function (SH1250).
+    /// Returns SH1250 if the module has no entry function.
     pub(super) fn enter(&mut self, module: &Module) -> Result<(), Vec<Diagnostic>> {
         (self.func, self.body) = entry(module)?;
         self.args = module.regions[self.body].args.clone();

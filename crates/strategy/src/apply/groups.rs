@@ -1,12 +1,12 @@
-//! Sharding groups of state.
+//! Removes state from sharding groups.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{Module, OpKind, Rewriter, ValueId};
 
 use super::context::Context;
 
-/// Removes state from sharding groups if the strategy places it: a next value is sharded like its state, but its producers need
-/// not be, for example if parameters are replicated and their next values are computed on shards.
+/// Removes state from sharding groups if the strategy places it: the next value of state is sharded like the state, but the values that
+/// it is computed from need not be, for example if parameters are replicated and their next values are computed on shards.
 pub(super) fn leave(module: &mut Module, context: &mut Context<'_>) {
     let (roles, args) = (context.roles, &context.args);
     let returned =

@@ -1,7 +1,8 @@
-//! Stacks of layers that are all-gathered once and kept: cast to a narrower type first, if every use in loops is of that type.
+//! Stacks of layers that are all-gathered once and kept. They are cast to a narrower type before the all-gather if all uses in loops have
+//! that type.
 //!
-//! The loops then carry the narrow stack: the gathered value, which is kept until the backward pass is done, has the type that is
-//! read. A stack with uses other than its update and row slices in loops is gathered in its own type.
+//! The loops then carry the narrow stack, and the gathered value, which is live until the end of the backward pass, has the narrow type.
+//! A stack with uses other than its update and row slices in loops is gathered in its own type.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{DType, Module, OpId, OpKind, RegionId, ValueId};
@@ -9,7 +10,7 @@ use shardc_ir::{DType, Module, OpId, OpKind, RegionId, ValueId};
 use super::rows::{Row, Rows};
 use crate::stacked::Stacked;
 
-/// The narrow types that stacks and their rows are cast to before the all-gather.
+/// The narrow types to which stacks and their rows are cast before the all-gather.
 #[derive(Default)]
 pub(super) struct KeptStacks {
     to: FxHashMap<ValueId, DType>,
@@ -87,7 +88,7 @@ impl KeptStacks {
         KeptStacks { to, rows }
     }
 
-    /// The type that a stack is cast to, if any.
+    /// The type to which a stack is cast, if any.
     pub(super) fn to(&self, stack: ValueId) -> Option<DType> {
         self.to.get(&stack).copied()
     }

@@ -1,8 +1,8 @@
 //! Shards an optimizer's matmuls by layer.
 //!
-//! Muon and Shampoo multiply each layer's matrix with itself many times. If the matrix were sharded, each matmul would communicate.
-//! A stack of layers batches these matmuls; sharded by layer, each device holds all operands for some of the layers. The stack is
-//! resharded once before and once after.
+//! Muon and Shampoo multiply each layer's matrix with itself many times. If the matrix were sharded, each matmul would need
+//! communication. For a stack of layers, these matmuls are batched by layer: if they are sharded along the layer dimension, each device
+//! holds all operands for some of the layers. The stack is resharded once before and once after.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{
@@ -38,8 +38,8 @@ struct LayerMatmuls<'a> {
 }
 
 impl LayerMatmuls<'_> {
-    /// Shards batched matmuls of the update by layer: those that depend on these batch arguments, but have no batch dimension.
-    /// Returns whether there are any.
+    /// Shards the batched matmuls of the update by layer. These are the matmuls that depend on the given batch arguments, but have no
+    /// batch dimension themselves. Returns whether there are any.
     fn split(
         &self,
         module: &mut Module,
@@ -61,8 +61,8 @@ impl LayerMatmuls<'_> {
         found.insert(module, body)
     }
 
-    /// Shards a matmul that is batched by layers, and its operands. Results of `inner` operations, which the body does not return, are
-    /// sharded at their producer, once for all users; other operands only for this operation.
+    /// Shards a matmul that is batched by layers, and its operands. The results of `inner` operations, which the body does not return,
+    /// are sharded at their producer, for all users; other operands are sharded only for this operation.
     fn of_op(
         &self,
         module: &Module,
@@ -105,8 +105,8 @@ impl LayerMatmuls<'_> {
     }
 }
 
-/// The axes that shard this many layers: all axes that shard weights if they divide the layers; else those that shard state; with
-/// fewer layers than devices, the largest sub-axis that divides the layers.
+/// Returns the axes that shard this many layers: all axes that shard weights, if they divide the number of layers; otherwise those that
+/// shard state. If there are fewer layers than devices, returns the largest sub-axis that divides the number of layers.
 fn along(mesh: &Mesh, axes: &Axes, layers: i64) -> Option<Vec<AxisRef>> {
     let all: Vec<AxisRef> = axes.shard.iter().chain(&axes.tensor).copied().collect();
     if layers % mesh.axes_size(&all) == 0 {
@@ -121,7 +121,7 @@ fn along(mesh: &Mesh, axes: &Axes, layers: i64) -> Option<Vec<AxisRef>> {
     Some(vec![AxisRef { sub: Some(SubAxis { pre: 1, size: u32::try_from(size).ok()? }), ..axis }])
 }
 
-/// Looks through transposes: the original value, and its dimension that corresponds to `dim`.
+/// Looks through transposes: returns the original value, and its dimension that corresponds to `dim`.
 fn transposed_from(module: &Module, mut value: ValueId, mut dim: usize) -> (ValueId, usize) {
     while let Some(def) = module.def_op(value)
         && let OpKind::Transpose { permutation } = &module.ops[def].kind

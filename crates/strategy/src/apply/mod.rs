@@ -36,30 +36,29 @@ use crate::units::Units;
 use context::Context;
 pub use steps::ApplyStep;
 
-/// Propagation priorities. The batch goes first: data parallelism computes each example on one device, and gathers parameters
-/// rather than activations if one axis shards both.
+/// Propagation priorities. The batch has the highest priority: if one axis shards both, parameters are gathered rather than activations.
 const BATCH_FIRST: u32 = 0;
 const THEN_STATE: u32 = 1;
 
-/// Annotates a training step, whose calls are inlined, so that the compiler shards it by a strategy on a mesh.
+/// Annotates a training step, so that the compiler shards it according to a strategy on a mesh. Calls are inlined.
 ///
 /// * The batch is sharded along the axes of data parallelism, with examples in order.
 /// * Axes named `model`, `tensor`, `tp` or `mp` shard weights within layers, and the vocabulary; `context`, `cp`, `sequence`, `seq`
-///   or `sp` shard sequences; `expert`, `experts` or `ep` shard experts and the batch. For the weight axes, slices of a dimension
-///   that a reshape splits (queries, keys and values of one matmul) are rewritten as ranges of it.
+///   or `sp` shard sequences; `expert`, `experts` or `ep` shard experts and the batch. For axes that shard weights, parts of a dimension
+///   that a reshape splits (queries, keys and values of one matmul) are rewritten as slices of the dimension.
 /// * Parameters (also frozen ones), optimizer state and gradient accumulators are sharded along their largest divisible dimension,
 ///   according to the strategy. Tensors too small for a shard on each device are replicated. State is sharded like its parameter if
 ///   it has the same shape.
 /// * Statistics, counters, RNG keys and scalars are replicated.
-/// * Existing annotations of arguments and results on the same mesh are kept; an annotated parameter is not gathered for use.
+/// * Existing annotations of arguments and results on the same mesh are kept; an annotated parameter is not all-gathered before its use.
 /// * The next value of state is sharded like the state. Other results are replicated if they are scalars; the compiler chooses for
 ///   the rest.
 ///
 /// Returns warnings about settings that have no effect on this step (SH1252).
 ///
 /// # Errors
-/// The module has a different mesh (SH0331), the roles are those of a different program (SH1250), a call cannot be inlined, or the strategy
-/// does not fit the mesh (SH1251).
+/// Returns an error if the module has a different mesh (SH0331), if the roles belong to a different program (SH1250), if a call cannot be
+/// inlined, or if the strategy does not fit the mesh (SH1251).
 pub fn apply(
     module: &mut Module,
     roles: &Roles,
@@ -72,7 +71,7 @@ pub fn apply(
 /// Annotates a training step as [`apply()`] does, and calls `after` after each step of [`ApplyStep::ALL`].
 ///
 /// # Errors
-/// Those of [`apply()`].
+/// Returns the same errors as [`apply()`].
 pub fn apply_observed(
     module: &mut Module,
     roles: &Roles,
@@ -86,10 +85,10 @@ pub fn apply_observed(
     Ok(context.warnings)
 }
 
-/// Annotates a training step as [`apply()`] does, with these units instead of those of the settings.
+/// Annotates a training step as [`apply()`] does, with these units instead of the units that the settings define.
 ///
 /// # Errors
-/// Those of [`apply()`].
+/// Returns the same errors as [`apply()`].
 pub fn apply_units(
     module: &mut Module,
     roles: &Roles,
@@ -109,7 +108,7 @@ fn prioritize(sharding: &mut TensorSharding, priority: u32) {
     }
 }
 
-/// A value, constrained to a sharding.
+/// Constrains a value to a sharding.
 fn constrained(rw: &mut Rewriter<'_>, value: ValueId, sharding: TensorSharding) -> ValueId {
     let interned = rw.module.shardings.intern(sharding);
     let ty = rw.module.values[value].ty;

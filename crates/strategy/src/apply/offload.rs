@@ -1,13 +1,14 @@
 //! CPU offload: parameters and optimizer state in host memory.
 //!
-//! Parameters and optimizer state are arguments and results in pinned host memory, as JAX writes it (`mhlo.memory_kind`). Each
-//! shard is copied to the device before its use: a parameter before its all-gather, again if the backward pass gathers it again,
-//! and again, with the optimizer state, for its update. For a stack of layers only the rows of one iteration are copied. The next
-//! values are copied back.
+//! Parameters and optimizer state are arguments and results in pinned host memory, in JAX's notation (`mhlo.memory_kind`). Each shard is
+//! copied to the device before its use. A parameter is copied before its all-gather, again if the backward pass rematerializes the
+//! all-gather, and again, together with the optimizer state, for its update. For a stack of layers only the rows of one iteration are
+//! copied. The next values are copied back.
 //!
 //! State that is [small](SMALL) relative to the rest stays on the device. So do stacks whose rows libtpu 0.0.51 cannot slice on the
 //! host: stacks of vectors of less than 32 bits, such as `ui8` block scales ("Sublane slicing size must be multiple of element
-//! packing factor"). Nor does it compile programs that slice rows smaller than a tile: it confuses two layouts of different sizes.
+//! packing factor"). It also fails to compile programs that slice rows smaller than a tile, because it confuses two layouts of different
+//! sizes.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::discardable::MEMORY_KIND;
@@ -26,7 +27,7 @@ const HOST: &str = "pinned_host";
 /// Memory of the device.
 const DEVICE: &str = "device";
 
-/// Transfers below this size take longer to start than to run: some ten microseconds.
+/// For transfers below this size, the launch takes longer than the transfer: about ten microseconds.
 const SMALL: u64 = 64 << 10;
 /// State below this fraction of a device's state may stay on the device.
 const PART: u64 = 1000;
@@ -66,7 +67,7 @@ struct State {
 }
 
 impl State {
-    /// The state of argument `number`, whose shard has the shape `local`.
+    /// The state of the argument with index `number`, whose shard has the shape `local`.
     fn new(module: &Module, number: usize, (arg, local): (ValueId, &[i64]), stacked: &Stacked) -> State {
         let bytes = |shape: &[i64]| {
             let ty = module.tensor(arg).map(|ty| TensorType::new(shape, ty.dtype));
@@ -88,7 +89,7 @@ fn waiting(state: &[State]) -> Vec<usize> {
     state.iter().filter(|state| !stays(state)).map(|state| state.number).collect()
 }
 
-/// Moves the arguments and results with these numbers, with their shardings, to host memory.
+/// Moves the arguments and results with these indices to host memory, with their shardings.
 fn offload(
     module: &mut Module,
     (func, body): (FuncId, RegionId),
@@ -111,12 +112,12 @@ fn offload(
     walk.region(&mut rw, body, true);
 }
 
-/// The uses that state is copied to the device for, separately.
+/// The uses for which state is copied to the device separately.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum For {
     /// The forward pass.
     Use,
-    /// The backward pass, if it gathers again. (XLA does not follow host memory through a barrier.)
+    /// The backward pass, if it rematerializes the all-gather. (XLA does not propagate host memory through a barrier.)
     UseAgain,
     Update,
 }
@@ -158,8 +159,8 @@ impl Walk<'_> {
         arg.is_some_and(|arg| self.at_host.contains(&arg) && self.stacked.has_rows(arg))
     }
 
-    /// Copies host values that an operation reads to the device. Branches copy in their regions; for loops the carried values are
-    /// copied.
+    /// Copies the host values that an operation reads to the device. In branches, they are copied inside the regions; for loops, the
+    /// carried values are copied.
     fn come(&mut self, rw: &mut Rewriter<'_>, op: OpId, may: impl Fn(&Self, ValueId) -> bool) {
         let data = &rw.module.ops[op];
         let used_for = match data.kind {
@@ -217,7 +218,7 @@ impl Walk<'_> {
     }
 }
 
-/// A copy of a value in a different memory.
+/// Returns a copy of a value in another memory.
 fn placed(rw: &mut Rewriter<'_>, value: ValueId, memory: &str) -> ValueId {
     let mut call = CustomCallSpec { target: "annotate_device_placement".into(), ..CustomCallSpec::default() };
     call.props.set("has_side_effect", Attr::Bool(true));

@@ -1,4 +1,4 @@
-//! The parameters that are all-gathered.
+//! Inserts the all-gathers of parameters.
 
 use shardc_ir::Module;
 
@@ -6,8 +6,8 @@ use super::context::Context;
 use super::unshard::Unshard;
 use super::{THEN_STATE, prioritize};
 
-/// Gathers sharded parameters where they are used; `otherwise_again` if the settings do not say whether the backward pass gathers
-/// them again.
+/// All-gathers sharded parameters before their uses. If the settings do not specify whether the backward pass gathers them again,
+/// `otherwise_again` determines it.
 pub(super) fn gather(module: &mut Module, context: &mut Context<'_>, otherwise_again: bool) {
     let (settings, roles) = (context.settings, context.roles);
     let is_gathered = |i: &usize| {

@@ -1,8 +1,8 @@
 //! The sharding of each argument of a step.
 //!
-//! Optimizer state and gradient accumulators are sharded like their parameter if they have its shape. The update reads all of them,
-//! and would reshard whole tensors otherwise. State alone has less information: no loop slices its rows, so its layer dimension
-//! looks like any other; and the program may annotate only parameters.
+//! Optimizer state and gradient accumulators are sharded like their parameter if they have its shape. Otherwise the update, which reads
+//! all of them, would need to reshard them. The sharded dimension is chosen from the parameter, since its state has less information: no
+//! loop slices the state, so the layer dimension is unknown, and the program may annotate only parameters.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{AxisRef, DimSharding, Module, RegionId, TensorSharding, ValueId};
@@ -53,7 +53,7 @@ impl Context<'_> {
             {
                 self.whole(module, like(module, (arg, argument), args))
             }
-            // A target network, or a teacher that averages parameters: if sharded, it would be gathered in each step.
+            // This is a target network, or a teacher that averages parameters: if it were sharded, it would be all-gathered in each step.
             Role::OptimizerState
                 if self.settings.sharding == Sharding::Zero1 && read_by_loss.contains(&arg) =>
             {
@@ -77,7 +77,7 @@ impl Context<'_> {
         }
     }
 
-    /// The sharding of an argument as the program annotates it, or else only within layers.
+    /// The annotated sharding of an argument, or else its sharding only within layers.
     pub(super) fn whole(&self, module: &Module, arg: ValueId) -> TensorSharding {
         if let Some(said) = self.said.get(&arg).filter(|said| said.mesh == self.mesh) {
             return said.clone();
@@ -101,7 +101,7 @@ impl Context<'_> {
         let shard: Vec<AxisRef> = self.axes.shard.iter().filter(is_free).cloned().collect();
         let n = module.meshes[self.mesh].axes_size(&shard);
         let is_of_stack = |dim: &usize| self.stacked(module).is_stacked(arg, *dim);
-        // The first dimension of a layer's parameter, if the layers are stacked.
+        // The first dimension of the parameter of one layer, if the layers are stacked.
         let first = (0..module.rank(arg)).find(|dim| !is_of_stack(dim));
         let may = |dim: usize| {
             !is_of_stack(&dim)
@@ -123,7 +123,7 @@ impl Context<'_> {
     }
 }
 
-/// The argument whose sharding is copied: for state, its parameter.
+/// The argument whose sharding is used: for state, the parameter.
 fn like(module: &Module, (arg, argument): (ValueId, &Argument), args: &[ValueId]) -> ValueId {
     let parameter = argument.of.and_then(|of| args.get(of)).copied();
     parameter.filter(|&parameter| module.shape(parameter) == module.shape(arg)).unwrap_or(arg)
@@ -137,7 +137,7 @@ fn read_by_loss(module: &Module, body: RegionId, roles: &Roles) -> FxHashSet<Val
     ops.into_iter().flat_map(|op| module.ops[op].operands.to_vec()).collect()
 }
 
-/// The annotations of the program on its arguments.
+/// The annotations of arguments in the program.
 fn said(module: &Module, args: &[ValueId]) -> FxHashMap<ValueId, TensorSharding> {
     let of = |&arg: &ValueId| Some((arg, module.shardings.get(module.shardings.of(arg)?).clone()));
     args.iter().filter_map(of).collect()

@@ -1,9 +1,10 @@
-//! Delays random bits until their layer runs.
+//! Delays the generation of random bits until their layer.
 //!
-//! The random bits of a dropout depend only on its key, and the keys of all layers are known before the first layer. So XLA's
-//! compilers compute the bits of all layers at once and keep them, whether or not the layer is rematerialized. Eight layers of a
-//! GPT-2 with dropout needed 5.2 GiB on a TPU, and 1.7 GiB with delayed keys. A barrier ties each key to the last matmul before it.
-//! Operands of a barrier are materialized: a matmul result is for a while anyway, while other values may be fused into their users.
+//! The random bits of a dropout depend only on its key, and the keys of all layers are available before the first layer. So XLA's
+//! compilers compute the bits of all layers at once and keep them live, whether or not the layer is rematerialized. Eight layers of a
+//! GPT-2 with dropout needed 5.2 GiB on a TPU, and 1.7 GiB with delayed keys. A barrier ties each key to the last matmul before it. A
+//! matmul is chosen because operands of a barrier are materialized: a matmul result is materialized anyway, while other values may be
+//! fused into their users.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{Build, Module, OpId, OpKind, RegionId, Rewriter, ValueId, ValueMap, Work, clone_op};
@@ -11,7 +12,7 @@ use shardc_passes::analysis::regions::has_program_regions;
 
 use super::context::Context;
 
-/// The maximum size in bytes of a key, and of values that keys and tensor sizes are computed from.
+/// The maximum size in bytes of a key, and of values from which keys and tensor sizes are computed.
 const LITTLE: i64 = 4096;
 
 /// Ties the keys of loops that generate random bits to values computed before them.
@@ -24,7 +25,7 @@ pub(super) fn apply(module: &mut Module, context: &mut Context<'_>) {
     }
 }
 
-/// Loops that generate large random tensors from small values, and the value that each is tied to.
+/// Loops that generate large random tensors from small values, each with the value to which it is tied.
 #[derive(Default)]
 struct Found {
     waits: FxHashMap<OpId, ValueId>,
@@ -102,7 +103,7 @@ fn wait_for(rw: &mut Rewriter<'_>, op: OpId, until: ValueId, (found, here): (&Fo
     map.rewrite(&mut rw.module.ops[op].operands);
 }
 
-/// The initial values of a loop over random bits.
+/// The initial values of a random bit generator loop.
 #[derive(Default)]
 struct Start {
     /// Small values that are not constants.
@@ -112,12 +113,12 @@ struct Start {
 }
 
 impl Start {
-    /// Returns the initial values of the loop `op`. `None` if a large one is produced by another loop, or outside the region (whose
-    /// operations are `here`): that would be computed twice.
+    /// Returns the initial values of the loop `op`. `None` if a large value is produced by another loop, or outside the region (whose
+    /// operations are `here`), since it would be computed twice.
     fn of(module: &Module, op: OpId, found: &Found, here: &FxHashSet<OpId>) -> Option<Start> {
         let mut start = Start::default();
         let mut seen = FxHashSet::default();
-        // Post-order: an operation follows its operands.
+        // Visited in post-order, so that an operation follows its operands.
         let mut stack: Vec<(ValueId, bool)> =
             module.ops[op].operands.iter().rev().map(|&v| (v, false)).collect();
         while let Some((value, is_ready)) = stack.pop() {

@@ -1,4 +1,4 @@
-//! Activation checkpointing as a step: rematerializes units, or else layers, in the backward pass.
+//! The activation checkpointing step: rematerializes units, or layers if there are no units, in the backward pass.
 
 use shardc_ir::{Class, Diagnostic, Module};
 
@@ -6,7 +6,7 @@ use super::context::Context;
 use crate::checkpointing::checkpoint;
 use crate::units::{Units, Wrap};
 
-/// Rematerializes the units of a step if the settings say so; warns if there is nothing to rematerialize.
+/// Rematerializes the units of a training step if the settings request it; warns if there is nothing to rematerialize.
 pub(super) fn apply(module: &mut Module, context: &mut Context<'_>) {
     if context.settings.activation_checkpointing && compute_again(module, context) == 0 {
         let message = "activation_checkpointing: no layer activations to rematerialize in this step";
@@ -16,7 +16,7 @@ pub(super) fn apply(module: &mut Module, context: &mut Context<'_>) {
     }
 }
 
-/// Rematerializes units, or else layers, in the backward pass; returns how many.
+/// Rematerializes units, or layers if there are no units, in the backward pass. Returns how many.
 fn compute_again(module: &mut Module, context: &mut Context<'_>) -> usize {
     let (roles, body) = (context.roles, context.body);
     let layers = context

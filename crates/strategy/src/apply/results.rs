@@ -1,4 +1,4 @@
-//! The shardings of results.
+//! Annotates results with shardings.
 
 use shardc_ir::{Module, TensorSharding};
 
@@ -18,7 +18,7 @@ pub(super) fn shard_state(module: &mut Module, context: &Context<'_>) {
     }
 }
 
-/// Replicates scalars without an annotation. The compiler chooses for the other results.
+/// Replicates scalars without an annotation. The compiler chooses the shardings of other results.
 pub(super) fn replicate_scalars(module: &mut Module, context: &Context<'_>) {
     let func = context.func;
     for result in 0..module.funcs[func].results.len() {

@@ -1,17 +1,17 @@
-//! Rows that loops read of stacks of layers, and the narrower types that they are cast to before the all-gather.
+//! Rows of stacked layers that loops read, and the narrower types to which they are cast before the all-gather.
 //!
-//! If every user casts a row to the same narrower type, after at most reshapes and transposes, the cast moves to the row slice, so
-//! that the all-gather is narrow. The reshapes and transposes then have the narrow type, and the later casts are removed.
+//! If every user casts a row to the same narrower type, after at most reshapes and transposes, the cast moves to the row slice, so that
+//! the narrow row is gathered. The reshapes and transposes then have the narrow type, and the original casts are removed.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{DType, Module, OpId, OpKind, RegionId, Rewriter, ValueId};
 
-/// A row that is gathered in a loop.
+/// A row that is all-gathered in a loop.
 #[derive(Clone, Copy)]
 pub(super) struct Row {
-    /// The argument that it is a row of.
+    /// The argument of which it is a row.
     pub(super) stack: ValueId,
-    /// The type that it is cast to.
+    /// The type to which it is cast, if any.
     pub(super) to: Option<DType>,
 }
 
@@ -47,7 +47,7 @@ impl Rows {
         rows
     }
 
-    /// The row to gather, if a value is one.
+    /// The row to gather, if the value is a row.
     pub(super) fn row(&self, value: ValueId) -> Option<Row> {
         self.rows.get(&value).copied()
     }
@@ -57,7 +57,7 @@ impl Rows {
         self.rows.values().copied()
     }
 
-    /// Changes the current operation to the narrow type, or removes it, if it reads a cast row.
+    /// If the current operation reads a cast row, changes it to the narrow type, or removes it.
     pub(super) fn follow(&self, rw: &mut Rewriter<'_>, op: OpId) {
         if self.done.contains(&op) {
             let data = &rw.module.ops[op];
@@ -74,7 +74,7 @@ impl Rows {
         }
     }
 
-    /// Returns the type that all users cast a row to, and records the operations in between.
+    /// Returns the type to which all users cast a row, and records the operations in between.
     fn narrow(
         &mut self,
         module: &Module,

@@ -12,7 +12,7 @@ use super::{compute, groups, layers, offload, parameters, random_bits, remateria
 use crate::settings::Sharding;
 use crate::units::Units;
 
-/// A step of applying a strategy.
+/// One step of applying a strategy.
 #[derive(Clone, Copy, Debug)]
 pub struct ApplyStep {
     /// The name.
@@ -29,7 +29,7 @@ impl ApplyStep {
     /// Runs all steps in order. `after` is called after each.
     ///
     /// # Errors
-    /// Those of the steps. The module is then incomplete.
+    /// Returns the errors of the steps. The module is then incomplete.
     pub(super) fn run_all(
         module: &mut Module,
         context: &mut Context<'_>,
@@ -84,7 +84,7 @@ const STEPS: &[ApplyStep] = &[
             Ok(())
         },
     },
-    // The steps after this one insert casts and barriers. A stack is what it was before them.
+    // Later steps insert casts and barriers, so stacks are determined before them.
     ApplyStep {
         name: "find-stacks",
         about: "find arguments that are stacks of layers, of which loops read one row at a time",
@@ -213,7 +213,7 @@ mod tests {
               return %z : tensor<8x8xf32>
             }"#;
         let inlined = |text: &str| around("inline", text, ("full_shard", "fsdp=4"), &[]);
-        // The entry function gets another number if the function before it is removed.
+        // The handle of the entry function changes if the preceding function is removed.
         for text in [format!("{main}\n{twice}"), format!("{twice}\n{main}")] {
             let inlined = inlined(&text);
             assert!(inlined.before.contains("@twice") && !inlined.after.contains("@twice"));

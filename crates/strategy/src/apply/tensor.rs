@@ -1,10 +1,10 @@
 //! Tensor parallelism: chooses dimensions of weights so that the matmuls of a layer are computed on shards.
 //!
-//! As in Megatron (Shoeybi et al., 2019) the first of two matrices is sharded by columns and the second by rows: they share the
-//! inner dimension, which is one class of dimensions through all operations. So a class that several weights share is sharded, if
-//! none of them is sharded already: attention heads, or hidden features of a feed-forward layer. The features between layers, which
-//! most weights have (for a single layer: its input features), stay replicated. In matrices with these features and no such class,
-//! embeddings and LM heads, the vocabulary is sharded.
+//! As in Megatron (Shoeybi et al., 2019), the first of two matrices is sharded by columns and the second by rows: they share the inner
+//! dimension, which is one dimension class. So a class that several weights share is sharded if none of these weights is already sharded:
+//! attention heads, or hidden features of a feed-forward layer. The features between layers, which most weights have (for a single layer:
+//! its input features), stay replicated. If a matrix has these features but no such class, as embeddings and LM heads do, the vocabulary
+//! is sharded.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{Module, ValueId};
@@ -15,11 +15,11 @@ use crate::stacked::Stacked;
 /// The minimum ratio of vocabulary size to feature size.
 const VOCABULARY: i64 = 2;
 
-/// A vocabulary need not divide evenly, such as that of GPT-2 (50,257). The padding of the last shard is less than this fraction of
-/// it.
+/// A vocabulary, such as that of GPT-2 (50,257), need not divide evenly. The padding of the last shard must be less than this fraction
+/// (1/50) of the vocabulary.
 const MISSING: i64 = 50;
 
-/// The minimum number of weights with the features between layers; two weights share an inner dimension.
+/// The minimum number of weights that share the features between layers; an inner dimension is shared by only two weights.
 const SHARERS: usize = 3;
 
 /// The classes of dimensions to shard.
@@ -68,7 +68,7 @@ impl Inner {
         by_count.sort_unstable_by_key(|&(count, class)| (std::cmp::Reverse(count), class));
         let features = match by_count.as_slice() {
             [(most, class), (next, _), ..] if *most >= SHARERS && *most >= 2 * next => Some(*class),
-            // With a single attention, equally many weights have dimensions for its heads and for its features.
+            // In a single attention layer, the heads are in as many weights as the features.
             all => all
                 .iter()
                 .find(|(count, class)| *count >= SHARERS && fed.contains(class))
@@ -101,12 +101,12 @@ impl Inner {
         Inner { classes: chosen, vocabularies, features }
     }
 
-    /// The class of the features between layers, if it is unambiguous.
+    /// Returns the class of the features between layers, if it is unambiguous.
     pub(super) fn features(&self) -> Option<u32> {
         self.features
     }
 
-    /// The dimension of an argument to shard over `n` devices, if any.
+    /// Returns the dimension of an argument to shard over `n` devices, if any.
     pub(super) fn dim(
         &self,
         module: &Module,

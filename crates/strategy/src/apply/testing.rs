@@ -90,26 +90,26 @@ pub(super) const STACK: &str = r#"func.func @main(
 pub(super) struct Around {
     pub(super) before: String,
     pub(super) after: String,
-    /// The names of units, the number of warnings, and the arguments whose rows loops read.
+    /// The names of units, the number of warnings, and the indices of arguments of which loops read rows.
     pub(super) units: Option<Vec<String>>,
     pub(super) warnings: usize,
     pub(super) stacks: Vec<usize>,
 }
 
 impl Around {
-    /// How often the step adds a text to the program.
+    /// The number of occurrences of a text that the step adds to the program.
     pub(super) fn added(&self, text: &str) -> usize {
         self.after.matches(text).count() - self.before.matches(text).count()
     }
 
-    /// Whether the step leaves the program as it is.
+    /// Whether the step leaves the program unchanged.
     pub(super) fn is_same(&self) -> bool {
         self.before == self.after
     }
 }
 
-/// Runs the table up to a step, with settings in words, on a mesh; `said` are roles of arguments. After each step, cached dimension
-/// classes must equal those of the module.
+/// Runs the table up to a step, with settings in short form, on a mesh; `said` are roles of arguments. Checks after each step that cached
+/// dimension classes are still valid.
 pub(super) fn try_around(
     name: &str,
     text: &str,

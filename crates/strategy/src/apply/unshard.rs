@@ -1,16 +1,16 @@
-//! FSDP unshard: all-gathers parameters before their use, and again for the backward pass.
+//! FSDP unshard: all-gathers parameters before their use, also for the backward pass.
 //!
-//! FSDP all-gathers a parameter before its use and frees it afterwards. In a program this is a sharding constraint that replicates
-//! the value that is used: after a cast to a narrower type, so that the narrow value is sent. The update reads the shards. For a
-//! stack of layers each loop iteration gathers its row, also cast first (`rows`).
+//! FSDP all-gathers a parameter before its use and frees it afterwards. In the program, this is a sharding constraint that replicates the
+//! used value; it follows a cast to a narrower type, so that the narrow value is sent. The update reads the shards. For a stack of
+//! layers, each loop iteration gathers its row, also after a cast (`rows`).
 //!
 //! The backward pass reads the gathered value of the forward pass or, if a unit is resharded in between, gathers again. The second
-//! all-gather is after a barrier with the cotangent of the first result that needs it. The barrier prevents CSE with the first
-//! all-gather, and an earlier start. Casts, reshapes and transposes of the forward pass are then repeated on the value, and so are
-//! those of the backward pass: on the shard if they cast to a narrower type, else after the gather.
+//! all-gather follows a barrier with the cotangent of the first result that needs it. The barrier prevents CSE with the first all-gather,
+//! and an early start. Casts, reshapes and transposes of the forward and of the backward pass are recomputed: on the shard if they cast
+//! to a narrower type, and otherwise after the all-gather.
 //!
-//! A table that is only read by row lookups is left to the compiler: it moves rows to their devices if that sends less than
-//! gathering the whole table.
+//! For a table that is only read by row lookups, the compiler chooses: it sends rows to their devices if that is cheaper than
+//! all-gathering the table.
 //!
 //! The parameters of a unit share one barrier. BACKWARD_POST ties it to the cotangent of the unit itself, so the all-gather starts
 //! when the next unit is done. BACKWARD_PRE ties it to the cotangent of the next unit, so the all-gather overlaps with that unit's
@@ -32,7 +32,7 @@ use super::constrained;
 use super::kept_stacks::KeptStacks;
 use super::rows::{Row, Rows};
 
-/// The parameters to gather, and how often.
+/// The parameters to gather, and whether they are gathered again.
 pub(super) struct Unshard<'a> {
     pub(super) roles: &'a Roles,
     /// The indices of the sharded arguments.
@@ -42,28 +42,28 @@ pub(super) struct Unshard<'a> {
     pub(super) whole: &'a dyn Fn(&Module, ValueId) -> TensorSharding,
     /// Whether a value has a batch dimension.
     pub(super) has_batch: &'a dyn Fn(ValueId) -> bool,
-    /// Whether the backward pass gathers again.
+    /// Whether the backward pass gathers parameters again.
     pub(super) again: bool,
-    /// The units whose parameters are gathered again together; without units, each parameter separately.
+    /// The units whose parameters are gathered again together. Without units, each parameter is gathered separately.
     pub(super) units: Option<&'a Units>,
-    /// Whether parameters outside all units are gathered again, too.
+    /// Whether parameters outside all units are also gathered again.
     pub(super) again_at_root: bool,
     pub(super) prefetch: Prefetch,
 }
 
 impl Unshard<'_> {
-    /// Whether rows of an argument are gathered in loops. A stack that is kept from the forward to the backward pass is gathered at
-    /// once instead.
+    /// Whether rows of an argument are gathered in loops. A stack that is kept from the forward to the backward pass is gathered as a
+    /// whole instead.
     fn takes_rows(&self, arg: ValueId) -> bool {
         self.again && self.stacked.has_rows(arg)
     }
 
-    /// The unit of the argument with this number.
+    /// The unit of the argument with this index.
     fn unit(&self, i: usize) -> Option<usize> {
         self.units?.of.get(i).copied().flatten()
     }
 
-    /// Whether the argument with this number is gathered again for the backward pass.
+    /// Whether the argument with this index is gathered again for the backward pass.
     fn is_again(&self, i: usize) -> bool {
         self.again && (self.units.is_none() || self.again_at_root || self.unit(i).is_some())
     }
@@ -90,7 +90,7 @@ impl Unshard<'_> {
         }
     }
 
-    /// The stacks that are gathered at once; afterwards the program uses them in narrower types.
+    /// Finds the stacks that are gathered as a whole; afterwards the program uses them in narrower types.
     fn kept_stacks(&self, module: &mut Module, body: RegionId, flow: &Flow) -> KeptStacks {
         let args = &module.regions[body].args;
         let stacks = self.split.iter().map(|&i| args[i]);
@@ -114,7 +114,7 @@ struct Flow {
     forms: FxHashMap<ValueId, Form>,
     /// Operations of the backward pass that need a gathered parameter, and those that depend on them.
     backward: FxHashSet<OpId>,
-    /// The parameters that these need.
+    /// The parameters that these operations need.
     asked: FxHashSet<ValueId>,
     /// Tables whose rows the forward pass only looks up, with their casts and reshapes.
     tables: FxHashSet<ValueId>,
@@ -125,7 +125,7 @@ struct Flow {
 struct Form {
     arg: ValueId,
     made: Option<(OpId, ValueId)>,
-    /// Whether it is still the shard, before the all-gather.
+    /// Whether the form is still a shard, before the all-gather.
     is_part: bool,
 }
 
@@ -134,7 +134,7 @@ impl Flow {
         let args = &module.regions[body].args;
         let returned =
             module.terminator(body).map(|end| module.ops[end].operands.to_vec()).unwrap_or_default();
-        // A program that does not train is a forward pass only.
+        // A program that does not train has only a forward pass.
         let forward = match unshard.roles.loss {
             Some(loss) => flow::computed_by(module, returned.get(loss).copied()),
             None => flow::computed_by(module, returned.iter().copied()),
@@ -194,10 +194,10 @@ impl Flow {
     }
 }
 
-/// Whether the result of an operation is only another form of the parameter (a cast, reshape or transpose) and, if so, whether it
-/// is still a shard to be gathered.
+/// If the result of an operation is only another form of the parameter (a cast, reshape or transpose), returns whether it is still a
+/// shard to be gathered.
 ///
-/// In the backward pass only casts and barriers count; its reshapes and transposes need the gathered value.
+/// In the backward pass, only casts and barriers count; reshapes and transposes need the gathered value.
 fn form_behind(module: &Module, op: OpId, form: Form, is_forward: bool) -> Option<bool> {
     let data = &module.ops[op];
     let bits =
@@ -263,10 +263,10 @@ fn rows(module: &Module, body: RegionId, unshard: &Unshard<'_>) -> Rows {
     })
 }
 
-/// How the backward pass gets a gathered parameter.
+/// How the backward pass obtains a gathered parameter.
 #[derive(Clone, Copy)]
 enum Whole {
-    /// The forward pass gathered and kept it.
+    /// The forward pass gathered it, and it was kept.
     Kept,
     /// It is gathered again, after a barrier with this value.
     Again(Option<ValueId>),
@@ -280,7 +280,7 @@ struct Walk<'a> {
     gathered: FxHashMap<ValueId, ValueId>,
     /// The replacement of each form in the backward pass.
     backwards: FxHashMap<ValueId, ValueId>,
-    /// The argument indices.
+    /// The indices of arguments.
     numbers: FxHashMap<ValueId, usize>,
     /// For each parameter, its shard after the barrier of its unit.
     held: FxHashMap<ValueId, ValueId>,
@@ -294,7 +294,7 @@ impl Walk<'_> {
         for value in read.iter().copied() {
             let Some(&form) = self.flow.forms.get(&value) else { continue };
             let stands = if self.flow.forward.contains(&op) {
-                // A value that is cast first is gathered after the cast.
+                // If a value is cast, it is gathered after the cast.
                 let is_part = form_behind(rw.module, op, form, true) == Some(true);
                 let is_table = self.flow.tables.contains(&value);
                 (form.is_part && !is_part && !is_table).then(|| self.gathered(rw, value, form.arg))
@@ -333,7 +333,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A value with the dimensions of an argument, constrained to be gathered.
+    /// Constrains a value with the dimensions of an argument to be gathered.
     fn constrained(&self, rw: &mut Rewriter<'_>, value: ValueId, arg: ValueId) -> ValueId {
         let sharding = (self.unshard.whole)(rw.module, arg);
         constrained(rw, value, sharding)
@@ -349,8 +349,8 @@ impl Walk<'_> {
         whole
     }
 
-    /// The nearest incoming activation cotangent: the nearest value with a batch dimension that an operation of the backward pass
-    /// depends on. (The cotangent of a parameter is an unreduced sum, which a barrier would complete too early.)
+    /// Returns the nearest incoming activation cotangent: the nearest value with a batch dimension that an operation of the backward pass
+    /// depends on. (The cotangent of a parameter is unreduced, and a barrier would reduce it too early.)
     fn asked_for(&self, module: &Module, read: &[ValueId]) -> Option<ValueId> {
         let is_behind = |op: OpId| {
             let is_form = |result: &ValueId| self.flow.forms.contains_key(result);
@@ -385,7 +385,7 @@ impl Walk<'_> {
         new
     }
 
-    /// The shard of a parameter that the backward pass gathers, cast as in the forward pass.
+    /// Returns the shard of a parameter that the backward pass gathers, cast as in the forward pass.
     fn part(&mut self, rw: &mut Rewriter<'_>, value: ValueId, how: Whole) -> ValueId {
         match (self.flow.forms.get(&value).and_then(|form| form.made), how) {
             (Some((made, _)), Whole::Kept) if self.flow.forward.contains(&made) => value,
@@ -424,9 +424,9 @@ impl Walk<'_> {
     }
 }
 
-/// Casts a row to a narrower type. The TPU compiler casts a whole stack before the loop and keeps both copies, despite barriers. It
-/// does not if the row is rounded first, which changes no bit of the cast value. (Only for these types: with fewer exponent bits,
-/// rounding flushes subnormals to zero.)
+/// Casts a row to a narrower type. The TPU compiler casts a whole stack before the loop and keeps both copies, despite barriers. Rounding
+/// the row before the cast prevents this, and does not change the cast value. (Only for these types: with fewer exponent bits, rounding
+/// flushes subnormals to zero.)
 fn narrowed(rw: &mut Rewriter<'_>, row: ValueId, to: DType) -> ValueId {
     let rounded = if (rw.dtype(row), to) == (Some(DType::F32), DType::BF16) {
         rw.alike(OpKind::ReducePrecision { exponent_bits: 8, mantissa_bits: 7 }, &[row])
@@ -436,7 +436,7 @@ fn narrowed(rw: &mut Rewriter<'_>, row: ValueId, to: DType) -> ValueId {
     rw.convert(rounded, to)
 }
 
-/// A copy of a reshape, transpose or cast that reads `from`; a barrier is not copied.
+/// Copies a reshape, transpose or cast, with operand `from`; a barrier is not copied.
 fn remade(rw: &mut Rewriter<'_>, op: OpId, from: ValueId) -> ValueId {
     let data = &rw.module.ops[op];
     if matches!(data.kind, OpKind::OptimizationBarrier) {

@@ -1,9 +1,9 @@
 //! The ZeRO-1 update: parameters are replicated, and each device computes a shard of their next values.
 //!
-//! If a step ends with adding a term to a parameter, that term is all-gathered, else the next parameter. Both have the same size.
-//! But the TPU compiler gathers into a separate buffer and copies it to the result, after copying the argument whose memory the
-//! result takes: parameters would be in memory three times. A sum is written in place of the argument. All users get the replicated
-//! value, such as averages of parameters: computed on shards, they would be gathered again.
+//! If the last operation adds a term to a parameter, that term is all-gathered, and otherwise the next parameter is. Both have the same
+//! size, but gathering the term needs less memory: the TPU compiler gathers results into a separate buffer, which it copies to the
+//! result, after it copied the aliased argument, so parameters would be in memory three times. A sum is written in place of the argument.
+//! All users, such as averages of parameters, use the replicated value: if computed on shards, they would need another all-gather.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{BinaryOp, Module, OpId, OpKind, Rewriter, TensorSharding, ValueId};
@@ -23,7 +23,7 @@ impl Context<'_> {
         let mut parts: FxHashMap<OpId, Vec<(usize, TensorSharding, TensorSharding)>> = FxHashMap::default();
         for i in roles.of(Role::Parameter) {
             let (Some(&arg), Some(result)) = (args.get(i), roles.arguments[i].next) else { continue };
-            // An unchanged parameter needs no all-gather.
+            // A parameter that is returned unchanged needs no all-gather.
             let Some(&next) = returned.get(result).filter(|&&next| next != arg) else { continue };
             let (mut split, mut whole) = (self.in_parts(module, arg), self.whole(module, arg));
             prioritize(&mut split, THEN_STATE);
@@ -45,8 +45,8 @@ impl Context<'_> {
                 replace(rw.module, op, |value| stands.get(&value).copied());
             }
             for (operand, split, whole) in parts.remove(&op).into_iter().flatten() {
-                // Sharded, so that each device computes its shard; then replicated, so that the all-gather is here and not after
-                // the sum, which would be sharded, too.
+                // The value is sharded, so that each device computes its shard, and then replicated, so that it is gathered here:
+                // otherwise the sum would also be sharded, and gathered afterwards.
                 let mut value = rw.module.ops[op].operands[operand];
                 for sharding in [split, whole.clone()] {
                     value = constrained(&mut rw, value, sharding);
@@ -61,7 +61,7 @@ impl Context<'_> {
     }
 }
 
-/// The operation that produces `next` by adding a value to an argument or subtracting one from it, and the number of that operand.
+/// The operation that produces `next` by adding a value to an argument or subtracting one from it, and the index of the value's operand.
 /// The argument may be scaled by a number first, as in the weight decay of `torch.optim.AdamW`.
 fn added_to(module: &Module, arg: ValueId, next: ValueId) -> Option<(OpId, usize)> {
     let op = module.def_op(next)?;

@@ -1,4 +1,4 @@
-//! The dimensions sharded within layers by tensor, expert and context parallelism, found from classes of dimensions.
+//! Finds the dimensions that tensor, expert and context parallelism shard within layers, from dimension classes.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{Diagnostic, MeshId, Module, OpKind, RegionId, ValueId};
@@ -15,7 +15,7 @@ use crate::roles::Role;
 /// Finds the dimensions that are sharded within layers, and constrains activations.
 ///
 /// # Errors
-/// An axis shards sequences, and no argument has any (SH1251).
+/// Returns SH1251 if an axis shards sequences, but no argument has a sequence dimension.
 pub(super) fn apply(module: &mut Module, context: &mut Context<'_>) -> Result<(), Vec<Diagnostic>> {
     let within = Within::of(module, context);
     if module.meshes[context.mesh].axes_size(&context.axes.context) > 1 && within.sequences.is_empty() {
@@ -72,7 +72,7 @@ fn fed_classes(
     fed
 }
 
-/// The classes of sequences: these dimensions of arguments, and of slices of them, such as tokens and next tokens.
+/// The classes of sequences: the classes of these dimensions in arguments and in slices of arguments, such as tokens and next tokens.
 fn sequence_classes(
     module: &Module,
     body: RegionId,

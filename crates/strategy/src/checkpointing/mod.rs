@@ -1,13 +1,12 @@
 //! Activation checkpointing of a step that already has a backward pass (Chen et al., "Training Deep Nets with Sublinear Memory
 //! Cost", 2016).
 //!
-//! Values of a unit that the backward pass reads are rematerialized from the unit's inputs instead of being kept. The copies are
-//! tied by a barrier to the incoming gradient of the unit: otherwise CSE would merge both computations. They also wait for the
-//! parameter gradients of the units after it. Nothing else makes a compiler finish these first: without it, the TPU compiler's
-//! scheduler has the rematerialized values of two units in memory at a time (1.6 times the temporaries of a step of four layers of
-//! Llama 2 70B).
+//! Values of a unit that the backward pass reads are rematerialized from the unit's inputs instead of being saved. A barrier ties the
+//! recomputation to the incoming gradient of the unit; otherwise CSE would merge both computations. The barrier also depends on the
+//! parameter gradients of later units. Otherwise the TPU compiler's scheduler keeps the rematerialized values of two units in memory at
+//! the same time (1.6 times the temporaries in a step of four layers of Llama 2 70B).
 //!
-//! Results do not change: only pure operations are repeated. [`stages`] assigns operations to units and chooses the values to keep.
+//! Results do not change: only pure operations are recomputed. [`stages`] assigns operations to units and chooses the values to save.
 
 mod stages;
 mod sums;
@@ -22,8 +21,8 @@ use crate::units::Units;
 use stages::Stages;
 use sums::Sums;
 
-/// Rematerializes the units of a body without calls in its backward pass, except the last one, whose gradients are needed as soon
-/// as it is done. Returns how many.
+/// Rematerializes the units of a body without calls in its backward pass, except the last one, whose backward pass follows immediately.
+/// Returns the number of rematerialized units.
 pub(crate) fn checkpoint(
     module: &mut Module,
     body: RegionId,
@@ -46,7 +45,7 @@ pub(crate) fn checkpoint(
 struct Again {
     /// The first operation of the backward pass that reads any of them, and its incoming gradient.
     first: Option<(OpId, ValueId)>,
-    /// The users of rematerialized values, and of parameter gradients for which the rematerialization waits, each with the value.
+    /// The users of each value, and the parameter gradients on which the barrier depends.
     readers: Vec<(OpId, ValueId)>,
 }
 
@@ -61,7 +60,7 @@ fn asked_again(
     let place: FxHashMap<OpId, usize> = module.regions[body].ops.iter().copied().zip(0..).collect();
     let users = flow::users(module, body);
     let mut sums = Sums::new(module, stages, &users, has_batch);
-    // The stages that wait for each sum.
+    // The stages whose barrier depends on each parameter gradient.
     let mut waiting: FxHashMap<ValueId, u32> = FxHashMap::default();
     // The backward pass visits the stages from last to first.
     let mut now = stages.last();
@@ -80,7 +79,7 @@ fn asked_again(
                     waiting.extend(sums.take().into_iter().map(|sum| (sum, stage)));
                 }
             }
-            // Values read earlier are read without rematerialization, and kept until then.
+            // Values that are read earlier are not rematerialized, but saved.
             let can_compute = |first: OpId| {
                 // Operations in regions have no position; their parent operations do.
                 let is_before = |op| place.get(&op).is_none_or(|at| at < &place[&first]);
@@ -96,7 +95,7 @@ fn asked_again(
     all
 }
 
-/// The nearest activation gradient that an operation of the backward pass depends on.
+/// Returns the nearest activation gradient that an operation of the backward pass depends on.
 fn gradient(
     module: &Module,
     stages: &Stages,
@@ -106,8 +105,8 @@ fn gradient(
     flow::nearest(module, read, |op| stages.is_backward(op), has_batch)
 }
 
-/// Inserts copies of the producers of a stage's values before the first user, after a barrier with the incoming gradient, and makes
-/// the users read them. Returns whether there are any.
+/// Inserts copies of the producers of a stage's values before the first user, after a barrier with the incoming gradient, and makes the
+/// users read the copies. Returns whether there are any.
 fn compute_again(
     module: &mut Module,
     body: RegionId,

@@ -1,10 +1,11 @@
-//! Assigns operations to units, and chooses the values to keep between units.
+//! Assigns operations to units, and chooses the values to save between units.
 //!
-//! The *stage* of an operation is the last unit, in order of use, whose parameters it depends on. Operations that depend on the
-//! last unit and are not part of the loss are the backward pass: gradients come from the loss, which depends on all units.
+//! The *stage* of an operation is the last unit, in order of use, whose parameters it depends on. Operations that depend on the last unit
+//! and are not part of the loss are the backward pass: gradients depend on the loss, which depends on all units.
 //!
-//! Values that a stage reads from others are kept. If their inputs are smaller and no matmul is repeated, the inputs are kept instead,
-//! and the stage repeats the operations: the input of a normalization instead of its result, one mask instead of one for each head.
+//! Values that a stage reads from other stages are saved. If their inputs are smaller and no matmul is recomputed, the inputs are saved
+//! instead, and the stage recomputes the operations: the input of a normalization instead of its result, or one mask instead of one for
+//! each head.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{EntityRef, Module, OpId, OpKind, RegionId, ValueId, Work};
@@ -13,16 +14,16 @@ use crate::flow;
 use crate::roles::{Role, Roles};
 use crate::units::Units;
 
-/// The sources of a value.
+/// What a value depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct From {
-    /// The last unit.
+    /// The last unit that it depends on.
     stage: Option<u32>,
     /// Whether it depends on parameters.
     weights: bool,
     /// Whether it depends on other arguments of the step.
     inputs: bool,
-    /// Whether any of those are data, or state of the model.
+    /// Whether any of these arguments are data, or state of the model.
     data: bool,
 }
 
@@ -36,7 +37,7 @@ impl From {
         }
     }
 
-    /// Whether it is an activation. A weight decayed by a rate, which is an input, is still a weight.
+    /// Whether the value is an activation. A weight that is decayed by a rate, which is an input, is still a weight.
     fn is_activation(self) -> bool {
         self.inputs && (self.data || !self.weights)
     }
@@ -45,9 +46,9 @@ impl From {
 pub(super) struct Stages {
     /// The sources of each value of the body.
     from: Vec<From>,
-    /// The stage of each operation of the body; `None` before all units.
+    /// The stage of each operation of the body; `None` for operations before all units.
     stage: Vec<Option<u32>>,
-    /// The other stages that repeat an operation.
+    /// For each operation, the other stages that recompute it.
     again: FxHashMap<OpId, Vec<u32>>,
     backward: FxHashSet<OpId>,
     kept: FxHashSet<ValueId>,
@@ -55,7 +56,7 @@ pub(super) struct Stages {
 }
 
 impl Stages {
-    /// The stages of a body without calls; `None` if it does not train, or has fewer than two units.
+    /// The stages of a body without calls; `None` if the program does not train, or has fewer than two units.
     pub(super) fn of(module: &Module, body: RegionId, roles: &Roles, units: &Units) -> Option<Stages> {
         let ops = &module.regions[body].ops;
         let end = module.terminator(body)?;
@@ -86,7 +87,7 @@ impl Stages {
         Some(out)
     }
 
-    /// The sources of arguments: units are numbered in order of use.
+    /// Computes what arguments depend on: units are numbered in order of use.
     fn arguments(&mut self, module: &Module, body: RegionId, roles: &Roles, units: &Units) {
         let args = &module.regions[body].args;
         let mut unit_of = vec![None; module.values.len()];
@@ -111,8 +112,8 @@ impl Stages {
         }
     }
 
-    /// Chooses the kept values, visiting users before producers. Operations that only a later stage uses move to it if less is kept
-    /// then.
+    /// Chooses the saved values, visiting users before producers. Operations that only a later stage uses move to that stage if this
+    /// saves fewer bytes between stages.
     fn settle(&mut self, module: &Module, body: RegionId) {
         let users = flow::users(module, body);
         let ops = module.regions[body].ops.iter().copied();
@@ -157,7 +158,7 @@ impl Stages {
         !self.backward.contains(&op) && !matches!(module.ops[op].kind, OpKind::Return)
     }
 
-    /// Keeps the values that an operation reads of other stages, or their operands.
+    /// Saves the values of other stages that an operation reads, or their operands.
     fn keep(&mut self, module: &Module, op: OpId) {
         let Some(stage) = self.stage[op.index()] else { return };
         for value in flow::reads(module, op) {
@@ -174,7 +175,7 @@ impl Stages {
         }
     }
 
-    /// Whether a stage computes a value: as its own, or by repeating an operation of another one.
+    /// Whether a stage computes a value: as its own value, or by recomputing an operation of another stage.
     fn makes(&self, module: &Module, value: ValueId, stage: u32) -> bool {
         module.def_op(value).is_some_and(|op| {
             self.stage[op.index()] == Some(stage)
@@ -195,7 +196,7 @@ impl Stages {
         self.count - 1
     }
 
-    /// The stages that can rematerialize a value; none for a kept value.
+    /// The stages that can rematerialize a value; none for a saved value.
     fn again(&self, module: &Module, value: ValueId) -> impl Iterator<Item = u32> {
         let is_again = self.is_activation(value) && !self.kept.contains(&value);
         let op = module.def_op(value).filter(|op| is_again && !self.backward.contains(op));
@@ -211,7 +212,7 @@ impl Stages {
         before.or_else(|| self.again(module, value).min()).filter(|&stage| stage < self.last())
     }
 
-    /// The operations of a stage that values depend on, in order, and the kept values that they read.
+    /// The operations of a stage that values depend on, in order, and the saved values that these operations read.
     pub(super) fn cone(
         &self,
         module: &Module,
@@ -224,7 +225,7 @@ impl Stages {
         (module.regions[body].ops.iter().copied().filter(|op| cone.contains(op)).collect(), inputs)
     }
 
-    /// Whether a stage can compute a value from values available `before`: values that the backward pass first reads in its middle
+    /// Whether a stage can compute a value from values available `before`: values that are first read in the middle of the backward pass
     /// may depend on values produced there.
     pub(super) fn can_compute(
         &self,
@@ -261,15 +262,15 @@ impl Stages {
     }
 }
 
-/// The maximum number of operations that a stage repeats for one value.
+/// The maximum number of operations that a stage recomputes for one value.
 const TOGETHER: usize = 16;
 
-/// Operations that a stage could repeat instead of keeping their results.
+/// Operations that a stage could recompute instead of saving their results.
 struct Again<'a> {
     module: &'a Module,
     stages: &'a Stages,
     stage: u32,
-    /// The operations to repeat: at most [`TOGETHER`], each once.
+    /// The operations to recompute: at most [`TOGETHER`], each once.
     ops: Vec<OpId>,
 }
 
@@ -278,7 +279,7 @@ impl<'a> Again<'a> {
         Again { module, stages, stage, ops: Vec::new() }
     }
 
-    /// The additional bytes kept if the stage reads a value, or repeats its producers if that is no more.
+    /// The additional saved bytes if the stage reads a value, or recomputes its producers if that does not save more bytes.
     fn bytes(&mut self, value: ValueId) -> u64 {
         let (module, stages) = (self.module, self.stages);
         let made = module.def_op(value);

@@ -1,4 +1,4 @@
-//! Parameter gradients in the backward pass: sums over examples.
+//! Finds parameter gradients in the backward pass: they are sums over examples.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{BinaryOp, Module, OpId, OpKind, ValueId, Work};
@@ -6,16 +6,16 @@ use shardc_ir::{BinaryOp, Module, OpId, OpKind, ValueId, Work};
 use super::stages::Stages;
 use crate::flow;
 
-/// The maximum number of operations between a sum over examples and the addition of another one.
+/// The maximum number of operations between a sum over examples and its addition to another sum.
 const NEARBY: usize = 8;
 
-/// The sums over examples that the backward pass computed since the last call, and values computed only from them.
+/// The sums over examples that the backward pass computed since the last call, and values that are computed only from these sums.
 pub(super) struct Sums<'a> {
     module: &'a Module,
     stages: &'a Stages,
     users: &'a FxHashMap<ValueId, Vec<OpId>>,
     has_batch: &'a dyn Fn(ValueId) -> bool,
-    /// The sums that have no user so far.
+    /// The sums without a user so far.
     unread: FxHashSet<ValueId>,
 }
 
@@ -42,14 +42,14 @@ impl<'a> Sums<'a> {
         }
     }
 
-    /// Takes the completed sums, which the backward pass adds to no other.
+    /// Returns and removes the complete sums, which are not added to other sums.
     pub(super) fn take(&mut self) -> Vec<ValueId> {
         let sums = std::mem::take(&mut self.unread);
         sums.into_iter().filter(|&value| !self.is_addend(value)).collect()
     }
 
-    /// Whether a sum, possibly moved or converted, is added to another one in the backward pass: a parameter used in two units has
-    /// one sum from each, and devices add both locally before the all-reduce.
+    /// Whether a sum, possibly moved or converted, is added to another sum in the backward pass: a parameter that two units use has one
+    /// sum from each, and devices add both locally before the all-reduce.
     fn is_addend(&self, sum: ValueId) -> bool {
         let mut todo = vec![sum];
         for _ in 0..NEARBY {

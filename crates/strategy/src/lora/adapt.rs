@@ -37,7 +37,7 @@ pub struct Adapted {
     pub key: Option<usize>,
     /// The number of trained parameters.
     pub parameters: Parameters,
-    /// Warnings: the weight of a map with adapters has another user, which gets none (SH1254).
+    /// Warnings (SH1254) about weights of maps with adapters that have another user, which gets no adapters.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -45,13 +45,13 @@ pub struct Adapted {
 /// becomes `x W + s (x A) B`. Arguments are appended: `lora.NAME.a` and `lora.NAME.b` for each map, in `f32` if the weight is
 /// narrower, and `dropout_key`, `ui32[2]`, if there is dropout. With zeros for every `B` the program computes the same as before.
 ///
-/// A map is a matmul, also in loops, of an activation with a weight. The weight may be converted, transposed, reshaped or sliced
-/// first, or be a row of a stack, whose rows have separate adapters. The model's output is the map whose result reaches no other
-/// map, unless other maps have names that differ only in numbers. Calls are inlined.
+/// A map is a matmul of an activation with a weight, possibly in a loop. The weight may be converted, transposed, reshaped or sliced, or
+/// be a row of a stack, whose rows have separate adapters. The model's output is the map whose result reaches no other map, unless other
+/// maps have names that differ only in numbers. Calls are inlined.
 ///
 /// # Errors
-/// A target matches no map, the rank is below 1, the dropout is not a probability below 1, DoRA is requested, or the program is a
-/// training step (SH1252); there is no entry function (SH1250); a call cannot be inlined.
+/// Returns SH1252 if a target matches no map, the rank is below 1, the dropout is not a probability below 1, DoRA is requested, or the
+/// program is a training step. Returns SH1250 if there is no entry function, and an error if a call cannot be inlined.
 pub fn adapt(module: &mut Module, lora: &Lora, said: &Said) -> Result<Adapted, Vec<Diagnostic>> {
     check(lora).map_err(|error| vec![error])?;
     inline_calls(module)?;
@@ -113,7 +113,7 @@ pub fn adapt(module: &mut Module, lora: &Lora, said: &Said) -> Result<Adapted, V
     Ok(Adapted { adapters, others, key, parameters, warnings })
 }
 
-/// Why a program gets no adapters, if it is a training step: it updates the weights itself.
+/// The reason why a program gets no adapters, if it is a training step, which updates the weights itself.
 fn training_step(module: &Module, said: &Said, maps: &[LinearMap]) -> Option<Diagnostic> {
     let roles = roles(module, said).ok()?;
     let updated =
@@ -157,7 +157,7 @@ fn count(module: &Module, args: &[ValueId], roles: &Roles, lora: &Lora, adapters
         size(&adapter.map.shape_a(rank)) + size(&adapter.map.shape_b(rank))
     };
     let added: u64 = adapters.iter().map(of).sum();
-    // Weights that are trained fully.
+    // These weights are trained fully.
     let is_saved = |name: &str| lora.saves(&names::module(name));
     let saved = args.iter().zip(&roles.arguments).filter(|(_, a)| a.role.is_weight() && is_saved(&a.name));
     let saved: u64 = saved.map(|(&arg, _)| size(module.shape(arg))).sum();
@@ -190,7 +190,7 @@ impl Adding<'_> {
         dtype.filter(|dtype| dtype.bits() > 32).unwrap_or(DType::F32)
     }
 
-    /// Adds an argument, and returns its number.
+    /// Adds an argument, and returns its index.
     fn argument(&mut self, name: &str, shape: &[i64], dtype: DType) -> usize {
         let ty = self.module.types.tensor(shape, dtype);
         let (place, _) = self.module.add_parameter(self.func, self.body, ty);
@@ -199,7 +199,7 @@ impl Adding<'_> {
     }
 }
 
-/// Computes the adapters' terms for matmuls.
+/// Computes the terms that adapters add to matmuls.
 struct Beside<'a> {
     lora: &'a Lora,
     adapters: &'a [Adapter],
@@ -229,7 +229,7 @@ impl Beside<'_> {
         }
     }
 
-    /// The result of a matmul, with the adapters' term added.
+    /// Returns the result of a matmul with the adapter's term added.
     fn product(&self, rw: &mut Rewriter<'_>, op: OpId, place: usize, rows: &[ValueId]) -> Option<ValueId> {
         let data = &rw.module.ops[op];
         let (OpKind::DotGeneral(spec), &[result]) = (&data.kind, data.results.as_slice()) else {

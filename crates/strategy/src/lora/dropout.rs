@@ -1,4 +1,4 @@
-//! Dropout by a hash of the element's position: equal on every mesh, without communication.
+//! Dropout by a hash of each element's position: it is the same on every mesh, and needs no communication.
 
 use shardc_ir::floats::power_of_two;
 use shardc_ir::{
@@ -13,8 +13,8 @@ pub(super) struct Dropout {
 }
 
 impl Dropout {
-    /// `x` with dropped elements set to zero, and the others scaled to preserve the mean. Each stream, and each row of a stack, has its
-    /// own mask.
+    /// Returns `x` with dropped elements set to zero, and the other elements scaled to preserve the mean. Each stream, and each row of a
+    /// stack, has its own mask.
     pub(super) fn apply<B: TensorBuild>(
         &self,
         build: &mut B,
@@ -72,7 +72,7 @@ fn places<B: TensorBuild>(build: &mut B, shape: &[i64]) -> ValueId {
     place
 }
 
-/// MurmurHash3's finalizer of the exclusive or: each bit of the result depends on all bits of both inputs.
+/// Applies MurmurHash3's finalizer to the exclusive or: each bit of the result depends on all bits of both inputs.
 fn hashed<B: TensorBuild>(build: &mut B, a: ValueId, b: ValueId) -> ValueId {
     let mut bits = build.binary(BinaryOp::Xor, a, b);
     let shape = build.module().shape(bits).to_vec();

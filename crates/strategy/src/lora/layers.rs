@@ -1,4 +1,4 @@
-//! Adapters for some layers only: PEFT's `layers_to_transform` and `layers_pattern`.
+//! Restricts adapters to some layers: PEFT's `layers_to_transform` and `layers_pattern`.
 
 use fancy_regex::Regex;
 
@@ -26,7 +26,7 @@ impl Layers {
     /// without any, every module can.
     ///
     /// # Errors
-    /// A parent is not a regular expression.
+    /// Returns an error if a parent is not a regular expression.
     pub fn new(numbers: Vec<u64>, parents: Vec<String>) -> Result<Layers, TargetsError> {
         let compile = |text: &String| {
             Regex::new(&format!(r"^(?:(?:^|.*?\.){text}\.(?<idx>\d+)\.)"))

@@ -41,8 +41,8 @@ pub struct LinearMap {
     pub free: Vec<usize>,
     /// Whether it is the model's output: its result reaches no other map, and no other map has a similar name.
     pub is_output: bool,
-    /// Whether the weight has another user, such as a lookup in a tied embedding: merging adapters into the weight changes that,
-    /// too.
+    /// Whether the weight has another user, such as a lookup in a tied embedding: merging adapters into the weight also changes the
+    /// result of that user.
     pub shares_weight: bool,
 }
 
@@ -147,7 +147,7 @@ fn read_otherwise(
     let mut out = FxHashSet::default();
     for op in module.walk(body) {
         let data = &module.ops[op];
-        // A returned value of a loop is read inside and after it.
+        // A value that a loop returns is read inside and after the loop.
         let hands_on = matches!(data.kind, OpKind::Return) && Some(op) != end;
         if hands_on || products.contains_key(&op) {
             continue;
@@ -163,7 +163,7 @@ fn read_otherwise(
     out
 }
 
-/// Whether two maps read different slices of one weight: their steps are equal up to disjoint slices.
+/// Whether two maps read different slices of the same weight: their steps differ only in disjoint slices.
 fn are_apart(a: &[Step], b: &[Step]) -> bool {
     let differs = a.iter().zip(b).find(|(a, b)| a != b);
     let Some((Step { reform: Reform::Slice(a), .. }, Step { reform: Reform::Slice(b), .. })) = differs else {
@@ -215,7 +215,7 @@ fn linear_map<'f>(
 }
 
 /// The leading dimension in the argument, if the matmul reads three dimensions: PEFT treats a three-dimensional parameter
-/// (`target_parameters`) as one matrix for each index of the first.
+/// (`target_parameters`) as one matrix for each index of the first dimension.
 fn experts(form: &Form, shape: &[i64]) -> Option<usize> {
     if shape.len() != 3 || shape.contains(&1) {
         return None;

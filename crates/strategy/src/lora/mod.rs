@@ -1,4 +1,4 @@
-//! LoRA: low-rank adapters of frozen linear maps (Hu et al., "LoRA", 2021).
+//! LoRA: low-rank adapters for frozen linear maps (Hu et al., "LoRA", 2021).
 //!
 //! A map `W x` becomes `W x + s B A dropout(x)`, where `A` has `rank` rows, `B` is initially zero, and `s = alpha / rank`. Only `A`
 //! and `B` are trained.
@@ -55,16 +55,16 @@ pub struct Lora {
 /// Which biases of a model with adapters are trained.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Bias {
-    /// None.
+    /// No biases are trained.
     #[default]
     None,
-    /// All.
+    /// All biases are trained.
     All,
-    /// The biases of maps with adapters.
+    /// The biases of maps with adapters are trained.
     LoraOnly,
 }
 
-/// Rank 8, alpha 8, all linear maps except the output.
+/// The default: rank 8, alpha 8, all linear maps except the output.
 impl Default for Lora {
     fn default() -> Self {
         Lora {
@@ -103,7 +103,7 @@ impl Lora {
         Lora { targets, ..self }
     }
 
-    /// The scale of `B A x`, unless a pattern sets another.
+    /// The scale of `B A x`, unless a pattern specifies a different one.
     #[must_use]
     pub fn scale(&self) -> f64 {
         self.scaled(self.alpha, self.rank)
@@ -124,7 +124,7 @@ impl Lora {
             && self.layers.as_ref().is_none_or(|layers| is_named_whole(&self.targets) || layers.has(name))
     }
 
-    /// Returns whether a module is fully trained, or is part of one that is.
+    /// Returns whether a module is fully trained, or is part of a fully trained module.
     #[must_use]
     pub fn saves(&self, name: &str) -> bool {
         let parts: Vec<&str> = name.split('.').collect();

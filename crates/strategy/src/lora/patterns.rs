@@ -1,4 +1,4 @@
-//! Values chosen by the end of a module's name: PEFT's `rank_pattern` and `alpha_pattern`.
+//! Values that are selected by the end of a module's name: PEFT's `rank_pattern` and `alpha_pattern`.
 
 use fancy_regex::Regex;
 
@@ -26,7 +26,7 @@ impl<T> Patterns<T> {
     /// Compiles expressions, in the order in which they are tried.
     ///
     /// # Errors
-    /// A text is not a regular expression.
+    /// Returns an error if a text is not a regular expression.
     pub fn new(entries: impl IntoIterator<Item = (String, T)>) -> Result<Self, TargetsError> {
         let compile = |(text, value): (String, T)| {
             let regex = Regex::new(&format!(r"^(?:.*\.)?(?:{text})$"))
@@ -42,7 +42,7 @@ impl<T> Patterns<T> {
         self.0.iter().find(|(_, regex, _)| regex.is_match(name).unwrap_or(false)).map(|(_, _, value)| value)
     }
 
-    /// Returns the expressions as they were given, and their values.
+    /// Returns the expressions as written, and their values.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &T)> {
         self.0.iter().map(|(text, _, value)| (text.as_str(), value))
     }

@@ -43,7 +43,7 @@ impl Targets {
     /// The maps whose whole name matches a regular expression.
     ///
     /// # Errors
-    /// The text is not a regular expression.
+    /// Returns an error if the text is not a regular expression.
     pub fn pattern(text: &str) -> Result<Targets, TargetsError> {
         // A match must cover the whole name.
         let whole = Regex::new(&format!("^(?:{text})$"));

@@ -8,7 +8,7 @@ use super::Role;
 use super::dependence::{Arguments, Dependence, Through};
 use super::facts::Facts;
 
-/// The batch dimension of each argument, if any. State already has its roles; other arguments have none.
+/// The batch dimension of each argument, if any. State already has its roles; the roles of other arguments are still unknown.
 pub(super) fn batch_dims(facts: &Facts<'_>, roles: &[Option<Role>]) -> Vec<Option<usize>> {
     let Some(classes) = DimensionClasses::of_func(facts.module, facts.func) else {
         return vec![None; roles.len()];
@@ -19,7 +19,8 @@ pub(super) fn batch_dims(facts: &Facts<'_>, roles: &[Option<Role>]) -> Vec<Optio
     let dims_of = |i: usize| classes.of(facts.args[i]);
     let mut dims: Vec<Option<usize>> =
         (0..roles.len()).map(|i| dims_of(i).iter().position(|class| examples.contains(class))).collect();
-    // Targets that only a loss reads may share no class with the batch: they take the dimension of a batch argument of their shape.
+    // Targets that only a loss reads may share no class with the batch. They get the batch dimension of a batch argument with the same
+    // shape.
     let shape = |i: usize| facts.module.shape(facts.args[i]);
     for i in 0..roles.len() {
         let is_trained = |dim: usize| dims_of(i).get(dim).is_some_and(|class| known.trained.contains(class));
@@ -37,7 +38,7 @@ pub(super) fn batch_dims(facts: &Facts<'_>, roles: &[Option<Role>]) -> Vec<Optio
 struct Known<'a, 'm> {
     facts: &'a Facts<'m>,
     classes: &'a DimensionClasses,
-    /// Trained parameters; arguments that are not state (`given`); and those of the latter with a candidate dimension (`data`).
+    /// Trained parameters; arguments that are not state (`given`); and `given` arguments with a candidate dimension (`data`).
     parameters: Arguments,
     given: Vec<usize>,
     data: Arguments,
@@ -66,10 +67,10 @@ impl<'a, 'm> Known<'a, 'm> {
         Known { facts, classes, parameters, data: set(&data), given, trained, candidates }
     }
 
-    /// The class that most values computed from parameters and data have; leading dimensions count twice.
+    /// The class that occurs in most values that are computed from parameters and data; leading dimensions count twice.
     ///
-    /// In a program that does not train, only matmuls and values computed from them count first, because weights may be computed from
-    /// scales before. Contracting classes count half there: features between layers are contracted by the next layer.
+    /// In a program that does not train, only matmuls and values computed from them are counted at first, because weights may be computed
+    /// from scales. There, contracting classes have half the weight: features between layers are contracted by the next layer.
     fn most_computed(&self) -> Option<u32> {
         let module = self.facts.module;
         let ops = module.walk(self.facts.body);
@@ -135,9 +136,9 @@ impl<'a, 'm> Known<'a, 'm> {
     }
 
     /// Adds the batch classes of data without a class in `examples` that is combined with parameters separately, such as the second half
-    /// of pairs. The class is the leading dimension of a matmul of such data with a parameter. It may also be that of a lookup in a
-    /// parameter, if its size is that of a known batch dimension, because positions are looked up, too. Frozen parameters do not qualify:
-    /// they are combined with data.
+    /// of pairs. The class is that of the leading dimension of a matmul of such data with a parameter. It may also be that of a lookup in
+    /// a parameter, but only if the size equals a known batch dimension, since positions are also looked up. Frozen parameters do not
+    /// qualify, since they are combined with data.
     fn add_those_of_other_data(&self, examples: &mut FxHashSet<u32>) {
         let module = self.facts.module;
         for op in module.walk(self.facts.body) {

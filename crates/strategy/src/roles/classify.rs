@@ -12,7 +12,7 @@ use super::{Argument, Role, Roles, Said};
 /// The roles of the arguments of an entry function without calls.
 ///
 /// # Errors
-/// There is no entry function, or no result is a loss (SH1250) and the user names no parameters.
+/// Returns SH1250 if there is no entry function, or if no result is a loss and the user names no parameters.
 pub(super) fn classify(module: &Module, said: &Said, trains: Trains) -> Result<Roles, Diagnostic> {
     let mut facts = Facts::of(module, trains)?;
     note_loss(&mut facts, said, trains)?;
@@ -51,8 +51,8 @@ pub(super) fn classify(module: &Module, said: &Said, trains: Trains) -> Result<R
 
 /// Changes parameters that the step returns unchanged to frozen ones, such as the teacher of a distillation.
 ///
-/// If no parameter changes, the step only accumulates gradients, and all stay trained. So does a parameter with optimizer state or an
-/// accumulator: another step trains it.
+/// If no parameter changes, the step only accumulates gradients, and all parameters stay trained. A parameter with optimizer state or an
+/// accumulator also stays trained: another step trains it.
 fn freeze_unchanged(facts: &Facts<'_>, roles: &mut [Role], said: &Said) {
     let is_unchanged = |i: usize| facts.next_value(i) == Some(facts.args[i]);
     let is_parameter = |roles: &[Role], i: usize| roles[i] == Role::Parameter;
@@ -81,8 +81,8 @@ fn given_role(facts: &Facts<'_>, i: usize, has_batch_dim: bool) -> Role {
     }
 }
 
-/// The parameter of each optimizer state and accumulator: the only one whose next value depends on it; or else one of its shape,
-/// assigned in order.
+/// The parameter of each optimizer state and accumulator: the only parameter whose next value depends on it; or else a parameter with the
+/// same shape, assigned in order.
 fn parameters_of(facts: &Facts<'_>, roles: &[Role]) -> Vec<Option<usize>> {
     let parameters: Vec<usize> = (0..roles.len()).filter(|&i| roles[i] == Role::Parameter).collect();
     let shape = |i: usize| facts.module.shape(facts.args[i]);

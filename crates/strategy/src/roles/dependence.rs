@@ -5,7 +5,7 @@ use shardc_ir::{DTypeClass, Module, OpId, OpKind, RegionId, ValueDef, ValueId};
 
 use crate::flow::{handed, reads};
 
-/// A set of arguments, by number.
+/// A set of argument indices.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Arguments(Vec<u64>);
 
@@ -66,7 +66,7 @@ pub(crate) enum Through {
 pub(crate) struct Dependence<'m> {
     module: &'m Module,
     through: Through,
-    /// Loops with only one relevant iteration.
+    /// Loops for which only dependences within one iteration are computed.
     once: FxHashSet<OpId>,
     of: FxHashMap<ValueId, Arguments>,
 }
@@ -88,7 +88,7 @@ impl<'m> Dependence<'m> {
         Dependence::with(module, body, through, given, FxHashSet::default())
     }
 
-    /// The dependences of values, given those of some; for loops in `once`, of one iteration only.
+    /// Computes the dependences of all values, given those of some values; for loops in `once`, only within one iteration.
     pub(crate) fn with(
         module: &'m Module,
         body: RegionId,
@@ -219,8 +219,8 @@ pub(super) fn is_number(module: &Module, value: ValueId) -> bool {
     module.tensor(value).is_some_and(|ty| ty.shape.is_empty() && ty.dtype.is_float())
 }
 
-/// The values that `value` depends on through floats, and itself: the forward pass, if it is a loss. For loops in `once`, those of
-/// one iteration. `owner` has the parent operation of each region.
+/// Returns the values that `value` depends on through floats, and `value` itself: if it is a loss, these are the forward pass. For loops
+/// in `once`, only dependences within one iteration count. `owner` maps each region to its parent operation.
 pub(super) fn forward_of(
     module: &Module,
     owner: &FxHashMap<RegionId, OpId>,
@@ -272,7 +272,7 @@ pub(super) fn forward_of(
             _ => continue,
         };
         for &region in regions {
-            // Except captured values that it returns unchanged.
+            // Captured values that it returns unchanged are excluded.
             let is_computed = |value: &ValueId| module.def_op(*value).is_some() && seen.contains(value);
             let handed = data.results.iter().zip(handed(module, region));
             let forward = handed.filter(|(_, value)| is_computed(value)).map(|(&result, _)| result);

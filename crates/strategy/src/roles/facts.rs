@@ -10,7 +10,7 @@ use super::next::{gradients, next_values};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trains {
     Yes,
-    /// A forward pass only: it returns no gradients, and may have no loss.
+    /// Only a forward pass: it returns no gradients, and may have no loss.
     No,
 }
 
@@ -21,16 +21,16 @@ pub(super) struct Facts<'m> {
     pub(super) body: RegionId,
     pub(super) args: &'m [ValueId],
     pub(super) returned: &'m [ValueId],
-    /// For state, its next value.
+    /// For each state argument, the result that is its next value.
     pub(super) next: Vec<Option<usize>>,
-    /// Without state: the result that is the gradient of each argument.
+    /// In a function without state, the result that is the gradient of each argument.
     pub(super) gradient: Vec<Option<usize>>,
     pub(super) loss: Option<usize>,
-    /// For state, the arguments that its next value depends on.
+    /// For each state argument, the arguments that its next value depends on.
     pub(super) needs: Vec<Arguments>,
-    /// The arguments that the loss depends on; without a loss, those that any result depends on.
+    /// The arguments that the loss depends on; if there is no loss, the arguments that any result depends on.
     pub(super) loss_needs: Arguments,
-    /// Arrays that are not state: data and frozen parameters.
+    /// Array arguments that are not state: data and frozen parameters.
     pub(super) given: Arguments,
     /// The arguments that each value depends on, and those that it depends on through floats.
     pub(super) all: Dependence<'m>,
@@ -48,7 +48,7 @@ impl<'m> Facts<'m> {
     /// Returns the facts, without the loss.
     ///
     /// # Errors
-    /// There is no entry function (SH1250).
+    /// Returns SH1250 if there is no entry function.
     pub(super) fn of(module: &'m Module, trains: Trains) -> Result<Self, Diagnostic> {
         let none = || Diagnostic::invalid("SH1250", "the program has no function to train");
         let func = module.entry().ok_or_else(none)?;

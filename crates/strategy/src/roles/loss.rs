@@ -10,10 +10,10 @@ use super::dependence::is_number;
 use super::facts::{Facts, Trains};
 use super::state::trained_by;
 
-/// Records the loss in the facts: the result that the user names, or else the one that is found.
+/// Records the loss in the facts: the result that the user names, or else the inferred one.
 ///
 /// # Errors
-/// No result is a loss (SH1250) and the user names no parameters.
+/// Returns SH1250 if no result is a loss and the user names no parameters.
 pub(super) fn note_loss(facts: &mut Facts<'_>, said: &Said, trains: Trains) -> Result<(), Diagnostic> {
     // A loss is recognized by the state, or the arguments with gradients, that it depends on.
     let moved: Vec<bool> =
@@ -32,22 +32,23 @@ pub(super) fn note_loss(facts: &mut Facts<'_>, said: &Said, trains: Trains) -> R
     Ok(())
 }
 
-/// The result that is the loss: a floating-point scalar that is not state, trains some state, and depends on the most data of those
-/// that do. Among several, one named as a loss wins; otherwise the first computed, unless another trains more than twice as much.
+/// Infers the loss: a floating-point scalar that is not state and trains some state. Of such results, those that depend on the most data
+/// are candidates. A candidate that is named as a loss takes precedence; otherwise the loss is the candidate that is computed first,
+/// unless another trains more than twice as much state.
 ///
 /// The norm of an update depends on more state than the loss, and also on tables of rates, but trains nothing. If no result trains
 /// state, as in a function that returns gradients, the state that a result depends on is counted instead.
 ///
-/// `moved` tells for each argument whether it is state or has a gradient.
+/// `moved` contains for each argument whether it is state or has a gradient.
 fn loss(facts: &Facts<'_>, moved: &[bool]) -> Option<usize> {
     let Facts { module, returned, .. } = facts;
     let func = &module.funcs[facts.func];
     let is_called = |i: usize| func.result_name(i).is_some_and(|name| name.to_lowercase().contains("loss"));
-    // Numbers of operations do not give the order: inlined operations have later numbers than their users.
+    // Operation ids are not in program order: inlined operations have higher ids than their users.
     let order: FxHashMap<OpId, usize> =
         module.regions[facts.body].ops.iter().enumerate().map(|(at, &op)| (op, at)).collect();
     let made = |i: usize| module.def_op(returned[i]).and_then(|op| order.get(&op));
-    // Scalars are rates and temperatures, or their moments, which a next temperature depends on.
+    // Scalars are not data: they are rates and temperatures, or moments on which the next temperature depends.
     let is_data = |a: usize| !moved[a] && facts.rank(a) > 0;
     let data = |i: usize| facts.all.of(returned[i]).iter().filter(|&a| is_data(a)).count();
     let moves_with = |i: usize| facts.floats.of(returned[i]).iter().filter(|&a| moved[a]).count();
@@ -75,8 +76,8 @@ struct Candidate {
     state: usize,
 }
 
-/// The first candidate with the most data, unless another one with as much data has more than twice the state. `measured` computes
-/// the state of a candidate, at most its upper bound; candidates that cannot win are not measured.
+/// Returns the first candidate with the most data, unless another candidate with as much data has more than twice the state. `measured`
+/// computes the state of a candidate, at most its upper bound; candidates that cannot win are not measured.
 fn first_of_most(
     candidates: impl Iterator<Item = Candidate>,
     measured: impl Fn(&Candidate) -> Candidate,

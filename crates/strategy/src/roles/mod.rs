@@ -1,21 +1,21 @@
 //! Infers the roles of the arguments of a training step.
 //!
-//! Names and donations are hints; data flow decides:
+//! Names and donations are only hints; roles are inferred from data flow:
 //!
 //! * *State* is an argument that the step returns updated: the argument is donated to a result.
-//! * A **parameter** is floating-point state that a loss depends on through floats, and whose next value depends on a gradient: on
-//!   values that the forward pass computes with the parameter, while statistics depend only on values before them (`forward.rs`). Its
-//!   next value is not a forward value, as the last state of a recurrent layer is, and does not only follow other parameters. If
-//!   there are several losses, the others may train other parameters than the first.
+//! * A **parameter** is floating-point state that a loss depends on through floats, and whose next value depends on a gradient, that is,
+//!   on values that the forward pass computes with the parameter. (Statistics depend only on preceding values, see `loss.rs`.) Its next
+//!   value is not a forward value, unlike the last state of a recurrent layer, and does not depend only on other parameters. If there are
+//!   several losses, each may train different parameters.
 //! * The **loss** is the scalar that trains the most state. The norm of an update depends on more state, but trains none.
 //! * State that the next value of a parameter depends on is **optimizer** state. So is state that follows parameters: averages,
 //!   target networks and slow copies. If other optimizer state depends on it, and it is reset or only added to, it is a **gradient
 //!   accumulator**.
 //! * Other floating-point state is **model** state: running statistics, code books, recurrent state.
 //! * In a function that returns gradients and no next state, **parameters** are the arguments of these gradients.
-//! * The **batch** is every array that is not state and has a dimension of the batch class: the class (through all operations) that
-//!   most computed values have and no parameter has, or a leading dimension of its own in its matmul with a parameter. **Frozen
-//!   parameters** are other arrays that are not state.
+//! * The **batch** is every array that is not state and has a dimension of the batch class: the dimension class that most computed values
+//!   have and no parameter has, or a separate leading dimension in the argument's matmul with a parameter. **Frozen parameters** are
+//!   other arrays that are not state.
 
 mod batch;
 mod classify;
@@ -41,7 +41,7 @@ use facts::Trains;
 pub enum Role {
     /// A trained parameter.
     Parameter,
-    /// An untrained parameter: the loss depends on it, and it does not change.
+    /// An untrained parameter: the loss depends on it, but the step does not change it.
     FrozenParameter,
     /// Gradients accumulated over several steps.
     GradientAccumulator,
@@ -73,7 +73,7 @@ impl Role {
         Role::RngKey,
     ];
 
-    /// Whether it is a parameter of the model, trained or frozen.
+    /// Whether the role is that of a model parameter, trained or frozen.
     #[must_use]
     pub fn is_weight(self) -> bool {
         matches!(self, Role::Parameter | Role::FrozenParameter)
@@ -129,7 +129,7 @@ pub struct Argument {
     pub next: Option<usize>,
     /// In a function that returns gradients and no next state: the result that is the gradient of a parameter.
     pub gradient: Option<usize>,
-    /// For optimizer state and gradient accumulators, the argument that is their parameter.
+    /// For optimizer state and gradient accumulators, the argument that is the corresponding parameter.
     pub of: Option<usize>,
     /// The batch dimension of the batch, and of model state with an entry per example.
     pub batch_dim: Option<usize>,
@@ -154,7 +154,7 @@ impl Roles {
 /// Roles and the loss as stated by the user; the rest is inferred.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Said {
-    /// Roles, by argument index.
+    /// Roles, each with the index of the argument.
     pub roles: Vec<(usize, Role)>,
     /// The result that is the loss.
     pub loss: Option<usize>,
@@ -163,7 +163,8 @@ pub struct Said {
 /// Infers the roles of the entry function's arguments. Calls are inlined in a copy.
 ///
 /// # Errors
-/// There is no entry function, its calls cannot be inlined, or no result is a loss (SH1250) and no parameters are named.
+/// Returns an error if there is no entry function, if its calls cannot be inlined, or if no result is a loss (SH1250) and no parameters
+/// are named.
 pub fn roles(module: &Module, said: &Said) -> Result<Roles, Vec<Diagnostic>> {
     let mut inlined = module.clone();
     shardc_passes::transforms::inline::inline_calls(&mut inlined)?;

@@ -1,8 +1,9 @@
 //! Finds the result that is the next value of each argument.
 //!
-//! Donations state it. Otherwise it is inferred: a next value is computed element-wise from the old value and from others of its
-//! shape. Sums are tried first (a parameter and its update), then sums of multiples (momentum and masked gradients), then any
-//! element-wise arithmetic. In each round, a result with one candidate takes it, which leaves fewer candidates for the others.
+//! Donations specify it. Otherwise it is inferred: a next value is computed element-wise from the old value and from other values of the
+//! same shape. Sums are tried first (a parameter and its update), then sums of multiples (momentum and masked gradients), then any
+//! element-wise arithmetic. In each round, a result with a single candidate is assigned to it, which leaves fewer candidates for other
+//! results.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{AttrDict, BinaryOp, Dense, FuncId, Module, OpKind, ValueId};
@@ -32,7 +33,7 @@ pub(super) fn next_values(
     let mut next: Vec<Option<usize>> = (0..args.len())
         .map(|i| attrs.get(i).and_then(AttrDict::donated_to).filter(|&result| result < returned.len()))
         .collect();
-    // If donations name their results, there is no other state, except donations that leave the choice to the back end.
+    // If donations specify their results, there is no other state, except arguments that may be donated to any result.
     let is_open = |i: usize| next[i].is_none() && attrs.get(i).is_some_and(|a| a.donation().is_some());
     let has_named = next.iter().any(Option::is_some);
     let open: Vec<usize> =
@@ -63,7 +64,7 @@ pub(super) fn next_values(
         let mut is_taken = vec![false; free.len()];
         // Each iteration assigns at least one result.
         loop {
-            // Results with the fewest candidates originally come first: a loss depends on several loss weights.
+            // Results that had the fewest candidates originally come first: a loss depends on several loss weights.
             let last_candidate = |r: usize| {
                 let mut candidates = reached[r].iter().filter(|i| left.contains(i));
                 let first = *candidates.next()?;
@@ -122,8 +123,8 @@ fn reached(module: &Module, value: ValueId, by: By) -> FxHashSet<ValueId> {
         let data = &module.ops[op];
         let result = data.results.iter().position(|&result| result == value);
         match data.kind {
-            // The result of a loop is its initial value, updated. The search ends there: the loop of a backward pass starts with results
-            // of the forward pass.
+            // The result of a loop is treated as an update of its initial value. The search ends there: the loop of a backward pass
+            // starts with results of the forward pass.
             OpKind::While => {
                 seen.extend(result.and_then(|i| data.operands.get(i)));
                 continue;

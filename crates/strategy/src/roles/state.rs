@@ -37,7 +37,7 @@ pub(super) fn state_roles(facts: &Facts<'_>, roles: &mut [Option<Role>]) {
     }
 }
 
-/// The number of state arguments that a scalar trains: their next values depend on forward values that depend on them.
+/// The number of state arguments that a scalar trains: the next value of each depends on forward values that depend on it.
 pub(super) fn trained_by(facts: &Facts<'_>, number: ValueId) -> usize {
     let states = States { facts, forwards: vec![Forward::of(facts, &[number])] };
     let forward = &states.forwards[0];
@@ -48,7 +48,7 @@ pub(super) fn trained_by(facts: &Facts<'_>, number: ValueId) -> usize {
 
 struct States<'f, 'm> {
     facts: &'f Facts<'m>,
-    /// The forward pass of the loss, and those of other losses that train other state.
+    /// The forward pass of the loss, and the forward passes of other losses that train other state.
     forwards: Vec<Forward<'m>>,
 }
 
@@ -75,14 +75,14 @@ impl States<'_, '_> {
         };
         let mut untold = untold_by(self, roles);
         for (_, value) in numbers {
-            // A scalar that is computed from a next value, such as that norm, does not train that state.
+            // A scalar that is computed from a next value, such as the norm of an update, does not train that state.
             let (moves_with, behind) = (facts.floats.of(value), behind_next.of(value));
             if !untold.iter().any(|&i| moves_with.contains(i) && !behind.contains(i)) {
                 continue;
             }
             let forward = Forward::of(facts, &[value]);
-            // Optimizer state needs stronger evidence: a product of momentum and gradient depends on momentum, whose next value
-            // needs the gradient, and the norm of an update depends on the scales of 8-bit moments.
+            // Optimizer state needs stronger evidence: a product of momentum and gradient depends on momentum, whose next value depends
+            // on the gradient, and the norm of an update depends on the scales of 8-bit moments.
             let is_trained = |&i: &usize| {
                 let is_own = || self.needs_forward(i, &forward) && self.is_updated(i);
                 self.is_trained(i, &forward) && (!self.is_of_optimizer(i, roles) || is_own())
@@ -100,7 +100,7 @@ impl States<'_, '_> {
         }
     }
 
-    /// Whether floating-point state has no role yet, and does not follow state that a loss depends on.
+    /// Whether floating-point state has no role yet, and is not computed only from state that a loss depends on.
     fn is_untold(&self, i: usize, roles: &[Option<Role>]) -> bool {
         self.is_float_state(i) && roles[i].is_none() && !self.follows(i)
     }
@@ -133,7 +133,7 @@ impl States<'_, '_> {
         }
         let needs = &facts.needs[i];
         let is_by_gradient = || match facts.rank(i) {
-            // A loss scale depends on gradients, too, but only on whether they are finite.
+            // A loss scale also depends on gradients, but only on whether they are finite.
             0 => forward.beyond(next).contains(i) && self.needs_floats(i),
             _ => forward.beyond(next).contains(i) || self.needs_partner(i, next, forward),
         };
@@ -152,7 +152,7 @@ impl States<'_, '_> {
         needs.meets(&self.facts.given) || needs.iter().any(is_other)
     }
 
-    /// Whether a next value is computed element-wise from the old one.
+    /// Whether a next value is computed element-wise from the old value.
     fn is_updated(&self, i: usize) -> bool {
         let module = self.facts.module;
         let arg = self.facts.args[i];
@@ -195,9 +195,9 @@ impl States<'_, '_> {
         needs.iter().any(|j| self.facts.rank(j) > 0)
     }
 
-    /// Whether state that no loss depends on is nevertheless a parameter, which the model does not read: it has moments that nothing else
-    /// uses, nothing uses it, and it does not depend on data. If gradients are clipped by a global norm, it depends on data like all
-    /// parameters.
+    /// Whether state that no loss depends on is nevertheless a parameter that the model does not use: it has moments that nothing else
+    /// uses, it has no users itself, and it does not depend on data. If gradients are clipped by a global norm, it depends on data like
+    /// all parameters.
     fn is_idle_parameter(&self, i: usize, roles: &[Option<Role>]) -> bool {
         let needs = &self.facts.needs;
         let is_own_moment = |j: usize| {
@@ -220,8 +220,8 @@ impl States<'_, '_> {
             && (!needs_data || self.is_of_gradients(i, &parameters()))
     }
 
-    /// Whether a next value depends on the data that the state is multiplied with in the forward pass. It is the only evidence of a
-    /// gradient if the loss is linear in a weight, or the backward pass recomputes the values that depend on it.
+    /// Whether a next value depends on the data that the state is multiplied with in the forward pass. This is the only evidence of a
+    /// gradient if the loss is linear in a weight, or if the backward pass recomputes the values that depend on the weight.
     fn needs_partner(&self, i: usize, next: ValueId, forward: &Forward<'_>) -> bool {
         let module = self.facts.module;
         let mut partners: FxHashSet<ValueId> = FxHashSet::default();
@@ -258,8 +258,8 @@ impl States<'_, '_> {
         self.facts.all.of(value).meets(&self.facts.given)
     }
 
-    /// The value itself; for a value in a loop, the float values outside all loops that it is computed from. The loop of the backward pass
-    /// reads the same ones.
+    /// Returns the value itself or, for a value in a loop, the float values outside all loops from which it is computed. The loop of the
+    /// backward pass reads the same values.
     fn sources(&self, value: ValueId) -> Vec<ValueId> {
         let (module, facts) = (self.facts.module, self.facts);
         let (mut sources, mut seen, mut todo) = (Vec::new(), FxHashSet::default(), vec![value]);
@@ -280,15 +280,15 @@ impl States<'_, '_> {
         sources
     }
 
-    /// Whether state follows other state that a loss depends on, like averages and copies of parameters: its next value is computed only
-    /// from theirs, from itself and from scalars.
+    /// Whether state follows other state that a loss depends on, as averages and copies of parameters do: its next value is computed only
+    /// from the next values of that state, from itself and from scalars.
     fn follows(&self, i: usize) -> bool {
         let facts = self.facts;
         let leads = |j: usize| j != i && self.is_float_state(j) && facts.rank(j) > 0 && self.moves_loss(j);
         let mut led: FxHashSet<ValueId> = FxHashSet::default();
         for mut value in (0..facts.args.len()).filter(|&j| leads(j)).filter_map(|j| facts.next_value(j)) {
             led.insert(value);
-            // The average of a low-precision parameter is that of its f32 copy.
+            // The average of a low-precision parameter is computed from its f32 copy.
             while let Some(op) = facts.module.def_op(value) {
                 if !matches!(facts.module.ops[op].kind, OpKind::Convert) {
                     break;
@@ -409,7 +409,7 @@ impl States<'_, '_> {
         true
     }
 
-    /// Whether the next value is a choice between a value that depends on the old one and one that does not: a periodic reset.
+    /// Whether the next value is selected from a value that depends on the old value and one that does not: a periodic reset.
     fn is_reset(&self, i: usize) -> bool {
         let module = self.facts.module;
         let Some(next) = self.facts.next_value(i) else { return false };

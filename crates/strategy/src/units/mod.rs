@@ -1,10 +1,10 @@
-//! Units: parameters that are gathered, freed and gathered again together, like the modules that FSDP wraps.
+//! Units: parameters that are all-gathered and freed together, like the modules that FSDP wraps.
 //!
 //! A compiled step has no modules, but its parameters have names: `params['h'][3]['attn']['kernel']` is in the module
 //! `params/h/3/attn` of a tree. Wrap policies traverse that tree as PyTorch's policies traverse modules. If parameters have no
 //! names, *layers* are inferred from shapes that repeat in the order of use.
 //!
-//! For a stack of layers each loop iteration is a unit: its parameters are in one module, and each row is gathered at its use.
+//! For a stack of layers each loop iteration is a unit: its parameters are in one module, and each row is gathered before its use.
 //!
 //! Parameters outside all units belong to the *root*: as in PyTorch they are gathered once and kept for the backward pass.
 
@@ -20,13 +20,13 @@ use tree::Tree;
 /// Which modules of a step become units (`auto_wrap_policy`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wrap {
-    /// Every module with parameters of its own (`always_wrap_policy`).
+    /// Every module that has its own parameters (`always_wrap_policy`).
     Always,
     /// Layers: modules that are repeated (`TRANSFORMER_BASED_WRAP`).
     Layers,
     /// Modules with at least this many parameters outside nested units (`SIZE_BASED_WRAP`).
     Size(u64),
-    /// None: all parameters belong to the root (`NO_WRAP`).
+    /// No modules: all parameters belong to the root (`NO_WRAP`).
     Nothing,
 }
 
@@ -35,7 +35,7 @@ impl Wrap {
     pub const MIN_PARAMETERS: u64 = 100_000_000;
 }
 
-/// A module that is passed to a policy.
+/// A module, as passed to a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part<'a> {
     /// The path: `params.h.3.attn`; `layer.3` if parameters have no names.
@@ -44,7 +44,7 @@ pub struct Part<'a> {
     pub parameters: u64,
     /// Whether it is a stack of layers, or has numbered siblings with the same structure.
     pub is_layer: bool,
-    /// Whether it contains only such modules (`ModuleList`).
+    /// Whether it contains only layers (`ModuleList`).
     pub is_list: bool,
 }
 
@@ -61,14 +61,14 @@ pub struct Units {
 }
 
 impl Units {
-    /// The units that a policy selects in a step without calls; `None` if the policy looks for units and finds none: then each
+    /// The units that a policy selects in a step without calls; `None` if the policy searches for units and finds none; then each
     /// parameter is gathered separately.
     #[must_use]
     pub fn find(module: &Module, roles: &Roles, wrap: Wrap) -> Option<Units> {
         Units::of_wrap(roles, wrap, &|policy| Units::by(module, roles, policy))
     }
 
-    /// The units that [`Units::find`] finds in a body, with its stacks as computed before.
+    /// The units that [`Units::find`] finds in a body, with previously computed stacks.
     pub(crate) fn find_with(
         module: &Module,
         at: (RegionId, &Stacked),
@@ -78,7 +78,7 @@ impl Units {
         Units::of_wrap(roles, wrap, &|policy| Units::of_policy(module, at, roles, policy))
     }
 
-    /// The units of a wrap policy; `by` selects by a function.
+    /// The units of a wrap policy; `by` finds the units that a function selects.
     fn of_wrap(roles: &Roles, wrap: Wrap, by: &dyn Fn(&Policy<'_>) -> Units) -> Option<Units> {
         let units = match wrap {
             Wrap::Always => by(&|part| part.parameters > 0),
@@ -91,7 +91,7 @@ impl Units {
         (!units.names.is_empty()).then_some(units)
     }
 
-    /// The units that a function selects (`lambda_auto_wrap_policy`). It is called for nested modules before their enclosing ones.
+    /// The units that a function selects (`lambda_auto_wrap_policy`). It is called for nested modules before their enclosing modules.
     #[must_use]
     pub fn by(module: &Module, roles: &Roles, policy: &dyn Fn(&Part<'_>) -> bool) -> Units {
         let Some(body) = module.entry().and_then(|func| module.funcs[func].body) else {

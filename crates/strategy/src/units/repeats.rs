@@ -1,4 +1,4 @@
-//! Layers of parameters without names: the repeating run of shapes that covers most parameters.
+//! Infers layers if parameters have no names: finds the repeating run of shapes that covers most parameters.
 
 /// A run of shapes: from `start`, the same `period` shapes, `times` times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,12 +20,12 @@ impl Run {
 /// The maximum number of shapes to examine: the search is quadratic.
 const MOST: usize = 4096;
 
-/// The run that covers most parameters, with the shortest period among those. A layer has more than one parameter.
+/// Returns the run that covers most parameters; of several, the one with the shortest period. A layer has more than one parameter.
 pub(super) fn longest(shapes: &[&[i64]]) -> Option<Run> {
     let shapes = shapes.get(..shapes.len().min(MOST))?;
     let mut best: Option<Run> = None;
     for period in 2..=shapes.len() / 2 {
-        // `alike` counts consecutive shapes that equal the one a period before.
+        // `alike` counts consecutive shapes that equal the shape one period earlier.
         let mut alike = 0;
         for end in period..=shapes.len() {
             if end < shapes.len() && shapes[end] == shapes[end - period] {

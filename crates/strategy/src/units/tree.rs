@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use super::{Part, Units};
 
-/// A module: its submodules by name, and the arguments that are its own parameters.
+/// A module: its submodules by name, and the indices of its own parameters.
 #[derive(Debug, Default)]
 struct Node {
     children: BTreeMap<String, Node>,
-    /// By the last part of their names.
+    /// Parameters by the last part of their names.
     own: BTreeMap<String, usize>,
 }
 
@@ -31,14 +31,14 @@ pub(super) fn is_nameless(name: &str) -> bool {
     name.strip_prefix("arg").is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit()))
 }
 
-/// Whether names differ only in the one number that they contain.
+/// Whether names differ only in the single number that they contain.
 fn is_numbered_alike(a: &str, b: &str) -> bool {
     let letters = |name: &str| -> String { name.chars().filter(|c| !c.is_ascii_digit()).collect() };
     a != b && letters(a) == letters(b) && a.ends_with(|c: char| c.is_ascii_digit())
 }
 
 impl Node {
-    /// Whether two modules have parameters of the same names.
+    /// Whether two modules have parameters with the same names.
     fn is_like(&self, other: &Node) -> bool {
         self.own.keys().eq(other.own.keys())
             && self.children.keys().eq(other.children.keys())
@@ -129,7 +129,7 @@ impl Walk<'_> {
         Vec::new()
     }
 
-    /// Units in the order of their first argument: names sort `10` before `2`.
+    /// Returns the units in the order of their first argument, since sorting by name would put `10` before `2`.
     fn into_units(self) -> Units {
         let mut number: Vec<Option<usize>> = vec![None; self.found.len()];
         let mut names = Vec::with_capacity(self.found.len());

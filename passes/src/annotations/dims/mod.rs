@@ -13,7 +13,7 @@ pub use self::expression::{Expression, Function};
 pub struct DimSize {
     /// A dimension variable, or an argument and a dimension number: `b`, `arg1.0`, `params['w'].0`.
     pub target: String,
-    /// Number of elements.
+    /// The number of elements.
     pub size: i64,
 }
 
@@ -35,13 +35,13 @@ impl DimSizeError {
 }
 
 impl DimSize {
-    /// A size of `size` elements for `target`.
+    /// Creates a size of `size` elements for `target`.
     #[must_use]
     pub fn new(target: &str, size: i64) -> DimSize {
         DimSize { target: target.trim().to_owned(), size }
     }
 
-    /// The argument and dimension number of [`DimSize::target`], if it has that form.
+    /// The argument and the dimension that [`DimSize::target`] names, if it has that form.
     #[must_use]
     pub fn dimension(&self) -> Option<(&str, usize)> {
         let (argument, dim) = self.target.rsplit_once('.')?;

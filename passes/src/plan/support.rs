@@ -509,7 +509,7 @@ mod tests {
         };
         let at = |element: &str, place| split_of(&matmul(element), "stablehlo.dot_general", place);
         assert_eq!(at("f32", (0, 0)), Split::Plain);
-        assert_eq!(at("f32", (0, 1)), Split::Pending(ReductionKind::Add));
+        assert_eq!(at("f32", (0, 1)), Split::Unreduced(ReductionKind::Add));
         assert_eq!(at("f32", (1, 1)), Split::Plain);
         assert_eq!(at("i1", (0, 1)), Split::No, "a disjunction is no sum");
     }
@@ -524,8 +524,8 @@ mod tests {
             );
             split_of(&program, "stablehlo.reduce", (0, dim))
         };
-        assert_eq!(at("add", 1), Split::Pending(ReductionKind::Add));
-        assert_eq!(at("maximum", 1), Split::Pending(ReductionKind::Max));
+        assert_eq!(at("add", 1), Split::Unreduced(ReductionKind::Add));
+        assert_eq!(at("maximum", 1), Split::Unreduced(ReductionKind::Max));
         assert_eq!(at("xor", 1), Split::No);
         assert_eq!(at("xor", 0), Split::Plain);
     }
@@ -563,8 +563,8 @@ mod tests {
             split_of(&program, "stablehlo.dynamic_slice", (0, dim))
         };
         assert_eq!(at("f32", 0), Split::Plain);
-        assert_eq!(at("f32", 1), Split::Pending(ReductionKind::Add));
-        assert_eq!(at("i1", 1), Split::Pending(ReductionKind::Or));
+        assert_eq!(at("f32", 1), Split::Unreduced(ReductionKind::Add));
+        assert_eq!(at("i1", 1), Split::Unreduced(ReductionKind::Or));
     }
 
     #[test]

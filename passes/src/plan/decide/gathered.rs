@@ -175,14 +175,14 @@ fn warning_of(module: &Module, reshard: OpId, reader: OpId) -> Option<Diagnostic
 
 #[cfg(test)]
 mod tests {
-    use super::{Asked, gathered};
+    use super::{Requests, gathered};
     use crate::plan::decide::Plan;
     use crate::plan::testing::{Around, around};
 
     /// Returns the codes of the warnings about a planned program; `before` is the program before planning.
     fn told(before: &Around, after: &Around) -> Vec<&'static str> {
         let body = |done: &Around| done.module.funcs[done.module.entry().unwrap()].body.unwrap();
-        let asked = Asked::new(&before.module, body(before));
+        let asked = Requests::new(&before.module, body(before));
         let plan = Plan { gathers: Vec::new(), between_steps: Default::default(), notes: Vec::new() };
         gathered(&after.module, body(after), &asked, &plan).iter().map(|gather| gather.warning.code).collect()
     }

@@ -1,4 +1,4 @@
-//! Contractions: linear in either operand.
+//! Rules of contractions, which are linear in either operand.
 
 use shardc_ir::{Diagnostic, RaggedDotSpec, ValueId};
 
@@ -13,13 +13,13 @@ pub(super) fn product(at: &mut At<'_, '_>) -> Option<ValueId> {
     sum(at, &[left, right])
 }
 
-/// The same for `ragged_dot`, which is constant in its group sizes.
+/// Linearizes `ragged_dot`, for which group sizes are constants.
 pub(super) fn ragged_dot(
     at: &mut At<'_, '_>,
     spec: &RaggedDotSpec,
 ) -> Result<Option<ValueId>, Box<Diagnostic>> {
     let (a, b, groups) = (at.operand(0), at.operand(1), at.operand(2));
-    // Group sizes for each contracting dimension before the ragged one: the gradient has these in another order.
+    // Group sizes for each contracting dimension before the ragged one: the gradient has these in a different order.
     let contracts_groups = spec.lhs_ragged.iter().any(|dim| spec.lhs_contract.contains(dim));
     let in_order = spec.lhs_contract.is_sorted() && spec.rhs_contract.is_sorted();
     if contracts_groups && !in_order && at.linear.module.shape(groups).len() > 1 {

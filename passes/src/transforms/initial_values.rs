@@ -1,9 +1,9 @@
 //! Reduction initial value normalization: starts a `reduce` from the neutral value and combines its result with the initial value
 //! afterwards.
 //!
-//! StableHLO does not say how often an implementation uses the initial value. XLA's CPU compiler adds it once for each partial sum of a
-//! vectorized loop, and drops it if one element is reduced; so the result depends on the shape. After this pass each result contains it
-//! once.
+//! StableHLO does not specify how often an implementation uses the initial value. XLA's CPU compiler adds it once for each partial sum of a
+//! vectorized loop, and drops it if one element is reduced; so the result depends on the shape. After this pass, each result contains the
+//! initial value exactly once.
 //!
 //! Conditions: the initial value is not known to be neutral, the body is one commutative operation ([`reduction_of`]), and the element
 //! type has a neutral value for it.

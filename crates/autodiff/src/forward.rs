@@ -25,7 +25,8 @@ impl<'l, 'm> Forward<'l, 'm> {
 
     /// Inserts the tape of a function's body, and the tapes of nested regions. Returns replacements of values of the tape.
     ///
-    /// # Errors Returns an error if a custom rule supports only reverse mode.
+    /// # Errors
+    /// Returns an error if a custom rule supports only reverse mode.
     pub(crate) fn body(
         mut self,
         body: RegionId,

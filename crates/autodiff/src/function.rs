@@ -17,7 +17,8 @@ use crate::transpose::Transposed;
 /// each result, if the derivative needs them. It returns the results if requested, then a gradient for each differentiated argument, or a
 /// tangent for each result. Calls must have been inlined. Dead operations may remain.
 ///
-/// # Errors Returns an error if an argument or a result does not exist or is not differentiable (`SH1003`), or if an operation between
+/// # Errors
+/// Returns an error if an argument or a result does not exist or is not differentiable (`SH1003`), or if an operation between
 /// them has no derivative (`SH1001`, `SH1004`).
 pub fn differentiate(module: &mut Module, func: FuncId, request: &Request) -> Result<(), Vec<Diagnostic>> {
     let made = request
@@ -31,7 +32,8 @@ pub fn differentiate(module: &mut Module, func: FuncId, request: &Request) -> Re
 ///
 /// The terminator returns the same results, but its operands may be different values; read the results from its operands afterwards.
 ///
-/// # Errors Returns an error if a value depends on another differentiated value, or is not differentiable (`SH1003`), or if an operation
+/// # Errors
+/// Returns an error if a value depends on another differentiated value, or is not differentiable (`SH1003`), or if an operation
 /// in between has no derivative (`SH1001`, `SH1004`).
 pub fn gradient_in_region(
     module: &mut Module,

@@ -15,7 +15,8 @@ use crate::{
 /// Checks the result types of an operation: they must equal the inferred types, if these are determined by the operands (except the
 /// element type of a matmul or convolution). Other result types must satisfy the specification's constraints.
 ///
-/// # Errors The violated constraint.
+/// # Errors
+/// The violated constraint.
 pub fn check_result_types(module: &Module, op: OpId) -> Result<(), InferError> {
     let data = &module.ops[op];
     let types = || data.operands.iter().chain(&data.results).map(|&v| module.values[v].ty);

@@ -43,7 +43,8 @@ struct Processes {
 
 /// Makes the program that each of `count` processes runs on its share of `devices` devices.
 ///
-/// # Errors Returns `SH0512` if the number of devices is not a multiple of the number of processes, and `SH0511` if the runtime does not
+/// # Errors
+/// Returns `SH0512` if the number of devices is not a multiple of the number of processes, and `SH0511` if the runtime does not
 /// support a collective between processes.
 pub(super) fn split(
     module: &mut Module,

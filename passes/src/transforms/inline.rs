@@ -86,7 +86,8 @@ pub fn inline_calls_tracing(module: &mut Module) -> Result<CallSites, Vec<Diagno
 /// A sharding of a callee's parameter, of a call's result or of a callee's result becomes a sharding constraint in place of the call. A
 /// named computation (an outlined call) is replaced by its body in the same way, and a composite by its decomposition.
 ///
-/// # Errors Returns an error if a function is recursive, if a callee does not exist, or if the result would be too large for any machine
+/// # Errors
+/// Returns an error if a function is recursive, if a callee does not exist, or if the result would be too large for any machine
 /// (SH0323).
 pub fn inline_calls(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
     inline_all(module, None).map(|_| ())
@@ -94,7 +95,8 @@ pub fn inline_calls(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
 
 /// Replaces calls as [`inline_calls`] does, except calls of the functions `names` and composites that they decompose. Removes no functions.
 ///
-/// # Errors Returns the same errors as [`inline_calls`].
+/// # Errors
+/// Returns the same errors as [`inline_calls`].
 pub fn inline_calls_except(module: &mut Module, names: &[&str]) -> Result<(), Vec<Diagnostic>> {
     let order = callees_first(module)?;
     let mut keep = SecondaryMap::new();
@@ -116,7 +118,8 @@ fn inline_all(module: &mut Module, sites: Option<CallSites>) -> Result<Option<Ca
 /// Replaces calls as [`inline_calls`] does in the functions `order`, in which callees come first. Calls of the functions in `keep` stay.
 /// Removes no functions.
 ///
-/// # Errors Returns SH0323 if the result would be too large for any machine.
+/// # Errors
+/// Returns SH0323 if the result would be too large for any machine.
 pub(crate) fn inline_except(
     module: &mut Module,
     order: &[FuncId],
@@ -138,7 +141,8 @@ pub(crate) fn inline_except(
 /// Replaces every call in these regions, and in the bodies that replace calls, by the callee's body. Then drops private functions that are
 /// no longer referenced.
 ///
-/// # Errors Returns SH0323 if the result would be too large for any machine.
+/// # Errors
+/// Returns SH0323 if the result would be too large for any machine.
 pub(crate) fn inline_calls_in(module: &mut Module, regions: &[RegionId]) -> Result<(), Vec<Diagnostic>> {
     check_size(module, &crate::analysis::call_graph::callees_first(module))?;
 
@@ -159,14 +163,16 @@ pub(crate) fn inline_calls_in(module: &mut Module, regions: &[RegionId]) -> Resu
 
 /// Checks that every callee exists, and that no function is recursive.
 ///
-/// # Errors Returns an error for each invalid call, and for each group of mutually recursive functions.
+/// # Errors
+/// Returns an error for each invalid call, and for each group of mutually recursive functions.
 pub fn check_calls(module: &Module) -> Result<(), Vec<Diagnostic>> {
     callees_first(module).map(drop)
 }
 
 /// All functions, callees first.
 ///
-/// # Errors Returns an error if a function is recursive, or if a callee does not exist.
+/// # Errors
+/// Returns an error if a function is recursive, or if a callee does not exist.
 pub(crate) fn callees_first(module: &Module) -> Result<Vec<FuncId>, Vec<Diagnostic>> {
     let mut graph: DiGraph<FuncId, OpId> = DiGraph::new();
     let nodes: Vec<NodeIndex> = module.funcs.keys().map(|func| graph.add_node(func)).collect();

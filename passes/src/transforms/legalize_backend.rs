@@ -78,7 +78,8 @@ pub struct BackendOptions {
 
 /// Legalizes the module for a back end.
 ///
-/// # Errors Returns an error if the module contains operations on global values (`SH0501`: partition it first), too deeply nested regions
+/// # Errors
+/// Returns an error if the module contains operations on global values (`SH0501`: partition it first), too deeply nested regions
 /// (`SH0507`), an operation that is kept as text (`SH0508`), or an operation that several processes cannot execute (`SH0511`, `SH0512`).
 pub fn legalize(module: &mut Module, options: &BackendOptions) -> Result<(), Diagnostic> {
     if let Some(kept) = module.kept.first() {

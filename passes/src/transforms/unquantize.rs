@@ -37,7 +37,8 @@ pub fn is_needed(module: &Module) -> bool {
 
 /// Lowers all quantized values of the module.
 ///
-/// # Errors Returns `SH0371` if a quantized type is incomplete, and `SH0370` if the semantics of an operation on a quantized value is
+/// # Errors
+/// Returns `SH0371` if a quantized type is incomplete, and `SH0370` if the semantics of an operation on a quantized value is
 /// unknown.
 pub fn unquantize(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
     let mut errors = Vec::new();

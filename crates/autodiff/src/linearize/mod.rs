@@ -247,7 +247,8 @@ impl<'m> Linear<'m> {
 
     /// Linearizes a region whose differentiable arguments have tangents.
     ///
-    /// # Errors Returns an error if an operation has no derivative.
+    /// # Errors
+    /// Returns an error if an operation has no derivative.
     pub(crate) fn region(&mut self, region: RegionId) -> Result<Tape, Box<Diagnostic>> {
         let ops = self.module.regions[region].ops.clone();
         let mut primal = Vec::with_capacity(ops.len() + ops.len() / 2);

@@ -102,7 +102,8 @@ impl<'l, 'm> Transposed<'l, 'm> {
     /// Reads the tape of a region backward, after contributions to its returned tangents were added. Afterwards, the region also contains
     /// the forward operations that the backward pass needs.
     ///
-    /// # Errors Returns an error if an operation on the tape has no rule.
+    /// # Errors
+    /// Returns an error if an operation on the tape has no rule.
     pub(crate) fn tape(&mut self, tape: &Tape, region: RegionId) -> Result<(), Box<Diagnostic>> {
         let around = std::mem::take(&mut self.linear.insertions);
         for &op in tape.ops.iter().rev() {

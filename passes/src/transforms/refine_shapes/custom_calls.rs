@@ -26,7 +26,8 @@ pub(super) fn is_refined(op: &Op) -> bool {
 
 /// Rewrites the current custom call. Returns whether it did.
 ///
-/// # Errors Returns SH0352 if its assertion does not hold.
+/// # Errors
+/// Returns SH0352 if its assertion does not hold.
 pub(super) fn refine_call(
     rw: &mut Rewriter<'_>,
     op: OpId,

@@ -35,7 +35,8 @@ pub(super) fn constraint(at: &mut At<'_, '_>, sharding: ShardingId) -> Option<Va
 
 /// Linearizes known custom calls; returns `None` for others.
 ///
-/// # Errors Returns the errors of the equivalent operation.
+/// # Errors
+/// Returns the errors of the equivalent operation.
 pub(super) fn known_call(at: &mut At<'_, '_>, target: &str) -> Result<Option<Rule>, Box<Diagnostic>> {
     if let Some(rule) = lapack::call(at, target)? {
         return Ok(Some(rule));

@@ -9,7 +9,8 @@ use crate::replace::replace;
 
 /// Linearizes an operation by the custom rule for its name, if there is one.
 ///
-/// # Errors Returns an error if the function of the rule is missing or has an unexpected type.
+/// # Errors
+/// Returns an error if the function of the rule is missing or has an unexpected type.
 pub(super) fn by_rule(at: &mut At<'_, '_>) -> Result<Option<Rule>, Box<Diagnostic>> {
     let (name, num_results) = {
         let data = &at.linear.module.ops[at.op];

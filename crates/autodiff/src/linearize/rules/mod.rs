@@ -36,7 +36,8 @@ use crate::emit::Arithmetic;
 
 /// Linearizes one operation.
 ///
-/// # Errors Returns an error if the operation has no derivative, or no known derivative.
+/// # Errors
+/// Returns an error if the operation has no derivative, or no known derivative.
 pub(super) fn linearize(at: &mut At<'_, '_>) -> Result<Rule, Box<Diagnostic>> {
     if at.kind() == OpKind::BitcastConvert {
         return bits::bitcast(at);

@@ -324,14 +324,15 @@ fn constant(cx: &Ctx<'_>, dense: &Dense, results: &[TypeId]) -> Res<()> {
         Dense::Splat(bytes) => {
             ensure!(
                 bytes.len() == result.dtype.bytes(),
-                "a constant of type {result} has elements of {} bytes",
-                bytes.len()
+                "a constant of type {result} has {} bytes per element, expected {}",
+                bytes.len(),
+                result.dtype.bytes()
             );
         }
         Dense::Elements(bytes) => {
             ensure!(
                 i64::try_from(bytes.len()).ok() == result.num_bytes(),
-                "a constant of type {result} has {} bytes of elements, expected {}",
+                "a constant of type {result} has {} bytes in total, expected {}",
                 bytes.len(),
                 result.num_bytes().unwrap_or(0)
             );

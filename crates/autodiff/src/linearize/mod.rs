@@ -338,9 +338,9 @@ impl Linear<'_> {
 /// The result of a differentiation rule.
 #[derive(Debug)]
 pub(crate) enum Rule {
-    /// The tangents of the results.
+    /// The operation stays; the tangents of its results.
     Tangents(Tangents),
-    /// The operation was removed; operations of the rule compute its results. The operation stays; the tangents of its results.
+    /// The operation was removed, and operations of the rule compute its results; the tangents of the results.
     Replaced(Tangents),
     /// The operation must be replaced by operations that the rule inserted after it, with these results.
     Instead(Vec<ValueId>),

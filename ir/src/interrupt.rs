@@ -55,7 +55,7 @@ impl Interrupt {
     /// Checks whether the compilation must end.
     ///
     /// # Errors
-    /// The reason for ending it.
+    /// Returns the reason for ending the compilation.
     pub fn check(&self) -> Result<(), Interruption> {
         if self.token.as_ref().is_some_and(CancelToken::is_cancelled) {
             return Err(Interruption::Cancelled);

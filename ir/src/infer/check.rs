@@ -16,7 +16,7 @@ use crate::{
 /// element type of a matmul or convolution). Other result types must satisfy the specification's constraints.
 ///
 /// # Errors
-/// The violated constraint.
+/// Returns the violated constraint.
 pub fn check_result_types(module: &Module, op: OpId) -> Result<(), InferError> {
     let data = &module.ops[op];
     let types = || data.operands.iter().chain(&data.results).map(|&v| module.values[v].ty);

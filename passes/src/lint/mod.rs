@@ -70,7 +70,7 @@ pub const LINTS: &[Lint] = &[
     Lint {
         name: "unused-mesh-axis",
         code: "SH0902",
-        about: "an axis of the mesh splits nothing: its devices all do the same work",
+        about: "an axis of the mesh shards nothing: its devices all do the same work",
         check: Check::Propagated(axes::unused),
     },
     Lint {

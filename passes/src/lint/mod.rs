@@ -64,7 +64,7 @@ pub const LINTS: &[Lint] = &[
     Lint {
         name: "large-unsharded-parameter",
         code: "SH0901",
-        about: "a large argument is replicated on every device, although an axis could split it",
+        about: "a large argument is replicated on every device, although an axis could shard it",
         check: Check::Propagated(parameters::unsharded),
     },
     Lint {

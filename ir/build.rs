@@ -1,9 +1,9 @@
-//! With the feature `mlir`: says what to install and what to set where LLVM is missing, before the build scripts of MLIR's
-//! bindings fail with words about whichever LLVM they find.
+//! With the feature `mlir`, reports what to install and which variables to set when LLVM is missing, before the build
+//! scripts of the MLIR bindings fail with a message about whichever LLVM they find.
 //!
-//! Those need LLVM 22 with MLIR, by `MLIR_SYS_220_PREFIX` and `TABLEGEN_220_PREFIX` or as the `llvm-config` on the path,
-//! and libclang. Cargo builds first what most waits for, so a check in `shardc-mlir` itself would come after theirs; this
-//! crate is under all others of shardc.
+//! The bindings need libclang and LLVM 22 with MLIR, found through `MLIR_SYS_220_PREFIX` and `TABLEGEN_220_PREFIX` or
+//! through the `llvm-config` on the path. The check is in this crate because all other crates of shardc depend on it; a
+//! check in `shardc-mlir` would run only after the build scripts of the bindings.
 
 #[path = "build/llvm.rs"]
 mod llvm;

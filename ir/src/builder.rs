@@ -43,7 +43,8 @@ pub trait Build {
 
     /// Inserts a new operation without regions, and infers the type of its only result from its operands.
     ///
-    /// # Errors The operands do not fit the operation.
+    /// # Errors
+    /// Returns an error if the operands do not fit the operation.
     fn infer1(&mut self, kind: OpKind, operands: &[ValueId]) -> Result<ValueId, InferError> {
         let types: SmallVec<[TypeId; 2]> = infer_types(self.module(), &kind, operands, &[])?;
         let op = self.op(kind, operands, &types, &[]);

@@ -54,7 +54,8 @@ impl Interrupt {
 
     /// Checks whether the compilation must end.
     ///
-    /// # Errors The reason for ending it.
+    /// # Errors
+    /// Returns the reason for ending the compilation.
     pub fn check(&self) -> Result<(), Interruption> {
         if self.token.as_ref().is_some_and(CancelToken::is_cancelled) {
             return Err(Interruption::Cancelled);

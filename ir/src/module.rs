@@ -423,7 +423,8 @@ impl Module {
 
     /// Inserts an operation at an index in a region.
     ///
-    /// # Panics The region has fewer operations than `at`.
+    /// # Panics
+    /// Panics if the region has fewer operations than `at`.
     pub fn insert_op(&mut self, region: RegionId, at: usize, op: OpId) {
         self.regions[region].ops.0.insert(at, op);
     }

@@ -1,6 +1,6 @@
-//! Block checkpointing of loops: a loop of `n` trips becomes a loop over about `sqrt(n)` blocks of as many trips. The backward pass keeps
-//! the state between blocks, and the residuals of one block at a time ("Training Deep Nets with Sublinear Memory Cost", Chen et al.,
-//! 2016).
+//! Block checkpointing of loops: a loop of `n` iterations becomes a loop over about `sqrt(n)` blocks of about `sqrt(n)` iterations. The
+//! carried state is saved between blocks, and residuals are kept for only one block at a time ("Training Deep Nets with Sublinear Memory
+//! Cost", Chen et al., 2016).
 
 use rustc_hash::FxHashSet;
 use shardc_ir::trip_count::known_trips;
@@ -11,11 +11,11 @@ use shardc_ir::{
 
 use crate::emit::{Arithmetic, Emit};
 
-/// Loops with fewer trips are not split.
+/// Loops with fewer iterations are not split.
 const LEAST_TRIPS: i64 = 4;
 
-/// Splits the loops under a region with known trip counts. Returns the loops over blocks, whose trips keep only their initial state.
-/// Remaining trips get a loop of their own.
+/// Splits the loops under a region with known trip counts. Returns the loops over blocks, which save only the initial state of each
+/// block. Remaining iterations get a separate loop.
 pub(crate) fn split_loops(module: &mut Module, region: RegionId) -> FxHashSet<OpId> {
     let mut blocks = FxHashSet::default();
     split_region(&mut Rewriter::new(module), region, &mut blocks);
@@ -77,7 +77,7 @@ fn split(rw: &mut Rewriter<'_>, op: OpId, trips: i64, blocks: &mut FxHashSet<OpI
     results
 }
 
-/// Builds a loop with a number of trips of the loop `op`, from `inits`.
+/// Builds a loop that executes the given number of iterations of the loop `op`, starting from `inits`.
 fn trips_of(module: &mut Module, op: OpId, trips: i64, inits: &[ValueId], ops: &mut Vec<OpId>) -> OpId {
     let body = module.ops[op].regions[1];
     let region = clone_region(module, body, &mut ValueMap::new());
@@ -94,7 +94,7 @@ fn trips_of(module: &mut Module, op: OpId, trips: i64, inits: &[ValueId], ops: &
     counted_loop(module, op, trips, inits, region, ops)
 }
 
-/// Builds a loop whose last carried value counts its trips.
+/// Builds a loop whose last carried value counts iterations.
 fn counted_loop(
     module: &mut Module,
     like: OpId,
@@ -139,7 +139,7 @@ fn stays(module: &Module, body: RegionId, place: usize) -> bool {
     returned == module.regions[body].args.get(place)
 }
 
-/// Returns the trips per block: about the square root of all trips, and a divisor of them if one is near.
+/// Returns the number of iterations per block: about the square root of the trip count, and a divisor of it if there is one nearby.
 fn block_of(trips: i64) -> i64 {
     let root = (trips as f64).sqrt().ceil() as i64;
     let near = (root..=2 * root).chain((root / 2 + 1..root).rev());

@@ -1,4 +1,5 @@
-//! Activation checkpointing: which values the forward pass keeps for the backward pass, and which the backward pass recomputes.
+//! Activation checkpointing: selects the values that the forward pass saves for the backward pass, and those that the backward pass
+//! recomputes.
 
 use std::{fmt, str::FromStr};
 
@@ -11,13 +12,13 @@ pub const CHECKPOINT_NAME: &str = "shardc.checkpoint_name";
 /// The attribute of a named computation with its own policy: a [`Keep`] as text.
 pub const CHECKPOINT: &str = "shardc.checkpoint";
 
-/// Which results of the forward pass are kept as residuals.
+/// Which results of the forward pass are saved as residuals.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Keep {
-    /// All that the backward pass reads. In loops, cheap values are recomputed, since keeping them takes a stack.
+    /// All values that the backward pass reads. In loops, cheap values are recomputed, since saving them needs a stack.
     #[default]
     Everything,
-    /// None: the backward pass recomputes from the arguments.
+    /// No values: the backward pass recomputes from the arguments.
     Nothing,
     /// Results of matmuls and convolutions.
     Products,
@@ -25,7 +26,7 @@ pub enum Keep {
     Named(Vec<String>),
 }
 
-/// `everything`, `nothing`, `dots` or `names:A,B`.
+/// Parses `everything`, `nothing`, `dots` or `names:A,B`.
 impl FromStr for Keep {
     type Err = UnknownPolicy;
 
@@ -51,7 +52,7 @@ impl fmt::Display for Keep {
     }
 }
 
-/// A text that is no checkpointing policy.
+/// The error for a text that is not a checkpointing policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownPolicy(pub String);
 
@@ -89,11 +90,11 @@ impl FromStr for Policy {
     }
 }
 
-/// Which results of the forward pass are offloaded to host memory. They are kept regardless of [`Keep`]. Residuals inside branches and
+/// Which results of the forward pass are offloaded to host memory. They are saved regardless of [`Keep`]. Residuals inside branches and
 /// manual computations stay on the device.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Offload {
-    /// None.
+    /// No residuals.
     #[default]
     Nothing,
     /// All residuals except scalars.
@@ -104,7 +105,7 @@ pub enum Offload {
     Named(Vec<String>),
 }
 
-/// `nothing`, `everything`, `dots` or `names:A,B`.
+/// Parses `nothing`, `everything`, `dots` or `names:A,B`.
 impl FromStr for Offload {
     type Err = UnknownPolicy;
 
@@ -121,21 +122,21 @@ impl FromStr for Offload {
 /// The checkpointing policy, and the parts of the program that it applies to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Checkpoint {
-    /// The residuals to keep.
+    /// The residuals to save.
     pub keep: Keep,
     /// The residuals to offload to host memory.
     pub offload: Offload,
-    /// Functions whose calls are rematerialized one by one in the backward pass. Their operands are kept, values inside as
-    /// [`Checkpoint::keep`] says, and everything outside is kept. Without any, the policy applies to the whole program. It always applies
-    /// to loop bodies, and a named computation with the attribute [`CHECKPOINT`] has its own.
+    /// Functions whose calls are rematerialized one by one in the backward pass. Their operands and all values outside of them are saved;
+    /// values inside are saved according to [`Checkpoint::keep`]. If there are no such functions, the policy applies to the whole
+    /// program. It always applies to loop bodies, and a named computation with the attribute [`CHECKPOINT`] has its own.
     pub layers: Vec<String>,
-    /// Whether loops run in blocks: the state of about the square root of their trips is kept, and the trips in between are recomputed
-    /// block by block.
+    /// Whether loops are checkpointed in blocks: the carried state is saved at about the square root of the number of iterations, and the
+    /// iterations in between are recomputed block by block.
     pub blocks: bool,
 }
 
 impl Checkpoint {
-    /// The same, with a named computation's own policy, if it has one.
+    /// Returns this policy, or the policy of a named computation that has its own.
     pub(crate) fn within(&self, module: &Module, op: OpId) -> Checkpoint {
         let mut policy = self.clone();
         if let Some(Attr::Str(text)) = module.ops[op].attrs.get(CHECKPOINT)
@@ -146,7 +147,7 @@ impl Checkpoint {
         policy
     }
 
-    /// Whether results of an operation are kept and not recomputed.
+    /// Whether results of an operation are saved instead of recomputed.
     pub(crate) fn keeps(&self, module: &Module, op: OpId) -> bool {
         let keeps = match &self.keep {
             Keep::Everything => true,
@@ -159,14 +160,14 @@ impl Checkpoint {
 }
 
 impl Offload {
-    /// Whether a residual is kept in host memory.
+    /// Whether a residual is saved in host memory.
     pub(crate) fn takes(&self, module: &Module, value: ValueId) -> bool {
         let is_scalar = || module.tensor(value).is_none_or(|ty| ty.rank() == 0);
         let is_named = || module.def_op(value).is_some_and(|op| self.names(module, op));
         !is_scalar() && (*self == Offload::Everything || is_named())
     }
 
-    /// Whether the policy selects results of this operation in particular.
+    /// Whether the policy explicitly selects results of this operation.
     fn names(&self, module: &Module, op: OpId) -> bool {
         match self {
             Offload::Nothing | Offload::Everything => false,
@@ -190,12 +191,13 @@ fn is_named(module: &Module, op: OpId, names: &[String]) -> bool {
         && matches!(name, Some(Attr::Str(name)) if names.iter().any(|n| **n == **name))
 }
 
-/// Whether an operation can be recomputed: it has the same results again and no side effects. A loop that terminated terminates again.
+/// Whether an operation can be recomputed: it returns the same results and has no side effects. A loop that terminated once terminates
+/// again.
 fn may_repeat(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let is_loop = data.kind.def().effect == Effect::MayNotEnd;
     let may_repeat = |&op: &OpId| may_repeat(module, op) || module.ops[op].kind.def().effect == Effect::Ends;
-    // A composite does what its decomposition does.
+    // A composite is equivalent to its decomposition.
     let function = match &data.kind {
         OpKind::Composite(spec) => module.func_names.get(&spec.decomposition),
         _ => None,

@@ -1,6 +1,6 @@
 //! Custom derivative rules of a front end, for functions, composites and custom calls.
 //!
-//! A rule is a function of the program, so that the program's text contains it.
+//! A rule is a function in the program, so that it is part of the program's text.
 
 /// The composite that returns its operands and stops gradients.
 pub const STOP_GRADIENT: &str = "shardc.stop_gradient";

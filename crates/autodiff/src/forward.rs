@@ -1,7 +1,7 @@
-//! Forward mode: inserts tapes into the regions that they belong to.
+//! Forward mode: inserts tapes into the regions to which they belong.
 //!
-//! An operation of a tape is inserted right after its coefficients and tangents are defined. A loop carries the tangents of its carried
-//! values; each branch returns the tangents of its results.
+//! An operation of a tape is inserted directly after the definitions of its coefficients and tangents. A loop also carries the tangents
+//! of its carried values; each branch also returns the tangents of its results.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{Diagnostic, InsertionPoint, Module, OpId, OpKind, RegionId, ValueId};
@@ -25,7 +25,8 @@ impl<'l, 'm> Forward<'l, 'm> {
 
     /// Inserts the tape of a function's body, and the tapes of nested regions. Returns replacements of values of the tape.
     ///
-    /// # Errors A custom rule is for reverse mode only.
+    /// # Errors
+    /// Returns an error if a custom rule supports only reverse mode.
     pub(crate) fn body(
         mut self,
         body: RegionId,
@@ -59,7 +60,7 @@ impl<'l, 'm> Forward<'l, 'm> {
         Ok(())
     }
 
-    /// Makes the branches of `of` return tangents, the results of `choice`.
+    /// Makes the branches of `of` return tangents, which replace the results of `choice`.
     fn branches(&mut self, choice: OpId, of: OpId, tapes: &[Tape]) -> Result<(), Box<Diagnostic>> {
         let regions = self.linear.module.ops[of].regions.clone();
         for (&region, tape) in regions.iter().zip(tapes) {
@@ -80,7 +81,7 @@ impl<'l, 'm> Forward<'l, 'm> {
         Ok(())
     }
 
-    /// Makes a region that runs once return tangents, the results of `whole`.
+    /// Makes a region that runs once return tangents, which replace the results of `whole`.
     fn once(&mut self, whole: OpId, of: OpId, tape: &Tape) -> Result<(), Box<Diagnostic>> {
         let region = self.linear.module.ops[of].regions[0];
         self.region(region, tape)?;
@@ -174,7 +175,7 @@ impl<'l, 'm> Forward<'l, 'm> {
     }
 }
 
-/// The error for a rule without forward mode.
+/// The error for a rule that does not support forward mode.
 fn backward_only(module: &Module, op: OpId, given: &Given) -> Box<Diagnostic> {
     let name = &module.funcs[given.backward].name;
     let text =

@@ -11,14 +11,15 @@ use crate::locations;
 use crate::request::{Derivative, Request};
 use crate::transpose::Transposed;
 
-/// Changes a function to return derivatives of its results.
+/// Transforms a function to return derivatives of its results.
 ///
 /// After its arguments, and in the order of the request, the function takes a tangent for each differentiated argument or a cotangent for
-/// each result, if the derivative needs them. It returns the requested results, if they are wanted, then a gradient for each
-/// differentiated argument, or a tangent for each result. Calls must have been inlined. Dead operations may be left.
+/// each result, if the derivative needs them. It returns the results if requested, then a gradient for each differentiated argument, or a
+/// tangent for each result. Calls must have been inlined. Dead operations may remain.
 ///
-/// # Errors An argument or a result does not exist or is not differentiable (`SH1003`), or an operation between them has no derivative
-/// (`SH1001`, `SH1004`).
+/// # Errors
+/// Returns an error if an argument or a result does not exist or is not differentiable (`SH1003`), or if an operation between
+/// them has no derivative (`SH1001`, `SH1004`).
 pub fn differentiate(module: &mut Module, func: FuncId, request: &Request) -> Result<(), Vec<Diagnostic>> {
     let made = request
         .check(module, &module.funcs[func])
@@ -26,14 +27,14 @@ pub fn differentiate(module: &mut Module, func: FuncId, request: &Request) -> Re
     made.map_err(|error| vec![*error])
 }
 
-/// Appends to a region the gradient, by values that it reads or makes, of the terminator's operands [`Request::of`]. Returns the
-/// gradients.
-/// [`Request::wrt`] is ignored. The region has no calls.
+/// Appends to a region the gradient of the terminator's operands [`Request::of`] with respect to values that the region reads or defines.
+/// Returns the gradients. [`Request::wrt`] is ignored. The region has no calls.
 ///
-/// The terminator returns the same results, but possibly as other values: read them from its operands.
+/// The terminator returns the same results, but its operands may be different values; read the results from its operands afterwards.
 ///
-/// # Errors A value depends on another differentiated value, or is not differentiable (`SH1003`); an operation in between has no
-/// derivative (`SH1001`, `SH1004`).
+/// # Errors
+/// Returns an error if a value depends on another differentiated value, or is not differentiable (`SH1003`), or if an operation
+/// in between has no derivative (`SH1001`, `SH1004`).
 pub fn gradient_in_region(
     module: &mut Module,
     region: RegionId,
@@ -48,7 +49,7 @@ pub fn gradient_in_region(
     reverse(module, request, blocks, region, wrt, cotangents).map_err(|error| vec![*error])
 }
 
-/// The gradient of each of `args`. Without cotangents, the gradient of a scalar.
+/// Returns the gradient for each of `args`. If there are no cotangents, it is the gradient of a scalar.
 fn reverse(
     module: &mut Module,
     request: &Request,
@@ -107,7 +108,7 @@ fn reverse(
     Ok(gradients)
 }
 
-/// The error for a differentiated value that depends on another one.
+/// The error for a differentiated value that depends on another differentiated value.
 fn depends(module: &Module, value: ValueId) -> Box<Diagnostic> {
     let text = "one differentiated value depends on another";
     let hint = "differentiate with respect to one of them, or apply stop_gradient to the first";
@@ -227,7 +228,7 @@ impl Maker<'_> {
         arg
     }
 
-    /// Makes the function return the requested results, if they are wanted, and their derivatives.
+    /// Makes the function return the results, if requested, and their derivatives.
     fn give_back(&mut self, end: OpId, of: &[ValueId], derivatives: &[ValueId]) {
         let mut returned = Vec::new();
         let func = &mut self.module.funcs[self.func];

@@ -1,8 +1,8 @@
-//! Functions of front ends whose derivatives are known by name.
+//! Recognizes functions of front ends whose derivatives are known.
 //!
-//! JAX 0.12 lowers `lgamma` of `f32` to the function `@lgamma_impl`, which takes numbers apart into bits (masks of mantissas, error-free
-//! splits). No derivative goes through bits. JAX itself differentiates the primitive: the derivative of `lgamma` is `digamma`
-//! (`jax/_src/lax/special.py`).
+//! JAX 0.12 lowers `lgamma` of `f32` to the function `@lgamma_impl`, which manipulates the bits of numbers (masks of mantissas,
+//! error-free splits). Bit manipulations have no derivative. JAX itself differentiates the primitive: the derivative of `lgamma` is
+//! `digamma` (`jax/_src/lax/special.py`).
 //!
 //! A user's function may have the same name. So a function counts as known only if it has the signature of the primitive, converts to
 //! bits, and contains the constants of the algorithm: Euler's constant, zeta(2), and the constant of Stirling's formula.
@@ -68,7 +68,7 @@ fn reachable(module: &Module, func: FuncId) -> Vec<RegionId> {
     bodies
 }
 
-/// Adds the function from a number and its tangent to its log-gamma and that tangent.
+/// Adds a function that maps a number and its tangent to the log-gamma of the number and the tangent of the result.
 fn rule_of_lgamma(module: &mut Module, func: FuncId) -> CustomRule {
     let (name, ty) = (module.funcs[func].name.to_string(), module.funcs[func].params[0]);
     let body = module.add_region(&[ty, ty]);
@@ -92,7 +92,7 @@ fn rule_of_lgamma(module: &mut Module, func: FuncId) -> CustomRule {
     CustomRule { name, derivative: CustomDerivative::Jvp { function } }
 }
 
-/// A name that no function of the program has.
+/// Returns a name that no function of the program has.
 fn unused_name(module: &Module, wanted: &str) -> String {
     let numbered = (0usize..).map(|n| if n == 0 { wanted.to_owned() } else { format!("{wanted}_{n}") });
     let mut free = numbered.filter(|name| !module.func_names.contains_key(name.as_str()));

@@ -4,17 +4,17 @@
 //!
 //! A program is differentiated in two steps, as in JAX ("You Only Linearize Once", Radul et al., POPL 2023):
 //!
-//! 1. `linearize` walks a function in program order and writes a *tape*: the operations that map a change of the arguments (a *tangent*)
-//!    to one of the results. Each is linear in the tangents, and its coefficients are values of the function.
-//! 2. `transpose` walks the tape backward. For each of its operations it writes those that map *cotangents* of the results to cotangents
-//!    of the operands. The cotangent of a value is the derivative of the result by it.
+//! 1. `linearize` walks a function in program order and writes a *tape*: the operations that map tangents of the arguments to tangents of
+//! the results. Each is linear in the tangents, and its coefficients are values of the function.
+//! 2. `transpose` walks the tape backward. For each operation, it writes the operations that map *cotangents* of the results to
+//! cotangents of the operands. The cotangent of a value is the derivative of the function's result with respect to that value.
 //!
-//! So each operation of StableHLO has one differentiation rule, and only the few linear ones have a transposition rule.
+//! So each StableHLO operation has one differentiation rule, and only the few linear operations have a transposition rule.
 //!
 //! ## Conventions
 //!
-//! * A tangent and a cotangent have the type of their value. Integers, truth values and tokens have none.
-//! * A zero tangent is no value: zeros are symbolic and nothing is computed with them.
+//! * A tangent and a cotangent have the type of their value. Integers, booleans and tokens have no tangents.
+//! * A zero tangent is symbolic: it has no value, and no operations are emitted for it.
 //! * For the cotangent `c` of a complex value `z`, the result changes by `Re(c * dz)`, without a conjugate: JAX's convention.
 //!
 //! This crate does no input or output, reads no environment and has no global state.

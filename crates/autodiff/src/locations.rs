@@ -1,4 +1,4 @@
-//! Locations of derivative operations: those of the operations that they are derived from.
+//! Locations of derivative operations, derived from the locations of the original operations.
 
 use shardc_ir::{EntityRef, Loc, LocId, Module, OpId};
 

@@ -1,4 +1,4 @@
-//! Indices of `gather` and `scatter`: which elements they read and write.
+//! Indices of `gather` and `scatter`: determines which elements they read and write.
 
 use shardc_ir::reducer::reduction_of;
 use shardc_ir::{
@@ -38,7 +38,8 @@ pub(crate) struct Thin {
     pub(crate) of_updates: DimList,
 }
 
-/// Drops the dimensions that every window covers entirely: along these, all elements behave alike. `None` if dimensions do not fit.
+/// Drops the dimensions that every window covers entirely: along these, all elements are treated in the same way. `None` if dimensions do
+/// not fit.
 pub(crate) fn thin(spec: &ScatterSpec, input: &[i64], updates: &[i64]) -> Option<Thin> {
     let gather = gather_of(spec, input, updates)?;
     let is_whole = |d: u32| {
@@ -90,7 +91,7 @@ fn is_within(module: &Module, indices: ValueId, vector_dim: u32, last: &[i64]) -
     match (vector_dim as usize) < module.rank(indices) {
         true => ranges_along(module, indices, vector_dim as usize)
             .is_some_and(|all| all.iter().zip(last).all(|(range, &last)| range.is_within(last))),
-        // There is one component, and indices have no dimension for components.
+        // There is one component, and the index vector dimension is implicit.
         false => match (range(module, indices), last.first()) {
             (Some(range), Some(&last)) => range.is_within(last),
             (range, last) => range.is_some() && last.is_none(),
@@ -111,7 +112,7 @@ pub(crate) fn clamped(e: &mut Emit<'_>, indices: ValueId, vector_dim: u32, last:
     e.alike_to(OpKind::Clamp, &[low, indices, high], indices)
 }
 
-/// The same, with fewer elements to clamp: operands of the concatenation or broadcast that produces the indices.
+/// Like [`clamped`], with fewer elements to clamp: clamps operands of the concatenation or broadcast that produces the indices.
 fn clamped_before(e: &mut Emit<'_>, indices: ValueId, vector_dim: u32, last: &[i64]) -> Option<ValueId> {
     let op = e.module().def_op(indices)?;
     let (kind, operands) = (e.module().ops[op].kind.clone(), e.module().ops[op].operands.clone());
@@ -125,7 +126,7 @@ fn clamped_before(e: &mut Emit<'_>, indices: ValueId, vector_dim: u32, last: &[i
             }
             Some(e.alike_to(kind, &parts, indices))
         }
-        // One component: all indices have one limit.
+        // There is only one component, so all indices have the same limit.
         OpKind::BroadcastInDim { .. } | OpKind::Reshape if last.len() == 1 => {
             let from = *operands.first()?;
             let vector_dim = e.module().rank(from) as u32;
@@ -136,8 +137,8 @@ fn clamped_before(e: &mut Emit<'_>, indices: ValueId, vector_dim: u32, last: &[i
     }
 }
 
-/// The cotangent of the windows at `indices` before the mask that zeroes windows outside of the operand; `None` if it was not made in this
-/// way.
+/// The cotangent of the windows at `indices` before the mask that zeroes windows outside of the operand; `None` if it was not masked in
+/// this way.
 pub(crate) fn without_mask(
     module: &Module,
     ct: ValueId,
@@ -229,7 +230,7 @@ fn limits(e: &mut Emit<'_>, indices: ValueId, vector_dim: u32, of: &[i64]) -> Va
     e.number(of.first().copied().unwrap_or(0) as f64, indices)
 }
 
-/// `value`, whose windows belong to `indices`, with zeros for windows outside of the operand: `scatter` drops these.
+/// Returns `value`, whose windows belong to `indices`, with zeros for windows outside of the operand, since `scatter` ignores these.
 pub(crate) fn only_within(
     e: &mut Emit<'_>,
     value: ValueId,

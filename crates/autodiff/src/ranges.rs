@@ -5,7 +5,7 @@ use shardc_ir::{
     BinaryOp, CompareDirection, DTypeClass, Dense, Module, OpId, OpKind, RegionId, UnaryOp, ValueDef, ValueId,
 };
 
-/// How many values are visited.
+/// The maximum number of values that are visited.
 const MANY: u32 = 256;
 
 /// The least and the greatest possible element of a tensor.
@@ -47,7 +47,7 @@ pub(crate) fn range(module: &Module, value: ValueId) -> Option<Range> {
     Ranges { module, left: MANY, known: Vec::new(), found: FxHashMap::default() }.of(value)
 }
 
-/// The same for each index along `dim`, if operands of a concatenation have different ranges.
+/// Returns the range for each index along `dim`, since operands of a concatenation may have different ranges.
 pub(crate) fn ranges_along(module: &Module, value: ValueId, dim: usize) -> Option<Vec<Range>> {
     along(module, value, dim, &mut { MANY })
 }
@@ -105,7 +105,7 @@ fn along(module: &Module, value: ValueId, dim: usize, left: &mut u32) -> Option<
 
 struct Ranges<'a> {
     module: &'a Module,
-    /// How many values may still be visited.
+    /// The number of values that may still be visited.
     left: u32,
     /// Ranges of values under the current condition, for elements at the same position.
     known: Vec<(ValueId, Range)>,
@@ -121,7 +121,7 @@ impl Ranges<'_> {
         }
         let Some(left) = self.left.checked_sub(1) else { return Some(limits) };
         self.left = left;
-        // A value outside of these limits wrapped around.
+        // A value outside of these limits would have wrapped around.
         let found = self.made(value).filter(|r| limits.low <= r.low && r.high <= limits.high);
         let mut found = found.unwrap_or(limits);
         for &(known, range) in &self.known {
@@ -147,7 +147,7 @@ impl Ranges<'_> {
         }
     }
 
-    /// The range by the operation that produces the value.
+    /// The range according to the operation that produces the value.
     fn made(&mut self, value: ValueId) -> Option<Range> {
         let module = self.module;
         let ValueDef::Result(op, place) = module.values[value].def() else { return None };
@@ -158,7 +158,7 @@ impl Ranges<'_> {
             OpKind::Iota { dim } => {
                 Some(Range::new(0, i128::from(*module.shape(value).get(*dim as usize)?) - 1))
             }
-            // The results are elements of an operand: gathers and dynamic slices clamp their indices, so they read nothing outside of it.
+            // Elements of an operand; the indices of a gather and a dynamic slice are clamped, so only elements of the operand are read.
             OpKind::Reshape
             | OpKind::BroadcastInDim { .. }
             | OpKind::Transpose { .. }
@@ -221,7 +221,7 @@ impl Ranges<'_> {
         ranges?.into_iter().reduce(Range::union)
     }
 
-    /// Each side under its condition: `i < 0 ? i + n : i` is not negative for `i >= -n`.
+    /// The range of a select, where each side is analyzed under its condition: `i < 0 ? i + n : i` is not negative for `i >= -n`.
     fn select(&mut self, op: OpId) -> Option<Range> {
         let module = self.module;
         let &[condition, yes, no] = module.ops[op].operands.as_slice() else { return None };
@@ -295,7 +295,7 @@ fn is_bool(module: &Module, value: ValueId) -> bool {
     module.tensor(value).is_some_and(|ty| ty.dtype.class() == DTypeClass::Bool)
 }
 
-/// The range of `op(a, b)`; unknown if it does not fit its type.
+/// The range of `op(a, b)`; unknown if its type cannot represent it.
 fn binary(op: BinaryOp, a: Range, b: Range) -> Option<Range> {
     Some(match op {
         BinaryOp::Add => Range::new(a.low + b.low, a.high + b.high),
@@ -317,7 +317,7 @@ fn binary(op: BinaryOp, a: Range, b: Range) -> Option<Range> {
     })
 }
 
-/// The range of a constant of integers or truth values.
+/// The range of a constant of integers or booleans.
 fn constant(module: &Module, value: ValueId) -> Option<Range> {
     let ty = module.tensor(value)?;
     let OpKind::Constant(dense) = &module.ops[module.def_op(value)?].kind else { return None };
@@ -326,7 +326,7 @@ fn constant(module: &Module, value: ValueId) -> Option<Range> {
         let negative = signed && bytes.last().is_some_and(|&b| b >= 0x80);
         let start: i128 = if negative { -1 } else { 0 };
         let n = bytes.iter().rev().fold(start, |n, &b| n << 8 | i128::from(b));
-        // Truth values may be stored as any bits.
+        // Booleans may be stored as arbitrary nonzero bits.
         if ty.dtype.class() == DTypeClass::Bool { i128::from(n != 0) } else { n }
     };
     let numbers: Vec<i128> = match dense {

@@ -1,4 +1,4 @@
-//! Replacement of operands.
+//! Replaces operands.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{Module, OpId, ValueId};

@@ -1,4 +1,4 @@
-//! Requests: what to differentiate, and how.
+//! Requests for derivatives: the values to differentiate, and the options.
 
 use shardc_ir::{DTypeClass, Diagnostic, Func, Module, OpKind, TypeId};
 
@@ -8,7 +8,7 @@ use crate::custom::{CustomRule, STOP_GRADIENT};
 /// The kind of derivative.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Derivative {
-    /// The gradient of a scalar result by each argument: `d of / d wrt`.
+    /// The gradient of a scalar result with respect to each argument: `d of / d wrt`.
     #[default]
     Gradient,
     /// A vector-Jacobian product (reverse mode): the function takes a cotangent for each result after its arguments.
@@ -24,11 +24,11 @@ pub struct Request {
     pub derivative: Derivative,
     /// The indices of the differentiated arguments.
     pub wrt: Vec<usize>,
-    /// The indices of the results; for a gradient, that of one scalar.
+    /// The indices of the results; for a gradient, the index of one scalar.
     pub of: Vec<usize>,
     /// Whether the function also returns these results, before their derivatives.
     pub value: bool,
-    /// Whether derivatives do not take the shardings of their arguments, results and constraints.
+    /// Whether derivatives are free of the shardings of the corresponding arguments, results and constraints.
     pub free_shardings: bool,
     /// Custom derivative rules.
     pub rules: Vec<CustomRule>,
@@ -37,13 +37,13 @@ pub struct Request {
 }
 
 impl Request {
-    /// The derivative of results `of` by arguments `wrt`, without the results.
+    /// Requests the derivative of results `of` with respect to arguments `wrt`, without the results.
     #[must_use]
     pub fn new(derivative: Derivative, wrt: &[usize], of: &[usize]) -> Self {
         Request { derivative, wrt: wrt.to_vec(), of: of.to_vec(), ..Request::default() }
     }
 
-    /// The same request, with the results returned before the derivatives.
+    /// Requests the results as well, before their derivatives.
     #[must_use]
     pub fn with_value(mut self) -> Self {
         self.value = true;

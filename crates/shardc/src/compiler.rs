@@ -402,7 +402,7 @@ impl Compiler {
     /// let options = LintOptions::default().with_levels(&["uneven-split"], &["unused-mesh-axis"])?;
     /// let report = Compiler::new().lint(Compiler::read(source)?, &options)?;
     /// assert_eq!(report.findings[0].lint.name, "unused-mesh-axis");
-    /// assert!(report.findings[0].diagnostic.message.contains("axis \"model\" of mesh @mesh splits nothing"));
+    /// assert!(report.findings[0].diagnostic.message.contains("axis \"model\" of mesh @mesh shards nothing"));
     /// assert!(report.has_errors(), "that rule is denied");
     /// # Ok(())
     /// # }

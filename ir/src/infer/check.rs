@@ -15,7 +15,8 @@ use crate::{
 /// Checks the result types of an operation: they must equal the inferred types, if these are determined by the operands (except the
 /// element type of a matmul or convolution). Other result types must satisfy the specification's constraints.
 ///
-/// # Errors The violated constraint.
+/// # Errors
+/// Returns the violated constraint.
 pub fn check_result_types(module: &Module, op: OpId) -> Result<(), InferError> {
     let data = &module.ops[op];
     let types = || data.operands.iter().chain(&data.results).map(|&v| module.values[v].ty);
@@ -323,14 +324,15 @@ fn constant(cx: &Ctx<'_>, dense: &Dense, results: &[TypeId]) -> Res<()> {
         Dense::Splat(bytes) => {
             ensure!(
                 bytes.len() == result.dtype.bytes(),
-                "a constant of type {result} has elements of {} bytes",
-                bytes.len()
+                "a constant of type {result} has {} bytes per element, expected {}",
+                bytes.len(),
+                result.dtype.bytes()
             );
         }
         Dense::Elements(bytes) => {
             ensure!(
                 i64::try_from(bytes.len()).ok() == result.num_bytes(),
-                "a constant of type {result} has {} bytes of elements, expected {}",
+                "a constant of type {result} has {} bytes in total, expected {}",
                 bytes.len(),
                 result.num_bytes().unwrap_or(0)
             );

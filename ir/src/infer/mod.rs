@@ -42,7 +42,8 @@ pub struct InferError(pub String);
 /// Results of matmuls, convolutions and reductions may have a wider element type than their operands. Unless a region determines it, the
 /// inferred type has the element type of the operands.
 ///
-/// # Errors The operands do not fit the operation, or its result types do not follow from them: constants, `iota`, `convert`,
+/// # Errors
+/// Returns an error if the operands do not fit the operation, or if they do not determine the result types: constants, `iota`, `convert`,
 /// `bitcast_convert`, `reshape`, `broadcast_in_dim`, random numbers, `custom_call`, `manual_computation`, unknown operations.
 pub fn infer_types(
     module: &mut Module,

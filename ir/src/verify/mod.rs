@@ -84,7 +84,7 @@ const MAX_ERRORS: usize = 1000;
 /// Checks every invariant, in time linear in the size of the module.
 ///
 /// # Errors
-/// All violations found, in program order within each invariant (at most 1000).
+/// Returns all violations found (at most 1000), in program order within each invariant.
 pub fn verify(module: &Module) -> Result<(), Vec<Diagnostic>> {
     let mut report = Report { module, errors: Vec::new() };
     handles::check(&mut report);

@@ -15,12 +15,12 @@ pub(super) fn unused(subject: &Subject<'_>) -> Vec<Diagnostic> {
         for ((name, &size), _) in mesh.axes.iter().zip(&used[id]).filter(|((_, n), used)| **n > 1 && !**used)
         {
             let message = format!(
-                "axis \"{name}\" of mesh @{} splits nothing: each group of {size} devices along it does the same work",
+                "axis \"{name}\" of mesh @{} shards nothing: each group of {size} devices along it does the same work",
                 module.mesh_name(id)
             );
             let warning = Diagnostic::warning(Class::InvalidInput, "", message)
                 .at(module.mesh_places[id].span)
-                .hint(format!("split a dimension of the batch or of the parameters along \"{name}\", or remove the axis from the mesh"));
+                .hint(format!("shard a dimension of the batch or of the parameters along \"{name}\", or remove the axis from the mesh"));
             out.push(warning);
         }
     }
@@ -37,7 +37,7 @@ pub(super) fn nothing_split(subject: &Subject<'_>) -> Vec<Diagnostic> {
         return Vec::new();
     }
     let message = format!(
-        "nothing is split: each of the {} devices of mesh @{} computes the entire program",
+        "nothing is sharded: each of the {} devices of mesh @{} computes the entire program",
         mesh.num_devices(),
         module.mesh_name(id)
     );
@@ -62,7 +62,7 @@ fn could_split(subject: &Subject<'_>, id: MeshId, mesh: &Mesh) -> Option<String>
         divided.reduce(|best, next| if whole_bytes(next.1) > whole_bytes(best.1) { next } else { best })?;
     let spec: Vec<&str> = (0..ty.rank()).map(|d| if d == dim { mesh.axis_name(axis) } else { "-" }).collect();
     Some(format!(
-        "\"{}\" divides dimension {dim} of {}, {ty}: split it with `Compiler::spec` arg{i}={} or sdy.sharding = {}",
+        "\"{}\" divides dimension {dim} of {}, {ty}: shard it with `Compiler::spec` arg{i}={} or sdy.sharding = {}",
         mesh.axis_text(axis),
         subject.arg_text(i),
         spec.join(","),

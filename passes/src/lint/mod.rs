@@ -64,13 +64,13 @@ pub const LINTS: &[Lint] = &[
     Lint {
         name: "large-unsharded-parameter",
         code: "SH0901",
-        about: "a large argument is replicated on every device, although an axis could split it",
+        about: "a large argument is replicated on every device, although an axis could shard it",
         check: Check::Propagated(parameters::unsharded),
     },
     Lint {
         name: "unused-mesh-axis",
         code: "SH0902",
-        about: "an axis of the mesh splits nothing: its devices all do the same work",
+        about: "an axis of the mesh shards nothing: its devices all do the same work",
         check: Check::Propagated(axes::unused),
     },
     Lint {

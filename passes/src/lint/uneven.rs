@@ -21,13 +21,13 @@ fn more_parts(subject: &Subject<'_>, annotation: AnnotatedValue<'_>) -> Option<D
     let dim = overfull_dim(mesh, ty, sharding)?;
     let (n, k) = (ty.shape[dim], sharding.shards(mesh, dim));
     let message = format!(
-        "dimension {dim} of {what}, {ty}, is split {}, into more blocks than it has elements: {}",
+        "dimension {dim} of {what}, {ty}, is sharded {}, into more blocks than it has elements: {}",
         axes_text(mesh, sharding.axes(dim)),
         blocks_text(n, k),
     );
     let hint = match divisor_of(mesh, n) {
-        Some(axis) => format!("split another dimension, or this one along {axis}"),
-        None => format!("split another dimension: no axis of the mesh divides {n}"),
+        Some(axis) => format!("shard another dimension, or this one along {axis}"),
+        None => format!("shard another dimension: no axis of the mesh divides {n}"),
     };
     let mut warning = Diagnostic::warning(Class::InvalidInput, "", message).at(span).hint(hint);
     warning.user_loc = user_loc;
@@ -77,14 +77,14 @@ fn parameter(
     let (n, k) = (ty.shape[dim], sharding.shards(mesh, dim));
     let bytes = padding(mesh, ty, sharding);
     let message = format!(
-        "dimension {dim} of {what}, {ty}, is split {}: {}",
+        "dimension {dim} of {what}, {ty}, is sharded {}: {}",
         axes_text(mesh, sharding.axes(dim)),
         blocks_text(n, k),
     );
     let mut warning =
         Diagnostic::warning(Class::InvalidInput, "", message).at(span).hint(match divisor_of(mesh, n) {
             Some(axis) => {
-                format!("pad it to {} elements, or split that dimension along {axis}", n + (k - n % k))
+                format!("pad it to {} elements, or shard that dimension along {axis}", n + (k - n % k))
             }
             None => format!("pad it to {} elements: no axis of the mesh divides {n}", n + (k - n % k)),
         });
@@ -126,7 +126,7 @@ pub(super) fn values(subject: &Subject<'_>) -> Vec<Diagnostic> {
         let (mesh, data) = (&module.meshes[mesh_id], &module.ops[op]);
         let Some(ty) = module.stored(value) else { continue };
         let message = format!(
-            "dimension {dim} of the result of {}, {ty}, is split {}: {}, {} of padding per device here",
+            "dimension {dim} of the result of {}, {ty}, is sharded {}: {}, {} of padding per device here",
             data.kind.title(),
             axes_text(mesh, axes),
             blocks_text(n, mesh.axes_size(axes)),
@@ -136,8 +136,8 @@ pub(super) fn values(subject: &Subject<'_>) -> Vec<Diagnostic> {
             .at(data.span)
             .hint("choose a divisible size, or constrain the value to axes that divide it");
         if kind.values > 1 {
-            warning =
-                warning.note(Span::NONE, format!("{} split like this", count(kind.values - 1, "more value")));
+            warning = warning
+                .note(Span::NONE, format!("{} sharded like this", count(kind.values - 1, "more value")));
         }
         warning.user_loc = module.user_loc(op);
         out.push(warning.bytes(bytes));

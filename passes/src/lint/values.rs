@@ -95,7 +95,7 @@ fn warning(subject: &Subject<'_>, ty: &TensorType, num: usize, root: Root, other
     let split = root.split_operand.and_then(|i| Some((i, module.shardings.sharding_of(data.operands[i])?)));
     if let Some((i, sharding)) = split {
         let text = sharding.display(subject.mesh(sharding));
-        warning = warning.note(Span::NONE, format!("its operand {i} is split {text}"));
+        warning = warning.note(Span::NONE, format!("its operand {i} is sharded {text}"));
     }
     if num > 1 {
         warning = warning.note(Span::NONE, format!("{} of this type", count(num - 1, "more value")));
@@ -105,7 +105,7 @@ fn warning(subject: &Subject<'_>, ty: &TensorType, num: usize, root: Root, other
             format!("{} of other types, computed from these, also replicated", count(others, "large value"));
         warning = warning.note(Span::NONE, text);
     }
-    warning = warning.hint("constrain it (sdy.sharding_constraint, with_sharding_constraint), or split the arguments that it is computed from");
+    warning = warning.hint("constrain it (sdy.sharding_constraint, with_sharding_constraint), or shard the arguments that it is computed from");
     warning.user_loc = module.user_loc(root.op);
     warning.bytes(bytes)
 }

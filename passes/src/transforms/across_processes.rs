@@ -1,13 +1,14 @@
 //! Cross-process collectives: replaces collectives between processes by calls of the runtime, for a plugin whose client has none.
 //!
-//! XLA's CPU client knows only the devices of its own process. For a mesh of several processes, each process runs one client, and the
-//! runtime registers the functions that this pass calls.
+//! XLA's CPU client supports only the devices of its own process. If a mesh spans several processes, each process runs one client, and
+//! the runtime registers the functions that this pass calls.
 //!
-//! * A collective stays if all of its groups lie within processes and are the same in each. Its groups then use local device numbers.
-//! * Any other collective becomes a call of `@shardc.collective`. An attribute describes it as text; the last operand is the global device
-//!   number.
-//! * `replica_id` and `partition_id` count within a process. Their users get this number plus `@shardc.first_device`, the number of the
-//!   first device of the process. All processes therefore run the same text.
+//! * A collective stays if each of its groups is within one process, and all processes have the same groups. Its groups then use local
+//!   device IDs.
+//! * Any other collective becomes a call of `@shardc.collective`. An attribute describes it as text; the last operand is the global
+//!   device ID.
+//! * `replica_id` and `partition_id` are local to a process. Their users get this ID plus `@shardc.first_device`, the global ID of the
+//!   first device of the process. Therefore all processes run the same program text.
 //!
 //! The runtime identifies a collective by its channel and by how often a device has reached it. Two collectives that may run in any order
 //! must therefore have different channels, so calls are inlined first.
@@ -42,8 +43,9 @@ struct Processes {
 
 /// Makes the program that each of `count` processes runs on its share of `devices` devices.
 ///
-/// # Errors The number of devices is no multiple of the number of processes (`SH0512`); the runtime does not know a collective between
-/// processes (`SH0511`).
+/// # Errors
+/// Returns `SH0512` if the number of devices is not a multiple of the number of processes, and `SH0511` if the runtime does not
+/// support a collective between processes.
 pub(super) fn split(
     module: &mut Module,
     devices: usize,
@@ -117,7 +119,7 @@ fn collective(
     processes: Processes,
     channel: &mut u64,
 ) -> Result<(), Diagnostic> {
-    // It runs over the other kind of device id (replica or partition), which has one member: nothing is exchanged.
+    // The collective is over the other kind of device id (replica or partition), of which there is only one: nothing is exchanged.
     if spec.crosses_partitions() != (processes.mode == SpmdMode::Partition) {
         return Ok(());
     }
@@ -160,7 +162,7 @@ fn is_permute(kind: &OpKind) -> bool {
     matches!(kind, OpKind::CollectivePermute(_))
 }
 
-/// The row-major layout of an array of this rank, as an element of `operand_layouts` or `result_layouts`.
+/// Returns the row-major layout of an array of this rank, as an element of `operand_layouts` or `result_layouts`.
 fn row_major(rank: usize) -> Attr {
     let order: Vec<String> = (0..rank).rev().map(|d| d.to_string()).collect();
     // Printed as MLIR prints a tensor with one element, so that the text round-trips.
@@ -171,7 +173,7 @@ fn row_major(rank: usize) -> Attr {
     Attr::Raw(format!("dense<{order}> : tensor<{rank}xindex>").into())
 }
 
-/// The global device number.
+/// Returns the global device ID.
 fn device_number(rw: &mut Rewriter<'_>, processes: Processes) -> ValueId {
     let kind = match processes.mode {
         SpmdMode::Replica => OpKind::ReplicaId,
@@ -181,7 +183,7 @@ fn device_number(rw: &mut Rewriter<'_>, processes: Processes) -> ValueId {
     plus_first(rw, local)
 }
 
-/// A local device number plus the number of the first device of the process.
+/// Returns a local device ID plus the global ID of the first device of the process.
 fn plus_first(rw: &mut Rewriter<'_>, local: ValueId) -> ValueId {
     let mut call = CustomCallSpec { target: "shardc.first_device".into(), ..CustomCallSpec::default() };
     call.props.set("api_version", Attr::Int(4, "i32".into()));
@@ -189,7 +191,7 @@ fn plus_first(rw: &mut Rewriter<'_>, local: ValueId) -> ValueId {
     rw.binary(BinaryOp::Add, first, local)
 }
 
-/// The groups in local device numbers; `None` if a group crosses processes, or if processes have different groups.
+/// Returns the groups in local device IDs; `None` if a group crosses processes, or if processes have different groups.
 fn within(groups: &[Vec<i64>], processes: Processes) -> Option<ReplicaGroups> {
     let per = processes.per as i64;
     let count = processes.devices / processes.per;
@@ -295,7 +297,7 @@ mod tests {
         assert_eq!(local.to_lists(), [[0, 1]]);
         let local = within(&lists(&[&[1], &[0], &[3], &[2]]), FOUR_IN_TWO).unwrap();
         assert_eq!(local.to_lists(), [[1], [0]]);
-        // One process has another order of the devices, or a group crosses processes.
+        // One process has a different device order, or a group crosses processes.
         assert!(within(&lists(&[&[0, 1], &[3, 2]]), FOUR_IN_TWO).is_none());
         assert!(within(&lists(&[&[0, 2], &[1, 3]]), FOUR_IN_TWO).is_none());
         assert!(within(&lists(&[&[0, 1]]), FOUR_IN_TWO).is_none());

@@ -1,14 +1,14 @@
 //! Batch index recognition: turns an index component that is an iota over a batch into a batching dimension of `gather` or `scatter`.
 //!
-//! In `x[arange(n), i]`, one component of each index equals the position of the index. As an index component it could address any row, so
-//! a sharded batch would need an all-gather or an all-reduce. As a batching dimension it is sharded like one of a `dot_general`. XLA calls
-//! these dimensions parallel and finds them where an `iota` is concatenated with other components. This pass folds the integers instead,
-//! so the expression that computes them does not matter (`analysis/integer_fold.rs`).
+//! In `x[arange(n), i]`, one component of each index equals the position of the index. An index component could address any row, so a
+//! sharded batch would need an all-gather or an all-reduce. A batching dimension can be sharded, as in a `dot_general`. XLA calls these
+//! dimensions parallel and detects them if an `iota` is concatenated with other components. This pass folds the integers instead, so it
+//! is independent of the expression that computes them (`analysis/integer_fold.rs`).
 //!
 //! Conditions, for each component:
 //! * its value is the position along one dimension of the indices, and that dimension is as long as the indexed one;
 //! * slices have one element of the indexed dimension and drop it (`collapsed_slice_dims`, `inserted_window_dims`);
-//! * another component is left, since an index needs at least one.
+//! * another component remains, since an index vector needs at least one.
 //!
 //! ```mlir
 //! %a = stablehlo.broadcast_in_dim %iota, dims = [0] : (tensor<4xi32>) -> tensor<4x1xi32>
@@ -44,7 +44,7 @@ struct Counting {
     along: u32,
 }
 
-/// Makes such dimensions batching dimensions everywhere under `body`. The operations that computed the indices stay, unused.
+/// Converts such components to batching dimensions everywhere under `body`. The operations that computed the indices remain as dead code.
 pub fn batch_indices(module: &mut Module, body: RegionId) {
     let found = find(module, body);
     if found.is_empty() {
@@ -85,7 +85,7 @@ struct View<'a> {
     map: &'a DimList,
     /// Dimensions of the indexed tensor of which slices have one element, and which they drop.
     single: &'a DimList,
-    /// Dimensions of the indices that are batching dimensions already.
+    /// Dimensions of the indices that are already batching dimensions.
     batching: &'a DimList,
     vector_dim: u32,
 }
@@ -115,7 +115,7 @@ impl<'a> View<'a> {
         })
     }
 
-    /// Returns the components that meet the conditions of the module documentation, at most all but one.
+    /// Returns the components that meet the conditions of the module documentation, leaving at least one.
     fn counting(&self, module: &Module, fold: &mut IntegerFold<'_>) -> Option<SmallVec<[Counting; 2]>> {
         let (sizes, lengths) = (module.shape(self.indexed), module.shape(self.indices));
         let mut found: SmallVec<[Counting; 2]> = SmallVec::new();
@@ -144,7 +144,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// Changes `op` to its batched form; `None` if it stays.
+/// Converts `op` to its batched form; `None` if it stays unchanged.
 fn make_batched(rw: &mut Rewriter<'_>, op: OpId, counting: &[Counting]) -> Option<()> {
     let place = rw.module.ops[op].operands.len() / 2;
     let indices = rw.module.ops[op].operands[place];
@@ -178,7 +178,7 @@ fn make_batched(rw: &mut Rewriter<'_>, op: OpId, counting: &[Counting]) -> Optio
     single.retain(|dim| !counting.iter().any(|c| c.indexed == *dim));
     let kept: Vec<usize> = (0..map.len()).filter(|&i| !dropped(i)).collect();
     *map = kept.iter().map(|&i| map[i]).collect();
-    // Only the complete indices were known to be sorted.
+    // Only the complete index vectors were known to be sorted.
     *sorted = sorted.map(|_| false);
     let fewer = columns(rw, indices, vector_dim, &kept)?;
     rw.module.ops[op].kind = kind;

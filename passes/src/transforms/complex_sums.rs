@@ -1,6 +1,6 @@
-//! Complex reduce-scatter expansion: writes a `reduce_scatter` of complex numbers as one of their real and imaginary parts.
+//! Complex reduce-scatter expansion: replaces a complex `reduce_scatter` by a `reduce_scatter` of real and imaginary parts.
 //!
-//! XLA's TPU compiler expands complex numbers and has no rule for a complex `reduce_scatter` ("rewriting is not implemented"). Real and
+//! XLA's TPU compiler expands complex numbers but has no expansion of a complex `reduce_scatter` ("rewriting is not implemented"). Real and
 //! imaginary parts are concatenated along a new last dimension, so that one collective sums both.
 //!
 //! Conditions: one operand, and the reduction is an addition.

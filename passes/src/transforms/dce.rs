@@ -14,7 +14,7 @@ use super::dead_carries::drop_dead_carries;
 /// Removes, under `region`, every pure operation ([`Module::is_pure`]) whose results have no users, and dead loop-carried values.
 pub fn dce(module: &mut Module, region: RegionId) {
     dce_where(module, region, Module::is_pure);
-    // Removing a carried value of an outer loop may make one of an inner loop dead.
+    // Removing a carried value of an outer loop may make a carried value of an inner loop dead.
     while drop_dead_carries(module, region) {
         dce_where(module, region, Module::is_pure);
     }
@@ -34,7 +34,7 @@ pub fn dce_where(module: &mut Module, region: RegionId, can_go: impl Fn(&Module,
             any = true;
             let inner = data.regions.iter().flat_map(|&region| module.walk(region));
             for gone in inner.chain([op]) {
-                // Nested operations may have been removed already.
+                // Nested operations may already have been removed.
                 if !std::mem::replace(&mut dead[gone], true) {
                     uses.remove(&module.ops[gone].operands);
                 }

@@ -1,7 +1,7 @@
 //! Dead loop-carried value elimination: removes a carried value of a `while` if neither its result nor any live carried value depends on
 //! it.
 //!
-//! Differentiation adds stacks of residuals to a loop. If the backward pass recomputes the loop, the stacks of the first one are dead.
+//! Differentiation adds stacks of residuals to a loop. If the backward pass recomputes the loop, the stacks of the original loop are dead.
 //!
 //! Conditions, for each carried value:
 //! * the loop's result has no users, and the condition does not use the value;
@@ -45,7 +45,7 @@ struct Live {
 }
 
 impl Live {
-    /// `None` if the loop is not as the specification requires.
+    /// `None` if the loop violates the specification.
     fn of(module: &Module, op: OpId, uses: &UseCounts) -> Option<Live> {
         let data = &module.ops[op];
         let &[cond, body] = data.regions.as_slice() else { return None };
@@ -91,7 +91,7 @@ impl Live {
         }
     }
 
-    /// Removes everything that is not live.
+    /// Removes the dead carried values and operations.
     fn keep(&self, module: &mut Module, op: OpId) {
         let [cond, body] = [module.ops[op].regions[0], module.ops[op].regions[1]];
         module.retain_ops(body, |module, inner| {
@@ -113,7 +113,7 @@ impl Live {
     }
 }
 
-/// Whether an operation, with its regions, has no side effects. A `while` counts as one that terminates.
+/// Whether an operation, with its regions, has no side effects. A `while` is assumed to terminate.
 fn has_no_effect(module: &Module, op: OpId) -> bool {
     let is_harmless = |op: OpId| {
         let effect = module.ops[op].kind.def().effect;

@@ -1,9 +1,9 @@
-//! Ragged dot expansion: writes `chlo.ragged_dot` as a masked `dot_general`.
+//! Ragged dot expansion: expands `chlo.ragged_dot` to a masked `dot_general`.
 //!
 //! XLA's CPU client has no `ragged_dot`. The left operand gets a leading group dimension, in which a mask keeps the rows of each group and
 //! sets the others to zero. The group dimension is contracted if the right operand has one, and a batching dimension if the result has
-//! one; if the ragged dimension is a batch, the groups are summed first. Each group then costs as much as all rows together, as in JAX on
-//! CPU.
+//! one; if the ragged dimension is a batch, the groups are summed first. Each group then costs as much as a matmul of all rows, as in JAX
+//! on CPU.
 //!
 //! Conditions: static shapes, one ragged dimension of the left operand, and one list of group sizes.
 //!
@@ -80,7 +80,7 @@ fn dense(rw: &mut Rewriter<'_>, op: OpId, spec: &RaggedDotSpec) -> Option<ValueI
         product.rhs_contract = after(&spec.rhs_contract);
         (lhs, rw.spread(rhs, all(of_rhs.len() - 1), &of_rhs)?)
     } else {
-        // The ragged dimension is a batching dimension: each row is in at most one group, so summing the groups gives the masked operand.
+        // The ragged dimension is a batching dimension: each row is in at most one group, so the sum over groups is the masked operand.
         let lhs = rw.sum(lhs, DimList::from_slice(&[0]))?;
         product.lhs_batch = spec.lhs_batch.clone();
         product.lhs_contract = spec.lhs_contract.clone();

@@ -1,13 +1,13 @@
 //! Diagonal reduction: reduces a masked diagonal along the dimension that is not sharded.
 //!
-//! `einsum("ii->i")` is written as `reduce(select(i == j, x, 0))` along one of two dimensions. Along the other one, the reduction combines
-//! the same elements in the same order: one element of the diagonal, at the same position among as many fill values. If the reduced
-//! dimension is sharded, the result is unreduced and needs an all-reduce. Along the other dimension, each device computes its shard of the
-//! diagonal.
+//! `einsum("ii->i")` is written as `reduce(select(i == j, x, 0))` along one of two dimensions. Along the other dimension, the reduction
+//! combines the same elements in the same order: one element of the diagonal, at the same position among the same number of fill values.
+//! If the reduced dimension is sharded, the result is unreduced and needs an all-reduce. Along the other dimension, each device computes
+//! its shard of the diagonal.
 //!
 //! Conditions:
 //! * the mask compares two iotas along different dimensions, and all other elements are one fill value;
-//! * the reduced dimension is sharded, the other one is not;
+//! * the reduced dimension is sharded, and the other dimension is not;
 //! * every dimension between the two is reduced, so that the result keeps its order of dimensions.
 //!
 //! ```mlir
@@ -77,7 +77,7 @@ fn masked_diagonal(module: &Module, value: ValueId) -> Option<[usize; 2]> {
     }
     let mut fold = IntegerFold::new(module);
     let (a, b) = (fold.fold(a, None)?, fold.fold(b, None)?);
-    // Both count the same distinct numbers, in ascending order.
+    // Both iotas have the same distinct numbers, in ascending order.
     let is_diagonal = a.values == b.values && a.values.windows(2).all(|pair| pair[0] < pair[1]);
     let (a, b) = (a.dim?, b.dim?);
     (is_diagonal && a != b).then_some([a, b])

@@ -1,7 +1,7 @@
 //! Duplicate donation removal: a value that is returned several times keeps only the first of its input-output aliases.
 //!
 //! XLA's GPU compiler copies a value that is returned in the buffers of several donated arguments. CUDA plugin 0.11.2 removes some of
-//! these copies and gives the arguments one buffer, so users of the arguments read the same buffer. A step that resets several gradient
+//! these copies, so that the arguments share a buffer and their users read the same data. A step that resets several gradient
 //! accumulators to the same zero is such a program.
 //!
 //! ```mlir

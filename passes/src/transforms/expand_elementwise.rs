@@ -1,8 +1,8 @@
-//! Element-wise operation expansion: writes element-wise operations that back ends lack with operations of StableHLO.
+//! Element-wise operation expansion: expands element-wise operations that back ends lack to StableHLO operations.
 //!
-//! * `mhlo.copy`, `mhlo.exp2` and `mhlo.log2` are what XLA's converter from HLO leaves outside StableHLO. Every partition
-//!   expands them ([`expand_mhlo`], called by `decompose`).
-//! * `chlo.mulhi` is newer than the CHLO dialect of many plugins. Files keep it, and [`expand_for_plugin`] expands it.
+//! * `mhlo.copy`, `mhlo.exp2` and `mhlo.log2` are operations for which XLA's converter from HLO emits no StableHLO. They are expanded in
+//!   every partition ([`expand_mhlo`], called by `decompose`).
+//! * `chlo.mulhi` is newer than the CHLO dialect of many plugins. It stays in files, and [`expand_for_plugin`] expands it.
 //!
 //! ```mlir
 //! %1 = mhlo.exp2 %0 : tensor<8xf32>
@@ -95,7 +95,7 @@ fn expand_mulhi(rw: &mut Rewriter<'_>, op: OpId) -> Option<ValueId> {
     if !is_signed {
         return Some(high);
     }
-    // Two's complement: a negative operand is read as 2^64 too much, which adds the other operand to the upper half.
+    // In two's complement, a negative operand is interpreted as 2^64 too large, which adds the other operand to the upper half.
     let high = rw.convert(high, dtype);
     let high = subtract_if_negative(rw, high, a, b)?;
     subtract_if_negative(rw, high, b, a)

@@ -1,15 +1,15 @@
 //! Folds slices into the pads and concatenations whose edges they remove.
 //!
 //! A shift is often a pad (or concatenation) that lengthens a dimension, then a slice that restores its size. If the dimension is sharded,
-//! the longer value has other block boundaries than its producer and user, so devices exchange elements twice. One pad with negative edges
-//! exchanges only the rows that cross a block boundary.
+//! the block boundaries of the longer value differ from those of its producer and user, so devices exchange elements twice. With one pad
+//! with negative edges, devices exchange only the rows that cross a block boundary.
 //!
 //! Conditions:
-//! * both operations are in one region, and no sharding annotates the longer value;
+//! * both operations are in the same region, and the longer value has no annotated sharding;
 //! * all strides are 1, and the sliced dimensions have no interior padding.
 //!
 //! A pad that adds and removes nothing is erased; a pad that only removes edges becomes a slice. A slice of a reversed, negated or
-//! converted sort result is moved to the sort, so that only candidates are exchanged (`plan/two_stage_sort.rs`).
+//! converted sort result is moved to the sort, so that only candidates are exchanged (`plan/expand/two_stage_sort.rs`).
 //!
 //! ```mlir
 //! %0 = stablehlo.pad %x, %z, low = [1], high = [0], interior = [0]
@@ -35,10 +35,10 @@ use shardc_ir::{
     Module, OpId, OpKind, PadSpec, RegionId, Rewriter, SliceSpec, TensorBuild, UnaryOp, ValueId,
 };
 
-/// How many operations are followed between a sort and a slice.
+/// The maximum number of operations between a sort and a slice.
 const MAX_STEPS: usize = 8;
 
-/// Folds slices everywhere under `body`. Folded pads and concatenations stay, unused.
+/// Folds slices everywhere under `body`. Folded pads and concatenations remain as dead code.
 pub fn fold_edges(module: &mut Module, body: RegionId) {
     let cuts = |&op: &OpId| match &module.ops[op].kind {
         OpKind::Slice(_) => true,
@@ -83,7 +83,7 @@ fn visit(rw: &mut Rewriter<'_>, region: RegionId) {
     }
 }
 
-/// Turns a pad that only removes edges into a slice. The derivative of a pad is such a pad.
+/// Converts a pad that only removes edges to a slice. The derivative of a pad is such a pad.
 fn crop(module: &mut Module, op: OpId) -> Option<()> {
     let OpKind::Pad(spec) = &module.ops[op].kind else { return None };
     let input = *module.ops[op].operands.first()?;
@@ -153,7 +153,7 @@ fn fold(rw: &mut Rewriter<'_>, slice: OpId, local: &FxHashSet<OpId>, depth: usiz
     }
 }
 
-/// Turns a slice of a pad into one pad with negative edges, or into a slice of the pad's input if nothing is added.
+/// Converts a slice of a pad to one pad with negative edges, or to a slice of the pad's input if nothing is added.
 fn fold_pad(module: &mut Module, slice: OpId, pad: OpId, spec: &SliceSpec, old: &PadSpec) -> Option<()> {
     let &[input, value] = module.ops[pad].operands.as_slice() else { return None };
     let (sizes, padded) = (module.tensor(input)?.shape.to_vec(), module.shape(module.ops[slice].operands[0]));
@@ -184,7 +184,7 @@ fn fold_pad(module: &mut Module, slice: OpId, pad: OpId, spec: &SliceSpec, old: 
     Some(())
 }
 
-/// Turns a slice of a concatenation along `dim` into a concatenation of slices of its operands.
+/// Converts a slice of a concatenation along `dim` to a concatenation of slices of its operands.
 fn fold_concatenate(
     rw: &mut Rewriter<'_>,
     slice: OpId,
@@ -199,7 +199,7 @@ fn fold_concatenate(
         return Some(());
     }
     let total = *rw.module.shape(rw.module.ops[join].results[0]).get(dim)?;
-    // The slice may cut only the concatenated dimension: otherwise all operands would be cut in other dimensions, too.
+    // The slice may cut only the concatenated dimension: otherwise all operands would also have to be sliced along other dimensions.
     let (low, high) = (spec.start[dim], spec.limit[dim]);
     let sizes = rw.module.shape(rw.module.ops[join].results[0]);
     let cuts_others = sizes.iter().enumerate().any(|(d, &n)| d != dim && spec.limit[d] - spec.start[d] != n);

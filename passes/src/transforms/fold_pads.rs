@@ -1,7 +1,7 @@
 //! Pad folding: moves explicit padding into the window of a convolution or `reduce_window`.
 //!
-//! A padded tensor has other block boundaries than its input. If a padded dimension is sharded, devices would first shift blocks by the
-//! padding, then exchange halos. After folding they only exchange halos.
+//! The block boundaries of a padded tensor differ from those of its input. If a padded dimension is sharded, devices would first shift
+//! blocks by the padding, then exchange halos. After folding they only exchange halos.
 //!
 //! Conditions:
 //! * edges are not negative, and there is no interior padding;
@@ -24,7 +24,7 @@ use smallvec::SmallVec;
 use crate::analysis::reducer::init_counts_for_nothing;
 use crate::analysis::regions::program_ops;
 
-/// Folds padding everywhere under `body`. Folded pads stay, unused.
+/// Folds padding everywhere under `body`. Folded pads remain as dead code.
 pub fn fold_pads(module: &mut Module, body: RegionId) {
     for op in program_ops(module, body) {
         let folded = match &module.ops[op].kind {
@@ -54,7 +54,7 @@ fn into_convolution(module: &Module, op: OpId) -> Option<(OpKind, ValueId)> {
             continue;
         }
         let i = spec.input.spatial.iter().position(|&d| d as usize == dim)?;
-        // Dilation would put gaps between padded elements, too; the window's own padding has none.
+        // Dilation would also insert gaps between padding elements, but the window's own padding has no gaps.
         if spec.lhs_dilation.get(i).is_some_and(|&n| n != 1) {
             return None;
         }
@@ -93,7 +93,7 @@ fn padding_of(module: &Module, op: OpId) -> Option<(&PadSpec, ValueId, ValueId)>
 pub(super) fn padding(module: &Module, pad: OpId) -> Option<(&PadSpec, ValueId, ValueId)> {
     let pad = &module.ops[pad];
     let (OpKind::Pad(spec), &[input, value]) = (&pad.kind, pad.operands.as_slice()) else { return None };
-    // A window pads with zero, but the stored zero of a quantized tensor may stand for another number.
+    // A window pads with zero, but the storage value zero of a quantized tensor may represent a different number.
     if module.is_quantized(input) {
         return None;
     }
@@ -101,7 +101,7 @@ pub(super) fn padding(module: &Module, pad: OpId) -> Option<(&PadSpec, ValueId, 
     around.then_some((&**spec, input, value))
 }
 
-/// Whether every element is positive zero: products with -0.0 have other signs.
+/// Whether every element is positive zero: products with -0.0 have a different sign.
 pub(super) fn is_zero(module: &Module, mut value: ValueId) -> bool {
     while let Some(op) = module.def_op(value) {
         let op = &module.ops[op];

@@ -1,7 +1,7 @@
 //! Reshape folding: replaces a reshape that undoes earlier ones by their source.
 //!
 //! Padding with the nearest row is written with a unit dimension that is added and dropped again. After folding, the users of such a row
-//! see the slice that produced it.
+//! read the slice that produced it.
 //!
 //! Conditions: the reshape and its source have the same type and the same sharding, and only reshapes and broadcasts that add unit
 //! dimensions are between them.
@@ -21,10 +21,10 @@ use shardc_ir::{Module, OpId, OpKind, RegionId, ValueId};
 
 use crate::analysis::regions::program_ops;
 
-/// How many operations are followed.
+/// The maximum number of operations that are traced.
 const MAX_STEPS: usize = 4;
 
-/// Replaces uses of such reshapes under `body`, after propagation. The reshapes stay, unused.
+/// Replaces uses of such reshapes under `body`, after propagation. The reshapes remain as dead code.
 pub fn fold_reshapes(module: &mut Module, body: RegionId) {
     let mut folded: FxHashMap<ValueId, ValueId> = FxHashMap::default();
     for op in program_ops(module, body) {

@@ -1,8 +1,7 @@
-//! Foreign attribute removal: drops discardable attributes of dialects that PJRT plugins do not register.
+//! Foreign attribute removal: removes discardable attributes of dialects that PJRT plugins do not register.
 //!
-//! A plugin refuses a program with an attribute such as `#ttcore.argument_type<input>`, because its parser does not know
-//! the dialect. MLIR defines a program without discardable attributes to be equivalent, so a plugin gets it without
-//! them. Files keep them.
+//! A plugin rejects a program with an attribute such as `#ttcore.argument_type<input>`, because its parser does not know the dialect. In
+//! MLIR, a program without its discardable attributes is equivalent, so they are removed for plugins. Files keep them.
 //!
 //! ```mlir
 //! func.func @main(%arg0: tensor<8xf32> {ttcore.argument_type = #ttcore.argument_type<input>})

@@ -1,14 +1,16 @@
-//! Fused dimension splitting: takes parts of a fused dimension as slices of it, and joins parts along it.
+//! Fused dimension splitting: replaces indexing after a reshape by slices of the fused dimension, and stacking before a reshape by
+//! concatenation along it.
 //!
 //! Many programs take queries, keys and values from one matmul by `qkv.reshape(b, s, 3, heads, d)` and a slice of the dimension of size 3.
-//! Four devices cannot shard a dimension of 3, so the sharding of the matmul would end at the reshape, before the heads. The equal slice
-//! of the unreshaped matmul keeps it: heads are then sharded like the columns of the weight. The backward pass is the reverse: parts that
-//! are stacked and then reshaped into one dimension are reshaped first, then concatenated along it.
+//! Four devices cannot shard a dimension of size 3, so the sharding of the matmul would not propagate through the reshape to the heads.
+//! The equivalent slice of the matmul before the reshape preserves it: heads are then sharded like the columns of the weight. The
+//! backward pass is the reverse: parts that are stacked and then reshaped into one dimension are reshaped first, then concatenated along
+//! it.
 //!
 //! The gradient of such slices is a sum of parts that are padded with zeros. It becomes their concatenation.
 //!
 //! Conditions:
-//! * the sliced or stacked dimension is the major factor of the fused one; transposes may be between it and the reshape;
+//! * the sliced or stacked dimension is the major factor of the fused dimension; transposes may be between it and the reshape;
 //! * intermediate values have no annotated sharding; every user of the reshaped value is such a slice, and other intermediates have one
 //!   user;
 //! * padded parts cover the dimension without gaps and overlaps, and the padding value is zero.
@@ -31,10 +33,10 @@ use super::fold_pads::{is_zero, padding};
 use crate::analysis::regions::program_regions;
 use crate::rules::rule_of;
 
-/// The largest number of parts that the pass looks for.
+/// The maximum number of parts.
 const MAX_PARTS: usize = 64;
 
-/// Rewrites slices and joins of fused dimensions everywhere under `body`. Replaced operations stay, unused.
+/// Rewrites slices and joins of fused dimensions everywhere under `body`. Replaced operations remain as dead code.
 pub fn fused_parts(module: &mut Module, body: RegionId) {
     let regions = program_regions(module, body);
     for &region in &regions {
@@ -141,7 +143,7 @@ struct Fused {
     dim: usize,
     /// The dimension that is the major factor.
     major: usize,
-    /// How many elements of the fused dimension one index of the major factor spans.
+    /// The number of elements of the fused dimension per index of the major factor.
     row: i64,
 }
 

@@ -1,11 +1,12 @@
 //! Gradient layout assignment: pins gradients to the layout of the parameter that they update, for XLA's TPU compiler.
 //!
-//! XLA's TPU compiler gives element-wise operations the layout of their operands. Some operations choose a layout of their own:
+//! In XLA's TPU compiler, element-wise operations have the layout of their operands. Some operations choose their own layout:
 //!
 //! * a `scatter` adds to whole rows, along the lanes of a tile;
 //! * an `all_to_all` whose concatenated dimension is not the first one is an exchange of whole blocks and a transpose, which becomes a
 //!   layout change;
-//! * the transpose after the matmul that produces most gradients becomes a layout change, too, and devices sum small gradients in it.
+//! * the transpose after the matmul that produces most gradients also becomes a layout change, and small gradients are all-reduced in
+//!   that layout.
 //!
 //! If such a value is a gradient, its update runs in that layout. The parameter and the optimizer state have the layout with the least
 //! padding, so they are copied at the start of the step and back at its end. Until then they are in memory twice, or many times if rows

@@ -1,4 +1,4 @@
-//! Replica groups by mesh axes: writes replica groups as `#stablehlo.replica_group_mesh_axes<...>` in place of lists of device ids.
+//! Replica groups by mesh axes: prints replica groups as `#stablehlo.replica_group_mesh_axes<...>` instead of lists of device ids.
 //!
 //! A list is as long as the number of devices. The axes form names a mesh of the module and some of its axes or sub-axes. All-gathers,
 //! reductions, all-to-alls and broadcasts accept it; permutes do not. The groups and their order are the same, and the lists stay in the

@@ -1,12 +1,12 @@
-//! Reduction initial value normalization: starts a `reduce` from the neutral value and combines its result with the initial value
-//! afterwards.
+//! Reduction initial value normalization: replaces the initial value of a `reduce` by the identity, and combines the result with the
+//! initial value afterwards.
 //!
-//! StableHLO does not say how often an implementation uses the initial value. XLA's CPU compiler adds it once for each partial sum of a
-//! vectorized loop, and drops it if one element is reduced; so the result depends on the shape. After this pass each result contains it
-//! once.
+//! StableHLO does not specify how often an implementation uses the initial value. XLA's CPU compiler adds it once for each partial sum of a
+//! vectorized loop, and drops it if one element is reduced; so the result depends on the shape. After this pass, each result contains the
+//! initial value exactly once.
 //!
-//! Conditions: the initial value is not known to be neutral, the body is one commutative operation ([`reduction_of`]), and the element
-//! type has a neutral value for it.
+//! Conditions: the initial value is not known to be the identity, the body is one commutative operation ([`reduction_of`]), and it has an
+//! identity for the element type.
 //!
 //! ```mlir
 //! %0 = stablehlo.reduce(%x init: %c) applies stablehlo.add across dimensions = [0] : (tensor<128xf32>, tensor<f32>) -> tensor<f32>

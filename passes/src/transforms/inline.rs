@@ -1,7 +1,7 @@
 //! Call inlining: replaces each call by a copy of the callee's body.
 //!
-//! Later passes then see one function body without calls, and shardings, reshards and costs need no summaries of callees. Each call gets
-//! its own copy, since each may need other shardings.
+//! Later passes then see one function body without calls, and no summaries of callees are needed for shardings, reshards and costs. Each
+//! call gets its own copy, since each may need different shardings.
 //!
 //! ```mlir
 //! func.func public @main(%a: tensor<4xf32>) -> tensor<4xf32> {
@@ -75,7 +75,7 @@ impl CallSites {
 /// Inlines as [`inline_calls`] does, and returns the call stack of each operation.
 ///
 /// # Errors
-/// Those of [`inline_calls`].
+/// Returns the same errors as [`inline_calls`].
 pub fn inline_calls_tracing(module: &mut Module) -> Result<CallSites, Vec<Diagnostic>> {
     inline_all(module, Some(CallSites::default())).map(Option::unwrap_or_default)
 }
@@ -86,15 +86,17 @@ pub fn inline_calls_tracing(module: &mut Module) -> Result<CallSites, Vec<Diagno
 /// A sharding of a callee's parameter, of a call's result or of a callee's result becomes a sharding constraint in place of the call. A
 /// named computation (an outlined call) is replaced by its body in the same way, and a composite by its decomposition.
 ///
-/// # Errors A function calls itself, directly or through others; a call names no function; or the result would have more operations than
-/// any machine can hold (SH0323).
+/// # Errors
+/// Returns an error if a function is recursive, if a callee does not exist, or if the result would be too large for any machine
+/// (SH0323).
 pub fn inline_calls(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
     inline_all(module, None).map(|_| ())
 }
 
-/// Replaces calls as [`inline_calls`] does, except calls of the functions `names` and composites that they decompose. Drops no function.
+/// Replaces calls as [`inline_calls`] does, except calls of the functions `names` and composites that they decompose. Removes no functions.
 ///
-/// # Errors Those of [`inline_calls`].
+/// # Errors
+/// Returns the same errors as [`inline_calls`].
 pub fn inline_calls_except(module: &mut Module, names: &[&str]) -> Result<(), Vec<Diagnostic>> {
     let order = callees_first(module)?;
     let mut keep = SecondaryMap::new();
@@ -114,9 +116,10 @@ fn inline_all(module: &mut Module, sites: Option<CallSites>) -> Result<Option<Ca
 }
 
 /// Replaces calls as [`inline_calls`] does in the functions `order`, in which callees come first. Calls of the functions in `keep` stay.
-/// Drops no function.
+/// Removes no functions.
 ///
-/// # Errors The result would have more operations than any machine can hold (SH0323).
+/// # Errors
+/// Returns SH0323 if the result would be too large for any machine.
 pub(crate) fn inline_except(
     module: &mut Module,
     order: &[FuncId],
@@ -138,7 +141,8 @@ pub(crate) fn inline_except(
 /// Replaces every call in these regions, and in the bodies that replace calls, by the callee's body. Then drops private functions that are
 /// no longer referenced.
 ///
-/// # Errors The result would have more operations than any machine can hold (SH0323).
+/// # Errors
+/// Returns SH0323 if the result would be too large for any machine.
 pub(crate) fn inline_calls_in(module: &mut Module, regions: &[RegionId]) -> Result<(), Vec<Diagnostic>> {
     check_size(module, &crate::analysis::call_graph::callees_first(module))?;
 
@@ -157,16 +161,18 @@ pub(crate) fn inline_calls_in(module: &mut Module, regions: &[RegionId]) -> Resu
     Ok(())
 }
 
-/// Checks that every call names a function and that none calls itself.
+/// Checks that every callee exists, and that no function is recursive.
 ///
-/// # Errors One for each invalid call, and one for each group of mutually recursive functions.
+/// # Errors
+/// Returns an error for each invalid call, and for each group of mutually recursive functions.
 pub fn check_calls(module: &Module) -> Result<(), Vec<Diagnostic>> {
     callees_first(module).map(drop)
 }
 
 /// All functions, callees first.
 ///
-/// # Errors A function calls itself, directly or through others, or a call names no function of the module.
+/// # Errors
+/// Returns an error if a function is recursive, or if a callee does not exist.
 pub(crate) fn callees_first(module: &Module) -> Result<Vec<FuncId>, Vec<Diagnostic>> {
     let mut graph: DiGraph<FuncId, OpId> = DiGraph::new();
     let nodes: Vec<NodeIndex> = module.funcs.keys().map(|func| graph.add_node(func)).collect();
@@ -271,11 +277,11 @@ fn body_of(module: &Module, callee: &str) -> Option<(FuncId, RegionId)> {
 }
 
 struct Inliner<'a> {
-    /// From values of the callee to values of the copy.
+    /// Maps values of the callee to values of the copy.
     map: ValueMap,
     /// Call stacks, if they are recorded.
     sites: Option<CallSites>,
-    /// Whether named computations and composites are replaced, too.
+    /// Whether named computations and composites are also replaced.
     named: bool,
     /// Functions whose calls stay.
     keep: &'a SecondaryMap<FuncId, bool>,
@@ -293,7 +299,7 @@ impl Inliner<'_> {
                         rw.replace(&[operand]);
                         continue;
                     }
-                    // The compiler knows region data flow without edges; their shardings stay as constraints.
+                    // Data flow of regions is implied, so edges are removed; their shardings stay as constraints.
                     OpKind::DataFlowEdge(said) if self.named => {
                         let said = said.or(rw.module.shardings.of(result));
                         let value = constrain(rw, operand, said);

@@ -1,4 +1,4 @@
-//! Layout pinning by XLA's custom call `LayoutConstraint`.
+//! Pins layouts with XLA's custom call `LayoutConstraint`.
 
 use shardc_ir::{Attr, Build, CustomCallSpec, OpKind, Rewriter, ValueId};
 

@@ -1,4 +1,4 @@
-//! Back-end legalization: removes everything that only a partitioner understands, and works around limits of PJRT plugins.
+//! Back-end legalization: removes annotations that only a partitioner supports, and works around limits of PJRT plugins.
 //!
 //! [`legalize`] takes a module whose values are local to one device: a partitioned program, or one that was never partitioned. The
 //! result is passed to a PJRT plugin as text or bytecode.
@@ -6,14 +6,14 @@
 //! For all back ends:
 //! * Annotations that are the identity on one device (`sdy.sharding_constraint`, `sdy.reshard`, `sdy.propagation_barrier`, data-flow
 //!   edges, `@Sharding`) are replaced by their operands. Sharding groups are removed.
-//! * Meshes, shardings, and attributes that contain them are dropped: plugins need not know the `sdy` dialect.
+//! * Meshes, shardings, and attributes that contain them are removed, since plugins may not support the `sdy` dialect.
 //! * Discardable attributes of dialects that plugins do not register are dropped (`foreign_attributes.rs`).
 //! * Element-wise operations that plugins may lack are expanded (`expand_elementwise.rs`).
 //! * Integer comparisons get an explicit signedness.
-//! * A `reduce` starts from the neutral value; another initial value is combined with its result (`initial_values.rs`).
+//! * The initial value of a `reduce` becomes the identity; any other initial value is combined with the result (`initial_values.rs`).
 //! * The module gets its number of replicas or partitions, and its entry function is called `main`.
 //! * With several partitions ([`SpmdMode::Partition`]), operations and the entry signature get `mhlo.sharding = "{manual}"`, which XLA
-//!   requires. With one partition nothing is marked: XLA's partitioner, which removes the marks, does not run.
+//!   requires. With one partition, nothing is marked, since XLA's partitioner, which removes the marks, does not run.
 //! * If several processes share the devices ([`BackendOptions::processes`]), collectives between them become calls of the runtime
 //!   (`across_processes.rs`).
 //!
@@ -21,8 +21,9 @@
 //! * CPU and TPU: `collective_broadcast` becomes an `all_reduce` (`rooted_collectives.rs`).
 //! * CPU: memory-placement calls are removed, `ragged_dot` becomes `dot_general`, operands of a widening `dot_general` are converted to
 //!   the result type, FFT results are pinned to row-major layout, and collectives in loops and branches are ordered with those outside.
-//! * All but CPU and GPU: a `reduce_scatter` of complex numbers becomes one of their parts (`complex_sums.rs`).
-//! * TPU: gradients get the layout of the parameters that they update, and slices that go to host memory are cut off by a barrier.
+//! * All but CPU and GPU: a complex `reduce_scatter` is split into real and imaginary parts (`complex_sums.rs`).
+//! * TPU: gradients get the layout of the parameters that they update, and slices that are transferred to host memory are isolated by a
+//!   barrier.
 //! * CPU, and all back ends in [`SpmdMode::Replica`]: `ragged_all_to_all` becomes an `all_gather` and a `gather` (`dense_exchange.rs`).
 //! * GPU: a value that is returned several times is donated only once (`donated_once.rs`).
 
@@ -41,20 +42,20 @@ use super::{
 /// The deepest nesting of regions. It keeps this pass and the recursive readers of MLIR from overflowing the stack.
 const MAX_DEPTH: usize = 128;
 
-/// The XLA compiler that takes a program, as far as it matters.
+/// The XLA compiler for which a program is legalized.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Backend {
     /// Any compiler of StableHLO, except that it may lack complex `reduce_scatter`.
     #[default]
     Any,
-    /// XLA's TPU compiler. It gives parameter updates the layout of a gradient that was scattered or exchanged, and copies parameter and
-    /// state to that layout and back. If a slice of a value goes to host memory, it moves the whole value.
+    /// XLA's TPU compiler. It computes parameter updates in the layout of a gradient that was scattered or exchanged, and copies
+    /// parameter and state to that layout and back. If a slice of a value is transferred to host memory, it transfers the whole value.
     Tpu,
     /// XLA's CPU client. It has one memory space and no memory-placement call, no `ragged_dot`, and no `dot_general` of `bf16` with an
-    /// `f32` result. It may give an FFT the layout that a following `all_gather` wants, and then fails at run time. It runs collectives in
-    /// loops concurrently with others.
+    /// `f32` result. It may assign an FFT the layout that a following `all_gather` prefers, and then fails at run time. It executes
+    /// collectives in loops concurrently with others.
     Cpu,
-    /// XLA's GPU compiler. Some versions give several donated arguments one buffer if one value is returned in each of them.
+    /// XLA's GPU compiler. In some versions, several donated arguments share a buffer if the same value is returned in each of them.
     Gpu,
 }
 
@@ -64,20 +65,22 @@ pub struct BackendOptions {
     /// Whether a device is a replica or a partition.
     pub spmd_mode: SpmdMode,
     /// The number of devices, written as `mhlo.num_replicas` or `mhlo.num_partitions`; the entry function is then called `main`, as back
-    /// ends require. `None` takes the size of the module's largest mesh. Without a mesh, the module's own counts stay, or 1 if it has
-    /// none.
+    /// ends require. `None` means the size of the module's largest mesh. Without a mesh, the module's own counts stay, or are set to 1 if
+    /// it has none.
     pub num_devices: Option<usize>,
     /// The compiler of the program.
     pub backend: Backend,
-    /// The number of processes that run the program through XLA's CPU client, whose clients know one process each; 0 means 1. Collectives
-    /// that cross processes become calls of the runtime. `num_devices` is then required and counts the devices of all processes.
+    /// The number of processes that run the program through XLA's CPU client, each of whose clients supports one process; 0 means 1.
+    /// Collectives that cross processes become calls of the runtime. `num_devices` is then required and counts the devices of all
+    /// processes.
     pub processes: usize,
 }
 
 /// Legalizes the module for a back end.
 ///
-/// # Errors The module contains operations on global values (`SH0501`: partition it first), regions that are nested too deep (`SH0507`),
-/// an operation that is kept as text (`SH0508`), or something that cannot run in several processes (`SH0511`, `SH0512`).
+/// # Errors
+/// Returns an error if the module contains operations on global values (`SH0501`: partition it first), too deeply nested regions
+/// (`SH0507`), an operation that is kept as text (`SH0508`), or an operation that several processes cannot execute (`SH0511`, `SH0512`).
 pub fn legalize(module: &mut Module, options: &BackendOptions) -> Result<(), Diagnostic> {
     if let Some(kept) = module.kept.first() {
         return Err(kept.unsupported("SH0508"));
@@ -130,7 +133,7 @@ pub fn legalize(module: &mut Module, options: &BackendOptions) -> Result<(), Dia
     if options.num_devices.is_some() {
         rename_entry(module);
     }
-    // Groups in the axes form are known as lists, too, and their meshes are removed.
+    // Groups in the axes form are also stored as lists, and their meshes are removed.
     for op in module.ops.values_mut() {
         if let Some(spec) = op.kind.collective_mut().filter(|spec| !spec.groups.is_empty()) {
             spec.mesh_axes = None;
@@ -163,8 +166,8 @@ fn legalize_region(rw: &mut Rewriter<'_>, region: RegionId, depth: usize) -> Res
     Ok(())
 }
 
-/// Adds the signedness to a comparison of signed integers. StableHLO takes a missing one from the element type, but XLA compares two
-/// constants as unsigned.
+/// Adds the signedness to a comparison of signed integers. In StableHLO, a missing signedness is that of the element type, but XLA
+/// compares two constants as unsigned.
 fn legalize_comparison(module: &mut Module, op: OpId) {
     let Some(dtype) = module.ops[op].operands.first().and_then(|&v| module.stored(v)).map(|ty| ty.dtype)
     else {
@@ -223,11 +226,11 @@ pub(crate) fn takes_mark(kind: &OpKind) -> bool {
     }
 }
 
-/// Gives the entry function the name that back ends require.
+/// Renames the entry function to the name that back ends require.
 fn rename_entry(module: &mut Module) {
     let Some(entry) = module.entry() else { return };
     let old = std::mem::replace(&mut module.funcs[entry].name, "main".into());
-    // Keeps the position, which is the order of printing.
+    // The position, which determines the printing order, stays the same.
     if let Some(at) = module.func_names.get_index_of(&old) {
         let _ = module.func_names.replace_index(at, "main".into());
     }
@@ -262,7 +265,7 @@ fn strip(attrs: &mut AttrDict) {
     attrs.retain(|name| !is_dropped(name));
 }
 
-/// Gives a diagnostic without a location that of `op`.
+/// Sets the location of a diagnostic without one to that of `op`.
 fn located(module: &Module, op: OpId, diagnostic: Diagnostic) -> Diagnostic {
     if diagnostic.user_loc.is_some() || diagnostic.span.is_some() {
         return diagnostic;

@@ -1,17 +1,17 @@
-//! Reduction merging: adds and transposes unreduced values before the all-reduce or reduce-scatter that completes them.
+//! Reduction merging: adds and transposes unreduced values before they are all-reduced or reduce-scattered.
 //!
-//! * An addition of two values that the same reduction completes becomes an addition of unreduced values, with one reshard after it. The
-//!   incoming gradient of a layer with several matmuls is such a sum, so a transformer's backward pass needs one all-reduce in place of
-//!   three.
+//! * An addition of two reduced values becomes an addition of unreduced values followed by one reshard, if both have the same kind of
+//!   reduction. The incoming gradient of a layer with several matmuls is such a sum, so a transformer's backward pass needs one
+//!   all-reduce instead of three.
 //! * Cheap linear operations may be between the reduction and the addition, such as a reshape, a scale or a conversion
 //!   (`analysis/linear_forms.rs`). If both values are `bf16`, the sum is reduced in `bf16`.
 //! * `(x + a) + b`, with unreduced `a` and `b`, becomes `x + (a + b)`. The order of a sum over devices is unspecified in any case.
 //! * If one value is reduced over more axes than the other, it is reduced over the additional axes first, then both are reduced as one. An
 //!   example is a tied embedding, whose two gradients have different shardings within a node.
-//! * A transpose of a reduced value moves before the reduction. The gradient of a weight is a transposed matmul, which back ends fuse if
-//!   no collective is in between.
+//! * A transpose of a reduced value moves before the reduction. The gradient of a weight is a transposed matmul, which back ends can fuse
+//!   if there is no collective in between.
 //!
-//! Conditions: every reduced value has one user, and completed values have the sharding of the result.
+//! Conditions: every reduced value has one user, and reduced values have the sharding of the result.
 //!
 //! ```mlir
 //! %2 = sdy.reshard %0 <@mesh, [{"fsdp"}, {}]>        // %0 and %1 are unreduced over "node"
@@ -33,7 +33,7 @@ use shardc_ir::{
 use crate::analysis::linear_forms;
 use crate::analysis::regions::program_regions;
 
-/// Merges reductions everywhere under `body` of a planned module. Reshards that are no longer needed stay, unused.
+/// Merges reductions everywhere under `body` of a planned module. Reshards that are no longer needed remain as dead code.
 pub fn merge_reductions(module: &mut Module, body: RegionId) {
     let mut readers = UseCounts::under(module, body);
     let mut rounded = FxHashSet::default();
@@ -54,7 +54,7 @@ pub fn merge_reductions(module: &mut Module, body: RegionId) {
     }
 }
 
-/// The reshard result that completes an unreduced value.
+/// The result of a reshard that reduces an unreduced value.
 #[derive(Clone, Copy)]
 struct Completed {
     value: ValueId,
@@ -72,7 +72,7 @@ fn addends(module: &Module, op: OpId) -> Option<[ValueId; 2]> {
     }
 }
 
-/// Whether one reduction to `wanted` completes both values.
+/// Whether the same reduction to `wanted` reduces both values.
 fn complete_alike(module: &Module, one: Completed, other: Completed, wanted: ShardingId) -> bool {
     let same = |s: ShardingId, t: ShardingId| module.shardings.get(s).same_placement(module.shardings.get(t));
     let is_wanted = |v: ValueId| module.shardings.of(v).is_some_and(|s| same(s, wanted));
@@ -94,7 +94,7 @@ fn merge(rw: &mut Rewriter<'_>, op: OpId, readers: &mut UseCounts) -> Option<()>
     Some(())
 }
 
-/// Does as [`merge`] through linear operations. `rounded` collects the narrow sums that this inserts.
+/// Like [`merge`], through linear operations. `rounded` collects the narrow sums that are inserted.
 fn merge_forms(
     rw: &mut Rewriter<'_>,
     op: OpId,
@@ -117,7 +117,7 @@ fn merge_forms(
     for (chain, lies) in chains.iter().zip(&mut lies) {
         for &(form, i) in &chain.forms {
             *lies = linear_forms::formed(module, form, i, lies)?;
-            // Merging creates no constants, so the scale must be sharded like the operands.
+            // Merging does not create constants, so the scale must be sharded like the operands of the addition.
             if linear_forms::needs_new_scale(module, form, i, lies).is_some() {
                 return None;
             }
@@ -175,8 +175,8 @@ fn merge_forms(
     Some(())
 }
 
-/// If one operand of an addition is reduced over more axes than the other, splits its reduction in two: the second one can then be merged
-/// with that of the other operand.
+/// If one operand of an addition is reduced over more axes than the other, splits its reduction in two: the second reduction can then be
+/// merged with that of the other operand.
 fn level(rw: &mut Rewriter<'_>, op: OpId, readers: &mut UseCounts) -> Option<()> {
     let module = &*rw.module;
     let [a, b] = addends(module, op)?;
@@ -205,7 +205,7 @@ fn level(rw: &mut Rewriter<'_>, op: OpId, readers: &mut UseCounts) -> Option<()>
     Some(())
 }
 
-/// Whether an unreduced value is sharded as `wanted` already, so that only its all-reduce is left.
+/// Whether an unreduced value is already sharded as `wanted`, so that only an all-reduce remains.
 fn leaves(module: &Module, side: Completed, wanted: ShardingId) -> bool {
     let pending = module.shardings.get(side.pending);
     pending.completed().same_placement(module.shardings.get(wanted))
@@ -250,8 +250,8 @@ fn complete_after(
     readers.add(&[sum]);
 }
 
-/// Rewrites `(x + a) + b`, with reduced `a` and `b`, to `x + (a + b)` in place of the outer addition. The inner sum and its reshard are
-/// inserted before `op`. The other addition stays, unused.
+/// Rewrites `(x + a) + b`, with reduced `a` and `b`, to `x + (a + b)`, replacing the outer addition. The inner sum and its reshard are
+/// inserted before `op`. The other addition remains as dead code.
 fn regroup(rw: &mut Rewriter<'_>, op: OpId, readers: &mut UseCounts) -> Option<()> {
     let module = &*rw.module;
     let [a, b] = addends(module, op)?;
@@ -283,7 +283,7 @@ fn is_read_once(value: ValueId, readers: &UseCounts) -> bool {
     readers.get(value) == 1
 }
 
-/// Returns `value` if it is the reshard of an unreduced value and has one user: a second user needs the reduction anyway.
+/// Returns `value` if it is the reshard of an unreduced value and has one user: a second user would need the reduction anyway.
 fn completed(module: &Module, value: ValueId, readers: &UseCounts) -> Option<Completed> {
     if !is_read_once(value, readers) {
         return None;

@@ -1,4 +1,4 @@
-//! Memory placement removal, for a back end with one memory space.
+//! Removes memory placement calls for a back end with only one memory space.
 //!
 //! XLA's CPU client accepts memory kinds of arguments and results, but rejects `annotate_device_placement` within a program. Its device
 //! and host memory are the same, so the call is replaced by its operand.
@@ -14,7 +14,7 @@
 
 use shardc_ir::{Module, OpKind, Rewriter};
 
-/// Removes the calls that move values between memory spaces.
+/// Removes the calls that transfer values between memory spaces.
 pub(super) fn stay(module: &mut Module) {
     let mut rw = Rewriter::new(module);
     for body in rw.module.bodies().collect::<Vec<_>>() {

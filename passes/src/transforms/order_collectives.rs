@@ -1,8 +1,9 @@
 //! Collective ordering: orders collectives in loops and branches with those outside, for XLA's CPU client.
 //!
-//! XLA's CPU client starts operations in program order, but an operation waits only for its operands. Collectives complete before the next
-//! operation starts, loops do not: if a loop body continues in another thread, later collectives start while it runs. Devices may then run
-//! them in different orders, and deadlock or receive blocks of other values (seen in jaxlib 0.10.2, in half of the runs of a program).
+//! XLA's CPU client starts operations in program order, but an operation waits only for its operands. Collectives complete before the
+//! next operation starts, but loops do not: if a loop body continues in another thread, later collectives start while it runs. Devices
+//! may then execute collectives in different orders, and deadlock or receive shards of other values (observed in jaxlib 0.10.2, in half
+//! of the executions of a program).
 //!
 //! [`order`] adds data dependences that the program lacks:
 //! * each loop or branch with collectives reads a result of every collective since the previous one;
@@ -65,12 +66,12 @@ fn order_region(rw: &mut Rewriter<'_>, region: RegionId) -> bool {
 /// The state of the walk over a region.
 #[derive(Default)]
 struct Turns {
-    /// The last loop or branch with collectives, and how many there have been.
+    /// The last loop or branch with collectives, and the number of these so far.
     last: Option<OpId>,
     count: u32,
-    /// For each value, the last of these that it depends on, counted from 1; absent if none.
+    /// For each value, the index (from 1) of the last such loop or branch that it depends on; absent if there is none.
     waits: FxHashMap<ValueId, u32>,
-    /// The operations since the last of these, and whether each is a collective.
+    /// The operations since the last such loop or branch, and whether each is a collective.
     since: Vec<(OpId, bool)>,
 }
 
@@ -97,7 +98,7 @@ impl Turns {
         most
     }
 
-    /// Makes the current operation depend on the last loop or branch, unless it does already.
+    /// Makes the current operation depend on the last loop or branch, unless it already does.
     fn wait_for_turn(&self, rw: &mut Rewriter<'_>, op: OpId) {
         let Some(last) = self.last.filter(|_| self.waits_of(rw.module, op) < self.count) else { return };
         if let Some(made) = made_by_collectives(rw.module, last) {
@@ -179,7 +180,7 @@ fn has_collective(module: &Module, op: OpId) -> bool {
     op.kind.collective().is_some() || op.regions.iter().any(in_region)
 }
 
-/// Whether the body of a loop computes with each of its operands; a dependence on other operands would not delay the loop.
+/// For each operand of a loop, whether the body uses it; a dependence on other operands would not delay the loop.
 fn read_places(module: &Module, op: OpId) -> Vec<bool> {
     let Some(&body) = module.ops[op].regions.last() else { return Vec::new() };
     let (args, ops) = (&module.regions[body].args, &module.regions[body].ops);

@@ -1,12 +1,12 @@
-//! Rooted collective expansion: writes collectives that have a root with an `all_reduce`.
+//! Rooted collective expansion: expands collectives that have a root to an `all_reduce`.
 //!
-//! * `collective_broadcast` becomes the sum of the root's value and the zeros of the others. The sum is one of bit patterns, so that every
-//!   value arrives unchanged (`-0.0`, NaN payloads). The root is an operand (`has_dynamic_root`), or else the first device of each group.
-//!   XLA's CPU and TPU compilers have no `collective_broadcast`, so [`expand_broadcasts`] expands both kinds for them.
+//! * `collective_broadcast` becomes the sum of the root's value and zeros on the other devices. Bit patterns are summed as integers, so
+//!   that every value arrives unchanged (`-0.0`, NaN payloads). The root is an operand (`has_dynamic_root`), or else the first device of
+//!   each group. XLA's CPU and TPU compilers have no `collective_broadcast`, so [`expand_broadcasts`] expands both kinds for them.
 //! * `collective_reduce` becomes an `all_reduce`: StableHLO defines its result on the root alone, and the root may be known only at run
 //!   time.
 //!
-//! No plugin of XLA takes a dynamic root or `collective_reduce` yet (StableHLO 1.20 and 1.21 introduced them).
+//! No XLA plugin supports a dynamic root or `collective_reduce` yet (StableHLO 1.20 and 1.21 introduced them).
 //!
 //! ```mlir
 //! %1 = "stablehlo.collective_broadcast"(%0, %root) <{has_dynamic_root, replica_groups = dense<[[0, 2], [1, 3]]> ...}>
@@ -30,8 +30,8 @@ use smallvec::SmallVec;
 
 type Values = SmallVec<[ValueId; 3]>;
 
-/// Expands each `collective_broadcast` of a program that runs on `devices` devices, for a compiler without it. One stays if its groups are
-/// not lists or its types are not plain tensors.
+/// Expands each `collective_broadcast` of a program that runs on `devices` devices, for a compiler that does not support it. It stays if
+/// its groups are not lists or its types are not plain tensors.
 pub(super) fn expand_broadcasts(module: &mut Module, devices: i64) {
     let mut rw = Rewriter::new(module);
     for body in rw.module.bodies().collect::<Vec<_>>() {
@@ -103,7 +103,7 @@ pub(super) fn reduce(rw: &mut Rewriter<'_>, op: OpId, spec: &CollectiveSpec) -> 
     Some(values)
 }
 
-/// The index of the current device in its group, as a scalar; -1 if it is in none.
+/// The index of the current device in its group, as a scalar; -1 if it is in no group.
 fn place_in_group(
     rw: &mut Rewriter<'_>,
     groups: &[Vec<i64>],
@@ -126,7 +126,7 @@ fn place_in_group(
     Some(rw.tensor(OpKind::Reshape, &[place], &[], DType::I32))
 }
 
-/// Adds a group of one for each device without a group: every device must take part in an `all_reduce`.
+/// Adds a group of one for each device without a group: every device must participate in an `all_reduce`.
 fn with_all_devices(mut groups: Vec<Vec<i64>>, devices: i64) -> ReplicaGroups {
     let missing: Vec<i64> =
         (0..devices).filter(|id| !groups.iter().flatten().any(|other| other == id)).collect();

@@ -1,6 +1,6 @@
 //! FFT layout pinning: pins `fft` results to row-major layout, for XLA's CPU client.
 //!
-//! The client may give an `fft` the layout that a following `all_gather` wants, and then fails at run time.
+//! The client may assign an `fft` the layout that a following `all_gather` prefers, and then fails at run time.
 //!
 //! ```mlir
 //! %f = stablehlo.fft %y, type = FFT, length = [2] : (tensor<4x2xcomplex<f32>>) -> tensor<4x2xcomplex<f32>>

@@ -1,10 +1,10 @@
 //! Quantization lowering: replaces quantized tensors by tensors of their storage type, for back ends without quantized types.
 //!
-//! * Operations that only move elements move the stored integers.
-//! * Other operations are computed on dequantized operands, and their results are quantized again: `dequantize_op_quantize` of the
+//! * Operations that only move elements move the storage integers.
+//! * Other operations are computed on dequantized operands, and their results are requantized: `dequantize_op_quantize` of the
 //!   StableHLO specification ("Quantization computations"). A reducer does so at each step.
 //!
-//! Afterwards no value has a quantized type. Results have the storage types that the manifest names.
+//! Afterwards no value has a quantized type. Results have the storage types that the manifest specifies.
 //!
 //! ```mlir
 //! %0 = stablehlo.uniform_dequantize %q : (tensor<4x!quant.uniform<i8:f32, 0.5:3>>) -> tensor<4xf32>
@@ -37,8 +37,9 @@ pub fn is_needed(module: &Module) -> bool {
 
 /// Lowers all quantized values of the module.
 ///
-/// # Errors A quantized type lacks information (`SH0371`), or shardc does not know the semantics of an operation on a quantized value
-/// (`SH0370`).
+/// # Errors
+/// Returns `SH0371` if a quantized type is incomplete, and `SH0370` if the semantics of an operation on a quantized value is
+/// unknown.
 pub fn unquantize(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
     let mut errors = Vec::new();
     let mut rw = Rewriter::new(module);
@@ -154,7 +155,7 @@ fn dequantized(rw: &mut Rewriter<'_>, value: ValueId) -> Option<ValueId> {
     let Some(tensor) = rw.module.types.as_quantized(ty).cloned() else { return Some(value) };
     let (real, storage) = (tensor.element.expressed_dtype()?, tensor.element.storage?);
     let params = tensor.element.params();
-    // The difference may not fit the storage type.
+    // The storage type may be unable to represent the difference.
     let wide = if storage.bits < 32 { DType::I32 } else { DType::I64 };
     let mut integers = rw.tensor(OpKind::Convert, &[value], &tensor.shape, wide);
     if params.iter().any(|p| p.zero_point != 0) {

@@ -1,8 +1,8 @@
-//! Host offload isolation: puts an optimization barrier between a slice and its move to host memory, for XLA's TPU compiler.
+//! Host offload isolation: inserts an optimization barrier between a slice and its transfer to host memory, for XLA's TPU compiler.
 //!
 //! XLA's TPU compiler moves host-placement calls up through reshapes and transposes. If it meets a slice of a larger value, such as one
-//! `all_gather` of several parameters, it places the whole value on the host. It then slices there, which it supports for whole tiles
-//! only, and rejects the program. XLA does not move host placement through barriers.
+//! `all_gather` of several parameters, it places the whole value on the host. It then slices on the host, which it supports only for
+//! whole tiles, and rejects the program. XLA does not move host placement through barriers.
 //!
 //! Conditions: the moved value is a `slice` or `dynamic_slice`, perhaps reshaped or transposed.
 //!
@@ -36,7 +36,7 @@ pub(super) fn hold(module: &mut Module) {
     }
 }
 
-/// Whether a value is a slice of another one, perhaps reshaped or transposed.
+/// Whether a value is a slice of another value, perhaps reshaped or transposed.
 fn is_part(module: &Module, mut value: ValueId) -> bool {
     while let Some(op) = module.def_op(value) {
         let data = &module.ops[op];

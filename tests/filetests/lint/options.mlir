@@ -12,7 +12,7 @@
 
 // LIST: rule
 // LIST: large-unsharded-parameter
-// LIST: unused-mesh-axis SH0902 an axis of the mesh splits nothing
+// LIST: unused-mesh-axis SH0902 an axis of the mesh shards nothing
 // UNKNOWN: error[SH0900]: unknown rule unused-axis
 // UNKNOWN: help: the rules are large-unsharded-parameter, unused-mesh-axis,
 // JSON: "version": 1

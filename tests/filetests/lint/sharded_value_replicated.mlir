@@ -4,7 +4,7 @@
 
 sdy.mesh @mesh = <["x"=4]>
 
-// CHECK: warning[SH0909]: the result of stablehlo.tanh, tensor<64x64xf32>, is split [{"x"}, {}] and all-gathered on every device for stablehlo.dot_general: 16.0 KiB
+// CHECK: warning[SH0909]: the result of stablehlo.tanh, tensor<64x64xf32>, is sharded [{"x"}, {}] and all-gathered on every device for stablehlo.dot_general: 16.0 KiB
 // CHECK-NEXT: sharded_value_replicated.mlir:[[#@LINE+8]]:8
 // CHECK-NOT: SH0909
 // SMALL: no warnings

@@ -3,10 +3,10 @@
 // RUN: shardc lint %s --deny unused-mesh-axis | FileCheck %s --check-prefix=DENIED || true
 // RUN: shardc lint %s --allow unused-mesh-axis | FileCheck %s --check-prefix=ALLOWED
 
-// CHECK: warning[SH0902]: axis "model" of mesh @mesh splits nothing: each group of 2 devices along it does the same work
+// CHECK: warning[SH0902]: axis "model" of mesh @mesh shards nothing: each group of 2 devices along it does the same work
 // CHECK-NEXT: unused_mesh_axis.mlir:[[#@LINE+5]]:10
 // CHECK: rule unused-mesh-axis
-// CHECK: help: split a dimension of the batch or of the parameters along "model", or remove the axis from the mesh
+// CHECK: help: shard a dimension of the batch or of the parameters along "model", or remove the axis from the mesh
 // DENIED: error[SH0902]
 // ALLOWED: no warnings
 sdy.mesh @mesh = <["data"=4, "model"=2, "pipe"=1]>

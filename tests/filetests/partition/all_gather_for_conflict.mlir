@@ -5,7 +5,7 @@
 
 sdy.mesh @mesh = <["data"=4]>
 
-// CHECK: warning[SH0909]: the result of stablehlo.tanh, tensor<16x32xf32>, is split [{"data"}, {}] and all-gathered on every device for stablehlo.dot_general: 2.0 KiB
+// CHECK: warning[SH0909]: the result of stablehlo.tanh, tensor<16x32xf32>, is sharded [{"data"}, {}] and all-gathered on every device for stablehlo.dot_general: 2.0 KiB
 // CHECK: all_gather_for_conflict.mlir:[[# @LINE + 8]]
 // CHECK: help: the operation's other operands or its result are sharded differently
 // CHECK: stablehlo.all_gather

@@ -21,7 +21,7 @@
 // IDS: = help: give it a channel_handle with a positive handle
 // DROPPED: error[SH0392]: the pass localize needs the output of plan and lower-reshards
 // DROPPED-NOT: bug in shardc
-// DEVICES: error[SH0460]: the module does not give its number of devices
+// DEVICES: error[SH0460]: the module does not specify its number of devices
 // DEVICES-NOT: bug in shardc
 
 //--- channel.mlir

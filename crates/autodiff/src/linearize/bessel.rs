@@ -1,10 +1,10 @@
-//! The exponentially scaled modified Bessel function `i0e(x) = exp(-|x|) I0(x)`. The derivative of `bessel_i1e` uses it, and no operation
-//! computes it.
+//! The exponentially scaled modified Bessel function `i0e(x) = exp(-|x|) I0(x)`. The derivative of `bessel_i1e` uses it, but there is no
+//! operation for it.
 //!
-//! Two Chebyshev series: of `i0e(x)` in `x / 4 - 1` up to 8, and of `sqrt(x) i0e(x)` in `16 / x - 1` beyond, each of the
-//! absolute value. Their coefficients are the discrete cosine transform of the function at 60 Chebyshev nodes. They were computed
-//! with 70 decimal digits from the power series of `I0`, for `x > 90` from its asymptotic expansion (DLMF 10.25.2, 10.40.1). Terms
-//! below `1e-18` are omitted.
+//! It is computed by two Chebyshev series in the absolute value: of `i0e(x)` in `x / 4 - 1` up to 8, and of `sqrt(x) i0e(x)` in `16 / x -
+//! 1` beyond. Their coefficients are the discrete cosine transform of the function at 60 Chebyshev nodes. They were computed with 70
+//! decimal digits from the power series of `I0`, for `x > 90` from its asymptotic expansion (DLMF 10.25.2, 10.40.1). Terms below `1e-18`
+//! are omitted.
 
 use shardc_ir::{BinaryOp, CompareDirection, DType, Module, OpKind, TensorBuild, UnaryOp, ValueId};
 
@@ -78,10 +78,10 @@ const FAR: [f64; 26] = [
 /// The argument from which the second series is used.
 const BORDER: f64 = 8.0;
 
-/// `i0e(x)` of floats, element by element, in JAX's form, so that a program's own `i0e` is reused.
+/// Emits `i0e(x)` element-wise for floats, in the same form as JAX, so that an `i0e` in the program is reused.
 pub(super) fn i0e(e: &mut Emit<'_>, x: ValueId) -> ValueId {
     let dtype = e.type_of(x).dtype;
-    // Sixteen bits are too imprecise to sum a series.
+    // 16-bit types are too imprecise for summing a series.
     let wide = if dtype.bits() < 32 { DType::F32 } else { dtype };
     let x = e.convert(x, wide);
     let size = e.unary(UnaryOp::Abs, x);

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use super::{At, Nested, Tangents, Tape};
 
-/// Linearizes every branch; the tape gets the choice between the branches' tapes.
+/// Linearizes every branch; the tape gets a selection between the branches' tapes.
 pub(super) fn branches(at: &mut At<'_, '_>) -> Result<Tangents, Box<Diagnostic>> {
     let captured = at.linear.captured(at.op);
     let (kind, which) = (at.kind(), at.operand(0));

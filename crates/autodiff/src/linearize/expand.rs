@@ -1,5 +1,5 @@
-//! Expansion of reductions, cumulative reductions and window reductions with any combiner to trees of the combiner on whole tensors, so
-//! that each operation has a derivative.
+//! Expands reductions, cumulative reductions and window reductions with arbitrary combiners to trees of the combiner on tensors, so that
+//! each operation has a derivative.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
@@ -26,7 +26,7 @@ impl Combiner {
                     || op.kind.def().access == Access::SamePlace;
             known && op.regions.is_empty() && op.operands.iter().chain(&op.results).all(is_scalar)
         };
-        // Captured values would have to be broadcast.
+        // Captured values are not supported, since they would have to be broadcast.
         let inside =
             |v: &ValueId| module.def_op(*v).map_or(data.args.contains(v), |op| data.ops.contains(&op));
         let closed = data.ops.iter().all(|&op| module.ops[op].operands.iter().all(inside));
@@ -101,7 +101,7 @@ fn concatenate(e: &mut Emit<'_>, parts: &[ValueId], dim: usize) -> ValueId {
     e.op1(OpKind::Concatenate { dim: dim as u32 }, parts, ty)
 }
 
-/// Interleaves elements of both, `n` in all.
+/// Interleaves the elements of both tensors; the result has `n` elements.
 fn interleave(e: &mut Emit<'_>, even: ValueId, odd: ValueId, dim: usize, n: i64) -> ValueId {
     let spread = |e: &mut Emit<'_>, value: ValueId, low: i64| {
         let ty = e.type_of(value);

@@ -18,7 +18,7 @@ pub(super) fn while_loop(at: &mut At<'_, '_>) -> Result<Tangents, Box<Diagnostic
     let carried = changing(at, body);
     let args: Vec<ValueId> = at.linear.module.regions[body].args.clone();
     let types: Vec<_> = carried.iter().map(|&i| at.linear.module.values[args[i]].ty).collect();
-    // They are arguments of a temporary region.
+    // The tangents are arguments of a temporary region.
     let scratch = at.linear.module.add_region(&types);
     let tangents = at.linear.module.regions[scratch].args.clone();
     for (&i, &tangent) in carried.iter().zip(&tangents) {
@@ -61,7 +61,7 @@ fn carry_captured(at: &mut At<'_, '_>) {
     }
 }
 
-/// Which carried values have a tangent at the start of some trip.
+/// Returns the carried values that have a tangent at the start of some iteration.
 fn changing(at: &At<'_, '_>, body: RegionId) -> Vec<usize> {
     let module = &*at.linear.module;
     let args = &module.regions[body].args;

@@ -1,13 +1,13 @@
 //! Linearization: the tangents of a region's values as a linear program.
 //!
-//! A region is walked in program order. For each operation with a tangent among its operands, its [rule](rules) writes the operations for
-//! the tangents of its results to the *tape*, and their coefficients into the region, after the operation. Operations on the tape are in
-//! no region: [`transpose`](crate::transpose) reads them, or [`forward`](crate::forward) inserts them after the operations that they
-//! belong to.
+//! A region is walked in program order. For each operation with a tangent among its operands, its [rule](rules) writes the operations
+//! that compute the tangents of its results to the *tape*, and the operations for their coefficients into the region, after the
+//! operation. Operations on the tape are in no region: [`transpose`](crate::transpose) reads them, or [`forward`](crate::forward) inserts
+//! them into the region.
 //!
 //! ## Invariants
 //!
-//! * An operation on the tape is jointly linear in those operands that are tangents, and has the semantics of its [kind](OpKind).
+//! * An operation on the tape is jointly linear in the operands that are tangents, and has the semantics of its [kind](OpKind).
 //!   Operations with regions of the program are recorded in [`Linear::nested`].
 //! * The region computes the same as before: only pure operations were added.
 
@@ -44,7 +44,7 @@ use crate::request::Request;
 pub(crate) struct Tape {
     /// The operations that compute tangents, in order.
     pub(crate) ops: Vec<OpId>,
-    /// For each of them, the number of operations of the region before its insertion point.
+    /// For each of these operations, the number of operations of the region that precede its insertion point.
     pub(crate) places: Vec<usize>,
     /// The tangent of each value that the region returns; `None` if it is zero.
     pub(crate) returned: Vec<Option<ValueId>>,
@@ -74,13 +74,13 @@ pub(crate) struct Linear<'m> {
     pub(crate) blocks: FxHashSet<OpId>,
     /// The operations of a region that are differentiated; the others need no tangents.
     pub(crate) needed: Option<Needed>,
-    /// The last channel number of the program, once it was computed.
+    /// The last channel id of the program, if it was computed.
     pub(crate) last_channel: Option<i64>,
     /// Operations to insert before operations that get more results.
     pub(crate) insertions: Insertions,
     /// The tangent of the orthogonal factor of each result of `geqrf`.
     pub(crate) orthogonal: FxHashMap<ValueId, ValueId>,
-    /// The users of values, once they were computed.
+    /// The users of values, if they were computed.
     readers: Option<Readers>,
 }
 
@@ -117,26 +117,26 @@ impl Needed {
     }
 }
 
-/// The operation of the program that one on a tape represents, if its regions have tapes.
+/// The operation of the program that an operation on a tape represents, if its regions have tapes.
 #[derive(Debug)]
 pub(crate) enum Nested {
-    /// One of several regions runs.
+    /// One of several regions is executed.
     Branches {
         /// The operation of the program.
         op: OpId,
         /// The tape of each region. They capture tangents.
         tapes: Vec<Tape>,
     },
-    /// A region runs once.
+    /// A region is executed once.
     Once {
         /// The operation of the program.
         op: OpId,
         /// The tape, which reads the tangents of operands directly.
         tape: Tape,
     },
-    /// A region runs repeatedly.
+    /// A region is executed repeatedly.
     Loop(LoopTape),
-    /// A region runs on each device.
+    /// A region is executed on each device.
     Manual(ManualTape),
     /// A function computes the cotangents of operands.
     Given(Given),
@@ -145,11 +145,11 @@ pub(crate) enum Nested {
 /// A call whose gradient a function of the program computes.
 #[derive(Debug)]
 pub(crate) struct Given {
-    /// The rule's backward function.
+    /// The function that computes the gradient.
     pub(crate) backward: FuncId,
-    /// The operands before the cotangents of the results.
+    /// The operands of this function that precede the cotangents of the results.
     pub(crate) residuals: Vec<ValueId>,
-    /// The tangent of each operand that it returns a cotangent for.
+    /// The tangent of each operand for which the function returns a cotangent.
     pub(crate) operands: Vec<Option<ValueId>>,
 }
 
@@ -228,7 +228,7 @@ impl<'m> Linear<'m> {
         self.readers.get_or_insert_with(|| Readers::of(module)).users(value)
     }
 
-    /// Whether returned values do not depend on a value that they are computed with, except by rounding.
+    /// Whether returned values are independent of a value that they are computed from, except for rounding.
     pub(crate) fn cancels(&mut self, value: ValueId) -> bool {
         let module = &*self.module;
         self.readers.get_or_insert_with(|| Readers::of(module)).cancels(module, value)
@@ -247,7 +247,8 @@ impl<'m> Linear<'m> {
 
     /// Linearizes a region whose differentiable arguments have tangents.
     ///
-    /// # Errors An operation has no derivative.
+    /// # Errors
+    /// Returns an error if an operation has no derivative.
     pub(crate) fn region(&mut self, region: RegionId) -> Result<Tape, Box<Diagnostic>> {
         let ops = self.module.regions[region].ops.clone();
         let mut primal = Vec::with_capacity(ops.len() + ops.len() / 2);
@@ -337,11 +338,11 @@ impl Linear<'_> {
 /// The result of a differentiation rule.
 #[derive(Debug)]
 pub(crate) enum Rule {
-    /// The tangents of the results.
+    /// The operation stays; the tangents of its results.
     Tangents(Tangents),
-    /// The operation was removed; operations of the rule compute its results. The tangents of the results.
+    /// The operation was removed, and operations of the rule compute its results; the tangents of the results.
     Replaced(Tangents),
-    /// The operation is to be replaced by operations that the rule inserted after it, with these results.
+    /// The operation must be replaced by operations that the rule inserted after it, with these results.
     Instead(Vec<ValueId>),
 }
 
@@ -398,7 +399,7 @@ impl At<'_, '_> {
         Emit::new(self.linear.module, self.primal, self.op)
     }
 
-    /// Puts an operation onto the tape if it uses tangents, else after the current operation.
+    /// Puts an operation onto the tape if it uses tangents, and otherwise after the current operation.
     pub(crate) fn place(&mut self, op: OpId) {
         let data = &self.linear.module.ops[op];
         if data.operands.iter().any(|&v| self.linear.is_tangent(v)) {
@@ -416,13 +417,13 @@ impl At<'_, '_> {
         Emit::new(self.linear.module, self.tape, self.op)
     }
 
-    /// Whether values of this type can change by a little.
+    /// Whether values of this type are differentiable.
     pub(crate) fn can_change(&self, value: ValueId) -> bool {
         let class = self.linear.module.tensor(value).map(|ty| ty.dtype.class());
         matches!(class, Some(DTypeClass::Float | DTypeClass::Complex))
     }
 
-    /// Whether a value is of complex numbers.
+    /// Whether a value has a complex element type.
     pub(crate) fn is_complex(&self, value: ValueId) -> bool {
         self.linear.module.tensor(value).is_some_and(|ty| ty.dtype.class() == DTypeClass::Complex)
     }

@@ -1,9 +1,9 @@
-//! Values that are a known number.
+//! Recognizes values that are a known number.
 
 use half::{bf16, f16};
 use shardc_ir::{DType, Dense, Module, OpKind, UnaryOp, ValueId};
 
-/// The number that all elements of a value equal, if it is a constant.
+/// Returns the number to which all elements of a value are equal, if it is such a constant.
 pub(crate) fn number(module: &Module, mut value: ValueId) -> Option<f64> {
     loop {
         let data = &module.ops[module.def_op(value)?];
@@ -40,7 +40,7 @@ fn decode(dtype: DType, bytes: &[u8]) -> Option<f64> {
         DType::I32 => Some(i32::from_le_bytes(bytes.try_into().ok()?).into()),
         DType::I64 => {
             let integer = i64::from_le_bytes(bytes.try_into().ok()?);
-            // Integers of more than 53 bits have no exact `f64`.
+            // Integers of more than 53 bits are not exact in `f64`.
             (integer.unsigned_abs() < 1 << 53).then_some(integer as f64)
         }
         _ => None,

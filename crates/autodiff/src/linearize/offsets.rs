@@ -1,8 +1,8 @@
-//! Cancelling offsets: `softmax(x - m)` does not depend on `m`, so the maximum that is used as `m` needs no derivative.
+//! Finds offsets that cancel: `softmax(x - m)` does not depend on `m`, so the maximum that is used as `m` needs no derivative.
 //!
-//! The analysis shifts a value by a small amount and follows its effect. A difference shifts by the opposite amount, its exponential is
-//! scaled, and so are sums of exponentials. A quotient of two equally scaled values is unchanged, and so is a logarithm plus the offset.
-//! If all final effects cancel, the derivative by that value is zero, and so is the derivative through its operands.
+//! The analysis shifts a value by a small amount and traces the effect. A difference is shifted by the opposite amount, its exponential
+//! is scaled, and so are sums of exponentials. A quotient of two equally scaled values is unchanged, and so is a logarithm plus the
+//! offset. If all effects cancel, the derivative with respect to the value is zero, and none is propagated to its operands.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -15,7 +15,7 @@ use shardc_ir::{
 };
 use smallvec::SmallVec;
 
-/// How many operations are followed: offsets cancel within a few.
+/// The maximum number of operations that are traced: offsets usually cancel within a few.
 const MANY: usize = 64;
 
 /// The users of values in the program before linearization.
@@ -54,7 +54,7 @@ impl Readers {
     /// Whether no result changes if `root` shifts a little. Unknown effects count as changes.
     pub(super) fn cancels(&self, module: &Module, root: ValueId) -> bool {
         let mut root = root;
-        // It may pass through one operation, such as one that keeps it finite.
+        // The value may pass through operations that keep it finite.
         for _ in 0..8 {
             if self.cancels_from(module, root) {
                 return true;
@@ -188,7 +188,7 @@ impl Step<'_> {
             (UnaryOp::Exponential, How::Plus(n)) => How::Times(n),
             (UnaryOp::Log, How::Times(n)) => How::Plus(n),
             (UnaryOp::Negate | UnaryOp::Abs, how @ How::Times(_)) => how,
-            // An exponential is positive.
+            // The sign of an exponential is unchanged by scaling, since it is positive.
             (UnaryOp::Sign, How::Times(_)) => How::Times(0),
             _ => return None,
         };
@@ -265,7 +265,7 @@ impl Step<'_> {
         left.next().is_none().then_some(Moved { how: from.how, along })
     }
 
-    /// A sum of equally scaled values is scaled alike.
+    /// A sum of equally scaled values is scaled in the same way.
     fn sum(&self, dims: &DimList) -> Option<Moved> {
         let data = &self.module.ops[self.op];
         let from = self.moved(0).filter(|moved| matches!(moved.how, How::Times(_)))?;

@@ -5,7 +5,7 @@ use shardc_ir::{BinaryOp, Build, Module, OpKind, ValueId};
 use super::At;
 use crate::emit::{Arithmetic, Emit};
 
-/// How many factors of a product are visited.
+/// The maximum number of factors of a product that are visited.
 const MANY: usize = 64;
 
 /// The tangent of a product of more than two equal factors. `None` for other products, or if a partial product with its own derivative has
@@ -18,7 +18,7 @@ pub(super) fn of_product(at: &mut At<'_, '_>) -> Option<ValueId> {
         return None;
     }
     let tangent = at.linear.tangent(base)?;
-    // `x^(n-1) x` needs only `x^(n-1)`, which exists.
+    // `x^(n-1) x` needs only `x^(n-1)`, which already exists.
     let is_step = a == base || b == base;
     if !is_step && !is_read_by_itself(at, product, base) {
         return None;
@@ -51,7 +51,7 @@ pub(super) fn of_inverse(at: &mut At<'_, '_>, product: ValueId) -> Option<ValueI
 
 /// The value that a product is a power of, and the exponent; of two such values the earlier one.
 fn factors(module: &Module, product: ValueId) -> Option<(ValueId, usize)> {
-    // From the earliest one on.
+    // Starting with the earliest value.
     let mut chain = vec![product];
     while let Some((a, _)) = chain.last().and_then(|&last| parts(module, last)).filter(|_| chain.len() < MANY)
     {
@@ -63,7 +63,7 @@ fn factors(module: &Module, product: ValueId) -> Option<(ValueId, usize)> {
     Some((base, exponent))
 }
 
-/// How often `base` is a factor of `value`, if it has no other factors.
+/// Returns the number of times that `base` is a factor of `value`, if there are no other factors.
 fn count(module: &Module, value: ValueId, base: ValueId, left: &mut usize) -> Option<usize> {
     if value == base {
         return Some(1);
@@ -74,7 +74,7 @@ fn count(module: &Module, value: ValueId, base: ValueId, left: &mut usize) -> Op
     Some(of_a + if a == b { of_a } else { count(module, b, base, left)? })
 }
 
-/// Whether the partial products of a product, down to `base`, have only it and each other as users.
+/// Whether the only users of the partial products of a product, down to `base`, are the product and other partial products.
 fn is_read_by_itself(at: &mut At<'_, '_>, product: ValueId, base: ValueId) -> bool {
     let (mut todo, mut inner, mut by) = (vec![product], Vec::new(), Vec::new());
     while let Some(part) = todo.pop() {

@@ -39,7 +39,7 @@ pub(crate) fn cumulative(spec: &WindowSpec, shape: &[i64]) -> Option<(usize, boo
     }
 }
 
-/// A region that selects the one of two pairs whose first item compares so.
+/// Builds a region that selects one of two pairs by comparing their first items.
 pub(crate) fn pairs(module: &mut Module, direction: CompareDirection, dtype: DType) -> RegionId {
     let (scalar, truth) = (module.types.tensor(&[], dtype), module.types.tensor(&[], DType::I1));
     let region = module.add_region(&[scalar; 4]);

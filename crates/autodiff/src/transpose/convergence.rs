@@ -1,4 +1,4 @@
-//! Convergence tests of loops that carry derivatives.
+//! Extends the convergence tests of loops that carry derivatives.
 //!
 //! A series or continued fraction stops when its next term is below the rounding error. Its derivative may converge later: the
 //! continued fraction of `igammac(a, x)` stops after `n` terms if `a = n`, but its derivative with respect to `a` does not. So the

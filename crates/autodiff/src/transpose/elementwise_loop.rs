@@ -1,8 +1,8 @@
 //! Element-wise loops with an unknown trip count: the Jacobian is diagonal, and a forward loop computes it.
 //!
 //! Series and continued fractions (`igamma`, `igammac`, `betainc`) run until every element has converged, so the trip count is unknown,
-//! and reverse mode cannot keep the residuals of each trip. If each element of a result depends only on the same element of the initial
-//! values, the derivatives are tensors of the same shape, and a second loop carries them:
+//! and reverse mode cannot save the residuals of each iteration. If each element of a result depends only on the same element of the
+//! initial values, the derivatives are tensors of the same shape, and a second loop carries them:
 //!
 //! ```mlir
 //! // before
@@ -15,12 +15,13 @@
 //! Conditions:
 //!
 //! * the loop has no known trip count,
-//! * each operation on the tape of its body is elementwise (sums, differences, products with and quotients by values that are no
-//!   tangents, selections, conversions), and all tangents are floats of one shape.
+//! * each operation on the tape of its body is elementwise (sums, differences, products with and quotients by values that are not
+//!   tangents, selections, conversions), and all tangents are floats of the same shape.
 //!
-//! A loop with a greatest number of trips goes on until the derivatives have converged, too (`convergence.rs`).
+//! A loop with a bounded trip count continues until the derivatives have also converged (`convergence.rs`).
 //!
-//! The loop runs twice, and carries one derivative for each pair of an initial value and a carried value that depends on it.
+//! The loop is executed twice; the second loop carries one derivative for each pair of an initial value and a carried value that depends
+//! on it.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::rewrite::clone_op;
@@ -30,7 +31,7 @@ use super::{Transposed, convergence};
 use crate::emit::{Arithmetic, Emit};
 use crate::linearize::LoopTape;
 
-/// Hands the cotangents of an elementwise loop's results to its initial values. Returns whether the loop is one.
+/// Passes the cotangents of an element-wise loop's results to its initial values. Returns false if the loop is not element-wise.
 pub(super) fn transpose(
     t: &mut Transposed<'_, '_>,
     whole: OpId,
@@ -85,7 +86,7 @@ fn is_elementwise(t: &Transposed<'_, '_>, looped: &LoopTape) -> bool {
 /// with a cotangent depends on.
 fn pairs(t: &Transposed<'_, '_>, looped: &LoopTape, asked: &[Option<ValueId>]) -> Vec<(usize, usize)> {
     let count = looped.args.len();
-    // For each carried value, those that depend on it after one trip.
+    // For each carried value, the carried values that depend on it after one iteration.
     let after_one: Vec<Vec<usize>> = (0..count)
         .map(|i| {
             let mut reached: FxHashSet<ValueId> = [looped.args[i]].into_iter().collect();
@@ -122,7 +123,7 @@ fn pairs(t: &Transposed<'_, '_>, looped: &LoopTape, asked: &[Option<ValueId>]) -
     out
 }
 
-/// Repeats the loop with the derivative of each pair. Returns the derivatives.
+/// Inserts a copy of the loop that also carries the derivative of each pair. Returns the derivatives.
 fn slopes(
     t: &mut Transposed<'_, '_>,
     whole: OpId,
@@ -179,7 +180,7 @@ fn slopes(
     results
 }
 
-/// One trip of the loop that carries derivatives.
+/// One iteration of the loop that carries derivatives.
 struct Trip<'a> {
     looped: &'a LoopTape,
     /// The values of the copied body.
@@ -188,7 +189,8 @@ struct Trip<'a> {
 }
 
 impl Trip<'_> {
-    /// Copies the tape into a body; `tangents` has the nonzero ones, first at the start of a trip, then all.
+    /// Copies the tape into a body; `tangents` maps to the copied nonzero tangents: at first those at the start of an iteration,
+    /// afterwards all.
     fn copy(
         &self,
         module: &mut Module,

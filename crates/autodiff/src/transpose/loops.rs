@@ -1,7 +1,7 @@
-//! Transposition of `while`: the transposed tape of the body, from the last trip to the first.
+//! Transposition of `while`: the transposed tape of the body, from the last iteration to the first.
 //!
-//! The forward loop keeps the residuals of each trip in stacks. Not kept are invariant values, and values that a trip can compute again:
-//! its counter, and slices of invariant values at the counter.
+//! The forward loop saves the residuals of each iteration in stacks. Invariant values are not saved, nor values that an iteration can
+//! recompute: the counter, and slices of invariant values at the counter.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::trip_count::counter;
@@ -35,7 +35,7 @@ pub(super) fn transpose(
     let live = live(t, looped, asked);
     let at_hand = AtHand::of(t.linear.module, looped.op);
     let mut carried: Vec<usize> = (0..live.len()).filter(|&i| live[i]).collect();
-    // Carried state first, then sums for values that the loop only reads, as in a transposed scan.
+    // Carried state comes first, then sums for values that the loop only reads, as in a transposed scan.
     let body = t.linear.module.ops[looped.op].regions[1];
     let args = &t.linear.module.regions[body].args;
     carried.sort_by_key(|&i| at_hand.of.contains_key(&args[looped.carried[i]]));
@@ -68,7 +68,7 @@ pub(super) fn transpose(
     let (module, op) = (&mut *t.linear.module, looped.op);
     let gone = slots::simplify(Body { module, op, trips, ops: &mut ops, next: &mut next }, &of_carried);
 
-    // The values of the forward body that it uses. A value that it returns may be one of the forward body itself.
+    // The values of the forward body that the transposed body uses. A returned value may also be a value of the forward body.
     let end = t.linear.module.add_op(OpKind::Return, &next, &[], &[]);
     ops.push(end);
     let needed = free_values(t.linear.module, body, &ops);
@@ -89,7 +89,7 @@ pub(super) fn transpose(
     before.extend(ops);
     let mut ops = before;
 
-    // The next trip is the previous one of the forward loop.
+    // The next iteration is the previous iteration of the forward loop.
     {
         let mut e = Emit::new(t.linear.module, &mut ops, whole);
         let one = e.splat(&1i32.to_le_bytes(), &[], DType::I32);
@@ -124,7 +124,7 @@ pub(super) fn transpose(
     Ok(())
 }
 
-/// Which of the differentiable carried values have a cotangent in some trip.
+/// Returns the differentiable carried values that have a cotangent in some iteration.
 fn live(t: &Transposed<'_, '_>, looped: &LoopTape, asked: &[Option<ValueId>]) -> Vec<bool> {
     let module = &*t.linear.module;
     let mut live: Vec<bool> = asked.iter().map(Option::is_some).collect();
@@ -148,16 +148,16 @@ fn live(t: &Transposed<'_, '_>, looped: &LoopTape, asked: &[Option<ValueId>]) ->
     }
 }
 
-/// The arguments of a loop's body that each trip can compute again.
+/// The arguments of a loop's body that each iteration can recompute.
 struct AtHand {
     of: FxHashMap<ValueId, Told>,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Told {
-    /// The value is loop-invariant.
+    /// The argument is invariant.
     Same(ValueId),
-    /// A counter: start and step.
+    /// The argument is a counter with this start and step.
     Counts(i64, i64),
 }
 
@@ -200,7 +200,7 @@ impl Outer {
     }
 }
 
-/// Makes the forward loop keep values of its body, one stack for each. Returns the stacks.
+/// Makes the forward loop save values of its body, in one stack for each value. Returns the stacks.
 fn keep(t: &mut Transposed<'_, '_>, op: OpId, trips: i64, values: &[ValueId]) -> Vec<ValueId> {
     if values.is_empty() {
         return Vec::new();
@@ -256,7 +256,7 @@ fn carry(module: &mut Module, op: OpId, init: ValueId) -> (ValueId, ValueId) {
     (args[1], module.add_result(op, ty))
 }
 
-/// The trip number in the body of a forward loop, an `i32` scalar.
+/// The iteration index in the body of a forward loop, an `i32` scalar.
 fn trip_number(t: &mut Transposed<'_, '_>, op: OpId) -> ValueId {
     let module = &*t.linear.module;
     let body = module.ops[op].regions[1];
@@ -335,7 +335,7 @@ fn bring(
     map
 }
 
-/// The condition of the backward loop: a trip is left.
+/// Builds the condition of the backward loop: whether iterations remain.
 fn condition(t: &mut Transposed<'_, '_>, whole: OpId, types: &[TypeId]) -> RegionId {
     let region = t.linear.module.add_region(types);
     let k = t.linear.module.regions[region].args[0];
@@ -349,7 +349,7 @@ fn condition(t: &mut Transposed<'_, '_>, whole: OpId, types: &[TypeId]) -> Regio
     region
 }
 
-/// The error for a loop with an unknown trip count that is not elementwise.
+/// The error for a loop with an unknown trip count that is not element-wise.
 fn unknown_end(module: &Module, op: OpId) -> Box<Diagnostic> {
     let message = "cannot differentiate a while loop with an unknown trip count in reverse mode";
     let hint = "use an integer counter with constant step and bound (as jax.lax.scan and fori_loop with constant bounds do), use only \

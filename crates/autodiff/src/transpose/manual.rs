@@ -1,6 +1,6 @@
-//! Transposition of manual computations: the result is a manual computation, too.
+//! Transposition of manual computations, by another manual computation.
 //!
-//! The cotangent of a result that is replicated along manual axes is divided equally between devices. The cotangent of a replicated
+//! If a result is replicated along manual axes, its cotangent is divided equally between devices. The cotangent of a replicated
 //! operand is the sum over all devices: contributions are stacked along the axes and summed outside, where the sum may stay unreduced.
 //! Residuals of the forward computation are stacked in the same way.
 
@@ -80,7 +80,7 @@ pub(super) fn transpose(
     if values.is_empty() {
         return Ok(());
     }
-    // A returned value may be one of the forward body itself.
+    // A returned value may be a value of the forward body.
     let end = t.linear.module.add_op(OpKind::Return, &values, &[], &[]);
     ops.push(end);
 

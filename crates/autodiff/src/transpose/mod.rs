@@ -31,7 +31,7 @@ pub(crate) struct Transposed<'l, 'm> {
     pub(crate) linear: &'l mut Linear<'m>,
     /// The contributions of a tangent's users, to be added or subtracted.
     asked: SecondaryMap<ValueId, SmallVec<[(Sign, ValueId); 1]>>,
-    /// Negated cotangents.
+    /// Maps values to their negations.
     negated: FxHashMap<ValueId, ValueId>,
     /// The operations that compute cotangents, in order.
     pub(crate) ops: Vec<OpId>,
@@ -68,13 +68,13 @@ impl<'l, 'm> Transposed<'l, 'm> {
         self.asked[tangent].push((sign, cotangent));
     }
 
-    /// The cotangent of `tangent`: the sum of its contributions, computed for `like`.
+    /// Removes and returns the cotangent of `tangent`: the sum of its contributions, computed at the location of `like`.
     pub(crate) fn take(&mut self, tangent: ValueId, like: OpId) -> Option<ValueId> {
         let (sign, sum) = self.take_signed(tangent, like)?;
         Some(self.signed(sign, sum, like))
     }
 
-    /// The cotangent with a separate sign: sums are subtracted where possible, not negated.
+    /// Like [`Transposed::take`], with a separate sign: if possible, contributions are subtracted instead of negated.
     fn take_signed(&mut self, tangent: ValueId, like: OpId) -> Option<(Sign, ValueId)> {
         let mut asked = std::mem::take(&mut self.asked[tangent]);
         self.put_together(&mut asked, like);
@@ -99,10 +99,11 @@ impl<'l, 'm> Transposed<'l, 'm> {
         *self.negated.entry(value).or_insert_with(|| emit.unary(UnaryOp::Negate, value))
     }
 
-    /// Reads the tape of a region backward, after contributions to its returned tangents were added. Afterwards the region contains the
-    /// operations that the backward pass needs of it.
+    /// Reads the tape of a region backward, after contributions to its returned tangents were added. Afterwards, the region also contains
+    /// the forward operations that the backward pass needs.
     ///
-    /// # Errors An operation on it has no rule.
+    /// # Errors
+    /// Returns an error if an operation on the tape has no rule.
     pub(crate) fn tape(&mut self, tape: &Tape, region: RegionId) -> Result<(), Box<Diagnostic>> {
         let around = std::mem::take(&mut self.linear.insertions);
         for &op in tape.ops.iter().rev() {
@@ -146,7 +147,7 @@ impl<'l, 'm> Transposed<'l, 'm> {
         data.results.first().is_some_and(|&result| most > Some(elements(result)))
     }
 
-    /// Makes later operations recompute the values of a region that the checkpointing policy does not keep.
+    /// Makes later operations recompute the values of a region that the checkpointing policy does not save.
     pub(crate) fn recomputed(&mut self, region: RegionId, ops: Vec<OpId>) -> Vec<OpId> {
         let checkpoint = self.linear.checkpoint;
         if checkpoint.keep == Keep::Everything {

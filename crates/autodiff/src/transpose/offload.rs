@@ -1,7 +1,7 @@
 //! Host offload of residuals.
 //!
-//! A residual moves to pinned host memory after its producer, and back before its first use in the backward pass. Both are calls of XLA's
-//! `annotate_device_placement`, as in JAX for `jax.device_put` within a program; a back end without such a memory ignores them.
+//! A residual is copied to pinned host memory after its producer, and back before its first use in the backward pass. Both are calls of
+//! XLA's `annotate_device_placement`, as in JAX for `jax.device_put` within a program; a back end without such a memory ignores them.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{Attr, AttrDict, Build, CustomCallSpec, Module, OpId, OpKind, RegionId, ValueId};
@@ -16,7 +16,7 @@ pub(super) const HOST: &str = "pinned_host";
 /// Device memory.
 pub(super) const DEVICE: &str = "device";
 
-/// Makes `ops`, the backward pass, read values of a region from host memory if the policy says so. Returns `ops` with the copies back.
+/// Makes `ops`, the backward pass, read values of a region from host memory if the policy requests it. Returns `ops` with the copies back.
 pub(super) fn offload(t: &mut Transposed<'_, '_>, region: RegionId, ops: Vec<OpId>) -> Vec<OpId> {
     let needed = free_values(t.linear.module, region, &ops);
     let goes = |value: &ValueId| {
@@ -61,7 +61,7 @@ fn read_under(module: &Module, op: OpId) -> Vec<ValueId> {
     read
 }
 
-/// A value in a different memory space.
+/// Copies a value to another memory space.
 pub(super) fn placed(e: &mut Emit<'_>, value: ValueId, memory: &str) -> ValueId {
     let mut call = CustomCallSpec { target: "annotate_device_placement".into(), ..CustomCallSpec::default() };
     call.props.set("has_side_effect", Attr::Bool(true));

@@ -26,7 +26,7 @@ pub(super) fn transpose(
     inner.tape(tape, region)?;
     let given: Vec<Option<ValueId>> = outside.iter().map(|&tangent| inner.take(tangent, whole)).collect();
     let mut ops = inner.ops;
-    // A returned cotangent may be a value of the region itself.
+    // A returned cotangent may be a forward value of the region.
     let values: Vec<ValueId> = given.iter().copied().flatten().collect();
     let end = t.linear.module.add_op(OpKind::Return, &values, &[], &[]);
     ops.push(end);

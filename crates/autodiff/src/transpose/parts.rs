@@ -38,7 +38,7 @@ impl Transposed<'_, '_> {
         if parts.len() < 2 {
             return;
         }
-        // The sign of the majority.
+        // The sign of most parts.
         let minus = parts.iter().filter(|part| asked[part.place].0 == Sign::Minus).count();
         let sign = if 2 * minus > parts.len() { Sign::Minus } else { Sign::Plus };
         let whole = asked[parts[0].place].1;
@@ -68,7 +68,7 @@ impl Transposed<'_, '_> {
     }
 }
 
-/// The unpadded part of a value, if it is padded along one dimension alone.
+/// The unpadded part of a value, if it is padded along only one dimension.
 fn part(module: &Module, place: usize, value: ValueId) -> Option<Part> {
     let data = &module.ops[module.def_op(value)?];
     let OpKind::Pad(spec) = &data.kind else { return None };

@@ -8,11 +8,11 @@ use super::residuals::Plan;
 use crate::emit::Emit;
 use crate::replace::{for_each_under, replace};
 
-/// Makes backward operations read `stand_ins` for values of the forward pass, and copies of the operations that the plan recomputes. Each
-/// group of copies is right before its first user. Returns the operations in their new order.
+/// Makes backward operations read `stand_ins` instead of values of the forward pass, and copies of the operations that the plan
+/// recomputes. Each group of copies is right before its first user. Returns the operations in their new order.
 ///
 /// If the plan is [held](Plan::held), a barrier ties each group to an incoming cotangent, so that it cannot start earlier and is not
-/// merged with the first computation.
+/// merged with the original computation.
 pub(super) fn place(
     t: &mut Transposed<'_, '_>,
     plan: &Plan,

@@ -22,22 +22,23 @@ pub(super) fn free_values(module: &Module, region: RegionId, ops: &[OpId]) -> Ve
     out
 }
 
-/// How the backward pass of a region gets the forward values that it uses.
+/// How the backward pass of a region obtains the forward values that it uses.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
-    /// The values that the forward pass keeps, in the order of the region.
+    /// The values that the forward pass saves, in the order of the region.
     pub(super) kept: Vec<ValueId>,
     /// The operations that are recomputed, in order.
     pub(super) again: Vec<OpId>,
     /// Available arguments that are used.
     pub(super) args: Vec<ValueId>,
-    /// Whether recomputation waits for a cotangent behind a barrier, which also keeps the compiler from merging it with the first
-    /// computation. It saves memory, so no compiler may undo it.
+    /// Whether a barrier ties recomputation to a cotangent. This prevents CSE with the original computation, which would undo the saving
+    /// of memory.
     pub(super) held: bool,
 }
 
-/// Plans how the backward pass gets `needed` values of `region`. Arguments for which `is_at_hand` holds need not be kept. Recomputed are
-/// operations that only move, widen or count elements, if that keeps less, and values that the checkpointing policy does not keep.
+/// Plans how the backward pass obtains `needed` values of `region`. Arguments for which `is_at_hand` holds need not be saved. Values that
+/// the checkpointing policy does not save are recomputed, and so are operations that only move, widen or count elements, if this saves
+/// fewer bytes.
 pub(super) fn plan(
     module: &Module,
     region: RegionId,
@@ -101,7 +102,7 @@ pub(super) fn plan(
     out
 }
 
-/// Whether an operation is cheap: it moves elements, compares or converts them, or works on scalars.
+/// Whether an operation is cheap: it moves elements, compares or converts them, or operates on scalars.
 fn is_cheap(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let def = data.kind.def();

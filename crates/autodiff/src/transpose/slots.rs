@@ -1,7 +1,7 @@
-//! Stacks in loops: each trip reads or writes its own slot.
+//! Stacks in loops of which each iteration reads or writes its own slot.
 //!
-//! The cotangent of a stack that the loop wrote is read slot by slot, each once, so slots need not be set to zero afterwards. The
-//! cotangent of a stack that the loop read is written slot by slot, so slots need not be added to zeros.
+//! If the loop writes a stack, each slot of its cotangent is read once, so slots need not be set to zero afterwards. If the loop reads a
+//! stack, each slot of its cotangent is written once, so the contribution need not be added to zeros.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::trip_count::counter;
@@ -28,14 +28,14 @@ pub(super) struct Body<'a> {
 pub(super) struct Carried {
     /// The argument of the transposed body.
     pub(super) arg: ValueId,
-    /// Whether it is zero before the first backward trip.
+    /// Whether the cotangent is zero before the first backward iteration.
     pub(super) from_zero: bool,
-    /// Whether it has users after the last one.
+    /// Whether the cotangent has users after the last iteration.
     pub(super) is_read: bool,
 }
 
-/// Makes slots be read without clearing them, and written without adding. Returns for each carried cotangent whether it is zero after the
-/// loop, whatever the loop returns.
+/// Removes the clearing of slots after reads, and the additions at writes. Returns for each carried cotangent whether it is zero after
+/// the loop, regardless of what the loop returns.
 pub(super) fn simplify(mut body: Body<'_>, carried: &[Carried]) -> Vec<bool> {
     let mut users: FxHashMap<ValueId, Vec<OpId>> = FxHashMap::default();
     for_each_under(body.module, body.ops, |op| {
@@ -62,7 +62,7 @@ impl Body<'_> {
         Some((op, &data.kind, &data.operands))
     }
 
-    /// `next = arg` with zeros where this trip reads `arg`, if nothing else reads it.
+    /// Handles `next = arg` with zeros where this iteration reads `arg`, if there is no other read.
     fn read_only(&mut self, i: usize, of: Carried, users: &FxHashMap<ValueId, Vec<OpId>>) -> bool {
         let Some((op, OpKind::DynamicUpdateSlice, operands)) = self.made(self.next[i]) else { return false };
         let is_emptied = operands[0] == of.arg && is_zero(self.module, operands[1]);
@@ -88,7 +88,7 @@ impl Body<'_> {
         true
     }
 
-    /// `next = arg + zeros` with a value where no other trip writes one; or a difference.
+    /// Handles `next = arg + u` or `arg - u`, where `u` is zero except in a slot that no other iteration writes.
     fn written_only(&mut self, i: usize, of: Carried, users: &FxHashMap<ValueId, Vec<OpId>>) {
         let next = self.next[i];
         let Some((sum, &OpKind::Binary(kind), &[a, b])) = self.made(next) else { return };
@@ -122,7 +122,7 @@ impl Body<'_> {
         self.next[i] = written;
     }
 
-    /// The slots at these indices, if no two trips overlap.
+    /// Returns the slots at these indices, if the slots of different iterations are disjoint.
     fn slots(&self, stack: ValueId, sizes: &[i64], places: &[ValueId]) -> Option<Slots> {
         let shape = self.module.shape(stack);
         for (d, &place) in places.iter().enumerate() {
@@ -139,7 +139,7 @@ impl Body<'_> {
         None
     }
 
-    /// How an integer of the forward body depends on the trip number.
+    /// Returns how an integer of the forward body depends on the iteration index.
     fn counts(&self, value: ValueId, depth: u32) -> Option<Counts> {
         let depth = depth.checked_sub(1)?;
         let ty = self.module.tensor(value)?;
@@ -221,7 +221,7 @@ impl Body<'_> {
         }
     }
 
-    /// Whether a comparison holds in all trips, or in none.
+    /// Whether a comparison holds in all iterations, or in none.
     fn holds(&self, condition: ValueId, depth: u32) -> Option<bool> {
         let (_, &OpKind::Compare(direction, _), &[a, b]) = self.made(condition)? else { return None };
         let apart = self.counts(a, depth)?.plus(self.counts(b, depth)?.times(-1)?)?;
@@ -230,7 +230,7 @@ impl Body<'_> {
             CompareDirection::LE => Some(n <= 0),
             CompareDirection::GT => Some(n > 0),
             CompareDirection::GE => Some(n >= 0),
-            // It may hold for trips in between.
+            // It may hold for iterations in between.
             CompareDirection::EQ | CompareDirection::NE => None,
         };
         let first = holds(apart.start)?;
@@ -240,11 +240,11 @@ impl Body<'_> {
 
 /// Disjoint slots.
 struct Slots {
-    /// Whether they cover all elements.
+    /// Whether the slots cover all elements.
     are_all: bool,
 }
 
-/// `start + step * trip`.
+/// An integer that is `start + step * iteration`.
 #[derive(Clone, Copy)]
 struct Counts {
     start: i64,

@@ -87,11 +87,11 @@ mod tests {
     #[test]
     fn tables_wrap_to_the_width() {
         let mut table = Table::new(&["rule", ">n", "what it warns of"]);
-        table.row(vec!["unused".into(), "12".into(), "an axis of the mesh that splits nothing".into()]);
-        let wide = "rule     n  what it warns of\nunused  12  an axis of the mesh that splits nothing\n";
+        table.row(vec!["unused".into(), "12".into(), "an axis of the mesh that shards nothing".into()]);
+        let wide = "rule     n  what it warns of\nunused  12  an axis of the mesh that shards nothing\n";
         assert_eq!(table.to_text(None), wide);
         assert_eq!(table.to_text(Some(51)), wide);
-        let narrow = "rule     n  what it warns of\nunused  12  an axis of the mesh\n            that splits nothing\n";
+        let narrow = "rule     n  what it warns of\nunused  12  an axis of the mesh\n            that shards nothing\n";
         assert_eq!(table.to_text(Some(32)), narrow);
         assert_eq!(wrapped("abcdef gh", 4), ["abcd", "ef", "gh"]);
     }

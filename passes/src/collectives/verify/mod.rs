@@ -65,7 +65,7 @@ pub(crate) fn verify_with_calls(
     signatures: &Signatures,
 ) -> Result<(), Vec<Diagnostic>> {
     let Some((mode, devices)) = devices(module) else {
-        let message = "the module does not give its number of devices";
+        let message = "the module does not specify its number of devices";
         return Err(vec![
             Diagnostic::invalid("SH0460", message).hint(
                 "partition it first: it needs mhlo.num_replicas and mhlo.num_partitions, one of them 1",

@@ -160,7 +160,7 @@ fn warning_of(module: &Module, reshard: OpId, reader: OpId) -> Option<Diagnostic
     let what = maker.unwrap_or_else(|| "an argument".to_owned());
     let data = &module.ops[reader];
     let message = format!(
-        "{what}, {ty}, is split {} and all-gathered on every device for {}: {}",
+        "{what}, {ty}, is sharded {} and all-gathered on every device for {}: {}",
         from.display(&module.meshes[from.mesh]),
         data.kind.title(),
         bytes_text(bytes)

@@ -96,7 +96,7 @@ impl OpPlanner<'_> {
         )
         .at(self.rw.module.ops[op].span)
         .bytes(bytes)
-        .hint("split a dimension that the free axis divides");
+        .hint("shard a dimension that the free axis divides");
         warning.user_loc = self.rw.module.user_loc(op);
         self.warnings.push(Gather { op, warning });
     }

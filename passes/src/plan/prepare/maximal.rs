@@ -16,7 +16,7 @@ pub(crate) fn notes(module: &Module, func: FuncId, body: RegionId) -> Vec<Diagno
         let message = format!("{what} should be on device {device} only, but is replicated on every device");
         Some(
             Diagnostic::warning(Class::Unsupported, "SH0311", message).at(span).hint(
-                "every device runs the same program: replicate the value, or split it along a mesh axis",
+                "every device runs the same program: replicate the value, or shard it along a mesh axis",
             ),
         )
     };

@@ -54,11 +54,11 @@ fn requested_splits(module: &Module, func: FuncId, body: RegionId, ops: &[OpId])
     let refused = |ty: TypeId, id: Option<ShardingId>, span: Span| {
         let &dim = split_scales(module, ty, id?).first()?;
         let message = format!(
-            "dimension {dim} of {} is split, but has per-axis scales: its shards would have different types",
+            "dimension {dim} of {} is sharded, but has per-axis scales: its shards would have different types",
             module.types.display(ty)
         );
         Some(Diagnostic::unsupported("SH0319", message).at(span).hint(
-            "split another dimension, or split the real numbers before uniform_quantize or after uniform_dequantize",
+            "shard another dimension, or shard the real numbers before uniform_quantize or after uniform_dequantize",
         ))
     };
     let data = &module.funcs[func];

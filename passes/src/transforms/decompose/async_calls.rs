@@ -1,7 +1,7 @@
-//! Asynchronous collective calls: reads pairs of custom calls such as `@"reduce-scatter-start"` and `@"reduce-scatter-done"`
-//! as the collective that they start and await.
+//! Asynchronous collective calls: replaces pairs of custom calls such as `@"reduce-scatter-start"` and `@"reduce-scatter-done"`
+//! by the collective that they start and await.
 //!
-//! JAX 0.12 writes them for `jax.lax`'s asynchronous collectives. The collective's attributes are JSON in the front end
+//! JAX 0.12 emits them for `jax.lax`'s asynchronous collectives. The collective's attributes are JSON in the front end
 //! attribute `async_collective_config`; the reduction is the called computation. The back end schedules the collective.
 //!
 //! ```mlir
@@ -23,7 +23,7 @@ use shardc_ir::{
 /// The collectives that are started by a call of this name with `-start`.
 const NAMES: [&str; 5] = ["all-gather", "all-reduce", "all-to-all", "collective-permute", "reduce-scatter"];
 
-/// The attributes of a collective, as JAX writes them.
+/// The attributes of a collective, in JAX's format.
 #[derive(Deserialize)]
 struct Config {
     #[serde(default)]
@@ -55,8 +55,8 @@ fn half_of(target: &str) -> Option<(&'static str, bool)> {
     })
 }
 
-/// Inserts the collective that a call starts; of a call that awaits one, the value is its operand. `None` if the call
-/// stays, because its configuration is not one that JAX writes.
+/// Inserts the collective that a call starts; for a call that awaits a collective, returns the operand. `None` if the call stays, because
+/// its configuration is not in JAX's format.
 pub(super) fn collective(rw: &mut Rewriter<'_>, op: OpId) -> Option<ValueId> {
     let data = rw.module.ops[op].clone();
     let (&[operand], &[result], OpKind::CustomCall(call)) =

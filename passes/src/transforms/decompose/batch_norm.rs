@@ -1,9 +1,9 @@
-//! Batch normalization expansion: writes `batch_norm_training` and `batch_norm_grad` as sums over all dimensions but the feature's, and
-//! element-wise operations.
+//! Batch normalization expansion: expands `batch_norm_training` and `batch_norm_grad` to sums over all dimensions except the feature
+//! dimension, and element-wise operations.
 //!
-//! Devices then exchange one or two sums for each feature, however the other dimensions are sharded, and padding does not count. As in
-//! XLA's back ends, the sums for the mean and for the mean of squares are taken together, so that one collective completes both. Elements
-//! of less than 32 bits are summed in 32 bits. `batch_norm_inference` is element-wise and stays.
+//! Devices then exchange one or two sums for each feature, regardless of how the other dimensions are sharded, and padding is excluded.
+//! As in XLA's back ends, the sums for the mean and for the mean of squares are computed together, so that one collective reduces both.
+//! Elements of fewer than 32 bits are summed in 32 bits. `batch_norm_inference` is element-wise and stays.
 
 use shardc_ir::{
     BatchNormKind, BatchNormSpec, BinaryOp, DType, DimList, OpId, Rewriter, TensorBuild, UnaryOp, ValueId,
@@ -48,13 +48,13 @@ pub(super) fn decompose(
 
 struct Norm<'a, 'm> {
     rw: &'a mut Rewriter<'m>,
-    /// The element type to compute with.
+    /// The element type of the computation.
     wide: DType,
     shape: Vec<i64>,
     feature: u32,
-    /// All dimensions but the feature's.
+    /// All dimensions except the feature dimension.
     others: DimList,
-    /// Elements per feature.
+    /// The number of elements per feature.
     count: f64,
     epsilon: f64,
 }

@@ -15,7 +15,7 @@ use shardc_ir::{
 };
 use smallvec::smallvec;
 
-/// How many operations are visited to evaluate an operand.
+/// The maximum number of operations that are visited to evaluate an operand.
 const LOOKS: u32 = 64;
 
 /// Appends the static form of an operation and returns its result; `None` if it stays.
@@ -61,7 +61,7 @@ pub(in crate::transforms) fn decompose(rw: &mut Rewriter<'_>, op: OpId, kind: &D
         }
     };
     let ty = rw.module.values[result].ty;
-    // The shapes of the first three were compared already, as far as they are known.
+    // For the first three kinds, shapes were already compared, as far as they are known.
     if !matches!(kind, DynamicOp::Reshape | DynamicOp::BroadcastInDim(_) | DynamicOp::Iota { .. }) {
         let inferred = infer_types(rw.module, &form, operands.get(..inputs)?, &[]).ok()?;
         let shape = |ty| rw.module.types.shape_of(ty);
@@ -83,7 +83,7 @@ fn slice_sizes(module: &Module, spec: &GatherSpec, operand: ValueId, result: Val
     sizes.collect()
 }
 
-/// `real_dynamic_slice` with stride 1: the result type gives its size.
+/// `real_dynamic_slice` with stride 1: the result type determines the slice sizes.
 fn slice_at(rw: &mut Rewriter<'_>, op: OpId) -> Option<ValueId> {
     let module = &*rw.module;
     let &[operand, starts, ..] = module.ops[op].operands.as_slice() else { return None };
@@ -115,7 +115,7 @@ pub(super) fn dimension_size(rw: &mut Rewriter<'_>, op: OpId, dim: u32) -> Optio
     Some(value)
 }
 
-/// The constant integers of a value of rank 0 or 1, row-major. `None` if that takes more than `looks` operations.
+/// The constant integers of a value of rank 0 or 1, row-major. `None` if more than `looks` operations would have to be visited.
 fn integers(module: &Module, value: ValueId, looks: &mut u32) -> Option<SizeList> {
     *looks = looks.checked_sub(1)?;
     let ty = module.tensor(value).filter(|ty| ty.dtype.class() == DTypeClass::Signed && ty.is_static())?;
@@ -151,7 +151,7 @@ fn integers(module: &Module, value: ValueId, looks: &mut u32) -> Option<SizeList
     fits.then_some(values)
 }
 
-/// Whether the element type can represent a number: wrap-around is not evaluated.
+/// Whether the element type can represent a number: arithmetic that wraps around is not evaluated.
 fn represents(ty: &TensorType, n: i64) -> bool {
     let bits = ty.dtype.bits();
     bits >= 64 || (-(1i64 << (bits - 1))..1i64 << (bits - 1)).contains(&n)

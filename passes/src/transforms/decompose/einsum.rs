@@ -1,4 +1,4 @@
-//! Einsum expansion: writes `einsum` and `unary_einsum` with `dot_general`, `reduce` and `transpose`.
+//! Einsum expansion: expands `einsum` and `unary_einsum` to `dot_general`, `reduce` and `transpose`.
 //!
 //! * A letter that occurs twice in one operand takes its diagonal.
 //! * A letter of only one operand that is not in the result is reduced first.
@@ -21,7 +21,7 @@ use shardc_ir::{
     ValueId,
 };
 
-/// The label of a dimension: a letter, or its position among those of `...`.
+/// The label of a dimension: a letter, or a position within `...`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Label {
     Letter(char),
@@ -82,7 +82,7 @@ pub(super) fn decompose(rw: &mut Rewriter<'_>, op: OpId, config: &str) -> Option
         [lhs, rhs] => product(rw, lhs, rhs, &output, dtype)?,
         _ => return None,
     };
-    // An operand cannot replace the result, which may have a sharding of its own.
+    // An operand cannot replace the result, which may have its own sharding.
     let value = if product.labels == output && !operands.contains(&product.value) {
         product.value
     } else {

@@ -1,4 +1,4 @@
-//! Decomposition: expands operations that need no sharding rule of their own into others.
+//! Decomposition: expands operations into simpler ones, so that they need no sharding rule.
 //!
 //! * `chlo.scan` becomes a `while` (`scan`).
 //! * `async_start` and `async_done` become the operation between them; the back end schedules it. Asynchronous collective calls become
@@ -29,9 +29,9 @@ use smallvec::{SmallVec, smallvec};
 pub(super) use self::dynamic::decompose as static_form;
 use super::{expand_elementwise, rooted_collectives};
 
-/// Decomposes everything under the function body `body`; regions are visited before later operations. Unchanged are a scan over quantized
-/// elements or of unknown length, a future with users other than one `async_done`, and operations with sizes that are known only at run
-/// time.
+/// Decomposes all such operations under the function body `body`; regions are visited before later operations. Exceptions are a scan over
+/// quantized elements or of unknown length, a future with users other than one `async_done`, and operations with sizes that are known
+/// only at run time.
 pub fn decompose(module: &mut Module, body: RegionId) {
     if !is_needed(module, body) {
         return;
@@ -158,7 +158,7 @@ impl Expand {
                 None
             }
             kind if has_other_form(kind) => {
-                // Their value is an operand, which has its own sharding.
+                // The replacement is an operand, which has its own sharding.
                 let is_copy = matches!(kind, OpKind::Unary(UnaryOp::Copy)) || async_calls::is_async(kind);
                 let values = other_form(rw, op)?;
                 if is_copy {
@@ -182,14 +182,15 @@ impl Expand {
     }
 }
 
-/// The operand `index` of the `tuple` operation whose result `op` reads, if that is its producer.
+/// If a `tuple` operation produces the operand of `op`, returns operand `index` of that operation.
 fn put_into_tuple(module: &Module, op: OpId, index: u32) -> Option<ValueId> {
     let data = &module.ops[op];
     let tuple = &module.ops[module.def_op(*data.operands.first()?)?];
     matches!(tuple.kind, OpKind::Tuple).then(|| tuple.operands.get(index as usize).copied())?
 }
 
-/// Inserts what an operation by itself stands for; returns new values, one for each of its results. `None` if it stays.
+/// Inserts the expansion of an operation that does not depend on other operations; returns new values for its results. `None` if the
+/// operation stays.
 fn other_form(rw: &mut Rewriter<'_>, op: OpId) -> Option<SmallVec<[ValueId; 3]>> {
     let value = match rw.module.ops[op].kind.clone() {
         OpKind::CustomCall(spec) if top_k::is_target(&spec.target) => return top_k::decompose(rw, op),

@@ -1,4 +1,4 @@
-//! Scan expansion: writes `chlo.scan` as a `while`.
+//! Scan expansion: expands `chlo.scan` to a `while`.
 //!
 //! The loop carries a counter, the inputs, the outputs so far, and the scan's carries. Each iteration takes a slice of each input, runs
 //! the scan's body, and writes a slice of each output.
@@ -43,7 +43,7 @@ pub(super) fn as_loop(rw: &mut Rewriter<'_>, op: OpId, spec: &ScanSpec) -> Optio
     for &result in &results[..outputs] {
         let dtype = rw.module.tensor(result)?.dtype;
         let shape = rw.module.shape(result).to_vec();
-        // Its contents do not matter: the loop writes each slice once.
+        // The initial contents are irrelevant: the loop writes each slice once.
         let blank = rw.zeros(&shape, dtype);
         debug_assert_eq!(rw.module.values[blank].ty, rw.module.values[result].ty);
         start.push(blank);
@@ -108,7 +108,7 @@ impl ScanStep<'_, '_> {
         self.rw.splat(&value.to_le_bytes(), &[], DType::I32)
     }
 
-    /// One start index per dimension: `at` along the scanned one.
+    /// Returns one start index per dimension: `at` along the scanned dimension.
     fn starts(&mut self, rank: usize, at: ValueId) -> SmallVec<[ValueId; 6]> {
         let zero = self.scalar(0);
         (0..rank).map(|d| if d == self.dim { at } else { zero }).collect()

@@ -1,7 +1,7 @@
 //! Custom calls that represent operations with shape operands.
 //!
-//! JAX writes `@shape_assertion` for the conditions of symbolic dimensions, `@stablehlo.dynamic_*` where StableHLO has no such
-//! operation, and the attribute `indices_of_shape_operands` on calls whose result shapes are operands.
+//! JAX emits `@shape_assertion` for the conditions of symbolic dimensions, `@stablehlo.dynamic_*` if StableHLO has no such operation, and
+//! the attribute `indices_of_shape_operands` on calls whose result shapes are operands.
 
 use shardc_ir::{
     Attr, Build, CustomCallSpec, Diagnostic, Module, Op, OpId, OpKind, Rewriter, RngAlgorithm, Shape,
@@ -26,7 +26,8 @@ pub(super) fn is_refined(op: &Op) -> bool {
 
 /// Rewrites the current custom call. Returns whether it did.
 ///
-/// # Errors Its assertion does not hold (SH0352).
+/// # Errors
+/// Returns SH0352 if its assertion does not hold.
 pub(super) fn refine_call(
     rw: &mut Rewriter<'_>,
     op: OpId,

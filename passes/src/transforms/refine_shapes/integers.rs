@@ -1,7 +1,7 @@
-//! Constant evaluation of the integers that shapes are computed from.
+//! Constant evaluation of the integers from which shapes are computed.
 //!
-//! Only small tensors of integers and booleans are evaluated: a shape has few elements. Arithmetic that would wrap around in
-//! the element type is left to the program.
+//! Only small tensors of integers and booleans are evaluated: a shape has few elements. Arithmetic that would wrap around in the element
+//! type is not evaluated.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
@@ -9,7 +9,7 @@ use shardc_ir::{
 };
 use smallvec::smallvec;
 
-/// The most elements of a tensor that is evaluated.
+/// The maximum number of elements of a tensor that is evaluated.
 const MAX_ELEMENTS: i64 = 64;
 
 /// Known integers besides constants: loop-invariant arguments of regions.
@@ -132,7 +132,7 @@ fn apply(op: UnaryOp, n: i64, dtype: DType) -> Option<i64> {
     }
 }
 
-/// Whether elements of the type include a number. Unsigned numbers of 64 bits are read up to the greatest `i64`.
+/// Whether elements of the type include a number. 64-bit unsigned integers are supported up to the greatest `i64`.
 fn represents(dtype: DType, n: i64) -> bool {
     let bits = dtype.bits();
     match dtype.class() {

@@ -1,11 +1,11 @@
 //! Shape refinement.
 //!
-//! Computes the static types of a function whose parameters are static and whose body has dimensions of unknown size, as JAX
-//! writes it for a call of an export with symbolic dimensions.
+//! Computes the static types of a function whose parameters are static and whose body has dimensions of unknown size, as emitted by JAX
+//! for a call of an export with symbolic dimensions.
 //!
 //! Conditions, for each operation:
-//! * the shape is an operand that is constant, or follows from constants and `get_dimension_size`;
-//! * or the type follows from the types of the operands and regions.
+//! * the shape is an operand that is constant, or computed from constants and `get_dimension_size`;
+//! * or the types of operands and regions determine the type.
 //!
 //! A size that cannot be derived stays dynamic. A shape assertion that holds is removed; one that fails is an error.
 //!
@@ -19,8 +19,8 @@
 //! %3 = stablehlo.iota dim = 0 : tensor<4xi32>
 //! ```
 //!
-//! The walk is forward and visits each operation once: a shape depends on what is above it only. A loop takes the types of
-//! its initial values.
+//! The walk is forward and visits each operation once: a shape depends only on preceding operations. A loop has the types of its initial
+//! values.
 
 mod custom_calls;
 mod integers;
@@ -38,7 +38,7 @@ use super::decompose::static_form;
 /// Refines the types in the body of a function, and its result types. Parameters keep their types.
 ///
 /// # Errors
-/// A shape assertion does not hold (SH0352).
+/// Returns SH0352 if a shape assertion does not hold.
 pub fn refine_shapes(module: &mut Module, func: FuncId) -> Result<(), Vec<Diagnostic>> {
     let Some(body) = module.funcs[func].body else { return Ok(()) };
     let mut refiner = Refiner { integers: Integers::default(), errors: Vec::new() };
@@ -92,7 +92,7 @@ impl Refiner {
                     for (place, &arg) in module.regions[region].args.clone().iter().enumerate() {
                         let Some(&operand) = operands.get(place) else { continue };
                         refine_from(module, arg, operand);
-                        // A size that the loop carries along unchanged is that of the initial value.
+                        // A size that the loop carries unchanged is that of the initial value.
                         let body_arg = regions.last().and_then(|&b| module.regions[b].args.get(place));
                         let is_invariant = body_arg.is_some() && yielded.get(place) == body_arg;
                         if is_invariant
@@ -151,7 +151,7 @@ impl Refiner {
                     replace(rw, result, value);
                 }
             }
-            // A cast between a static and a dynamic type is nothing between two equal ones.
+            // A cast between a static and a dynamic type is redundant once both types are equal.
             OpKind::Convert if rw.module.shardings.of(result).is_none() => {
                 let operand = rw.module.ops[op].operands[0];
                 let types = [operand, result].map(|value| rw.module.values[value].ty);

@@ -34,7 +34,7 @@ pub(super) fn is_dynamic(module: &Module, ty: TypeId) -> bool {
     module.types.shape_of(ty).is_some_and(|shape| shape.contains(&DYNAMIC))
 }
 
-/// Puts the known sizes of `shape` in the place of the unknown ones of a value's type.
+/// Replaces the unknown sizes of a value's type by the known sizes of `shape`.
 pub(super) fn refine(module: &mut Module, value: ValueId, shape: &[i64]) {
     let old = module.values[value].ty;
     let Some(sizes) = module.types.shape_of(old).filter(|sizes| sizes.len() == shape.len()) else { return };
@@ -134,7 +134,7 @@ fn to_shape(sizes: SizeList) -> Shape {
     sizes.into_iter().collect()
 }
 
-/// Returns the shapes of the values that a region ends with.
+/// Returns the shapes of the values that a region returns.
 fn yielded(module: &Module, region: RegionId) -> Shapes {
     let Some(end) = module.terminator(region) else { return Shapes::new() };
     module.ops[end].operands.iter().map(|&v| module.types.shape_of(module.values[v].ty).cloned()).collect()
@@ -163,7 +163,7 @@ fn bitcast(from: Shape, to: &[i64]) -> Shape {
     sizes
 }
 
-/// Returns the shape of a reshape of which one size at most is unknown.
+/// Returns the shape of a reshape in which at most one size is unknown.
 fn reshaped(from: &[i64], mut to: Shape) -> Option<Shape> {
     let count = product(from.iter().copied())?;
     let known = product(to.iter().copied().filter(|&n| n != DYNAMIC))?;
@@ -206,7 +206,7 @@ fn sliced(start: &[i64], limit: &[i64], stride: &[i64]) -> Option<Shape> {
     (0..start.len()).map(size).collect()
 }
 
-/// Returns the sizes of a slice of stride one whose limit is the start plus known sizes, wherever it starts.
+/// Returns the sizes of a slice of stride one whose limit is the start plus known sizes, regardless of the start.
 fn moved_slice(module: &Module, operands: &[ValueId], integers: &Integers) -> Option<Shape> {
     let &[_, start, limit, stride] = operands else { return None };
     let sum = &module.ops[module.def_op(limit)?];

@@ -6,12 +6,12 @@ use smallvec::smallvec;
 use super::{elementwise, lapack, on_tape, ragged_exchange, sorting};
 use crate::linearize::{At, Rule, Tangents};
 
-/// Tangents pass unchanged.
+/// Passes tangents through unchanged.
 pub(super) fn handed_on(at: &mut At<'_, '_>) -> Tangents {
     (0..at.num_operands()).map(|i| at.tangent(i)).collect()
 }
 
-/// A barrier of its own for the tangent: without it, a back end could move the tangent as it may not move the value.
+/// Emits a separate barrier for the tangent: otherwise a back end could move the tangent where it may not move the value.
 pub(super) fn barrier(at: &mut At<'_, '_>) -> Tangents {
     let count = at.num_operands();
     let held = |i: usize| {
@@ -22,7 +22,7 @@ pub(super) fn barrier(at: &mut At<'_, '_>) -> Tangents {
     (0..count).map(held).collect()
 }
 
-/// The tangent gets the sharding of the value, unless shardings are free.
+/// Constrains the tangent to the sharding of the value, unless shardings are free.
 pub(super) fn constraint(at: &mut At<'_, '_>, sharding: ShardingId) -> Option<ValueId> {
     let tangent = at.tangent(0)?;
     if at.linear.free_shardings {
@@ -33,16 +33,17 @@ pub(super) fn constraint(at: &mut At<'_, '_>, sharding: ShardingId) -> Option<Va
     Some(tangent)
 }
 
-/// Known custom calls; `None` for others.
+/// Linearizes known custom calls; returns `None` for others.
 ///
-/// # Errors Those of equivalent operations.
+/// # Errors
+/// Returns the errors of the equivalent operation.
 pub(super) fn known_call(at: &mut At<'_, '_>, target: &str) -> Result<Option<Rule>, Box<Diagnostic>> {
     if let Some(rule) = lapack::call(at, target)? {
         return Ok(Some(rule));
     }
     let is_unary = at.num_operands() == 1;
     Ok(match target {
-        // The tangent has the same sharding, by a call of its own.
+        // The tangent gets the same sharding, by a separate call.
         "Sharding" if is_unary && !at.linear.free_shardings => {
             at.tangent(0).map(|tangent| Rule::one(on_tape(at, &[tangent])))
         }

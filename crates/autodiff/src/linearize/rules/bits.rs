@@ -9,7 +9,7 @@ use shardc_ir::{DType, Diagnostic, OpKind, ValueId};
 use super::{Rule, unsupported};
 use crate::linearize::At;
 
-/// Returns no tangent; an error if the bits of a differentiated number are converted back to a number.
+/// Returns no tangent, or an error if the bits of a differentiated number become a number again.
 pub(super) fn bitcast(at: &mut At<'_, '_>) -> Result<Rule, Box<Diagnostic>> {
     if at.tangent(0).is_some() && becomes_number(at) { Err(unsupported(at)) } else { Ok(Rule::nothing(1)) }
 }

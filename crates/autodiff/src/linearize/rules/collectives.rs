@@ -1,4 +1,4 @@
-//! Collectives: the values of each device have their own tangents.
+//! Rules of collectives: the values of each device have their own tangents.
 
 use shardc_ir::reducer::{reducer, reduction_of};
 use shardc_ir::{
@@ -10,7 +10,7 @@ use super::{on_tape, unsupported};
 use crate::emit::Arithmetic;
 use crate::linearize::{At, Linear, Tangents};
 
-/// The same groups for another collective, on an unused channel.
+/// Returns the attributes of a new collective with the same groups, on an unused channel.
 pub(crate) fn like(linear: &mut Linear<'_>, spec: &CollectiveSpec) -> Box<CollectiveSpec> {
     let channel = spec.channel.filter(|channel| channel.handle > 0);
     Box::new(CollectiveSpec { channel: channel.map(|channel| another(linear, channel)), ..spec.clone() })
@@ -25,7 +25,7 @@ fn another(linear: &mut Linear<'_>, like: Channel) -> Channel {
     Channel { handle: last + 1, ..like }
 }
 
-/// Linear collectives: the same collective on tangents.
+/// Linearizes linear collectives: emits the same collective on tangents.
 pub(super) fn linear(at: &mut At<'_, '_>) -> Result<Tangents, Box<Diagnostic>> {
     let (results, spec) = {
         let data = &at.linear.module.ops[at.op];
@@ -94,7 +94,7 @@ fn extreme(at: &mut At<'_, '_>, spec: &CollectiveSpec, i: usize) -> Result<Optio
     Ok(Some(add(at, chosen, true)))
 }
 
-/// `collective_broadcast`: all tangents are gathered, and the first one is taken.
+/// `collective_broadcast`: gathers all tangents and takes the first.
 pub(super) fn broadcast(at: &mut At<'_, '_>, spec: &CollectiveSpec) -> Result<Tangents, Box<Diagnostic>> {
     let Some(size) = spec.groups.group_size().filter(|_| !spec.has_dynamic_root) else {
         return Err(unsupported(at));

@@ -2,7 +2,7 @@
 
 use shardc_ir::{CompareDirection, CompareType, DType, OpKind, TensorBuild, ValueId};
 
-/// Compares two tensors of one shape.
+/// Compares two tensors of the same shape.
 pub(crate) fn compare(
     e: &mut impl TensorBuild,
     direction: CompareDirection,

@@ -1,4 +1,4 @@
-//! Functions, composites and custom calls with custom derivatives.
+//! Rules of functions, composites and custom calls with custom derivatives.
 
 use shardc_ir::{Build, Diagnostic, FuncId, Module, OpId, OpKind, TensorBuild, ValueId, ValueMap, clone_op};
 use smallvec::SmallVec;
@@ -9,7 +9,8 @@ use crate::replace::replace;
 
 /// Linearizes an operation by the custom rule for its name, if there is one.
 ///
-/// # Errors The function of the rule is missing or has a different type.
+/// # Errors
+/// Returns an error if the function of the rule is missing or has an unexpected type.
 pub(super) fn by_rule(at: &mut At<'_, '_>) -> Result<Option<Rule>, Box<Diagnostic>> {
     let (name, num_results) = {
         let data = &at.linear.module.ops[at.op];

@@ -1,4 +1,4 @@
-//! Element-wise operations.
+//! Rules of element-wise operations.
 
 use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LOG2_E, PI};
 
@@ -15,7 +15,7 @@ use crate::linearize::numbers::number;
 use crate::linearize::{At, bessel, powers};
 use crate::ranges::{Range, range};
 
-/// Unary operations: the derivative times the tangent.
+/// Linearizes unary operations: multiplies the derivative by the tangent.
 pub(super) fn unary(at: &mut At<'_, '_>, op: UnaryOp) -> Result<Option<ValueId>, Box<Diagnostic>> {
     let Some(tangent) = at.tangent(0) else { return Ok(None) };
     let (x, y) = (at.operand(0), at.result());
@@ -28,7 +28,7 @@ pub(super) fn unary(at: &mut At<'_, '_>, op: UnaryOp) -> Result<Option<ValueId>,
         UnaryOp::Negate | UnaryOp::Real | UnaryOp::Imag | UnaryOp::Conj => {
             return Ok(Some(on_tape(at, &[tangent])));
         }
-        // Piecewise constant functions.
+        // These are piecewise constant functions.
         UnaryOp::Ceil
         | UnaryOp::Floor
         | UnaryOp::RoundNearestAfz
@@ -44,7 +44,7 @@ pub(super) fn unary(at: &mut At<'_, '_>, op: UnaryOp) -> Result<Option<ValueId>,
         UnaryOp::Sign => return Ok(Some(complex_sign(at, tangent))),
         UnaryOp::Abs if is_complex => return Ok(Some(complex_abs(at, tangent))),
         UnaryOp::Log => return Ok(Some(log(at, tangent, is_complex))),
-        // The constant factor is separate, so that it meets other constant factors.
+        // The constant factor is separate, so that it can be merged with other constant factors.
         UnaryOp::Sqrt => {
             let half = at.primal().number(0.5, x);
             let mut tape = at.tape();
@@ -81,7 +81,7 @@ pub(super) fn unary(at: &mut At<'_, '_>, op: UnaryOp) -> Result<Option<ValueId>,
     Ok(Some(at.tape().mul(tangent, derivative)))
 }
 
-/// `2 x dx`.
+/// Emits `2 x dx`.
 fn doubled(at: &mut At<'_, '_>, tangent: ValueId, x: ValueId) -> ValueId {
     let two = at.primal().number(2.0, x);
     let mut tape = at.tape();
@@ -89,8 +89,8 @@ fn doubled(at: &mut At<'_, '_>, tangent: ValueId, x: ValueId) -> ValueId {
     tape.mul(product, two)
 }
 
-/// `log(x)` has the tangent `dx / x`, and so has `log(|x|)` of a real number. A division is one operation in place of a reciprocal and a
-/// product, and more exact.
+/// `log(x)` has the tangent `dx / x`, and so has `log(|x|)` of a real number. A division replaces a reciprocal and a multiplication, and
+/// is more accurate.
 fn log(at: &mut At<'_, '_>, tangent: ValueId, is_complex: bool) -> ValueId {
     let x = at.operand(0);
     let inner = at.linear.module.def_op(x).map(|op| &at.linear.module.ops[op]);
@@ -109,7 +109,7 @@ fn derivative(at: &mut At<'_, '_>, op: UnaryOp, x: ValueId, y: ValueId) -> Resul
     let error = unsupported(at);
     let mut e = at.primal();
     let e = &mut e;
-    // `1 / sqrt(value)`, and `a + b x^2`.
+    // These emit `1 / sqrt(value)` and `a + b x^2`.
     let squared = |e: &mut crate::emit::Emit<'_>, a: f64, b: f64| {
         let square = e.mul(x, x);
         let constant = e.number(a, x);
@@ -170,7 +170,7 @@ fn derivative(at: &mut At<'_, '_>, op: UnaryOp, x: ValueId, y: ValueId) -> Resul
             e.unary(UnaryOp::Rsqrt, under)
         }
         UnaryOp::Acosh => {
-            // As a product of two factors, since `x^2 - 1` cancels near one.
+            // Computed as a product of two factors, since `x^2 - 1` suffers from cancellation near one.
             let one = e.number(1.0, x);
             let (below, above) = (e.sub(x, one), e.add(x, one));
             let under = e.mul(below, above);
@@ -261,7 +261,7 @@ fn complex_abs(at: &mut At<'_, '_>, tangent: ValueId) -> ValueId {
     tape.op1(OpKind::Unary(UnaryOp::Real), &[product], ty)
 }
 
-/// Binary operations: the sum of the contributions of both operands.
+/// Linearizes binary operations: adds the contributions of both operands.
 pub(super) fn binary(at: &mut At<'_, '_>, op: BinaryOp) -> Result<Option<ValueId>, Box<Diagnostic>> {
     let (a, b, y) = (at.operand(0), at.operand(1), at.result());
     let (da, db) = (at.tangent(0), at.tangent(1));
@@ -298,7 +298,7 @@ pub(super) fn binary(at: &mut At<'_, '_>, op: BinaryOp) -> Result<Option<ValueId
             return Ok(sum(at, &[left, right]));
         }
         BinaryOp::Divide => return Ok(divide(at)),
-        // For complex numbers these use an order that no comparison has.
+        // For complex numbers, these use an order that no comparison operation provides.
         BinaryOp::Maximum | BinaryOp::Minimum if at.is_complex(at.result()) => return Err(unsupported(at)),
         BinaryOp::Maximum | BinaryOp::Minimum => return Ok(extreme::extreme(at, op)),
         _ => {}
@@ -327,7 +327,7 @@ fn divide(at: &mut At<'_, '_>) -> Option<ValueId> {
     if let Some(tangent) = is_one.then(|| powers::of_inverse(at, b)).flatten() {
         return Some(tangent);
     }
-    // One division for each element before the broadcast.
+    // Only one division is needed for each element before the broadcast.
     let inverse = spread_inverse(at, b);
     let scaled = db.map(|db| at.tape().mul(db, y));
     let change = match (da, scaled) {
@@ -379,7 +379,7 @@ fn exponent_beside_one(module: &Module, value: ValueId) -> Option<ValueId> {
     })
 }
 
-/// `1 / (1 + exp(u)) = y` has the tangent `-y (1 - y) du`: only `y` is kept, and zero is never multiplied by infinity.
+/// `1 / (1 + exp(u)) = y` has the tangent `-y (1 - y) du`: only `y` is saved, and zero is never multiplied by infinity.
 fn logistic(at: &mut At<'_, '_>, exponent: ValueId) -> Option<ValueId> {
     let y = at.result();
     let module = &*at.linear.module;
@@ -408,14 +408,14 @@ fn is_nonzero_constant(module: &Module, value: ValueId) -> bool {
     number(module, value).is_some_and(|number| number != 0.0)
 }
 
-/// The derivative of a result by an operand.
+/// The derivative of a result with respect to an operand.
 enum Slope {
     Zero,
     One,
     By(ValueId),
 }
 
-/// The derivative of `y = op(a, b)` by operand `i`.
+/// The derivative of `y = op(a, b)` with respect to operand `i`.
 fn slope(
     at: &mut At<'_, '_>,
     op: BinaryOp,
@@ -487,7 +487,7 @@ fn slope(
     }))
 }
 
-/// Selects between the tangents. If the predicate is known, as for a mask of indices in bounds, takes that tangent.
+/// Selects between the tangents. If the predicate is known, as for a mask of indices in bounds, returns the selected tangent.
 pub(super) fn select(at: &mut At<'_, '_>) -> Option<ValueId> {
     let which = at.operand(0);
     match range(at.linear.module, which) {
@@ -517,7 +517,8 @@ fn i0e(at: &mut At<'_, '_>, x: ValueId) -> Option<ValueId> {
     Some(at.tape().mul(tangent, slope))
 }
 
-/// The derivative of `clamp`: the operand's strictly between the bounds, a bound's strictly beyond it. Bounds may be scalars.
+/// Linearizes `clamp`: strictly between the bounds, the result has the tangent of the operand; strictly beyond a bound, it has the
+/// tangent of the bound. Bounds may be scalars.
 ///
 /// A bound that is the operand itself has no effect: `clamp(x, x, high)` is `minimum(x, high)`, and `clamp(x, x, x)` is `x`.
 pub(super) fn clamp(at: &mut At<'_, '_>) -> Option<ValueId> {
@@ -553,7 +554,7 @@ pub(super) fn clamp(at: &mut At<'_, '_>) -> Option<ValueId> {
         let (counts, zero) = {
             let mut e = at.primal();
             let counts = match i {
-                // At a bound neither the operand nor the bound has a derivative, as in JAX.
+                // At a bound, neither the operand nor the bound contributes, as in JAX.
                 0 => {
                     let is_above = compare(&mut e, CompareDirection::GT, low, x);
                     let is_below = compare(&mut e, CompareDirection::LT, low, high);
@@ -571,7 +572,7 @@ pub(super) fn clamp(at: &mut At<'_, '_>) -> Option<ValueId> {
     sum(at, &changes)
 }
 
-/// The value before sharding annotations were applied to it.
+/// Returns the value before sharding annotations.
 fn annotated(module: &Module, mut value: ValueId) -> ValueId {
     while let Some(op) = module.def_op(value) {
         let data = &module.ops[op];

@@ -10,7 +10,7 @@ use crate::emit::{Arithmetic, Emit};
 use crate::linearize::expand::Combiner;
 use crate::linearize::{At, Rule};
 
-/// `map`: its region on whole tensors.
+/// Expands `map` by applying its region to tensors.
 pub(super) fn map(at: &mut At<'_, '_>) -> Result<Rule, Box<Diagnostic>> {
     let (region, operands) = {
         let data = &at.linear.module.ops[at.op];
@@ -21,7 +21,7 @@ pub(super) fn map(at: &mut At<'_, '_>) -> Result<Rule, Box<Diagnostic>> {
     Ok(Rule::Instead(combiner.apply(&mut at.primal(), &operands)))
 }
 
-/// `(x - mean) rsqrt(variance + epsilon) scale + offset`.
+/// Expands to `(x - mean) rsqrt(variance + epsilon) scale + offset`.
 pub(super) fn batch_norm_inference(
     at: &mut At<'_, '_>,
     spec: BatchNormSpec,
@@ -45,7 +45,7 @@ pub(super) fn batch_norm_inference(
     Ok(Rule::Instead(vec![e.add(scaled, offset)]))
 }
 
-/// A CHLO broadcasting operation: operands are broadcast, then it is element-wise.
+/// Expands a CHLO broadcasting operation to broadcasts of the operands and an element-wise operation.
 pub(super) fn broadcasting(at: &mut At<'_, '_>, spec: &BroadcastingSpec) -> Result<Rule, Box<Diagnostic>> {
     let operands = at.linear.module.ops[at.op].operands.clone();
     let result = at.linear.module.shape(at.result()).to_vec();
@@ -78,8 +78,8 @@ fn repeated(e: &mut Emit<'_>, value: ValueId, dims: &DimList, shape: &[i64]) -> 
     e.spread(value, dims.clone(), shape)
 }
 
-/// `rng(a, b)` is `a + (b - a) u` or `a + b z`, where the sample does not depend on `a` and `b`. A second sample would differ, so it is
-/// computed from the result.
+/// `rng(a, b)` is `a + (b - a) u` or `a + b z`, where the sample does not depend on `a` and `b`. A second sample would be different, so
+/// `u` or `z` is computed from the result.
 pub(super) fn drawn(at: &mut At<'_, '_>, is_uniform: bool) -> Result<Option<ValueId>, Box<Diagnostic>> {
     let (a, b, y) = (at.operand(0), at.operand(1), at.result());
     let shape = at.linear.module.shape(y).to_vec();

@@ -1,6 +1,6 @@
 //! `maximum` and `minimum` of two values, with JAX's conventions at ties.
 //!
-//! Two equal operands get one half of the tangent each. `jax.nn.relu` and `jax.nn.relu6` are exceptions in JAX, where their
+//! If the operands are equal, each contributes half of its tangent. `jax.nn.relu` and `jax.nn.relu6` are exceptions in JAX, where their
 //! derivative at a bound is 0. StableHLO has no relu, so both are recognized by the form in which JAX writes them:
 //!
 //! ```mlir
@@ -8,7 +8,8 @@
 //! %relu6 = stablehlo.minimum %relu, %six    // 0 at a tie
 //! ```
 //!
-//! `jnp.clip` and `jnp.maximum(0, x)` have the constant first. A maximum that is one part of a sum without a kink is no relu:
+//! `jnp.clip` and `jnp.maximum(0, x)` have the constant first. A maximum that is one term of a smooth sum is not a relu. It is recognized
+//! if:
 //!
 //! * a `minimum` of the same two operands exists (`celu`, `maximum(x, 0) + minimum(x, 0)`),
 //! * or `exp(-|x|)` does (cross-entropy with logits: `maximum(x, 0) - x z + log1p(exp(-|x|))`).
@@ -59,7 +60,7 @@ fn is_rectifier(at: &mut At<'_, '_>, op: BinaryOp, a: ValueId, b: ValueId) -> bo
     }
 }
 
-/// Whether `minimum(x, zero)` or `exp(-c |x|)` is computed, too.
+/// Whether `minimum(x, zero)` or `exp(-c |x|)` is also computed.
 fn has_partner(at: &mut At<'_, '_>, x: ValueId, zero: ValueId) -> bool {
     let mut sizes = Vec::new();
     for user in at.linear.users(x) {

@@ -33,7 +33,7 @@ pub(super) fn triangular_solve(
         }
         None => None,
     };
-    // One system for both tangents.
+    // One system is solved for both tangents.
     let right = match (at.tangent(1), product) {
         (Some(db), Some(product)) => at.tape().sub(db, product),
         (None, Some(product)) => at.tape().neg(product),
@@ -78,7 +78,7 @@ pub(super) fn cholesky(
     }))
 }
 
-/// The same transform of the tangent.
+/// Applies the same transform to the tangent.
 pub(super) fn fft(at: &mut At<'_, '_>) -> Option<ValueId> {
     let tangent = at.tangent(0)?;
     Some(on_tape(at, &[tangent]))

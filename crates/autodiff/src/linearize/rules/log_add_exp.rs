@@ -9,7 +9,7 @@ use crate::emit::Arithmetic;
 use crate::linearize::At;
 use crate::linearize::numbers::{is_constant, number};
 
-/// How far `k c` may be from 1: constants of bf16 have 8 bits.
+/// The maximum deviation of `k c` from 1: bf16 constants have a precision of 8 bits.
 const ROUNDING: f64 = 0.01;
 
 /// The operands, `a - b`, and `c`.
@@ -22,8 +22,8 @@ struct Parts {
 /// The tangent of such a sum; `None` if the current sum has a different form.
 pub(super) fn of_sum(at: &mut At<'_, '_>) -> Option<ValueId> {
     let parts = parts(at.linear.module, at.result())?;
-    // If both are infinite, `a - b` is NaN. Programs often select another value in place of the sum then, and the unselected tangent must
-    // not be infinite.
+    // If both are infinite, `a - b` is NaN. Programs often select a different value in this case, and the unselected tangent must not be
+    // infinite.
     tangent(at, &parts, 0.0)
 }
 

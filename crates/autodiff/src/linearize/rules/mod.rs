@@ -1,7 +1,7 @@
 //! Differentiation rules: one function for each kind of operation.
 //!
-//! A rule may insert operations after the current one. It writes operations that are linear in the operands' tangents to the tape, and
-//! returns the tangents of the results, `None` for zero. It is called only if some operand has a tangent.
+//! A rule may insert operations after the current operation. It writes operations that are linear in the operands' tangents to the tape,
+//! and returns the tangents of the results, where `None` is zero. It is only called if some operand has a tangent.
 
 mod annotations;
 mod bits;
@@ -36,13 +36,14 @@ use crate::emit::Arithmetic;
 
 /// Linearizes one operation.
 ///
-/// # Errors It has no derivative, or no known one.
+/// # Errors
+/// Returns an error if the operation has no derivative, or no known derivative.
 #[expect(clippy::too_many_lines, reason = "a table: an arm for each operation")]
 pub(super) fn linearize(at: &mut At<'_, '_>) -> Result<Rule, Box<Diagnostic>> {
     if at.kind() == OpKind::BitcastConvert {
         return bits::bitcast(at);
     }
-    // Integers and truth values have no tangents.
+    // Integers and booleans have no tangents.
     let results = at.linear.module.ops[at.op].results.clone();
     if !results.iter().any(|&v| at.can_change(v)) {
         return Ok(Rule::nothing(results.len()));
@@ -119,7 +120,7 @@ pub(super) fn linearize(at: &mut At<'_, '_>) -> Result<Rule, Box<Diagnostic>> {
         }
         // Bits have no derivative (`bits`), and a constant uses only the shape of its operand.
         OpKind::BitcastConvert | OpKind::ConstantLike(_) => return Ok(Rule::nothing(results.len())),
-        // Their results are integers or truth values, they have no differentiable operands, or they end a region.
+        // The results of these are integers or booleans, or they have no differentiable operands, or they end a region.
         OpKind::Compare(..)
         | OpKind::Constant(_)
         | OpKind::Iota { .. }
@@ -128,7 +129,7 @@ pub(super) fn linearize(at: &mut At<'_, '_>) -> Result<Rule, Box<Diagnostic>> {
         | OpKind::ReplicaId
         | OpKind::GetDimensionSize { .. }
         | OpKind::Return => return Ok(Rule::nothing(results.len())),
-        // Decomposed before differentiation, once shapes are known.
+        // These are decomposed before differentiation, when shapes are known.
         OpKind::Splice(_)
         | OpKind::Dynamic(_)
         | OpKind::SetDimensionSize { .. }
@@ -139,7 +140,7 @@ pub(super) fn linearize(at: &mut At<'_, '_>) -> Result<Rule, Box<Diagnostic>> {
         | OpKind::Scan(_)
         | OpKind::AsyncStart
         | OpKind::AsyncDone => Err(unsupported(at)),
-        // They communicate with the host, are about tuples, tokens or quantized numbers, or are unknown.
+        // These communicate with the host, operate on tuples, tokens or quantized numbers, or are unknown.
         OpKind::AfterAll
         | OpKind::Composite(_)
         | OpKind::BatchNorm(..)

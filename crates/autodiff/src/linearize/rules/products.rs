@@ -1,4 +1,4 @@
-//! Contractions: linear in either operand.
+//! Rules of contractions, which are linear in either operand.
 
 use shardc_ir::{Diagnostic, RaggedDotSpec, ValueId};
 
@@ -13,7 +13,7 @@ pub(super) fn product(at: &mut At<'_, '_>) -> Option<ValueId> {
     sum(at, &[left, right])
 }
 
-/// The same for `ragged_dot`, which is constant in its group sizes.
+/// Linearizes `ragged_dot`, for which group sizes are constants.
 pub(super) fn ragged_dot(
     at: &mut At<'_, '_>,
     spec: &RaggedDotSpec,

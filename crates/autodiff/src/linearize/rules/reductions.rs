@@ -1,4 +1,4 @@
-//! Reductions along dimensions.
+//! Rules of reductions along dimensions.
 
 use shardc_ir::reducer::{is_identity, reduction_of};
 use shardc_ir::{CompareDirection, DType, Diagnostic, DimList, OpKind, ReductionKind, TensorBuild, ValueId};
@@ -9,7 +9,7 @@ use crate::emit::Arithmetic;
 use crate::linearize::expand::{self, Combiner};
 use crate::linearize::{At, Rule, Tangents};
 
-/// `reduce` with a differentiable combiner.
+/// Linearizes `reduce` with a differentiable combiner.
 pub(super) fn reduce(at: &mut At<'_, '_>, dims: &DimList) -> Result<Rule, Box<Diagnostic>> {
     let data = &at.linear.module.ops[at.op];
     let n = data.results.len();
@@ -22,7 +22,7 @@ pub(super) fn reduce(at: &mut At<'_, '_>, dims: &DimList) -> Result<Rule, Box<Di
         Some(kind @ (ReductionKind::Max | ReductionKind::Min))
             if n == 1 && is_identity(at.linear.module, at.operand(1), kind) =>
         {
-            // The maximum that is subtracted before exponentials for numerical stability.
+            // This is the maximum that is subtracted before exponentials for numerical stability.
             if at.linear.cancels(at.result()) {
                 return Ok(Rule::nothing(1));
             }

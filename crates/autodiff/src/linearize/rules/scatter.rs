@@ -1,4 +1,4 @@
-//! Scatters.
+//! Rules of scatters.
 
 use shardc_ir::reducer::reducer;
 use shardc_ir::{
@@ -46,7 +46,7 @@ enum Combines {
     Writes,
 }
 
-/// `scatter` of tensors with addition, multiplication, assignment, maximum or minimum; with unique indices, any element-wise combiner.
+/// Linearizes `scatter` with addition, multiplication, assignment, maximum or minimum; with unique indices, any element-wise combiner.
 pub(super) fn scatter(at: &mut At<'_, '_>, spec: &ScatterSpec) -> Result<Rule, Box<Diagnostic>> {
     let data = &at.linear.module.ops[at.op];
     let (region, n) = (data.regions.first().copied(), data.results.len());
@@ -123,7 +123,7 @@ fn combines(module: &Module, region: RegionId, i: usize, n: usize) -> Option<Com
     }
 }
 
-/// Any combiner, with unique indices: elements are read, combined with the updates, and written.
+/// Expands a scatter with any combiner and unique indices: elements are read, combined with the updates, and written.
 fn written(
     at: &mut At<'_, '_>,
     spec: &ScatterSpec,
@@ -258,7 +258,7 @@ fn others(at: &mut At<'_, '_>, spec: &ScatterSpec, lane: Lane) -> Result<ValueId
     Ok(e.alike_to(OpKind::Select, &[only_own, quotient, zero], updates))
 }
 
-/// Each element has the tangent of the value that it was taken from; equal values share it.
+/// Each element has the tangent of the value that it was taken from; equal values contribute equal shares.
 fn extreme(at: &mut At<'_, '_>, spec: &ScatterSpec, lane: Lane) -> Result<Option<ValueId>, Box<Diagnostic>> {
     let Lane { x, indices, updates, y, .. } = lane;
     let there = read_back(at, spec, y, indices, updates)?;
@@ -283,8 +283,8 @@ fn extreme(at: &mut At<'_, '_>, spec: &ScatterSpec, lane: Lane) -> Result<Option
     Ok(Some(at.tape().div(total, count)))
 }
 
-/// If several updates write one position, the last one written counts, whichever it is. Updates are numbered, and an update counts if its
-/// number is at its position afterwards.
+/// If several updates write to one position, only the update that was written last has a derivative; which one this is, is not specified.
+/// To find it, the indices of the updates are scattered: an update was last if its index is at its position afterwards.
 fn last_written(
     at: &mut At<'_, '_>,
     spec: &ScatterSpec,
@@ -299,7 +299,7 @@ fn last_written(
     let (written, numbers) = {
         let error = unsupported(at);
         let mut e = at.primal();
-        // All elements of a window have one number.
+        // All elements of a window have the same index.
         let windows = &thin.spec.update_window_dims;
         let dims: DimList = (0..thin_part.len() as u32).filter(|d| !windows.contains(d)).collect();
         let rows = shape_of(&thin_part, &dims);

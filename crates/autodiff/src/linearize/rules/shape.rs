@@ -1,17 +1,17 @@
-//! Operations that move elements.
+//! Rules of operations that move elements.
 
 use shardc_ir::ValueId;
 
 use super::{on_tape, written_out};
 use crate::linearize::At;
 
-/// Linear operations with one operand.
+/// Linearizes linear operations with one operand.
 pub(super) fn alike(at: &mut At<'_, '_>) -> Option<ValueId> {
     let tangent = at.tangent(0).filter(|_| at.can_change(at.result()))?;
     Some(on_tape(at, &[tangent]))
 }
 
-/// Jointly linear operations: operands without tangents are zeros.
+/// Linearizes jointly linear operations: operands without tangents are zeros.
 pub(super) fn concatenate(at: &mut At<'_, '_>) -> Option<ValueId> {
     let tangents: Vec<ValueId> = (0..at.num_operands()).map(|i| written_out(at, i)).collect();
     Some(on_tape(at, &tangents))

@@ -1,4 +1,4 @@
-//! Operations that select by comparisons: tangents follow their values.
+//! Rules of operations that reorder elements by comparisons: tangents are reordered in the same way.
 
 use shardc_ir::{
     Build, DType, Diagnostic, DimList, GatherSpec, InsertionPoint, OpKind, SizeList, TensorBuild, ValueId,
@@ -8,7 +8,7 @@ use super::unsupported;
 use crate::emit::{Arithmetic, Emit};
 use crate::linearize::{At, Tangents};
 
-/// `sort`: sorts an iota along, and gathers tangents by it.
+/// Linearizes `sort`: sorts an additional iota, and gathers tangents by it.
 pub(super) fn sort(at: &mut At<'_, '_>, dim: Option<i64>) -> Result<Tangents, Box<Diagnostic>> {
     let op = at.op;
     let n = at.num_operands();
@@ -37,7 +37,7 @@ pub(super) fn sort(at: &mut At<'_, '_>, dim: Option<i64>) -> Result<Tangents, Bo
     (0..n).map(|i| picked(at, i, order, dim)).chain(std::iter::once(Ok(None))).collect()
 }
 
-/// `top_k`: gathers the tangent by the second result, the indices.
+/// Linearizes `top_k`: gathers the tangent by the second result, the indices.
 pub(super) fn top_k(at: &mut At<'_, '_>) -> Result<Tangents, Box<Diagnostic>> {
     let places = at.linear.module.ops[at.op].results[1];
     let dim = at.linear.module.rank(places).saturating_sub(1) as u32;

@@ -1,4 +1,4 @@
-//! Window reductions.
+//! Rules of window reductions.
 
 use shardc_ir::reducer::{identity, is_identity, reducer, reduction_of};
 use shardc_ir::{
@@ -10,7 +10,7 @@ use crate::linearize::expand::{self, Combiner, cumulate, reversed};
 use crate::linearize::window::{cumulative, full, pairs};
 use crate::linearize::{At, Rule};
 
-/// Sum, maximum and minimum of windows; cumulative reductions and others, by any combiner.
+/// Linearizes sums, maxima and minima of windows, cumulative reductions, and reductions with other combiners.
 pub(super) fn reduce_window(at: &mut At<'_, '_>, spec: &WindowSpec) -> Result<Rule, Box<Diagnostic>> {
     let region = at.linear.module.ops[at.op].regions[0];
     if at.num_operands() != 2 || at.tangent(1).is_some() {

@@ -1,7 +1,7 @@
-//! Convolutions.
+//! Transposition of convolutions.
 //!
-//! The cotangent of the input is a convolution of the output's cotangent with the reversed kernel. That of the kernel is a convolution of
-//! the input with the output's cotangent, with features and batch swapped. Dilations and strides are swapped in both.
+//! The cotangent of the input is a convolution of the output's cotangent with the reversed kernel. The cotangent of the kernel is a
+//! convolution of the input with the output's cotangent, with features and batch swapped. Dilations and strides are swapped in both.
 
 use shardc_ir::{ConvDims, ConvSpec, DimList, KernelDims, OpId, OpKind, SizeList, TensorBuild, ValueId};
 use smallvec::SmallVec;
@@ -178,7 +178,7 @@ fn move_groups(e: &mut Emit<'_>, value: ValueId, from: u32, to: u32, groups: i64
     split[from] /= groups;
     split.insert(from, groups);
     let parted = e.tensor(OpKind::Reshape, &[value], &split, ty.dtype);
-    // The group dimension moves to right before the other one.
+    // The group dimension moves to directly before the other dimension.
     let at = |d: usize| if d < from { d } else { d + 1 };
     let mut order: Vec<u32> = Vec::new();
     for d in 0..ty.shape.len() {

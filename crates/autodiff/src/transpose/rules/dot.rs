@@ -1,11 +1,11 @@
-//! Matmuls.
+//! Transposition of matmuls.
 
 use shardc_ir::{DimList, DotSpec, OpId, OpKind, TensorBuild, ValueId};
 
 use crate::emit::Arithmetic;
 use crate::transpose::Transposed;
 
-/// The cotangent of one operand: the product of the result's cotangent with the other operand, over that operand's free dimensions.
+/// Returns the cotangent of one operand: the result's cotangent contracted with the other operand over the free dimensions of that operand.
 pub(super) fn dot(
     t: &mut Transposed<'_, '_>,
     op: OpId,
@@ -56,7 +56,7 @@ pub(super) fn dot(
     if permutation.iter().enumerate().all(|(i, &p)| i == p as usize) {
         return Some(e.convert(made, this_ty.dtype));
     }
-    // Before the conversion to a narrower type: a matmul can produce another layout, but operations after it cannot.
+    // The transpose precedes the conversion to a narrower type: a matmul can produce a different layout, but later operations cannot.
     let ordered = e.tensor(OpKind::Transpose { permutation }, &[made], &this_ty.shape, result.dtype);
     Some(e.convert(ordered, this_ty.dtype))
 }

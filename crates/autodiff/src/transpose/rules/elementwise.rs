@@ -1,4 +1,4 @@
-//! Linear element-wise operations.
+//! Transposition of linear element-wise operations.
 
 use shardc_ir::{BinaryOp, DTypeClass, OpId, OpKind, TensorBuild, UnaryOp, ValueId};
 

@@ -1,4 +1,4 @@
-//! Operations that read or write elements at indices.
+//! Transposition of operations that read or write elements at indices.
 
 use shardc_ir::reducer::{reducer, reduction_of};
 use shardc_ir::{
@@ -9,7 +9,7 @@ use crate::emit::Arithmetic;
 use crate::places::{clamped, gather_of, last_places, only_within, scatter_of, without_mask};
 use crate::transpose::Transposed;
 
-/// Zeros, with the cotangent of the slice at its position.
+/// Returns zeros with the cotangent of the slice at its position.
 pub(super) fn dynamic_slice(t: &mut Transposed<'_, '_>, op: OpId, ct: ValueId) -> Option<ValueId> {
     let operands = t.linear.module.ops[op].operands.clone();
     let mut e = t.emit(op);
@@ -52,7 +52,7 @@ pub(super) fn gather(
     let ty = e.type_of(operands[0]);
     let last = last_places(spec, &ty.shape);
     let (indices, ct) = match without_mask(e.module(), ct, operands[1], spec, &last) {
-        // A scatter drops the masked windows anyway.
+        // A scatter ignores the masked windows anyway.
         Some(unmasked) => (operands[1], unmasked),
         None => (clamped(&mut e, operands[1], spec.index_vector_dim, &last), ct),
     };
@@ -62,8 +62,9 @@ pub(super) fn gather(
     e.module().ops[made].results.first().copied()
 }
 
-/// A scatter by addition: the operand has the cotangent of the result, updates that at their positions. By assignment, with unique
-/// indices: the cotangent of overwritten elements is zero. By multiplication: the cotangent is multiplied, too.
+/// Transposes a scatter. For addition, the operand gets the cotangent of the result, and updates get its elements at their positions. For
+/// assignment with unique indices, the cotangent of overwritten elements is zero. For multiplication, the cotangent is multiplied as
+/// well.
 pub(super) fn scatter(
     t: &mut Transposed<'_, '_>,
     op: OpId,

@@ -1,4 +1,4 @@
-//! FFT and triangular systems.
+//! Transposition of FFTs and triangular systems.
 
 use shardc_ir::{
     CompareDirection, DType, DTypeClass, FftKind, OpId, OpKind, SizeList, TensorBuild, Transposition,
@@ -77,7 +77,7 @@ pub(super) fn fft(
     }
 }
 
-/// For a half spectrum (RFFT): which elements represent two elements of the full spectrum, of length `n` along the last dimension.
+/// Returns which elements of a half spectrum represent two elements of the full spectrum of length `n` along the last dimension.
 fn halves(e: &mut Emit<'_>, shape: &[i64], n: i64) -> ValueId {
     let place = e.tensor(OpKind::Iota { dim: shape.len() as u32 - 1 }, &[], shape, DType::I32);
     let (first, middle) = (e.number(0.0, place), e.number((n as f64) / 2.0, place));

@@ -17,7 +17,8 @@ use super::{Sign, Transposed};
 
 /// Passes the cotangents of an operation's results, or their negation, to its operands.
 ///
-/// # Errors The operation is not linear in its operands that are tangents, or has no rule.
+/// # Errors
+/// Returns an error if the operation is not linear in its operands that are tangents, or has no rule.
 pub(super) fn transpose(
     t: &mut Transposed<'_, '_>,
     op: OpId,

@@ -1,4 +1,4 @@
-//! Ragged dot.
+//! Transposition of `ragged_dot`.
 
 use shardc_ir::{DimList, OpId, OpKind, RaggedDotSpec, TensorBuild, ValueId};
 
@@ -12,7 +12,7 @@ struct Side {
     contract: DimList,
     /// In order, without the group dimension.
     kept: DimList,
-    /// The positions of the kept ones in the result.
+    /// The positions of the kept dimensions in the result.
     in_result: DimList,
 }
 
@@ -28,8 +28,8 @@ impl Side {
 
 /// The cotangent of one operand: a `ragged_dot` of the result's cotangent and the other operand, over that operand's kept dimensions.
 ///
-/// If rows are ragged, the left operand's gradient has ragged rows, too, and the right operand's contracts them. If the contracting
-/// dimension is ragged, both have ragged rows. A ragged batching dimension stays one.
+/// If rows are ragged, the left operand's gradient also has ragged rows, and the right operand's gradient contracts them. If the
+/// contracting dimension is ragged, both have ragged rows. A ragged batching dimension stays one.
 pub(super) fn ragged_dot(
     t: &mut Transposed<'_, '_>,
     op: OpId,

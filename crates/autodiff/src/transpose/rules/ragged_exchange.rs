@@ -9,7 +9,7 @@ use crate::emit::{Arithmetic, Emit};
 use crate::linearize::collectives::like;
 use crate::transpose::Transposed;
 
-/// Returns the cotangent of operand `i`, where `ct` is that of the result.
+/// Returns the cotangent of operand `i`, where `ct` is the cotangent of the result.
 ///
 /// The cotangent of the rows is an exchange with sizes and offsets swapped: a receiver knows where a slice is in its result, and
 /// where its sender has it, by an `all_to_all` of both lists of offsets. The cotangent of the initial result is zero where a

@@ -1,4 +1,4 @@
-//! Operations that move elements, and sums.
+//! Transposition of operations that move elements, and of sums.
 
 use shardc_ir::{Build, DimList, OpId, OpKind, PadSpec, SizeList, SliceSpec, TensorBuild, ValueId};
 
@@ -63,7 +63,7 @@ pub(super) fn permute(
     Some(transposed(&mut t.emit(op), ct, &back))
 }
 
-/// Zeros around and between the slice's elements.
+/// Inserts zeros around and between the slice's elements.
 pub(super) fn slice(t: &mut Transposed<'_, '_>, op: OpId, spec: &SliceSpec, ct: ValueId) -> Option<ValueId> {
     let (shape, ty) = operand_type(t, op, 0);
     let taken = t.linear.module.shape(ct).to_vec();
@@ -81,7 +81,7 @@ pub(super) fn slice(t: &mut Transposed<'_, '_>, op: OpId, spec: &SliceSpec, ct: 
     Some(e.op1(OpKind::Pad(Box::new(pad)), &[ct, zero], ty))
 }
 
-/// The unpadded elements; for the padding value, the sum of the padding.
+/// Returns the unpadded elements or, for the padding value, the sum of the padding.
 pub(super) fn pad(
     t: &mut Transposed<'_, '_>,
     op: OpId,

@@ -1,4 +1,4 @@
-//! Window reductions.
+//! Transposition of window reductions.
 
 use shardc_ir::reducer::{identity, reducer};
 use shardc_ir::{
@@ -10,8 +10,8 @@ use crate::emit::{Arithmetic, Emit};
 use crate::linearize::window::{full, pairs};
 use crate::transpose::Transposed;
 
-/// For a window sum, the cotangent of an element is the sum over all windows that contain it. For a maximum, `select_and_scatter` finds
-/// the element again.
+/// For a window sum, the cotangent of an element is the sum over all windows that contain it. For a maximum, `select_and_scatter`
+/// determines the element.
 pub(super) fn reduce_window(
     t: &mut Transposed<'_, '_>,
     op: OpId,
@@ -35,7 +35,7 @@ pub(super) fn reduce_window(
     }
 }
 
-/// The cotangent of each source element of `select_and_scatter` is the one at its selected position, for each window.
+/// The cotangent of each source element of `select_and_scatter` is the cotangent at the selected position of its window.
 pub(super) fn select_and_scatter(
     t: &mut Transposed<'_, '_>,
     op: OpId,

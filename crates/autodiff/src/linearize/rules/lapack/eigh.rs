@@ -1,7 +1,7 @@
 //! `syevd` and `heevd`: `A V = V diag(w)` of a Hermitian matrix.
 //!
 //! With `M = V^H dA V`: `dw = diag(M)` and `dV = V (F * M)`, where `F` is `1 / (w_j - w_i)` off the diagonal and 0 on it. Equal
-//! eigenvalues give infinities, as in JAX.
+//! eigenvalues result in infinities, as in JAX.
 
 use shardc_ir::{Diagnostic, DimList, TensorBuild, ValueId};
 use smallvec::smallvec;

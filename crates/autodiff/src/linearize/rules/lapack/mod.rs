@@ -38,7 +38,7 @@ mod letter {
 /// The rule of a call of LAPACK; `None` for other calls.
 ///
 /// # Errors
-/// It has no derivative in JAX.
+/// Returns an error if the call has no derivative in JAX.
 pub(super) fn call(at: &mut At<'_, '_>, target: &str) -> Result<Option<Rule>, Box<Diagnostic>> {
     let Some(routine) = routine(target) else { return Ok(None) };
     let one = |tangent: Option<ValueId>| Rule::Tangents(smallvec![tangent]);
@@ -104,8 +104,8 @@ fn raw_option(text: &str, name: &str) -> Option<i64> {
     })
 }
 
-/// Repeats the call after it, with another target or mode and other result types. Returns the results. Layouts are those of the selected
-/// results.
+/// Inserts another call after this call, with a different target or mode and different result types. Returns the results. Layouts are
+/// taken from the selected operands and results.
 struct Again<'a> {
     target: Option<String>,
     mode: Option<i64>,

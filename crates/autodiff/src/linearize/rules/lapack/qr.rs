@@ -58,7 +58,7 @@ pub(super) fn factor(at: &mut At<'_, '_>) -> Result<Rule, Box<Diagnostic>> {
     let above = adjoint(&mut tape, below);
     let mut s = tape.sub(below, above);
     if is_complex {
-        // The diagonal of `R` stays real: the imaginary part of that of `M` belongs to `S`.
+        // The diagonal of `R` stays real: the imaginary part of the diagonal of `M` belongs to `S`.
         let mask = diagonal(&mut at.primal(), r, 0);
         let mut tape = at.tape();
         let on_diagonal = tape.mul(m, mask);

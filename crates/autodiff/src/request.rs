@@ -28,7 +28,8 @@ pub struct Request {
     pub of: Vec<usize>,
     /// Whether the function also returns these results, before their derivatives.
     pub value: bool,
-    /// Whether derivatives do not take the shardings of their arguments, results and constraints.
+    /// If true, tangents, cotangents and gradients do not inherit the shardings of the corresponding arguments and results, and sharding
+    /// constraints are not repeated on tangents.
     pub free_shardings: bool,
     /// Custom derivative rules.
     pub rules: Vec<CustomRule>,

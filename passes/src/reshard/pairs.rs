@@ -129,7 +129,8 @@ fn every_pair_sends_little_more_than_missing_bytes() {
     }
 }
 
-/// Blocks are uneven on 24 devices: one device has the short pieces of all other devices, and they are sent in the rounds of long pieces.
+/// On 24 devices, blocks are uneven: all short pieces are sent or received by one device, so each shares a round with longer pieces of
+/// other devices.
 #[test]
 fn short_pieces_share_rounds_with_long_pieces() {
     type Split<'a> = [&'a [AxisRef]; 3];

@@ -1,4 +1,4 @@
-//! Complex reduce-scatter expansion: writes a `reduce_scatter` of complex numbers as one of their real and imaginary parts.
+//! Complex reduce-scatter expansion: writes a complex `reduce_scatter` as a `reduce_scatter` of the real and imaginary parts.
 //!
 //! XLA's TPU compiler expands complex numbers and has no rule for a complex `reduce_scatter` ("rewriting is not implemented"). Real and
 //! imaginary parts are concatenated along a new last dimension, so that one collective sums both.

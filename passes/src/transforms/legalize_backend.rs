@@ -21,7 +21,7 @@
 //! * CPU and TPU: `collective_broadcast` becomes an `all_reduce` (`rooted_collectives.rs`).
 //! * CPU: memory-placement calls are removed, `ragged_dot` becomes `dot_general`, operands of a widening `dot_general` are converted to
 //!   the result type, FFT results are pinned to row-major layout, and collectives in loops and branches are ordered with those outside.
-//! * All but CPU and GPU: a `reduce_scatter` of complex numbers becomes one of their parts (`complex_sums.rs`).
+//! * All but CPU and GPU: a complex `reduce_scatter` becomes a `reduce_scatter` of the real and imaginary parts (`complex_sums.rs`).
 //! * TPU: gradients get the layout of the parameters that they update, and slices that go to host memory are cut off by a barrier.
 //! * CPU, and all back ends in [`SpmdMode::Replica`]: `ragged_all_to_all` becomes an `all_gather` and a `gather` (`dense_exchange.rs`).
 //! * GPU: a value that is returned several times is donated only once (`donated_once.rs`).

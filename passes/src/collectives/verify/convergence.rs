@@ -294,7 +294,7 @@ impl<'m, R: Relations> Flow<'m, R> {
         }
     }
 
-    /// Returns the first divergence of each collective; loops are analyzed several times.
+    /// Returns the first divergence of each collective; a loop is analyzed several times, and may report a collective each time.
     fn first_divergences(self) -> Vec<(OpId, i64, i64)> {
         let mut seen = FxHashSet::default();
         self.divergent.into_iter().filter(|&(op, ..)| seen.insert(op)).collect()

@@ -1,4 +1,4 @@
-//! Programs of `tests/conformance/jax`, lowered by a Python's JAX, with all checks of each: parsed, printed byte for byte, partitioned in
+//! Programs of `tests/conformance/jax`, lowered by the JAX of a Python installation, and checked: parsed, printed byte for byte, partitioned in
 //! both modes, accepted by that jaxlib, equal to one device, and differentiated with the same results as JAX.
 //!
 //! The checks run in the worker of `shardc-tests`. Expected failures are listed in `tests/conformance/jax.txt`, as

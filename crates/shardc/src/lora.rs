@@ -143,7 +143,7 @@ fn kept_apart(module: &Module, map: &LinearMap) -> Option<Diagnostic> {
     let message = format!("the adapters of {} cannot be merged: {why}", map.name);
     Some(
         Diagnostic::invalid("SH1252", message)
-            .hint("keep the adapters separate, or leave this map out of --targets"),
+            .hint("keep the adapters separate, or leave this layer out of --targets"),
     )
 }
 

@@ -176,7 +176,7 @@ pub(crate) fn async_done(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
         return Err(super::Fail::Wrong(format!("async_done has {} results, expected 1", results.len())));
     };
     let have = cx.module.types.display(result);
-    ensure!(have == text, "async_done of {} gives {have}", cx.module.types.display(ty));
+    ensure!(have == text, "async_done of {} gives {have}, expected {text}", cx.module.types.display(ty));
     Ok(())
 }
 

@@ -330,7 +330,7 @@ pub(super) fn mesh_axis(c: &mut Cursor<'_>, axes: &mut Vec<(Box<str>, i64)>) -> 
         return Err(c.error(format!("the mesh has two axes '{name}'")));
     }
     if size == 0 {
-        return Err(c.error(format!("axis '{name}' has size 0")));
+        return Err(c.error(format!("axis '{name}' has size 0, expected at least 1")));
     }
     let devices = axes.iter().map(|(_, size)| size).try_fold(size, |n, size| n.checked_mul(*size));
     if devices.is_none_or(|n| n > MAX_DEVICES) {

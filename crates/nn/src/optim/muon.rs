@@ -94,7 +94,8 @@ impl Muon {
         let (rank, first) = (param.rank(), param.num_stacks + maps);
         if outputs < 1 || maps.saturating_add(outputs) >= rank {
             let text = format!(
-                "muon: the parameter {:?} of shape {:?} has no matrices with {maps} leading dimensions and {outputs} output dimensions",
+                "muon: the parameter {:?} of shape {:?} cannot be treated as matrices with {maps} batch dimensions and {outputs} output \
+                 dimensions: at least one input and one output dimension are required",
                 param.name,
                 param.shape()
             );

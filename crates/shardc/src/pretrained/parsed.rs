@@ -102,8 +102,11 @@ impl Parsed {
             if is_known && self.config.adapts(module, false) {
                 return None;
             }
-            let why =
-                if is_known { "adapter_config.json does not target it" } else { "the model has no such map" };
+            let why = if is_known {
+                "adapter_config.json does not target it"
+            } else {
+                "the model has no such linear layer"
+            };
             return Some(format!("{name:?} ({why})"));
         }
         let known = module_of(name).filter(|module| !modules(self.family, module).is_empty());

@@ -1,5 +1,5 @@
-//! Programs of `tests/conformance/jax`, lowered by the JAX of a Python installation, and checked: parsed, printed byte for byte, partitioned in
-//! both modes, accepted by that jaxlib, equal to one device, and differentiated with the same results as JAX.
+//! Programs of `tests/conformance/jax`, lowered by the JAX of a Python installation. Checks: each program is parsed, printed byte for byte,
+//! partitioned in both modes, accepted by that jaxlib, equal to one device, and differentiated with the same results as JAX.
 //!
 //! The checks run in the worker of `shardc-tests`. Expected failures are listed in `tests/conformance/jax.txt`, as
 //! `VERSION/KIND/NAME#check: reason`. `--update` writes the table of results to `docs/JAX.md`.

@@ -1,4 +1,4 @@
-//! LoRA for any forward program: low-rank adapters added to its linear maps, their initial values, and merging them into weights.
+//! LoRA for any forward program: low-rank adapters added to its linear layers, their initial values, and merging them into weights.
 //!
 //! ```
 //! use shardc::lora::{Lora, adapt, merged, Merge};
@@ -55,7 +55,7 @@ pub enum Merge {
     OutOf,
 }
 
-/// Adds adapters to the linear maps of a program: matmuls of weights with values that depend on the batch. Calls are inlined. `roles`
+/// Adds adapters to the linear layers of a program: matmuls of weights with values that depend on the batch. Calls are inlined. `roles`
 /// specifies roles of arguments, such as `arg12=batch`.
 ///
 /// # Errors

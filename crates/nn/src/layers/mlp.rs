@@ -1,4 +1,4 @@
-//! Two linear maps with an activation between them.
+//! Two linear layers with an activation between them.
 
 use shardc_graph::Tensor;
 

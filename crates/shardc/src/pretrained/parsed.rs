@@ -130,7 +130,7 @@ impl Parsed {
     /// # Errors
     /// A name cannot be written as a pattern.
     pub(super) fn lora(&self) -> Result<Lora, Error> {
-        // The highest rank among the layers of each linear map, with its alpha.
+        // The highest rank among the layers of each linear layer, with its alpha.
         let mut maps: IndexMap<&'static str, (i64, f64)> = IndexMap::new();
         let mut saved: Vec<String> = Vec::new();
         for (name, _) in self.tensors.iter() {

@@ -51,7 +51,7 @@ impl Variable {
         (layers.iter().product(), own)
     }
 
-    /// The number of model weights that it counts for.
+    /// The number of model weights that it represents.
     pub(crate) fn num_weights(&self) -> u64 {
         let (layers, _) = self.layers();
         let elements = self.shape.iter().product::<i64>();

@@ -51,7 +51,7 @@ fn small() -> Small {
     Small { module, mesh, body, add }
 }
 
-/// The same with one operation on the first argument, before the return.
+/// The module of [`small`] with an additional operation on the first argument, before the return.
 fn with_op(kind: OpKind, results: &str, regions: impl FnOnce(&mut Module) -> Vec<RegionId>) -> Module {
     let Small { mut module, body, .. } = small();
     let regions = regions(&mut module);

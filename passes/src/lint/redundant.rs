@@ -69,7 +69,7 @@ pub(super) fn constraints(
     search.narrow(&places, false);
     let note = (search.untried > 0).then(|| {
         format!(
-            "the sharding constraints at {} were not tried for annotation-without-effect: that would take more than {} propagations",
+            "the sharding constraints at {} were not checked by annotation-without-effect: that would take more than {} propagations",
             count(search.untried, "source location"),
             subject.options.max_trials
         )

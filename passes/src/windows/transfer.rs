@@ -371,8 +371,8 @@ fn thinned(held: &Held, start: i64, stride: i64, count: i64) -> (Thin, Vec<Span>
     (Thin { stride, size, first }, spans)
 }
 
-/// Returns which elements of a slice along `dim` of an operand of `size` each of `k` devices holds, and their offsets
-/// in its block.
+/// For a slice along `dim` of an operand whose dimension of size `size` has `k` shards: returns which elements of the slice each device
+/// holds, and their offsets in its block.
 pub(crate) fn held_of_slice(spec: &SliceSpec, size: i64, dim: usize, k: i64) -> (Thin, Vec<Span>) {
     let (start, limit, stride) = (spec.start[dim], spec.limit[dim], spec.stride[dim]);
     thinned(&Held::blocks(0, size, k, 0), start, stride, ceil_div(limit - start, stride).max(0))

@@ -121,7 +121,7 @@ func.func @customs(%a: tensor<4x8xf32>, %t: !stablehlo.token) {
   %2 = stablehlo.custom_call @f(%a, %t) {operand_layouts = [dense<[0, 1]> : tensor<2xindex>], result_layouts = [dense<[1, 0]> : tensor<2xindex>]} : (tensor<4x8xf32>, !stablehlo.token) -> tensor<4x8xf32>
   // error: SH0216 custom_call of @f aliases operand 1 in output_operand_aliases, but has 1 operands
   %3 = stablehlo.custom_call @f(%a) {output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = [], operand_index = 1, operand_tuple_indices = []>]} : (tensor<4x8xf32>) -> tensor<4x8xf32>
-  // error: SH0216 custom_call of @f aliases an operand of type tensor<4x8xf32> with a result of type tensor<8x4xf32>
+  // error: SH0216 custom_call of @f aliases an operand of type tensor<4x8xf32> with a result of type tensor<8x4xf32>: the types must be equal
   %4 = stablehlo.custom_call @f(%a) {output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = [], operand_index = 0, operand_tuple_indices = []>]} : (tensor<4x8xf32>) -> tensor<8x4xf32>
   // error: SH0216 custom_call of @f has no element 0 in the result of alias 0
   %5 = stablehlo.custom_call @f(%a) {output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = [0], operand_index = 0, operand_tuple_indices = []>]} : (tensor<4x8xf32>) -> tensor<4x8xf32>

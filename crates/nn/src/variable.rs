@@ -92,13 +92,13 @@ pub struct Maps {
 }
 
 impl Maps {
-    /// A single map.
+    /// A single linear map.
     pub(crate) fn one(outputs: usize) -> Maps {
         Maps { maps: 0, outputs }
     }
 }
 
-/// A parameter as optimizers see it.
+/// A parameter, as passed to optimizers.
 #[derive(Clone, Debug)]
 pub struct Param<'g> {
     /// The name.

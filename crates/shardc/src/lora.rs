@@ -59,7 +59,7 @@ pub enum Merge {
 /// specifies roles of arguments, such as `arg12=batch`.
 ///
 /// # Errors
-/// A target matches no map, or a rank or dropout is invalid (SH1252); a role cannot be parsed (SH1202, SH0333).
+/// A target matches no linear layer, or a rank or dropout is invalid (SH1252); a role cannot be parsed (SH1202, SH0333).
 pub fn adapt(module: &mut Module, lora: &Lora, roles: &[&str]) -> Result<Adapted, Error> {
     let said = said(module, roles, None)?;
     strategy::adapt(module, lora, &said).map_err(Error::Diagnostics)

@@ -177,8 +177,8 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
     }
 }
 
-/// Returns the effect of sharding a windowed dimension of the result; `None` for other dimensions. The corresponding operand dimensions
-/// must have only the same factor.
+/// Returns the effect of sharding a dimension of the result that needs a halo exchange; `None` for other dimensions. The corresponding
+/// operand dimensions must have only the same factor.
 fn split_windows(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIndex) -> Option<Split> {
     let data = &module.ops[op];
     let operand = *data.operands.first()?;

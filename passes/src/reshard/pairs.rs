@@ -50,8 +50,8 @@ fn received(mesh: &Mesh, from: &TensorSharding, path: &Path, value: Value<'_>) -
     sum
 }
 
-/// Searches a path for every pair of shardings on the mesh, and simulates it if `simulates` is true. Returns the ratios of received to
-/// lacking elements, with the paths.
+/// Searches a path for every pair of shardings on the mesh, and simulates it if `simulates` is true. Returns for each
+/// pair the number of received elements divided by the number of missing elements, with the path.
 fn every_pair(mesh: &Mesh, shape: &[i64], simulates: bool) -> Vec<(f64, String)> {
     let mut all = Vec::new();
     let axes: Vec<usize> = (0..mesh.axes.len()).collect();

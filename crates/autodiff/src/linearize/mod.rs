@@ -54,7 +54,7 @@ pub(crate) struct Tape {
 #[derive(Debug)]
 pub(crate) struct Linear<'m> {
     pub(crate) module: &'m mut Module,
-    /// Whether sharding constraints do not apply to tangents.
+    /// If true, sharding constraints are not repeated on tangents.
     pub(crate) free_shardings: bool,
     /// The tangent of each value.
     tangents: SecondaryMap<ValueId, PackedOption<ValueId>>,
@@ -228,7 +228,7 @@ impl<'m> Linear<'m> {
         self.readers.get_or_insert_with(|| Readers::of(module)).users(value)
     }
 
-    /// Whether returned values do not depend on a value that they are computed with, except by rounding.
+    /// Whether the returned values are computed from `value` but, apart from rounding, do not depend on it.
     pub(crate) fn cancels(&mut self, value: ValueId) -> bool {
         let module = &*self.module;
         self.readers.get_or_insert_with(|| Readers::of(module)).cancels(module, value)

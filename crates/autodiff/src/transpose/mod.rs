@@ -99,8 +99,8 @@ impl<'l, 'm> Transposed<'l, 'm> {
         *self.negated.entry(value).or_insert_with(|| emit.unary(UnaryOp::Negate, value))
     }
 
-    /// Reads the tape of a region backward, after contributions to its returned tangents were added. Afterwards the region contains the
-    /// operations that the backward pass needs of it.
+    /// Reads the tape of a region backward, after contributions to its returned tangents were added. Afterwards the region contains
+    /// those of its operations that the backward pass needs.
     ///
     /// # Errors An operation on it has no rule.
     pub(crate) fn tape(&mut self, tape: &Tape, region: RegionId) -> Result<(), Box<Diagnostic>> {

@@ -98,7 +98,7 @@ impl<'g> Scope<'g> {
         if key.is_none() {
             return (y + up) * factor;
         }
-        // PEFT applies dropout to the inputs of the base map only in the term that rescales its result.
+        // PEFT applies dropout to the inputs of the base layer only in the term that rescales its result.
         y + dropped.dot_general(kernel, &map) * (factor - 1.0) + up * factor
     }
 

@@ -86,7 +86,8 @@ impl Muon {
         }
     }
 
-    /// The shape of a parameter's matrices, `[.., inputs, outputs]`, with layers and maps leading; `None` if it has no matrices.
+    /// The shape of a parameter's matrices, `[.., inputs, outputs]`, with stacked layers and batch dimensions leading; `None` if it has no
+    /// matrices.
     #[track_caller]
     fn matrices(&self, param: &Param<'_>) -> Option<Vec<i64>> {
         let Maps { maps, outputs } = (self.maps.0)(param)?;

@@ -18,7 +18,7 @@ use crate::roles::{Roles, Said, forward_roles, roles};
 /// A linear layer with its adapters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Adapter {
-    /// The map.
+    /// The linear layer.
     pub map: LinearMap,
     /// The argument that is `A`, of [`LinearMap::shape_a`].
     pub a: usize,
@@ -42,7 +42,7 @@ pub struct Adapted {
 }
 
 /// Adds low-rank adapters to the linear layers of a forward program (Hu et al., "LoRA", 2021): a matmul `x W` with a weight `W`
-/// becomes `x W + s (x A) B`. Arguments are appended: `lora.NAME.a` and `lora.NAME.b` for each map, in `f32` if the weight is
+/// becomes `x W + s (x A) B`. Arguments are appended: `lora.NAME.a` and `lora.NAME.b` for each linear layer, in `f32` if the weight is
 /// narrower, and `dropout_key`, `ui32[2]`, if there is dropout. With zeros for every `B` the program computes the same as before.
 ///
 /// A linear layer is a matmul of an activation with a weight, possibly in a loop. The weight may be converted, transposed, reshaped or
@@ -50,8 +50,8 @@ pub struct Adapted {
 /// linear layer, unless other layers have names that differ only in numbers. Calls are inlined.
 ///
 /// # Errors
-/// Returns SH1252 if a target matches no map, the rank is below 1, the dropout is not a probability below 1, DoRA is requested, or the
-/// program is a training step. Returns SH1250 if there is no entry function, and an error if a call cannot be inlined.
+/// Returns SH1252 if a target matches no linear layer, the rank is below 1, the dropout is not a probability below 1, DoRA is requested, or
+/// the program is a training step. Returns SH1250 if there is no entry function, and an error if a call cannot be inlined.
 pub fn adapt(module: &mut Module, lora: &Lora, said: &Said) -> Result<Adapted, Vec<Diagnostic>> {
     check(lora).map_err(|error| vec![error])?;
     inline_calls(module)?;
@@ -203,7 +203,7 @@ impl Adding<'_> {
 struct Beside<'a> {
     lora: &'a Lora,
     adapters: &'a [Adapter],
-    /// The index of the adapter of each map.
+    /// The index of the adapter of each linear layer.
     places: FxHashMap<usize, usize>,
     products: FxHashMap<OpId, Product>,
     args: &'a [ValueId],

@@ -1,7 +1,7 @@
 //! LoRA: low-rank adapters for frozen linear layers (Hu et al., "LoRA", 2021).
 //!
-//! A map `W x` becomes `W x + s B A dropout(x)`, where `A` has `rank` rows, `B` is initially zero, and `s = alpha / rank`. Only `A`
-//! and `B` are trained.
+//! A linear layer `W x` becomes `W x + s B A dropout(x)`, where `A` has `rank` rows, `B` is initially zero, and `s = alpha / rank`. Only
+//! `A` and `B` are trained.
 
 mod adapt;
 mod dropout;
@@ -97,7 +97,7 @@ impl Lora {
         Lora { dropout, ..self }
     }
 
-    /// Sets the target maps.
+    /// Sets the targeted linear layers.
     #[must_use]
     pub fn targets(self, targets: Targets) -> Lora {
         Lora { targets, ..self }

@@ -6,7 +6,7 @@
 //!
 //! Conditions, for each sliced dimension:
 //!
-//! * The dimension is sharded and windowed.
+//! * The dimension is sharded, and the slice does not select all of it.
 //! * The result has less than half of the rows of the dimension.
 //! * No dimension of the result is empty.
 //!

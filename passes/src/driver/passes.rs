@@ -315,7 +315,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "delay-reductions",
-        about: "leave matmul results unreduced whose users shrink them, so that the smaller results are all-reduced",
+        about: "leave the results of matmuls unreduced if their users shrink them, so that the smaller results are all-reduced",
         needs: PLANNING_NEEDS,
         options: &[],
         apply: |module, context| planning_step(module, context, delay_reductions),

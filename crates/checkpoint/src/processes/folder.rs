@@ -66,7 +66,7 @@ impl Processes for Folder {
                             return Err(failed(error));
                         }
                         Err(_) if Instant::now() > end => {
-                            let text = format!("no answer from process {index} at {name}");
+                            let text = format!("process {index} did not answer at {name}");
                             return Err(CheckpointError::Process(text));
                         }
                         Err(_) => std::thread::sleep(PAUSE),

@@ -88,7 +88,7 @@ pub(super) struct Estimate<'m> {
     pub(super) readers: Vec<u64>,
     /// For each value, the last visited region that reads it, and the index (from one) of the operation until which it is live there.
     last: Vec<(RegionId, u32)>,
-    /// The same, with steps instead of indices of operations.
+    /// Like `last`, with steps instead of indices of operations.
     step: Vec<(RegionId, u32)>,
     /// For each operation of the current region, the index of the operation after which it can run.
     ready: Vec<u32>,

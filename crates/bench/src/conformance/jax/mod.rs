@@ -107,7 +107,9 @@ fn check(program: &Value, job: &Value, worker: &mut Worker) -> Result<Row> {
     match worker.ask(job)? {
         Reply::Lost(how) => row.checks.push(("process".to_owned(), "failed".to_owned(), how)),
         Reply::Answer(answer) => {
-            let checks = answer["checks"].as_array().with_context(|| format!("invalid answer of a worker: {answer}"))?;
+            let checks = answer["checks"]
+                .as_array()
+                .with_context(|| format!("invalid answer of a worker: {answer}"))?;
             row.checks = checks.iter().map(|c| (text(&c[0]), text(&c[1]), text(&c[2]))).collect();
         }
     }

@@ -69,7 +69,9 @@ fn leaf(c: &mut Cursor<'_>) -> Result<Leaf, TextError> {
     while !c.eat("}") {
         if let Some((_, found)) = words.iter().find(|(word, _)| c.eat_word(word)) {
             if kind.as_ref().is_some_and(|kind| kind != found) {
-                return Err(c.error("a sharding can be only one of replicated, manual, unknown and unreduced"));
+                return Err(
+                    c.error("a sharding can be only one of replicated, manual, unknown and unreduced")
+                );
             }
             kind = Some(found.clone());
         } else if c.eat_word("maximal") {

@@ -123,7 +123,8 @@ struct Search<'a, 'm> {
 }
 
 impl<'a> Search<'a, '_> {
-    /// Finds which of `places` have no effect; returns whether none of them has an effect. `known` states that together they have one.
+    /// Finds which of `places` have no effect; returns whether none of them has an effect. If `known` is true, they are already known to
+    /// have an effect together.
     fn narrow(&mut self, places: &'a [Vec<OpId>], known: bool) -> bool {
         if !known {
             if self.trials == 0 {

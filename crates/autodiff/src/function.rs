@@ -227,7 +227,7 @@ impl Maker<'_> {
         arg
     }
 
-    /// Makes the function return the requested results, if they are wanted, and their derivatives.
+    /// Makes the function return the derivatives, after the results `of` if [`Request::value`] is set.
     fn give_back(&mut self, end: OpId, of: &[ValueId], derivatives: &[ValueId]) {
         let mut returned = Vec::new();
         let func = &mut self.module.funcs[self.func];

@@ -36,8 +36,8 @@ pub(super) struct Plan {
     pub(super) held: bool,
 }
 
-/// Plans how the backward pass gets `needed` values of `region`. Arguments for which `is_at_hand` holds need not be kept. Recomputed are
-/// operations that only move, widen or count elements, if that keeps less, and values that the checkpointing policy does not keep.
+/// Plans how the backward pass gets `needed` values of `region`. Arguments for which `is_at_hand` holds need not be kept. Operations
+/// that only move, widen or count elements are recomputed if that keeps less, and so are values that the checkpointing policy does not keep.
 pub(super) fn plan(
     module: &Module,
     region: RegionId,

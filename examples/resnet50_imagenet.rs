@@ -42,7 +42,7 @@ const DEVIATION: [f32; 3] = [0.229, 0.224, 0.225];
 struct Args {
     #[command(flatten)]
     options: Options,
-    /// A folder with `train` and `val`, each with one folder of images per class; drawn images if not given
+    /// A folder with `train` and `val`, each with one folder of images per class; generated images if not given
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
     /// Height and width of an image in pixels
@@ -54,13 +54,13 @@ struct Args {
     /// Number of epochs
     #[arg(long, default_value_t = 8)]
     epochs: u64,
-    /// The peak learning rate; by default 0.1 for a batch of 256 images, and more for drawn images
+    /// The peak learning rate; by default 0.1 for a batch of 256 images, and more for generated images
     #[arg(long)]
     rate: Option<f64>,
-    /// Features of the first stage; by default 64, and 16 for drawn images
+    /// Features of the first stage; by default 64, and 16 for generated images
     #[arg(long)]
     features: Option<i64>,
-    /// Blocks of each stage; by default 3,4,6,3, and 1,1,1,1 for drawn images
+    /// Blocks of each stage; by default 3,4,6,3, and 1,1,1,1 for generated images
     #[arg(long, value_delimiter = ',')]
     blocks: Option<Vec<i64>>,
     /// Recompute blocks in the backward pass

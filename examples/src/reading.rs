@@ -25,10 +25,10 @@ pub const BATCH: usize = 64;
 /// The data set.
 #[derive(Args, Debug)]
 pub struct Digits {
-    /// Folder of MNIST's own files; drawn digits if not given
+    /// Folder of MNIST's own files; generated digits if not given
     #[arg(long, value_name = "DIR")]
     pub files: Option<PathBuf>,
-    /// Number of drawn digits to train on
+    /// Number of generated digits to train on
     #[arg(long, default_value_t = 8192)]
     pub examples: usize,
     /// Number of epochs

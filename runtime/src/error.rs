@@ -334,9 +334,9 @@ pub enum RuntimeError {
     /// Another process of the job is gone, or its execution failed.
     #[error("{reason}")]
     ProcessLost {
-        /// The index.
+        /// The index of the process.
         process: usize,
-        /// The identity and the event.
+        /// Which process it is, and what happened to it.
         reason: String,
     },
     /// Other processes of the job did not reach a barrier or provide a value in time.

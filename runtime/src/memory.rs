@@ -59,7 +59,7 @@ impl MemoryNeed {
 pub struct Shortage {
     /// The activity.
     pub doing: String,
-    /// Its memory need by purpose.
+    /// The memory that it needs, by purpose.
     pub need: MemoryNeed,
     /// The kind of limit.
     pub limit: MemoryLimit,

@@ -68,7 +68,7 @@ impl Program {
 ///
 /// # Panics
 ///
-/// The shared data is missing.
+/// The data set is missing.
 pub static PROGRAMS: LazyLock<Vec<Program>> = LazyLock::new(|| shared_and_own().unwrap());
 
 /// The same steps, if the shared data exists.

@@ -77,7 +77,7 @@ fn check(client: &Client, recipe: &Recipe, case: u64) -> Result<Outcome, Failure
 const SHARED: [&str; 5] =
     ["conv_batch_groups", "scatter_min_max", "scan_nested", "sort_payload", "attention_blockwise_scan"];
 
-/// A trial for each function of the shared data, or a trial that reports that the data is missing.
+/// A trial for each function of the shared data, or a trial that reports that the data set is missing.
 fn shared_trials() -> Vec<Trial> {
     let missing = |reason: String| Trial::test("shared", move || Ok(skipped(Need::Shared, &reason)?));
     let Some(dir) = shared().map(|dir| dir.join("gradients")).filter(|dir| dir.is_dir()) else {

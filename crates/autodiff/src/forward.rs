@@ -97,8 +97,8 @@ impl<'l, 'm> Forward<'l, 'm> {
         Ok(())
     }
 
-    /// Makes a manual computation take tangents of its operands and return those of its results, the results of `whole`, with their
-    /// shardings.
+    /// Adds tangents to a manual computation: it takes the tangents of its operands, and returns the tangents of its results, which replace
+    /// the results of `whole`. A tangent has the sharding of its operand or result.
     fn manual(&mut self, whole: OpId, manual: ManualTape) -> Result<(), Box<Diagnostic>> {
         let ManualTape { op, operands, args, tape } = manual;
         let region = self.linear.module.ops[op].regions[0];

@@ -86,7 +86,7 @@ pub(crate) fn last_places(spec: &GatherSpec, operand: &[i64]) -> Vec<i64> {
     spec.start_index_map.iter().map(|&d| operand[d as usize] - spec.slice_sizes[d as usize]).collect()
 }
 
-/// Whether each index component is provably between zero and its last start.
+/// Whether each index component is provably between zero and the last valid start, `last`.
 fn is_within(module: &Module, indices: ValueId, vector_dim: u32, last: &[i64]) -> bool {
     match (vector_dim as usize) < module.rank(indices) {
         true => ranges_along(module, indices, vector_dim as usize)

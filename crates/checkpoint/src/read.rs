@@ -408,7 +408,7 @@ impl Reader<'_> {
     fn index(&self, tiles: &Tiles, block: &[usize], size: u64) -> Result<Vec<Option<(u64, u64)>>, Fault> {
         let length = tiles.index_size(block).filter(|&length| length <= size);
         let length =
-            length.ok_or_else(|| (self.damage)(format!("has {size} bytes, fewer than its index")))?;
+            length.ok_or_else(|| (self.damage)(format!("has {size} bytes, fewer than its index needs")))?;
         let bytes = self.bytes(if tiles.index_at_end { size - length..size } else { 0..length })?;
         let index = tiles.decode_index(bytes.into(), block);
         index.map_err(|error| (self.damage)(format!("has an invalid index: {error}")))

@@ -29,7 +29,10 @@ impl Mesh {
                 return Err(ErrorKind::Mesh(format!("the mesh has two axes named {name:?}")).here());
             }
             if size < 1 {
-                return Err(ErrorKind::Mesh(format!("axis {name:?} of the mesh has size {size}")).here());
+                return Err(ErrorKind::Mesh(format!(
+                    "axis {name:?} of the mesh must have a size of at least 1, got {size}"
+                ))
+                .here());
             }
             devices = match devices.checked_mul(size) {
                 Some(n) if n <= MAX_DEVICES => n,

@@ -1,4 +1,4 @@
-//! LoRA settings, and the linear maps they can apply to.
+//! LoRA settings, and the linear layers they can apply to.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -8,7 +8,7 @@ use shardc_strategy::Lora;
 
 use crate::Variable;
 
-/// The LoRA adapters of the linear maps of a scope.
+/// The LoRA adapters of the linear layers of a scope.
 #[derive(Clone, Debug)]
 pub(crate) struct Adapters<'g> {
     pub(crate) lora: Rc<Lora>,
@@ -16,14 +16,14 @@ pub(crate) struct Adapters<'g> {
     pub(crate) key: Option<Key<'g>>,
 }
 
-/// The requested targets, and the linear maps of the graph.
+/// The requested targets, and the linear layers of the graph.
 #[derive(Debug, Default)]
 pub(crate) struct Maps {
     pub(crate) asked: Vec<Rc<Lora>>,
     pub(crate) names: Vec<String>,
 }
 
-/// The linear maps of a graph.
+/// The linear layers of a graph.
 pub(crate) type SharedMaps = Rc<RefCell<Maps>>;
 
 impl Maps {
@@ -38,7 +38,7 @@ impl Maps {
         (!missing.is_empty()).then(|| format!("modules_to_save: no module named {:?}", missing.join(", ")))
     }
 
-    /// The error message for targets that match no linear map, with a list of the linear maps.
+    /// The error message for targets that match no linear layer, with a list of the linear layers.
     pub(crate) fn unmatched(&self) -> Option<String> {
         let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
         let unmatched: Vec<String> =

@@ -152,8 +152,8 @@ pub(crate) fn finish<'g>(
     Ok(StepProgram { module, mesh, variables, arguments, results, inputs, metrics: ports, warnings })
 }
 
-/// Replaces the errors at `end` about next values from closures: the new error names the line that set the variable, and the remedy.
-/// Other such errors at `end` are then duplicates and are dropped.
+/// Improves the errors, reported at `end`, about variables that are set to values from closures: the new error names the line that set
+/// the variable, and the remedy. Other such errors at `end` are then duplicates and are dropped.
 fn with_causes(
     errors: GraphErrors,
     entries: &IndexMap<String, Entry<'_>>,

@@ -32,13 +32,13 @@ pub struct Scope<'g> {
     pub(crate) is_shared: bool,
     /// Which values of each unit are saved for the backward pass.
     pub(crate) checkpoint: Option<Keep>,
-    /// Whether linear maps in this scope are the output layer of a model.
+    /// Whether linear layers in this scope are the output layer of a model.
     pub(crate) is_output: bool,
-    /// LoRA adapters of linear maps.
+    /// LoRA adapters of linear layers.
     pub(crate) adapters: Option<Adapters<'g>>,
-    /// The linear maps created so far.
+    /// The linear layers created so far.
     pub(crate) maps: SharedMaps,
-    /// The four-bit format of frozen kernels of linear maps, if any.
+    /// The four-bit format of frozen kernels of linear layers, if any.
     pub(crate) quantized: Option<Nf4>,
     /// The enclosing loops over layers or microbatches, outermost first.
     pub(crate) trips: Vec<Trip<'g>>,
@@ -146,13 +146,13 @@ impl<'g> Scope<'g> {
         Scope { is_shared: true, ..self.clone() }
     }
 
-    /// The same scope, marked as the output layer: its linear maps are not quantized, and get LoRA adapters only if a target names them.
+    /// The same scope, marked as the output layer: its linear layers are not quantized, and get LoRA adapters only if a target names them.
     #[must_use]
     pub fn output(&self) -> Self {
         Scope { is_output: true, ..self.clone() }
     }
 
-    /// The same scope, with frozen kernels of linear maps stored in four bits, except those of the [`output`](Scope::output). They are
+    /// The same scope, with frozen kernels of linear layers stored in four bits, except those of the [`output`](Scope::output). They are
     /// dequantized at each use (Dettmers et al., "QLoRA", 2023).
     #[must_use]
     pub fn quantized(&self, nf4: Nf4) -> Self {
@@ -230,7 +230,7 @@ impl<'g> Scope<'g> {
         self.variable(name, kind, shape, self.policy.params, init).to(self.policy.compute)
     }
 
-    /// A parameter of linear maps: see [`Scope::parameter`].
+    /// A parameter of linear layers: see [`Scope::parameter`].
     #[track_caller]
     pub(crate) fn parameter_of_maps(
         &self,

@@ -51,7 +51,7 @@ impl Variable {
         (layers.iter().product(), own)
     }
 
-    /// The number of model weights that it counts for.
+    /// The number of model weights that it represents.
     pub(crate) fn num_weights(&self) -> u64 {
         let (layers, _) = self.layers();
         let elements = self.shape.iter().product::<i64>();
@@ -92,13 +92,13 @@ pub struct Maps {
 }
 
 impl Maps {
-    /// A single map.
+    /// A single linear map.
     pub(crate) fn one(outputs: usize) -> Maps {
         Maps { maps: 0, outputs }
     }
 }
 
-/// A parameter as optimizers see it.
+/// A parameter, as passed to optimizers.
 #[derive(Clone, Debug)]
 pub struct Param<'g> {
     /// The name.

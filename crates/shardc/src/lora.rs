@@ -1,4 +1,4 @@
-//! LoRA for any forward program: low-rank adapters added to its linear maps, their initial values, and merging them into weights.
+//! LoRA for any forward program: low-rank adapters added to its linear layers, their initial values, and merging them into weights.
 //!
 //! ```
 //! use shardc::lora::{Lora, adapt, merged, Merge};
@@ -55,11 +55,11 @@ pub enum Merge {
     OutOf,
 }
 
-/// Adds adapters to the linear maps of a program: matmuls of weights with values that depend on the batch. Calls are inlined. `roles`
+/// Adds adapters to the linear layers of a program: matmuls of weights with values that depend on the batch. Calls are inlined. `roles`
 /// specifies roles of arguments, such as `arg12=batch`.
 ///
 /// # Errors
-/// A target matches no map, or a rank or dropout is invalid (SH1252); a role cannot be parsed (SH1202, SH0333).
+/// A target matches no linear layer, or a rank or dropout is invalid (SH1252); a role cannot be parsed (SH1202, SH0333).
 pub fn adapt(module: &mut Module, lora: &Lora, roles: &[&str]) -> Result<Adapted, Error> {
     let said = said(module, roles, None)?;
     strategy::adapt(module, lora, &said).map_err(Error::Diagnostics)
@@ -143,7 +143,7 @@ fn kept_apart(module: &Module, map: &LinearMap) -> Option<Diagnostic> {
     let message = format!("the adapters of {} cannot be merged: {why}", map.name);
     Some(
         Diagnostic::invalid("SH1252", message)
-            .hint("keep the adapters separate, or leave this map out of --targets"),
+            .hint("keep the adapters separate, or leave this layer out of --targets"),
     )
 }
 

@@ -140,8 +140,8 @@ pub fn apply_units(
     strategy::apply_units(step, roles, settings, &mesh.to_mesh(), Some(units)).map_err(Error::Diagnostics)
 }
 
-/// Annotates a step of `shardc::nn` on its mesh. Its variables determine the roles; existing annotations are kept. A program with
-/// the same variables that does not train gets the same shardings.
+/// Annotates a step of `shardc::nn` on its mesh. Its variables determine the roles; existing annotations are kept. An
+/// inference program with the same variables gets the same shardings.
 ///
 /// ```
 /// use shardc::graph::{DType::F32, Graph, Mesh};

@@ -160,7 +160,7 @@ fn convert_around_cast(rw: &mut Rewriter<'_>, op: OpId, from: TypeId, to: TypeId
         rw.module.ops[op].operands[0] = rw.op1(OpKind::Convert, &[operand], from);
     }
     if rw.module.values[result].ty != to {
-        // Users see the result of the conversion.
+        // `op` becomes the conversion, so that existing uses of its result use the converted value.
         let operand = rw.module.ops[op].operands[0];
         let cast = rw.op1(OpKind::BitcastConvert, &[operand], to);
         rw.module.ops[op].kind = OpKind::Convert;

@@ -9,7 +9,8 @@ use crate::units::Wrap;
 /// 2023).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Sharding {
-    /// ZeRO-3: all three; each unit is all-gathered before its use in the forward pass and in the backward pass.
+    /// ZeRO-3: parameters, gradients and optimizer state; each unit is all-gathered before its use in the forward pass and in the
+    /// backward pass.
     #[default]
     FullShard,
     /// ZeRO-2: gradients and optimizer state; parameters are all-gathered once, and sharded between steps.

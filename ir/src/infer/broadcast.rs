@@ -8,7 +8,8 @@ pub(super) fn broadcast_in_dim(cx: &Ctx<'_>, dims: &[u32], result: &TensorType) 
     let operand = cx.tensor(0)?;
     ensure!(
         dims.len() == operand.rank() && operand.dtype == result.dtype,
-        "{} of {operand} along dimensions {dims:?} gives {result}",
+        "{} of {operand} along dimensions {dims:?} gives {result}: each operand dimension needs one entry, and the element type must not \
+         change",
         cx.name()
     );
     distinct_dims(cx.name(), "dimensions", dims, result.rank())?;

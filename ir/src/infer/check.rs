@@ -104,7 +104,7 @@ fn exchanged(cx: &Ctx<'_>, written: &[TypeId]) -> Res<Option<usize>> {
         let (small, large) = if gathers { (n, m) } else { (m, n) };
         ensure!(
             small != 0 && large != 0,
-            "{} along dimension {dim} of size 0: {operand} gives {result}",
+            "{} of {operand} gives {result}: dimension {dim} must not have size 0",
             cx.name()
         );
         ensure!(

@@ -133,8 +133,11 @@ pub(crate) fn top_k(cx: &Ctx<'_>, k: i64) -> Res<Types> {
     let Some(&last) = operand.shape.last() else {
         return Err(Fail::Wrong(format!("top_k needs an operand of at least one dimension, got {operand}")));
     };
-    ensure!(k >= 0, "top_k of {k} values");
-    ensure!(last == DYNAMIC || last >= k, "top_k of {k} values out of the last dimension of {operand}");
+    ensure!(k >= 0, "top_k must select at least 0 values, got {k}");
+    ensure!(
+        last == DYNAMIC || last >= k,
+        "top_k selects {k} values, more than the last dimension of {operand} has"
+    );
     let mut shape = operand.shape.clone();
     if let Some(size) = shape.last_mut() {
         *size = k;
@@ -145,7 +148,11 @@ pub(crate) fn top_k(cx: &Ctx<'_>, k: i64) -> Res<Types> {
 
 pub(crate) fn ragged_dot(cx: &Ctx<'_>, spec: &RaggedDotSpec) -> Res<Types> {
     let (lhs, rhs, groups) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
-    ensure!(spec.precision.len() <= 2, "ragged_dot of two operands has {} precisions", spec.precision.len());
+    ensure!(
+        spec.precision.len() <= 2,
+        "ragged_dot must have at most one precision per operand, got {}",
+        spec.precision.len()
+    );
     ensure!(groups.dtype.is_integer(), "the group sizes of ragged_dot must be integers, got {groups}");
     let (left, right) = super::linalg::check_contraction(
         cx,

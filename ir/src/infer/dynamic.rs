@@ -53,7 +53,7 @@ pub(crate) fn reshape(cx: &Ctx<'_>, result: &TensorType) -> Res<()> {
     let counts = (operand.num_elements(), result.num_elements());
     ensure!(
         operand.dtype == result.dtype && !matches!(counts, (Some(a), Some(b)) if a != b),
-        "dynamic_reshape of {operand} gives {result}"
+        "dynamic_reshape of {operand} gives {result}: the element type and the number of elements must not change"
     );
     shape_operand(cx, 1, result)?;
     if let (Some(shape), Some(count)) = (cx.constant(1), counts.0) {
@@ -85,10 +85,13 @@ pub(crate) fn broadcast_in_dim(cx: &Ctx<'_>, spec: &DynamicBroadcastSpec, result
 
 pub(crate) fn pad(cx: &Ctx<'_>, result: &TensorType) -> Res<()> {
     let (operand, value) = (cx.tensor(0)?, cx.scalar(1)?);
-    ensure!(value.dtype == operand.dtype, "dynamic_pad of {operand} with a value of type {value}");
+    ensure!(
+        value.dtype == operand.dtype,
+        "dynamic_pad of {operand} with a value of type {value}: the element types differ"
+    );
     ensure!(
         operand.dtype == result.dtype && operand.rank() == result.rank(),
-        "dynamic_pad of {operand} gives {result}"
+        "dynamic_pad of {operand} gives {result}: the element type and the rank must not change"
     );
     for i in 2..5 {
         let length = cx.list(i)?;
@@ -120,7 +123,7 @@ pub(crate) fn real_slice(cx: &Ctx<'_>, result: &TensorType) -> Res<()> {
     let operand = cx.tensor(0)?;
     ensure!(
         operand.dtype == result.dtype && operand.rank() == result.rank(),
-        "real_dynamic_slice of {operand} gives {result}"
+        "real_dynamic_slice of {operand} gives {result}: the element type and the rank must not change"
     );
     for i in 1..4 {
         let list = cx.tensor(i)?;
@@ -150,7 +153,11 @@ pub(crate) fn rng(cx: &Ctx<'_>, distribution: RngDistribution) -> Res<Types> {
         Some(sizes) => sizes.iter().copied().collect(),
         None => Shape::from_elem(DYNAMIC, rank),
     };
-    ensure!(shape.iter().all(|&n| n == DYNAMIC || n >= 0), "rng of shape {}", shape_text(&shape));
+    ensure!(
+        shape.iter().all(|&n| n == DYNAMIC || n >= 0),
+        "rng of shape {}: sizes must not be negative",
+        shape_text(&shape)
+    );
     Ok(tensor(&shape, a.dtype))
 }
 

@@ -5,7 +5,11 @@ use crate::{DType, DimList, DotSpec, FftKind, Shape, SizeList, TensorType, Trian
 
 pub(crate) fn dot_general(cx: &Ctx<'_>, spec: &DotSpec) -> Res<Types> {
     let (lhs, rhs) = (cx.tensor(0)?, cx.tensor(1)?);
-    ensure!(spec.precision.len() <= 2, "dot_general of two operands has {} precisions", spec.precision.len());
+    ensure!(
+        spec.precision.len() <= 2,
+        "dot_general must have at most one precision per operand, got {}",
+        spec.precision.len()
+    );
     let (left, right) = check_contraction(
         cx,
         (lhs, rhs),

@@ -156,7 +156,7 @@ fn check_kind(cx: &Ctx<'_>, operands: &[TypeId], results: &[TypeId], attrs: &Att
             };
             ensure!(
                 have.expressed.as_deref() == want.as_deref(),
-                "uniform_quantize of {} gives {}, which has another expressed type",
+                "uniform_quantize of {} gives {}, which has a different expressed type",
                 module.types.display(a),
                 module.types.display(c)
             );
@@ -169,7 +169,7 @@ fn check_kind(cx: &Ctx<'_>, operands: &[TypeId], results: &[TypeId], attrs: &Att
             let have = module.types.as_tensor(c).map(|t| t.dtype.as_str());
             ensure!(
                 have == from.expressed.as_deref(),
-                "uniform_dequantize of {} gives {}",
+                "uniform_dequantize of {} gives {}, which does not have the expressed type",
                 module.types.display(a),
                 module.types.display(c)
             );

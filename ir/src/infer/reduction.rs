@@ -25,7 +25,7 @@ pub(crate) fn pairs(cx: &Ctx<'_>) -> Res<usize> {
         );
         ensure!(
             input.dtype == init.dtype || cx.yields(0).is_some_and(|types| types.len() == n),
-            "{} reduces {input} from an initial value of type {init}",
+            "{} of {input} with an initial value of type {init}: the element types differ",
             cx.name()
         );
     }
@@ -67,7 +67,10 @@ pub(crate) fn sort(cx: &Ctx<'_>, dim: i64) -> Res<Types> {
     ensure!((-rank.max(1)..rank.max(1)).contains(&dim), "sort along dimension {dim} does not fit {first}");
     let result = |i: usize| -> Res<Ty> {
         let next = cx.tensor(i)?;
-        ensure!(shape_fits(&next.shape, &first.shape), "sort of {first} together with {next}");
+        ensure!(
+            shape_fits(&next.shape, &first.shape),
+            "operands of sort have different shapes: {first} and {next}"
+        );
         Ok(Ty::Same(cx.ty(i)?))
     };
     (0..cx.operands.len()).map(result).collect()

@@ -98,7 +98,7 @@ pub(crate) fn concatenate(cx: &Ctx<'_>, dim: u32) -> Res<Types> {
         let next = cx.tensor(i)?;
         ensure!(
             next.dtype == first.dtype && next.rank() == first.rank(),
-            "concatenate of {first} and {next} (operand {i})"
+            "concatenate of {first} and {next} (operand {i}): the element types or the ranks differ"
         );
         for d in 0..shape.len() {
             let (a, b) = (shape[d], next.shape[d]);
@@ -130,14 +130,18 @@ pub(crate) fn splice(cx: &Ctx<'_>, spec: &SpliceSpec) -> Res<Types> {
         let fits = |d: usize| d == dim || next.shape[d] == first.shape[d];
         ensure!(
             next.dtype == first.dtype && next.rank() == first.rank() && (0..first.rank()).all(fits),
-            "splice of {first} and {next} (operand {i})"
+            "splice of {first} and {next} (operand {i}): the element types, the ranks, or other dimensions differ"
         );
-        ensure!(!next.shape.contains(&DYNAMIC), "splice of {next}, whose size is dynamic");
+        ensure!(!next.shape.contains(&DYNAMIC), "splice of {next}: operands must have static shapes");
     }
     let mut size = 0i64;
     for piece in &spec.pieces {
         let SplicePiece { operand, start, limit } = *piece;
-        ensure!((operand as usize) < cx.operands.len(), "splice has no operand {operand}");
+        ensure!(
+            (operand as usize) < cx.operands.len(),
+            "shardc.splice has {} operands, but a piece refers to operand {operand}",
+            cx.operands.len()
+        );
         let from = cx.tensor(operand as usize)?;
         ensure!(
             0 <= start && start <= limit && limit <= from.shape[dim],
@@ -153,7 +157,10 @@ pub(crate) fn splice(cx: &Ctx<'_>, spec: &SpliceSpec) -> Res<Types> {
 pub(crate) fn pad(cx: &Ctx<'_>, spec: &PadSpec) -> Res<Types> {
     let operand = cx.tensor(0)?;
     let value = cx.scalar(1)?;
-    ensure!(value.dtype == operand.dtype, "pad of {operand} with a value of type {value}");
+    ensure!(
+        value.dtype == operand.dtype,
+        "pad of {operand} with a value of type {value}: the element types differ"
+    );
     let rank = operand.rank();
     ensure!(
         spec.low.len() == rank && spec.high.len() == rank && spec.interior.len() == rank,
@@ -194,7 +201,7 @@ pub(crate) fn times(cx: &Ctx<'_>, size: i64, n: i64) -> Res<i64> {
 
 /// Returns a size divided by `n`, which must divide it.
 pub(crate) fn divided(cx: &Ctx<'_>, size: i64, n: i64, dim: usize) -> Res<i64> {
-    ensure!(n > 0, "{} splits dimension {dim} into {n} parts", cx.name());
+    ensure!(n > 0, "{} splits dimension {dim} into {n} parts, expected at least 1", cx.name());
     ensure!(
         size == DYNAMIC || size % n == 0,
         "{} splits dimension {dim} of size {size} into {n} parts, which does not divide the size",

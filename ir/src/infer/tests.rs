@@ -117,9 +117,9 @@ fn movement() {
     };
     check(splice(&[[0, 4, 9], [1, 0, 3], [0, 0, 4]]), "9x2xf32 5x2xf32", "12x2xf32");
     check(splice(&[[0, 4, 10]]), "9x2xf32", "piece [4:10] of dimension 0 does not fit");
-    check(splice(&[[1, 0, 4]]), "9x2xf32", "no operand 1");
+    check(splice(&[[1, 0, 4]]), "9x2xf32", "refers to operand 1");
     check(splice(&[[0, 0, 4]]), "9x2xf32 9x3xf32", "splice of");
-    check(splice(&[[0, 0, 4]]), "?x2xf32", "is dynamic");
+    check(splice(&[[0, 0, 4]]), "?x2xf32", "must have static shapes");
     let pad = |low: i64, high: i64, interior: i64| {
         OpKind::Pad(Box::new(PadSpec { low: list(&[low]), high: list(&[high]), interior: list(&[interior]) }))
     };

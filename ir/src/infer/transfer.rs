@@ -176,11 +176,12 @@ pub(crate) fn async_done(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
         return Err(super::Fail::Wrong(format!("async_done has {} results, expected 1", results.len())));
     };
     let have = cx.module.types.display(result);
-    ensure!(have == text, "async_done of {} gives {have}", cx.module.types.display(ty));
+    ensure!(have == text, "async_done of {} gives {have}, expected {text}", cx.module.types.display(ty));
     Ok(())
 }
 
-/// Infers a collective for each operand; with `has_root`, except the last one, the root device of a group.
+/// Infers the results of a collective: one for each data operand, of the same type. With `has_root`, the last operand is not data: it
+/// contains the root for each data operand.
 pub(crate) fn with_root(cx: &Ctx<'_>, has_root: bool) -> Res<Types> {
     let count = cx.operands.len();
     let data = if has_root {

@@ -154,7 +154,11 @@ pub(crate) fn convolution(cx: &Ctx<'_>, spec: &ConvSpec) -> Res<Types> {
     let rank = input.rank();
     ensure!(rank >= 2 && kernel.rank() == rank, "convolution of {input} with {kernel}: the ranks do not fit");
     ensure!(input.dtype == kernel.dtype, "convolution of {input} with {kernel}: the element types differ");
-    ensure!(spec.precision.len() <= 2, "convolution of two operands has {} precisions", spec.precision.len());
+    ensure!(
+        spec.precision.len() <= 2,
+        "convolution must have at most one precision per operand, got {}",
+        spec.precision.len()
+    );
     let (from, by, to) = (&spec.input, &spec.kernel, &spec.output);
     all_dims(cx, "input", [from.batch, from.feature], &from.spatial, rank)?;
     all_dims(cx, "kernel", [by.input_feature, by.output_feature], &by.spatial, rank)?;
@@ -175,7 +179,7 @@ pub(crate) fn convolution(cx: &Ctx<'_>, spec: &ConvSpec) -> Res<Types> {
     let (features, batches) = (spec.feature_group_count, spec.batch_group_count);
     ensure!(
         features > 0 && batches > 0 && (features == 1 || batches == 1),
-        "convolution with feature_group_count {features} and batch_group_count {batches}"
+        "convolution with feature_group_count {features} and batch_group_count {batches}: both must be positive, and one must be 1"
     );
     let at = |t: &TensorType, d: u32| t.shape[d as usize];
     let in_batch =
@@ -184,7 +188,7 @@ pub(crate) fn convolution(cx: &Ctx<'_>, spec: &ConvSpec) -> Res<Types> {
         super::shape::divided(cx, at(input, spec.input.feature), features, spec.input.feature as usize)?;
     ensure!(
         size_fits(in_feature, at(kernel, spec.kernel.input_feature)),
-        "convolution of {input} with {kernel}: input features ({in_feature} in each of {features} groups) differ"
+        "convolution of {input} with {kernel}: the kernel must have {in_feature} input features, as each of {features} groups has"
     );
     let out_feature = at(kernel, spec.kernel.output_feature);
     // Both are checked, although one of them is 1: either kind of group divides the output features.

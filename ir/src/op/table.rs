@@ -459,7 +459,7 @@ FUNC_DATA_FLOW_EDGE: K::FuncDataFlowEdge => "sdy.func_data_flow_edge" (1) (1) (0
 OPAQUE: K::Opaque(_) => "" (0+) (0+) (0+) Callee, 0, [],
     Effect::Unknown, Other, Light, Elements::Unknown, PerAxis, NO, Whole, Stays;
 
-// Rows of variants with several operations.
+// Rows of variants that represent several operations.
 MESH_ALL_GATHER: => "sdy.all_gather" (1) (1) (0) NONE, 0, [need("gathering_axes", AxesPerDim), OUT],
     Pure, Other, Light, Stored, PerAxis, NO, Whole, Refused;
 MESH_ALL_SLICE: => "sdy.all_slice" (1) (1) (0) NONE, 0, [OUT, need("slicing_axes", AxesPerDim)],

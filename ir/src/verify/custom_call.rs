@@ -141,7 +141,7 @@ fn aliases(module: &Module, id: OpId, props: &AttrDict) -> Result<(), Fault> {
         let output = item(module, first, path).map_err(|at| bad("the result of alias", at))?;
         if operand != output {
             return fault(format!(
-                "aliases an operand of type {} with a result of type {}",
+                "aliases an operand of type {} with a result of type {}: the types must be equal",
                 module.types.display(operand),
                 module.types.display(output)
             ));

@@ -48,7 +48,7 @@ fn check_mesh(report: &mut Report<'_>, id: MeshId) -> bool {
     let name = report.module.mesh_name(id);
     let span = report.module.mesh_places[id].span;
     if let Some((axis, size)) = mesh.axes.iter().find(|(_, size)| **size < 1) {
-        let message = format!("axis \"{axis}\" of mesh @{name} has size {size}");
+        let message = format!("axis \"{axis}\" of mesh @{name} must have a size of at least 1, got {size}");
         report.invalid("SH0211", span, message);
         return false;
     }
@@ -62,7 +62,11 @@ fn check_mesh(report: &mut Report<'_>, id: MeshId) -> bool {
         return false;
     };
     if mesh.axes.len() > usize::from(u16::MAX) {
-        report.invalid("SH0211", span, format!("mesh @{name} has {} axes", mesh.axes.len()));
+        report.invalid(
+            "SH0211",
+            span,
+            format!("mesh @{name} has {} axes, more than the maximum of {}", mesh.axes.len(), u16::MAX),
+        );
     }
     let Some(ids) = &mesh.device_ids else { return report.errors.len() == before };
     if mesh.axes.is_empty() {

@@ -20,7 +20,7 @@ enum Expect {
 #[derive(Clone, Copy)]
 struct Element {
     dtype: DType,
-    /// The value with the shape; `None` for a scalar.
+    /// A value that has the required shape; `None` for a scalar.
     like: Option<ValueId>,
     /// Whether any float type is accepted.
     any_float: bool,

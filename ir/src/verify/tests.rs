@@ -51,7 +51,7 @@ fn small() -> Small {
     Small { module, mesh, body, add }
 }
 
-/// The same with one operation on the first argument, before the return.
+/// The module of [`small`] with an additional operation on the first argument, before the return.
 fn with_op(kind: OpKind, results: &str, regions: impl FnOnce(&mut Module) -> Vec<RegionId>) -> Module {
     let Small { mut module, body, .. } = small();
     let regions = regions(&mut module);
@@ -350,7 +350,11 @@ fn i11_meshes() {
     holds(&with_mesh(ids(&[3, 1, 0, 2])));
     holds(&with_mesh(Mesh { device_ids: Some(vec![7]), ..Mesh::default() }));
     holds(&with_mesh(Mesh::default()));
-    breaks(&with_mesh(Mesh::new([("x", 0)])), "SH0211", "axis \"x\" of mesh @other has size 0");
+    breaks(
+        &with_mesh(Mesh::new([("x", 0)])),
+        "SH0211",
+        "axis \"x\" of mesh @other must have a size of at least 1, got 0",
+    );
     breaks(&with_mesh(ids(&[0, 1, 2])), "SH0211", "mesh @other has 4 devices and 3 device ids");
     breaks(&with_mesh(ids(&[0, 1, 1, 2])), "SH0211", "1 is repeated");
     breaks(&with_mesh(ids(&[0, 1, 2, 4])), "SH0211", "4 is out of range");

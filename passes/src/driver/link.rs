@@ -157,7 +157,11 @@ fn partition_for(
             .chain(&signature.results)
             .zip(tensors)
             .all(|(s, t)| s.same_placement(&t.sharding));
-    if is_as_asked { Ok((module, *done)) } else { Err(internal("has other local shapes than its calls")) }
+    if is_as_asked {
+        Ok((module, *done))
+    } else {
+        Err(internal("does not have the local shapes that its calls expect"))
+    }
 }
 
 fn too_many(kept: &KeptFunctions, signature: &Signature) -> Diagnostic {

@@ -134,14 +134,14 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "batch-indices",
-        about: "turn index components that only count a batch into batching dimensions of gathers and scatters",
+        about: "turn index components that equal the batch index into batching dimensions of gathers and scatters",
         needs: &[],
         options: &[],
         apply: |module, context| each_body(module, context, batch_indices),
     },
     Pass {
         name: "fused-parts",
-        about: "turn indices and stacks of the parts of a fused dimension into slices and concatenations along it",
+        about: "turn indexing and stacking of the parts of a fused dimension into slices and concatenations along it",
         needs: &[],
         options: &[],
         apply: |module, context| each_body(module, context, fused_parts),
@@ -315,7 +315,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "delay-reductions",
-        about: "leave matmul results unreduced whose users shrink them, so that the smaller results are all-reduced",
+        about: "leave the results of matmuls unreduced if their users shrink them, so that the smaller results are all-reduced",
         needs: PLANNING_NEEDS,
         options: &[],
         apply: |module, context| planning_step(module, context, delay_reductions),

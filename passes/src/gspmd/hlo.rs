@@ -31,17 +31,17 @@ pub struct Leaf {
 /// How a value is distributed over the devices.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum LeafKind {
-    /// Every device has the full value.
+    /// Every device holds the full value.
     Replicated,
     /// The value is local to each device (in a manual region).
     Manual,
     /// Propagation chooses the sharding.
     Unknown,
-    /// Each device has a partial sum.
+    /// Each device holds a partial sum.
     Unreduced,
-    /// One device has the full value, the others have nothing.
+    /// One device holds the full value, the others hold nothing.
     Maximal(i64),
-    /// Each device has a tile.
+    /// Each device holds a tile.
     Tiled(Tiling),
     /// The axes of a named mesh shard the value.
     Named(Box<Named>),
@@ -61,9 +61,9 @@ pub enum ShardGroup {
 pub enum Subgroup {
     /// The value is local to each device (manual).
     Manual,
-    /// Each device has a partial sum.
+    /// Each device holds a partial sum.
     Unreduced,
-    /// Each device has the full tile.
+    /// Each device holds the full tile.
     Replicated,
 }
 
@@ -118,7 +118,7 @@ pub struct Named {
 /// How the axes of a mesh shard a value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum NamedValue {
-    /// Every device has the full value.
+    /// Every device holds the full value.
     Replicated,
     /// All axes are manual.
     Manual,

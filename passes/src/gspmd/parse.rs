@@ -69,7 +69,9 @@ fn leaf(c: &mut Cursor<'_>) -> Result<Leaf, TextError> {
     while !c.eat("}") {
         if let Some((_, found)) = words.iter().find(|(word, _)| c.eat_word(word)) {
             if kind.as_ref().is_some_and(|kind| kind != found) {
-                return Err(c.error("a sharding is only one of replicated, manual, unknown and unreduced"));
+                return Err(
+                    c.error("a sharding can be only one of replicated, manual, unknown and unreduced")
+                );
             }
             kind = Some(found.clone());
         } else if c.eat_word("maximal") {
@@ -330,7 +332,7 @@ pub(super) fn mesh_axis(c: &mut Cursor<'_>, axes: &mut Vec<(Box<str>, i64)>) -> 
         return Err(c.error(format!("the mesh has two axes '{name}'")));
     }
     if size == 0 {
-        return Err(c.error(format!("axis '{name}' has size 0")));
+        return Err(c.error(format!("axis '{name}' has size 0, expected at least 1")));
     }
     let devices = axes.iter().map(|(_, size)| size).try_fold(size, |n, size| n.checked_mul(*size));
     if devices.is_none_or(|n| n > MAX_DEVICES) {

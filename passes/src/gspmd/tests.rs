@@ -96,7 +96,7 @@ fn texts_that_are_wrong() {
         ),
         (
             "{replicated manual}",
-            "! at character 19: a sharding is only one of replicated, manual, unknown and unreduced",
+            "! at character 19: a sharding can be only one of replicated, manual, unknown and unreduced",
         ),
         ("{{replicated},}", "! at character 15: expected `{`, found `}`"),
         ("{shard_as 1}", "! at character 2: expected a kind of sharding or `devices=`"),

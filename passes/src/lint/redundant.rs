@@ -69,7 +69,7 @@ pub(super) fn constraints(
     search.narrow(&places, false);
     let note = (search.untried > 0).then(|| {
         format!(
-            "the sharding constraints at {} were not tried for annotation-without-effect: that would take more than {} propagations",
+            "the sharding constraints at {} were not checked by annotation-without-effect: that would take more than {} propagations",
             count(search.untried, "source location"),
             subject.options.max_trials
         )
@@ -123,7 +123,8 @@ struct Search<'a, 'm> {
 }
 
 impl<'a> Search<'a, '_> {
-    /// Finds which of `places` have no effect; returns whether none of them has an effect. `known` states that together they have one.
+    /// Finds which of `places` have no effect; returns whether none of them has an effect. If `known` is true, they are already known to
+    /// have an effect together.
     fn narrow(&mut self, places: &'a [Vec<OpId>], known: bool) -> bool {
         if !known {
             if self.trials == 0 {

@@ -71,7 +71,7 @@ pub(crate) fn device_groups(
     if !free_coordinates_are_alike(mesh, scope, &groups) {
         let free: Vec<&str> = scope.free_axes(mesh).iter().map(|&a| mesh.axis_name(a)).collect();
         let message = format!(
-            "{name} distinguishes devices that differ along {}, which is not manual here",
+            "the replica groups of {name} are not equal at all coordinates along {}, which is not manual here",
             free.join(", ")
         );
         return Err(refused(

@@ -90,8 +90,9 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
     let in_operand = |operand: usize| rule.operands.get(operand).and_then(|m| m.find(index)).map(|(d, _)| d);
     let plain_if = |ok: bool| if ok { Split::Plain } else { Split::No };
     match data.kind.def().parts {
-        // `split_windows` has already handled factors with windows. Collectives belong to a manual computation: each device along a free
-        // axis communicates with devices that have the same part.
+        // `split_windows` has already handled factors with windows. Collectives here are those of a manual
+        // computation. A device communicates only with devices that have the same coordinates along the free axes, so it can apply the
+        // collective to its shard unchanged.
         Parts::AlongPassThrough => return pass_through(factor),
         Parts::Whole => return Split::No,
         Parts::Depends => {}
@@ -176,8 +177,8 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
     }
 }
 
-/// Returns the effect of sharding a windowed dimension of the result; `None` for other dimensions. The corresponding operand dimensions
-/// must have only the same factor.
+/// Returns the effect of sharding a dimension of the result that needs a halo exchange; `None` for other dimensions. The corresponding
+/// operand dimensions must have only the same factor.
 fn split_windows(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIndex) -> Option<Split> {
     let data = &module.ops[op];
     let operand = *data.operands.first()?;

@@ -146,7 +146,7 @@ fn warning(module: &Module, parents: &Parents, op: OpId, value: ValueId) -> Diag
     };
     let text = format!(
         "values of sharding group {id} have different shardings; \
-         they keep them, and their users share another sharding"
+         each keeps its own, and their uses are constrained to a common sharding"
     );
     let span = match module.values[value].def() {
         ValueDef::Result(def, _) => module.ops[def].span,

@@ -408,7 +408,7 @@ fn solve(
         level.release(&mut engine);
         run_levels(&mut engine, options, level.number());
     }
-    // Aliases are last, so that programs whose aliased pairs agree have Shardy's result.
+    // Aliases are propagated last, so that a program whose aliased pairs already agree gets the same result as in Shardy.
     for &strategy in options.strategies {
         // This terminates, since axes are only ever added to a slot.
         while engine.aliases(strategy) {

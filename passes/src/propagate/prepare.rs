@@ -116,7 +116,7 @@ fn check_one(module: &Module, sharding: &TensorSharding, rank: Option<usize>) ->
         };
         // Later sub-axis arithmetic uses `u32` (`sharding::sub_axes`) and divides by sizes.
         if size <= 0 || size > i64::from(u32::MAX) {
-            return Err(format!("axis \"{name}\" has size {size}"));
+            return Err(format!("axis \"{name}\" has size {size}: sizes must be from 1 to {}", u32::MAX));
         }
         if let Some(sub) = axis.sub {
             let parts = i64::from(sub.pre).saturating_mul(i64::from(sub.size));

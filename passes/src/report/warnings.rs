@@ -148,7 +148,7 @@ pub(crate) fn counted(mut warning: Diagnostic, runs: u64) -> Diagnostic {
     if let (Some(bytes), true) = (warning.bytes, runs > 1) {
         let bytes = bytes.saturating_mul(runs);
         warning.bytes = Some(bytes);
-        let note = format!("counted {runs} times, for the trips of its loop: {}", bytes_text(bytes));
+        let note = format!("counted {runs} times, once per loop iteration: {}", bytes_text(bytes));
         warning.notes.push((Span::NONE, note));
     }
     warning
@@ -225,7 +225,7 @@ mod tests {
     fn bytes_in_loops_are_multiplied_by_runs() {
         let in_loop = counted(warning("x", Some(100)), 24);
         assert_eq!(in_loop.bytes, Some(2400));
-        assert_eq!(in_loop.notes[0].1, "counted 24 times, for the trips of its loop: 2.3 KiB");
+        assert_eq!(in_loop.notes[0].1, "counted 24 times, once per loop iteration: 2.3 KiB");
         assert!(counted(warning("x", Some(100)), 1).notes.is_empty());
         assert_eq!(counted(warning("x", None), 24), warning("x", None));
     }

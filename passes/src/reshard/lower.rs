@@ -144,7 +144,7 @@ fn whole_between(
     }
     let bytes = ty.num_bytes().and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
     let message = format!(
-        "a value is replicated while its sharding changes from {} to {}: {ty}, {}",
+        "a value is fully replicated in order to change its sharding from {} to {}: {ty}, {}",
         from.display(&module.meshes[from.mesh]),
         to.display(mesh),
         bytes_text(bytes)

@@ -50,8 +50,8 @@ fn received(mesh: &Mesh, from: &TensorSharding, path: &Path, value: Value<'_>) -
     sum
 }
 
-/// Searches a path for every pair of shardings on the mesh, and simulates it if `simulates` is true. Returns the ratios of received to
-/// lacking elements, with the paths.
+/// Searches a path for every pair of shardings on the mesh, and simulates it if `simulates` is true. Returns for each
+/// pair the number of received elements divided by the number of missing elements, with the path.
 fn every_pair(mesh: &Mesh, shape: &[i64], simulates: bool) -> Vec<(f64, String)> {
     let mut all = Vec::new();
     let axes: Vec<usize> = (0..mesh.axes.len()).collect();
@@ -129,7 +129,8 @@ fn every_pair_sends_little_more_than_missing_bytes() {
     }
 }
 
-/// Blocks are uneven on 24 devices: one device has the short pieces of all other devices, and they are sent in the rounds of long pieces.
+/// On 24 devices, blocks are uneven: all short pieces are sent or received by one device, so each shares a round with longer pieces of
+/// other devices.
 #[test]
 fn short_pieces_share_rounds_with_long_pieces() {
     type Split<'a> = [&'a [AxisRef]; 3];

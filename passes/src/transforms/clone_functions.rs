@@ -14,8 +14,8 @@ pub fn give_own_callee(module: &mut Module, call: OpId, names: &mut FreshNames) 
 
 /// Copies a function and its callees, callees first, under new names, to the end of the module.
 fn clone_func(module: &mut Module, func: FuncId, names: &mut FreshNames) -> FuncId {
-    // A post-order walk without recursion. A step is a call to visit, or a call whose callee has been copied. Names are made callees
-    // first.
+    // A post-order walk without recursion. A step is a call to visit, or a copied function whose callees have all been named.
+    // Functions are named in post-order (callees before callers).
     enum CloneStep {
         Call(OpId),
         Named(Option<OpId>, Box<Func>),

@@ -24,7 +24,8 @@ use crate::cost;
 pub(crate) struct Exchange {
     /// The size of the window.
     pub(crate) size: i64,
-    /// The rounds. If the exchange is [joined](Exchange::is_joined), they are in the order of the window.
+    /// The rounds, one piece each. If the exchange is [joined](Exchange::is_joined), they are sorted by the position of their slab in
+    /// the window.
     pub(crate) pieces: Vec<Piece>,
     /// Whether all slabs are disjoint, and have the same offset in all blocks and the same offset in all windows.
     pub(crate) is_joined: bool,

@@ -91,7 +91,7 @@ pub(crate) fn is_windowed(kind: &OpKind, operand: &[i64], dim: usize) -> bool {
     }
 }
 
-/// Whether operands may be replicated along the windowed dimension: each device then slices its elements locally.
+/// Whether operands may be replicated along the dimension of the windows: each device then slices its elements locally.
 pub(crate) fn takes_whole(kind: &OpKind) -> bool {
     matches!(kind, OpKind::Concatenate { .. } | OpKind::Splice(_))
 }
@@ -106,7 +106,7 @@ fn is_single_elements(spec: &WindowSpec, dim: usize) -> bool {
 }
 
 /// Returns the windows needed to shard the operation `k` ways; shapes are global. Returns `None` if the dimension
-/// [is not windowed](is_windowed) or empty, or cannot be sharded this way. For operations that
+/// [has no windows](is_windowed) or is empty, or cannot be sharded this way. For operations that
 /// [accept replicated operands](takes_whole), `is_whole` returns whether an operand is replicated along the dimension.
 pub(crate) fn transfers(
     kind: &OpKind,
@@ -252,8 +252,8 @@ fn along_kernel(
     Some(smallvec![transfer])
 }
 
-/// Returns the offset of each device's result block in the local result of a windowed `select_and_scatter` along
-/// `dim`. A device processes all windows that overlap its block, and these extend beyond the block.
+/// Returns the offset of each device's result block in the local result of a `select_and_scatter` with windows
+/// along `dim`. A device processes all windows that overlap its block, and these extend beyond the block.
 pub(crate) fn scattered_from(kind: &OpKind, operand: &[i64], dim: usize, k: i64) -> Option<PerDevice> {
     let OpKind::SelectAndScatter(spec) = kind else { return None };
     let scatter = Scatter::new(spec, operand, dim, k)?;
@@ -371,8 +371,8 @@ fn thinned(held: &Held, start: i64, stride: i64, count: i64) -> (Thin, Vec<Span>
     (Thin { stride, size, first }, spans)
 }
 
-/// Returns which elements of a slice along `dim` of an operand of `size` each of `k` devices holds, and their offsets
-/// in its block.
+/// For a slice along `dim` of an operand whose dimension of size `size` has `k` shards: returns which elements of the slice each device
+/// holds, and their offsets in its block.
 pub(crate) fn held_of_slice(spec: &SliceSpec, size: i64, dim: usize, k: i64) -> (Thin, Vec<Span>) {
     let (start, limit, stride) = (spec.start[dim], spec.limit[dim], spec.stride[dim]);
     thinned(&Held::blocks(0, size, k, 0), start, stride, ceil_div(limit - start, stride).max(0))

@@ -1,4 +1,5 @@
-//! Ahead-of-time compilation, including for devices that this machine does not have, with a report of memory, cost and collectives.
+//! Ahead-of-time compilation, including for devices that this machine does not have, with a report of memory use per device, cost and
+//! collectives.
 //!
 //! The TPU compiler aborts its process on some invalid programs. To survive that, call [`compile_in_child`]: it runs a copy of the calling
 //! program as `PROGRAM __aot-compile REQUEST.json`, and that copy calls [`run_child`].

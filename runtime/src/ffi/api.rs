@@ -75,7 +75,10 @@ impl Api {
         // SAFETY: the table begins with its size in every version.
         let size = unsafe { *table.as_ptr().cast::<usize>() };
         if size < size_of::<ApiTable>() {
-            return Err(fail(format!("its table of functions has {size} bytes")));
+            return Err(fail(format!(
+                "its table of functions has {size} bytes, fewer than shardc needs ({})",
+                size_of::<ApiTable>()
+            )));
         }
         let api = Api { table, path: path.to_owned() };
         let (major, minor) = api.version();

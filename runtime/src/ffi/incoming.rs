@@ -431,7 +431,7 @@ mod tests {
         assert!(refused(&XlaBuffer { struct_size: 40, ..good() }).contains("too short"));
         let unknown = XlaBuffer { dtype: 17, ..good() };
         assert!(array(&unknown, &[xla::KIND_BUFFER], 1).is_err_and(|e| e.to_string().contains("number 17")));
-        // Without kinds, the types of the pointers are unknown.
+        // Without the list of kinds, the types of the pointers are unknown.
         assert!(array(&good(), &[], 1).is_err_and(|e| e.to_string().contains("invalid length")));
         assert!(array(&good(), &[xla::KIND_BUFFER], -1).is_err());
         assert!(array(&good(), &[2], 1).is_err_and(|e| e.to_string().contains("not an array")));

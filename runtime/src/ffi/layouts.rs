@@ -191,7 +191,7 @@ impl RawClient {
 ///
 /// # Safety
 ///
-/// `OFFSET` must be the offset in the extension of the function that takes this structure.
+/// `OFFSET` must be the offset, in the extension's structure, of the function that takes this argument structure.
 unsafe trait LayoutsCall: Structure {
     /// Offset of the function pointer in the extension, in bytes.
     const OFFSET: usize;

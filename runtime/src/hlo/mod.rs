@@ -92,7 +92,7 @@ fn count(module: &Module, devices: usize) -> Collectives {
     out
 }
 
-/// Whether this instruction starts the asynchronous collectives with a chain in its computation.
+/// Whether this instruction starts the asynchronous collectives of its computation that form chains ([`is_in_chain`]).
 fn starts_chain(instruction: &Instruction) -> bool {
     instruction.opcode == "custom-call" && instruction.custom_call_target == "AsyncCollectiveStart"
 }

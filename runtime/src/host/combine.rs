@@ -20,7 +20,9 @@ impl HostArray {
             other.check()?;
             if other.dtype != first.dtype || other.shape != first.shape {
                 let (a, b) = (first.ty(), other.ty());
-                return Err(RuntimeError::Argument(format!("{a} combined with {b}")));
+                return Err(RuntimeError::Argument(format!(
+                    "cannot combine arrays of different types: {a} and {b}"
+                )));
             }
         }
         if others.is_empty() {

@@ -44,7 +44,7 @@ pub(super) struct Watched {
     pub(super) is_launched: bool,
     /// The first failure of a device, and the deadline of the other devices after it.
     pub(super) failed: Option<(RuntimeError, Instant)>,
-    /// When the devices became free for the launch: the end of the last earlier launch on one of them.
+    /// When the devices became free for the launch: the end of the latest earlier launch on one of them.
     pub(super) since: Instant,
     pub(super) last: Instant,
 }

@@ -64,7 +64,7 @@ pub(super) fn connect_all(options: &ProcessOptions) -> Result<Vec<Option<Connect
 }
 
 fn broken(process: usize) -> impl Fn(io::Error) -> RuntimeError {
-    move |error| RuntimeError::Processes(format!("the connection to process {process}: {error}"))
+    move |error| RuntimeError::Processes(format!("the connection to process {process} failed: {error}"))
 }
 
 fn listen(options: &ProcessOptions) -> Result<TcpListener> {

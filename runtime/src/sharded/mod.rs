@@ -323,8 +323,9 @@ impl ShardedArray {
         let mut all_places = Vec::new();
         let mut shards = Vec::new();
         for (process, message) in processes.all_gather("shardc/array", &head)?.iter().enumerate() {
-            let bad =
-                || RuntimeError::Processes(format!("process {process} did not send an array {}", self.ty()));
+            let bad = || {
+                RuntimeError::Processes(format!("process {process} did not send a valid {} array", self.ty()))
+            };
             let (places, blocks) = read_places(message).ok_or_else(bad)?;
             let size = HostArray::byte_size(self.dtype, self.layout.local_shape())?;
             if blocks.len() != size * places.len()

@@ -19,7 +19,7 @@ func.func @main(%a: tensor<8xf32> {mhlo.sharding = "{devices=[4]<=[4]}"}) -> ten
   return %5 : tensor<8xf32>
 }
 //--- leaves.mlir
-// LEAVES: error[SH0345]: a value that is local to each device leaves its region
+// LEAVES: error[SH0345]: a value that is local to each device is returned from its region
 // LEAVES: help: @SPMDFullToShardShape and @SPMDShardToFullShape must be in one region
 func.func @main(%a: tensor<8xf32> {mhlo.sharding = "{devices=[4]<=[4]}"}) -> tensor<8xf32> {
   %0 = call @enter(%a) : (tensor<8xf32>) -> tensor<2xf32>

@@ -1,4 +1,4 @@
-// Low-rank adapters for the linear maps of a program: a transposed weight, two slices of one weight, and the output
+// Low-rank adapters for the linear layers of a program: a transposed weight, two slices of one weight, and the output
 // layer, which gets none.
 // RUN: shardc lora %s --rank 2 --alpha 4 | FileCheck %s
 // RUN: shardc lora %s --rank 2 --alpha 4 -o %t --quiet --merge - | FileCheck %s --check-prefix=MERGE
@@ -26,11 +26,11 @@
 // DROPOUT-SAME: %arg8: tensor<2xui32> {jax.arg_info = "dropout_key"}
 // DROPOUT: stablehlo.select
 
-// UNKNOWN: error[SH1252]: no linear map of the program matches the target q_proj
-// UNKNOWN: its linear maps: h.up, h.down[0:32], h.down[32:64], lm_head
+// UNKNOWN: error[SH1252]: no linear layer of the program matches the target q_proj
+// UNKNOWN: its linear layers: h.up, h.down[0:32], h.down[32:64], lm_head
 // RANK: error[SH1252]: the rank of adapters must be at least 1, got 0
 
-// TABLE: linear map weight inputs outputs layers adapters
+// TABLE: linear layer weight inputs outputs layers adapters
 // TABLE: h.up arg0 16 64 arg4, arg5
 // TABLE: lm_head arg2 16 128 none: the output
 // TABLE: trainable params: 352 || all params: 4,448 || trainable%: 7.9137

@@ -1,10 +1,10 @@
-// Linear maps with scaled 8-bit weights get no adapters, and the weights are not examples: their other matmul operands are.
+// Linear layers with scaled 8-bit weights get no adapters, and the weights are not examples: their other matmul operands are.
 // RUN: shardc lora %s --rank 2 -o %t 2>&1 | FileCheck %s
 // RUN: not shardc lora %s --rank 2 --role plain=batch -o %t 2>&1 | FileCheck %s --check-prefix=NONE
 
 // CHECK: plain arg2 6 6 arg5, arg6
 // CHECK: out arg3 6 3 none: the output
-// NONE: error[SH1252]: no target selects a linear map of out
+// NONE: error[SH1252]: no target selects a linear layer of out
 // NONE: = help: all-linear leaves out the output of the model
 func.func @main(%scale: tensor<6xf32> loc("scale"), %packed: tensor<8x6xi8> loc("packed"), %plain: tensor<6x6xf32> loc("plain"), %out: tensor<6x3xf32> loc("out"),
     %x: tensor<4x6x8xf32> loc("x")) -> tensor<f32> {

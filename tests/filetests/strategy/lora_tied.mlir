@@ -7,7 +7,7 @@
 // CHECK: tied arg0 8 6 arg6, arg7
 // CHECK: trainable params
 // MERGE: error[SH1252]: the adapters of both cannot be merged: both has another user, and merging would change its result
-// MERGE: = help: keep the adapters separate, or leave this map out of --targets
+// MERGE: = help: keep the adapters separate, or leave this layer out of --targets
 // MERGE: error[SH1252]: the adapters of both.2 cannot be merged
 // MERGE: error[SH1252]: the adapters of small cannot be merged: small has an integer type, and merging would round the sum
 func.func @main(%tied: tensor<6x8xf32> loc("tied"), %both: tensor<8x8xf32> loc("both"), %fused: tensor<8x8xf32> loc("fused"), %small: tensor<8x8xi8> loc("small"),

@@ -1,6 +1,6 @@
 //! Corrupted bytecode and portable artifacts.
 //!
-//! Changes do not keep sections and lengths consistent, so most of them are small: one wrong length ends parsing. Accepted input is
+//! Mutations do not keep sections and lengths consistent, so most of them are small: one wrong length ends parsing. Accepted input is
 //! processed like corrupted text.
 
 use shardc_stablehlo::parse_bytecode;

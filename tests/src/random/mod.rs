@@ -100,7 +100,7 @@ mod tests {
         assert!(!c.one_in(3));
     }
 
-    /// Recipes of consecutive random numbers.
+    /// Programs whose recipes are consecutive numbers of a random generator.
     fn some_programs(count: usize) -> Vec<String> {
         let mut state = 1u64;
         let mut next = || {

@@ -51,7 +51,7 @@ CASES = {
     # All biases, a regular expression for targets, and modules that are left out.
     "bert_bias": (bert, dict(r=2, lora_alpha=3, bias="all", target_modules=r".*\.(query|key|dense)", exclude_modules=["output.dense"],
                              use_dora=True)),
-    # All linear maps, with biases of these alone and a classifier that is trained whole.
+    # All linear layers, with biases of these alone and a classifier that is trained whole.
     "vit": (vit, dict(r=2, lora_alpha=4, bias="lora_only", target_modules="all-linear", modules_to_save=["classifier"])),
     # Weights as parameters.
     "parameters": (llama, dict(r=2, lora_alpha=4, target_modules=["q_proj"], target_parameters=["mlp.down_proj.weight", "k_proj.weight"])),

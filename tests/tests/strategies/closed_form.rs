@@ -5,8 +5,8 @@
 //! gradients are all-reduced across nodes. Frozen parameters are gathered.
 //!
 //! The rest is counted here from the single-device program. A parameter is gathered in the type of its uses, once for each pass of the step
-//! that uses it. The backward pass uses no bias, no table that is only looked up, and no first layer. If cheaper, examples are sent instead
-//! of a gradient, and rows instead of a table. Each batch statistic is all-reduced in the forward and in the backward pass.
+//! that uses it. The backward pass uses no bias, no table that is only looked up, and no first layer. If cheaper, batch elements are sent
+//! instead of a gradient, and rows instead of a table. Each batch statistic is all-reduced in the forward and in the backward pass.
 
 use std::fmt::Write as _;
 
@@ -37,10 +37,10 @@ const WIDE_GRADIENTS: &[(&str, &str, f64, &str)] = &[
 const IN_F32: &str =
     "logits are in f32, and so is the sum that is the gradient of what they are a product with";
 
-/// The number of examples of matrices, if it is not the number of elements of a batch: a vision transformer has patches.
+/// The number of rows that matmuls process, if it is not the number of elements of a batch: a vision transformer processes patches.
 const EXAMPLES: &[(&str, f64)] = &[("vit_tiny_accum", 8.0 * 17.0)];
 
-/// Minimum saving for sending examples with two collectives instead of the gradient with one.
+/// Minimum saving for sending batch elements with two collectives instead of the gradient with one.
 const WORTH: f64 = 16.0 * 1024.0;
 
 /// Minimum saving for exchanging parts of rows and tables with two more collectives.
@@ -79,7 +79,7 @@ struct Step {
     parameters: Vec<Parameter>,
     /// Bytes of running statistics.
     statistics: f64,
-    /// Number of examples, where each token is one.
+    /// Number of examples; each token counts as one.
     examples: f64,
 }
 
@@ -186,9 +186,9 @@ impl Parameter {
 
     /// The bytes that a device sends so that each of `k` devices has its shard of the gradient of `examples`.
     ///
-    /// A gradient is reduce-scattered. If it is cheaper, the device that owns a shard computes it from all examples instead: for a table,
-    /// from the looked-up rows; for a matrix, from its input and its output cotangent, of which one is only partly needed. Alternatively,
-    /// parts of rows are exchanged, and then parts of the table.
+    /// A gradient is reduce-scattered. If it is cheaper, the device that owns a shard computes it from the whole batch instead: for a
+    /// table, from the looked-up rows; for a matrix, from its input and its output cotangent, of which one is only partly needed.
+    /// Alternatively, parts of rows are exchanged, and then parts of the table.
     fn scattered(&self, k: f64, examples: f64) -> f64 {
         let share = (k - 1.0) / k;
         let summed = |bytes: f64| self.elements() * bytes * share;

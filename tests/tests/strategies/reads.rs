@@ -1,8 +1,8 @@
 //! The uses of each parameter of a single-device step.
 //!
-//! The loss depends on the forward pass. All else that depends on examples, and all other matmuls, are the backward pass. The rest is the
-//! update, which reads a parameter in its stored sharding. A value that the forward pass computes from parameters and saves, such as a
-//! concatenation of weights, is an activation.
+//! The loss depends on the forward pass. Everything else that depends on the batch, and all other matmuls, are the backward pass. The rest
+//! is the update, which reads a parameter in its stored sharding. A value that the forward pass computes from parameters and saves, such as
+//! a concatenation of weights, is an activation.
 
 use std::collections::{HashMap, HashSet};
 
@@ -78,7 +78,7 @@ struct Step {
     users: HashMap<ValueId, Vec<OpId>>,
     /// The operations that the loss depends on.
     forward: HashSet<OpId>,
-    /// Operations outside of loops that do not depend on examples.
+    /// Operations outside of loops that do not depend on the batch.
     of_weights_alone: HashSet<OpId>,
 }
 

@@ -91,7 +91,7 @@ fn a_decoder_supports_blockwise_attention() {
     }
 }
 
-/// Logits sharded over classes remain sharded in both passes: only scalars per example are sent.
+/// Logits sharded over classes remain sharded in the forward and backward pass: only per-example scalars are communicated.
 #[test]
 fn sharded_cross_entropy_sends_scalars_per_example() {
     let g = Graph::new("loss", &Mesh::new(&[("data", 2), ("model", 4)]).unwrap());

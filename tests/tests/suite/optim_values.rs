@@ -237,7 +237,8 @@ fn matrices_that_a_parameter_lacks_are_reported() {
         optim::apply(&muon, &p, &p.gradients(loss));
         let errors = p.finish(&[]).unwrap_err();
         let want = format!(
-            "muon: the parameter \"w\" of shape [2, 3, 4] has no matrices with {maps} leading dimensions and {outputs} output dimensions"
+            "muon: the parameter \"w\" of shape [2, 3, 4] cannot be treated as matrices with {maps} batch dimensions and {outputs} output \
+             dimensions: at least one input and one output dimension are required"
         );
         assert_eq!(errors.0[0].kind.to_string(), want);
     }

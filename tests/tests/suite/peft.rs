@@ -178,7 +178,7 @@ fn unsupported_settings_are_named() {
     let error =
         read_adapters(Family::Llama, &model(Family::Llama, &plain).variables, &plain, &files).unwrap_err();
     assert!(error.to_string().contains("q_proj.lora_magnitude_vector\" has no variable"), "{error}");
-    // Writes adapters of fewer linear maps.
+    // Writes adapters of fewer linear layers.
     let fewer = Lora { targets: "h.attn.query".parse().unwrap(), ..lora.clone() };
     let error =
         read_adapters(Family::Llama, &model(Family::Llama, &fewer).variables, &fewer, &files).unwrap_err();

@@ -54,7 +54,7 @@ pub(crate) struct Tape {
 #[derive(Debug)]
 pub(crate) struct Linear<'m> {
     pub(crate) module: &'m mut Module,
-    /// Whether sharding constraints do not apply to tangents.
+    /// If true, sharding constraints are not repeated on tangents.
     pub(crate) free_shardings: bool,
     /// The tangent of each value.
     tangents: SecondaryMap<ValueId, PackedOption<ValueId>>,

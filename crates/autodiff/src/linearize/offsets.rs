@@ -34,7 +34,7 @@ impl Readers {
         Readers { uses: module.uses(), places }
     }
 
-    /// Whether a differentiable result has users. Holds for operations that were inserted later, whose users are unknown.
+    /// Whether a differentiable result has users. Also true for operations that were inserted later, because their users are unknown.
     pub(super) fn reads(&self, module: &Module, op: OpId) -> bool {
         let is_read = |value: &&ValueId| !self.uses.of(**value).is_empty();
         let mut read = module.ops[op].results.iter().filter(is_read).peekable();

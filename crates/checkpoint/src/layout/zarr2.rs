@@ -47,7 +47,7 @@ fn data_type(dtype: &Value) -> Result<(&str, &'static str), String> {
     let endian = match text.as_bytes().first() {
         Some(b'<' | b'|') => "little",
         Some(b'>') => "big",
-        // TensorStore's names of types that NumPy does not have: `bfloat16`.
+        // TensorStore's names for types that NumPy does not have: `bfloat16`.
         _ => return Ok((text, "little")),
     };
     let name = match &text[1..] {

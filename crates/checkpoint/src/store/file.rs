@@ -23,8 +23,8 @@ impl Store {
         }
     }
 
-    /// Writes a file of a folder by calling `fill`, replacing an existing file. [`Store::sync_file`] makes it durable. On failure, a part
-    /// of the file may remain.
+    /// Writes a file in the store's folder by calling `fill`, replacing an existing file. [`Store::sync_file`] makes it durable. On
+    /// failure, a part of the file may remain.
     pub(crate) fn write_file(
         &self,
         path: &str,

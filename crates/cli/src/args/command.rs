@@ -114,13 +114,13 @@ pub(crate) enum Command {
         shardc partition step.mlir --config accelerate.yaml -o out.mlir --summary\n  \
         shardc fsdp estimate --parameters 7.5e9 --devices 64")]
     Fsdp(FsdpArgs),
-    /// Add low-rank adapters (LoRA) to the linear maps of a program
+    /// Add low-rank adapters (LoRA) to the linear layers of a program
     #[command(
         after_help = "Examples:\n  shardc lora model.mlir --rank 8 --targets wq,wv -o adapted.mlir\n  \
         shardc grad adapted.mlir --wrt lora --value -o grad.mlir\n  \
         shardc lora model.mlir --rank 8 --alpha 16 -o adapted.mlir --init init.mlir --merge merge.mlir\n\n\
         The input is a forward program: a loss, or any other function. The output takes adapters after the arguments: \
-        lora.NAME.a (inputs x rank) and lora.NAME.b (rank x outputs). If all b are zero, the results do not change. The linear maps and \
+        lora.NAME.a (inputs x rank) and lora.NAME.b (rank x outputs). If all b are zero, the results do not change. The linear layers and \
         the fraction of parameters that is trained are printed on standard error."
     )]
     Lora(LoraArgs),

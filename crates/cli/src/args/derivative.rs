@@ -45,7 +45,7 @@ pub(crate) struct DerivativeArgs {
     /// them block by block in the backward pass
     #[arg(long)]
     pub(crate) blocks: bool,
-    /// Do not give derivatives the shardings of their arguments, results and constraints
+    /// Do not copy the shardings of arguments, results and constraints to derivatives
     #[arg(long)]
     pub(crate) free_shardings: bool,
     #[command(flatten)]

@@ -18,7 +18,7 @@ pub(crate) struct ConsolidateArgs {
     /// The prefix of the files of all ranks
     #[arg(long, value_name = "PREFIX", alias = "ckpt_prefix")]
     pub(crate) ckpt_prefix: String,
-    /// The rest of their names, as a shell pattern
+    /// The file names after the prefix, as a shell pattern
     #[arg(long, value_name = "PATTERN", alias = "ckpt_suffix", default_value = "*.pth")]
     pub(crate) ckpt_suffix: String,
     /// The output: a .pth or .safetensors file, or a folder; by default PREFIX_consolidated.pth or .safetensors, in the format of

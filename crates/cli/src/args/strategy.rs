@@ -101,7 +101,7 @@ pub(crate) struct FsdpConfigArgs {
     pub(crate) output: PathBuf,
 }
 
-/// The linear maps that get adapters, and the kind of adapters.
+/// The linear layers that get adapters, and the kind of adapters.
 #[derive(Args, Debug)]
 pub(crate) struct LoraArgs {
     /// The program: StableHLO as text, MLIR bytecode or a portable artifact; - for standard input
@@ -129,7 +129,7 @@ pub(crate) struct LoraArgs {
     /// The dropout probability of the inputs of adapters; if not 0, the program takes dropout_key, ui32[2], a new key for each step
     #[arg(long, value_name = "PROBABILITY", default_value_t = 0.0)]
     pub(crate) dropout: f64,
-    /// The linear maps to adapt: all-linear (all but the output), names or their last components (wq,wv), or a regular expression for
+    /// The linear layers to adapt: all-linear (all but the output), names or their last components (wq,wv), or a regular expression for
     /// the full name
     #[arg(long, value_name = "TARGETS", default_value = "all-linear")]
     pub(crate) targets: String,

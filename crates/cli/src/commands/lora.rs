@@ -80,10 +80,10 @@ fn settings(args: &LoraArgs) -> Result<Lora> {
     })
 }
 
-/// Prints the linear maps with their adapters, and the number of trained parameters.
+/// Prints the linear layers with their adapters, and the number of trained parameters.
 fn tell(adapted: &Adapted, module: &Module, unnamed: bool, ui: &Ui) {
     let text = || {
-        let mut table = Table::new(&["linear map", "weight", "inputs", "outputs", "layers", "adapters"]);
+        let mut table = Table::new(&["linear layer", "weight", "inputs", "outputs", "layers", "adapters"]);
         let row = |map: &LinearMap, adapters: String| {
             let [inputs, outputs] = [&map.contracted, &map.free].map(|dims| sizes(map, dims));
             let layers = map.stacked.iter().map(i64::to_string).collect::<Vec<_>>().join(" x ");
@@ -133,7 +133,7 @@ fn argument_name(module: &Module, i: usize) -> String {
     module.entry().map(|func| module.funcs[func].shown_argument(&module.locs, i)).unwrap_or_default()
 }
 
-/// The sizes of dimensions of a linear map, as in `4 x 8`.
+/// The sizes of dimensions of a linear layer, as in `4 x 8`.
 fn sizes(map: &LinearMap, dims: &[usize]) -> String {
     dims.iter().map(|&d| map.shape[d].to_string()).collect::<Vec<_>>().join(" x ")
 }

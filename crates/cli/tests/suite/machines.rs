@@ -49,7 +49,7 @@ fn errors_and_warnings_are_lines_of_json() {
         (&["compile", "plain.mlir", "--target", "abacus"], 2, Value::Null),
     ];
     for (args, code, name) in cases {
-        // Before the command, and after it.
+        // The option is accepted before and after the command.
         for args in [[&["--format=json"], *args].concat(), [args, &["--format", "json"][..]].concat()] {
             let ran = folder.run(&args);
             let lines = ran.complaints();

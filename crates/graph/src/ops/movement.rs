@@ -552,7 +552,7 @@ pub trait SliceRange {
     fn bounds(self, n: i64) -> (i64, i64);
 }
 
-/// A bound; negative bounds count from the end.
+/// Resolves a bound: negative bounds count from the end.
 fn counted(at: i64, n: i64) -> i64 {
     if at < 0 { at + n } else { at }
 }

@@ -1,4 +1,4 @@
-//! Kernels of linear maps; frozen kernels may be stored in four bits.
+//! Kernels of linear layers; frozen kernels may be stored in four bits.
 
 use shardc_graph::{DType, Tensor};
 
@@ -7,7 +7,7 @@ use crate::nf4::{BLOCK, NESTED_BLOCK, Nf4, Quantized};
 use crate::{Init, Kind, Maps, Scope};
 
 impl<'g> Scope<'g> {
-    /// The kernel of a linear map, whose last `outputs` dimensions are outputs.
+    /// The kernel of a linear layer, whose last `outputs` dimensions are outputs.
     #[track_caller]
     pub(crate) fn kernel(&self, shape: &[i64], outputs: usize, init: Init) -> Tensor<'g> {
         match self.quantized.filter(|_| self.is_frozen && !self.is_output && !self.is_saved()) {

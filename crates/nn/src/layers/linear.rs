@@ -53,7 +53,7 @@ impl Dense {
         Dense { kernel_init, ..self }
     }
 
-    /// Applies the map to `x`. Parameters: `kernel`, and `bias` of shape `[features]`.
+    /// Applies the layer to `x`. Parameters: `kernel`, and `bias` of shape `[features]`.
     ///
     /// Reports an error if `x` is a scalar, or its element type is not the compute type.
     #[must_use]
@@ -120,7 +120,7 @@ impl DenseGeneral {
         DenseGeneral { kernel_init: Some(kernel_init), ..self }
     }
 
-    /// Applies the map to `x`. Parameters: `kernel`, and `bias` of the shape of the output dimensions.
+    /// Applies the layer to `x`. Parameters: `kernel`, and `bias` of the shape of the output dimensions.
     ///
     /// Reports an error if `x` has too few dimensions, or if its element type is not the compute type.
     #[must_use]

@@ -1,4 +1,4 @@
-//! LoRA adapters of frozen linear maps.
+//! LoRA adapters of frozen linear layers.
 
 use std::rc::Rc;
 
@@ -11,12 +11,12 @@ use crate::lora::Adapters;
 use crate::{Init, Maps, Scope};
 
 impl<'g> Scope<'g> {
-    /// The same scope with frozen parameters and trained adapters: each targeted linear map gets `lora_a`, `[inputs, rank]`, and `lora_b`,
-    /// `[rank, outputs]` (Hu et al., "LoRA", 2021), and with DoRA `lora_magnitude`, `[outputs]`. Modules to save are trained, too, and
-    /// biases if [`Lora::bias`] selects them. `key` is for dropout in training.
+    /// The same scope with frozen parameters and trained adapters: each targeted linear layer gets `lora_a`, `[inputs, rank]`, and
+    /// `lora_b`, `[rank, outputs]` (Hu et al., "LoRA", 2021), and with DoRA `lora_magnitude`, `[outputs]`. Modules to save are trained,
+    /// too, and biases if [`Lora::bias`] selects them. `key` is for dropout in training.
     ///
     /// Creating adapters reports an error if the rank is below one, if dropout is not from 0 to 1, or if DoRA is used with a four-bit
-    /// kernel. [`Scope::finish`] reports an error if a target matches no linear map, or if a module to save does not exist.
+    /// kernel. [`Scope::finish`] reports an error if a target matches no linear layer, or if a module to save does not exist.
     ///
     /// The layers of a [`stack`](Scope::stack) share one adapter variable, and thus rank and scale. A layer with all-zero adapters has no
     /// adapters: `A`, `B` and magnitude stay zero in training.
@@ -41,8 +41,8 @@ impl<'g> Scope<'g> {
         })
     }
 
-    /// Adds the adapters to `y`, the result of a linear map without its bias. The first `axes` dimensions of `kernel` are the last ones of
-    /// `x`.
+    /// Adds the adapters to `y`, the result of a linear layer without its bias. The first `axes` dimensions of `kernel` are the last ones
+    /// of `x`.
     #[track_caller]
     pub(crate) fn adapted(
         &self,
@@ -98,7 +98,7 @@ impl<'g> Scope<'g> {
         if key.is_none() {
             return (y + up) * factor;
         }
-        // PEFT applies dropout to the inputs of the base map only in the term that rescales its result.
+        // PEFT applies dropout to the inputs of the base layer only in the term that rescales its result.
         y + dropped.dot_general(kernel, &map) * (factor - 1.0) + up * factor
     }
 

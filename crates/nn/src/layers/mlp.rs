@@ -1,4 +1,4 @@
-//! Two linear maps with an activation between them.
+//! Two linear layers with an activation between them.
 
 use shardc_graph::Tensor;
 
@@ -65,7 +65,7 @@ pub struct Mlp {
     pub activation: Activation,
     /// Whether there is a gate.
     pub is_gated: bool,
-    /// Whether the maps have biases.
+    /// Whether the linear layers have biases.
     pub use_bias: bool,
     /// Initial values of kernels.
     pub kernel_init: Init,

@@ -1,4 +1,4 @@
-//! Encoders: models with bidirectional attention over a text or an image, such as BERT and ViT.
+//! Encoders: models with bidirectional attention over a token sequence or an image, such as BERT and ViT.
 
 use shardc_graph::{DType, Padding, Tensor};
 

@@ -9,7 +9,7 @@ use crate::{Init, Kind, Scope};
 struct Cache<'g> {
     /// Keys and values, each `[layers, batch, context, kv_heads, head_dim]`.
     kept: [Tensor<'g>; 2],
-    /// The position at which each text begins, `[batch]`.
+    /// The position at which each sequence begins, `[batch]`.
     first: Tensor<'g>,
     /// The next position.
     next: Tensor<'g>,
@@ -129,13 +129,13 @@ impl Decoder {
         is_text.expand_dims(-1).select(logits, f64::NAN)
     }
 
-    /// Decode step: the next-token logits, `[batch, vocab_size]`, after one more token per text, `[batch]` integers at `position`, a scalar
-    /// `i32`. Keys and values of up to `context` positions are cached in the variables `cache.key` and `cache.value`, which are sharded
-    /// over heads if attention is, as by [`megatron`](super::megatron). A program decodes one token: it cannot be called in loops, which
-    /// cannot set variables. [`Decoder::prefill`] processes a whole prompt.
+    /// Decode step: the next-token logits, `[batch, vocab_size]`, after one more token per sequence, `[batch]` integers at `position`, a
+    /// scalar `i32`. Keys and values of up to `context` positions are cached in the variables `cache.key` and `cache.value`, which are
+    /// sharded over heads if attention is, as by [`megatron`](super::megatron). A program decodes one token: it cannot be called in loops,
+    /// which cannot set variables. [`Decoder::prefill`] processes a whole prompt.
     ///
-    /// A text continues at the position after the last one, or at an earlier one; later cache entries are then ignored. At any other
-    /// position a new text begins: a token attends only to tokens since then, and learned positions count from there (variables
+    /// A sequence continues at the position after the last one, or at an earlier one; later cache entries are then ignored. At any other
+    /// position a new sequence begins: a token attends only to tokens since then, and learned positions count from there (variables
     /// `cache.first`, `[batch]`, and `cache.next`). Logits at a position outside the context are NaN.
     ///
     /// Reports the errors of [`Decoder::apply`], and an error if there are fewer positions than `context`, or if the call is in a loop.

@@ -86,7 +86,8 @@ impl Muon {
         }
     }
 
-    /// The shape of a parameter's matrices, `[.., inputs, outputs]`, with layers and maps leading; `None` if it has no matrices.
+    /// The shape of a parameter's matrices, `[.., inputs, outputs]`, with stacked layers and batch dimensions leading; `None` if it has no
+    /// matrices.
     #[track_caller]
     fn matrices(&self, param: &Param<'_>) -> Option<Vec<i64>> {
         let Maps { maps, outputs } = (self.maps.0)(param)?;
@@ -94,7 +95,8 @@ impl Muon {
         let (rank, first) = (param.rank(), param.num_stacks + maps);
         if outputs < 1 || maps.saturating_add(outputs) >= rank {
             let text = format!(
-                "muon: the parameter {:?} of shape {:?} has no matrices with {maps} leading dimensions and {outputs} output dimensions",
+                "muon: the parameter {:?} of shape {:?} cannot be treated as matrices with {maps} batch dimensions and {outputs} output \
+                 dimensions: at least one input and one output dimension are required",
                 param.name,
                 param.shape()
             );

@@ -204,7 +204,7 @@ fn in_double(
     compared.collect()
 }
 
-/// The array with every float changed in its last place, some up and some down.
+/// The array with every float changed by one unit in the last place, some up and some down.
 fn nudged(array: &HostArray) -> Option<HostArray> {
     if !matches!(array.dtype, DType::F64 | DType::C128) {
         return Some(array.clone());

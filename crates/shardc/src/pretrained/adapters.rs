@@ -73,7 +73,7 @@ pub(super) fn is_adapter(name: &str) -> bool {
 
 /// A variable of an adapter.
 pub(super) struct Factor<'a> {
-    /// The name of the linear map.
+    /// The name of the linear layer.
     pub(super) map: &'a str,
     pub(super) role: Role,
     /// The number of layers.
@@ -112,7 +112,7 @@ impl Parsed {
         let names = module_names(self.family, factor.map);
         if names.is_empty() {
             return Err(format!(
-                "{:?} is not a linear map of {:?} that PEFT can adapt",
+                "{:?} is not a linear layer of {:?} that PEFT can adapt",
                 factor.map, self.family
             ));
         }

@@ -102,8 +102,11 @@ impl Parsed {
             if is_known && self.config.adapts(module, false) {
                 return None;
             }
-            let why =
-                if is_known { "adapter_config.json does not target it" } else { "the model has no such map" };
+            let why = if is_known {
+                "adapter_config.json does not target it"
+            } else {
+                "the model has no such linear layer"
+            };
             return Some(format!("{name:?} ({why})"));
         }
         let known = module_of(name).filter(|module| !modules(self.family, module).is_empty());
@@ -127,7 +130,7 @@ impl Parsed {
     /// # Errors
     /// A name cannot be written as a pattern.
     pub(super) fn lora(&self) -> Result<Lora, Error> {
-        // The highest rank among the layers of each linear map, with its alpha.
+        // The highest rank among the layers of each linear layer, with its alpha.
         let mut maps: IndexMap<&'static str, (i64, f64)> = IndexMap::new();
         let mut saved: Vec<String> = Vec::new();
         for (name, _) in self.tensors.iter() {

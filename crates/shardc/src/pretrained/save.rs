@@ -139,7 +139,7 @@ fn put(
 ) -> Result<(), String> {
     let (layers, own) = variable.layers();
     let own: Vec<usize> = own.iter().map(|&n| n as usize).collect();
-    let refused = || format!("{:?} of {own:?} does not fit {template:?}", variable.name);
+    let refused = || format!("{:?} of shape {own:?} does not match the tensor {template:?}", variable.name);
     if !array.dtype.is_float() || !array.dtype.bits().is_multiple_of(8) {
         return Err(format!("{:?} has the element type {}", variable.name, array.dtype));
     }

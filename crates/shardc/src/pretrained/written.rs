@@ -73,7 +73,7 @@ struct Writer {
     targets: Vec<String>,
     /// `modules_to_save`.
     saved: Vec<String>,
-    /// A regular expression for each module, and the name of the linear map.
+    /// A regular expression for each module, and the name of the linear layer.
     patterns: Vec<(String, String)>,
 }
 
@@ -83,7 +83,7 @@ impl Writer {
         let own = |how: How| matches!(how, How::Same | How::Transposed);
         let Some((template, _)) = names.first().filter(|(_, how)| own(*how)) else {
             let text =
-                format!("{:?} is not a linear map of {:?} that PEFT can adapt", factor.map, self.family);
+                format!("{:?} is not a linear layer of {:?} that PEFT can adapt", factor.map, self.family);
             return Err(refused(text));
         };
         let numbers = floats(array)?;

@@ -25,7 +25,7 @@ impl Adapted<'_> {
         [Some(self.a), Some(self.b), self.magnitude].into_iter().flatten().any(|of| of.name == name)
     }
 
-    /// The name of the linear map.
+    /// The name of the linear layer.
     fn map(&self) -> &str {
         self.a.name.strip_suffix(".lora_a").unwrap_or_default()
     }

@@ -25,7 +25,7 @@ const TYPED: &[(&str, AttrType)] = &[
 
 impl<'a> Parser<'a> {
     /// Returns the canonical text of the attribute `text`, which starts at the cursor and ends at `end`. Returns `None` if the attribute is
-    /// kept as written. This includes attributes that cannot be parsed, whose users report the errors.
+    /// kept as written. This includes attributes that cannot be parsed: the code that interprets them reports the errors.
     pub(super) fn canonical(&mut self, text: &str, end: usize) -> Option<String> {
         let start = self.pos;
         let out = if text.starts_with("dense<") || text.starts_with("dense_resource<") {

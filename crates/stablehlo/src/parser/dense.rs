@@ -367,7 +367,7 @@ impl<'a> Parser<'a> {
         });
         rows.ok_or_else(|| {
             let message = format!(
-                "expected a list or a matrix of integers, or one integer for at most {MAX_UNWRITTEN} of them"
+                "expected a list or a matrix of integers, or one integer that is repeated at most {MAX_UNWRITTEN} times"
             );
             Diagnostic::invalid(codes::ATTRIBUTE, message).at(span).into()
         })

@@ -1,4 +1,4 @@
-//! Whether the pretty form of an operation without a verifier is complete.
+//! Checks whether the pretty form can express all attributes of an operation that has no kind in the IR.
 
 use shardc_ir::{Attr, OpId, OpaqueSpec};
 

@@ -1,6 +1,6 @@
 //! MLIR bytecode: bytecode and text give the same module.
 //!
-//! `data/bytecode` has files with the text that MLIR prints for them, and the script that made both. Real programs are converted to
+//! `data/bytecode` contains bytecode, the text that MLIR prints for it, and the script that made both. Real programs are converted to
 //! bytecode if `shared` and a Python with jaxlib exist (`SHARDC_SHARED`, `SHARDC_PYTHON`): a sample, or all of them in several versions
 //! with `SHARDC_ALL=1`.
 

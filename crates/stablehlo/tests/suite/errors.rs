@@ -195,7 +195,7 @@ fn claimed_sizes_are_not_allocated() {
              %0 = \"stablehlo.all_gather\"(%a) <{{all_gather_dim = 0 : i64, replica_groups = {groups}}}> \
              : (tensor<8xf32>) -> tensor<8xf32>\n return %0 : tensor<8xf32> }}"
         );
-        assert!(shown(&text).contains("one integer for at most 256 of them"));
+        assert!(shown(&text).contains("one integer that is repeated at most 256 times"));
     }
 }
 

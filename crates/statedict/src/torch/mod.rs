@@ -67,7 +67,7 @@ pub(crate) fn tensors(items: &[(Value, Value)]) -> Result<StateDict> {
     for (key, value) in items {
         let wrong = |text: String| StateDictError::new(ErrorKind::Content, text);
         let Value::Str(name) = key else {
-            return Err(wrong(format!("the name of a tensor is {}", key.kind())));
+            return Err(wrong(format!("the name of a tensor must be a string, got {}", key.kind())));
         };
         let Value::Tensor(tensor) = value else {
             return Err(wrong(format!("{name:?} is {}, not a tensor", value.kind())));

@@ -8,7 +8,7 @@
 //!   token, its slices are sharded instead. Attention scores have the sequence dimension twice. They are always sharded by queries, in
 //!   the forward and in the backward pass: if they were sharded by keys in one place, resharding them would be the largest transfer of a
 //!   layer.
-//! * *Expert parallelism*: inputs and outputs of experts are sharded by expert, so that devices exchange examples.
+//! * *Expert parallelism*: inputs and outputs of experts are sharded by expert, so that devices exchange tokens.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{

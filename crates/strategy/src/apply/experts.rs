@@ -1,7 +1,8 @@
 //! Expert parallelism: finds the expert dimensions of weights.
 //!
 //! A mixture of experts multiplies the inputs of each expert by that expert's weights, for all experts at once. This is a batched
-//! matmul with a weight as one operand, which has no examples.
+//! (or grouped) matmul. One operand is a weight, which has no data-batch dimension; the batching (or group) dimension that it has instead
+//! is the expert dimension.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{Module, OpKind, RegionId, ValueId};

@@ -67,7 +67,7 @@ struct State {
 }
 
 impl State {
-    /// The state of the argument with index `number`, whose shard has the shape `local`.
+    /// Describes the argument with index `number`, whose shard has the shape `local`.
     fn new(module: &Module, number: usize, (arg, local): (ValueId, &[i64]), stacked: &Stacked) -> State {
         let bytes = |shape: &[i64]| {
             let ty = module.tensor(arg).map(|ty| TensorType::new(shape, ty.dtype));

@@ -15,8 +15,8 @@ use crate::stacked::Stacked;
 /// The minimum ratio of vocabulary size to feature size.
 const VOCABULARY: i64 = 2;
 
-/// A vocabulary, such as that of GPT-2 (50,257), need not divide evenly. The padding of the last shard must be less than this fraction
-/// (1/50) of the vocabulary.
+/// A vocabulary, such as that of GPT-2 (50,257), need not be divisible by the number of shards. The padding of the last shard must be
+/// less than this fraction (1/50) of the vocabulary.
 const MISSING: i64 = 50;
 
 /// The minimum number of weights that share the features between layers; an inner dimension is shared by only two weights.

@@ -320,7 +320,7 @@ impl<'a> Again<'a> {
     }
 }
 
-/// The bytes of an operation's results.
+/// The total size in bytes of an operation's results.
 fn given(module: &Module, op: OpId) -> u64 {
     module.ops[op].results.iter().map(|&value| bytes(module, value)).fold(0, u64::saturating_add)
 }

@@ -1,4 +1,4 @@
-//! Finds parameter gradients in the backward pass: they are sums over examples.
+//! Finds parameter gradients in the backward pass: they are sums over the batch.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{BinaryOp, Module, OpId, OpKind, ValueId, Work};
@@ -6,10 +6,10 @@ use shardc_ir::{BinaryOp, Module, OpId, OpKind, ValueId, Work};
 use super::stages::Stages;
 use crate::flow;
 
-/// The maximum number of operations between a sum over examples and its addition to another sum.
+/// The maximum number of operations between a sum over the batch and its addition to another sum.
 const NEARBY: usize = 8;
 
-/// The sums over examples that the backward pass computed since the last call, and values that are computed only from these sums.
+/// The sums over the batch that the backward pass computed since the last call, and values that are computed only from these sums.
 pub(super) struct Sums<'a> {
     module: &'a Module,
     stages: &'a Stages,

@@ -1,4 +1,4 @@
-//! Adds adapters to the linear maps of a forward program.
+//! Adds adapters to the linear layers of a forward program.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::suggest::nearest;
@@ -15,10 +15,10 @@ use super::names;
 use super::{Bias, Lora, Parameters};
 use crate::roles::{Roles, Said, forward_roles, roles};
 
-/// A linear map with its adapters.
+/// A linear layer with its adapters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Adapter {
-    /// The map.
+    /// The linear layer.
     pub map: LinearMap,
     /// The argument that is `A`, of [`LinearMap::shape_a`].
     pub a: usize,
@@ -31,27 +31,27 @@ pub struct Adapter {
 pub struct Adapted {
     /// The adapters, in program order.
     pub adapters: Vec<Adapter>,
-    /// The linear maps without adapters.
+    /// The linear layers without adapters.
     pub others: Vec<LinearMap>,
     /// The argument that is the dropout key, two words, if there is dropout.
     pub key: Option<usize>,
     /// The number of trained parameters.
     pub parameters: Parameters,
-    /// Warnings (SH1254) about weights of maps with adapters that have another user, which gets no adapters.
+    /// Warnings (SH1254) about weights of linear layers with adapters that have another user, which gets no adapters.
     pub warnings: Vec<Diagnostic>,
 }
 
-/// Adds low-rank adapters to the linear maps of a forward program (Hu et al., "LoRA", 2021): a matmul `x W` with a weight `W`
-/// becomes `x W + s (x A) B`. Arguments are appended: `lora.NAME.a` and `lora.NAME.b` for each map, in `f32` if the weight is
+/// Adds low-rank adapters to the linear layers of a forward program (Hu et al., "LoRA", 2021): a matmul `x W` with a weight `W`
+/// becomes `x W + s (x A) B`. Arguments are appended: `lora.NAME.a` and `lora.NAME.b` for each linear layer, in `f32` if the weight is
 /// narrower, and `dropout_key`, `ui32[2]`, if there is dropout. With zeros for every `B` the program computes the same as before.
 ///
-/// A map is a matmul of an activation with a weight, possibly in a loop. The weight may be converted, transposed, reshaped or sliced, or
-/// be a row of a stack, whose rows have separate adapters. The model's output is the map whose result reaches no other map, unless other
-/// maps have names that differ only in numbers. Calls are inlined.
+/// A linear layer is a matmul of an activation with a weight, possibly in a loop. The weight may be converted, transposed, reshaped or
+/// sliced, or be a row of a stack, whose rows have separate adapters. The model's output is the linear layer whose result reaches no other
+/// linear layer, unless other layers have names that differ only in numbers. Calls are inlined.
 ///
 /// # Errors
-/// Returns SH1252 if a target matches no map, the rank is below 1, the dropout is not a probability below 1, DoRA is requested, or the
-/// program is a training step. Returns SH1250 if there is no entry function, and an error if a call cannot be inlined.
+/// Returns SH1252 if a target matches no linear layer, the rank is below 1, the dropout is not a probability below 1, DoRA is requested, or
+/// the program is a training step. Returns SH1250 if there is no entry function, and an error if a call cannot be inlined.
 pub fn adapt(module: &mut Module, lora: &Lora, said: &Said) -> Result<Adapted, Vec<Diagnostic>> {
     check(lora).map_err(|error| vec![error])?;
     inline_calls(module)?;
@@ -66,19 +66,19 @@ pub fn adapt(module: &mut Module, lora: &Lora, said: &Said) -> Result<Adapted, V
     let unmatched = lora.targets.unmatched(&names);
     if !unmatched.is_empty() {
         let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-        let message = format!("no linear map of the program matches the target {}", unmatched.join(", "));
+        let message = format!("no linear layer of the program matches the target {}", unmatched.join(", "));
         // A target may be the last parts of a name.
         let parts = names.iter().flat_map(|name| name.split('.').chain([*name])).collect::<Vec<_>>();
         let meant = unmatched.iter().find_map(|target| nearest(target, parts.iter().copied()));
         let meant = meant.map(|meant| format!("did you mean {meant}? ")).unwrap_or_default();
-        let hint = format!("{meant}its linear maps: {known}; mark the batch with `--role x=batch`");
+        let hint = format!("{meant}its linear layers: {known}; mark the batch with `--role x=batch`");
         return Err(vec![Diagnostic::invalid("SH1252", message).hint(hint)]);
     }
     if !maps.iter().any(|map| lora.adapts(&map.name, map.is_output)) {
-        let hint = "all-linear leaves out the output of the model, which a target can name; a linear map is a matmul of a value that depends \
-                    on the batch with an argument; mark the batch with `--role x=batch`; weights computed from several arguments, such as \
+        let hint = "all-linear leaves out the output of the model, which a target can name; a linear layer is a matmul of a value that \
+                    depends on the batch with an argument; mark the batch with `--role x=batch`; weights computed from several arguments, such as \
                     scaled integers, are not supported";
-        let message = format!("no target selects a linear map of {}", names.join(", "));
+        let message = format!("no target selects a linear layer of {}", names.join(", "));
         return Err(vec![Diagnostic::invalid("SH1252", message).hint(hint)]);
     }
     let num_arguments = module.funcs[func].params.len();
@@ -203,7 +203,7 @@ impl Adding<'_> {
 struct Beside<'a> {
     lora: &'a Lora,
     adapters: &'a [Adapter],
-    /// The index of the adapter of each map.
+    /// The index of the adapter of each linear layer.
     places: FxHashMap<usize, usize>,
     products: FxHashMap<OpId, Product>,
     args: &'a [ValueId],

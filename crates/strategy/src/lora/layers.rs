@@ -4,7 +4,7 @@ use fancy_regex::Regex;
 
 use super::TargetsError;
 
-/// The layers whose maps get adapters.
+/// The layers of the model in which linear layers get adapters.
 ///
 /// The number of a layer is the first numeric part of a module's name that follows two other parts (PEFT 0.21,
 /// `check_target_module_exists`), or that follows one of the given parents.

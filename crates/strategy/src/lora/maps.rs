@@ -1,4 +1,4 @@
-//! The linear maps of a program: matmuls with a weight.
+//! The linear layers of a program: matmuls with a weight.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{DTypeClass, FuncId, Module, OpId, OpKind, RegionId, ValueId};
@@ -16,7 +16,7 @@ pub enum Side {
     Right,
 }
 
-/// A linear map of a program: a matmul of an activation with a weight.
+/// A linear layer of a program: a matmul of an activation with a weight.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinearMap {
     /// The name: the weight's name with dots between the parts, and without a trailing `kernel` or `weight`.
@@ -39,7 +39,7 @@ pub struct LinearMap {
     pub contracted: Vec<usize>,
     /// The free dimensions: the outputs.
     pub free: Vec<usize>,
-    /// Whether it is the model's output: its result reaches no other map, and no other map has a similar name.
+    /// Whether it is the model's output: its result reaches no other linear layer, and no other has a similar name.
     pub is_output: bool,
     /// Whether the weight has another user, such as a lookup in a tied embedding: merging adapters into the weight also changes the
     /// result of that user.
@@ -70,14 +70,14 @@ impl LinearMap {
     }
 }
 
-/// A matmul: the map that it computes, and the rows of stacks that it reads.
+/// A matmul: the linear layer that it computes, and the rows of stacks that it reads.
 #[derive(Clone, Debug)]
 pub(super) struct Product {
     pub(super) map: usize,
     pub(super) rows: Vec<ValueId>,
 }
 
-/// The linear maps of a body without calls, in program order, and their matmuls.
+/// The linear layers of a body without calls, in program order, and their matmuls.
 pub(super) fn linear_maps(
     module: &Module,
     func: FuncId,
@@ -113,7 +113,7 @@ pub(super) fn linear_maps(
         let base = names::module(&module.funcs[func].shown_argument(&module.locs, map.weight));
         let part = map.steps.iter().filter_map(Step::part).collect::<Vec<_>>().concat();
         let name = format!("{base}{part}");
-        // A weight that is read with two sets of contracting dimensions is two maps.
+        // A weight that is read with two sets of contracting dimensions is two linear layers.
         let times = taken.entry(name.clone()).or_default();
         *times += 1;
         map.name = if *times == 1 { name } else { format!("{name}.{times}") };
@@ -136,7 +136,7 @@ pub(super) fn linear_maps(
     (maps, products)
 }
 
-/// The weights with users other than the matmuls of maps.
+/// The weights that are used by anything other than the matmuls of linear layers.
 fn read_otherwise(
     module: &Module,
     body: RegionId,
@@ -163,7 +163,7 @@ fn read_otherwise(
     out
 }
 
-/// Whether two maps read different slices of the same weight: their steps differ only in disjoint slices.
+/// Whether two linear layers read different slices of the same weight: their steps differ only in disjoint slices.
 fn are_apart(a: &[Step], b: &[Step]) -> bool {
     let differs = a.iter().zip(b).find(|(a, b)| a != b);
     let Some((Step { reform: Reform::Slice(a), .. }, Step { reform: Reform::Slice(b), .. })) = differs else {
@@ -173,7 +173,7 @@ fn are_apart(a: &[Step], b: &[Step]) -> bool {
     bounds.any(|((start_a, limit_a), (start_b, limit_b))| limit_a <= start_b || limit_b <= start_a)
 }
 
-/// The map that an operation computes, not yet named, and the form of its weight.
+/// The linear layer that an operation computes, not yet named, and the form of its weight.
 fn linear_map<'f>(
     module: &Module,
     op: OpId,
@@ -244,7 +244,7 @@ fn experts(form: &Form, shape: &[i64]) -> Option<usize> {
     places?.iter().enumerate().min_by_key(|(_, place)| **place).map(|(d, _)| d)
 }
 
-/// The maps whose results reach another map, or the same map in the next loop iteration.
+/// The linear layers whose results reach another linear layer, or the same one in the next loop iteration.
 fn followed(
     module: &Module,
     body: RegionId,

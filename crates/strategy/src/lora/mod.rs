@@ -1,7 +1,7 @@
-//! LoRA: low-rank adapters for frozen linear maps (Hu et al., "LoRA", 2021).
+//! LoRA: low-rank adapters for frozen linear layers (Hu et al., "LoRA", 2021).
 //!
-//! A map `W x` becomes `W x + s B A dropout(x)`, where `A` has `rank` rows, `B` is initially zero, and `s = alpha / rank`. Only `A`
-//! and `B` are trained.
+//! A linear layer `W x` becomes `W x + s B A dropout(x)`, where `A` has `rank` rows, `B` is initially zero, and `s = alpha / rank`. Only
+//! `A` and `B` are trained.
 
 mod adapt;
 mod dropout;
@@ -21,7 +21,7 @@ pub use parameters::Parameters;
 pub use patterns::Patterns;
 pub use targets::{Targets, TargetsError};
 
-/// Which linear maps get adapters, and what kind: PEFT's `LoraConfig`.
+/// Which linear layers get adapters, and what kind: PEFT's `LoraConfig`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lora {
     /// The rank: the number of rows of `A`.
@@ -32,16 +32,16 @@ pub struct Lora {
     pub dropout: f64,
     /// Whether the scale is `alpha / sqrt(rank)` (Kalajdzievski, "A Rank Stabilization Scaling Factor", 2023).
     pub rank_stabilized: bool,
-    /// The maps that get adapters.
+    /// The linear layers that get adapters.
     pub targets: Targets,
     /// Exceptions from the targets.
     pub exclude: Option<Targets>,
     /// The layers whose targets get adapters; all layers if unset. It does not restrict [`Targets::Pattern`], nor a target that is
     /// the full name of a map.
     pub layers: Option<Layers>,
-    /// Ranks of specific maps, instead of `rank`.
+    /// Ranks of specific linear layers, instead of `rank`.
     pub rank_pattern: Patterns<i64>,
-    /// Alphas of specific maps, instead of `alpha`.
+    /// Alphas of specific linear layers, instead of `alpha`.
     pub alpha_pattern: Patterns<f64>,
     /// Whether the norm of each column of `W + s A B`, with `W` as `[inputs, outputs]`, is trained separately as a magnitude (Liu
     /// et al., "DoRA", 2024).
@@ -60,11 +60,11 @@ pub enum Bias {
     None,
     /// All biases are trained.
     All,
-    /// The biases of maps with adapters are trained.
+    /// The biases of linear layers with adapters are trained.
     LoraOnly,
 }
 
-/// The default: rank 8, alpha 8, all linear maps except the output.
+/// The default: rank 8, alpha 8, all linear layers except the output.
 impl Default for Lora {
     fn default() -> Self {
         Lora {
@@ -97,7 +97,7 @@ impl Lora {
         Lora { dropout, ..self }
     }
 
-    /// Sets the target maps.
+    /// Sets the targeted linear layers.
     #[must_use]
     pub fn targets(self, targets: Targets) -> Lora {
         Lora { targets, ..self }

@@ -1,4 +1,4 @@
-//! Names of linear maps.
+//! Names of linear layers.
 
 /// Names of weights, after the name of their layer.
 const WEIGHTS: [&str; 3] = ["kernel", "weight", "w"];

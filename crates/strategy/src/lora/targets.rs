@@ -1,14 +1,14 @@
-//! Selects the linear maps that get adapters.
+//! Selects the linear layers that get adapters.
 
 use std::fmt;
 use std::str::FromStr;
 
 use fancy_regex::Regex;
 
-/// Which linear maps get adapters: PEFT's `target_modules`.
+/// Which linear layers get adapters: PEFT's `target_modules`.
 #[derive(Clone, Debug, Default)]
 pub enum Targets {
-    /// Every linear map except the output: `all-linear`.
+    /// Every linear layer except the output: `all-linear`.
     #[default]
     AllLinear,
     /// Maps with these names, or with names that end in these parts: `q_proj,v_proj`.
@@ -40,7 +40,7 @@ impl Targets {
         }
     }
 
-    /// The maps whose whole name matches a regular expression.
+    /// The linear layers whose whole name matches a regular expression.
     ///
     /// # Errors
     /// Returns an error if the text is not a regular expression.

@@ -135,9 +135,9 @@ impl<'a, 'm> Known<'a, 'm> {
         })
     }
 
-    /// Adds the batch classes of data without a class in `examples` that is combined with parameters separately, such as the second half
-    /// of pairs. The class is that of the leading dimension of a matmul of such data with a parameter. It may also be that of a lookup in
-    /// a parameter, but only if the size equals a known batch dimension, since positions are also looked up. Frozen parameters do not
+    /// Adds the batch classes of data without a class in `examples`, if the data is combined with parameters separately, such as the second
+    /// half of pairs. The class is that of the leading dimension of a matmul of such data with a parameter. It may also be that of a lookup
+    /// in a parameter, but only if the size equals a known batch dimension, since positions are also looked up. Frozen parameters do not
     /// qualify, since they are combined with data.
     fn add_those_of_other_data(&self, examples: &mut FxHashSet<u32>) {
         let module = self.facts.module;

@@ -174,8 +174,8 @@ fn enumerated(module: &Module, body: RegionId, devices: usize) -> Result<Enumera
         None => Ok(Enumerated::new(devices)),
         Some(op) => {
             let message = format!(
-                "the conditions of {count} collectives depend on the device number: with {devices} devices, these are too many cases to \
-                 check"
+                "cannot prove that all devices execute these {count} collectives equally often: {devices} devices are too many to check \
+                 individually"
             );
             let mut error = Diagnostic::unsupported("SH0327", message).at(module.ops[op].span).hint(
                 "make the condition depend on coordinates along mesh axes, or on a value that is equal on all devices (the result of an all_reduce, for example)",
@@ -294,7 +294,7 @@ impl<'m, R: Relations> Flow<'m, R> {
         }
     }
 
-    /// Returns the first divergence of each collective; loops are analyzed several times.
+    /// Returns the first divergence of each collective; a loop is analyzed several times, and may report a collective each time.
     fn first_divergences(self) -> Vec<(OpId, i64, i64)> {
         let mut seen = FxHashSet::default();
         self.divergent.into_iter().filter(|&(op, ..)| seen.insert(op)).collect()

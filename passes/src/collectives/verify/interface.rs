@@ -50,12 +50,12 @@ pub(super) fn check(
 fn fault(module: &Module, interface: &Interface, tensor: &InterfaceTensor, ty: TypeId) -> Option<String> {
     let InterfaceTensor { global, local_shape, sharding, .. } = tensor;
     if tensor.is_token != matches!(module.types.get(ty), Type::Token) {
-        return Some(format!("it is {}", module.types.display(ty)));
+        return Some(format!("its type is {}", module.types.display(ty)));
     }
     // For a quantized tensor, the interface describes the storage type.
     let local = module.types.stored(ty)?;
     if local.dtype != global.dtype || local.shape != *local_shape {
-        return Some(format!("a device has {local}, which does not match the interface of {global}"));
+        return Some(format!("the type on a device, {local}, does not match the interface of {global}"));
     }
     if sharding.rank() != global.rank() {
         return Some(format!("its sharding has {} dimensions, but {global} does not", sharding.rank()));
@@ -67,7 +67,7 @@ fn fault(module: &Module, interface: &Interface, tensor: &InterfaceTensor, ty: T
     };
     if let Some(&axis) = sharding.unreduced.iter().find(|axis| is_split(axis)) {
         let axis = mesh.axis_text(axis);
-        return Some(format!("\"{axis}\" shards it, but it is unreduced along this axis"));
+        return Some(format!("it is both sharded and unreduced along \"{axis}\""));
     }
     for (dim, (&whole, &block)) in global.shape.iter().zip(local_shape).enumerate() {
         let shards = sharding.shards(mesh, dim);

@@ -128,7 +128,8 @@ fn each_collective(module: &Module, body: RegionId, mode: SpmdMode, errors: &mut
         match (mode, spec.channel) {
             (SpmdMode::Replica, None) if !spec.use_global_device_ids => {}
             (SpmdMode::Replica, _) => {
-                let message = format!("{name} has a channel or global ids, but devices are replicas");
+                let message =
+                    format!("{name} has a channel or use_global_device_ids, but devices are replicas");
                 errors.push(broken(module, op, "SH0460", message));
             }
             (SpmdMode::Partition, Some(channel))
@@ -140,7 +141,7 @@ fn each_collective(module: &Module, body: RegionId, mode: SpmdMode, errors: &mut
                 }
             }
             (SpmdMode::Partition, _) => {
-                let message = format!("the ids of {name} are not partition ids");
+                let message = format!("the replica groups of {name} must list partition ids");
                 errors.push(broken(module, op, "SH0460", message));
             }
         }
@@ -168,7 +169,7 @@ fn exchanged_size(module: &Module, op: OpId) -> Option<String> {
         let fits = part < 0 || whole < 0 || part.checked_mul(devices) == Some(whole);
         (!fits).then(|| {
             format!(
-                "{} over {devices} devices maps size {from} of dimension {dim} to size {to}",
+                "{} over groups of {devices} devices changes dimension {dim} from size {from} to {to}",
                 data.kind.name()
             )
         })

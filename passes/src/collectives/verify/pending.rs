@@ -57,20 +57,20 @@ fn fault(module: &Module, op: OpId) -> Option<String> {
             let returned = ends.filter_map(|&r| Some(module.ops[module.terminator(r)?].operands.as_slice()));
             return args.chain(returned).chain([data.results.as_slice()]).find_map(|values| {
                 differs(module, &data.operands, values)
-                    .map(|i| format!("loop-carried value {i} of {name} is unreduced in some of its operands, region arguments, returned \
-                     values and results, but not in all"))
+                    .map(|i| format!("the operand, region arguments, returned value and result of loop-carried value {i} of {name} are not \
+                     unreduced along the same axes, or with the same reduction"))
             });
         }
         OpKind::Case | OpKind::If => {
             let ends = data.regions.iter().filter_map(|&r| module.terminator(r));
             return ends.map(|end| module.ops[end].operands.as_slice()).find_map(|values| {
                 differs(module, &data.results, values)
-                    .map(|i| format!("result {i} of {name} is unreduced in one branch but not in another"))
+                    .map(|i| format!("result {i} of {name} and value {i} of a branch are not unreduced along the same axes, or with the same reduction"))
             });
         }
         OpKind::OptimizationBarrier => {
             return differs(module, &data.operands, &data.results)
-                .map(|i| format!("value {i} of {name} is unreduced on one side but not on the other"));
+                .map(|i| format!("operand {i} and result {i} of {name} are not unreduced along the same axes, or with the same reduction"));
         }
         OpKind::Return | OpKind::ManualComputation(_) => return None,
         _ => {}
@@ -90,20 +90,22 @@ fn fault(module: &Module, op: OpId) -> Option<String> {
         match (takes, pending(module, operand)) {
             (Passes::Alike { .. }, Some(s)) => {
                 if !takes.takes(i) {
-                    return Some(format!("{name} uses operand {i}, an unreduced value, as a complete one"));
+                    return Some(format!("{name} requires that operand {i} is reduced, but it is unreduced"));
                 }
                 if !same(s) {
                     return Some(format!(
-                        "operands {first} and {i} of {name} are unreduced along different axes or by different reductions"
+                        "operands {first} and {i} of {name} are unreduced along different axes or with different reductions"
                     ));
                 }
             }
             (Passes::Alike { .. }, None) if takes.takes(i) && !neutral() => {
-                return Some(format!("operand {i} of {name} is complete, but operand {first} is unreduced"));
+                return Some(format!("operand {i} of {name} is reduced, but operand {first} is unreduced"));
             }
             // A matmul is linear in each operand, but not in both: `(a + b)(c + d)` has cross terms.
             (Passes::Either, Some(_)) if i != first => {
-                return Some(format!("operands {first} and {i} of {name} are both unreduced"));
+                return Some(format!(
+                    "operands {first} and {i} of {name} are both unreduced, but only one may be"
+                ));
             }
             (Passes::Alike { .. } | Passes::Either, _) => {}
         }
@@ -143,7 +145,7 @@ fn made(module: &Module, op: OpId) -> Option<String> {
         if let Some(&axis) = sharding.unreduced.iter().find(|&&axis| !splits(axis)) {
             let axis = module.meshes[sharding.mesh].axis_text(axis);
             return Some(format!(
-                "result {i} of {} is unreduced along \"{axis}\", which shards none of its operands",
+                "result {i} of {} is unreduced along \"{axis}\", but no operand is sharded along that axis",
                 data.kind.title()
             ));
         }
@@ -170,7 +172,7 @@ fn lost(module: &Module, op: OpId, from: &TensorSharding) -> Option<String> {
         if let Some(&axis) = from.unreduced.iter().find(|&&axis| !is_made_of(mesh, axis, &to.unreduced)) {
             let axis = mesh.axis_text(axis);
             return Some(format!(
-                "result {i} of {} is complete along \"{axis}\", but an operand is unreduced along it",
+                "result {i} of {} is reduced along \"{axis}\", but an operand is unreduced along this axis",
                 data.kind.title()
             ));
         }
@@ -209,13 +211,13 @@ fn completion(module: &Module, op: OpId, kind: &MeshCollectiveKind) -> Option<St
         return None;
     }
     if by != from.reduction {
-        return Some(format!("{} uses a different reduction than that of the unreduced value", kind.name()));
+        return Some(format!("the reduction of {} is not that of its unreduced operand", kind.name()));
     }
     let mesh = &module.meshes[from.mesh];
     let sizes = |axes: &[AxisRef]| mesh.axes_size(axes);
     if sizes(&from.unreduced) != sizes(&completed) * sizes(&to.unreduced) {
         return Some(format!(
-            "{} reduces over {} devices and leaves {}, but the value is unreduced over {}",
+            "{} reduces over {} devices, and its result is unreduced over {}, but its operand is unreduced over {}",
             kind.name(),
             sizes(&completed),
             sizes(&to.unreduced),

@@ -88,7 +88,7 @@ pub(super) struct Estimate<'m> {
     pub(super) readers: Vec<u64>,
     /// For each value, the last visited region that reads it, and the index (from one) of the operation until which it is live there.
     last: Vec<(RegionId, u32)>,
-    /// The same, with steps instead of indices of operations.
+    /// Like `last`, with steps instead of indices of operations.
     step: Vec<(RegionId, u32)>,
     /// For each operation of the current region, the index of the operation after which it can run.
     ready: Vec<u32>,
@@ -570,10 +570,11 @@ impl<'m> Estimate<'m> {
         begun
     }
 
-    /// Whether an operation does not write its result over `value` because `value` is one of two results of its producer. XLA reuses the
-    /// memory of an operand only if it is the only result of its producer (`HeapSimulator`). So the gradient of the scores does not
-    /// overwrite the gradient of the attention weights, which is computed together with a sum of its rows. A v5e recomputes a value that
-    /// no matmul produces instead of keeping it, unless the result must be in memory, such as the table of a lookup in log-probabilities.
+    /// Whether an operation writes its result beside `value`, not over it, because `value` is one of two results of its producer. XLA
+    /// reuses the memory of an operand only if it is the only result of its producer (`HeapSimulator`). So the gradient of the scores does
+    /// not overwrite the gradient of the attention weights, which is computed together with a sum of its rows. A v5e recomputes a value
+    /// that no matmul produces instead of keeping it, unless the result must be in memory, such as the table of a lookup in
+    /// log-probabilities.
     fn is_written_beside(&self, op: OpId, value: ValueId) -> bool {
         let module = self.module;
         let is_of_product = || module.def_op(value).is_some_and(|def| is_product(&module.ops[def].kind));

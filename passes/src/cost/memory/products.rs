@@ -5,7 +5,8 @@
 //! * the user converts the result for other users, one of which reduces it. The matmul and the reduction are computed together;
 //! * the maximum of each row is taken, as in attention scores, and rows are too long for one operation. The operation then computes the
 //!   rows and their maxima. For shorter rows, it computes the exponentials directly, and everything else is computed from those;
-//! * the user is itself fused into several other operations, as a widening conversion is, and its rows are reduced;
+//! * the user (a widening conversion, for example) is itself fused into several consumers, and rows of its result, or of an element-wise
+//!   function of it, are reduced;
 //! * other matmuls use the result transposed, or collectives use it. It is computed in program order if it is not larger than its
 //!   operands, and otherwise delayed until its users;
 //! * the operation would contain two matmuls. If two matmuls are added, one is written to memory first.

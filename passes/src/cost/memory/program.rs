@@ -145,8 +145,8 @@ impl Program<'_> {
         self.joins_reader[op.index()]
     }
 
-    /// Whether nothing is recomputed from the result of an operation. A matmul that is fused with its user is not in memory, and the
-    /// result of a matmul that is computed together with a reduction of its rows is kept.
+    /// Whether users never recompute the result of an operation: it is a matmul that is fused with its user, or one that is computed
+    /// together with a reduction of its rows, so that its result is kept.
     pub(super) fn is_left_alone(&self, op: OpId) -> bool {
         self.joins_reader[op.index()] || self.with_rows[op.index()]
     }

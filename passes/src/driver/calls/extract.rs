@@ -18,8 +18,8 @@ use crate::transforms::inline::constrain;
 /// The property of a custom call that replaces a composite.
 const COMPOSITE: &str = "shardc.composite";
 
-/// Copies the functions in `keep` out of a module whose other calls are inlined, and replaces their calls in the entry function
-/// by custom calls. The functions also stay in the module. `order` lists callees first.
+/// Copies the functions in `keep` out of a module whose other calls are inlined, and replaces the calls to them in the entry
+/// function by custom calls. The functions also stay in the module. `order` lists callees first.
 ///
 /// # Errors
 /// Returns SH0807 if a rule of `rules` does not fit a call.

@@ -209,7 +209,7 @@ impl Former<'_, '_> {
         Ok(())
     }
 
-    /// Adds the values that a part captures, as replicated operands.
+    /// Adds the values that a manual computation captures, as replicated operands.
     fn capture(&mut self, part: &ManualPart, draft: &mut Draft) {
         let home = self.import.home.mesh;
         let mut inner: FxHashSet<ValueId> = draft.locals.iter().copied().collect();

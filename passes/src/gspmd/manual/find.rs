@@ -50,7 +50,7 @@ impl Former<'_, '_> {
                 }
                 return Err(self.error(
                     op,
-                    "a value that is local to each device leaves its region",
+                    "a value that is local to each device is returned from its region",
                     "@SPMDFullToShardShape and @SPMDShardToFullShape must be in one region; inline the calls first: shardc opt --passes inline,import-gspmd",
                 ));
             }

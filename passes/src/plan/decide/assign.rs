@@ -375,7 +375,8 @@ impl Site<'_> {
         (0..held.len()).filter(is_cut).map(left).product()
     }
 
-    /// Returns the windowed dimension of a factor: a dimension of the result, or of the kernel of a convolution.
+    /// Returns the dimension that a halo-exchanged factor shards: a dimension of the result, or a spatial dimension of a convolution's
+    /// kernel.
     fn along(&self, factor: FactorIndex, result: &Tensor<'_>) -> Option<Along> {
         if let Some((dim, _)) = result.mapping.find(factor) {
             return Some(Along::Result(dim));

@@ -14,7 +14,7 @@ impl OpPlanner<'_> {
     pub(super) fn degenerate_collective(&mut self, op: OpId, copies: &mut AvailableCopies) {
         if let Some((what, hint)) = further_processes(self.rw.module, op) {
             let data = &self.rw.module.ops[op];
-            let message = format!("{} {what} in a program that is still to be partitioned", data.kind.name());
+            let message = format!("{} {what} in an unpartitioned program", data.kind.name());
             let mut error = Diagnostic::unsupported("SH0304", message).at(data.span).hint(hint);
             error.user_loc = self.rw.module.user_loc(op);
             self.errors.push(error);

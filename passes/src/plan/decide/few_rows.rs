@@ -6,7 +6,7 @@
 //!
 //! Conditions, for each sliced dimension:
 //!
-//! * The dimension is sharded and windowed.
+//! * The dimension is sharded, and the slice does not select all of it.
 //! * The result has less than half of the rows of the dimension.
 //! * No dimension of the result is empty.
 //!
@@ -27,7 +27,7 @@ use smallvec::SmallVec;
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 use crate::windows::is_windowed;
 
-/// If there are more dimensions, the sum is over all of them or over none.
+/// The maximum number of dimensions for which each subset is tried. With more dimensions, the sum is over all of them or over none.
 const MAX_DIMS: usize = 3;
 
 /// Returns the rules that treat a slice as a sum over blocks: one rule for each subset of its sharded dimensions. `rule` is the rule of

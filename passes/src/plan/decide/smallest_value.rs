@@ -31,7 +31,7 @@ pub(super) struct EarlierReshard {
     pub(super) source: ValueId,
     /// The new sharding of `source`.
     pub(super) to: TensorSharding,
-    /// The operations to recompute, first to last, with the sharding of their result.
+    /// The operations to recompute, first to last, each with the sharding of its result.
     pub(super) again: SmallVec<[(OpId, TensorSharding); MAX_OPS]>,
 }
 

@@ -3,7 +3,7 @@
 //! In a round, each device sends at most one slab and receives at most one, all of the same shape, so the round is one
 //! collective-permute. The rounds are an edge coloring of the bipartite graph of senders and receivers. By König's theorem, the number of
 //! colors needed is the maximum degree; the coloring is found with alternating paths. Edges of different shapes share a round if that
-//! costs less than another round.
+//! costs less than another round; smaller edges are then padded.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

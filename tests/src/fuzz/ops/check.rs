@@ -104,7 +104,7 @@ impl Program {
         )
     }
 
-    /// The program as an input of one piece.
+    /// The program in the format of a fuzzer input that contains a single piece.
     fn input(&self) -> String {
         let mut out = format!(
             "// mesh {}\n// mode {}\n// seed {}\n// piece {}; {}\n",

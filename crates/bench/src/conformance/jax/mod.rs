@@ -1,5 +1,5 @@
-//! Programs of `tests/conformance/jax`, lowered by a Python's JAX, with all checks of each: parsed, printed byte for byte, partitioned in
-//! both modes, accepted by that jaxlib, equal to one device, and differentiated with the same results as JAX.
+//! Programs of `tests/conformance/jax`, lowered by the JAX of a Python installation. Checks: each program is parsed, printed byte for byte,
+//! partitioned in both modes, accepted by that jaxlib, equal to one device, and differentiated with the same results as JAX.
 //!
 //! The checks run in the worker of `shardc-tests`. Expected failures are listed in `tests/conformance/jax.txt`, as
 //! `VERSION/KIND/NAME#check: reason`. `--update` writes the table of results to `docs/JAX.md`.
@@ -107,7 +107,9 @@ fn check(program: &Value, job: &Value, worker: &mut Worker) -> Result<Row> {
     match worker.ask(job)? {
         Reply::Lost(how) => row.checks.push(("process".to_owned(), "failed".to_owned(), how)),
         Reply::Answer(answer) => {
-            let checks = answer["checks"].as_array().with_context(|| format!("a worker answers {answer}"))?;
+            let checks = answer["checks"]
+                .as_array()
+                .with_context(|| format!("invalid answer of a worker: {answer}"))?;
             row.checks = checks.iter().map(|c| (text(&c[0]), text(&c[1]), text(&c[2]))).collect();
         }
     }

@@ -36,7 +36,7 @@ impl Outcome {
             Some("wrong") => Outcome::Wrong(said()),
             Some("refused") => Outcome::Refused(said()),
             Some("failed") => Outcome::Failed(said()),
-            _ => bail!("a worker answers {answer}"),
+            _ => bail!("invalid answer of a worker: {answer}"),
         })
     }
 

@@ -139,7 +139,7 @@ struct Candidate {
     axes: Axes,
     /// The total number of elements of the tensors with this sharding.
     elements: i64,
-    /// The number of shards, divided by that of the chosen axes.
+    /// The number of shards, divided by the total size of the chosen axes.
     shards: i64,
 }
 

@@ -19,7 +19,7 @@ func.func @gathers(%a: tensor<4x4xf32>, %z: tensor<0x4xf32>) {
   %1 = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<4x4xf32>) -> tensor<6x4xf32>
   // error: SH0207 result 0 of stablehlo.all_gather is tensor<8x5xf32>, expected tensor<8x4xf32>
   %2 = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<4x4xf32>) -> tensor<8x5xf32>
-  // error: SH0207 stablehlo.all_gather along dimension 0 of size 0: tensor<0x4xf32> gives tensor<4x4xf32>
+  // error: SH0207 stablehlo.all_gather of tensor<0x4xf32> gives tensor<4x4xf32>: dimension 0 must not have size 0
   %3 = "stablehlo.all_gather"(%z) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<0x4xf32>) -> tensor<4x4xf32>
   // error: SH0214 stablehlo.all_gather has device 1 in its groups twice
   %4 = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1], [1, 2]]> : tensor<2x2xi64>}> : (tensor<4x4xf32>) -> tensor<8x4xf32>
@@ -96,7 +96,7 @@ func.func @futures(%a: tensor<4xf32>, %f: !stablehlo.future<tensor<4xf32>>) {
     %n = stablehlo.slice %x [0:2] : (tensor<4xf32>) -> tensor<2xf32>
     stablehlo.return %n : tensor<2xf32>
   }) : (tensor<4xf32>) -> !stablehlo.future<tensor<4xf32>>
-  // error: SH0207 async_done of !stablehlo.future<tensor<4xf32>> gives tensor<4xi32>
+  // error: SH0207 async_done of !stablehlo.future<tensor<4xf32>> gives tensor<4xi32>, expected tensor<4xf32>
   %2 = "stablehlo.async_done"(%f) : (!stablehlo.future<tensor<4xf32>>) -> tensor<4xi32>
   // error: SH0207 async_done expects a future, got tensor<4xf32>
   %3 = "stablehlo.async_done"(%a) : (tensor<4xf32>) -> tensor<4xf32>
@@ -121,7 +121,7 @@ func.func @customs(%a: tensor<4x8xf32>, %t: !stablehlo.token) {
   %2 = stablehlo.custom_call @f(%a, %t) {operand_layouts = [dense<[0, 1]> : tensor<2xindex>], result_layouts = [dense<[1, 0]> : tensor<2xindex>]} : (tensor<4x8xf32>, !stablehlo.token) -> tensor<4x8xf32>
   // error: SH0216 custom_call of @f aliases operand 1 in output_operand_aliases, but has 1 operands
   %3 = stablehlo.custom_call @f(%a) {output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = [], operand_index = 1, operand_tuple_indices = []>]} : (tensor<4x8xf32>) -> tensor<4x8xf32>
-  // error: SH0216 custom_call of @f aliases an operand of type tensor<4x8xf32> with a result of type tensor<8x4xf32>
+  // error: SH0216 custom_call of @f aliases an operand of type tensor<4x8xf32> with a result of type tensor<8x4xf32>: the types must be equal
   %4 = stablehlo.custom_call @f(%a) {output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = [], operand_index = 0, operand_tuple_indices = []>]} : (tensor<4x8xf32>) -> tensor<8x4xf32>
   // error: SH0216 custom_call of @f has no element 0 in the result of alias 0
   %5 = stablehlo.custom_call @f(%a) {output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = [0], operand_index = 0, operand_tuple_indices = []>]} : (tensor<4x8xf32>) -> tensor<4x8xf32>

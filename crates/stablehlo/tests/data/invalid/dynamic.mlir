@@ -23,7 +23,7 @@ func.func @reshapes(%a: tensor<2x6xf32>, %s: tensor<2xi32>) {
   %1 = stablehlo.dynamic_reshape %a, %c : (tensor<2x6xf32>, tensor<2xi32>) -> tensor<3x4xf32>
   // error: SH0207 stablehlo.dynamic_reshape gives tensor<?xf32>, but its shape operand 1 has 2 elements
   %2 = stablehlo.dynamic_reshape %a, %s : (tensor<2x6xf32>, tensor<2xi32>) -> tensor<?xf32>
-  // error: SH0207 dynamic_reshape of tensor<2x6xf32> gives tensor<?x?xi32>
+  // error: SH0207 dynamic_reshape of tensor<2x6xf32> gives tensor<?x?xi32>: the element type and the number of elements must not change
   %3 = stablehlo.dynamic_reshape %a, %s : (tensor<2x6xf32>, tensor<2xi32>) -> tensor<?x?xi32>
   return
 }

@@ -53,7 +53,7 @@ func.func @convolutions(%x: tensor<2x8x8x4xf32>, %k: tensor<3x3x4x16xf32>, %l: t
   %4 = "stablehlo.convolution"(%x, %l) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, i, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64}> : (tensor<2x8x8x4xf32>, tensor<3x3x16xf32>) -> tensor<2x6x6x16xf32>
   // error: SH0207 convolution of tensor<2x8x8x4xf32> with tensor<3x3x4x16xi32>: the element types differ
   %5 = "stablehlo.convolution"(%x, %i) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64}> : (tensor<2x8x8x4xf32>, tensor<3x3x4x16xi32>) -> tensor<2x6x6x16xf32>
-  // error: SH0207 convolution with feature_group_count 2 and batch_group_count 2
+  // error: SH0207 convolution with feature_group_count 2 and batch_group_count 2: both must be positive, and one must be 1
   %6 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 2 : i64, feature_group_count = 2 : i64} : (tensor<2x8x8x4xf32>, tensor<3x3x4x16xf32>) -> tensor<1x6x6x16xf32>
   return
 }

@@ -50,9 +50,9 @@ func.func @takes(%a: tensor<4x2x!q>, %f: tensor<4x2xf32>, %x: tensor<4x2x!axis>)
   %3 = "stablehlo.multiply"(%a, %a) : (tensor<4x2x!q>, tensor<4x2x!q>) -> tensor<4x2x!quant.uniform<u8:f32, 0.5:3>>
   // error: SH0207 result 0 of stablehlo.slice is tensor<2x3x!quant.uniform<i8:f32, 5.000000e-01:3>>, expected tensor<2x2x!quant.uniform<i8:f32, 5.000000e-01:3>>
   %4 = stablehlo.slice %a [0:2, 0:2] : (tensor<4x2x!q>) -> tensor<2x3x!q>
-  // error: SH0207 uniform_quantize of tensor<4x2xf32> gives tensor<4x2x!quant.uniform<i8:f16, 5.000000e-01:3>>, which has another expressed type
+  // error: SH0207 uniform_quantize of tensor<4x2xf32> gives tensor<4x2x!quant.uniform<i8:f16, 5.000000e-01:3>>, which has a different expressed type
   %5 = "stablehlo.uniform_quantize"(%f) : (tensor<4x2xf32>) -> tensor<4x2x!quant.uniform<i8:f16, 0.5:3>>
-  // error: SH0207 uniform_dequantize of tensor<4x2x!quant.uniform<i8:f32, 5.000000e-01:3>> gives tensor<4x2xf64>
+  // error: SH0207 uniform_dequantize of tensor<4x2x!quant.uniform<i8:f32, 5.000000e-01:3>> gives tensor<4x2xf64>, which does not have the expressed type
   %6 = "stablehlo.uniform_dequantize"(%a) : (tensor<4x2x!q>) -> tensor<4x2xf64>
   return
 }

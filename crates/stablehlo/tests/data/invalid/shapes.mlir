@@ -32,7 +32,7 @@ func.func @broadcasts(%a: tensor<4xf32>, %b: tensor<1x1xf32>) {
   %0 = stablehlo.broadcast_in_dim %a, dims = [0] : (tensor<4xf32>) -> tensor<3x4xf32>
   // error: SH0207 dimensions [2] of stablehlo.broadcast_in_dim must be less than the rank, 2
   %1 = stablehlo.broadcast_in_dim %a, dims = [2] : (tensor<4xf32>) -> tensor<3x4xf32>
-  // error: SH0207 stablehlo.broadcast_in_dim of tensor<4xf32> along dimensions [0, 1] gives tensor<4x4xf32>
+  // error: SH0207 stablehlo.broadcast_in_dim of tensor<4xf32> along dimensions [0, 1] gives tensor<4x4xf32>: each operand dimension needs one entry, and the element type must not change
   %2 = stablehlo.broadcast_in_dim %a, dims = [0, 1] : (tensor<4xf32>) -> tensor<4x4xf32>
   // error: SH0207 dimensions [1, 1] of stablehlo.broadcast_in_dim: dimension 1 is repeated
   %3 = stablehlo.broadcast_in_dim %b, dims = [1, 1] : (tensor<1x1xf32>) -> tensor<3x4xf32>
@@ -80,7 +80,7 @@ func.func @slices(%a: tensor<2x6xf32>, %i: tensor<i32>, %j: tensor<i64>, %u: ten
 // -----
 
 func.func @pads(%a: tensor<2x6xf32>, %v: tensor<f32>, %w: tensor<i32>, %x: tensor<1xf32>) {
-  // error: SH0207 pad of tensor<2x6xf32> with a value of type tensor<i32>
+  // error: SH0207 pad of tensor<2x6xf32> with a value of type tensor<i32>: the element types differ
   %0 = stablehlo.pad %a, %w, low = [0, 0], high = [0, 0], interior = [0, 0] : (tensor<2x6xf32>, tensor<i32>) -> tensor<2x6xf32>
   // error: SH0207 operand 1 of stablehlo.pad must be a scalar, got tensor<1xf32>
   %1 = "stablehlo.pad"(%a, %x) <{edge_padding_low = array<i64: 0, 0>, edge_padding_high = array<i64: 0, 0>, interior_padding = array<i64: 0, 0>}> : (tensor<2x6xf32>, tensor<1xf32>) -> tensor<2x6xf32>
@@ -100,7 +100,7 @@ func.func @joins(%a: tensor<2x6xf32>, %b: tensor<3x5xf32>, %c: tensor<2x6xi32>) 
   %0 = stablehlo.concatenate %a, %b, dim = 0 : (tensor<2x6xf32>, tensor<3x5xf32>) -> tensor<5x6xf32>
   // error: SH0207 concatenate along dimension 2 does not fit tensor<2x6xf32>
   %1 = stablehlo.concatenate %a, %a, dim = 2 : (tensor<2x6xf32>, tensor<2x6xf32>) -> tensor<2x12xf32>
-  // error: SH0207 concatenate of tensor<2x6xf32> and tensor<2x6xi32> (operand 1)
+  // error: SH0207 concatenate of tensor<2x6xf32> and tensor<2x6xi32> (operand 1): the element types or the ranks differ
   %2 = stablehlo.concatenate %a, %c, dim = 0 : (tensor<2x6xf32>, tensor<2x6xi32>) -> tensor<4x6xf32>
   // error: SH0207 result 0 of stablehlo.concatenate is tensor<3x6xf32>, expected tensor<4x6xf32>
   %3 = stablehlo.concatenate %a, %a, dim = 0 : (tensor<2x6xf32>, tensor<2x6xf32>) -> tensor<3x6xf32>

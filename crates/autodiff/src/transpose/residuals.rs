@@ -37,7 +37,8 @@ pub(super) struct Plan {
 }
 
 /// Plans how the backward pass gets `needed` values of `region`. Arguments for which `is_at_hand` holds need not be kept. Operations
-/// that only move, widen or count elements are recomputed if that keeps less, and so are values that the checkpointing policy does not keep.
+/// that only move, widen or count elements are recomputed if that keeps less; values that the checkpointing policy does not keep are
+/// recomputed, too.
 pub(super) fn plan(
     module: &Module,
     region: RegionId,

@@ -186,7 +186,7 @@ impl Parameter {
 
     /// The bytes that a device sends so that each of `k` devices has its shard of the gradient of `examples`.
     ///
-    /// A gradient is reduce-scattered. If it is cheaper, the device that owns a shard computes it from the whole batch instead: for a
+    /// A gradient is reduce-scattered. If cheaper, the device that owns a shard computes it from the whole batch instead: for a
     /// table, from the looked-up rows; for a matrix, from its input and its output cotangent, of which one is only partly needed.
     /// Alternatively, parts of rows are exchanged, and then parts of the table.
     fn scattered(&self, k: f64, examples: f64) -> f64 {

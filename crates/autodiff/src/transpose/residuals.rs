@@ -36,9 +36,9 @@ pub(super) struct Plan {
     pub(super) held: bool,
 }
 
-/// Plans how the backward pass obtains `needed` values of `region`. Arguments for which `is_at_hand` holds need not be saved. Values that
-/// the checkpointing policy does not save are recomputed, and so are operations that only move, widen or count elements, if this saves
-/// fewer bytes.
+/// Plans how the backward pass gets `needed` values of `region`. Arguments for which `is_at_hand` holds need not be kept. Operations
+/// that only move, widen or count elements are recomputed if that keeps less; values that the checkpointing policy does not keep are
+/// recomputed, too.
 pub(super) fn plan(
     module: &Module,
     region: RegionId,

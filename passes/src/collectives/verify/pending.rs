@@ -65,7 +65,8 @@ fn fault(module: &Module, op: OpId) -> Option<String> {
             let ends = data.regions.iter().filter_map(|&r| module.terminator(r));
             return ends.map(|end| module.ops[end].operands.as_slice()).find_map(|values| {
                 differs(module, &data.results, values)
-                    .map(|i| format!("result {i} of {name} and value {i} of a branch are not unreduced along the same axes, or with the same reduction"))
+                    .map(|i| format!("result {i} of {name} and value {i} of a branch are not unreduced along the same axes, or with the \
+                     same reduction"))
             });
         }
         OpKind::OptimizationBarrier => {

@@ -314,7 +314,7 @@ fn check_change(
     Ok(())
 }
 
-/// What is known about the sharding of a value.
+/// The known facts about the sharding of a value.
 enum Known {
     Sharding(ShardingId),
     /// The value has no sharding.

@@ -57,7 +57,7 @@ fn could_split(subject: &Subject<'_>, id: MeshId, mesh: &Mesh) -> Option<String>
         let (axis, dims) = candidates(mesh, &ty.shape).into_iter().next()?;
         Some((i, ty, axis, *dims.first()?))
     });
-    // Of several equally large arguments, the first is chosen.
+    // Among equally large arguments, the first is chosen.
     let (i, ty, axis, dim) =
         divided.reduce(|best, next| if whole_bytes(next.1) > whole_bytes(best.1) { next } else { best })?;
     let spec: Vec<&str> = (0..ty.rank()).map(|d| if d == dim { mesh.axis_name(axis) } else { "-" }).collect();

@@ -19,7 +19,7 @@ use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
 pub(super) type Rule = dyn Fn(&CustomCall<'_>) -> Result<CallRule, RuleError> + Send + Sync;
 
-/// What a front end specifies for one of its calls.
+/// The specification by a front end of one of its calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallRule {
     /// The sharding rule.

@@ -68,7 +68,7 @@ impl Graph {
                 (Some(length), Some(n)) if n == length => {}
                 (None, Some(n)) => length = Some(n),
                 (length, _) => {
-                    let length = length.map_or(String::new(), |n| format!(" = {n}"));
+                    let length = length.map_or(String::new(), |n| format!(" of size {n}"));
                     let text = format!(
                         "scan needs tensors with a leading dimension{length}, got shape {:?}",
                         x.shape()

@@ -14,7 +14,7 @@ use crate::flow;
 use crate::roles::{Role, Roles};
 use crate::units::Units;
 
-/// What a value depends on.
+/// The dependences of a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct From {
     /// The last unit that it depends on.

@@ -299,7 +299,7 @@ impl Site<'_> {
             let fits = if even { n % k == 0 } else { n >= k && chosen[f].is_empty() };
             fits.then_some((f, n / k))
         });
-        // Of equal factors, the first is chosen; `max_by_key` would return the last.
+        // Among equal factors, the first is chosen; `max_by_key` would return the last.
         rated.reduce(|best, other| if other.1 > best.1 { other } else { best }).map(|(factor, _)| factor)
     }
 

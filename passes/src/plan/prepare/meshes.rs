@@ -135,7 +135,7 @@ fn to_front(module: &Module, func: FuncId, body: RegionId, used: &mut [MeshId]) 
         bytes.fold(0, i64::saturating_add)
     };
     let weights: Vec<i64> = used.iter().map(|&id| bytes_in_order(id)).collect();
-    // Of equal weights, the first is chosen.
+    // Among equal weights, the first is chosen.
     if let Some(best) = (0..used.len()).reduce(|best, i| if weights[i] > weights[best] { i } else { best }) {
         used[..=best].rotate_right(1);
     }

@@ -32,7 +32,7 @@ pub(super) fn note_loss(facts: &mut Facts<'_>, said: &Said, trains: Trains) -> R
     Ok(())
 }
 
-/// Infers the loss: a floating-point scalar that is not state and trains some state. Of such results, those that depend on the most data
+/// Infers the loss: a floating-point scalar that is not state and trains some state. Among such results, those that depend on the most data
 /// are candidates. A candidate that is named as a loss takes precedence; otherwise the loss is the candidate that is computed first,
 /// unless another trains more than twice as much state.
 ///

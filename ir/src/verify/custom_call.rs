@@ -1,4 +1,4 @@
-//! Verifies I16 for `custom_call`: layouts, aliases and configuration fit the call.
+//! Verifies invariant I16 for `custom_call`: layouts, aliases and configuration fit the call.
 
 use super::Report;
 use super::codes::ATTRIBUTE;

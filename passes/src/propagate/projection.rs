@@ -168,7 +168,7 @@ impl TensorFactors {
             // when the dimension changes.
             let mut out = DimSharding { axes: AxisList::new(), open: true, priority: None };
             for &f in dim {
-                // `new` drops the factors after an overflow.
+                // `Self::new` drops the factors that follow a factor with overflow axes.
                 let Some(factor) = &self.factors[usize::from(f)] else { break };
                 out.open &= !factor.closed;
                 let split = append(mesh, &mut out.axes, &factor.axes);

@@ -83,7 +83,7 @@ struct View<'a> {
     indices: ValueId,
     /// The dimension of the indexed tensor for each component.
     map: &'a DimList,
-    /// Dimensions of the indexed tensor of which slices have one element, and which they drop.
+    /// Dimensions of the indexed tensor with slice size 1 that the result omits: `collapsed_slice_dims` or `inserted_window_dims`.
     single: &'a DimList,
     /// Dimensions of the indices that are already batching dimensions.
     batching: &'a DimList,

@@ -112,7 +112,7 @@ fn fold(rw: &mut Rewriter<'_>, slice: OpId, local: &FxHashSet<OpId>, depth: usiz
         return None;
     };
     let producer = module.def_op(operand).filter(|op| local.contains(op))?;
-    // An annotated longer value is kept.
+    // Do not fold if the larger tensor, the operand of the slice, has a sharding annotation.
     let is_plain = spec.stride.iter().all(|&n| n == 1)
         && module.shardings.of(operand).is_none()
         && module.tensor(operand).is_some_and(|ty| ty.is_static());

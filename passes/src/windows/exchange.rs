@@ -344,7 +344,7 @@ mod tests {
         assert!(done > 15_000, "{done}");
     }
 
-    /// Ranges of tensors side by side, and the window of each device that has a block of their concatenation.
+    /// Returns the ranges of a concatenation that each device holds, and the window from which each device takes its block of the result.
     fn spliced(sizes: &[(i64, bool)], pieces: &[(usize, Span)], k: i64) -> (Vec<Held>, Window) {
         let mut end = 0;
         let mut views = Vec::new();

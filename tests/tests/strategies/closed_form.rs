@@ -138,8 +138,8 @@ impl Parameter {
         f64::from(self.reads.bits) / 8.0
     }
 
-    /// The bytes that a device sends so that each of `k` devices has what it reads for its shard of `examples`: the entire parameter; or,
-    /// if a table is only looked up, rows, or exchanged parts of rows.
+    /// The bytes that a device sends to give each of `k` devices the data that it needs for its shard of `examples`. This is the entire
+    /// parameter, by an all-gather. For a table that is used only in lookups, it is the rows, or slices of rows by an all-to-all.
     fn gathered(&self, k: f64, examples: f64) -> f64 {
         let share = (k - 1.0) / k;
         let whole = self.elements() * self.read();

@@ -39,7 +39,7 @@ const MOST_BYTES: u64 = 1 << 30;
 /// The values of a database by key. Paths of values are those of the store.
 pub(crate) type Values = BTreeMap<String, Value>;
 
-/// Whether a folder contains a database, or databases of processes.
+/// Whether a folder contains a database, or per-process databases (`ocdbt.process_N`).
 pub(crate) fn is_in(store: &Store, folder: &str) -> Result<bool> {
     Ok(store.size(&join(folder, MANIFEST))?.is_some() || !processes(store, folder)?.is_empty())
 }

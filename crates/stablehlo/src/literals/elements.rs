@@ -45,7 +45,7 @@ pub(crate) fn dense(dtype: DType, shape: &[i64], bytes: &[u8]) -> Option<Dense> 
     Some(Dense::elements(elements))
 }
 
-/// The bytes of one element. Signed elements narrower than a byte are sign extended, and insignificant bits are zero.
+/// The bytes of one element. Signed elements narrower than a byte are sign-extended. Other unused bits are zero.
 fn element(dtype: DType, stored: &[u8]) -> smallvec::SmallVec<[u8; 16]> {
     let mut bytes = smallvec::SmallVec::from_slice(stored);
     if dtype == DType::TF32

@@ -2,7 +2,7 @@
 //!
 //! Parameters are often stored with 32 bits and cast to 16 bits for matmuls. If loops use the rows of a stack only in this cast, the TPU
 //! compiler makes one narrow copy of the whole stack, and the loops carry the copy (XLA's `BFloat16Propagation`). An operation that
-//! rounds a row but keeps its type, as `reduce_precision` does, is another use.
+//! rounds a row but keeps its type, such as `reduce_precision`, is not such a cast, and prevents the narrow copy.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{DType, Module, OpKind, RegionId, ValueId};

@@ -327,7 +327,7 @@ fn inputs(program: &Program, output: &Output) -> Result<Vec<HostArray>, RuntimeE
     )| {
         let shape: Vec<usize> =
             tensor.global.shape.iter().map(|&n| usize::try_from(n).unwrap_or(0)).collect();
-        // The values do not depend on the other pieces.
+        // The input values depend only on the seed and on this operation's text, not on the rest of the program.
         let mut rng = Rng::new("values", hash(&[program.seed], text), 0);
         filled(fill, tensor.global.dtype, &shape, &mut rng)
     };

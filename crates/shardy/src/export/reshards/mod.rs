@@ -396,7 +396,7 @@ impl Inserter<'_> {
         let result = self.module.ops[new].results[0];
         let reader = self.module.def_op(self.forward.get(value)).filter(|_| self.forward.get(value) != value);
         match reader {
-            // The existing replacement reads the new operation.
+            // The operation that already replaces the value now takes the new operation's result as its operand.
             Some(reader) => self.module.ops[reader].operands[0] = result,
             None => self.forward.insert(value, result),
         }

@@ -393,7 +393,7 @@ fn free_result_types() {
     check_written(broadcast(&[0, 0]), "1x1xf32", "3x4xf32", "is repeated");
     check_written(broadcast(&[2]), "4xf32", "3x4xf32", "must be less than the rank");
     check_written(OpKind::Constant(Dense::splat(&[0; 4])), "", "3xf32", "");
-    check_written(OpKind::Constant(Dense::splat(&[0; 2])), "", "3xf32", "elements of 2 bytes");
+    check_written(OpKind::Constant(Dense::splat(&[0; 2])), "", "3xf32", "2 bytes per element");
     check_written(OpKind::Constant(Dense::elements(vec![0; 12])), "", "3xf32", "");
     check_written(OpKind::Constant(Dense::elements(vec![0; 8])), "", "3xf32", "expected 12");
     check_written(OpKind::Constant(Dense::elements(vec![])), "", "0xf32", "");

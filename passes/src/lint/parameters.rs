@@ -133,7 +133,7 @@ fn all_whole(
     if let Some((axis, dims)) = found.first() {
         let example = example(subject.module, *mesh_id, ty.rank(), dims[0], *axis);
         warning = warning.hint(format!(
-            "split them along the axis of the batch (FSDP): {example} on this argument divides its size by {}",
+            "shard them along the axis of the batch (FSDP): {example} on this argument divides its size by {}",
             mesh.axis_size(*axis)
         ));
     }

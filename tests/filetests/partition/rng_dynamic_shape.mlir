@@ -1,7 +1,7 @@
 // One device draws for all, and the others add zeros; the size is unknown.
 // RUN: not shardc partition %s -o %t.mlir 2>&1 | FileCheck %s
 
-// CHECK: error[SH0315]: stablehlo.rng produces tensor<?xf32>, which has a dynamic dimension
+// CHECK: error[SH0315]: the result of stablehlo.rng has type tensor<?xf32>, which has a dynamic dimension
 // CHECK: help: give it a static shape
 sdy.mesh @mesh = <["x"=2]>
 func.func @main(%a: tensor<f32>, %b: tensor<f32>, %shape: tensor<1xi64> {sdy.sharding = #sdy.sharding<@mesh, [{}]>}) -> tensor<?xf32> {

@@ -7,7 +7,7 @@
 sdy.mesh @mesh = <["x"=2, "y"=4]>
 sdy.mesh @maximal_mesh_0 = <[], device_ids=[0]>
 
-// WARN: warning[SH0316]: stablehlo.custom_call @xla_ffi_python_cpu_callback has an effect
+// WARN: warning[SH0316]: stablehlo.custom_call @xla_ffi_python_cpu_callback has a side effect
 // CHECK: @main(%arg0: !stablehlo.token {jax.token = true}, %arg1: tensor<8x4xf32>) -> (!stablehlo.token {jax.token = true}, tensor<8x4xf32>
 // CHECK-COUNT-2: "stablehlo.all_gather"
 // CHECK: %[[CALL:.*]]:2 = stablehlo.custom_call @xla_ffi_python_cpu_callback(%arg0, %{{[0-9]+}})

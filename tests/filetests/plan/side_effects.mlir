@@ -4,8 +4,8 @@
 
 sdy.mesh @mesh = <["x"=4]>
 // CHECK: warning[SH0316]: stablehlo.infeed has a side effect, and every device executes it with replicated values
-// CHECK: warning[SH0316]: stablehlo.outfeed has an effect
-// CHECK: warning[SH0316]: stablehlo.custom_call @print has an effect
+// CHECK: warning[SH0316]: stablehlo.outfeed has a side effect
+// CHECK: warning[SH0316]: stablehlo.custom_call @print has a side effect
 // CHECK-NOT: warning[SH0316]
 func.func @main(%a: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<8x6xf32> {
   %t = stablehlo.create_token : !stablehlo.token

@@ -131,7 +131,7 @@ mod tests {
         wrong.inputs[0].local_shape[0] = 3;
         check(&module, func, &wrong, 4, &mut errors);
         assert!(
-            errors.iter().any(|e| e.message.contains("parameter 0: a device has tensor<2xi8>")),
+            errors.iter().any(|e| e.message.contains("parameter 0: the type on a device, tensor<2xi8>")),
             "{errors:?}"
         );
     }
@@ -140,7 +140,7 @@ mod tests {
     fn broken_interfaces_are_detected() {
         type Break = fn(&mut Interface);
         let breakages: &[(&str, Break)] = &[
-            ("parameter 0: a device has tensor<3xf32>", |i| i.inputs[0].local_shape[0] = 2),
+            ("parameter 0: the type on a device, tensor<3xf32>", |i| i.inputs[0].local_shape[0] = 2),
             ("dimension 0 of tensor<13xf32> does not fit 4 blocks of 3", |i| {
                 i.inputs[0].global.shape[0] = 13
             }),
@@ -148,10 +148,10 @@ mod tests {
             ("dimension 0 of tensor<10xf32> does not fit 1 blocks of 3", |i| {
                 i.inputs[0].sharding.dims[0].axes.clear()
             }),
-            ("a device has tensor<2xf32>, which does not match the interface of tensor<8xf64>", |i| {
+            ("the type on a device, tensor<2xf32>, does not match the interface of tensor<8xf64>", |i| {
                 i.outputs[1].global.dtype = shardc_ir::DType::F64;
             }),
-            ("\"x\" shards it, but it is unreduced along this axis", |i| {
+            ("it is both sharded and unreduced along \"x\"", |i| {
                 let sharding = &mut i.outputs[1].sharding;
                 sharding.unreduced = sharding.dims[0].axes.clone();
                 sharding.reduction = ReductionKind::Add;

@@ -43,7 +43,7 @@ func.func @algorithms(%a: tensor<3x4xf32>, %b: tensor<4x5xf32>) {
 func.func @convolutions(%x: tensor<2x8x8x4xf32>, %k: tensor<3x3x4x16xf32>, %l: tensor<3x3x16xf32>, %i: tensor<3x3x4x16xi32>) {
   // error: SH0207 result 0 of stablehlo.convolution is tensor<2x8x8x16xf32>, expected tensor<2x6x6x16xf32>
   %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x8x8x4xf32>, tensor<3x3x4x16xf32>) -> tensor<2x8x8x16xf32>
-  // error: SH0207 convolution of tensor<2x8x8x4xf32> with tensor<3x3x4x16xf32>: input features (2 in each of 2 groups) differ
+  // error: SH0207 convolution of tensor<2x8x8x4xf32> with tensor<3x3x4x16xf32>: the kernel must have 2 input features, as each of 2 groups has
   %1 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<2x8x8x4xf32>, tensor<3x3x4x16xf32>) -> tensor<2x6x6x16xf32>
   // error: SH0207 the window of convolution must have one entry per spatial dimension (2)
   %2 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x8x8x4xf32>, tensor<3x3x4x16xf32>) -> tensor<2x6x6x16xf32>

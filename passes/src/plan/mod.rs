@@ -11,7 +11,7 @@
 //! | `propagate-unreduced` | `unreduced/mod.rs` | keeps values between unreduced producers and users unreduced |
 //! | `plan` | `decide/mod.rs` | decides how each operation is partitioned, and inserts reshards |
 //!
-//! The passes run in this order; [`Planning`] holds the data that they share besides the module. The preceding passes (`unfuse-products`,
+//! The passes run in this order; `Planning` holds the data that they share besides the module. The preceding passes (`unfuse-products`,
 //! `fold-slices`) and the following pass (`trade-sums`) are in this directory because they use the same legality rules (`support`).
 //!
 //! ## Warnings about all-gathers that no annotation requests

@@ -38,8 +38,8 @@ impl Device {
         &self.raw.kind
     }
 
-    /// The same device, except that new arrays are placed in its memory of this kind instead of the default memory. `pinned_host` is host
-    /// memory that the device accesses directly.
+    /// Returns this device, except that new arrays are placed in its memory of this kind instead of the default memory. `pinned_host` is
+    /// host memory that the device accesses directly.
     ///
     /// # Errors
     ///
@@ -53,8 +53,8 @@ impl Device {
         }
     }
 
-    /// The same device, except that new arrays of the layout's rank are stored in this layout; others are stored in the plugin's default
-    /// layout. Elements keep their indices: only their order in memory changes.
+    /// Returns this device, except that new arrays of the layout's rank are stored in this layout; others are stored in the plugin's
+    /// default layout. Elements keep their indices: only their order in memory changes.
     #[must_use]
     pub fn with_layout(&self, layout: Arc<DeviceLayout>) -> Device {
         Device { raw: self.raw.with_layout(Some(layout)) }
@@ -128,7 +128,7 @@ impl Buffer {
         Ok(Buffer { flight: Some(flight.clone()), ..Buffer::new(raw, device)? })
     }
 
-    /// The same array, marked as stored in this layout; `None` for the plugin's default.
+    /// Returns this array, marked as stored in this layout; `None` for the plugin's default.
     pub(crate) fn in_layout(self, layout: Option<Arc<DeviceLayout>>) -> Buffer {
         Buffer { layout, ..self }
     }

@@ -43,7 +43,7 @@ impl Placement {
         &self.devices
     }
 
-    /// The same positions, with new arrays in the devices' memory of this kind ([`Device::in_memory`]).
+    /// Returns these positions, with new arrays in the devices' memory of this kind ([`Device::in_memory`]).
     ///
     /// # Errors
     ///
@@ -53,7 +53,7 @@ impl Placement {
         Ok(Placement { devices, ..self.clone() })
     }
 
-    /// The same positions, with new arrays stored in this layout ([`Device::with_layout`]).
+    /// Returns these positions, with new arrays stored in this layout ([`Device::with_layout`]).
     #[must_use]
     pub fn with_layout(&self, layout: &Arc<DeviceLayout>) -> Placement {
         let devices = self.devices.iter().map(|device| device.with_layout(layout.clone())).collect();

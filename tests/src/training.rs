@@ -71,7 +71,7 @@ impl Program {
 /// The data set is missing.
 pub static PROGRAMS: LazyLock<Vec<Program>> = LazyLock::new(|| shared_and_own().unwrap());
 
-/// The same steps, if the shared data exists.
+/// These steps, if the shared data exists.
 ///
 /// # Panics
 ///

@@ -5,9 +5,9 @@
 //! A program is differentiated in two steps, as in JAX ("You Only Linearize Once", Radul et al., POPL 2023):
 //!
 //! 1. `linearize` walks a function in program order and writes a *tape*: the operations that map tangents of the arguments to tangents of
-//! the results. Each is linear in the tangents, and its coefficients are values of the function.
+//!    the results. Each is linear in the tangents, and its coefficients are values of the function.
 //! 2. `transpose` walks the tape backward. For each operation, it writes the operations that map *cotangents* of the results to
-//! cotangents of the operands. The cotangent of a value is the derivative of the function's result with respect to that value.
+//!    cotangents of the operands. The cotangent of a value is the derivative of the function's result with respect to that value.
 //!
 //! So each StableHLO operation has one differentiation rule, and only the few linear operations have a transposition rule.
 //!

@@ -152,7 +152,7 @@ impl HowArgs {
         }
     }
 
-    /// The same options, with memory estimates for the devices of the target unless the user chose a machine.
+    /// Returns these options, with memory estimates for the devices of the target unless the user chose a machine.
     pub(crate) fn for_target(&self, kind: PluginKind, topology: Option<&str>) -> HowArgs {
         let of_target = match kind {
             PluginKind::Cuda => Some(Machine::Gpu),

@@ -112,19 +112,19 @@ impl<'g> Scope<'g> {
         Scope { prefix: self.full_name(name.as_ref()), ..self.clone() }
     }
 
-    /// The same scope with other element types.
+    /// Returns this scope with other element types.
     #[must_use]
     pub fn with_policy(&self, policy: Policy) -> Self {
         Scope { policy, ..self.clone() }
     }
 
-    /// The same scope, with parameters that are not trained.
+    /// Returns this scope, with parameters that are not trained.
     #[must_use]
     pub fn frozen(&self) -> Self {
         Scope { is_frozen: true, ..self.clone() }
     }
 
-    /// The same scope, in which layers may use the parameters of layers created on other lines: shared (tied) weights.
+    /// Returns this scope, in which layers may use the parameters of layers created on other lines: shared (tied) weights.
     ///
     /// Otherwise, two layers with the same name are an error that shows both lines. A layer that is called again from the same line, for
     /// example in a function applied to two inputs, uses its own parameters and needs no permission.
@@ -146,20 +146,21 @@ impl<'g> Scope<'g> {
         Scope { is_shared: true, ..self.clone() }
     }
 
-    /// The same scope, marked as the output layer: its linear layers are not quantized, and get LoRA adapters only if a target names them.
+    /// Returns this scope, marked as the output layer: its linear layers are not quantized, and get LoRA adapters only if a target names
+    /// them.
     #[must_use]
     pub fn output(&self) -> Self {
         Scope { is_output: true, ..self.clone() }
     }
 
-    /// The same scope, with frozen kernels of linear layers stored in four bits, except those of the [`output`](Scope::output). They are
-    /// dequantized at each use (Dettmers et al., "QLoRA", 2023).
+    /// Returns this scope, with frozen kernels of linear layers stored in four bits, except those of the [`output`](Scope::output). They
+    /// are dequantized at each use (Dettmers et al., "QLoRA", 2023).
     #[must_use]
     pub fn quantized(&self, nf4: Nf4) -> Self {
         Scope { quantized: Some(nf4), ..self.clone() }
     }
 
-    /// The same scope, in which these tensors replace the variables of these full names (`torch.func.functional_call`). For layers of a
+    /// Returns this scope, in which these tensors replace the variables of these full names (`torch.func.functional_call`). For layers of a
     /// [`stack`](Scope::stack), the leading dimension indexes the layers. Gradients flow through the tensors: use this for teachers, target
     /// networks, averaged parameters, or a step of gradient descent within a step (MAML, Finn et al., 2017).
     ///
@@ -194,7 +195,7 @@ impl<'g> Scope<'g> {
         Scope { values: self.values.clone().with(self.graph, named), ..self.clone() }
     }
 
-    /// The same scope, with gradient (activation) checkpointing: for each layer of a [`stack`](Scope::stack) and each
+    /// Returns this scope, with gradient (activation) checkpointing: for each layer of a [`stack`](Scope::stack) and each
     /// [`unit`](Scope::unit), the values that `policy` selects are saved, and the rest is recomputed in the backward pass.
     #[must_use]
     pub fn checkpointed(&self, policy: Keep) -> Self {

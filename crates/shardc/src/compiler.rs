@@ -570,7 +570,7 @@ fn generic_text(module: &Module) -> String {
 }
 
 impl Propagated {
-    /// The same program with shardings written as GSPMD annotations (`mhlo.sharding`) instead of Shardy's.
+    /// Returns the program with shardings written as GSPMD annotations (`mhlo.sharding`) instead of Shardy's.
     ///
     /// # Errors
     /// The program has meshes with different numbers of devices.
@@ -585,7 +585,7 @@ impl Propagated {
         shardc_stablehlo::print(&self.module, &PrintOptions::default())
     }
 
-    /// The same text in MLIR's generic form.
+    /// Returns the text in MLIR's generic form.
     #[must_use]
     pub fn generic_text(&self) -> String {
         generic_text(&self.module)

@@ -80,7 +80,7 @@ pub enum OpKind {
         /// Result dimension of each operand dimension.
         dims: DimList,
     },
-    /// The same elements, row-major, in another shape.
+    /// Reshapes the elements in row-major order.
     Reshape,
     /// Result dimension `i` is operand dimension `permutation[i]`.
     Transpose {
@@ -245,7 +245,7 @@ pub enum OpKind {
         /// `ab,bc->ac`.
         config: Box<str>,
     },
-    /// The same with one operand (deprecated).
+    /// An einsum of one operand (deprecated).
     UnaryEinsum {
         /// `ab->a`.
         config: Box<str>,

@@ -146,7 +146,7 @@ impl RawDevice {
         &self.client
     }
 
-    /// The same device with its memory of this kind for new buffers; `None` if it has no such memory.
+    /// Returns this device with its memory of this kind for new buffers; `None` if it has no such memory.
     pub(crate) fn in_memory(&self, kind: &str) -> Result<Option<RawDevice>> {
         self.client.check()?;
         let api = &self.client.api;
@@ -165,7 +165,7 @@ impl RawDevice {
         Ok(None)
     }
 
-    /// The same device, with this layout or the plugin's default for new buffers.
+    /// Returns this device, with this layout or the plugin's default for new buffers.
     pub(crate) fn with_layout(&self, layout: Option<Arc<DeviceLayout>>) -> RawDevice {
         RawDevice { layout, ..self.clone() }
     }
@@ -175,7 +175,7 @@ impl RawDevice {
         self.layout.as_ref().filter(|layout| layout.rank() == rank)
     }
 
-    /// The same device, with its default memory for new buffers.
+    /// Returns this device, with its default memory for new buffers.
     pub(crate) fn in_default_memory(&self) -> RawDevice {
         RawDevice { memory: ptr::null_mut(), ..self.clone() }
     }

@@ -83,7 +83,7 @@ module @sum attributes {mhlo.num_replicas = 8 : i32, mhlo.num_partitions = 1 : i
 }
 "#;
 
-/// The same sum in partition mode: every operation manual, global device ids, a channel.
+/// The sum in partition mode: every operation is manual, with global device ids and a channel.
 pub(crate) const ALL_REDUCE_PARTITIONS: &str = r#"
 module @sum attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 8 : i32} {
   func.func public @main(%arg0: tensor<4xf32> {mhlo.sharding = "{manual}"}) -> (tensor<4xf32> {mhlo.sharding = "{manual}"}) {

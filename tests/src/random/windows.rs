@@ -81,7 +81,7 @@ impl Emitter {
         self.pool_of(c, |_| true)
     }
 
-    /// The same operation on a tensor that satisfies `fits`.
+    /// Draws a pooling operation on a tensor that satisfies `fits`.
     pub(super) fn pool_of(&mut self, c: &mut Choices<'_>, fits: impl Fn(&Tensor) -> bool) -> Option<()> {
         let x = self.pick(c, |t| t.rank() > 0 && (t.elem.is_int() || t.elem == Elem::F32) && fits(t))?;
         let dim = c.below(x.rank());

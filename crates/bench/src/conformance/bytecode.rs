@@ -3,6 +3,8 @@
 
 use anyhow::Result;
 
+use shardc_filetest::sample::THOROUGH;
+
 use super::ConformanceArgs;
 use xtask::{
     process, python,
@@ -18,7 +20,7 @@ pub(super) fn run(workspace: &Workspace, args: &ConformanceArgs) -> Result<()> {
                 .current_dir(&workspace.root)
                 .args(["test", "--release", "--package", "shardc-stablehlo"])
                 .args(["--test", "suite", "--", "bytecode::", "vhlo::", "--nocapture"])
-                .env("SHARDC_ALL", "1")
+                .env(THOROUGH, "1")
                 .env("SHARDC_PYTHON", python),
         )
     })

@@ -1,4 +1,4 @@
-//! The same tests for each kind of store: memory, a folder, and a local S3 server.
+//! Runs each test on each kind of store: memory, a folder, and a local S3 server.
 //!
 //! S3 is tested if the feature `s3` is enabled and `SHARDC_PYTHON` names a Python with moto, whose server is started once per test process.
 

@@ -44,7 +44,7 @@ fn part(text: &str) -> Result<f32, String> {
 }
 
 impl GpuArgs {
-    /// The same options as the library's type.
+    /// Converts the options to the library's type.
     pub(crate) fn options(&self) -> CudaOptions {
         let allocator = self.gpu_allocator.map(|allocator| match allocator {
             Allocator::Bfc => CudaAllocator::Bfc,

@@ -7,14 +7,14 @@ use super::function::identity;
 use crate::Tensor;
 
 impl<'g> Tensor<'g> {
-    /// The same tensor, treated as a constant by differentiation.
+    /// Returns this tensor, treated as a constant by differentiation.
     #[must_use]
     #[track_caller]
     pub fn stop_gradient(self) -> Tensor<'g> {
         self.handed_on(STOP_GRADIENT, None)
     }
 
-    /// The same tensor, named for checkpointing policies (`jax.ad_checkpoint.checkpoint_name`): see
+    /// Returns this tensor, named for checkpointing policies (`jax.ad_checkpoint.checkpoint_name`): see
     /// [`Keep::Named`](shardc_autodiff::Keep::Named).
     #[must_use]
     #[track_caller]

@@ -75,7 +75,7 @@ impl fmt::Display for GraphErrors {
     }
 }
 
-/// The same as [`Display`](fmt::Display), because `main` prints errors with `Debug`.
+/// Formats the errors like [`Display`](fmt::Display), because `main` prints errors with `Debug`.
 impl fmt::Debug for GraphErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -138,7 +138,7 @@ impl fmt::Display for GraphError {
     }
 }
 
-/// The same as [`Display`](fmt::Display), because `main` prints errors with `Debug`.
+/// Formats the errors like [`Display`](fmt::Display), because `main` prints errors with `Debug`.
 impl fmt::Debug for GraphError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

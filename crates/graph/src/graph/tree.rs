@@ -9,7 +9,7 @@ pub trait Tree<'g>: Sized {
     /// Appends the tensors, in order.
     fn flatten(&self, leaves: &mut Vec<Tensor<'g>>);
 
-    /// The same structure with other tensors, taken in order.
+    /// Returns this structure with other tensors, taken in order.
     fn with_leaves(&self, leaves: &mut dyn Iterator<Item = Tensor<'g>>) -> Self;
 
     /// The tensors, in order.
@@ -19,13 +19,13 @@ pub trait Tree<'g>: Sized {
         leaves
     }
 
-    /// The same structure with other tensors, in order; if there are too few, the remaining tensors are unchanged.
+    /// Returns this structure with other tensors, in order; if there are too few, the remaining tensors are unchanged.
     #[must_use]
     fn rebuilt(&self, leaves: &[Tensor<'g>]) -> Self {
         self.with_leaves(&mut leaves.iter().copied())
     }
 
-    /// The same structure, with a function applied to each tensor.
+    /// Returns this structure, with a function applied to each tensor.
     #[must_use]
     fn map(&self, each: impl FnMut(Tensor<'g>) -> Tensor<'g>) -> Self {
         self.with_leaves(&mut self.leaves().into_iter().map(each))

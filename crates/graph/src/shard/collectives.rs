@@ -398,7 +398,7 @@ fn adds(op: &str, dtype: DType) -> KindResult<()> {
 }
 
 impl Maker<'_> {
-    /// The same tensor type with a different shape, if that is valid.
+    /// Returns the tensor type with a different shape, if that is valid.
     fn type_like(&mut self, value: ValueId, shape: &[i64]) -> KindResult<TypeId> {
         check_shape(shape)?;
         let dtype = self.dtype_of(value);

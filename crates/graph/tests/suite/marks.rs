@@ -32,7 +32,7 @@ fn arguments(module: &Module) -> Vec<ValueId> {
 fn a_parameter_is_marked_once() {
     let g = graph();
     let x = g.parameter("x", [8, 4], F32).mark_sharding(spec!["data", None]);
-    // The same sharding, specified by other calls.
+    // Other calls specify the same sharding.
     x.mark_sharding(spec![0, None]).clear_sharding().mark_sharding(spec![None, "model"]);
     let module = g.finish(&[("y", -x)]).unwrap();
     let sharding = module.shardings.of(arguments(&module)[0]).unwrap();

@@ -11,7 +11,7 @@ use crate::lora::Adapters;
 use crate::{Init, Maps, Scope};
 
 impl<'g> Scope<'g> {
-    /// The same scope with frozen parameters and trained adapters: each targeted linear layer gets `lora_a`, `[inputs, rank]`, and
+    /// Returns this scope with frozen parameters and trained adapters: each targeted linear layer gets `lora_a`, `[inputs, rank]`, and
     /// `lora_b`, `[rank, outputs]` (Hu et al., "LoRA", 2021), and with DoRA `lora_magnitude`, `[outputs]`. Modules to save are trained,
     /// too, and biases if [`Lora::bias`] selects them. `key` is for dropout in training.
     ///

@@ -108,7 +108,7 @@ impl State {
         State { arrays, processes: self.processes.clone() }
     }
 
-    /// The same variables under other names.
+    /// Returns the state with renamed variables.
     ///
     /// # Errors
     /// Two variables would get the same name (SH0720).

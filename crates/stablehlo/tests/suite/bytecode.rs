@@ -2,7 +2,7 @@
 //!
 //! `data/bytecode` contains bytecode, the text that MLIR prints for it, and the script that made both. Real programs are converted to
 //! bytecode if `shared` and a Python with jaxlib exist (`SHARDC_SHARED`, `SHARDC_PYTHON`): a sample, or all of them in several versions
-//! with `SHARDC_ALL=1`.
+//! with `SHARDC_THOROUGH`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -10,30 +10,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use shardc_filetest::sample::is_thorough;
 use shardc_filetest::skip::{Need, skip};
 use shardc_ir::{Class, Diagnostic, Module};
 use shardc_stablehlo::{
     PrintForm, PrintOptions, is_bytecode, parse, parse_bytecode, print, properties, render,
 };
 
+use crate::inputs::{files, shared};
+
 fn data() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/bytecode")
-}
-
-fn shared() -> PathBuf {
-    match std::env::var_os("SHARDC_SHARED") {
-        Some(path) => path.into(),
-        None => PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
-    }
-}
-
-/// The files of a folder with this extension, sorted.
-fn files(dir: &Path, ending: &str) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
-    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    paths.retain(|path| path.to_string_lossy().ends_with(ending));
-    paths.sort();
-    paths
 }
 
 fn said(errors: &[Diagnostic]) -> String {
@@ -283,7 +270,7 @@ fn real_programs_are_the_same_in_bytecode() {
     let Some(python) = std::env::var_os("SHARDC_PYTHON") else {
         return skip(Need::Python, "SHARDC_PYTHON names no Python with jaxlib");
     };
-    let all = std::env::var_os("SHARDC_ALL").is_some_and(|value| value == "1");
+    let all = is_thorough();
     if !all {
         let small = |path: &PathBuf| fs::metadata(path).is_ok_and(|file| file.len() < 50_000);
         programs = programs.into_iter().filter(small).step_by(8).collect();

@@ -8,12 +8,7 @@ use std::path::PathBuf;
 use shardc_filetest::skip::{Need, skip};
 use shardc_stablehlo::{PrintForm, PrintOptions, parse, print, render};
 
-fn shared() -> PathBuf {
-    match std::env::var_os("SHARDC_SHARED") {
-        Some(path) => path.into(),
-        None => PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
-    }
-}
+use crate::inputs::shared;
 
 /// The text as current MLIR prints it: an older version doubled the blank after `compare`.
 fn modern(text: &str) -> String {

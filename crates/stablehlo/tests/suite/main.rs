@@ -7,6 +7,7 @@ mod constants;
 mod corpus;
 mod errors;
 mod hostile;
+mod inputs;
 mod invalid;
 mod lenient;
 mod split;

@@ -1,7 +1,8 @@
 //! Portable artifacts give the same module as in MLIR.
 //!
 //! `data/vhlo` has artifacts with their text, and the script that made both. Artifacts of StableHLO's tests and of real programs are read
-//! if `shared` and Python exist (`SHARDC_SHARED`, `SHARDC_PYTHON`); `SHARDC_ALL=1` takes all real programs instead of a sample.
+//! if `shared` and Python exist (`SHARDC_SHARED`, `SHARDC_PYTHON`): a sample of the real programs, or all of them with
+//! `SHARDC_THOROUGH`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -9,28 +10,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use shardc_filetest::sample::is_thorough;
 use shardc_filetest::skip::{Need, skip};
 use shardc_ir::{Class, Diagnostic, Module};
 use shardc_stablehlo::{PrintOptions, parse, parse_bytecode, print, render};
 
+use crate::inputs::{files, shared};
+
 fn data() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/vhlo")
-}
-
-fn shared() -> PathBuf {
-    match std::env::var_os("SHARDC_SHARED") {
-        Some(path) => path.into(),
-        None => PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
-    }
-}
-
-/// The files of a folder with this extension, sorted.
-fn files(dir: &Path, ending: &str) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
-    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    paths.retain(|path| path.to_string_lossy().ends_with(ending));
-    paths.sort();
-    paths
 }
 
 fn pretty(module: &Module) -> String {
@@ -155,7 +143,7 @@ fn corrupted_artifacts_are_read_or_rejected() {
         state ^= state << 17;
         state
     };
-    let rounds = if all() { 20_000 } else { 400 };
+    let rounds = if is_thorough() { 20_000 } else { 400 };
     for path in files(&data(), ".bc") {
         let original = fs::read(&path).expect("an artifact");
         for _ in 0..rounds / 8 {
@@ -169,10 +157,6 @@ fn corrupted_artifacts_are_read_or_rejected() {
             }
         }
     }
-}
-
-fn all() -> bool {
-    std::env::var_os("SHARDC_ALL").is_some_and(|value| value == "1")
 }
 
 #[test]
@@ -226,7 +210,7 @@ fn artifacts_of_real_programs_match_jaxlib() {
     if programs.is_empty() {
         return skip(Need::Shared, &format!("{} is not there", dir.display()));
     }
-    if !all() {
+    if !is_thorough() {
         let small = |path: &PathBuf| fs::metadata(path).is_ok_and(|file| file.len() < 50_000);
         programs = programs.into_iter().filter(small).step_by(10).collect();
     }

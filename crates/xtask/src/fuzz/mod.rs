@@ -67,7 +67,7 @@ enum Fuzzer {
     Inputs,
     /// Every operation of the table with any attributes, partitioned and compared on devices.
     Ops,
-    /// The same operations on meshes of up to a million devices, partitioned and verified.
+    /// Operations on meshes of up to a million devices, partitioned and verified.
     Devices,
     /// All of these.
     All,

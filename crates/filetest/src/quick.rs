@@ -2,24 +2,25 @@
 
 use std::env;
 
-/// Minimal LLVM optimizations, with an instruction set that includes everything that XLA requires; XLA's own passes are unchanged.
-const FLAGS: &str = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false \
-    --xla_cpu_parallel_codegen_split_count=1 --xla_cpu_max_isa=AVX2";
+/// An instruction set that includes everything that XLA requires. XLA's own passes are unchanged.
+const FLAGS: &str =
+    "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1 --xla_cpu_max_isa=AVX2";
 
-/// As [`FLAGS`], plus the optimizations without which convolutions take longer to run than to compile.
-const TEST_FLAGS: &str = "--xla_backend_optimization_level=1 --xla_cpu_use_fusion_emitters=false \
-    --xla_cpu_parallel_codegen_split_count=1 --xla_cpu_max_isa=AVX2";
-
-/// The value of `XLA_FLAGS` for processes that run XLA's CPU back end. Existing flags come first.
+/// The value of `XLA_FLAGS` for processes that compile many small programs with XLA's CPU backend, without LLVM's optimizations. A value
+/// that is already set wins.
 #[must_use]
 pub fn xla_flags() -> String {
-    env::var("XLA_FLAGS").unwrap_or_else(|_| FLAGS.to_owned())
+    with_level(0)
 }
 
-/// The value of `XLA_FLAGS` for test runs. Existing flags come first.
+/// [`xla_flags`] for test runs, with LLVM's first level of optimizations: without it, convolutions take longer to run than to compile.
 #[must_use]
 pub fn xla_flags_for_tests() -> String {
-    env::var("XLA_FLAGS").unwrap_or_else(|_| TEST_FLAGS.to_owned())
+    with_level(1)
+}
+
+fn with_level(level: u8) -> String {
+    env::var("XLA_FLAGS").unwrap_or_else(|_| format!("--xla_backend_optimization_level={level} {FLAGS}"))
 }
 
 /// [`xla_flags`] without fused multiply-add. With few LLVM optimizations, one fusion may compute a value with FMA and another fusion

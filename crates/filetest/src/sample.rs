@@ -17,3 +17,23 @@ pub fn sample<I: Iterator>(cases: I, first: usize, step: usize) -> impl Iterator
     let (first, step) = if is_thorough() { (0, 1) } else { (first % step.max(1), step.max(1)) };
     cases.skip(first).step_by(step)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_with_different_starts_have_all_cases() {
+        let all: Vec<u32> = (0..10).collect();
+        let parts: Vec<Vec<u32>> =
+            (0..3).map(|first| sample(all.iter().copied(), first, 3).collect()).collect();
+        if is_thorough() {
+            assert!(parts.iter().all(|part| *part == all));
+            return;
+        }
+        assert_eq!(parts[1], [1, 4, 7]);
+        let mut together = parts.concat();
+        together.sort_unstable();
+        assert_eq!(together, all);
+    }
+}

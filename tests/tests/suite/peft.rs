@@ -189,7 +189,7 @@ fn unsupported_settings_are_named() {
     let lora = files.lora(Family::Llama).unwrap();
     let error =
         read_adapters(Family::Llama, &model(Family::Llama, &lora).variables, &lora, &files).unwrap_err();
-    assert!(error.to_string().contains("has the shape [2, 16], not [3, 16]"), "{error}");
+    assert!(error.to_string().contains("has shape [2, 16], expected [3, 16]"), "{error}");
     files.config = files.config.replace("\"lora_bias\": false", "\"lora_bias\": true");
     assert!(files.lora(Family::Llama).unwrap_err().to_string().contains("lora_bias"));
     let patterns = AdapterFiles::open(&data("peft/patterns")).unwrap();

@@ -14,6 +14,12 @@ use serde_json::Value;
 
 use crate::tools;
 
+/// Additional features so that their tests run: S3 stores, tested with moto's local server.
+///
+/// Everything that `cargo xtask test` builds is built with these features: cargo recompiles a dependency if another selection of packages
+/// enables different features of it.
+pub const FEATURES: [&str; 2] = ["--features", "shardc/s3"];
+
 /// The `shardc` program: the file that `SHARDC_BIN` names, or a build of this checkout in the profile of this test.
 ///
 /// # Errors
@@ -27,7 +33,7 @@ pub fn shardc() -> Result<PathBuf> {
     // Builds the entire workspace, so that shared dependencies keep their features and are not rebuilt. One of the features is `mlir`,
     // which requires LLVM.
     let packages: &[&str] = if has_llvm() { &["--workspace"] } else { &["--package", "shardc-cli"] };
-    command.args(["build", "--quiet"]).args(packages);
+    command.args(["build", "--quiet"]).args(packages).args(FEATURES);
     command.args(["--bin", "shardc", "--message-format=json-render-diagnostics"]);
     if !cfg!(debug_assertions) {
         command.arg("--release");

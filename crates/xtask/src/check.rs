@@ -12,6 +12,7 @@ use std::{
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use shardc_filetest::{
+    program::FEATURES,
     quick::xla_flags_for_tests,
     sample, shared,
     skip::{self, Need},
@@ -21,12 +22,6 @@ use crate::{
     process, python, selection, setup, slowest,
     workspace::{Workspace, cargo, which},
 };
-
-/// Additional features so that their tests run: S3 stores, tested with moto's local server.
-///
-/// All steps build the whole workspace with these features: cargo recompiles a dependency if another selection of packages enables
-/// different features of it.
-const FEATURES: [&str; 2] = ["--features", "shardc/s3"];
 
 /// Features for lints and documentation: those of tests, and the other object stores.
 const LINTED: [&str; 2] = ["--features", "shardc/s3,shardc-checkpoint/gcs,shardc-checkpoint/azure"];
@@ -183,6 +178,7 @@ fn skipped(tool: &str) -> Result<()> {
 /// Runs all tests, and the doctests, which nextest does not run.
 fn tests(workspace: &Workspace, cargo: impl Fn() -> Command) -> Result<()> {
     if which(NEXTEST).is_none() {
+        setup::plugins(&workspace.build_shardc()?, &[])?;
         return process::run(cargo().args(["test", "--workspace", "--no-fail-fast"]).args(FEATURES));
     }
     nextest(workspace, quick_xla(&cargo), &[])?;
@@ -195,9 +191,10 @@ fn nextest(workspace: &Workspace, cargo: impl Fn() -> Command, selection: &[&str
         bail!("selecting tests needs `cargo-nextest` (`cargo install cargo-nextest`)");
     }
     // nextest starts a process for each test; so `shardc` is built first, to avoid that each process calls cargo.
-    process::run(cargo().args(["build", "--workspace", "--bin", "shardc"]).args(FEATURES))?;
+    let shardc = workspace.build_shardc()?;
+    setup::plugins(&shardc, &[])?;
     let mut run = cargo();
-    run.env("SHARDC_BIN", workspace.program(false, "shardc"));
+    run.env("SHARDC_BIN", shardc);
     run.args(["nextest", "run", "--workspace", "--no-fail-fast"]).args(FEATURES);
     process::run(run.args(selection))
 }
@@ -213,7 +210,7 @@ fn quick_xla(cargo: impl Fn() -> Command) -> impl Fn() -> Command {
 
 /// Runs all tests with all their cases, including those that are too slow for every change, with XLA's default options.
 pub(crate) fn slow_tests(workspace: &Workspace) -> Result<()> {
-    let python = setup::run(&[])?;
+    let python = setup::to_build()?;
     let cargo = || {
         let mut command = with_environment(cargo(), workspace, python.as_deref());
         command.env(sample::THOROUGH, "1");
@@ -230,7 +227,7 @@ pub fn run(workspace: &Workspace, args: &TestArgs) -> Result<()> {
     let start = Instant::now();
     let mut times: Vec<(&str, Duration, bool)> = Vec::new();
     let begun = Instant::now();
-    let python = setup::run(&[])?;
+    let python = process::step("setup", setup::to_build)?;
     if let Some(base) = &args.changed {
         let Some(filterset) = selection::changed(workspace, base)? else {
             println!("no crate has a file that differs from {base}");

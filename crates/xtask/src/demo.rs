@@ -9,9 +9,9 @@ use std::{
 
 use anyhow::{Context, Result};
 use clap::Args;
-use shardc_runtime::plugin::PluginKind;
 
 use crate::{
+    plugins::Plugin,
     process, setup,
     workspace::{Workspace, cargo},
 };
@@ -36,9 +36,9 @@ pub struct DemoArgs {
 
 /// Builds shardc and demonstrates it.
 pub fn run(workspace: &Workspace, args: &DemoArgs) -> Result<()> {
-    let others: &[PluginKind] = if args.tpu { &[PluginKind::Tpu] } else { &[] };
-    process::step("setup", || setup::plugins(others))?;
+    let others: &[Plugin] = if args.tpu { &[Plugin::Tpu] } else { &[] };
     let shardc = process::step("build shardc", || build(workspace, false))?;
+    process::step("setup", || setup::plugins(&shardc, others))?;
     let program = workspace.root.join(&args.program);
     let dir = workspace.scratch("demo")?;
     let (out, manifest) = (dir.join("partitioned.mlir"), dir.join("manifest.json"));

@@ -7,8 +7,8 @@
 use std::{ffi::OsString, process::ExitCode};
 
 use clap::{Args, Parser, Subcommand};
-use shardc_runtime::plugin::PluginKind;
 
+use xtask::plugins::Plugin;
 use xtask::workspace::{Workspace, cargo};
 use xtask::{check, demo, features, fuzz, kills, process, sanitize, setup, sweep};
 
@@ -106,8 +106,8 @@ struct SetupArgs {
 
 impl SetupArgs {
     /// The plugins for devices other than this machine's CPU.
-    fn others(&self) -> Vec<PluginKind> {
-        let asked = [(self.tpu, PluginKind::Tpu), (self.cuda, PluginKind::Cuda)];
+    fn others(&self) -> Vec<Plugin> {
+        let asked = [(self.tpu, Plugin::Tpu), (self.cuda, Plugin::Cuda)];
         asked.into_iter().filter_map(|(yes, kind)| yes.then_some(kind)).collect()
     }
 }

@@ -1,45 +1,69 @@
-//! Installs XLA's PJRT plugins, which compile and run partitioned programs.
+//! Installs XLA's PJRT plugins, which compile and run partitioned programs, with `shardc plugin install`.
 
-use std::io::{IsTerminal, Write};
+use std::{path::Path, process::Command};
 
 use anyhow::{Context, Result};
-use shardc_runtime::plugin::{Environment, InstallProgress, Libraries, PluginKind, find, install_with};
+use serde_json::Value;
 
-/// Installs the pinned plugin of a kind into shardc's cache, unless this machine has one. The GPU plugin is used only for compilation: no
-/// check runs on a GPU.
-pub fn ensure(kind: PluginKind) -> Result<()> {
-    let title = match kind {
-        PluginKind::Cpu => "XLA's CPU plugin",
-        PluginKind::Tpu => "the TPU compiler",
-        PluginKind::Cuda => "the GPU compiler",
-    };
-    let libraries = if kind == PluginKind::Cuda { Libraries::Compiler } else { Libraries::Fetched };
-    let environment = Environment::from_process();
-    if let Ok(found) = find(kind, &environment) {
-        println!("{title}: already installed ({}, {})", found.path.display(), found.source);
+use crate::process;
+
+/// A plugin that checks need. The names are those of `shardc plugin install`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plugin {
+    /// XLA's CPU plugin, which runs programs on this machine.
+    Cpu,
+    /// The TPU compiler, which needs no TPU.
+    Tpu,
+    /// The GPU compiler, which needs no GPU: no check runs on a GPU.
+    Cuda,
+}
+
+impl Plugin {
+    fn name(self) -> &'static str {
+        match self {
+            Plugin::Cpu => "cpu",
+            Plugin::Tpu => "tpu",
+            Plugin::Cuda => "cuda",
+        }
+    }
+}
+
+/// Installs the pinned version of `plugin` into shardc's cache with the program `shardc`, unless `shardc plugin list` has one.
+///
+/// # Errors
+/// `shardc` cannot be run, or the installation fails.
+pub fn ensure(shardc: &Path, plugin: Plugin) -> Result<()> {
+    let name = plugin.name();
+    let list = process::output(Command::new(shardc).args(["plugin", "list", "--json"]))?;
+    if let Some(file) = file_of(name, &list).context("reading the output of `shardc plugin list --json`")? {
+        println!("PJRT plugin for {name}: already installed ({file})");
         return Ok(());
     }
-    let terminal = std::io::stdout().is_terminal();
-    let mut percent = 0;
-    let mut show = |progress: InstallProgress| match progress {
-        InstallProgress::Looking { url } => println!("{title}: from {url}"),
-        InstallProgress::Downloading { file, received, total } => {
-            // On a terminal, a line is updated in place; a log gets only one line.
-            let now = total.filter(|&all| all > 0).map_or(0, |all| received * 100 / all);
-            if terminal && now > percent {
-                percent = now;
-                print!("\r{title}: {file} {now} %");
-                let _ = std::io::stdout().flush();
-            } else if received == 0 {
-                println!("{title}: {file}");
-            }
-        }
-        InstallProgress::Unpacking if terminal => println!("\n{title}: unpacking"),
-        InstallProgress::Unpacking => println!("{title}: unpacking"),
-        InstallProgress::Size { .. } | InstallProgress::AlreadyInstalled | InstallProgress::Installed => {}
-    };
-    let found = install_with(kind, libraries, &environment, &mut show)
-        .with_context(|| format!("installing {title}"))?;
-    println!("{title}: installed in {}", found.path.display());
-    Ok(())
+    let mut install = Command::new(shardc);
+    install.args(["plugin", "install", name]);
+    if plugin == Plugin::Cuda {
+        install.arg("--compiler-only");
+    }
+    process::run(&mut install).with_context(|| format!("installing the PJRT plugin for {name}"))
+}
+
+/// The file of the first plugin of a kind in the output of `shardc plugin list --json`.
+fn file_of(kind: &str, list: &str) -> Result<Option<String>> {
+    let list: Value = serde_json::from_str(list)?;
+    let plugins = list["plugins"].as_array().context("it has no array `plugins`")?;
+    let found = plugins.iter().find(|plugin| plugin["kind"] == kind);
+    Ok(found.and_then(|plugin| plugin["file"].as_str()).map(str::to_owned))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn listed_plugins_are_found() {
+        let list = r#"{"version":1,"plugins":[{"kind":"tpu","file":"/a"},{"kind":"cpu","file":"/b"},{"kind":"cpu","file":"/c"}]}"#;
+        assert_eq!(file_of("cpu", list).unwrap().as_deref(), Some("/b"));
+        assert_eq!(file_of("cuda", list).unwrap(), None);
+        assert!(file_of("cpu", "{}").is_err());
+    }
 }

@@ -9,7 +9,6 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use shardc_runtime::plugin::Environment;
 
 use crate::process;
 
@@ -85,8 +84,7 @@ pub fn version_of(python: &Path, package: &str) -> Option<String> {
 
 /// The virtual environment in shardc's cache, created unless it exists with all packages.
 fn own() -> Result<PathBuf> {
-    let cache = Environment::from_process().cache();
-    let cache = cache.context("there is no cache folder: neither XDG_CACHE_HOME nor HOME is set")?;
+    let cache = cache().context("there is no cache folder: neither XDG_CACHE_HOME nor HOME is set")?;
     let folder = cache.join("python");
     let python = python_in(&folder);
     fs::create_dir_all(&cache).with_context(|| format!("making {}", cache.display()))?;
@@ -119,6 +117,12 @@ fn own() -> Result<PathBuf> {
         },
     )?;
     Ok(python)
+}
+
+/// The folder of shardc's caches, as `shardc` itself finds it. The XDG specification requires that relative paths are ignored.
+fn cache() -> Option<PathBuf> {
+    let xdg = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    Some(xdg.or_else(|| Some(env::home_dir()?.join(".cache")))?.join("shardc"))
 }
 
 /// The interpreter of a virtual environment.

@@ -16,10 +16,10 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use shardc_filetest::skip::{self, Need};
-use shardc_runtime::plugin::PluginKind;
 
 use crate::{
-    plugins, process,
+    plugins::{self, Plugin},
+    process,
     workspace::{Workspace, cargo, which},
 };
 
@@ -144,7 +144,7 @@ pub fn run(workspace: &Workspace, args: &SanitizeArgs) -> Result<()> {
 }
 
 fn address(workspace: &Workspace, parts: &[Part]) -> Result<()> {
-    plugins::ensure(PluginKind::Cpu)?;
+    plugins::ensure(&workspace.build_shardc()?, Plugin::Cpu)?;
     let reports = Reports::new(workspace.scratch("sanitize")?)?;
     let host = host()?;
     let mut failed = Vec::new();

@@ -7,9 +7,11 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-use shardc_runtime::plugin::PluginKind;
-
-use crate::{plugins, process, python, workspace::which};
+use crate::{
+    plugins::{self, Plugin},
+    process, python,
+    workspace::{Workspace, which},
+};
 
 /// Debian's packages of LLVM 22 with MLIR, and the libraries that LLVM was built against.
 const PACKAGES: [&str; 7] = [
@@ -26,17 +28,23 @@ const PACKAGES: [&str; 7] = [
 const COMPILER: &str = "g++";
 
 /// Installs missing dependencies, and the plugins for `others`; returns the Python for tests, if any.
-pub fn run(others: &[PluginKind]) -> Result<Option<PathBuf>> {
+pub fn run(others: &[Plugin]) -> Result<Option<PathBuf>> {
     process::step("setup", || {
-        system_packages()?;
-        plugins(others)?;
-        python::for_tests()
+        let python = to_build()?;
+        plugins(&Workspace::find()?.build_shardc()?, others)?;
+        Ok(python)
     })
 }
 
+/// Installs all missing dependencies but plugins, which `shardc` itself installs; returns the Python for tests, if any.
+pub fn to_build() -> Result<Option<PathBuf>> {
+    system_packages()?;
+    python::for_tests()
+}
+
 /// Installs missing plugins: the plugin that runs programs on this machine, and those that compile for `others`.
-pub fn plugins(others: &[PluginKind]) -> Result<()> {
-    [PluginKind::Cpu].iter().chain(others).try_for_each(|&kind| plugins::ensure(kind))
+pub fn plugins(shardc: &Path, others: &[Plugin]) -> Result<()> {
+    [Plugin::Cpu].iter().chain(others).try_for_each(|&plugin| plugins::ensure(shardc, plugin))
 }
 
 fn system_packages() -> Result<()> {

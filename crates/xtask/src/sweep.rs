@@ -4,11 +4,12 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 
 use crate::{
-    check, process, python, setup,
+    check,
+    plugins::Plugin,
+    process, python, setup,
     workspace::{Workspace, cargo},
 };
 use shardc_filetest::quick::xla_flags;
-use shardc_runtime::plugin::PluginKind;
 
 /// The cases to run.
 #[derive(Args)]
@@ -44,10 +45,10 @@ enum Of {
 /// # Errors
 /// A case fails.
 pub fn run(workspace: &Workspace, args: &SweepArgs) -> Result<()> {
-    let (test, trial, others): (_, _, &[PluginKind]) = match args.of {
+    let (test, trial, others): (_, _, &[Plugin]) = match args.of {
         Of::Programs => ("random", "random programs", &[]),
         Of::Settings => ("settings", "values", &[]),
-        Of::SettingsForTpus => ("settings", "for TPUs", &[PluginKind::Tpu]),
+        Of::SettingsForTpus => ("settings", "for TPUs", &[Plugin::Tpu]),
         Of::Tests => return check::slow_tests(workspace),
     };
     let python = setup::run(others)?;

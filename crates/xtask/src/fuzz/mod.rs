@@ -10,11 +10,11 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 
 use crate::{
-    plugins, process,
+    plugins::{self, Plugin},
+    process,
     workspace::{Workspace, cargo},
 };
 use shardc_filetest::quick::{xla_flags, xla_flags_for_gradients};
-use shardc_runtime::plugin::PluginKind;
 
 /// The profile: optimized, with the checks of a debug build.
 const PROFILE: &str = "checked";
@@ -112,7 +112,7 @@ pub fn run(workspace: &Workspace, args: &FuzzArgs) -> Result<()> {
         return Ok(());
     }
     if chosen.contains(&Fuzzer::Inputs) || chosen.contains(&Fuzzer::Ops) {
-        plugins::ensure(PluginKind::Cpu)?;
+        plugins::ensure(&workspace.build_shardc()?, Plugin::Cpu)?;
     }
     process::run(cargo().current_dir(&workspace.root).args([
         "build",
@@ -150,7 +150,7 @@ pub fn run(workspace: &Workspace, args: &FuzzArgs) -> Result<()> {
 
 /// Runs the test of random gradients, optimized.
 fn gradients(workspace: &Workspace, args: &FuzzArgs) -> Result<()> {
-    plugins::ensure(PluginKind::Cpu)?;
+    plugins::ensure(&workspace.build_shardc()?, Plugin::Cpu)?;
     let mut command = cargo();
     command.current_dir(&workspace.root).args(["test", "--release", "--package", "shardc-tests"]);
     command.args(["--test", "gradients"]).env("XLA_FLAGS", xla_flags_for_gradients());

@@ -21,9 +21,9 @@ pub const fn power_of_two(exponent: i32) -> f64 {
 enum Special {
     /// Infinities and NaNs.
     Ieee,
-    /// Numbers, except that all ones is NaN; there is no infinity.
+    /// Finite numbers, except that all ones is NaN; there is no infinity.
     NanAllOnes,
-    /// Numbers; NaN is the encoding of minus zero, and there is no infinity.
+    /// Finite numbers; NaN is the encoding of minus zero, and there is no infinity.
     NanMinusZero,
     /// Only numbers.
     None,
@@ -222,7 +222,7 @@ pub fn push(out: &mut String, dtype: DType, bits: u64) {
             return;
         }
         out.truncate(start);
-        // `APFloat`'s precision: 59/196 is slightly less than log10(2), so these digits are enough to parse the same number.
+        // `APFloat`'s precision: 59/196 is slightly less than log10(2), so parsing this many digits returns the same number.
         let digits = 2 + (format.mant_bits + 1) * 59 / 196;
         push_decimal(out, &number, Style::Shortest(digits as usize));
         // MLIR prints hexadecimal if the shortest form would be an integer, which its parser would not accept as a float.
@@ -238,7 +238,7 @@ pub fn push(out: &mut String, dtype: DType, bits: u64) {
 enum Style {
     /// `1.000000e+00`.
     Fixed,
-    /// `9.99999974E-6`, `0.1234`, with at most this many digits.
+    /// The shorter of the two notations `9.99999974E-6` and `0.1234`, with at most this many digits.
     Shortest(usize),
 }
 

@@ -69,7 +69,7 @@ pub struct Enclosing {
     pub name: Option<Box<str>>,
     /// Attributes.
     pub attrs: AttrDict,
-    /// The location in the text, if any.
+    /// The MLIR location (`loc(...)`), if any.
     pub loc: PackedOption<LocId>,
     /// The texts that precede the inner module.
     pub above: Vec<Box<str>>,

@@ -217,7 +217,7 @@ impl Mesh {
         for digit in positions.as_ref().unwrap_or(groups).as_strided()?.members() {
             let (stride, end) = (i64::from(digit.stride), i64::try_from(digit.end()).ok()?);
             for axis in self.all_axes() {
-                // The part of the axis in the digit, from major to minor.
+                // The sub-axis that overlaps the digit.
                 let (minor, whole) = (self.stride(axis), self.stride(axis) * self.axis_size(axis));
                 let (low, high) = (minor.max(stride), whole.min(end));
                 if low >= high {

@@ -25,7 +25,7 @@ pub struct Op {
     pub attrs: AttrDict,
     /// The position in the source text.
     pub span: Span,
-    /// The location in the text, if any.
+    /// The MLIR location (`loc(...)`), if any.
     pub loc: PackedOption<LocId>,
 }
 
@@ -159,7 +159,7 @@ pub struct Func {
     pub attrs: AttrDict,
     /// The position in the source text.
     pub span: Span,
-    /// The location in the text, if any.
+    /// The MLIR location (`loc(...)`), if any.
     pub loc: PackedOption<LocId>,
 }
 
@@ -196,7 +196,7 @@ pub struct MeshPlace {
     pub others_above: u32,
     /// The position of its name.
     pub span: Span,
-    /// The location in the text, if any.
+    /// The MLIR location (`loc(...)`), if any.
     pub loc: PackedOption<LocId>,
 }
 
@@ -235,7 +235,7 @@ pub struct Module {
     pub shardings: ShardingTable,
     /// `{-# ... #-}` at the end of the file, verbatim.
     pub resources: Option<Box<str>>,
-    /// The location of the module in the text, if any.
+    /// The MLIR location (`loc(...)`) of the module, if any.
     pub loc: PackedOption<LocId>,
 }
 
@@ -609,7 +609,7 @@ impl Module {
                 ops.push(op);
                 rest = behind;
                 let data = &self.ops[op];
-                // Called rarely: most operations have no region.
+                // `enters` is called rarely, since most operations have no region.
                 if !data.regions.is_empty() && enters(&data.kind) {
                     regions.extend(&data.regions);
                     stack.push(rest);
@@ -654,7 +654,7 @@ impl Module {
         self.funcs.values().filter_map(|f| f.body)
     }
 
-    /// The uses of each value by operations that a function body lists.
+    /// The uses of each value by operations in function bodies.
     #[must_use]
     pub fn uses(&self) -> Uses {
         let ops: Vec<OpId> = self.bodies().flat_map(|body| self.walk(body)).collect();

@@ -377,7 +377,7 @@ enum Members<'a> {
 }
 
 impl<'a> Group<'a> {
-    /// The number of ids, including the -1 that pad a group.
+    /// The number of ids, including the `-1` entries that pad a group.
     #[must_use]
     pub fn len(self) -> usize {
         match self.0 {

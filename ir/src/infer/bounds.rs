@@ -3,7 +3,8 @@
 use super::{Res, ensure};
 use crate::{DYNAMIC, Encoding, Shape, TensorType};
 
-/// Returns the upper bound of dimension `d`: its size, or its bound; `None` if there is none.
+/// Returns the largest size of dimension `d`: its static size, or the bound of its dynamic size; `None` if it has no
+/// bound.
 fn limit(tensor: &TensorType, d: usize) -> Option<i64> {
     let size = *tensor.shape.get(d)?;
     let limit = if size == DYNAMIC { *tensor.bounds()?.get(d)? } else { size };

@@ -28,7 +28,7 @@ pub fn check_result_types(module: &Module, op: OpId) -> Result<(), InferError> {
             Type::Tensor(_) | Type::Token | Type::Tuple(_) | Type::Other(_) => {}
         }
     }
-    // A type with this prefix that was not parsed as a tensor has an unknown element type.
+    // A type that starts with this prefix but was not parsed as a tensor has an unknown element type.
     if let Some(ty) = foreign
         && computes(&data.kind)
     {
@@ -82,7 +82,8 @@ fn computes(kind: &OpKind) -> bool {
     !carries && kind.name().starts_with("stablehlo.")
 }
 
-/// Whether the element type of the result is not determined by the operands.
+/// Whether the result may have a different element type than the operands, as for a matmul that accumulates in a wider
+/// type.
 fn accumulates(kind: &OpKind) -> bool {
     kind.def().work == Work::Contraction
 }
@@ -243,7 +244,7 @@ fn free(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
         K::AsyncStart => transfer::async_start(cx, results),
         K::AsyncDone => transfer::async_done(cx, results),
         K::NamedComputation(_) => transfer::body_like(cx, results),
-        // The back end or the region determines them.
+        // The back end or the region determines the result types.
         _ => Ok(()),
     }
 }

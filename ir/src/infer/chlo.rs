@@ -64,7 +64,7 @@ fn along(cx: &Ctx<'_>, dims: &DimList) -> Res<Shape> {
     let (large, small) = if a.rank() > b.rank() { (a, b) } else { (b, a) };
     let fits = dims.len() == small.rank() && dims.iter().all(|&d| (d as usize) < large.rank());
     if !fits {
-        // As in MLIR, this is rejected only by the lowering.
+        // As in MLIR, only the lowering rejects such dimensions.
         return Err(Fail::Free);
     }
     let mut shape = large.shape.clone();

@@ -130,7 +130,7 @@ pub(crate) fn gather(cx: &Ctx<'_>, spec: &GatherSpec, sizes: Option<&[i64]>) -> 
         cx.name()
     );
     ensure!(
-        // Zero is also accepted: the operand may have no elements along the dimension.
+        // A slice size of zero is also accepted: the operand may have no elements along the dimension.
         absent.iter().all(|&d| sizes[d as usize] <= 1),
         "slice sizes {sizes:?} of {} must be 1 in the collapsed and batching dimensions {absent:?}",
         cx.name()

@@ -115,7 +115,7 @@ fn check_kind(cx: &Ctx<'_>, operands: &[TypeId], results: &[TypeId], attrs: &Att
         }
         (OpKind::Dynamic(DynamicOp::BroadcastInDim(spec)), &[a, _], &[c]) => broadcast(cx, &spec.dims, a, c),
         (OpKind::DotGeneral(spec), &[a, b], &[c]) => {
-            // The older form has no constraint on zero points.
+            // The older operation `stablehlo.dot` has no constraint on zero points.
             let is_dot =
                 matches!(attrs.get(SPELLING_ATTR), Some(Attr::Str(name)) if &**name == "stablehlo.dot");
             if let Some(rhs) = element(module, b).filter(|_| !is_dot) {

@@ -45,7 +45,7 @@ pub(crate) fn reduced(cx: &Ctx<'_>, n: usize, i: usize, slice: &[i64]) -> Res<DT
         cx.name(),
         shape_text(slice)
     );
-    // Called for its errors: the initial value must also promote to the body's type.
+    // Called only to report errors: the initial value must also promote to the body's type.
     cx.accumulated(0, i, init.dtype)?;
     cx.accumulated(0, i, input.dtype)
 }
@@ -63,7 +63,7 @@ pub(crate) fn reduce(cx: &Ctx<'_>, dims: &DimList) -> Res<Types> {
 pub(crate) fn sort(cx: &Ctx<'_>, dim: i64) -> Res<Types> {
     let first = cx.tensor(0)?;
     let rank = first.rank() as i64;
-    // A scalar can be sorted along dimension 0, which it does not have.
+    // A scalar has no dimensions, but sorting it along dimension 0 is accepted.
     ensure!((-rank.max(1)..rank.max(1)).contains(&dim), "sort along dimension {dim} does not fit {first}");
     let result = |i: usize| -> Res<Ty> {
         let next = cx.tensor(i)?;

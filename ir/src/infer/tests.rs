@@ -254,7 +254,7 @@ fn reductions() {
     check(reduce(&[0]), "2xf32 i32", "initial value");
     check(OpKind::Sort { dim: Some(-1), stable: Some(true) }, "2x3xf32 2x3xi32", "2x3xf32 2x3xi32");
     check(OpKind::Sort { dim: Some(2), stable: Some(true) }, "2x3xf32", "does not fit");
-    // The body may work in a wider type than the operands, not in a narrower one; among floats, in any.
+    // The body may use a wider type than the operands, but not a narrower one; for floats, it may use any float type.
     let mut module = Module::new();
     let body = reducer(&mut module, BinaryOp::Add, "f32");
     assert_eq!(infer_in(&mut module, &reduce(&[0]), "2x3xbf16 bf16", &[body]), "3xf32");
@@ -266,7 +266,7 @@ fn reductions() {
 
 #[test]
 fn gathers_and_scatters() {
-    // Rows 4 by index, as an embedding.
+    // Gathers rows of the operand by index, like an embedding lookup.
     let rows = GatherSpec {
         offset_dims: list(&[2]),
         collapsed_slice_dims: list(&[0]),
@@ -354,7 +354,7 @@ fn collectives() {
     check(exchange(2), "4x4xf32", "2x8xf32");
     check(exchange(4), "4x4xf32", "its groups have 2 devices");
     check(OpKind::CollectivePermute(spec(vec![vec![0, 1]])), "4xf32", "4xf32");
-    // Groups of replicas with a channel: all partitions of each take part, however many.
+    // Replica groups with a channel: all partitions of each replica participate, so the group size is unknown.
     let replicas = || Box::new(CollectiveSpec { channel: Some(Channel::between_devices(1)), ..*pairs() });
     check_written(OpKind::AllGather { dim: 1, spec: replicas() }, "4x4xf32", "4x32xf32", "");
     check_written(OpKind::AllGather { dim: 1, spec: spec(vec![]) }, "4x4xf32", "4x32xf32", "");

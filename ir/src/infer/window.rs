@@ -135,7 +135,7 @@ pub(crate) fn dynamic_convolution(cx: &Ctx<'_>, spec: &ConvSpec) -> Res<Types> {
             convolution(cx, &ConvSpec { padding: pairs, ..spec.clone() })
         }
         None => {
-            // The window is only relevant together with the padding.
+            // Strides, dilations and reversal are checked only if the padding is known.
             let numbers = ConvSpec {
                 strides: SizeList::new(),
                 lhs_dilation: SizeList::new(),

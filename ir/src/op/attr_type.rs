@@ -27,7 +27,7 @@ pub enum AttrType {
     Word(&'static str),
     /// `#chlo<kind WORD>`; in pretty forms `WORD`.
     ChloWord(&'static str),
-    /// An enumeration that generic text prints as a number.
+    /// An enumeration that is a number in generic form.
     Number(&'static [&'static str]),
     /// `"text"`.
     Str,

@@ -1,8 +1,7 @@
 //! Operations: one variant of [`OpKind`] for each, with the attributes that passes read.
 //!
 //! Semantics and constraints: StableHLO specification, section "Ops"; Shardy's `sdy` dialect documentation. Large payloads are boxed so
-//! that an
-//! [`OpKind`] stays small.
+//! that an [`OpKind`] stays small.
 //!
 //! * this file: the list of operations;
 //! * [`table`]: properties of each kind, one row per operation; [`elementwise`]: those of element-wise operations; [`def`]: the columns;
@@ -46,7 +45,7 @@ pub type SizeList = SmallVec<[i64; 4]>;
 /// The kind of an operation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OpKind {
-    /// Elementwise on one operand; `abs`, `exponential`, `chlo.square`, ...
+    /// Element-wise on one operand; `abs`, `exponential`, `chlo.square`, ...
     Unary(UnaryOp),
     /// Element-wise on two operands of the same shape; `add`, `multiply`, ...
     Binary(BinaryOp),
@@ -56,7 +55,7 @@ pub enum OpKind {
     Select,
     /// `clamp(min, operand, max)`; the bounds may be scalars.
     Clamp,
-    /// Elementwise change of element type.
+    /// Element-wise conversion of the element type.
     Convert,
     /// Reinterprets the bits; a last dimension is added or removed if the widths differ.
     BitcastConvert,
@@ -257,9 +256,9 @@ pub enum OpKind {
         /// The number of leading dimensions that are batching dimensions of both operands.
         batch_dims: i64,
     },
-    /// Floats to quantized numbers.
+    /// Converts floats to quantized numbers.
     UniformQuantize,
-    /// Quantized numbers to floats.
+    /// Converts quantized numbers to floats.
     UniformDequantize,
     /// An operation that the function `decomposition` defines in terms of others.
     Composite(Box<CompositeSpec>),
@@ -276,9 +275,9 @@ pub enum OpKind {
         /// Configuration for the back end.
         config: Box<str>,
     },
-    /// Data to another device or the host.
+    /// Sends data to another device or the host.
     Send(Box<TransferSpec>),
-    /// Data from another device or the host.
+    /// Receives data from another device or the host.
     Recv(Box<TransferSpec>),
     /// Reduction over devices, with the result on the first device of each group; region 0 combines.
     CollectiveReduce(Box<CollectiveSpec>),

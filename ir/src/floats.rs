@@ -238,7 +238,7 @@ pub fn push(out: &mut String, dtype: DType, bits: u64) {
 enum Style {
     /// `1.000000e+00`.
     Fixed,
-    /// The shorter of the two notations `9.99999974E-6` and `0.1234`, with at most this many digits.
+    /// `0.1234`, or `9.99999974E-6` if the exponent is large or very small; with at most this many digits.
     Shortest(usize),
 }
 

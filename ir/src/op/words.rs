@@ -122,15 +122,15 @@ words! {
 }
 
 impl CompareType {
-    /// The default comparison of signed integers; `None` for unsigned ones and other elements.
+    /// The default comparison type of signed integers; `None` for other element types.
     ///
-    /// It must be explicit: without it, XLA compares two constants as unsigned.
+    /// The type must be written explicitly: without it, XLA compares two constants as unsigned.
     #[must_use]
     pub fn of_integers(dtype: DType) -> Option<CompareType> {
         Some(Self::default_for(dtype)).filter(|how| *how == Self::Signed)
     }
 
-    /// The default comparison of this element type.
+    /// The default comparison type of this element type.
     #[must_use]
     pub fn default_for(dtype: DType) -> Self {
         match dtype.class() {

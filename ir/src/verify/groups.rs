@@ -57,7 +57,7 @@ pub(super) fn fault(module: &Module, id: OpId) -> Option<(&'static str, Fault)> 
     Some((code, (format!("{} {message}", kind.name()), hint)))
 }
 
-/// The mesh of groups in the axes form.
+/// The name of the mesh, for groups that are written as mesh axes.
 fn mesh_of(mesh_axes: &str) -> Option<&str> {
     let name = mesh_axes.split_once("mesh = @")?.1;
     let end = name.find([',', ' ', '>'])?;

@@ -51,7 +51,7 @@ fn result_rule(kind: &OpKind) -> Option<&'static str> {
     }
 }
 
-/// How two operands differ that must be equal.
+/// The difference between two operands whose types must be equal.
 fn mismatch(module: &Module, op: &Op, i: usize, k: usize) -> Option<String> {
     let (a, b) = (module.tensor(*op.operands.get(i)?)?, module.tensor(*op.operands.get(k)?)?);
     let advice = if a.dtype != b.dtype {

@@ -67,12 +67,12 @@ fn manual(report: &Report<'_>, id: OpId, spec: &ManualSpec) -> Result<(), String
     Ok(())
 }
 
-/// Whether two meshes are equal: a text may write a mesh inline.
+/// Whether two meshes are equal. They may have different handles, since a sharding may contain its mesh inline.
 fn same_devices(a: &Mesh, b: &Mesh) -> bool {
     std::ptr::eq(a, b) || (a.axes.iter().eq(&b.axes) && a.device_ids == b.device_ids)
 }
 
-/// The value in the body has the local shape along the manual axes.
+/// Checks that the value in the body has the local shape along the manual axes.
 fn manual_value(
     report: &Report<'_>,
     mesh: &Mesh,
@@ -84,7 +84,7 @@ fn manual_value(
     let module = report.module;
     let (Some(global), Some(have)) = (module.stored(value), module.stored(local)) else { return Ok(()) };
     if sharding.rank() != global.rank() {
-        // I12 reports it; a maximal mesh shards nothing.
+        // I12 reports a wrong rank; a maximal mesh shards nothing.
         return Ok(());
     }
     let mut shape = Shape::new();
@@ -221,7 +221,7 @@ fn operand_sharding(
     );
     match sharding_of(module, program, operand) {
         Known::Sharding(id) => Ok(Some(module.shardings.get(id).clone())),
-        // Replicated on every device.
+        // An operand without a sharding is replicated.
         Known::None if splits => Ok(Some(TensorSharding::replicated(spec.mesh, module.rank(operand)))),
         Known::None if !module.mesh_names.is_empty() => Err("its operand has no sharding".to_owned()),
         Known::None | Known::Elsewhere => Ok(None),
@@ -255,7 +255,7 @@ fn check_change(
         return Ok(());
     }
     if before.rank() != rank || out.rank() != rank {
-        // I12 reports it.
+        // I12 reports the wrong rank.
         return Ok(());
     }
     if let MeshCollectiveKind::AllReduce(..) = spec.kind {
@@ -283,7 +283,7 @@ fn check_change(
     check_axes(mesh, reduced.iter().copied().chain(before.split_axes()))
         .map_err(|fault| format!("it reduces along an axis that shards a dimension: {fault}"))?;
     if matches!(spec.kind, MeshCollectiveKind::Exchange) {
-        // Blocks may change, but not the value: unreduced axes stay the same.
+        // An exchange only moves blocks, so the unreduced axes stay the same.
         let sorted = |sharding: &TensorSharding| {
             let mut axes = sharding.unreduced.clone();
             axes.sort_unstable();
@@ -319,7 +319,7 @@ enum Known {
     Sharding(ShardingId),
     /// The value has no sharding.
     None,
-    /// The parent operation of the value's region holds the sharding.
+    /// The sharding is stored elsewhere, by an operation with regions.
     Elsewhere,
 }
 

@@ -1,4 +1,4 @@
-//! Verifies I16 for `sdy.sharding_rule`: the rule fits the operands and results of its operation.
+//! Verifies I18 for `sdy.sharding_rule`: the rule fits the operands and results of its operation.
 
 use std::fmt::Write as _;
 
@@ -16,7 +16,7 @@ struct Rule {
     operands: Vec<Mapping>,
     results: Vec<Mapping>,
     sizes: Vec<i64>,
-    /// Factors of special kinds, by kind; then the blocked ones.
+    /// The factors of each of the [`KINDS`] that the rule lists.
     special: Vec<(&'static str, Vec<usize>)>,
 }
 
@@ -35,7 +35,7 @@ fn symbol(scan: &mut Scan<'_>) -> Option<usize> {
     let letter = scan.rest().bytes().next().filter(|b| (b'i'..=b'z').contains(b))?;
     scan.skip(1);
     if letter == b'z' && scan.eat_here("_").is_some() {
-        // `z_1` follows `z`, which is 17, and is 18.
+        // `z` is factor 17, and `z_1` is factor 18.
         return scan.digits()?.parse::<usize>().ok()?.checked_add(usize::from(b'z' - b'i'));
     }
     Some(usize::from(letter - b'i'))
@@ -120,8 +120,8 @@ fn check(module: &Module, op: &Op, rule: &Rule) -> Result<(), String> {
     let mut in_results = vec![false; count];
     tensors(module, "operand", &op.operands, &rule.operands, &rule.sizes, &mut in_operands)?;
     tensors(module, "result", &op.results, &rule.results, &rule.sizes, &mut in_results)?;
-    // Passes write rules for operations that change sizes along a factor. A custom call has no other semantics, so the local result size
-    // would be unknown.
+    // Only custom calls are checked: without a known semantics, their local result size would be unknown. For other operations, passes
+    // write rules that change sizes along a factor.
     if matches!(op.kind, OpKind::CustomCall(_)) {
         sizes_fit(module, "operand", &op.operands, &rule.operands, rule)?;
         sizes_fit(module, "result", &op.results, &rule.results, rule)?;

@@ -25,7 +25,7 @@ impl<'a> Scan<'a> {
         Some(())
     }
 
-    /// Reads a token without blanks before it.
+    /// Reads a token that follows immediately, without blanks.
     pub(super) fn eat_here(&mut self, token: &str) -> Option<()> {
         self.rest = self.rest.strip_prefix(token)?;
         Some(())
@@ -36,7 +36,7 @@ impl<'a> Scan<'a> {
         self.rest = self.rest.get(bytes..).unwrap_or(self.rest);
     }
 
-    /// Reads digits without blanks before them.
+    /// Reads digits that follow immediately, without blanks.
     pub(super) fn digits(&mut self) -> Option<&'a str> {
         let end = self.rest.bytes().take_while(u8::is_ascii_digit).count();
         let (digits, rest) = self.rest.split_at(end);

@@ -55,7 +55,7 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
     }
     for (attr, value) in op.attrs.iter() {
         if let Some(message) = attribute(module, id, attr, value) {
-            // The position of an attribute in the text is unknown.
+            // The position of an attribute in the text is unknown, so the hint contains the rule.
             let hint = match value {
                 Attr::Raw(text) if attr == SHARDING_RULE => Some(format!("it is {text}")),
                 _ => None,
@@ -96,7 +96,7 @@ fn attribute(module: &Module, id: OpId, name: &str, value: &Attr) -> Option<Stri
     }
 }
 
-/// Whether the shardings of an operation without results contain more than its device.
+/// Whether the sharding of an operation without results has dimensions or axes. It may specify only a device.
 fn of_nothing(value: &Attr) -> bool {
     let Attr::Raw(text) = value else { return false };
     let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
@@ -105,7 +105,7 @@ fn of_nothing(value: &Attr) -> bool {
 }
 
 /// Whether the unreduced axes of an operation's result fit those of its operand. Axes that are no longer unreduced were
-/// completed by `removed`, if the operation names the reduction.
+/// reduced with `removed`, if the operation names its reduction.
 fn pending(
     module: &Module,
     operand: Option<&ValueId>,
@@ -167,7 +167,7 @@ fn overlap(mesh: &Mesh, a: AxisRef, b: AxisRef) -> bool {
     a.axis == b.axis && from < last && first < to
 }
 
-/// Whether `axes` have a part that `others` lack.
+/// Whether `axes` contain an axis or a part of an axis that `others` do not cover.
 fn beyond(mesh: &Mesh, axes: &AxisList, others: &AxisList) -> bool {
     axes.iter().any(|&axis| {
         let (mut at, end) = range(mesh, axis);

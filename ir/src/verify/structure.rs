@@ -30,7 +30,7 @@ struct Walk<'r, 'm> {
 pub(super) struct Program {
     /// The operations.
     pub(super) order: Vec<OpId>,
-    /// For each of them, its scope, as an index into `scopes`.
+    /// The scope of each operation, as an index into `scopes`.
     pub(super) scope: Vec<u32>,
     /// The bodies that are isolated from above.
     pub(super) scopes: Vec<ManualScope>,
@@ -41,9 +41,9 @@ pub(super) struct Program {
 /// A body that is isolated from above.
 #[derive(Clone, Copy)]
 pub(super) struct ManualScope {
-    /// Its `sdy.manual_computation`; `None` for the body of a function.
+    /// The `sdy.manual_computation` with this body; `None` for the body of a function.
     pub(super) manual: Option<OpId>,
-    /// The scope of this operation.
+    /// The scope that contains the `sdy.manual_computation`.
     pub(super) parent: u32,
 }
 
@@ -122,7 +122,8 @@ impl Walk<'_, '_> {
                 self.enter(&mut stack, region, mark);
             } else {
                 for &result in &op.results {
-                    // This follows the regions, since results of an operation cannot be used inside its regions.
+                    // Results become visible after the regions, since an operation's results cannot be used inside its
+                    // regions.
                     self.visible[result.index()] = frame.mark;
                 }
                 frame.at += 1;

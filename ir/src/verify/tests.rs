@@ -1,4 +1,4 @@
-//! For each invariant a module that breaks it, made from one that keeps it.
+//! Tests of each invariant, with a module that violates it.
 
 use cranelift_entity::EntityRef;
 
@@ -13,7 +13,7 @@ fn errors(module: &Module) -> Vec<String> {
     }
 }
 
-/// Exactly one error, which has this code and contains this text.
+/// Asserts that there is exactly one error, with this code and this text.
 #[track_caller]
 fn breaks(module: &Module, code: &str, text: &str) {
     let errors = errors(module);
@@ -114,7 +114,7 @@ fn i2_one_place() {
         errors.iter().any(|e| e.contains("region0 belongs to two operations or functions")),
         "{errors:?}"
     );
-    // A region inside itself would be walked for ever.
+    // A walk of a region that contains itself would not end.
     let mut s = small();
     s.module.ops[s.add].regions.push(s.body);
     assert!(!verify(&s.module).unwrap_err().is_empty());
@@ -142,7 +142,7 @@ fn i4_dominance() {
     breaks(&s.module, "SH0204", "operand 0 of stablehlo.return");
     assert_eq!(s.module.ops[end].operands.len(), 1);
 
-    // A value from inside a region, read after it.
+    // A value that is defined in a region and used after that region.
     let inner = |module: &mut Module| {
         (0..2)
             .map(|_| {
@@ -168,7 +168,7 @@ fn i4_dominance() {
     let sine = s.module.add_op(OpKind::Unary(UnaryOp::Sine), &[inside], &[f32], &[]);
     s.module.regions[s.body].ops.0.insert(2, sine);
     breaks(&s.module, "SH0204", "operand 0 of stablehlo.sine");
-    // The branch beside does not see it either, an operation inside the same branch does.
+    // The value is visible to operations in the same branch, but not in the other branch.
     s.module.regions[s.body].ops.0.remove(2);
     s.module.regions[branches[0]].ops.0.insert(1, sine);
     holds(&s.module);
@@ -206,7 +206,7 @@ fn i6_counts() {
     breaks(&s.module, "SH0206", "stablehlo.add has 1 operands, expected 2");
     let module = with_op(OpKind::AllReduce(Box::default()), "4x8xf32", |_| vec![]);
     breaks(&module, "SH0206", "stablehlo.all_reduce has 0 regions, expected 1");
-    // Nothing infers what this gives.
+    // The result types of this operation are not inferred, so the number of results is checked separately.
     let module = with_op(OpKind::UnaryEinsum { config: "ab->a".into() }, "4xf32 4xf32", |_| vec![]);
     breaks(&module, "SH0206", "stablehlo.unary_einsum has 2 results, expected 1");
 }
@@ -265,7 +265,7 @@ fn i8_region_types() {
     s.module.funcs[FuncId::new(0)].results[0] = i32;
     breaks(&s.module, "SH0208", "returned value 0 of @main is tensor<4x8xf32>, expected tensor<i32>");
 
-    // A loop whose condition is a number.
+    // A loop whose condition region returns a number.
     let module = with_op(OpKind::While, "4x8xf32", |m| {
         (0..2)
             .map(|_| {
@@ -415,13 +415,13 @@ fn i12_shardings() {
         "SH0212",
         "overlap",
     );
-    // Parts of size 2 and 3 of an axis of six do not belong to one split.
+    // `(1)2` and `(3)2` of an axis do not belong to one factorization.
     let mut s = small();
     let six = s.module.add_mesh("six", Mesh::new([("x", 12)]));
     let id = s.module.shardings.intern(sharding(six, &[&[sub(0, 1, 2)], &[sub(0, 3, 2)]]));
     s.module.shardings.set(ValueId::new(1), Some(id));
     breaks(&s.module, "SH0212", "do not belong to one factorization");
-    // A constraint and a result of a function count as well.
+    // The shardings of constraints and of function results are checked too.
     let mut s = small();
     let id = s.module.shardings.intern(sharding(s.mesh, &[&[data]]));
     s.module.ops[s.add].kind = OpKind::ShardingConstraint(id);
@@ -431,7 +431,7 @@ fn i12_shardings() {
     let id = s.module.shardings.intern(sharding(s.mesh, &[&[data]]));
     s.module.funcs[FuncId::new(0)].res_shardings[0] = id.into();
     breaks(&s.module, "SH0212", "result 0 of @main");
-    // One named device: no dimension is written.
+    // The sharding of a maximal mesh lists no dimensions.
     let mut s = small();
     let one = s.module.add_mesh("one", Mesh { device_ids: Some(vec![1]), ..Mesh::default() });
     let id = s.module.shardings.intern(sharding(one, &[]));
@@ -492,7 +492,7 @@ fn i13_manual_computations() {
         "manual axes must precede free axes",
     );
     breaks(&manual("2x8xf32", both, &[data, data], 1), "SH0213", "axis data is used twice");
-    // The body sees nothing of what is around it.
+    // The body of a manual computation cannot use values of the enclosing region.
     let mut module = manual("2x8xf32", both, &[data], 1);
     let outside = arg(&module, RegionId::new(0), 0);
     let body = RegionId::new(1);
@@ -501,7 +501,7 @@ fn i13_manual_computations() {
     breaks(&module, "SH0204", "operand 0 of stablehlo.sine");
     assert!(module.ops[sine].regions.is_empty());
 
-    // Inside, the manual axes are devices: nothing is sharded along them.
+    // Inside the body, no value may be sharded along manual axes.
     let inside = |kind: &dyn Fn(&mut Module) -> OpKind| {
         let mut module = manual("2x8xf32", both, &[data], 1);
         let local = arg(&module, body, 0);
@@ -530,7 +530,7 @@ fn i13_manual_computations() {
     let id = module.shardings.intern(unreduced);
     module.shardings.set(sine, Some(id));
     breaks(&module, "SH0213", "stablehlo.sine uses the axis data");
-    // All shardings of one manual computation are on one mesh.
+    // All shardings of one manual computation must be on one mesh.
     let mut module = manual("2x8xf32", both, &[data], 1);
     let other = module.add_mesh("other", Mesh::new([("data", 2), ("model", 2)]));
     let id = module.shardings.intern(sharding(other, both));
@@ -647,7 +647,7 @@ fn i14_replica_groups() {
     breaks(&replicas(&[&[0, 1], &[2, 4]]), "SH0214", "has device id 4 of 4");
     breaks(&replicas(&[&[0, 1], &[2, -3]]), "SH0214", "has device id -3 of 4");
     breaks(&replicas(&[&[0, 1]]), "SH0214", "has only 2 of 4 devices in its groups");
-    // Global ids count replicas times partitions; without a known number there is nothing to cover.
+    // With global ids, the groups must list replicas times partitions devices. Without channels, ids refer to replicas.
     holds(&with_devices(all_reduce(&[&[0, 1, 2, 3]], Some(1), true), 1, 4));
     breaks(
         &with_devices(all_reduce(&[&[0, 1, 2, 3]], Some(1), false), 1, 4),

@@ -32,8 +32,8 @@ pub(super) fn by_constraints(subject: &Subject<'_>, _: &Plan) -> Vec<Diagnostic>
             let Some((from, target, ty)) = sides(subject, reshard) else { continue };
             let (mesh, planner) = (subject.mesh(from), &mut planners[from.mesh.as_u32() as usize]);
             let mut sent = |to: &TensorSharding| path_bytes(mesh, planner, from, to, ty);
-            // Only bytes in addition to an all-reduce in place count: a constraint on an unreduced value does not cause the all-reduce
-            // itself.
+            // Only the bytes in addition to those of an all-reduce count: a constraint on an unreduced value does not cause the
+            // all-reduce itself.
             let bytes = sent(target).saturating_sub(sent(&from.completed()));
             let Some(&operand) = module.ops[op].operands.first().filter(|_| bytes > 0) else { continue };
             let place = match module.user_loc(op) {

@@ -15,9 +15,9 @@ use crate::sharding::manual;
 pub struct ShardingAccess {
     /// The operation that contains a region; none for the body of a function.
     parents: SecondaryMap<RegionId, PackedOption<OpId>>,
-    /// The operation whose region a terminator is in.
+    /// For each terminator, the operation that contains its region.
     owners: SecondaryMap<OpId, PackedOption<OpId>>,
-    /// The edge that follows an owner.
+    /// The data-flow edge that uses an owner.
     edges: SecondaryMap<ValueId, PackedOption<OpId>>,
 }
 
@@ -108,7 +108,7 @@ impl ShardingAccess {
         match op.kind {
             OpKind::While => op.results.get(i as usize).copied(),
             OpKind::ManualComputation(_) | OpKind::NamedComputation(_) => Some(value),
-            // The region reads its operands directly; an operand may be an argument of another region in turn.
+            // The argument is an operand of `async_start`, which may itself be an argument of another region.
             OpKind::AsyncStart => self.owner(module, *op.operands.get(i as usize)?),
             _ => None,
         }

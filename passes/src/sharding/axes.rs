@@ -32,14 +32,15 @@ impl Part {
     }
 
     /// Whether the two cannot shard the same tensor: they share a component of the same axis, or are not components of one factorization
-    /// of it. An example are the major and the minor part of size 2 of an axis of size 6, with a middle part of size 1.5.
+    /// of that axis. For example, between the major and the minor part of size 2 of an axis of size 6, there would be a part of size
+    /// 1.5.
     pub(crate) fn overlaps(self, other: Part) -> bool {
         let (major, minor) = if self.pre <= other.pre { (self, other) } else { (other, self) };
         // If the two do not overlap, the component between them has an integer size.
         self.axis == other.axis && (minor.pre < major.end() || minor.pre % major.end() != 0)
     }
 
-    /// Returns the major component of size `size` and the minor rest.
+    /// Splits into the major component of size `size` and the remaining minor component.
     pub(crate) fn split(self, size: u32) -> (Part, Part) {
         (Part { size, ..self }, Part { pre: self.pre * size, size: self.size / size, ..self })
     }

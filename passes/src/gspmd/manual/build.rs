@@ -9,7 +9,7 @@ use shardc_ir::{
 use super::{Former, ManualPart, Res, inputs};
 use crate::gspmd::to_axes::without;
 
-/// A manual computation before its operation exists.
+/// A manual computation whose operation is not created yet.
 struct Draft {
     spec: ManualSpec,
     operands: Vec<ValueId>,
@@ -39,7 +39,8 @@ impl Draft {
 }
 
 impl Former<'_, '_> {
-    /// Returns an entering value without its constraint, and the sharding in which it enters.
+    /// Returns the operand for a value that enters the manual computation, and its in-sharding. The operand is the
+    /// value, without its sharding constraint if that has no other user.
     fn entering(&mut self, value: ValueId, local: ValueId, op: OpId) -> Res<(ValueId, TensorSharding)> {
         let module = &*self.import.rw.module;
         if let Some(def) = module.def_op(value) {
@@ -114,7 +115,8 @@ impl Former<'_, '_> {
         Ok(module.shardings.intern(sharding))
     }
 
-    /// Returns the leaving value, without its constraint if that only repeats the outer sharding.
+    /// Returns the value that leaves the manual computation, without its sharding constraint if that only repeats the
+    /// out-sharding.
     fn leaving(
         &self,
         value: ValueId,

@@ -165,7 +165,7 @@ impl Former<'_, '_> {
             if list.iter().any(|user| self.of_op.get(user) != Some(&part) || enters(user)) {
                 continue;
             }
-            // A sharding of global values has no meaning inside.
+            // The sharding of a global value has no meaning inside a manual computation.
             for result in self.import.rw.module.ops[op].results.clone() {
                 self.import.rw.module.shardings.set(result, None);
             }

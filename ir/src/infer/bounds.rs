@@ -61,7 +61,7 @@ pub(crate) fn joined(op: &str, a: &TensorType, b: &TensorType, shape: &[i64]) ->
         if let Some(bound) = bound.filter(|_| size != DYNAMIC) {
             ensure!(
                 size <= bound,
-                "operands of {op} do not fit: dimension {d} has size {size} in one and at most {bound} in the other ({a} and {b})"
+                "operands of {op} have incompatible shapes: dimension {d} has size {size} in one and at most {bound} in the other ({a} and {b})"
             );
         }
         smaller.push(bound.filter(|_| size == DYNAMIC).unwrap_or(DYNAMIC));

@@ -110,7 +110,7 @@ fn exchanged(cx: &Ctx<'_>, written: &[TypeId]) -> Res<Option<usize>> {
         );
         ensure!(
             large % small == 0,
-            "{} of {operand} gives {result}: sizes {n} and {m} of dimension {dim} are not multiples",
+            "{} of {operand} gives {result}: size {large} of dimension {dim} is not a multiple of {small}",
             cx.name()
         );
     }
@@ -192,7 +192,7 @@ fn free(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
                 result.is_static(),
                 "iota gives {result}, whose shape is dynamic (stablehlo.dynamic_iota takes the shape as an operand)"
             );
-            ensure!((*dim as usize) < result.rank(), "iota along dimension {dim} does not fit {result}");
+            ensure!((*dim as usize) < result.rank(), "dimension {dim} of iota is out of range for {result}");
             ensure!(result.dtype != DType::I1, "iota does not support the element type i1");
             Ok(())
         }
@@ -316,7 +316,7 @@ fn split_fits(wide: &[i64], wide_bits: i64, narrow: &[i64], narrow_bits: i64) ->
 
 fn constant(cx: &Ctx<'_>, dense: &Dense, results: &[TypeId]) -> Res<()> {
     let result = only(cx, results)?;
-    ensure!(result.is_static(), "a constant has a dynamic type, {result}");
+    ensure!(result.is_static(), "a constant must have a static shape, got {result}");
     if results.first().is_some_and(|&ty| cx.module.types.as_quantized(ty).is_some()) {
         // The storage type differs from the expressed type.
         return Ok(());

@@ -64,7 +64,10 @@ pub(crate) fn sort(cx: &Ctx<'_>, dim: i64) -> Res<Types> {
     let first = cx.tensor(0)?;
     let rank = first.rank() as i64;
     // A scalar has no dimensions, but sorting it along dimension 0 is accepted.
-    ensure!((-rank.max(1)..rank.max(1)).contains(&dim), "sort along dimension {dim} does not fit {first}");
+    ensure!(
+        (-rank.max(1)..rank.max(1)).contains(&dim),
+        "dimension {dim} of sort is out of range for {first}"
+    );
     let result = |i: usize| -> Res<Ty> {
         let next = cx.tensor(i)?;
         ensure!(

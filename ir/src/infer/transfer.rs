@@ -80,7 +80,7 @@ fn channel(cx: &Ctx<'_>, spec: &TransferSpec, with_host: i64) -> Res<()> {
     let word = |ty: i64| usize::try_from(ty).ok().and_then(|i| CHANNELS.get(i)).copied().unwrap_or("no type");
     ensure!(
         spec.channel.ty == want,
-        "the channel of {} is {}, {} must be {} (type = {want})",
+        "the channel of {} is {}, but {} must be {} (type = {want})",
         cx.name(),
         word(spec.channel.ty),
         if want == 1 { "a transfer between devices" } else { "a host transfer" },

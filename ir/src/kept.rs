@@ -56,7 +56,7 @@ impl Kept {
         match self.kind {
             KeptKind::Module => error.hint("move its contents to the outer module"),
             KeptKind::Branches => error
-                .hint("StableHLO's control flow is `while`, `case` and `if`, not branches between blocks"),
+                .hint("replace branches between blocks by stablehlo.while, stablehlo.case or stablehlo.if"),
             KeptKind::Foreign | KeptKind::Other => error.hint("lower it to StableHLO first"),
         }
     }

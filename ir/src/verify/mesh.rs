@@ -248,7 +248,7 @@ impl Users<'_, '_> {
         let module = self.report.module;
         let data = &module.ops[op];
         for (i, (&sharding, &value)) in shardings.iter().zip(values).enumerate() {
-            let what = || format!("sharding {i} of {}", data.kind.title());
+            let what = || format!("value {i} of {}", data.kind.title());
             self.check(sharding, module.values[value].ty, data.span, Some(op), what);
         }
         // A sharding beyond the last value has no type to compare with, so it is only checked by itself.
@@ -256,7 +256,7 @@ impl Users<'_, '_> {
             if let Some(fault) = &self.faults[sharding.index()]
                 && !std::mem::replace(&mut self.reported[sharding.index()], true)
             {
-                let message = format!("the sharding {i} of {} is not valid: {fault}", data.kind.title());
+                let message = format!("sharding {i} of {} is not valid: {fault}", data.kind.title());
                 self.report.at_op("SH0212", op, message);
             }
         }

@@ -39,7 +39,7 @@ fn manual(report: &Report<'_>, id: OpId, spec: &ManualSpec) -> Result<(), String
         && let Some(other) = meshes.find(|&m| !same_devices(&module.meshes[m], &module.meshes[first]))
     {
         let (first, other) = (module.mesh_name(first), module.mesh_name(other));
-        return Err(format!("its shardings are on different meshes, @{first} and @{other}"));
+        return Err(format!("the shardings are on different meshes, @{first} and @{other}"));
     }
     for (what, values, shardings, locals) in [
         ("operand", op.operands.as_slice(), &spec.in_shardings, args.as_slice()),
@@ -47,7 +47,7 @@ fn manual(report: &Report<'_>, id: OpId, spec: &ManualSpec) -> Result<(), String
     ] {
         if values.len() != shardings.len() || values.len() != locals.len() {
             return Err(format!(
-                "{} {what}s, but {} shardings and {} values of the body",
+                "there are {} {what}s, but {} shardings and {} corresponding values in the body",
                 values.len(),
                 shardings.len(),
                 locals.len()
@@ -58,7 +58,7 @@ fn manual(report: &Report<'_>, id: OpId, spec: &ManualSpec) -> Result<(), String
             let mesh = &module.meshes[sharding.mesh];
             if !mesh.axes.is_empty() {
                 check_axes(mesh, spec.manual_axes.iter().copied())
-                    .map_err(|fault| format!("its manual axes are not valid: {fault}"))?;
+                    .map_err(|fault| format!("the manual axes are invalid: {fault}"))?;
             }
             manual_value(report, mesh, spec, sharding, value, local)
                 .map_err(|fault| format!("{what} {i}: {fault}"))?;
@@ -101,7 +101,9 @@ fn manual_value(
     }
     if !shape_fits(&shape, &have.shape) || have.dtype != global.dtype {
         let want = TensorType::new(&shape, global.dtype);
-        return Err(format!("the body has {have} for {global}, expected {want}"));
+        return Err(format!(
+            "the value in the body has type {have}, expected {want}, the local type of {global}"
+        ));
     }
     Ok(())
 }
@@ -185,7 +187,7 @@ fn exchanged<'m>(
                 }
                 let taken = |dim: usize| !lost[dim].is_empty() || !gained[dim].is_empty();
                 if let Some(dim) = [from, to].into_iter().find(|&dim| taken(dim)) {
-                    return Err(format!("dimension {dim} is in two moves"));
+                    return Err(format!("two moves of axes use dimension {dim}"));
                 }
                 lost[from].clone_from(axes);
                 gained[to].clone_from(axes);
@@ -196,7 +198,10 @@ fn exchanged<'m>(
     }
     for lists in [&lost, &gained] {
         if lists.len() != rank {
-            return Err(format!("it has axes for {} dimensions, but its operand has {rank}", lists.len()));
+            return Err(format!(
+                "it lists axes for {} dimensions, but the operand has rank {rank}",
+                lists.len()
+            ));
         }
         check_axes(mesh, lists.iter().flatten().copied())?;
     }
@@ -356,7 +361,7 @@ fn check_written(mesh: &Mesh, spec: &MeshCollective) -> Result<(), String> {
             }
             if let Some(pair) = moves.windows(2).find(|pair| pair[0].from > pair[1].from) {
                 return Err(format!(
-                    "its moves are not in the order of their source dimensions: {} after {}",
+                    "moves of axes must be in the order of their source dimensions, got {} after {}",
                     pair[1].from, pair[0].from
                 ));
             }

@@ -26,7 +26,7 @@ const KINDS: [&str; 4] = ["reduction", "need_replication", "permutation", "block
 pub(super) fn fault(module: &Module, op: &Op, text: &str) -> Option<String> {
     match read(text) {
         Some(rule) => check(module, op, &rule).err(),
-        None => Some("is no rule of the form `([i, k], [k, j])->([i, j]) {i=8, j=4, k=2}`".to_owned()),
+        None => Some("must have the form `([i, k], [k, j])->([i, j]) {i=8, j=4, k=2}`".to_owned()),
     }
 }
 
@@ -127,12 +127,12 @@ fn check(module: &Module, op: &Op, rule: &Rule) -> Result<(), String> {
         sizes_fit(module, "result", &op.results, &rule.results, rule)?;
     }
     if let Some(factor) = (0..count).find(|&f| !in_operands[f] && !in_results[f]) {
-        return Err(format!("has the factor {}, which no operand or result has", name(factor)));
+        return Err(format!("has the factor {}, but no operand or result uses it", name(factor)));
     }
     let mut taken = vec![false; count];
     for (kind, factors) in &rule.special {
         if let Some(&factor) = factors.iter().find(|&&f| f >= count) {
-            return Err(format!("has the {kind} factor {}, which has no size", name(factor)));
+            return Err(format!("has the {kind} factor {}, but no size for it", name(factor)));
         }
         if let Some(pair) = factors.windows(2).find(|pair| pair[0] >= pair[1]) {
             return Err(format!(
@@ -184,7 +184,7 @@ fn tensors(
         };
         if mapping.len() != rank {
             return Err(format!(
-                "has factors for {} dimensions of {what} {i}, which has {rank}",
+                "has factors for {} dimensions of {what} {i}, which has rank {rank}",
                 mapping.len()
             ));
         }
@@ -195,7 +195,7 @@ fn tensors(
             }
             for &factor in factors {
                 let Some(&size) = sizes.get(factor) else {
-                    return Err(format!("has the factor {} of {what} {i}, which has no size", name(factor)));
+                    return Err(format!("has the factor {} in {what} {i}, but no size for it", name(factor)));
                 };
                 if size == 1 && factors.len() > 1 {
                     return Err(format!(

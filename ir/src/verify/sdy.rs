@@ -41,7 +41,7 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
             ];
             let wrong = lists.iter().find_map(|&(what, list, want)| {
                 let have = list.as_ref()?.len();
-                (have != want).then(|| format!("has {have} {what}_shardings for {want} values"))
+                (have != want).then(|| format!("has {have} {what}_shardings, expected {want}"))
             });
             wrong.map_or(Ok(()), Err)
         }
@@ -57,7 +57,7 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
         if let Some(message) = attribute(module, id, attr, value) {
             // The position of an attribute in the text is unknown, so the hint contains the rule.
             let hint = match value {
-                Attr::Raw(text) if attr == SHARDING_RULE => Some(format!("it is {text}")),
+                Attr::Raw(text) if attr == SHARDING_RULE => Some(format!("the rule is {text}")),
                 _ => None,
             };
             report.hinted(CODE, id, format!("{attr} of {} {message}", op.kind.title()), hint.as_deref());
@@ -125,7 +125,11 @@ fn pending(
         && from.reduction != want
         && beyond(mesh, &from.unreduced, &to.unreduced)
     {
-        return Err(format!("reduces an unreduced {} as a {}", word(from.reduction), word(want)));
+        return Err(format!(
+            "reduces an unreduced {} with the reduction {}",
+            word(from.reduction),
+            word(want)
+        ));
     }
     let kept = from.unreduced.iter().any(|&a| to.unreduced.iter().any(|&b| overlap(mesh, a, b)));
     if kept && from.reduction != to.reduction {

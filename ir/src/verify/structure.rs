@@ -95,7 +95,8 @@ impl Walk<'_, '_> {
             if first {
                 if self.op_seen[id.index()] {
                     self.sound = false;
-                    let message = format!("{id} ({}) is in two places", module.ops[id].kind.name());
+                    let message =
+                        format!("{id} ({}) occurs twice in the program", module.ops[id].kind.name());
                     self.report.internal("SH0202", message);
                     frame.at += 1;
                     continue;
@@ -176,7 +177,7 @@ impl Walk<'_, '_> {
                 self.report.hinted(
                     "SH0204",
                     id,
-                    format!("operand {i} of {} ({value}) is not defined before its uses use", op.kind.name()),
+                    format!("operand {i} of {} ({value}) is not defined before its use", op.kind.name()),
                     Some("a value can be used after its definition, in the same region or in nested regions"),
                 );
             }

@@ -106,7 +106,7 @@ fn i1_handles() {
 fn i2_one_place() {
     let mut s = small();
     s.module.regions[s.body].ops.0.insert(0, s.add);
-    breaks(&s.module, "SH0202", "op0 (stablehlo.add) is in two places");
+    breaks(&s.module, "SH0202", "op0 (stablehlo.add) occurs twice in the program");
     let mut s = small();
     func(&mut s.module, "again", s.body);
     let errors = errors(&s.module);
@@ -304,11 +304,11 @@ fn i9_functions() {
     breaks(&s.module, "SH0209", "there are two functions @main");
     let mut s = small();
     s.module.funcs[FuncId::new(0)].arg_attrs.pop();
-    breaks(&s.module, "SH0209", "@main has 1 attribute lists of parameters for 2");
+    breaks(&s.module, "SH0209", "@main has 1 attribute lists of parameters, expected 2");
     let mut s = small();
     s.module.funcs[FuncId::new(0)].params.pop();
     s.module.funcs[FuncId::new(0)].arg_attrs.pop();
-    breaks(&s.module, "SH0209", "the parameters of @main are not its body's arguments");
+    breaks(&s.module, "SH0209", "the parameter types of @main differ from the argument types of its body");
     let mut s = small();
     s.module.func_names.insert("alias".into(), FuncId::new(0));
     breaks(&s.module, "SH0209", "is listed as @alias");
@@ -426,7 +426,7 @@ fn i12_shardings() {
     let id = s.module.shardings.intern(sharding(s.mesh, &[&[data]]));
     s.module.ops[s.add].kind = OpKind::ShardingConstraint(id);
     s.module.ops[s.add].operands.pop();
-    breaks(&s.module, "SH0212", "the sharding of sharding 0 of sdy.sharding_constraint has 1 dimensions");
+    breaks(&s.module, "SH0212", "the sharding of value 0 of sdy.sharding_constraint has 1 dimensions");
     let mut s = small();
     let id = s.module.shardings.intern(sharding(s.mesh, &[&[data]]));
     s.module.funcs[FuncId::new(0)].res_shardings[0] = id.into();
@@ -479,12 +479,12 @@ fn i13_manual_computations() {
     breaks(
         &manual("4x8xf32", both, &[data], 1),
         "SH0213",
-        "operand 0: the body has tensor<4x8xf32> for tensor<4x8xf32>, expected tensor<2x8xf32>",
+        "operand 0: the value in the body has type tensor<4x8xf32>, expected tensor<2x8xf32>, the local type of tensor<4x8xf32>",
     );
     breaks(
         &manual("2x8xf32", both, &[data], 2),
         "SH0213",
-        "1 operands, but 2 shardings and 1 values of the body",
+        "there are 1 operands, but 2 shardings and 1 corresponding values in the body",
     );
     breaks(
         &manual("2x8xf32", &[&[model, data], &[]], &[data], 1),
@@ -538,7 +538,7 @@ fn i13_manual_computations() {
     if let OpKind::ManualComputation(spec) = &mut module.ops[op].kind {
         spec.out_shardings = vec![id];
     }
-    breaks(&module, "SH0213", "its shardings are on different meshes, @mesh and @other");
+    breaks(&module, "SH0213", "the shardings are on different meshes, @mesh and @other");
 }
 
 #[test]
@@ -607,7 +607,7 @@ fn i13_collectives() {
     breaks(
         &collective(there_and_back, &[&[model], &[data]], &[&[data], &[model]]),
         "SH0213",
-        "dimension 1 is in two moves",
+        "two moves of axes use dimension 1",
     );
     holds(&collective(MeshCollectiveKind::CollectivePermute, &[&[data], &[]], &[&[sub(1, 1, 2)], &[]]));
     breaks(
@@ -644,25 +644,25 @@ fn i14_replica_groups() {
     holds(&replicas(&[&[0, 1, 2], &[3, -1, -1]]));
     breaks(&replicas(&[&[0, 1, 2], &[3]]), "SH0214", "has groups of 3 and of 1 devices");
     breaks(&replicas(&[&[0, 1], &[1, 3]]), "SH0214", "has device 1 in its groups twice");
-    breaks(&replicas(&[&[0, 1], &[2, 4]]), "SH0214", "has device id 4 of 4");
-    breaks(&replicas(&[&[0, 1], &[2, -3]]), "SH0214", "has device id -3 of 4");
+    breaks(&replicas(&[&[0, 1], &[2, 4]]), "SH0214", "has device id 4, expected an id in 0..4");
+    breaks(&replicas(&[&[0, 1], &[2, -3]]), "SH0214", "has device id -3, expected an id in 0..4");
     breaks(&replicas(&[&[0, 1]]), "SH0214", "has only 2 of 4 devices in its groups");
     // With global ids, the groups must list replicas times partitions devices. Without channels, ids refer to replicas.
     holds(&with_devices(all_reduce(&[&[0, 1, 2, 3]], Some(1), true), 1, 4));
     breaks(
         &with_devices(all_reduce(&[&[0, 1, 2, 3]], Some(1), false), 1, 4),
         "SH0214",
-        "has device id 1 of 1",
+        "has device id 1, expected an id in 0..1",
     );
     holds(&all_reduce(&[&[0, 1]], None, false));
-    breaks(&all_reduce(&[&[0, 9]], None, false), "SH0214", "has device id 9 of 2");
+    breaks(&all_reduce(&[&[0, 9]], None, false), "SH0214", "has device id 9, expected an id in 0..2");
     breaks(&all_reduce(&[&[0, 1]], None, true), "SH0214", "has use_global_device_ids but no channel");
     let gather = |groups: &[&[i64]], result: &str| {
         let spec = Box::new(grouped(groups, None, false));
         with_op(OpKind::AllGather { dim: 0, spec }, result, |_| vec![])
     };
     holds(&gather(&[&[0, 1]], "8x8xf32"));
-    breaks(&gather(&[&[0, 1], &[2, -1]], "8x8xf32"), "SH0214", "its groups cannot be filled with -1");
+    breaks(&gather(&[&[0, 1], &[2, -1]], "8x8xf32"), "SH0214", "cannot have groups padded with -1");
     let broadcast = |groups: &[&[i64]]| {
         let kind = OpKind::CollectiveBroadcast(Box::new(grouped(groups, None, false)));
         with_devices(with_op(kind, "4x8xf32", |_| vec![]), 4, 1)
@@ -683,7 +683,7 @@ fn i15_permutes() {
     breaks(&permute(&[&[0, 1, 2]]), "SH0215", "needs pairs");
     let global = OpKind::CollectivePermute(Box::new(grouped(&[&[0, 1]], Some(1), true)));
     breaks(&with_op(global, "4x8xf32", |_| vec![]), "SH0214", "cannot have use_global_device_ids");
-    breaks(&permute(&[&[0, 4]]), "SH0215", "has device id 4 of 4");
+    breaks(&permute(&[&[0, 4]]), "SH0215", "has device id 4, expected an id in 0..4");
 }
 
 #[test]

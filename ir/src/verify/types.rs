@@ -154,7 +154,9 @@ fn future_fault(text: &str) -> Option<String> {
         });
         let item = rest.get(..end.unwrap_or(rest.len()))?.trim();
         if !item.starts_with("tensor<") && !item.starts_with('!') {
-            return Some(format!("{text} has the element {item}, the elements of a future must be tensors"));
+            return Some(format!(
+                "{text} has the element {item}, but the elements of a future must be tensors"
+            ));
         }
         rest = end.and_then(|end| rest.get(end + 1..)).unwrap_or("");
     }

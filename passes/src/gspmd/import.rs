@@ -302,7 +302,7 @@ impl Import<'_> {
             HloSharding::Tuple(leaves) => leaves,
         };
         if leaves.iter().any(|leaf| matches!(leaf.kind, LeafKind::Tiled(_) | LeafKind::Unreduced)) {
-            let message = format!("the sharding {} of {}, which is not a tensor", short(text), what());
+            let message = format!("the sharding {} is on {}, which is not a tensor", short(text), what());
             self.errors.push(
                 Diagnostic::unsupported("SH0344", message)
                     .at(span)

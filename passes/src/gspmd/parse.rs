@@ -116,7 +116,7 @@ fn leaf(c: &mut Cursor<'_>) -> Result<Leaf, TextError> {
             c.expect("=")?;
             c.skip_braces()?;
         } else if c.peek("unreduced_") || c.peek_word("reduction_op") {
-            return Err(unsupported(c, "an unreduced value can only be a sum"));
+            return Err(unsupported(c, "the only supported reduction of an unreduced value is sum"));
         } else {
             return Err(c.expected("a kind of sharding, `devices=`, or `}`"));
         }
@@ -198,7 +198,8 @@ fn iota(c: &mut Cursor<'_>) -> Result<Devices, TextError> {
         let list = c.ints("a dimension")?;
         c.expect(")")?;
         if list.len() != reshape.len() {
-            let message = format!("the transposition has {} dimensions, not {}", list.len(), reshape.len());
+            let message =
+                format!("the transposition has {} dimensions, expected {}", list.len(), reshape.len());
             return Err(TextError { at, message, unsupported: false });
         }
         if permutation(at, &list).is_err() {
@@ -284,7 +285,7 @@ fn named(c: &mut Cursor<'_>) -> Result<Named, TextError> {
         } else if c.eat_word("unreduced") {
             c.expect("=")?;
             if !c.peek("{") && !c.eat_word("sum") {
-                return Err(unsupported(c, "an unreduced value can only be a sum"));
+                return Err(unsupported(c, "the only supported reduction of an unreduced value is sum"));
             }
             unreduced = axis_list(c, &axes)?;
         } else if c.eat_word("manual") {

@@ -116,7 +116,7 @@ fn texts_that_are_wrong() {
             "{devices=[4]<=[2,2]T(0,0)}",
             "! at character 22: a transposition must list each dimension from 0 to 1 once",
         ),
-        ("{devices=[4]<=[2,2]T(0)}", "! at character 22: the transposition has 1 dimensions, not 2"),
+        ("{devices=[4]<=[2,2]T(0)}", "! at character 22: the transposition has 1 dimensions, expected 2"),
         (
             "{devices=[4]<=[4] last_tile_dims={big}}",
             "! at character 35: expected `manual`, `replicated` or `unreduced`, found `big`",
@@ -140,7 +140,7 @@ fn texts_that_are_wrong() {
         ("{mesh['x'=4], [{'x':(3)2}]}", "! at character 17: 'x':(3)2 is not a sub-axis of an axis of size 4"),
         (
             "{mesh['x'=2], [{}], unreduced=max{'x'}}",
-            "! at character 31: an unreduced value can only be a sum",
+            "! at character 31: the only supported reduction of an unreduced value is sum",
         ),
     ];
     for (text, expected) in cases {

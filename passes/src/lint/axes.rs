@@ -42,7 +42,7 @@ pub(super) fn nothing_split(subject: &Subject<'_>) -> Vec<Diagnostic> {
         module.mesh_name(id)
     );
     let hint = could_split(subject, id, mesh).unwrap_or_else(|| {
-        "no axis of the mesh divides an argument: pad arguments, or constrain intermediate values".to_owned()
+        "no axis of the mesh divides a dimension of an argument: pad arguments, or constrain intermediate values".to_owned()
     });
     let warning = Diagnostic::warning(Class::InvalidInput, "", message);
     vec![warning.at(module.mesh_places[id].span).hint(hint)]

@@ -118,7 +118,7 @@ fn all_whole(
     let mesh = &subject.module.meshes[*mesh_id];
     let &first = args.first()?;
     let message = format!(
-        "most parameters are replicated on each of {} devices: {} of {} or more take {} on each",
+        "most parameters are replicated on each of {} devices: {} of at least {} take {} per device",
         mesh.num_devices(),
         count(num, "argument"),
         bytes_text(subject.options.min_bytes),

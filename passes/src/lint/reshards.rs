@@ -136,7 +136,8 @@ fn constraint(subject: &Subject<'_>, forced: &Forced) -> Option<Diagnostic> {
     let mut warning = Diagnostic::warning(Class::InvalidInput, "", message).at(data.span);
     if forced.times > 1 {
         let (times, bytes) = (forced.times, bytes_text(forced.bytes));
-        warning = warning.note(Span::NONE, format!("it runs {times} times: {bytes} in all"));
+        warning =
+            warning.note(Span::NONE, format!("the reshard runs {times} times and sends {bytes} in total"));
     }
     warning = warning.hint(format!(
         "write {} if that is sufficient, or annotate the operands of the value so that it already has this sharding",
@@ -173,7 +174,7 @@ pub(super) fn for_operations(subject: &Subject<'_>, plan: &Plan) -> Vec<Diagnost
         let mut diagnostic = largest.warning.clone();
         if times > 1 {
             let more = count(times - 1, "more all-gather");
-            let text = format!("{more} at this location or of this kind: {} in all", bytes_text(bytes));
+            let text = format!("{more} at this location or of this kind: {} in total", bytes_text(bytes));
             diagnostic = diagnostic.note(Span::NONE, text);
         }
         diagnostic.bytes(bytes)

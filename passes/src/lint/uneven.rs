@@ -126,7 +126,7 @@ pub(super) fn values(subject: &Subject<'_>) -> Vec<Diagnostic> {
         let (mesh, data) = (&module.meshes[mesh_id], &module.ops[op]);
         let Some(ty) = module.stored(value) else { continue };
         let message = format!(
-            "dimension {dim} of the result of {}, {ty}, is sharded {}: {}, {} of padding per device here",
+            "dimension {dim} of the result of {}, {ty}, is sharded {}: {}, {} of padding per device in this value",
             data.kind.title(),
             axes_text(mesh, axes),
             blocks_text(n, mesh.axes_size(axes)),

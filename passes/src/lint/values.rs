@@ -95,14 +95,14 @@ fn warning(subject: &Subject<'_>, ty: &TensorType, num: usize, root: Root, other
     let split = root.split_operand.and_then(|i| Some((i, module.shardings.sharding_of(data.operands[i])?)));
     if let Some((i, sharding)) = split {
         let text = sharding.display(subject.mesh(sharding));
-        warning = warning.note(Span::NONE, format!("its operand {i} is sharded {text}"));
+        warning = warning.note(Span::NONE, format!("operand {i} of this operation is sharded {text}"));
     }
     if num > 1 {
         warning = warning.note(Span::NONE, format!("{} of this type", count(num - 1, "more value")));
     }
     if others > 0 {
         let text =
-            format!("{} of other types, computed from these, also replicated", count(others, "large value"));
+            format!("also replicated: {} of other types, computed from these", count(others, "large value"));
         warning = warning.note(Span::NONE, text);
     }
     warning = warning.hint("constrain it (sdy.sharding_constraint, with_sharding_constraint), or shard the arguments that it is computed from");

@@ -492,7 +492,7 @@ impl Unroll<'_, '_> {
     }
 
     fn refuse(&self, what: &str) -> Box<Diagnostic> {
-        let message = format!("{what} has no single-device form");
+        let message = format!("cannot unroll {what} to a program for one device");
         Box::new(Diagnostic::unsupported("SH0314", message).at(self.rw.module.ops[self.at].span))
     }
 }

@@ -39,7 +39,7 @@ func.func @main(%a: tensor<8xf32> {mhlo.sharding = "{devices=[4,1]<=[4]}"}) -> t
   return %0 : tensor<8xf32>
 }
 //--- tuple.mlir
-// TUPLE{LITERAL}: error[SH0344]: the sharding "{{devices=[4]<=[4]}, {replicated}}" of stablehlo.custom_call @f, which is not a tensor
+// TUPLE{LITERAL}: error[SH0344]: the sharding "{{devices=[4]<=[4]}, {replicated}}" is on stablehlo.custom_call @f, which is not a tensor
 // TUPLE: help: annotate each tensor of a tuple at its producer
 func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
   %0 = stablehlo.custom_call @f(%a) {mhlo.sharding = "{{devices=[4]<=[4]}, {replicated}}"} : (tensor<8xf32>) -> tuple<tensor<8xf32>, tensor<8xf32>>

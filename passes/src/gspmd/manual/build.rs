@@ -69,11 +69,15 @@ impl Former<'_, '_> {
             return Ok((value, TensorSharding::replicated(self.import.home.mesh, module.rank(value))));
         }
         let message = format!(
-            "no sharding specifies how {} is split into {}",
+            "no sharding specifies how {} is sharded to the local type {}",
             module.types.display(module.values[value].ty),
             module.types.display(module.values[local].ty)
         );
-        Err(self.error(op, message, "constrain the value by custom_call @Sharding before it enters"))
+        Err(self.error(
+            op,
+            message,
+            "constrain the value with a custom_call @Sharding before it is converted to a local value",
+        ))
     }
 
     /// Checks the sharding of an entry or exit against the global and local types, and interns it.
@@ -94,7 +98,7 @@ impl Former<'_, '_> {
                 let first = dim.axes.iter().take_while(|axis| is_manual(axis)).count();
                 if dim.axes[first..].iter().any(is_manual) {
                     let message = format!(
-                        "in {} an axis that is not manual precedes a manual one",
+                        "the sharding {} has a free axis before a manual axis of the same dimension",
                         sharding.display(mesh)
                     );
                     return Err(self.error(op, message, "shard each dimension along manual axes first"));
@@ -106,7 +110,7 @@ impl Former<'_, '_> {
             }
             if expected.shape != local.shape {
                 let message = format!(
-                    "{whole} sharded as {} is {expected} on each device, not {local}",
+                    "{whole} sharded as {} has the local type {expected}, got {local}",
                     sharding.display(mesh)
                 );
                 return Err(Box::new(Diagnostic::invalid("SH0346", message).at(module.ops[op].span)));

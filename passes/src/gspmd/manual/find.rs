@@ -50,7 +50,7 @@ impl Former<'_, '_> {
                 }
                 return Err(self.error(
                     op,
-                    "a value that is local to each device is returned from its region",
+                    "a region returns a value that is local to each device",
                     "@SPMDFullToShardShape and @SPMDShardToFullShape must be in one region; inline the calls first: shardc opt --passes inline,import-gspmd",
                 ));
             }
@@ -102,7 +102,7 @@ impl Former<'_, '_> {
                 if part.axes.as_ref().is_some_and(|known| !same_axes(known, &axes)) {
                     return Err(self.error(
                         op,
-                        "values that are local along different axes are used together",
+                        "an operation uses values that are local along different axes",
                         "all values that enter one device-local part of the program must have the same manual subgroups",
                     ));
                 }

@@ -23,7 +23,7 @@ func.func @gathers(%a: tensor<4x4xf32>, %z: tensor<0x4xf32>) {
   %3 = "stablehlo.all_gather"(%z) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<0x4xf32>) -> tensor<4x4xf32>
   // error: SH0214 stablehlo.all_gather has device 1 in its groups twice
   %4 = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1], [1, 2]]> : tensor<2x2xi64>}> : (tensor<4x4xf32>) -> tensor<8x4xf32>
-  // error: SH0214 stablehlo.all_gather has device id 2 of 2
+  // error: SH0214 stablehlo.all_gather has device id 2, expected an id in 0..2
   %5 = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 2]]> : tensor<1x2xi64>}> : (tensor<4x4xf32>) -> tensor<8x4xf32>
   // error: SH0214 stablehlo.all_gather has use_global_device_ids but no channel
   %6 = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, use_global_device_ids}> : (tensor<4x4xf32>) -> tensor<8x4xf32>
@@ -105,7 +105,7 @@ func.func @futures(%a: tensor<4xf32>, %f: !stablehlo.future<tensor<4xf32>>) {
 
 // -----
 
-// error: SH0217 !stablehlo.future<f32> has the element f32, the elements of a future must be tensors
+// error: SH0217 !stablehlo.future<f32> has the element f32, but the elements of a future must be tensors
 func.func private @promise() -> !stablehlo.future<f32>
 // error: SH0217 unknown type !stablehlo.promise
 func.func private @unknown() -> !stablehlo.promise

@@ -9,7 +9,7 @@ const MAJOR: &str = "22";
 /// The variables of the crates `mlir-sys` and `tblgen` for the path of LLVM.
 pub(crate) const PREFIXES: [&str; 2] = ["MLIR_SYS_220_PREFIX", "TABLEGEN_220_PREFIX"];
 
-/// The path in Debian.
+/// The install prefix of Debian's LLVM packages.
 const DEBIAN: &str = "/usr/lib/llvm-22";
 
 /// Access to the build machine.

@@ -13,7 +13,7 @@ pub struct Span {
 }
 
 impl Default for Span {
-    /// [`Span::NONE`].
+    /// Returns [`Span::NONE`].
     fn default() -> Self {
         Span::NONE
     }
@@ -62,7 +62,7 @@ pub struct Quote {
 pub enum Severity {
     /// The result is correct, but may not be what the user expects.
     Warning,
-    /// There is no result.
+    /// The compilation has no result.
     Error,
 }
 

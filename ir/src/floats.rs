@@ -25,7 +25,7 @@ enum Special {
     NanAllOnes,
     /// Finite numbers; NaN is the encoding of minus zero, and there is no infinity.
     NanMinusZero,
-    /// Only numbers.
+    /// Only finite numbers.
     None,
     /// Only an exponent; all ones is NaN.
     PowerOfTwo,

@@ -20,7 +20,7 @@ pub enum KeptKind {
 /// A top-level part of a module that is kept as text, with aliases expanded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
-    /// Why it is kept.
+    /// Why this part is kept as text.
     pub kind: KeptKind,
     /// The symbol that it defines, without `@`, if any.
     pub name: Option<Box<str>>,

@@ -194,7 +194,7 @@ pub struct MeshPlace {
     pub funcs_above: u32,
     /// The number of meshes and of parts kept as text that precede it.
     pub others_above: u32,
-    /// The position of its name.
+    /// The position of the mesh's name in the source text.
     pub span: Span,
     /// The MLIR location (`loc(...)`), if any.
     pub loc: PackedOption<LocId>,

@@ -35,7 +35,7 @@ pub struct Quant {
 /// The storage type: integers in a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct QuantStorage {
-    /// Whether they are signed.
+    /// Whether the integers are signed.
     pub signed: bool,
     /// Whether the type is spelled `si8` instead of `i8`: MLIR distinguishes them, and StableHLO uses `i8`.
     pub si: bool,

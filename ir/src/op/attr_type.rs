@@ -33,7 +33,7 @@ pub enum AttrType {
     Str,
     /// `@symbol`.
     Symbol,
-    /// Present or not.
+    /// A unit attribute: present or absent.
     Unit,
     /// `#stablehlo.channel_handle<handle = 1, type = 1>`.
     Channel,

@@ -99,7 +99,7 @@ pub enum Arity {
 /// The role of an operation's regions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegionKind {
-    /// There are none.
+    /// The operation has no regions.
     None,
     /// Regions that combine, compare or map scalars; shardings do not propagate into them.
     Elements,
@@ -130,7 +130,7 @@ pub enum Effect {
     Collective,
     /// Communicates with the host, or over a channel.
     World,
-    /// Ends its region.
+    /// A terminator: ends its region.
     Ends,
     /// Unknown.
     Unknown,
@@ -180,7 +180,7 @@ pub enum Elements {
 /// The quantized elements that an operation accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantized {
-    /// None.
+    /// No quantized elements.
     No,
     /// Elements with per-tensor scales.
     PerTensor,
@@ -191,23 +191,23 @@ pub enum Quantized {
 /// The operands in which an operation is linear: if these are unreduced, so are the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Linear {
-    /// None.
+    /// No operand.
     No,
     /// The operation moves the elements of operands `from..to` in the same way: any reduction may be deferred past it.
     Moves {
-        /// The first.
+        /// The first of these operands.
         from: u8,
-        /// One past the last.
+        /// One past the last of these operands.
         to: u8,
     },
     /// The operation is jointly linear in operands `from..to`: a sum may be deferred past it.
     Sums {
-        /// The first.
+        /// The first of these operands.
         from: u8,
-        /// One past the last.
+        /// One past the last of these operands.
         to: u8,
     },
-    /// The operation is linear in any single operand, with the others replicated: a sum may be deferred past it.
+    /// The operation is linear in any single operand, if the other operands are not unreduced: a sum may be deferred past it.
     EitherSums,
     /// A reduction with the same operator may be deferred past the operation.
     Itself,
@@ -233,7 +233,7 @@ pub enum Lowering {
     Stays,
     /// The operand, which replaces the result.
     Operand,
-    /// Nothing.
+    /// Nothing: the operation is removed.
     Nothing,
     /// An error: the operation is on global values, which do not exist after partitioning.
     Refused,
@@ -242,7 +242,7 @@ pub enum Lowering {
 impl Arity {
     /// Any number.
     pub const ANY: Arity = Arity::AtLeast(0);
-    /// None.
+    /// Exactly zero.
     pub const NONE: Arity = Arity::Exactly(0);
 
     /// Whether `n` is allowed.

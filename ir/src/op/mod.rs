@@ -49,7 +49,7 @@ pub enum OpKind {
     Unary(UnaryOp),
     /// Element-wise on two operands of the same shape; `add`, `multiply`, ...
     Binary(BinaryOp),
-    /// Elementwise comparison.
+    /// Element-wise comparison.
     Compare(CompareDirection, Option<CompareType>),
     /// `select(pred, on_true, on_false)`; the predicate may be a scalar.
     Select,
@@ -140,7 +140,7 @@ pub enum OpKind {
     },
     /// Discrete Fourier transform over the last dimensions.
     Fft {
-        /// Which transform.
+        /// The kind of transform.
         kind: FftKind,
         /// Sizes of the transformed dimensions.
         length: SizeList,
@@ -173,7 +173,7 @@ pub enum OpKind {
     Tuple,
     /// Extracts an element of a tuple.
     GetTupleElement {
-        /// Its index.
+        /// The index of the element.
         index: u32,
     },
     /// Merges tokens.
@@ -266,11 +266,11 @@ pub enum OpKind {
     AsyncStart,
     /// Waits for a future.
     AsyncDone,
-    /// Makes a token.
+    /// Creates a token.
     CreateToken,
-    /// Data from the host.
+    /// Receives data from the host.
     Infeed(Box<InfeedSpec>),
-    /// Data to the host.
+    /// Sends data to the host.
     Outfeed {
         /// Configuration for the back end.
         config: Box<str>,
@@ -313,7 +313,7 @@ pub enum OpKind {
     },
     /// `sdy.sharding_group`: all values of a group have the same sharding.
     ShardingGroup {
-        /// The group.
+        /// The id of the group.
         id: i64,
     },
     /// `sdy.data_flow_edge`: holds the sharding of a value that flows into or out of regions.

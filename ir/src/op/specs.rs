@@ -293,7 +293,7 @@ pub struct DynamicBroadcastSpec {
 /// Name and decomposition of a `composite`.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct CompositeSpec {
-    /// Its name.
+    /// The name of the composite.
     pub name: Box<str>,
     /// Attributes of the composite; `None` if not specified (there are none).
     pub attributes: Option<AttrDict>,

@@ -89,19 +89,19 @@ words! {
     FftKind {
         /// Complex to complex.
         Fft = "FFT",
-        /// The inverse of that.
+        /// The inverse of `FFT`.
         Ifft = "IFFT",
         /// Real to complex.
         Rfft = "RFFT",
-        /// The inverse of that.
+        /// The inverse of `RFFT`: complex to real.
         Irfft = "IRFFT",
     }
 
     /// The transposition of the matrix in a triangular solve.
     Transposition {
-        /// Nothing.
+        /// No transposition.
         None = "NO_TRANSPOSE",
-        /// Transposes it.
+        /// Transposition.
         Transpose = "TRANSPOSE",
         /// Conjugate transpose.
         Adjoint = "ADJOINT",
@@ -110,13 +110,13 @@ words! {
     /// The direction in which shardings propagate along a factor. The order matters: the union of two directions is the greater one,
     /// except that the union of forward and backward is both.
     PropagationDirection {
-        /// Neither.
+        /// Neither direction.
         None = "NONE",
         /// From operands to results.
         Forward = "FORWARD",
         /// From results to operands.
         Backward = "BACKWARD",
-        /// Both.
+        /// Both directions.
         Both = "BOTH",
     }
 }

@@ -48,7 +48,7 @@ pub struct Insertions {
 }
 
 impl Insertions {
-    /// Whether there are none.
+    /// Whether there are no pending insertions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.before.is_empty() && self.after.is_empty() && self.start.is_empty()

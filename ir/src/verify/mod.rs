@@ -143,7 +143,7 @@ impl Report<'_> {
         self.push(Diagnostic::invalid(code, message).at(span));
     }
 
-    /// An error at an operation.
+    /// Reports an error at an operation.
     fn at_op(&mut self, code: &'static str, op: OpId, message: impl Into<String>) {
         self.hinted(code, op, message, None);
     }

@@ -165,7 +165,7 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
                 expected.push((inputs, outputs));
             }
         }
-        // `infer` compares them.
+        // Type inference compares the types of these regions.
         K::Composite(_) | K::AsyncStart => {}
         // By I6, other operations have no regions. An operation with regions must not remain unchecked.
         kind => {

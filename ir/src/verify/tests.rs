@@ -95,7 +95,7 @@ fn i1_handles() {
     let mut s = small();
     ty(&mut s.module, "4294967296x4294967296xf32");
     breaks(&s.module, "SH0201", "it has more than 2^56 bytes (64 PiB)");
-    // No value has this type.
+    // A type that no value has is an error in the input, not a bug.
     assert!(verify(&s.module).unwrap_err().iter().all(|error| error.class == Class::InvalidInput));
     let mut s = small();
     s.module.locs.intern(Loc::Name { name: "x".into(), child: Some(LocId::new(1)) });
@@ -134,7 +134,7 @@ fn i4_dominance() {
     s.module.ops[s.add].operands[1] = sum;
     breaks(&s.module, "SH0204", "operand 1 of stablehlo.add (v2) is not defined before its use");
 
-    // Another function's value.
+    // An operand that is defined in another function.
     let mut s = small();
     let other = region(&mut s.module, "");
     let end = ret(&mut s.module, other, &[ValueId::new(0)]);

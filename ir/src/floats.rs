@@ -112,7 +112,7 @@ impl Format {
         let exponent = (rest >> self.mant_bits) as i32;
         let mant = rest & self.mant_mask();
         let (mant, exponent) =
-            // Subnormals have no implicit leading one, and the exponent of the smallest normal number.
+            // Subnormals have no implicit leading one; their exponent is that of the smallest normal number.
             if exponent == 0 { (mant, 1) } else { (mant | (1 << self.mant_bits), exponent) };
         Some(Number { negative, mant, exp: exponent - self.bias - self.mant_bits as i32 })
     }

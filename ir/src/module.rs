@@ -221,7 +221,7 @@ pub struct Module {
     pub kept: Vec<Kept>,
     /// The enclosing modules, outermost first.
     pub enclosing: Vec<Enclosing>,
-    /// All operations, including those that no region lists any more.
+    /// All operations, including removed ones that are in no region.
     pub ops: PrimaryMap<OpId, Op>,
     /// All values.
     pub values: PrimaryMap<ValueId, Value>,
@@ -386,7 +386,7 @@ impl Module {
         (place, value)
     }
 
-    /// Adds an operation and its results; no region lists it yet.
+    /// Adds an operation and its results; the operation is not in a region yet.
     pub fn add_op(
         &mut self,
         kind: OpKind,

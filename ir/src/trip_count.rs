@@ -68,7 +68,8 @@ pub fn known_trips(module: &Module, op: OpId) -> Option<u64> {
         CompareDirection::LE if step > 0 => (distance.checked_add(1)?, step),
         CompareDirection::GT if step < 0 => (-distance, -step),
         CompareDirection::GE if step < 0 => (1 - distance, -step),
-        // Otherwise the counter skips the bound, and the loop continues until the counter wraps around.
+        // If the step does not divide the distance, the counter skips the bound, and the loop continues until the
+        // counter wraps around.
         CompareDirection::NE if distance.checked_rem(step)? == 0 && distance / step >= 0 => {
             (distance / step, 1)
         }

@@ -343,7 +343,7 @@ fn constant(cx: &Ctx<'_>, dense: &Dense, results: &[TypeId]) -> Res<()> {
     Ok(())
 }
 
-/// The shape of the result must be static, except for one bounded dimension.
+/// Fails unless the shape of the result is static, except for one bounded dimension.
 fn known_size(cx: &Ctx<'_>, result: &TensorType, dynamic: &str) -> Res<()> {
     ensure!(
         one_bounded_at_most(result),

@@ -49,7 +49,7 @@ fn aligned(cx: &Ctx<'_>, operands: std::ops::Range<usize>) -> Res<(Shape, Option
             }
         }
     }
-    // A size that another operand makes static needs no bound; I17 rejects both at once.
+    // A size that another operand makes static gets no bound: I17 rejects a dimension with a static size and a bound.
     for (limit, &size) in limits.iter_mut().zip(&shape) {
         if size != DYNAMIC {
             *limit = DYNAMIC;

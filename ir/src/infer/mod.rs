@@ -61,7 +61,8 @@ pub fn infer_types(
                 InferError(format!("{} has an operand that is not a numeric tensor", kind.name()))
             }
         })?;
-    // `infer` then returns `?` for the dimension, which is sufficient for checks, but not a type for a new operation.
+    // If the group size is unknown, `infer` returns `?` for the dimension: sufficient for checks, but not a type for a
+    // new operation.
     if matches!(kind, OpKind::AllGather { spec, .. } | OpKind::ReduceScatter { spec, .. } if collective::group_size(spec).is_none())
     {
         let name = kind.name();

@@ -270,7 +270,7 @@ fn add(cx: &Ctx<'_>, a: TypeId, b: TypeId, c: TypeId) -> Res<()> {
 /// Fails unless an operation that only moves elements preserves scales and zero points.
 fn same_scale(cx: &Ctx<'_>, a: TypeId, c: TypeId) -> Res<()> {
     let (Some(from), Some(to)) = (element(cx.module, a), element(cx.module, c)) else { return Ok(()) };
-    // `element_fits` rejects it if the types must match.
+    // If the types must match, `element_fits` rejects a per-tensor and a per-axis type.
     if from.axis().is_some() != to.axis().is_some() {
         return Ok(());
     }

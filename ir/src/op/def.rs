@@ -20,7 +20,7 @@ pub struct OpDef {
     pub regions: Arity,
     /// The role of the regions.
     pub region_kind: RegionKind,
-    /// The number of VHLO versions in which the attributes are as in the [`AttrDef`]s; 0 if there is no VHLO form, or a different one.
+    /// The number of VHLO versions whose attributes match the [`AttrDef`]s; 0 if there is no VHLO form, or if its attributes differ.
     pub vhlo: u8,
     /// Side effects, without those of its regions.
     pub effect: Effect,
@@ -167,7 +167,7 @@ pub enum Work {
 /// The semantics of an operation on quantized elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Elements {
-    /// Operates on storage integers, or not on elements; its regions may compute.
+    /// Operates on the storage integers, or not on elements at all; its regions may compute.
     Stored,
     /// Moves storage integers; operand and result must have the same quantization parameters.
     Moved,
@@ -207,7 +207,7 @@ pub enum Linear {
         /// One past the last of these operands.
         to: u8,
     },
-    /// The operation is linear in any single operand, if the other operands are not unreduced: a sum may be deferred past it.
+    /// The operation is linear in any single operand, if the other operands are reduced: a sum may be deferred past it.
     EitherSums,
     /// A reduction with the same operator may be deferred past the operation.
     Itself,

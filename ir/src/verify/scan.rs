@@ -31,7 +31,7 @@ impl<'a> Scan<'a> {
         Some(())
     }
 
-    /// Skips this many bytes; none if there are fewer or a character would be cut.
+    /// Skips this many bytes; skips nothing if there are fewer, or if the end would be inside a character.
     pub(super) fn skip(&mut self, bytes: usize) {
         self.rest = self.rest.get(bytes..).unwrap_or(self.rest);
     }

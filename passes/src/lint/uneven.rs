@@ -107,7 +107,7 @@ pub(super) fn values(subject: &Subject<'_>) -> Vec<Diagnostic> {
             };
             let mesh = subject.mesh(sharding);
             let Some(dim) = uneven_dim(mesh, ty, sharding).filter(|_| ty.is_static()) else { continue };
-            // By size and axes, so that a hundred layers with one uneven dimension are one finding.
+            // Values are grouped by size and axes, so that a hundred layers with one uneven dimension are one finding.
             let key = (ty.shape[dim], sharding.mesh, &sharding.dims[dim].axes);
             let kind = kinds.entry(key).or_default();
             kind.values += 1;

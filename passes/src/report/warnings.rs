@@ -15,7 +15,8 @@ const WORTH_TELLING: u64 = 64 << 10;
 /// A group of equal warnings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {
-    /// The first warning with the most bytes. Its bytes are replaced by the sum over the group, and a note counts the others.
+    /// The warning with the most bytes (the first one in a tie). Its bytes are replaced by the sum over the group, and a note
+    /// counts the others.
     pub warning: Diagnostic,
     /// The number of warnings.
     pub times: usize,

@@ -42,7 +42,7 @@ impl ShardingAccess {
                 edges.push((owner, op));
             }
         }
-        // An edge counts only if it is the only user of its owner.
+        // A data-flow edge holds the sharding only if it is the only user of the owner.
         for (owner, edge) in edges {
             if uses[owner] == 1 {
                 out.edges[owner] = edge.into();
@@ -61,7 +61,7 @@ impl ShardingAccess {
         self.owners[end].expand()
     }
 
-    /// Returns the edge that follows an owner of data flow.
+    /// Returns the data-flow edge that uses an owner.
     pub fn edge(&self, owner: ValueId) -> Option<OpId> {
         self.edges[owner].expand()
     }

@@ -80,7 +80,8 @@ impl Former<'_, '_> {
         ))
     }
 
-    /// Checks the sharding of an entry or exit against the global and local types, and interns it.
+    /// Checks the sharding of a value that enters or leaves against its global and local types, and interns the
+    /// sharding.
     fn border(
         &mut self,
         op: OpId,
@@ -195,7 +196,7 @@ impl Former<'_, '_> {
         Ok(manual)
     }
 
-    /// Adds the values that enter a part through its entries.
+    /// Adds the values that enter the manual computation through calls.
     fn enter(&mut self, part: &ManualPart, draft: &mut Draft) -> Res<()> {
         for &entry in &part.entries {
             let given = self.import.crossings.get(&entry).map(|c| c.shardings.clone()).unwrap_or_default();
@@ -253,7 +254,7 @@ impl Former<'_, '_> {
         }
     }
 
-    /// Adds the values that leave a part through its exits.
+    /// Adds the values that leave the manual computation through calls.
     fn leave(&mut self, part: &ManualPart, draft: &mut Draft) -> Res<()> {
         for &exit in &part.exits {
             let shardings = self.import.crossings.get(&exit).map(|c| c.shardings.clone()).unwrap_or_default();

@@ -113,7 +113,7 @@ struct ManualPart {
     entries: Vec<OpId>,
     members: Vec<OpId>,
     exits: Vec<OpId>,
-    /// The manual axes, including the enclosing ones, as specified by entries and exits.
+    /// The manual axes, including the enclosing ones, as specified by the calls that enter and leave.
     axes: Option<AxisList>,
     /// The smallest set of local axes that an operation specifies.
     fewest: Option<AxisList>,

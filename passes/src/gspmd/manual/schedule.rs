@@ -38,7 +38,7 @@ impl Former<'_, '_> {
                     continue;
                 };
                 let Some(from) = node(def) else { continue };
-                // The result of an exit must not be used inside the same part.
+                // The global result of an exit call must not be used inside the same manual computation.
                 if from == to && exits.contains(&def) && self.of_op.get(&op) == self.of_op.get(&def) {
                     return Err(self.cycle(op));
                 }

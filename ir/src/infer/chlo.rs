@@ -210,7 +210,7 @@ pub(crate) fn ragged_dot(cx: &Ctx<'_>, spec: &RaggedDotSpec) -> Res<Types> {
         let size = rhs.shape[group as usize];
         ensure!(
             size_fits(count, size),
-            "ragged_dot of {count} groups: dimension {group} of {rhs} has size {size}"
+            "ragged_dot of {count} groups: dimension {group} of {rhs} has size {size}, expected {count}"
         );
     }
     let batch = spec.lhs_batch.iter().map(|&d| lhs.shape[d as usize]);

@@ -19,7 +19,7 @@ func.func @main(%a: tensor<8x8xf32> {mhlo.sharding = "{devices=[2,4]<=[9]}"}) ->
 }
 //--- meshes.mlir
 // MESHES: error[SH0342]: no mesh fits both the sharding "{devices=[3,2]<=[6]}" of result 0 of @main and "{devices=[2,3]<=[6]}" of argument 0 of @main
-// MESHES: help: both must shard dimensions of values by dimensions of one array of devices
+// MESHES: help: both shardings must tile values with dimensions of the same device array
 func.func @main(%a: tensor<6x6xf32> {mhlo.sharding = "{devices=[2,3]<=[6]}"}, %b: tensor<6x6xf32> {mhlo.sharding = "{devices=[6,1]<=[6]}"})
     -> (tensor<6x6xf32> {mhlo.sharding = "{devices=[3,2]<=[6]}"}) {
   return %a : tensor<6x6xf32>

@@ -32,7 +32,7 @@ func.func @others(%a: tensor<6x5xf32>, %s: tensor<f32>, %r: tensor<2x5x7xf32>, %
   %0:2 = chlo.top_k(%a, k = 8) : tensor<6x5xf32> -> (tensor<6x8xf32>, tensor<6x8xi32>)
   // error: SH0207 top_k needs an operand of at least one dimension, got tensor<f32>
   %1:2 = chlo.top_k(%s, k = 1) : tensor<f32> -> (tensor<f32>, tensor<i32>)
-  // error: SH0207 ragged_dot of 3 groups: dimension 0 of tensor<2x5x7xf32> has size 2
+  // error: SH0207 ragged_dot of 3 groups: dimension 0 of tensor<2x5x7xf32> has size 2, expected 3
   %2 = "chlo.ragged_dot"(%a, %r, %g) <{ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0], rhs_group_dimensions = [0]>}> : (tensor<6x5xf32>, tensor<2x5x7xf32>, tensor<3xi32>) -> tensor<6x7xf32>
   // error: SH0207 ragged_dot must have one ragged dimension in its left operand, got [0, 1]
   %3 = "chlo.ragged_dot"(%a, %r, %g) <{ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0, 1], rhs_group_dimensions = [0]>}> : (tensor<6x5xf32>, tensor<2x5x7xf32>, tensor<3xi32>) -> tensor<6x7xf32>

@@ -171,7 +171,7 @@ fn axes_text(mesh: &Mesh, axes: &[shardc_ir::AxisRef]) -> String {
     format!("{} ways along {}", mesh.axes_size(axes), names.join(" and "))
 }
 
-/// `126 elements in 8 blocks of 16, 2 of padding (1.6%)`.
+/// Describes the blocks: `126 elements in 8 blocks of 16, 2 of padding (1.6%)`.
 fn blocks_text(n: i64, k: i64) -> String {
     let block = n / k + i64::from(n % k > 0);
     let all = block.saturating_mul(k);

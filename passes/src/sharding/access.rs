@@ -114,8 +114,8 @@ impl ShardingAccess {
         }
     }
 
-    /// Returns the shardings that the edges of these owners hold, if any edge has a sharding. Edges without one then have an open
-    /// sharding on the mesh of the first.
+    /// Returns the shardings that the edges of these owners hold, if any edge has a sharding. Edges without a sharding then get
+    /// an open one, on the mesh of the first sharding.
     pub fn of_edges(&self, module: &mut Module, owners: &[ValueId]) -> Option<Vec<ShardingId>> {
         let held: Vec<Option<ShardingId>> = owners
             .iter()

@@ -173,10 +173,10 @@ impl Former<'_, '_> {
         Ok(Some(self.finish(draft, anchor)))
     }
 
-    /// Returns the axes that become manual in a part, besides those of the enclosing computations.
+    /// Returns the axes that become manual in this manual computation, besides those of the enclosing ones.
     fn manual_axes(&self, part: &ManualPart, anchor: OpId) -> Res<AxisList> {
         let home = self.import.home.mesh;
-        // If no entry, exit or operation names axes, XLA's `{manual}` means all axes.
+        // If no call or other operation names axes, XLA's `{manual}` means all axes.
         let everything = || self.import.rw.module.meshes[home].all_axes();
         let axes = part
             .axes

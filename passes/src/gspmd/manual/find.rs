@@ -128,8 +128,8 @@ impl Former<'_, '_> {
         Some(axes)
     }
 
-    /// Sinks operations into the only part that uses them: broadcasts, and operations computed from constants and
-    /// device ids.
+    /// Sinks operations into the only manual computation that uses them: broadcasts, and operations computed from
+    /// constants and device ids.
     pub(super) fn sink(&mut self, ops: &[OpId]) {
         let mut users: FxHashMap<ValueId, Vec<OpId>> = FxHashMap::default();
         for &op in ops {

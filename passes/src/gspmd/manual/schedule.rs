@@ -14,7 +14,8 @@ impl Former<'_, '_> {
     pub(super) fn schedule(&mut self, ops: &[OpId]) -> Res<(Vec<ScheduleNode>, BTreeMap<usize, ManualPart>)> {
         let parts = std::mem::take(&mut self.parts);
         let position: FxHashMap<OpId, usize> = ops.iter().enumerate().map(|(i, &op)| (op, i)).collect();
-        // Node numbers are positions: an operation's own, and that of the last operation of a part.
+        // The number of a node is the position of its operation or, for a manual computation, of the last of its
+        // operations.
         let mut node_of_part: FxHashMap<usize, usize> = FxHashMap::default();
         for (&id, part) in &parts {
             let all = part.entries.iter().chain(&part.members).chain(&part.exits);

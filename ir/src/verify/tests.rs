@@ -647,7 +647,8 @@ fn i14_replica_groups() {
     breaks(&replicas(&[&[0, 1], &[2, 4]]), "SH0214", "has device id 4, expected an id in 0..4");
     breaks(&replicas(&[&[0, 1], &[2, -3]]), "SH0214", "has device id -3, expected an id in 0..4");
     breaks(&replicas(&[&[0, 1]]), "SH0214", "has only 2 of 4 devices in its groups");
-    // With global ids, the groups must list replicas times partitions devices. Without channels, ids refer to replicas.
+    // With global ids, the groups must list replicas times partitions devices. Without `use_global_device_ids`, the ids
+    // of an all-reduce refer to replicas.
     holds(&with_devices(all_reduce(&[&[0, 1, 2, 3]], Some(1), true), 1, 4));
     breaks(
         &with_devices(all_reduce(&[&[0, 1, 2, 3]], Some(1), false), 1, 4),

@@ -189,7 +189,7 @@ impl Default for LintOptions {
 }
 
 impl LintOptions {
-    /// Sets the levels of rules, by name or code. `all` stands for all rules; the name of a rule takes precedence over `all`.
+    /// Sets the levels of rules, by name or code. `all` means all rules; the name of a rule takes precedence over `all`.
     ///
     /// # Errors
     /// Returns `SH0900` if a name is unknown or in both lists.

@@ -22,7 +22,7 @@ pub struct ShardingAccess {
 }
 
 impl ShardingAccess {
-    /// Indexes a whole module, in one walk.
+    /// Indexes an entire module, in one walk.
     pub fn new(module: &Module) -> Self {
         let mut out = ShardingAccess::default();
         let mut uses: SecondaryMap<ValueId, u32> = SecondaryMap::new();

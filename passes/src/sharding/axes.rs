@@ -80,7 +80,7 @@ pub(crate) fn size_of(parts: &[Part]) -> i64 {
 pub(crate) fn refine(mesh: &Mesh, lists: &mut [Parts]) -> Option<()> {
     let mut cuts: Vec<SmallVec<[u32; 4]>> = vec![SmallVec::new(); mesh.axes.len()];
     for part in lists.iter().flatten() {
-        // Both ends of every part are cuts, so no part of another list can contain one.
+        // Both ends of every part are cuts, so no part of the results extends across an end of another part.
         for cut in [part.pre, part.end()] {
             let cuts = &mut cuts[usize::from(part.axis)];
             if !cuts.contains(&cut) {
@@ -90,7 +90,7 @@ pub(crate) fn refine(mesh: &Mesh, lists: &mut [Parts]) -> Option<()> {
     }
     for cuts in &mut cuts {
         cuts.sort_unstable();
-        // After sorting, each cut must divide the next: then every part between two cuts has an integer size.
+        // After sorting, each cut must divide the next one, so that every part between two cuts has an integer size.
         if cuts.windows(2).any(|w| w[1] % w[0] != 0) {
             return None;
         }

@@ -125,7 +125,7 @@ pub(crate) fn list_digits(dims: &[i64], mut list: Vec<i64>, subgroups: usize) ->
                 next += 1;
             }
             // A digit is a run of positions with equal steps, and its size must divide the rest of the dimension. A run that reaches
-            // the end of the dimension is the last digit; the final check rejects it if its steps are not equal.
+            // the end of the dimension is the last digit; the check below rejects it if `done` does not divide `size`.
             let run = if done * next >= size { size / done } else { next };
             if size % (done * run) != 0 || stride <= 0 {
                 return None;

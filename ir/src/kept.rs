@@ -40,7 +40,7 @@ impl Kept {
     pub fn describe(&self) -> String {
         let name = self.name.as_deref().map(|name| format!(" @{name}")).unwrap_or_default();
         match self.kind {
-            KeptKind::Module => format!("the module{name} inside the module"),
+            KeptKind::Module => format!("the nested module{name}"),
             KeptKind::Branches => format!("the function{name} with branches between blocks"),
             KeptKind::Foreign => format!("the function{name} with this operation of another dialect"),
             KeptKind::Other if name.is_empty() => "this operation".to_owned(),

@@ -373,7 +373,7 @@ const BREAKAGES: &[Breakage] = &[
                 Some(())
             })
         },
-        noticed: Refused("has groups of 3 and of 5 devices"),
+        noticed: Refused("has groups of different sizes, 3 and 5"),
     },
     Breakage {
         name: "device id out of range",

@@ -136,7 +136,7 @@ pub(crate) fn top_k(cx: &Ctx<'_>, k: i64) -> Res<Types> {
     ensure!(k >= 0, "top_k must select at least 0 values, got {k}");
     ensure!(
         last == DYNAMIC || last >= k,
-        "top_k must select at most {last} values, the last dimension of {operand}, got {k}"
+        "top_k must select at most {last} values, the size of the last dimension of {operand}, got {k}"
     );
     let mut shape = operand.shape.clone();
     if let Some(size) = shape.last_mut() {

@@ -205,7 +205,7 @@ pub(crate) fn set_dimension_size(cx: &Ctx<'_>, dim: u32) -> Res<Types> {
 
 pub(crate) fn broadcast(cx: &Ctx<'_>, sizes: &SizeList) -> Res<Types> {
     let operand = cx.tensor(0)?;
-    ensure!(sizes.iter().all(|&n| n >= 0), "broadcast by negative sizes {sizes:?}");
+    ensure!(sizes.iter().all(|&n| n >= 0), "the sizes of broadcast must not be negative, got {sizes:?}");
     let shape: Shape = sizes.iter().chain(&operand.shape).copied().collect();
     Ok(tensor(&shape, operand.dtype))
 }

@@ -339,11 +339,10 @@ fn broadcast(cx: &Ctx<'_>, dims: &DimList, a: TypeId, c: TypeId) -> Res<()> {
     let (Some((i, params)), Some((k, wide))) = (along(from), along(to)) else { return Ok(()) };
     ensure!(
         dims.get(i).is_some_and(|&d| d as usize == k),
-        "{} of {} gives {}: quantization dimension {i} of the operand maps to {:?}",
+        "{} of {} gives {}: quantization dimension {i} of the operand must map to dimension {k} of the result",
         cx.name(),
         types.display(a),
-        types.display(c),
-        dims.get(i)
+        types.display(c)
     );
     // A dimension of size 1 with one scale is broadcast to size `n` with `n` scales, which must all be equal to it.
     let repeats = from.shape[i] != 1 || params.first().is_none_or(|one| wide.iter().all(|p| p == one));

@@ -108,7 +108,7 @@ pub(crate) fn concatenate(cx: &Ctx<'_>, dim: u32) -> Res<Types> {
             } else {
                 ensure!(
                     size_fits(a, b),
-                    "concatenate of {first} and {next} (operand {i}): dimension {d} differs"
+                    "concatenate of {first} and {next} (operand {i}): the sizes of dimension {d} differ"
                 );
                 shape[d] = known(a, b);
             }

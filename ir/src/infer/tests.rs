@@ -108,7 +108,7 @@ fn movement() {
     check(OpKind::DynamicUpdateSlice, "4x5xf32 5x5xf32 i32 i32", "must not be larger");
     check(OpKind::Concatenate { dim: 1 }, "2x3xf32 2x4xf32 2x1xf32", "2x8xf32");
     check(OpKind::Concatenate { dim: 1 }, "2x3xf32 2x?xf32", "2x?xf32");
-    check(OpKind::Concatenate { dim: 1 }, "2x3xf32 3x3xf32", "dimension 0 differs");
+    check(OpKind::Concatenate { dim: 1 }, "2x3xf32 3x3xf32", "the sizes of dimension 0 differ");
     check(OpKind::Concatenate { dim: 2 }, "2x3xf32", "is out of range");
     let splice = |pieces: &[[i64; 3]]| {
         let piece =

@@ -213,7 +213,7 @@ fn flow(module: &Module, program: &Program, uses: &Uses, id: OpId) -> Result<(),
             );
             if kind.name().starts_with("sdy.") && !flows {
                 return Err(format!(
-                    "needs an operand or a result of an operation with regions, got a result of {}",
+                    "must take a value that flows into or out of an operation with regions, got a result of {}",
                     kind.name()
                 ));
             }
@@ -236,5 +236,5 @@ fn from_function(
         (ValueDef::Result(..), Some(def)) => matches!(module.ops[def].kind, OpKind::Call { .. }),
         (ValueDef::Result(..), None) => false,
     };
-    if fits { Ok(()) } else { Err("needs an argument of a function or a result of a call".to_owned()) }
+    if fits { Ok(()) } else { Err("must take an argument of a function or a result of a call".to_owned()) }
 }

@@ -127,7 +127,7 @@ fn groups(kind: &OpKind, spec: &CollectiveSpec, devices: Option<i64>) -> Result<
     }
     if let Some(other) = spec.groups.iter().find(|g| g.len() != first.len()) {
         let hint = Some("pad shorter groups with -1");
-        return Err((format!("has groups of {} and of {} devices", first.len(), other.len()), hint));
+        return Err((format!("has groups of different sizes, {} and {}", first.len(), other.len()), hint));
     }
     let ids: Vec<i64> = spec.groups.ids().filter(|&id| id != -1).collect();
     let filled = ids.len() == first.len() * spec.groups.len();

@@ -310,7 +310,7 @@ fn check_change(
         };
         if !fits {
             return Err(format!(
-                "dimension {d} is sharded {} before and {} after, which does not match the exchanged axes",
+                "dimension {d} is sharded {} in the operand and {} in the result, which does not match the axes of the collective",
                 axes_text(mesh, &before.dims[d].axes),
                 axes_text(mesh, &out.dims[d].axes)
             ));

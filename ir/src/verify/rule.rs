@@ -242,7 +242,7 @@ fn sizes_fit(
                 factors.iter().map(|&f| format!("{}={}", name(f), rule.sizes[f])).collect();
             let ty = module.types.display(ty);
             return Err(format!(
-                "has {} for dimension {d} of {what} {i}, which has {size} elements: {ty}",
+                "has the factors {} for dimension {d} of {what} {i}, which has {size} elements: {ty}",
                 names.join(" * ")
             ));
         }

@@ -561,7 +561,7 @@ fn i13_collectives() {
     breaks(
         &collective(gather(), &[&[], &[model]], &[&[], &[model]]),
         "SH0213",
-        "dimension 0 is sharded {} before and {} after",
+        "dimension 0 is sharded {} in the operand and {} in the result",
     );
     breaks(
         &collective(MeshCollectiveKind::AllSlice(axes(&[&[data]])), &[&[], &[]], &[&[data], &[]]),
@@ -580,7 +580,7 @@ fn i13_collectives() {
     breaks(
         &collective(parts(), &[&[model], &[]], &[&[sub(1, 2, 2)], &[]]),
         "SH0213",
-        "dimension 0 is sharded {model} before and {model:(2)2} after",
+        "dimension 0 is sharded {model} in the operand and {model:(2)2} in the result",
     );
     let exchange = |to| MeshCollectiveKind::AllToAll(vec![AxisMove { axes: list(&[model]), from: 0, to }]);
     holds(&collective(exchange(1), &[&[model], &[]], &[&[], &[model]]));
@@ -613,7 +613,7 @@ fn i13_collectives() {
     breaks(
         &collective(MeshCollectiveKind::CollectivePermute, &[&[data], &[]], &[&[model], &[]]),
         "SH0213",
-        "sharded {data} before and {model} after",
+        "sharded {data} in the operand and {model} in the result",
     );
 }
 
@@ -642,7 +642,7 @@ fn i14_replica_groups() {
     holds(&replicas(&[&[0, 1], &[2, 3]]));
     holds(&replicas(&[]));
     holds(&replicas(&[&[0, 1, 2], &[3, -1, -1]]));
-    breaks(&replicas(&[&[0, 1, 2], &[3]]), "SH0214", "has groups of 3 and of 1 devices");
+    breaks(&replicas(&[&[0, 1, 2], &[3]]), "SH0214", "has groups of different sizes, 3 and 1");
     breaks(&replicas(&[&[0, 1], &[1, 3]]), "SH0214", "has device 1 in its groups twice");
     breaks(&replicas(&[&[0, 1], &[2, 4]]), "SH0214", "has device id 4, expected an id in 0..4");
     breaks(&replicas(&[&[0, 1], &[2, -3]]), "SH0214", "has device id -3, expected an id in 0..4");

@@ -130,7 +130,7 @@ impl Import<'_> {
                 return Err(Box::new(
                     Diagnostic::invalid("SH0347", message)
                         .at(span)
-                        .hint("its sharding must be {manual} or have manual subgroups"),
+                        .hint("the sharding must be {manual} or have manual subgroups"),
                 ));
             }
             Crossing { enters, inner: Some(placed.manual), outer: None, added: None, shardings: Vec::new() }

@@ -158,7 +158,7 @@ impl Import<'_> {
                         self.rw.module.funcs[func].results.len()
                     };
                     if ids.len() != count {
-                        let message = format!("{name} has {} shardings for {count} values", ids.len());
+                        let message = format!("{name} has {} shardings, expected {count}", ids.len());
                         self.errors.push(Diagnostic::invalid("SH0344", message));
                     } else if arguments {
                         for (arg, id) in args.unwrap_or_default().into_iter().zip(ids) {

@@ -221,12 +221,15 @@ fn tiling(
     // `sizes` bounds both products by `MAX_DEVICES`.
     let (tiles, count): (i64, i64) = (dims.iter().product(), devices.count());
     if tiles != count {
-        let message = format!("there are {tiles} tiles for {count} devices");
+        let message = format!("the tile assignment has {tiles} tiles for {count} devices");
         return Err(TextError { at, message, unsupported: false });
     }
     if subgroups.len() > dims.len() {
-        let message =
-            format!("{} last tile dimensions are given, but there are only {}", subgroups.len(), dims.len());
+        let message = format!(
+            "{} last tile dimensions are given, but there are only {} tile dimensions",
+            subgroups.len(),
+            dims.len()
+        );
         return Err(TextError { at, message, unsupported: false });
     }
     Ok(Tiling { dims, devices, subgroups }.canonical())
@@ -357,7 +360,7 @@ fn device_ids(c: &mut Cursor<'_>, axes: &[(Box<str>, i64)]) -> Result<Option<Dev
     c.expect(")")?;
     let count: i64 = axes.iter().map(|(_, size)| size).product();
     if devices.count() != count {
-        let message = format!("there are {} devices for a mesh of {count}", devices.count());
+        let message = format!("{} devices are listed for a mesh of {count} devices", devices.count());
         return Err(TextError { at, message, unsupported: false });
     }
     Ok(if devices.is_identity() { None } else { Some(devices) })

@@ -101,8 +101,8 @@ fn texts_that_are_wrong() {
         ("{{replicated},}", "! at character 15: expected `{`, found `}`"),
         ("{shard_as 1}", "! at character 2: expected a kind of sharding or `devices=`"),
         ("{maximal}", "! at character 2: a maximal sharding needs `device=`"),
-        ("{devices=[2,4]<=[9]}", "! at character 9: there are 8 tiles for 9 devices"),
-        ("{devices=[2,4]0,1,2}", "! at character 9: there are 8 tiles for 3 devices"),
+        ("{devices=[2,4]<=[9]}", "! at character 9: the tile assignment has 8 tiles for 9 devices"),
+        ("{devices=[2,4]0,1,2}", "! at character 9: the tile assignment has 8 tiles for 3 devices"),
         ("{devices=[2]0,0}", "! at character 13: device 0 is listed twice"),
         ("{devices=[2]0,5}", "! at character 13: device 5 is out of range, 2 devices are listed"),
         ("{devices=[0]<=[0]}", "! at character 11: a size must be at least 1"),
@@ -123,7 +123,7 @@ fn texts_that_are_wrong() {
         ),
         (
             "{devices=[4]<=[4] last_tile_dims={manual,manual}}",
-            "! at character 9: 2 last tile dimensions are given, but there are only 1",
+            "! at character 9: 2 last tile dimensions are given, but there are only 1 tile dimensions",
         ),
         (
             "{replicated last_tile_dim_replicate}",

@@ -93,7 +93,7 @@ fn one_type(subject: &Subject<'_>, ty: &TensorType, mesh_id: MeshId, args: &[usi
             ))
         }
         None => warning.hint(
-            "no axis of the mesh divides any of its dimensions; choose a divisible size to avoid padding",
+            "no axis of the mesh divides a dimension of this argument; choose a divisible size to avoid padding",
         ),
     };
     warning.user_loc = subject.arg_loc(first);

@@ -84,9 +84,11 @@ fn parameter(
     let mut warning =
         Diagnostic::warning(Class::InvalidInput, "", message).at(span).hint(match divisor_of(mesh, n) {
             Some(axis) => {
-                format!("pad it to {} elements, or shard that dimension along {axis}", n + (k - n % k))
+                format!("pad the dimension to {} elements, or shard it along {axis}", n + (k - n % k))
             }
-            None => format!("pad it to {} elements: no axis of the mesh divides {n}", n + (k - n % k)),
+            None => {
+                format!("pad the dimension to {} elements: no axis of the mesh divides {n}", n + (k - n % k))
+            }
         });
     warning.user_loc = user_loc;
     Some(warning.bytes(bytes))

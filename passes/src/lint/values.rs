@@ -105,7 +105,7 @@ fn warning(subject: &Subject<'_>, ty: &TensorType, num: usize, root: Root, other
             format!("also replicated: {} of other types, computed from these", count(others, "large value"));
         warning = warning.note(Span::NONE, text);
     }
-    warning = warning.hint("constrain it (sdy.sharding_constraint, with_sharding_constraint), or shard the arguments that it is computed from");
+    warning = warning.hint("constrain this result (sdy.sharding_constraint, with_sharding_constraint), or shard the arguments from which it is computed");
     warning.user_loc = module.user_loc(root.op);
     warning.bytes(bytes)
 }

@@ -258,6 +258,6 @@ fn a_misfit_registered_rule_is_an_error() {
     };
     assert_eq!(
         fault("tensor<8x4xf32> -> tensor<8x4xf32>", of_other_size),
-        "has j=16 for dimension 1 of operand 0, which has 4 elements: tensor<8x4xf32>"
+        "has the factors j=16 for dimension 1 of operand 0, which has 4 elements: tensor<8x4xf32>"
     );
 }

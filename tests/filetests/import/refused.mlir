@@ -9,7 +9,7 @@
 
 //--- text.mlir
 // Every text is read before anything else is done.
-// TEXT: error[SH0340]: the sharding "{devices=[2,4]<=[9]}" of argument 0 of @main cannot be read: at character 9: there are 8 tiles for 9 devices
+// TEXT: error[SH0340]: the sharding "{devices=[2,4]<=[9]}" of argument 0 of @main cannot be read: at character 9: the tile assignment has 8 tiles for 9 devices
 // TEXT: error[SH0340]: the sharding "{maximal}" of stablehlo.negate cannot be read: at character 2: a maximal sharding needs `device=`
 // TEXT: error[SH0340]: the mhlo.sharding of stablehlo.sine is not a string
 func.func @main(%a: tensor<8x8xf32> {mhlo.sharding = "{devices=[2,4]<=[9]}"}) -> tensor<8x8xf32> {

@@ -83,7 +83,7 @@ pub(super) fn form_all(import: &mut Import<'_>, order: &[FuncId]) {
                         import.errors.push(
                             Diagnostic::unsupported("SH0345", message)
                                 .at(data.span)
-                                .hint("inline it: shardc opt --passes inline"),
+                                .hint("inline the calls first: shardc opt --passes inline"),
                         );
                         return;
                     }

@@ -28,7 +28,7 @@ func.func @broadcasts(%a: tensor<4x2xf32>, %b: tensor<3xf32>, %i: tensor<4x2xi32
 // -----
 
 func.func @others(%a: tensor<6x5xf32>, %s: tensor<f32>, %r: tensor<2x5x7xf32>, %g: tensor<3xi32>) {
-  // error: SH0207 top_k must select at most 5 values, the last dimension of tensor<6x5xf32>, got 8
+  // error: SH0207 top_k must select at most 5 values, the size of the last dimension of tensor<6x5xf32>, got 8
   %0:2 = chlo.top_k(%a, k = 8) : tensor<6x5xf32> -> (tensor<6x8xf32>, tensor<6x8xi32>)
   // error: SH0207 top_k needs an operand of at least one dimension, got tensor<f32>
   %1:2 = chlo.top_k(%s, k = 1) : tensor<f32> -> (tensor<f32>, tensor<i32>)

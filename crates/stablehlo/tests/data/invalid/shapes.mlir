@@ -96,7 +96,7 @@ func.func @pads(%a: tensor<2x6xf32>, %v: tensor<f32>, %w: tensor<i32>, %x: tenso
 // -----
 
 func.func @joins(%a: tensor<2x6xf32>, %b: tensor<3x5xf32>, %c: tensor<2x6xi32>) {
-  // error: SH0207 concatenate of tensor<2x6xf32> and tensor<3x5xf32> (operand 1): dimension 1 differs
+  // error: SH0207 concatenate of tensor<2x6xf32> and tensor<3x5xf32> (operand 1): the sizes of dimension 1 differ
   %0 = stablehlo.concatenate %a, %b, dim = 0 : (tensor<2x6xf32>, tensor<3x5xf32>) -> tensor<5x6xf32>
   // error: SH0207 dimension 2 of concatenate is out of range for tensor<2x6xf32>
   %1 = stablehlo.concatenate %a, %a, dim = 2 : (tensor<2x6xf32>, tensor<2x6xf32>) -> tensor<2x12xf32>

@@ -60,7 +60,7 @@ sdy.mesh @mesh = <["x"=4, "y"=2]>
 sdy.mesh @other = <["x"=4, "y"=2]>
 sdy.mesh @wide = <["x"=2, "y"=4]>
 func.func @collectives(%a: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %b: tensor<16x8xf32>) {
-  // error: SH0213 sdy.all_gather: dimension 1 is sharded {} before and {} after, which does not match the exchanged axes
+  // error: SH0213 sdy.all_gather: dimension 1 is sharded {} in the operand and {} in the result, which does not match the axes of the collective
   %0 = sdy.all_gather [{}, {"x"}] %a out_sharding=<@mesh, [{"x"}, {}]> : tensor<16x8xf32>
   // error: SH0213 sdy.all_gather: its operand has no sharding
   %1 = sdy.all_gather [{"x"}, {}] %b out_sharding=<@mesh, [{}, {}]> : tensor<16x8xf32>
@@ -147,7 +147,7 @@ func.func @edges(%a: tensor<8xf32>, %d: tensor<?xf32>, %e: tensor<8xf32>) {
   // error: SH0218 sdy.data_flow_edge must be the only user of its operand, which has 5 users
   %2 = sdy.data_flow_edge %a : tensor<8xf32>
   %3 = stablehlo.negate %a : tensor<8xf32>
-  // error: SH0218 sdy.func_data_flow_edge needs an argument of a function or a result of a call
+  // error: SH0218 sdy.func_data_flow_edge must take an argument of a function or a result of a call
   %4 = sdy.func_data_flow_edge %3 : tensor<8xf32>
   // error: SH0218 sdy.propagation_edges of stablehlo.abs refers to operand 1, but the operation has 1
   %5 = stablehlo.abs %a {sdy.propagation_edges = #sdy.propagation_edges<[{step-1 = [{"x" = operand-1 -> [result-0]}]}]>} : tensor<8xf32>

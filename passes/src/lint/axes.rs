@@ -15,7 +15,7 @@ pub(super) fn unused(subject: &Subject<'_>) -> Vec<Diagnostic> {
         for ((name, &size), _) in mesh.axes.iter().zip(&used[id]).filter(|((_, n), used)| **n > 1 && !**used)
         {
             let message = format!(
-                "axis \"{name}\" of mesh @{} shards nothing: all {size} devices along it do the same work",
+                "axis \"{name}\" of mesh @{} shards nothing: the {size} devices along it do the same work",
                 module.mesh_name(id)
             );
             let warning = Diagnostic::warning(Class::InvalidInput, "", message)

@@ -42,7 +42,8 @@ impl Selection {
         self.told.iter().map(|told| told.warning.clone()).collect()
     }
 
-    /// A summary of omitted warnings: `12 more warnings are not shown: each costs less than 64.0 KiB, 34.2 KiB in total`. `None` if all are shown.
+    /// A summary of omitted warnings: `12 more warnings are not shown: each costs less than 64.0 KiB, 34.2 KiB in total`. `None` if all
+    /// are shown.
     #[must_use]
     pub fn rest(&self) -> Option<String> {
         let more = if self.told.is_empty() { "" } else { "more " };

@@ -38,7 +38,8 @@ pub(crate) fn reduced(cx: &Ctx<'_>, n: usize, i: usize, slice: &[i64]) -> Res<DT
     let (input, init) = (cx.tensor(i)?, cx.tensor(n + i)?);
     let mut sizes = slice.iter();
     ensure!(
-        // `sizes` continues where it stopped: the dimensions of the initial value must be a subsequence of the slice's.
+        // Each search in `sizes` continues after the previous match: the dimensions of the initial value must be a
+        // subsequence of those of the slice.
         init.shape.iter().all(|&size| sizes.any(|&n| size_fits(n, size))),
         "operand {} of {}, an initial value, must be a scalar or have dimensions of {}, got {init}",
         n + i,

@@ -142,7 +142,7 @@ fn composite(report: &mut Report<'_>, id: OpId, spec: &CompositeSpec) {
     }
 }
 
-/// Words between dots, at least two; the first begins with a letter.
+/// Whether a name consists of at least two words separated by dots, of which the first begins with a letter.
 fn is_namespaced(name: &str) -> bool {
     let mut parts = name.split('.');
     let first = parts.next().unwrap_or_default();

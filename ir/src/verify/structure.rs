@@ -173,7 +173,7 @@ impl Walk<'_, '_> {
         let op = &self.report.module.ops[id];
         for (i, value) in op.operands.iter().enumerate() {
             // One comparison replaces a walk up the regions: values in scope have the mark of the innermost isolated body, and `leave`
-            // removes it. So the whole check takes linear time.
+            // removes the mark. So the entire check takes linear time.
             if self.visible[value.index()] != mark {
                 self.report.hinted(
                     "SH0204",

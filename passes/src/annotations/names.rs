@@ -228,7 +228,7 @@ impl Names {
             return diagnostic;
         }
         let by_position = format!("their positional names are {}", known.join(" and "));
-        // Arguments are hard to distinguish by index alone.
+        // If no argument has a name, the hint also describes how to export names.
         if self.values.is_empty() && !self.args.is_empty() && self.args.iter().all(Option::is_none) {
             return diagnostic.hint(format!("{by_position}; {EXPORT_NAMES}"));
         }

@@ -142,7 +142,7 @@ impl Former<'_, '_> {
         }
     }
 
-    /// Builds the manual computation of a part. Returns `None` if it has no exits and no effects.
+    /// Builds the manual computation of a part. Returns `None` if no value leaves it and it has no side effects.
     pub(super) fn build(&mut self, part: &ManualPart) -> Res<Option<OpId>> {
         let all = part.entries.iter().chain(&part.exits).chain(&part.members);
         let Some(&anchor) = all.clone().next() else { return Ok(None) };

@@ -37,7 +37,8 @@ fn is_arithmetic(kind: &OpKind) -> bool {
 }
 
 impl Former<'_, '_> {
-    /// Finds local operations by forward data flow from the entries, and merges the parts of operations that share values.
+    /// Finds local operations by forward data flow from the calls that enter, and merges the parts of operations that
+    /// share local values.
     pub(super) fn find(&mut self, ops: &[OpId]) -> Res<()> {
         for &op in ops {
             let module = &*self.import.rw.module;

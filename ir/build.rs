@@ -26,7 +26,7 @@ fn main() {
     }
 }
 
-/// The machine that builds.
+/// The machine on which the build script runs.
 struct ThisMachine;
 
 impl llvm::Machine for ThisMachine {

@@ -9,7 +9,7 @@ const MAJOR: &str = "22";
 /// The variables of the crates `mlir-sys` and `tblgen` for the path of LLVM.
 pub(crate) const PREFIXES: [&str; 2] = ["MLIR_SYS_220_PREFIX", "TABLEGEN_220_PREFIX"];
 
-/// The path in Debian.
+/// The install prefix of Debian's LLVM packages.
 const DEBIAN: &str = "/usr/lib/llvm-22";
 
 /// Access to the build machine.
@@ -24,7 +24,7 @@ pub(crate) trait Machine {
     fn has(&self, file: &Path) -> bool;
 }
 
-/// The problems and their remedies, one per line; empty if LLVM fits MLIR's bindings.
+/// The missing parts and how to install them, one per line; empty if the installed LLVM works with MLIR's bindings.
 pub(crate) fn errors(machine: &impl Machine) -> Vec<String> {
     let mut lines: Vec<String> =
         PREFIXES.iter().filter_map(|variable| trouble(machine, variable).err()).collect();
@@ -38,8 +38,8 @@ pub(crate) fn errors(machine: &impl Machine) -> Vec<String> {
         ));
     }
     lines.push(format!(
-        "then set {} to where it is (on Debian {DEBIAN}) and LIBCLANG_PATH to the folder of libclang ({DEBIAN}/lib), \
-         in the environment or in [env] of .cargo/config.toml; or build shardc without its feature `mlir`, which needs no LLVM",
+        "set {} to the install prefix of LLVM {MAJOR} (on Debian {DEBIAN}) and LIBCLANG_PATH to the directory of libclang \
+         ({DEBIAN}/lib), in the environment or in [env] of .cargo/config.toml; or build shardc without the feature `mlir`",
         PREFIXES.join(" and ")
     ));
     lines
@@ -55,14 +55,16 @@ fn trouble(machine: &impl Machine, variable: &str) -> Result<(), String> {
         None => format!("{variable} is not set"),
     };
     let Some(version) = machine.answer(&config, "--version") else {
-        return Err(format!("{from}: there is no {} to run", config.display()));
+        return Err(format!("{from}: cannot run {}", config.display()));
     };
     if version.split('.').next() != Some(MAJOR) {
-        return Err(format!("{from}: {} is of LLVM {version}, and LLVM {MAJOR} is needed", config.display()));
+        return Err(format!("{from}: {} has version {version}, expected LLVM {MAJOR}", config.display()));
     }
     let headers = machine.answer(&config, "--includedir").unwrap_or_default();
     if !machine.has(&Path::new(&headers).join("mlir-c/IR.h")) {
-        return Err(format!("{from}: {headers} has no mlir-c/IR.h, so this LLVM comes without MLIR"));
+        return Err(format!(
+            "{from}: {headers} does not contain mlir-c/IR.h: this LLVM was installed without MLIR"
+        ));
     }
     Ok(())
 }

@@ -16,7 +16,7 @@ pub trait Build {
     /// The source location of new operations.
     fn origin(&self) -> (Span, PackedOption<LocId>);
 
-    /// Inserts an operation that no region lists yet.
+    /// Inserts an operation that is not in a region yet.
     fn insert(&mut self, op: OpId);
 
     /// Inserts a new operation with given result types.
@@ -92,7 +92,7 @@ impl<'m> Builder<'m> {
         self.loc = loc;
     }
 
-    /// Moves the newly built operations into `region`, replacing its previous list.
+    /// Moves the newly built operations into `region`, replacing its previous operations.
     pub fn finish(&mut self, region: RegionId) {
         let ops = self.take();
         self.module.set_ops(region, ops);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-/// The elements of a `dense` constant: little-endian, row-major, sub-byte elements one byte each (`i1` is 0 or 1). The result type of the
+/// The elements of a `dense` constant: little-endian, row-major, one byte per sub-byte element (`i1` is 0 or 1). The result type of the
 /// operation is the type of the constant; for a quantized type, elements have its storage type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Dense {
@@ -12,7 +12,8 @@ pub enum Dense {
     Splat(SmallVec<[u8; 16]>),
     /// All elements. Shared, so that copying a module does not copy large constants.
     Elements(Arc<[u8]>),
-    /// `dense_resource<key>`: the bytes are at the end of the file, kept verbatim by key.
+    /// The key of `dense_resource<key>`: the bytes are in the resource section at the end of the file, which is kept
+    /// verbatim.
     Resource(Box<str>),
     /// A constant whose elements have no [`DType`](crate::DType) (strings, `i128`, `f80`) or are not listed densely (`sparse<...>`): the
     /// attribute verbatim, with its type.

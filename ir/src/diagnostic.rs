@@ -13,7 +13,7 @@ pub struct Span {
 }
 
 impl Default for Span {
-    /// [`Span::NONE`].
+    /// Returns [`Span::NONE`].
     fn default() -> Self {
         Span::NONE
     }
@@ -53,7 +53,7 @@ pub struct Quote {
     pub origin: &'static str,
     /// The whole text.
     pub text: String,
-    /// The part of it with the error.
+    /// The range of the text that contains the error.
     pub span: Span,
 }
 
@@ -62,7 +62,7 @@ pub struct Quote {
 pub enum Severity {
     /// The result is correct, but may not be what the user expects.
     Warning,
-    /// There is no result.
+    /// The compilation has no result.
     Error,
 }
 
@@ -84,7 +84,7 @@ pub enum Interruption {
     /// The token was cancelled.
     #[error("the compilation was cancelled")]
     Cancelled,
-    /// The compilation took longer than this.
+    /// The compilation took longer than this time limit.
     #[error("the compilation took longer than its time limit of {0:?}")]
     TimeLimit(Duration),
 }
@@ -126,7 +126,8 @@ pub struct Diagnostic {
     pub hint: Option<String>,
     /// Further positions and facts.
     pub notes: Vec<(Span, String)>,
-    /// The value of an option that is invalid; `span` is then the part of the program that the option is about.
+    /// The invalid option value, if the error is in an option; `span` is then the part of the program that the option
+    /// refers to.
     pub quote: Option<Box<Quote>>,
     /// For a warning about cost: the bytes that a device sends in one execution of the program (with trip counts of loops), or holds, as
     /// a consequence. `None` for other diagnostics.
@@ -206,7 +207,7 @@ impl Diagnostic {
         self
     }
 
-    /// Makes the diagnostic refer to another text.
+    /// Makes the diagnostic point to a range of an option value.
     #[must_use]
     pub fn quoting(mut self, origin: &'static str, text: impl Into<String>, span: Span) -> Self {
         self.quote = Some(Box::new(Quote { origin, text: text.into(), span }));

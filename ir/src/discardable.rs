@@ -52,7 +52,7 @@ pub enum Donation {
 }
 
 impl AttrDict {
-    /// The donation of an argument with these attributes; `None` if the caller keeps its buffer.
+    /// The donation of an argument with these attributes; `None` if the argument is not donated.
     #[must_use]
     pub fn donation(&self) -> Option<Donation> {
         if let Some(result) = self.donated_to() {

@@ -21,11 +21,11 @@ pub const fn power_of_two(exponent: i32) -> f64 {
 enum Special {
     /// Infinities and NaNs.
     Ieee,
-    /// Numbers, except that all ones is NaN; there is no infinity.
+    /// Finite numbers, except that all ones is NaN; there is no infinity.
     NanAllOnes,
-    /// Numbers; NaN is the encoding of minus zero, and there is no infinity.
+    /// Finite numbers; NaN is the encoding of minus zero, and there is no infinity.
     NanMinusZero,
-    /// Only numbers.
+    /// Only finite numbers.
     None,
     /// Only an exponent; all ones is NaN.
     PowerOfTwo,
@@ -112,7 +112,7 @@ impl Format {
         let exponent = (rest >> self.mant_bits) as i32;
         let mant = rest & self.mant_mask();
         let (mant, exponent) =
-            // Subnormals have no implicit leading one, and the exponent of the smallest normal number.
+            // Subnormals have no implicit leading one; their exponent is that of the smallest normal number.
             if exponent == 0 { (mant, 1) } else { (mant | (1 << self.mant_bits), exponent) };
         Some(Number { negative, mant, exp: exponent - self.bias - self.mant_bits as i32 })
     }
@@ -222,7 +222,7 @@ pub fn push(out: &mut String, dtype: DType, bits: u64) {
             return;
         }
         out.truncate(start);
-        // `APFloat`'s precision: 59/196 is slightly less than log10(2), so these digits are enough to parse the same number.
+        // `APFloat`'s precision: 59/196 is slightly less than log10(2), so parsing this many digits returns the same number.
         let digits = 2 + (format.mant_bits + 1) * 59 / 196;
         push_decimal(out, &number, Style::Shortest(digits as usize));
         // MLIR prints hexadecimal if the shortest form would be an integer, which its parser would not accept as a float.
@@ -238,7 +238,7 @@ pub fn push(out: &mut String, dtype: DType, bits: u64) {
 enum Style {
     /// `1.000000e+00`.
     Fixed,
-    /// `9.99999974E-6`, `0.1234`, with at most this many digits.
+    /// `0.1234`, or `9.99999974E-6` if the exponent is large or very small; with at most this many digits.
     Shortest(usize),
 }
 

@@ -44,7 +44,7 @@ impl Interrupt {
         self
     }
 
-    /// Sets the time from now that the compilation may take.
+    /// Sets the time limit of the compilation, counted from now.
     #[must_use]
     pub fn with_time_limit(mut self, limit: Duration) -> Self {
         // A limit beyond the range of the clock is ignored.

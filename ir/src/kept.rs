@@ -20,7 +20,7 @@ pub enum KeptKind {
 /// A top-level part of a module that is kept as text, with aliases expanded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
-    /// Why it is kept.
+    /// Why this part is kept as text.
     pub kind: KeptKind,
     /// The symbol that it defines, without `@`, if any.
     pub name: Option<Box<str>>,
@@ -40,7 +40,7 @@ impl Kept {
     pub fn describe(&self) -> String {
         let name = self.name.as_deref().map(|name| format!(" @{name}")).unwrap_or_default();
         match self.kind {
-            KeptKind::Module => format!("the module{name} inside the module"),
+            KeptKind::Module => format!("the nested module{name}"),
             KeptKind::Branches => format!("the function{name} with branches between blocks"),
             KeptKind::Foreign => format!("the function{name} with this operation of another dialect"),
             KeptKind::Other if name.is_empty() => "this operation".to_owned(),
@@ -56,7 +56,7 @@ impl Kept {
         match self.kind {
             KeptKind::Module => error.hint("move its contents to the outer module"),
             KeptKind::Branches => error
-                .hint("StableHLO's control flow is `while`, `case` and `if`, not branches between blocks"),
+                .hint("replace branches between blocks by stablehlo.while, stablehlo.case or stablehlo.if"),
             KeptKind::Foreign | KeptKind::Other => error.hint("lower it to StableHLO first"),
         }
     }
@@ -69,7 +69,7 @@ pub struct Enclosing {
     pub name: Option<Box<str>>,
     /// Attributes.
     pub attrs: AttrDict,
-    /// The location in the text, if any.
+    /// The MLIR location (`loc(...)`), if any.
     pub loc: PackedOption<LocId>,
     /// The texts that precede the inner module.
     pub above: Vec<Box<str>>,

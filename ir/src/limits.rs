@@ -4,11 +4,12 @@ use crate::DYNAMIC;
 
 /// The largest number of devices of a mesh, a tile assignment or the replica groups of a program: 262,144 hosts with 4 devices.
 ///
-/// Partitioning time does not depend on the number of devices, but permutes, manifests and replica groups as lists name every device: at
-/// this limit, one collective is eight megabytes of text.
+/// Partitioning time does not depend on the number of devices, but permutes, manifests and replica groups that are written as lists name
+/// every device: at this limit, one collective is eight megabytes of text.
 pub const MAX_DEVICES: i64 = 1 << 20;
 
-/// The largest number of elements of one dimension, and of bytes of one tensor: the memory of [`MAX_DEVICES`] devices with 256 GiB.
+/// The largest number of elements of one dimension, and of bytes of one tensor: the memory of [`MAX_DEVICES`] devices with 64 GiB
+/// each.
 ///
 /// Sums of sizes, and sizes rounded up to a multiple of the devices, then fit into 64 bits.
 pub const MAX_BYTES: i64 = 1 << 56;
@@ -42,7 +43,7 @@ pub fn size_fault(shape: &[i64], element: i64) -> Option<String> {
             format!("dimension {dim} has {n} elements, at most 2^56 are possible")
         });
     }
-    // This precedes the product: an empty tensor has no bytes, regardless of its other dimensions.
+    // Checked before sizes are multiplied: an empty tensor has no bytes, regardless of its other dimensions.
     if known().any(|(_, n)| n == 0) {
         return None;
     }

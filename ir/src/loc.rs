@@ -26,7 +26,7 @@ pub enum Loc {
     Name {
         /// The name, unescaped.
         name: Box<str>,
-        /// The location that carries the name.
+        /// The location that the name is attached to.
         child: Option<LocId>,
     },
     /// `callsite(callee at caller)`.
@@ -60,7 +60,7 @@ impl Default for LocTable {
 }
 
 impl LocTable {
-    /// The handle of [`Loc::Unknown`], the location of an entity without one.
+    /// The handle of [`Loc::Unknown`], used for entities without a location.
     #[must_use]
     pub fn unknown() -> LocId {
         LocId::from_u32(0)

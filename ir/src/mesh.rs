@@ -25,12 +25,12 @@ pub struct SubAxis {
 pub struct AxisRef {
     /// Index of the axis in its mesh.
     pub axis: u16,
-    /// The sub-axis, if not the whole axis.
+    /// The sub-axis, if not the full axis.
     pub sub: Option<SubAxis>,
 }
 
 impl AxisRef {
-    /// The whole axis with this index.
+    /// The full axis with this index.
     #[must_use]
     pub fn whole(axis: usize) -> Self {
         AxisRef { axis: axis as u16, sub: None }
@@ -84,13 +84,13 @@ impl Mesh {
         }
     }
 
-    /// Size of the whole axis of `axis`.
+    /// Size of the full axis that `axis` belongs to.
     #[must_use]
     pub fn full_size(&self, axis: AxisRef) -> i64 {
         self.axes[usize::from(axis.axis)]
     }
 
-    /// Name of the whole axis of `axis`.
+    /// Name of the full axis that `axis` belongs to.
     #[must_use]
     pub fn axis_name(&self, axis: AxisRef) -> &str {
         self.axes.get_index(usize::from(axis.axis)).map_or("?", |(name, _)| name)
@@ -217,7 +217,7 @@ impl Mesh {
         for digit in positions.as_ref().unwrap_or(groups).as_strided()?.members() {
             let (stride, end) = (i64::from(digit.stride), i64::try_from(digit.end()).ok()?);
             for axis in self.all_axes() {
-                // The part of the axis in the digit, from major to minor.
+                // The sub-axis that overlaps the digit.
                 let (minor, whole) = (self.stride(axis), self.stride(axis) * self.axis_size(axis));
                 let (low, high) = (minor.max(stride), whole.min(end));
                 if low >= high {
@@ -237,7 +237,7 @@ impl Mesh {
         self.axis_size(axis) == 1
     }
 
-    /// Every whole axis, major to minor.
+    /// Every full axis, major to minor.
     #[must_use]
     pub fn all_axes(&self) -> SmallVec<[AxisRef; 4]> {
         (0..self.axes.len()).map(AxisRef::whole).collect()

@@ -25,7 +25,7 @@ pub struct Op {
     pub attrs: AttrDict,
     /// The position in the source text.
     pub span: Span,
-    /// The location in the text, if any.
+    /// The MLIR location (`loc(...)`), if any.
     pub loc: PackedOption<LocId>,
 }
 
@@ -159,7 +159,7 @@ pub struct Func {
     pub attrs: AttrDict,
     /// The position in the source text.
     pub span: Span,
-    /// The location in the text, if any.
+    /// The MLIR location (`loc(...)`), if any.
     pub loc: PackedOption<LocId>,
 }
 
@@ -194,9 +194,9 @@ pub struct MeshPlace {
     pub funcs_above: u32,
     /// The number of meshes and of parts kept as text that precede it.
     pub others_above: u32,
-    /// The position of its name.
+    /// The position of the mesh's name in the source text.
     pub span: Span,
-    /// The location in the text, if any.
+    /// The MLIR location (`loc(...)`), if any.
     pub loc: PackedOption<LocId>,
 }
 
@@ -221,7 +221,7 @@ pub struct Module {
     pub kept: Vec<Kept>,
     /// The enclosing modules, outermost first.
     pub enclosing: Vec<Enclosing>,
-    /// All operations, including those that no region lists any more.
+    /// All operations, including removed ones that are in no region.
     pub ops: PrimaryMap<OpId, Op>,
     /// All values.
     pub values: PrimaryMap<ValueId, Value>,
@@ -235,7 +235,7 @@ pub struct Module {
     pub shardings: ShardingTable,
     /// `{-# ... #-}` at the end of the file, verbatim.
     pub resources: Option<Box<str>>,
-    /// The location of the module in the text, if any.
+    /// The MLIR location (`loc(...)`) of the module, if any.
     pub loc: PackedOption<LocId>,
 }
 
@@ -386,7 +386,7 @@ impl Module {
         (place, value)
     }
 
-    /// Adds an operation and its results; no region lists it yet.
+    /// Adds an operation and its results; the operation is not in a region yet.
     pub fn add_op(
         &mut self,
         kind: OpKind,
@@ -609,7 +609,7 @@ impl Module {
                 ops.push(op);
                 rest = behind;
                 let data = &self.ops[op];
-                // Called rarely: most operations have no region.
+                // `enters` is called rarely, since most operations have no region.
                 if !data.regions.is_empty() && enters(&data.kind) {
                     regions.extend(&data.regions);
                     stack.push(rest);
@@ -654,7 +654,7 @@ impl Module {
         self.funcs.values().filter_map(|f| f.body)
     }
 
-    /// The uses of each value by operations that a function body lists.
+    /// The uses of each value by operations in function bodies.
     #[must_use]
     pub fn uses(&self) -> Uses {
         let ops: Vec<OpId> = self.bodies().flat_map(|body| self.walk(body)).collect();

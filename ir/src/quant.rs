@@ -35,7 +35,7 @@ pub struct Quant {
 /// The storage type: integers in a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct QuantStorage {
-    /// Whether they are signed.
+    /// Whether the integers are signed.
     pub signed: bool,
     /// Whether the type is spelled `si8` instead of `i8`: MLIR distinguishes them, and StableHLO uses `i8`.
     pub si: bool,
@@ -253,8 +253,8 @@ impl fmt::Display for Quant {
     }
 }
 
-/// Writes `{{1.0, 2.0}, {3.0:1, 4.0:9}}`: opens a brace before the first and closes it after the last element of each group. It needs no
-/// recursion, whatever rank a text claims.
+/// Writes `{{1.0, 2.0}, {3.0:1, 4.0:9}}`: opens a brace before the first and closes it after the last element of each group. It is not
+/// recursive, since a text may claim any rank.
 fn write_nested(f: &mut fmt::Formatter<'_>, counts: &[i64], params: &[QuantParams]) -> fmt::Result {
     // The number of elements of the groups of each level, outermost first.
     let mut sizes: SmallVec<[usize; 4]> = SmallVec::new();

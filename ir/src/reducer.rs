@@ -17,7 +17,7 @@ pub fn reduction_of(module: &Module, region: RegionId, n: usize) -> Option<Reduc
     let mut found = None;
     for (i, &value) in returned.iter().enumerate() {
         let mut op = &module.ops[module.def_op(value)?];
-        // Programs with a mesh may constrain every value, including scalars.
+        // Programs with a mesh may have a sharding constraint on every value, including scalars.
         while let (OpKind::ShardingConstraint(_), &[inner]) = (&op.kind, op.operands.as_slice()) {
             op = &module.ops[module.def_op(inner)?];
         }
@@ -66,7 +66,7 @@ pub fn reducer(module: &mut Module, kind: ReductionKind, dtype: DType) -> Region
 #[must_use]
 pub fn identity(kind: ReductionKind, dtype: DType) -> Option<SmallVec<[u8; 16]>> {
     match kind {
-        // An exponent without mantissa is a power of two, never zero.
+        // Elements of `f8E8M0FNU` are powers of two, never zero.
         ReductionKind::Add if dtype == DType::F8E8M0FNU => None,
         ReductionKind::Add | ReductionKind::Or | ReductionKind::Xor => {
             Some(SmallVec::from_elem(0, dtype.bytes()))
@@ -148,8 +148,8 @@ pub fn is_identity(module: &Module, value: ValueId, kind: ReductionKind) -> bool
     }
 }
 
-/// Whether the result of `op`, a `reduce_window` or similar, is independent of how often the initial values are used. In the
-/// specification, operands are padded with them, but XLA's back ends skip padding positions.
+/// Whether the result of `op`, a `reduce_window` or similar, does not depend on how often the initial values are used. In
+/// the specification, operands are padded with them, but XLA's back ends skip padding positions.
 pub fn init_counts_for_nothing(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let inits = &data.operands[data.operands.len() / 2..];

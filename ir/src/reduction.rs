@@ -8,9 +8,9 @@ pub enum ReductionKind {
     Add,
     /// Product.
     Mul,
-    /// Largest.
+    /// Maximum.
     Max,
-    /// Smallest.
+    /// Minimum.
     Min,
     /// Logical or bitwise and.
     And,

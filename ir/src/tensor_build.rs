@@ -1,6 +1,6 @@
 //! Building blocks for tensor arithmetic in passes that replace operations.
 //!
-//! Operands must have static shapes and numeric elements; the caller checks that the operation fits.
+//! Operands must have static shapes and numeric elements; the caller checks that the operation accepts their types.
 
 use crate::reducer::{encode, identity, reducer};
 use crate::{
@@ -20,7 +20,7 @@ pub trait TensorBuild: Build {
         self.op1(kind, operands, ty)
     }
 
-    /// An operation whose result is like its first operand.
+    /// An operation whose one result has the type of its first operand.
     fn alike(&mut self, kind: OpKind, operands: &[ValueId]) -> ValueId {
         let ty = self.module().values[operands[0]].ty;
         self.op1(kind, operands, ty)

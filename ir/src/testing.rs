@@ -7,7 +7,7 @@ use crate::{
     TypeId, ValueId, Visibility,
 };
 
-/// The type that a tensor's short text means: `2x?xf32`; other texts: `token`, `!...`.
+/// The type with this short text: `2x?xf32`, `token` or `!...`.
 pub(crate) fn ty(module: &mut Module, text: &str) -> TypeId {
     if text == "token" {
         return module.types.intern(Type::Token);
@@ -16,7 +16,7 @@ pub(crate) fn ty(module: &mut Module, text: &str) -> TypeId {
         return module.types.intern(Type::Other(text.into()));
     }
     let mut parts: Vec<&str> = text.split('x').collect();
-    // `complex<f32>` holds the separator.
+    // `complex<f32>` contains the separator `x`.
     let dtype = match text.find("complex") {
         Some(at) => {
             parts = text[..at].split('x').filter(|p| !p.is_empty()).collect();
@@ -29,7 +29,7 @@ pub(crate) fn ty(module: &mut Module, text: &str) -> TypeId {
     module.types.tensor(&shape, dtype.expect("an element type"))
 }
 
-/// Types from texts between blanks.
+/// The types with these short texts, which are separated by blanks.
 pub(crate) fn tys(module: &mut Module, texts: &str) -> Vec<TypeId> {
     texts.split_whitespace().map(|t| ty(module, t)).collect()
 }
@@ -75,7 +75,7 @@ pub(crate) fn reducer(module: &mut Module, op: crate::BinaryOp, dtype: &str) -> 
     body
 }
 
-/// Adds a function with this body, whose results are what the body returns.
+/// Adds a function with this body. The result types are the types that the body returns.
 pub(crate) fn func(module: &mut Module, name: &str, body: RegionId) -> FuncId {
     let params: Vec<TypeId> = module.regions[body].args.iter().map(|&v| module.values[v].ty).collect();
     let results: Vec<TypeId> = match module.terminator(body) {

@@ -68,7 +68,8 @@ pub fn known_trips(module: &Module, op: OpId) -> Option<u64> {
         CompareDirection::LE if step > 0 => (distance.checked_add(1)?, step),
         CompareDirection::GT if step < 0 => (-distance, -step),
         CompareDirection::GE if step < 0 => (1 - distance, -step),
-        // Otherwise the counter skips the bound, and the loop continues until the counter wraps around.
+        // If the step does not divide the distance, the counter skips the bound, and the loop continues until the
+        // counter wraps around.
         CompareDirection::NE if distance.checked_rem(step)? == 0 && distance / step >= 0 => {
             (distance / step, 1)
         }
@@ -112,7 +113,7 @@ impl Scalars<'_> {
         let mut operand = |i: usize| self.evaluate(*data.operands.get(i)?, visits);
         let n = match &data.kind {
             OpKind::Constant(_) => integer(module, value)?,
-            // An element of a splat; a conversion that changes the number is rejected below.
+            // The operand is a scalar or a splat. A conversion that changes the number is rejected below.
             OpKind::Convert | OpKind::Reshape | OpKind::BroadcastInDim { .. } => operand(0)?,
             OpKind::Unary(UnaryOp::Negate) => operand(0)?.checked_neg()?,
             OpKind::Binary(op) => op.on_integers(operand(0)?, operand(1)?)?,
@@ -131,7 +132,7 @@ impl Scalars<'_> {
         data.operands.get(i).copied().filter(|_| is_unchanged)
     }
 
-    /// Returns the carried value that the condition reads as `value`, and the constant that it adds.
+    /// Returns the carried value that the condition reads as `value`, and the constant that the condition adds to it.
     fn counter(&self, cond: RegionId, value: ValueId) -> Option<(usize, i64)> {
         let (mut value, mut offset) = (value, 0i64);
         for _ in 0..MAX_VISITS {
@@ -174,7 +175,7 @@ impl Scalars<'_> {
 fn fits(n: i64, dtype: DType) -> bool {
     let bits = dtype.bits().min(32);
     match dtype.class() {
-        // A wider signed type also has the numbers of `ui32`.
+        // A wider signed type can also represent the numbers of `ui32`.
         DTypeClass::Signed if dtype.bits() > 32 => (i32::MIN.into()..=u32::MAX.into()).contains(&n),
         DTypeClass::Signed => (-(1i64 << (bits - 1))..1i64 << (bits - 1)).contains(&n),
         DTypeClass::Unsigned => (0..1i64 << bits).contains(&n),
@@ -186,7 +187,7 @@ fn returned(module: &Module, region: RegionId, i: usize) -> Option<ValueId> {
     module.ops[module.terminator(region)?].operands.get(i).copied()
 }
 
-/// The index of the region argument that a value is.
+/// The argument index of `value`, if it is an argument of `region`.
 fn argument(module: &Module, region: RegionId, value: ValueId) -> Option<usize> {
     match module.values[value].def() {
         ValueDef::Arg(of, i) if of == region => Some(i as usize),
@@ -194,7 +195,7 @@ fn argument(module: &Module, region: RegionId, value: ValueId) -> Option<usize> 
     }
 }
 
-/// Returns the equivalent comparison with exchanged sides.
+/// Returns the equivalent comparison with swapped operands.
 fn mirrored(direction: CompareDirection) -> CompareDirection {
     match direction {
         CompareDirection::LT => CompareDirection::GT,

@@ -19,14 +19,14 @@ const OWN: &[&str] = &[
     "passes/src/transforms/row_major_fft.rs",
 ];
 
-/// The maximum number of places.
+/// The maximum number of files that a new operation may have to change.
 const MOST: usize = 10;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// The places of the numbered table.
+/// The files that the numbered table of the document lists.
 fn listed() -> BTreeSet<String> {
     let text = fs::read_to_string(root().join("docs/ADDING_AN_OPERATION.md")).unwrap();
     let place = |line: &str| {

@@ -9,9 +9,9 @@ use std::path::Path;
 
 const PACKAGES: &str = "install LLVM 22 with MLIR: on Debian 12 and later, `apt-get install libmlir-22-dev llvm-22-dev \
      libclang-22-dev libpolly-22-dev mlir-22-tools libzstd-dev zlib1g-dev g++`";
-const VARIABLES: &str = "then set MLIR_SYS_220_PREFIX and TABLEGEN_220_PREFIX to where it is (on Debian /usr/lib/llvm-22) \
-     and LIBCLANG_PATH to the folder of libclang (/usr/lib/llvm-22/lib), in the environment or in [env] of \
-     .cargo/config.toml; or build shardc without its feature `mlir`, which needs no LLVM";
+const VARIABLES: &str = "set MLIR_SYS_220_PREFIX and TABLEGEN_220_PREFIX to the install prefix of LLVM 22 (on Debian \
+     /usr/lib/llvm-22) and LIBCLANG_PATH to the directory of libclang (/usr/lib/llvm-22/lib), in the environment or in \
+     [env] of .cargo/config.toml; or build shardc without the feature `mlir`";
 
 /// A machine with the properties that a test sets.
 #[derive(Default)]
@@ -62,8 +62,8 @@ fn missing_llvm_reports_packages_and_variables() {
     assert_eq!(
         errors,
         [
-            "MLIR_SYS_220_PREFIX is not set: there is no llvm-config to run",
-            "TABLEGEN_220_PREFIX is not set: there is no llvm-config to run",
+            "MLIR_SYS_220_PREFIX is not set: cannot run llvm-config",
+            "TABLEGEN_220_PREFIX is not set: cannot run llvm-config",
             PACKAGES,
             VARIABLES
         ]
@@ -73,10 +73,7 @@ fn missing_llvm_reports_packages_and_variables() {
 #[test]
 fn another_version_is_rejected() {
     let errors = llvm::errors(&Machine::default().with("llvm-config", "14.0.6", true));
-    assert_eq!(
-        errors[0],
-        "MLIR_SYS_220_PREFIX is not set: llvm-config is of LLVM 14.0.6, and LLVM 22 is needed"
-    );
+    assert_eq!(errors[0], "MLIR_SYS_220_PREFIX is not set: llvm-config has version 14.0.6, expected LLVM 22");
     assert_eq!(errors[2..], [PACKAGES, VARIABLES]);
 }
 
@@ -86,7 +83,7 @@ fn an_llvm_without_mlir_is_rejected() {
     let errors = llvm::errors(&machine);
     assert_eq!(
         errors[0],
-        "MLIR_SYS_220_PREFIX=/opt/llvm: /opt/llvm/bin/llvm-config.headers has no mlir-c/IR.h, so this LLVM comes without MLIR"
+        "MLIR_SYS_220_PREFIX=/opt/llvm: /opt/llvm/bin/llvm-config.headers does not contain mlir-c/IR.h: this LLVM was installed without MLIR"
     );
     assert_eq!(errors.len(), 4);
 }

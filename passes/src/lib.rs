@@ -2,8 +2,8 @@
 //!
 //! Internal: this crate may change in any release. Front ends use the crate `shardc`.
 //!
-//! One pass per file; each is a plain function over a [`shardc_ir::Module`]. The directories are rooms (see `docs/ARCHITECTURE.md`). A
-//! room uses only rooms that precede it in this list:
+//! One pass per file; each is a plain function over a [`shardc_ir::Module`]. The directories are *rooms*, the top-level modules of the
+//! crate (see `docs/ARCHITECTURE.md`). A room uses only rooms that precede it in this list:
 //!
 //! * [`report`], [`sharding`], [`analysis`]: warnings, accessors of shardings, and analyses for all other rooms;
 //! * [`transforms`]: rewrites that are independent of sharding;

@@ -373,7 +373,7 @@ const BREAKAGES: &[Breakage] = &[
                 Some(())
             })
         },
-        noticed: Refused("has groups of 3 and of 5 devices"),
+        noticed: Refused("has groups of different sizes, 3 and 5"),
     },
     Breakage {
         name: "device id out of range",
@@ -382,7 +382,7 @@ const BREAKAGES: &[Breakage] = &[
             collective(m, |k| matches!(k, AllReduce(_)))?.groups.edit(|all| all[0][0] = 8);
             Some(())
         },
-        noticed: Refused("has device id 8 of 8"),
+        noticed: Refused("has device id 8, expected an id in 0..8"),
     },
     Breakage {
         name: "two sources for one target",

@@ -16,7 +16,7 @@ pub struct Digit {
 pub(super) struct Digits(pub(super) SmallVec<[Digit; 3]>);
 
 impl Digit {
-    /// The weight of the next more major digit: multiples of it have zero in this digit and below.
+    /// The stride of the next more major digit. Its multiples have zero in this digit and in all less major digits.
     #[must_use]
     pub fn end(self) -> u64 {
         u64::from(self.stride) * u64::from(self.size)

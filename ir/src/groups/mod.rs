@@ -27,8 +27,8 @@ enum Form {
     Listed(Arc<Listed>),
 }
 
-/// Groups of equal size that contain every device of `0..n` once. The id of member `m` of group `g` is `groups` at `g` plus `members` at
-/// `m`. The digits of both together form a mixed-radix system of `0..n`.
+/// Groups of equal size that contain every device of `0..n` once. The id of member `m` of group `g` is number `g` of those that `groups`
+/// enumerates, plus number `m` of those that `members` enumerates. The digits of both together form a mixed-radix system of `0..n`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StridedGroups {
     /// Determines the first device of each group.
@@ -377,7 +377,7 @@ enum Members<'a> {
 }
 
 impl<'a> Group<'a> {
-    /// The number of ids, including the -1 that pad a group.
+    /// The number of ids, including the `-1` entries that pad a group.
     #[must_use]
     pub fn len(self) -> usize {
         match self.0 {

@@ -3,7 +3,8 @@
 use super::{Res, ensure};
 use crate::{DYNAMIC, Encoding, Shape, TensorType};
 
-/// Returns the upper bound of dimension `d`: its size, or its bound; `None` if there is none.
+/// Returns the largest size of dimension `d`: its static size, or the bound of its dynamic size; `None` if it has no
+/// bound.
 fn limit(tensor: &TensorType, d: usize) -> Option<i64> {
     let size = *tensor.shape.get(d)?;
     let limit = if size == DYNAMIC { *tensor.bounds()?.get(d)? } else { size };
@@ -60,7 +61,7 @@ pub(crate) fn joined(op: &str, a: &TensorType, b: &TensorType, shape: &[i64]) ->
         if let Some(bound) = bound.filter(|_| size != DYNAMIC) {
             ensure!(
                 size <= bound,
-                "operands of {op} do not fit: dimension {d} has size {size} in one and at most {bound} in the other ({a} and {b})"
+                "operands of {op} have incompatible shapes: dimension {d} has size {size} in one and at most {bound} in the other ({a} and {b})"
             );
         }
         smaller.push(bound.filter(|_| size == DYNAMIC).unwrap_or(DYNAMIC));

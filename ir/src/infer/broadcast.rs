@@ -17,7 +17,7 @@ pub(super) fn broadcast_in_dim(cx: &Ctx<'_>, dims: &[u32], result: &TensorType) 
         let (n, m) = (operand.shape[i], result.shape[d as usize]);
         ensure!(
             n == 1 || size_fits(n, m),
-            "{} of {operand} to {result}: dimension {i} of size {n} does not fit dimension {d} of size {m}",
+            "{} of {operand} to {result}: operand dimension {i} of size {n} cannot be broadcast to result dimension {d} of size {m}",
             cx.name()
         );
     }

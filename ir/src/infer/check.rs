@@ -28,7 +28,7 @@ pub fn check_result_types(module: &Module, op: OpId) -> Result<(), InferError> {
             Type::Tensor(_) | Type::Token | Type::Tuple(_) | Type::Other(_) => {}
         }
     }
-    // A type with this prefix that was not parsed as a tensor has an unknown element type.
+    // A type that starts with this prefix but was not parsed as a tensor has an unknown element type.
     if let Some(ty) = foreign
         && computes(&data.kind)
     {
@@ -82,7 +82,8 @@ fn computes(kind: &OpKind) -> bool {
     !carries && kind.name().starts_with("stablehlo.")
 }
 
-/// Whether the element type of the result is not determined by the operands.
+/// Whether the result may have a different element type than the operands, as for a matmul that accumulates in a wider
+/// type.
 fn accumulates(kind: &OpKind) -> bool {
     kind.def().work == Work::Contraction
 }
@@ -109,7 +110,7 @@ fn exchanged(cx: &Ctx<'_>, written: &[TypeId]) -> Res<Option<usize>> {
         );
         ensure!(
             large % small == 0,
-            "{} of {operand} gives {result}: sizes {n} and {m} of dimension {dim} are not multiples",
+            "{} of {operand} gives {result}: size {large} of dimension {dim} is not a multiple of {small}",
             cx.name()
         );
     }
@@ -191,7 +192,7 @@ fn free(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
                 result.is_static(),
                 "iota gives {result}, whose shape is dynamic (stablehlo.dynamic_iota takes the shape as an operand)"
             );
-            ensure!((*dim as usize) < result.rank(), "iota along dimension {dim} does not fit {result}");
+            ensure!((*dim as usize) < result.rank(), "dimension {dim} of iota is out of range for {result}");
             ensure!(result.dtype != DType::I1, "iota does not support the element type i1");
             Ok(())
         }
@@ -243,7 +244,7 @@ fn free(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
         K::AsyncStart => transfer::async_start(cx, results),
         K::AsyncDone => transfer::async_done(cx, results),
         K::NamedComputation(_) => transfer::body_like(cx, results),
-        // The back end or the region determines them.
+        // The back end or the region determines the result types.
         _ => Ok(()),
     }
 }
@@ -315,7 +316,7 @@ fn split_fits(wide: &[i64], wide_bits: i64, narrow: &[i64], narrow_bits: i64) ->
 
 fn constant(cx: &Ctx<'_>, dense: &Dense, results: &[TypeId]) -> Res<()> {
     let result = only(cx, results)?;
-    ensure!(result.is_static(), "a constant has a dynamic type, {result}");
+    ensure!(result.is_static(), "a constant must have a static shape, got {result}");
     if results.first().is_some_and(|&ty| cx.module.types.as_quantized(ty).is_some()) {
         // The storage type differs from the expressed type.
         return Ok(());
@@ -342,7 +343,7 @@ fn constant(cx: &Ctx<'_>, dense: &Dense, results: &[TypeId]) -> Res<()> {
     Ok(())
 }
 
-/// The shape of the result must be static, except for one bounded dimension.
+/// Fails unless the shape of the result is static, except for one bounded dimension.
 fn known_size(cx: &Ctx<'_>, result: &TensorType, dynamic: &str) -> Res<()> {
     ensure!(
         one_bounded_at_most(result),

@@ -49,7 +49,7 @@ fn aligned(cx: &Ctx<'_>, operands: std::ops::Range<usize>) -> Res<(Shape, Option
             }
         }
     }
-    // A size that another operand makes static needs no bound; I17 rejects both at once.
+    // A size that another operand makes static gets no bound: I17 rejects a dimension with a static size and a bound.
     for (limit, &size) in limits.iter_mut().zip(&shape) {
         if size != DYNAMIC {
             *limit = DYNAMIC;
@@ -64,7 +64,7 @@ fn along(cx: &Ctx<'_>, dims: &DimList) -> Res<Shape> {
     let (large, small) = if a.rank() > b.rank() { (a, b) } else { (b, a) };
     let fits = dims.len() == small.rank() && dims.iter().all(|&d| (d as usize) < large.rank());
     if !fits {
-        // As in MLIR, this is rejected only by the lowering.
+        // As in MLIR, only the lowering rejects such dimensions.
         return Err(Fail::Free);
     }
     let mut shape = large.shape.clone();
@@ -136,7 +136,7 @@ pub(crate) fn top_k(cx: &Ctx<'_>, k: i64) -> Res<Types> {
     ensure!(k >= 0, "top_k must select at least 0 values, got {k}");
     ensure!(
         last == DYNAMIC || last >= k,
-        "top_k selects {k} values, more than the last dimension of {operand} has"
+        "top_k must select at most {last} values, the size of the last dimension of {operand}, got {k}"
     );
     let mut shape = operand.shape.clone();
     if let Some(size) = shape.last_mut() {
@@ -166,7 +166,10 @@ pub(crate) fn ragged_dot(cx: &Ctx<'_>, spec: &RaggedDotSpec) -> Res<Types> {
             spec.lhs_ragged
         )));
     };
-    ensure!((ragged as usize) < lhs.rank(), "the ragged dimension {ragged} of ragged_dot does not fit {lhs}");
+    ensure!(
+        (ragged as usize) < lhs.rank(),
+        "the ragged dimension {ragged} of ragged_dot is out of range for {lhs}"
+    );
     let of_rhs: DimList = spec.rhs_group.iter().chain(&right).copied().collect();
     super::distinct_dims(cx.name(), "right batching, contracting and group dimensions", &of_rhs, rhs.rank())?;
     let before = |list: &DimList| list.iter().take_while(|&&d| d != ragged).copied().collect::<DimList>();
@@ -207,7 +210,7 @@ pub(crate) fn ragged_dot(cx: &Ctx<'_>, spec: &RaggedDotSpec) -> Res<Types> {
         let size = rhs.shape[group as usize];
         ensure!(
             size_fits(count, size),
-            "ragged_dot of {count} groups: dimension {group} of {rhs} has size {size}"
+            "ragged_dot of {count} groups: dimension {group} of {rhs} has size {size}, expected {count}"
         );
     }
     let batch = spec.lhs_batch.iter().map(|&d| lhs.shape[d as usize]);
@@ -229,9 +232,12 @@ pub(crate) fn scan(cx: &Ctx<'_>, spec: &ScanSpec) -> Res<Types> {
     let mut size = spec.dim_size.unwrap_or(DYNAMIC);
     for i in 0..inputs {
         let input = cx.tensor(i)?;
-        ensure!(dim < input.rank(), "scan along dimension {dim} does not fit operand {i}, {input}");
+        ensure!(dim < input.rank(), "dimension {dim} of scan is out of range for operand {i}, {input}");
         let n = input.shape[dim];
-        ensure!(size_fits(size, n), "scan along dimension {dim} of size {size}: operand {i} is {input}");
+        ensure!(
+            size_fits(size, n),
+            "scan along dimension {dim} of size {size}: operand {i}, {input}, has a different size"
+        );
         size = if size == DYNAMIC { n } else { size };
     }
     let Some(yields) = cx.yields(0) else { return Err(Fail::Free) };
@@ -248,7 +254,7 @@ pub(crate) fn scan(cx: &Ctx<'_>, spec: &ScanSpec) -> Res<Types> {
         }
         ensure!(
             dim <= item.rank(),
-            "scan along dimension {dim} does not fit its output {i}, slices of {item}"
+            "dimension {dim} of scan is out of range for output {i}, whose slices are {item}"
         );
         let mut shape = item.shape.clone();
         shape.insert(dim, on_size(size, |n| n));

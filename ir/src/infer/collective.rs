@@ -34,7 +34,7 @@ fn each(cx: &Ctx<'_>, reduces: bool, f: impl Fn(&TensorType) -> Res<Shape>) -> R
 
 fn in_range(cx: &Ctx<'_>, dim: u32, operand: &TensorType) -> Res<usize> {
     let dim = dim as usize;
-    ensure!(dim < operand.rank(), "{} along dimension {dim} does not fit {operand}", cx.name());
+    ensure!(dim < operand.rank(), "dimension {dim} of {} is out of range for {operand}", cx.name());
     Ok(dim)
 }
 

@@ -44,7 +44,7 @@ fn shape_operand(cx: &Ctx<'_>, i: usize, result: &TensorType) -> Res<()> {
 }
 
 pub(crate) fn iota(cx: &Ctx<'_>, dim: u32, result: &TensorType) -> Res<()> {
-    ensure!((dim as usize) < result.rank(), "dynamic_iota along dimension {dim} does not fit {result}");
+    ensure!((dim as usize) < result.rank(), "dimension {dim} of dynamic_iota is out of range for {result}");
     shape_operand(cx, 0, result)
 }
 
@@ -74,7 +74,7 @@ pub(crate) fn broadcast_in_dim(cx: &Ctx<'_>, spec: &DynamicBroadcastSpec, result
         for (i, (&d, &n)) in spec.dims.iter().zip(&operand.shape).enumerate() {
             ensure!(
                 n == 1 || shape.get(d as usize).is_some_and(|&m| size_fits(n, m)),
-                "dynamic_broadcast_in_dim of {operand} to the shape {shape:?}: dimension {i} of size {n} does not fit"
+                "dynamic_broadcast_in_dim of {operand} to the shape {shape:?}: operand dimension {i} of size {n} cannot be broadcast"
             );
         }
     }
@@ -113,7 +113,7 @@ pub(crate) fn pad(cx: &Ctx<'_>, result: &TensorType) -> Res<()> {
         });
         ensure!(
             size_fits(want, m),
-            "dynamic_pad of {operand} gives {result}: dimension {d} should have size {want}"
+            "dynamic_pad of {operand} gives {result}: dimension {d} must have size {want}"
         );
     }
     Ok(())
@@ -163,7 +163,11 @@ pub(crate) fn rng(cx: &Ctx<'_>, distribution: RngDistribution) -> Res<Types> {
 
 fn dim_of(cx: &Ctx<'_>, dim: u32) -> Res<usize> {
     let operand = cx.tensor(0)?;
-    ensure!((dim as usize) < operand.rank(), "{} of dimension {dim} does not fit {operand}", cx.name());
+    ensure!(
+        (dim as usize) < operand.rank(),
+        "dimension {dim} of {} is out of range for {operand}",
+        cx.name()
+    );
     Ok(dim as usize)
 }
 
@@ -201,7 +205,7 @@ pub(crate) fn set_dimension_size(cx: &Ctx<'_>, dim: u32) -> Res<Types> {
 
 pub(crate) fn broadcast(cx: &Ctx<'_>, sizes: &SizeList) -> Res<Types> {
     let operand = cx.tensor(0)?;
-    ensure!(sizes.iter().all(|&n| n >= 0), "broadcast by negative sizes {sizes:?}");
+    ensure!(sizes.iter().all(|&n| n >= 0), "the sizes of broadcast must not be negative, got {sizes:?}");
     let shape: Shape = sizes.iter().chain(&operand.shape).copied().collect();
     Ok(tensor(&shape, operand.dtype))
 }

@@ -140,7 +140,7 @@ pub(crate) fn select(cx: &Ctx<'_>) -> Res<Types> {
     let on_true = cx.tensor(1)?;
     ensure!(
         pred.rank() == 0 || shape_fits(&pred.shape, &on_true.shape),
-        "the predicate of select has shape {}, its other operands {}",
+        "the predicate of select has shape {}, but the other operands have shape {}",
         shape_text(&pred.shape),
         shape_text(&on_true.shape)
     );
@@ -153,7 +153,7 @@ pub(crate) fn clamp(cx: &Ctx<'_>) -> Res<Types> {
         let bound = cx.tensor(i)?;
         ensure!(
             bound.dtype == operand.dtype && (bound.rank() == 0 || shape_fits(&bound.shape, &operand.shape)),
-            "the {what} bound of clamp is {bound}, its operand {operand}"
+            "the {what} bound of clamp is {bound}, but the operand is {operand}"
         );
     }
     same(cx, 1)

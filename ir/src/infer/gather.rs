@@ -12,7 +12,7 @@ fn index_shape(cx: &Ctx<'_>, indices: &TensorType, vector_dim: u32) -> Res<(Shap
     let vector_dim = vector_dim as usize;
     ensure!(
         vector_dim <= indices.rank(),
-        "index_vector_dim {vector_dim} of {} does not fit the indices {indices}",
+        "index_vector_dim {vector_dim} of {} is out of range for the indices {indices}",
         cx.name()
     );
     ensure!(indices.dtype.is_integer(), "indices of {} must be integers, got {indices}", cx.name());
@@ -53,7 +53,7 @@ fn common(cx: &Ctx<'_>, dims: &Dims<'_>) -> Res<(Shape, DimList)> {
     }
     ensure!(
         components == DYNAMIC || components == dims.map.len() as i64,
-        "an index of {} has {components} components, but {} dimensions are mapped",
+        "an index of {} has {components} components, but is mapped to {} operand dimensions",
         cx.name(),
         dims.map.len()
     );
@@ -68,7 +68,7 @@ fn common(cx: &Ctx<'_>, dims: &Dims<'_>) -> Res<(Shape, DimList)> {
     );
     ensure!(
         dims.operand_batch.len() == dims.index_batch.len() && !dims.index_batch.contains(&dims.vector_dim),
-        "batching dimensions of {} do not fit: {:?} of the operand, {:?} of the indices",
+        "batching dimensions of {} do not match: {:?} of the operand, {:?} of the indices",
         cx.name(),
         dims.operand_batch,
         dims.index_batch
@@ -130,7 +130,7 @@ pub(crate) fn gather(cx: &Ctx<'_>, spec: &GatherSpec, sizes: Option<&[i64]>) -> 
         cx.name()
     );
     ensure!(
-        // Zero is also accepted: the operand may have no elements along the dimension.
+        // A slice size of zero is also accepted: the operand may have no elements along the dimension.
         absent.iter().all(|&d| sizes[d as usize] <= 1),
         "slice sizes {sizes:?} of {} must be 1 in the collapsed and batching dimensions {absent:?}",
         cx.name()

@@ -55,7 +55,7 @@ pub(crate) fn fft(cx: &Ctx<'_>, kind: FftKind, length: &SizeList) -> Res<Types> 
     let rank = operand.rank();
     ensure!(
         (1..=3).contains(&length.len()) && length.len() <= rank,
-        "fft_length {length:?} of fft does not fit {operand}"
+        "fft_length {length:?} of fft must have 1 to 3 entries, at most one per dimension of {operand}"
     );
     let mut shape = operand.shape.clone();
     let tail = rank - length.len();
@@ -91,7 +91,7 @@ pub(crate) fn fft(cx: &Ctx<'_>, kind: FftKind, length: &SizeList) -> Res<Types> 
         }
     };
     let kind = kind.as_str();
-    ensure!(fits, "{kind} of length {length:?} does not fit {operand}");
+    ensure!(fits, "{kind} of length {length:?} does not match the last dimensions of {operand}");
     let Some(dtype) = dtype else {
         return Err(Fail::Wrong(format!("{kind} does not support the element type {}", operand.dtype)));
     };
@@ -124,7 +124,7 @@ pub(crate) fn triangular_solve(cx: &Ctx<'_>, spec: &TriangularSpec) -> Res<Types
     };
     ensure!(
         fits,
-        "triangular_solve of {a} and {b} with left_side = {}: the number of {} of the second must be the size of the matrices, and batch dimensions and element types must be equal",
+        "triangular_solve of {a} and {b} with left_side = {}: the second operand must have as many {} as the matrices of the first, and the same batch dimensions and element type",
         spec.left_side,
         if spec.left_side { "rows" } else { "columns" }
     );

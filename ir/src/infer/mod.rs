@@ -61,7 +61,8 @@ pub fn infer_types(
                 InferError(format!("{} has an operand that is not a numeric tensor", kind.name()))
             }
         })?;
-    // `infer` then returns `?` for the dimension, which is sufficient for checks, but not a type for a new operation.
+    // If the group size is unknown, `infer` returns `?` for the dimension: sufficient for checks, but not a type for a
+    // new operation.
     if matches!(kind, OpKind::AllGather { spec, .. } | OpKind::ReduceScatter { spec, .. } if collective::group_size(spec).is_none())
     {
         let name = kind.name();
@@ -361,17 +362,17 @@ fn branch(cx: &Ctx<'_>) -> Res<Types> {
     }
 }
 
-/// Whether sizes may be equal.
+/// Whether two sizes may be equal: a dynamic size may equal any size.
 pub(crate) fn size_fits(a: i64, b: i64) -> bool {
     a == b || a == DYNAMIC || b == DYNAMIC
 }
 
-/// Whether shapes may be equal.
+/// Whether two shapes may be equal, given their dynamic sizes.
 pub(crate) fn shape_fits(a: &[i64], b: &[i64]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| size_fits(a, b))
 }
 
-/// Whether types may be equal: up to dynamic sizes within their bounds, and other encodings.
+/// Whether two types may be equal. Dynamic sizes match any size within their bounds, and other encodings are ignored.
 pub(crate) fn type_fits(module: &Module, a: TypeId, b: TypeId) -> bool {
     if a == b {
         return true;
@@ -383,7 +384,7 @@ pub(crate) fn type_fits(module: &Module, a: TypeId, b: TypeId) -> bool {
         (Type::Quantized(a), Type::Quantized(b)) => {
             quant::element_fits(&a.element, &b.element) && shape_fits(&a.shape, &b.shape)
         }
-        // Unranked types are kept as text: a dynamic part may match anything.
+        // Unranked types are kept as text, and `?` or `*` in a type may match anything.
         (Type::Other(a), Type::Other(b)) => [a, b].iter().any(|text| text.contains(['?', '*'])),
         (Type::Tuple(a), Type::Tuple(b)) => {
             a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| type_fits(module, a, b))

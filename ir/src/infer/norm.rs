@@ -7,7 +7,11 @@ pub(crate) fn batch_norm(cx: &Ctx<'_>, kind: BatchNormKind, spec: BatchNormSpec)
     let operand = cx.tensor(0)?;
     ensure!(operand.dtype.is_float(), "{} expects floats, got {}", cx.name(), operand.dtype);
     let feature = spec.feature_index as usize;
-    ensure!(feature < operand.rank(), "feature_index {feature} of {} does not fit {operand}", cx.name());
+    ensure!(
+        feature < operand.rank(),
+        "feature_index {feature} of {} is out of range for {operand}",
+        cx.name()
+    );
     let count = operand.shape[feature];
     let full = match kind {
         BatchNormKind::Grad => 4,
@@ -17,20 +21,20 @@ pub(crate) fn batch_norm(cx: &Ctx<'_>, kind: BatchNormKind, spec: BatchNormSpec)
         let other = cx.tensor(i)?;
         ensure!(
             other.dtype == operand.dtype,
-            "operand {i} of {} is {other}, its first {operand}: the element types differ",
+            "operand {i} of {} is {other}, but operand 0 is {operand}: the element types differ",
             cx.name()
         );
         if i == full {
             ensure!(
                 shape_fits(&other.shape, &operand.shape),
-                "operand {i} of {} is {other}, it must have the shape of {operand}",
+                "operand {i} of {} is {other}, expected the shape of {operand}",
                 cx.name()
             );
         } else {
             let fits = matches!(other.shape.as_slice(), &[n] if size_fits(n, count));
             ensure!(
                 fits,
-                "operand {i} of {} is {other}, it must have one element per feature: dimension {feature} of {operand}",
+                "operand {i} of {} is {other}, expected one element per feature (dimension {feature} of {operand})",
                 cx.name()
             );
         }

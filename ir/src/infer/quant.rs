@@ -115,7 +115,7 @@ fn check_kind(cx: &Ctx<'_>, operands: &[TypeId], results: &[TypeId], attrs: &Att
         }
         (OpKind::Dynamic(DynamicOp::BroadcastInDim(spec)), &[a, _], &[c]) => broadcast(cx, &spec.dims, a, c),
         (OpKind::DotGeneral(spec), &[a, b], &[c]) => {
-            // The older form has no constraint on zero points.
+            // The older operation `stablehlo.dot` has no constraint on zero points.
             let is_dot =
                 matches!(attrs.get(SPELLING_ATTR), Some(Attr::Str(name)) if &**name == "stablehlo.dot");
             if let Some(rhs) = element(module, b).filter(|_| !is_dot) {
@@ -270,7 +270,7 @@ fn add(cx: &Ctx<'_>, a: TypeId, b: TypeId, c: TypeId) -> Res<()> {
 /// Fails unless an operation that only moves elements preserves scales and zero points.
 fn same_scale(cx: &Ctx<'_>, a: TypeId, c: TypeId) -> Res<()> {
     let (Some(from), Some(to)) = (element(cx.module, a), element(cx.module, c)) else { return Ok(()) };
-    // `element_fits` rejects it if the types must match.
+    // If the types must match, `element_fits` rejects a per-tensor and a per-axis type.
     if from.axis().is_some() != to.axis().is_some() {
         return Ok(());
     }
@@ -339,11 +339,10 @@ fn broadcast(cx: &Ctx<'_>, dims: &DimList, a: TypeId, c: TypeId) -> Res<()> {
     let (Some((i, params)), Some((k, wide))) = (along(from), along(to)) else { return Ok(()) };
     ensure!(
         dims.get(i).is_some_and(|&d| d as usize == k),
-        "{} of {} gives {}: quantization dimension {i} of the operand maps to {:?}",
+        "{} of {} gives {}: quantization dimension {i} of the operand must map to dimension {k} of the result",
         cx.name(),
         types.display(a),
-        types.display(c),
-        dims.get(i)
+        types.display(c)
     );
     // A dimension of size 1 with one scale is broadcast to size `n` with `n` scales, which must all be equal to it.
     let repeats = from.shape[i] != 1 || params.first().is_none_or(|one| wide.iter().all(|p| p == one));
@@ -410,7 +409,7 @@ fn reduction(cx: &Ctx<'_>, region: usize, operands: &[TypeId]) -> Res<()> {
     let yields: SmallVec<[TypeId; 2]> = yields.collect();
     for (i, &ty) in operands.iter().enumerate() {
         let (Some(from), false) = (element(cx.module, ty), yields.is_empty()) else { continue };
-        // Operands are inputs, then initial values: the same body combines both halves.
+        // The operands are inputs, then initial values. Both are combined in the types that the body returns.
         let to = yields[i % yields.len()];
         let fits = element(cx.module, to).is_some_and(|to| promotes(from, to));
         ensure!(

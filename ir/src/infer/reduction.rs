@@ -38,14 +38,15 @@ pub(crate) fn reduced(cx: &Ctx<'_>, n: usize, i: usize, slice: &[i64]) -> Res<DT
     let (input, init) = (cx.tensor(i)?, cx.tensor(n + i)?);
     let mut sizes = slice.iter();
     ensure!(
-        // `sizes` continues where it stopped: the dimensions of the initial value must be a subsequence of the slice's.
+        // Each search in `sizes` continues after the previous match: the dimensions of the initial value must be a
+        // subsequence of those of the slice.
         init.shape.iter().all(|&size| sizes.any(|&n| size_fits(n, size))),
         "operand {} of {}, an initial value, must be a scalar or have dimensions of {}, got {init}",
         n + i,
         cx.name(),
         shape_text(slice)
     );
-    // Called for its errors: the initial value must also promote to the body's type.
+    // Called only to report errors: the initial value must also promote to the body's type.
     cx.accumulated(0, i, init.dtype)?;
     cx.accumulated(0, i, input.dtype)
 }
@@ -63,8 +64,11 @@ pub(crate) fn reduce(cx: &Ctx<'_>, dims: &DimList) -> Res<Types> {
 pub(crate) fn sort(cx: &Ctx<'_>, dim: i64) -> Res<Types> {
     let first = cx.tensor(0)?;
     let rank = first.rank() as i64;
-    // A scalar can be sorted along dimension 0, which it does not have.
-    ensure!((-rank.max(1)..rank.max(1)).contains(&dim), "sort along dimension {dim} does not fit {first}");
+    // A scalar has no dimensions, but sorting it along dimension 0 is accepted.
+    ensure!(
+        (-rank.max(1)..rank.max(1)).contains(&dim),
+        "dimension {dim} of sort is out of range for {first}"
+    );
     let result = |i: usize| -> Res<Ty> {
         let next = cx.tensor(i)?;
         ensure!(

@@ -10,7 +10,7 @@ pub(crate) fn transpose(cx: &Ctx<'_>, permutation: &DimList) -> Res<Types> {
     let operand = cx.tensor(0)?;
     ensure!(
         permutation.len() == operand.rank(),
-        "permutation {permutation:?} of transpose does not fit {operand}"
+        "permutation {permutation:?} of transpose must have one entry per dimension of {operand}"
     );
     distinct_dims(cx.name(), "permutation", permutation, operand.rank())?;
     let shape: Shape = permutation.iter().map(|&d| operand.shape[d as usize]).collect();
@@ -30,12 +30,12 @@ pub(crate) fn slice(cx: &Ctx<'_>, spec: &SliceSpec) -> Res<Types> {
         let size = operand.shape[d];
         ensure!(
             0 <= start && start <= limit && (size == DYNAMIC || limit <= size) && stride > 0,
-            "slice [{start}:{limit}:{stride}] of dimension {d} does not fit {operand}"
+            "slice [{start}:{limit}:{stride}] of dimension {d} is invalid for {operand}"
         );
         if let Some(bound) = bound(operand, d) {
             ensure!(
                 limit <= bound,
-                "slice [{start}:{limit}:{stride}] of dimension {d} does not fit {operand}, whose bound is {bound}"
+                "slice [{start}:{limit}:{stride}] of dimension {d} is invalid for {operand}, whose bound is {bound}"
             );
         }
         // `limit - start + stride - 1` could overflow with a huge stride.
@@ -84,7 +84,7 @@ pub(crate) fn dynamic_update_slice(cx: &Ctx<'_>) -> Res<Types> {
         && update.shape.iter().zip(&operand.shape).all(|(&u, &n)| u == DYNAMIC || n == DYNAMIC || u <= n);
     ensure!(
         fits && update.dtype == operand.dtype,
-        "the update {update} of dynamic_update_slice does not fit {operand}"
+        "the update {update} of dynamic_update_slice must have the rank and element type of {operand}, and must not be larger"
     );
     same(cx, 0)
 }
@@ -92,7 +92,7 @@ pub(crate) fn dynamic_update_slice(cx: &Ctx<'_>) -> Res<Types> {
 pub(crate) fn concatenate(cx: &Ctx<'_>, dim: u32) -> Res<Types> {
     let first = cx.tensor(0)?;
     let dim = dim as usize;
-    ensure!(dim < first.rank(), "concatenate along dimension {dim} does not fit {first}");
+    ensure!(dim < first.rank(), "dimension {dim} of concatenate is out of range for {first}");
     let mut shape = first.shape.clone();
     for i in 1..cx.operands.len() {
         let next = cx.tensor(i)?;
@@ -108,7 +108,7 @@ pub(crate) fn concatenate(cx: &Ctx<'_>, dim: u32) -> Res<Types> {
             } else {
                 ensure!(
                     size_fits(a, b),
-                    "concatenate of {first} and {next} (operand {i}): dimension {d} differs"
+                    "concatenate of {first} and {next} (operand {i}): the sizes of dimension {d} differ"
                 );
                 shape[d] = known(a, b);
             }
@@ -124,7 +124,7 @@ pub(crate) fn concatenate(cx: &Ctx<'_>, dim: u32) -> Res<Types> {
 pub(crate) fn splice(cx: &Ctx<'_>, spec: &SpliceSpec) -> Res<Types> {
     let first = cx.tensor(0)?;
     let dim = spec.dim as usize;
-    ensure!(dim < first.rank(), "splice along dimension {dim} does not fit {first}");
+    ensure!(dim < first.rank(), "dimension {dim} of splice is out of range for {first}");
     for i in 0..cx.operands.len() {
         let next = cx.tensor(i)?;
         let fits = |d: usize| d == dim || next.shape[d] == first.shape[d];
@@ -145,7 +145,7 @@ pub(crate) fn splice(cx: &Ctx<'_>, spec: &SpliceSpec) -> Res<Types> {
         let from = cx.tensor(operand as usize)?;
         ensure!(
             0 <= start && start <= limit && limit <= from.shape[dim],
-            "piece [{start}:{limit}] of dimension {dim} does not fit {from} (operand {operand})"
+            "piece [{start}:{limit}] of dimension {dim} is invalid for {from} (operand {operand})"
         );
         size = checked(cx, size.checked_add(limit - start))?;
     }
@@ -204,7 +204,7 @@ pub(crate) fn divided(cx: &Ctx<'_>, size: i64, n: i64, dim: usize) -> Res<i64> {
     ensure!(n > 0, "{} splits dimension {dim} into {n} parts, expected at least 1", cx.name());
     ensure!(
         size == DYNAMIC || size % n == 0,
-        "{} splits dimension {dim} of size {size} into {n} parts, which does not divide the size",
+        "{} splits dimension {dim} of size {size} into {n} parts, but {size} is not divisible by {n}",
         cx.name()
     );
     Ok(on_size(size, |size| size / n))

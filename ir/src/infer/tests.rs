@@ -84,7 +84,7 @@ fn movement() {
     let transpose = |p: &[u32]| OpKind::Transpose { permutation: list(p) };
     check(transpose(&[2, 0, 1]), "2x3x4xf32", "4x2x3xf32");
     check(transpose(&[0, 0, 1]), "2x3x4xf32", "dimension 0 is repeated");
-    check(transpose(&[0, 1]), "2x3x4xf32", "does not fit");
+    check(transpose(&[0, 1]), "2x3x4xf32", "one entry per dimension");
     check(OpKind::Reverse { dims: list(&[1]) }, "2x3xf32", "2x3xf32");
     check(OpKind::Reverse { dims: list(&[2]) }, "2x3xf32", "must be less than the rank, 2");
     let slice = |start: i64, limit: i64, stride: i64| {
@@ -97,26 +97,26 @@ fn movement() {
     check(slice(1, 8, 3), "9xf32", "3xf32");
     check(slice(2, 2, 1), "9xf32", "0xf32");
     check(slice(0, 2, i64::MAX), "9xf32", "1xf32");
-    check(slice(0, 10, 1), "9xf32", "slice [0:10:1] of dimension 0 does not fit");
-    check(slice(0, 4, 0), "9xf32", "does not fit");
+    check(slice(0, 10, 1), "9xf32", "slice [0:10:1] of dimension 0 is invalid");
+    check(slice(0, 4, 0), "9xf32", "is invalid");
     check(OpKind::DynamicSlice { sizes: list(&[2, 3]) }, "4x5xf32 i32 i32", "2x3xf32");
     check(OpKind::DynamicSlice { sizes: list(&[2, 6]) }, "4x5xf32 i32 i32", "do not fit");
     check(OpKind::DynamicSlice { sizes: list(&[2, 3]) }, "4x5xf32 i32", "needs 2 start indices");
     check(OpKind::DynamicSlice { sizes: list(&[2, 3]) }, "4x5xf32 i32 i64", "different types");
     check(OpKind::DynamicSlice { sizes: list(&[2]) }, "4xf32 1xi32", "must be a scalar");
     check(OpKind::DynamicUpdateSlice, "4x5xf32 2x5xf32 i32 i32", "4x5xf32");
-    check(OpKind::DynamicUpdateSlice, "4x5xf32 5x5xf32 i32 i32", "does not fit");
+    check(OpKind::DynamicUpdateSlice, "4x5xf32 5x5xf32 i32 i32", "must not be larger");
     check(OpKind::Concatenate { dim: 1 }, "2x3xf32 2x4xf32 2x1xf32", "2x8xf32");
     check(OpKind::Concatenate { dim: 1 }, "2x3xf32 2x?xf32", "2x?xf32");
-    check(OpKind::Concatenate { dim: 1 }, "2x3xf32 3x3xf32", "dimension 0 differs");
-    check(OpKind::Concatenate { dim: 2 }, "2x3xf32", "does not fit");
+    check(OpKind::Concatenate { dim: 1 }, "2x3xf32 3x3xf32", "the sizes of dimension 0 differ");
+    check(OpKind::Concatenate { dim: 2 }, "2x3xf32", "is out of range");
     let splice = |pieces: &[[i64; 3]]| {
         let piece =
             |&[operand, start, limit]: &[i64; 3]| SplicePiece { operand: operand as u32, start, limit };
         OpKind::Splice(Box::new(SpliceSpec { dim: 0, pieces: pieces.iter().map(piece).collect() }))
     };
     check(splice(&[[0, 4, 9], [1, 0, 3], [0, 0, 4]]), "9x2xf32 5x2xf32", "12x2xf32");
-    check(splice(&[[0, 4, 10]]), "9x2xf32", "piece [4:10] of dimension 0 does not fit");
+    check(splice(&[[0, 4, 10]]), "9x2xf32", "piece [4:10] of dimension 0 is invalid");
     check(splice(&[[1, 0, 4]]), "9x2xf32", "refers to operand 1");
     check(splice(&[[0, 0, 4]]), "9x2xf32 9x3xf32", "splice of");
     check(splice(&[[0, 0, 4]]), "?x2xf32", "must have static shapes");
@@ -158,9 +158,9 @@ fn products_and_linear_algebra() {
     check(fft(FftKind::Fft, &[8]), "2x8xcomplex<f32>", "2x8xcomplex<f32");
     check(fft(FftKind::Rfft, &[4, 8]), "4x8xf32", "4x5xcomplex<f32");
     check(fft(FftKind::Irfft, &[4, 8]), "4x5xcomplex<f64>", "4x8xf64");
-    check(fft(FftKind::Irfft, &[9]), "4xcomplex<f32>", "does not fit");
+    check(fft(FftKind::Irfft, &[9]), "4xcomplex<f32>", "does not match the last dimensions");
     check(fft(FftKind::Fft, &[8]), "2x8xf32", "does not support the element type f32");
-    check(fft(FftKind::Fft, &[]), "2x8xcomplex<f32>", "does not fit");
+    check(fft(FftKind::Fft, &[]), "2x8xcomplex<f32>", "must have 1 to 3 entries");
     check(OpKind::Cholesky { lower: true }, "7x3x3xf32", "7x3x3xf32");
     check(OpKind::Cholesky { lower: true }, "3x4xf32", "square");
     let solve = |left_side| {
@@ -212,7 +212,7 @@ fn windows() {
     check(
         conv(ConvSpec { batch_group_count: 3, ..one.clone() }),
         "8x32x32x3xf32 3x3x3x16xf32",
-        "which does not divide the size",
+        "is not divisible by 3",
     );
     check(conv(ConvSpec { strides: list(&[0, 1]), ..one }), "8x32x32x3xf32 3x3x3x16xf32", "positive");
 
@@ -253,8 +253,8 @@ fn reductions() {
     check(reduce(&[0]), "2x3x4xf32 4xf32", "3x4xf32");
     check(reduce(&[0]), "2xf32 i32", "initial value");
     check(OpKind::Sort { dim: Some(-1), stable: Some(true) }, "2x3xf32 2x3xi32", "2x3xf32 2x3xi32");
-    check(OpKind::Sort { dim: Some(2), stable: Some(true) }, "2x3xf32", "does not fit");
-    // The body may work in a wider type than the operands, not in a narrower one; among floats, in any.
+    check(OpKind::Sort { dim: Some(2), stable: Some(true) }, "2x3xf32", "is out of range");
+    // The body may use a wider type than the operands, but not a narrower one; for floats, it may use any float type.
     let mut module = Module::new();
     let body = reducer(&mut module, BinaryOp::Add, "f32");
     assert_eq!(infer_in(&mut module, &reduce(&[0]), "2x3xbf16 bf16", &[body]), "3xf32");
@@ -266,7 +266,7 @@ fn reductions() {
 
 #[test]
 fn gathers_and_scatters() {
-    // Rows 4 by index, as an embedding.
+    // Gathers rows of the operand by index, like an embedding lookup.
     let rows = GatherSpec {
         offset_dims: list(&[2]),
         collapsed_slice_dims: list(&[0]),
@@ -278,7 +278,7 @@ fn gathers_and_scatters() {
     let gather = |spec: &GatherSpec| OpKind::Gather(Box::new(spec.clone()));
     check(gather(&rows), "100x16xf32 8x4x1xi32", "8x4x16xf32");
     check(gather(&rows), "100x16xf32 8x4xi32", "8x4x16xf32");
-    check(gather(&rows), "100x16xf32 8x4x2xi32", "has 2 components, but 1 dimensions are mapped");
+    check(gather(&rows), "100x16xf32 8x4x2xi32", "has 2 components, but is mapped to 1 operand dimensions");
     check(gather(&rows), "100x16xf32 8x4x1xf32", "must be integers");
     check(gather(&rows), "100x8xf32 8x4x1xi32", "slice sizes");
     check(
@@ -345,16 +345,16 @@ fn collectives() {
     };
     let pairs = || spec(vec![vec![0, 1], vec![2, 3]]);
     check(OpKind::AllGather { dim: 1, spec: pairs() }, "4x4xf32", "4x8xf32");
-    check(OpKind::AllGather { dim: 2, spec: pairs() }, "4x4xf32", "does not fit");
+    check(OpKind::AllGather { dim: 2, spec: pairs() }, "4x4xf32", "is out of range");
     check(OpKind::AllGather { dim: 1, spec: spec(vec![]) }, "4x4xf32", "cannot be inferred");
     check(OpKind::ReduceScatter { dim: 0, spec: pairs() }, "4x4xf32", "2x4xf32");
-    check(OpKind::ReduceScatter { dim: 0, spec: pairs() }, "5x4xf32", "does not divide");
+    check(OpKind::ReduceScatter { dim: 0, spec: pairs() }, "5x4xf32", "is not divisible by 2");
     check(OpKind::AllReduce(pairs()), "4xf32 i32", "4xf32 i32");
     let exchange = |n| OpKind::AllToAll { split_dim: 0, concat_dim: 1, split_count: n, spec: pairs() };
     check(exchange(2), "4x4xf32", "2x8xf32");
     check(exchange(4), "4x4xf32", "its groups have 2 devices");
     check(OpKind::CollectivePermute(spec(vec![vec![0, 1]])), "4xf32", "4xf32");
-    // Groups of replicas with a channel: all partitions of each take part, however many.
+    // Replica groups with a channel: all partitions of each replica participate, so the group size is unknown.
     let replicas = || Box::new(CollectiveSpec { channel: Some(Channel::between_devices(1)), ..*pairs() });
     check_written(OpKind::AllGather { dim: 1, spec: replicas() }, "4x4xf32", "4x32xf32", "");
     check_written(OpKind::AllGather { dim: 1, spec: spec(vec![]) }, "4x4xf32", "4x32xf32", "");
@@ -362,7 +362,7 @@ fn collectives() {
         OpKind::AllGather { dim: 1, spec: pairs() },
         "4x4xf32",
         "4x6xf32",
-        "sizes 4 and 6 of dimension 1 are not multiples",
+        "size 6 of dimension 1 is not a multiple of 4",
     );
 }
 
@@ -379,7 +379,7 @@ fn free_result_types() {
     check_written(OpKind::Reshape, "2x6xf32", "?x4xf32", "whose shape is dynamic");
     check_written(OpKind::Reshape, "2x6xf32", "3x5xf32", "reshape of");
     check_written(OpKind::Iota { dim: 1 }, "", "3x4xi32", "");
-    check_written(OpKind::Iota { dim: 2 }, "", "3x4xi32", "along dimension 2");
+    check_written(OpKind::Iota { dim: 2 }, "", "3x4xi32", "dimension 2 of iota");
     check_written(OpKind::Iota { dim: 0 }, "", "3xi1", "i1");
     let broadcast = |d: &[u32]| OpKind::BroadcastInDim { dims: list(d) };
     check_written(broadcast(&[1]), "4xf32", "3x4xf32", "");
@@ -388,7 +388,7 @@ fn free_result_types() {
         broadcast(&[0]),
         "4xf32",
         "3x4xf32",
-        "dimension 0 of size 4 does not fit dimension 0 of size 3",
+        "dimension 0 of size 4 cannot be broadcast to result dimension 0 of size 3",
     );
     check_written(broadcast(&[0, 0]), "1x1xf32", "3x4xf32", "is repeated");
     check_written(broadcast(&[2]), "4xf32", "3x4xf32", "must be less than the rank");

@@ -80,7 +80,7 @@ fn channel(cx: &Ctx<'_>, spec: &TransferSpec, with_host: i64) -> Res<()> {
     let word = |ty: i64| usize::try_from(ty).ok().and_then(|i| CHANNELS.get(i)).copied().unwrap_or("no type");
     ensure!(
         spec.channel.ty == want,
-        "the channel of {} is {}, {} must be {} (type = {want})",
+        "the channel of {} is {}, but {} must be {} (type = {want})",
         cx.name(),
         word(spec.channel.ty),
         if want == 1 { "a transfer between devices" } else { "a host transfer" },
@@ -156,7 +156,7 @@ pub(crate) fn async_start(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
     };
     let want = module.types.display(first);
     ensure!(
-        // Compared as text: this IR does not parse future types, and both sides print in the same way.
+        // Compared as text: this IR does not parse future types, and both types are printed in the same way.
         promised(cx, result) == Some(&want),
         "async_start gives {}, expected !stablehlo.future<{want}>",
         module.types.display(result)

@@ -135,7 +135,7 @@ pub(crate) fn dynamic_convolution(cx: &Ctx<'_>, spec: &ConvSpec) -> Res<Types> {
             convolution(cx, &ConvSpec { padding: pairs, ..spec.clone() })
         }
         None => {
-            // The window is only relevant together with the padding.
+            // Strides, dilations and reversal are checked only if the padding is known.
             let numbers = ConvSpec {
                 strides: SizeList::new(),
                 lhs_dilation: SizeList::new(),
@@ -152,7 +152,10 @@ pub(crate) fn dynamic_convolution(cx: &Ctx<'_>, spec: &ConvSpec) -> Res<Types> {
 pub(crate) fn convolution(cx: &Ctx<'_>, spec: &ConvSpec) -> Res<Types> {
     let (input, kernel) = (cx.tensor(0)?, cx.tensor(1)?);
     let rank = input.rank();
-    ensure!(rank >= 2 && kernel.rank() == rank, "convolution of {input} with {kernel}: the ranks do not fit");
+    ensure!(
+        rank >= 2 && kernel.rank() == rank,
+        "convolution of {input} with {kernel}: the ranks must be equal and at least 2"
+    );
     ensure!(input.dtype == kernel.dtype, "convolution of {input} with {kernel}: the element types differ");
     ensure!(
         spec.precision.len() <= 2,
@@ -188,7 +191,7 @@ pub(crate) fn convolution(cx: &Ctx<'_>, spec: &ConvSpec) -> Res<Types> {
         super::shape::divided(cx, at(input, spec.input.feature), features, spec.input.feature as usize)?;
     ensure!(
         size_fits(in_feature, at(kernel, spec.kernel.input_feature)),
-        "convolution of {input} with {kernel}: the kernel must have {in_feature} input features, as each of {features} groups has"
+        "convolution of {input} with {kernel}: with feature_group_count {features}, the kernel must have {in_feature} input features"
     );
     let out_feature = at(kernel, spec.kernel.output_feature);
     // Both are checked, although one of them is 1: either kind of group divides the output features.

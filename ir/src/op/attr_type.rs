@@ -27,13 +27,13 @@ pub enum AttrType {
     Word(&'static str),
     /// `#chlo<kind WORD>`; in pretty forms `WORD`.
     ChloWord(&'static str),
-    /// An enumeration that generic text prints as a number.
+    /// An enumeration that is a number in generic form.
     Number(&'static [&'static str]),
     /// `"text"`.
     Str,
     /// `@symbol`.
     Symbol,
-    /// Present or not.
+    /// A unit attribute: present or absent.
     Unit,
     /// `#stablehlo.channel_handle<handle = 1, type = 1>`.
     Channel,

@@ -20,7 +20,7 @@ pub struct OpDef {
     pub regions: Arity,
     /// The role of the regions.
     pub region_kind: RegionKind,
-    /// The number of VHLO versions in which the attributes are as in the [`AttrDef`]s; 0 if there is no VHLO form, or a different one.
+    /// The number of VHLO versions whose attributes match the [`AttrDef`]s; 0 if there is no VHLO form, or if its attributes differ.
     pub vhlo: u8,
     /// Side effects, without those of its regions.
     pub effect: Effect,
@@ -99,7 +99,7 @@ pub enum Arity {
 /// The role of an operation's regions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegionKind {
-    /// There are none.
+    /// The operation has no regions.
     None,
     /// Regions that combine, compare or map scalars; shardings do not propagate into them.
     Elements,
@@ -130,7 +130,7 @@ pub enum Effect {
     Collective,
     /// Communicates with the host, or over a channel.
     World,
-    /// Ends its region.
+    /// A terminator: ends its region.
     Ends,
     /// Unknown.
     Unknown,
@@ -167,7 +167,7 @@ pub enum Work {
 /// The semantics of an operation on quantized elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Elements {
-    /// Operates on storage integers, or not on elements; its regions may compute.
+    /// Operates on the storage integers, or not on elements at all; its regions may compute.
     Stored,
     /// Moves storage integers; operand and result must have the same quantization parameters.
     Moved,
@@ -180,7 +180,7 @@ pub enum Elements {
 /// The quantized elements that an operation accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantized {
-    /// None.
+    /// No quantized elements.
     No,
     /// Elements with per-tensor scales.
     PerTensor,
@@ -191,23 +191,23 @@ pub enum Quantized {
 /// The operands in which an operation is linear: if these are unreduced, so are the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Linear {
-    /// None.
+    /// No operand.
     No,
     /// The operation moves the elements of operands `from..to` in the same way: any reduction may be deferred past it.
     Moves {
-        /// The first.
+        /// The first of these operands.
         from: u8,
-        /// One past the last.
+        /// One past the last of these operands.
         to: u8,
     },
     /// The operation is jointly linear in operands `from..to`: a sum may be deferred past it.
     Sums {
-        /// The first.
+        /// The first of these operands.
         from: u8,
-        /// One past the last.
+        /// One past the last of these operands.
         to: u8,
     },
-    /// The operation is linear in any single operand, with the others replicated: a sum may be deferred past it.
+    /// The operation is linear in any single operand, if the other operands are reduced: a sum may be deferred past it.
     EitherSums,
     /// A reduction with the same operator may be deferred past the operation.
     Itself,
@@ -233,7 +233,7 @@ pub enum Lowering {
     Stays,
     /// The operand, which replaces the result.
     Operand,
-    /// Nothing.
+    /// Nothing: the operation is removed.
     Nothing,
     /// An error: the operation is on global values, which do not exist after partitioning.
     Refused,
@@ -242,7 +242,7 @@ pub enum Lowering {
 impl Arity {
     /// Any number.
     pub const ANY: Arity = Arity::AtLeast(0);
-    /// None.
+    /// Exactly zero.
     pub const NONE: Arity = Arity::Exactly(0);
 
     /// Whether `n` is allowed.

@@ -1,4 +1,4 @@
-//! Element-wise operations: one table each.
+//! Element-wise operations: a table each for unary, binary and broadcasting binary operations.
 
 use super::attr_type::AttrType;
 use super::def::{
@@ -30,7 +30,7 @@ macro_rules! elementwise {
     };
 }
 
-// Name; VHLO versions, of which the second has an accuracy; quantized elements; linearity.
+// Name; number of VHLO versions (the second version adds a result accuracy); quantized elements; linearity.
 elementwise! {
     /// Element-wise operations on one operand.
     UnaryOp = unary -> OpDef {
@@ -85,7 +85,7 @@ elementwise! {
     }
 }
 
-// Name; VHLO versions; whether it is commutative; quantized elements; linearity.
+// Name; number of VHLO versions; whether it is commutative; quantized elements; linearity.
 elementwise! {
     /// Element-wise operations on two operands of the same shape.
     BinaryOp = binary -> OpDef {
@@ -193,7 +193,7 @@ const fn broadcasting(name: &'static str, op: BinaryOp) -> (OpDef, BinaryOp) {
 }
 
 impl UnaryOp {
-    /// Its row in the operation table.
+    /// The operation's row in the operation table.
     #[must_use]
     pub const fn def(self) -> &'static OpDef {
         &Self::ROWS[self as usize]
@@ -207,7 +207,7 @@ impl UnaryOp {
 }
 
 impl BinaryOp {
-    /// Its row in the operation table.
+    /// The operation's row in the operation table.
     #[must_use]
     pub const fn def(self) -> &'static OpDef {
         &Self::ROWS[self as usize]
@@ -219,7 +219,7 @@ impl BinaryOp {
         self.def().name
     }
 
-    /// Whether `a op b` is `b op a`; MLIR prints a reduction by such an operation in its short form.
+    /// Whether `a op b` equals `b op a`; MLIR prints a reduction by such an operation in its short form.
     #[must_use]
     pub const fn is_commutative(self) -> bool {
         self.def().commutative
@@ -227,7 +227,7 @@ impl BinaryOp {
 }
 
 impl BroadcastOp {
-    /// Its row in the operation table.
+    /// The operation's row in the operation table.
     #[must_use]
     pub const fn def(self) -> &'static OpDef {
         &Self::ROWS[self as usize].0

@@ -1,8 +1,7 @@
 //! Operations: one variant of [`OpKind`] for each, with the attributes that passes read.
 //!
 //! Semantics and constraints: StableHLO specification, section "Ops"; Shardy's `sdy` dialect documentation. Large payloads are boxed so
-//! that an
-//! [`OpKind`] stays small.
+//! that an [`OpKind`] stays small.
 //!
 //! * this file: the list of operations;
 //! * [`table`]: properties of each kind, one row per operation; [`elementwise`]: those of element-wise operations; [`def`]: the columns;
@@ -46,17 +45,17 @@ pub type SizeList = SmallVec<[i64; 4]>;
 /// The kind of an operation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OpKind {
-    /// Elementwise on one operand; `abs`, `exponential`, `chlo.square`, ...
+    /// Element-wise on one operand; `abs`, `exponential`, `chlo.square`, ...
     Unary(UnaryOp),
     /// Element-wise on two operands of the same shape; `add`, `multiply`, ...
     Binary(BinaryOp),
-    /// Elementwise comparison.
+    /// Element-wise comparison.
     Compare(CompareDirection, Option<CompareType>),
     /// `select(pred, on_true, on_false)`; the predicate may be a scalar.
     Select,
     /// `clamp(min, operand, max)`; the bounds may be scalars.
     Clamp,
-    /// Elementwise change of element type.
+    /// Element-wise conversion of the element type.
     Convert,
     /// Reinterprets the bits; a last dimension is added or removed if the widths differ.
     BitcastConvert,
@@ -141,7 +140,7 @@ pub enum OpKind {
     },
     /// Discrete Fourier transform over the last dimensions.
     Fft {
-        /// Which transform.
+        /// The kind of transform.
         kind: FftKind,
         /// Sizes of the transformed dimensions.
         length: SizeList,
@@ -174,7 +173,7 @@ pub enum OpKind {
     Tuple,
     /// Extracts an element of a tuple.
     GetTupleElement {
-        /// Its index.
+        /// The index of the element.
         index: u32,
     },
     /// Merges tokens.
@@ -257,9 +256,9 @@ pub enum OpKind {
         /// The number of leading dimensions that are batching dimensions of both operands.
         batch_dims: i64,
     },
-    /// Floats to quantized numbers.
+    /// Converts floats to quantized numbers.
     UniformQuantize,
-    /// Quantized numbers to floats.
+    /// Converts quantized numbers to floats.
     UniformDequantize,
     /// An operation that the function `decomposition` defines in terms of others.
     Composite(Box<CompositeSpec>),
@@ -267,18 +266,18 @@ pub enum OpKind {
     AsyncStart,
     /// Waits for a future.
     AsyncDone,
-    /// Makes a token.
+    /// Creates a token.
     CreateToken,
-    /// Data from the host.
+    /// Receives data from the host.
     Infeed(Box<InfeedSpec>),
-    /// Data to the host.
+    /// Sends data to the host.
     Outfeed {
         /// Configuration for the back end.
         config: Box<str>,
     },
-    /// Data to another device or the host.
+    /// Sends data to another device or the host.
     Send(Box<TransferSpec>),
-    /// Data from another device or the host.
+    /// Receives data from another device or the host.
     Recv(Box<TransferSpec>),
     /// Reduction over devices, with the result on the first device of each group; region 0 combines.
     CollectiveReduce(Box<CollectiveSpec>),
@@ -314,7 +313,7 @@ pub enum OpKind {
     },
     /// `sdy.sharding_group`: all values of a group have the same sharding.
     ShardingGroup {
-        /// The group.
+        /// The id of the group.
         id: i64,
     },
     /// `sdy.data_flow_edge`: holds the sharding of a value that flows into or out of regions.

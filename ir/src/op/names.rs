@@ -62,7 +62,7 @@ impl OpKind {
         }
     }
 
-    /// The same, mutable.
+    /// Like [`OpKind::collective`], but mutable.
     pub fn collective_mut(&mut self) -> Option<&mut CollectiveSpec> {
         match self {
             OpKind::AllReduce(spec) | OpKind::CollectivePermute(spec) | OpKind::CollectiveBroadcast(spec) => {

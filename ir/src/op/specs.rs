@@ -31,7 +31,7 @@ impl SliceSpec {
         spec
     }
 
-    /// The only sliced dimension of a tensor of this shape; `None` if there are more or none.
+    /// The only sliced dimension of a tensor of this shape; `None` if zero or several dimensions are sliced.
     #[must_use]
     pub fn cut_dim(&self, shape: &[i64]) -> Option<usize> {
         let is_whole = |&d: &usize| self.start[d] == 0 && self.limit[d] == shape[d] && self.stride[d] == 1;
@@ -165,7 +165,7 @@ pub struct GatherSpec {
     pub start_indices_batching_dims: DimList,
     /// Operand dimension of each component of an index.
     pub start_index_map: DimList,
-    /// The dimension of the indices with the components; their rank if indices are scalars.
+    /// The dimension of the indices that contains the components of an index; the rank of the indices if each index is a scalar.
     pub index_vector_dim: u32,
     /// Size of a slice per operand dimension.
     pub slice_sizes: SizeList,
@@ -186,7 +186,7 @@ pub struct ScatterSpec {
     pub scatter_indices_batching_dims: DimList,
     /// Input dimension of each component of an index.
     pub scatter_dims_to_operand_dims: DimList,
-    /// The dimension of the indices with the components; their rank if indices are scalars.
+    /// The dimension of the indices that contains the components of an index; the rank of the indices if each index is a scalar.
     pub index_vector_dim: u32,
     /// Whether the indices are guaranteed to be sorted; `None` if not specified (no).
     pub indices_are_sorted: Option<bool>,
@@ -217,8 +217,8 @@ pub struct CustomCallSpec {
 }
 
 impl CustomCallSpec {
-    /// The target prefix of a custom call that stands for a call of a separately partitioned function. The
-    /// function's name, or another key, follows.
+    /// The target prefix of a custom call that represents a call of a separately partitioned function. The function's
+    /// name, or another key, follows.
     pub const KEPT: &str = "shardc.call.";
 
     /// The function, for a custom call that represents a call of one.
@@ -293,7 +293,7 @@ pub struct DynamicBroadcastSpec {
 /// Name and decomposition of a `composite`.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct CompositeSpec {
-    /// Its name.
+    /// The name of the composite.
     pub name: Box<str>,
     /// Attributes of the composite; `None` if not specified (there are none).
     pub attributes: Option<AttrDict>,
@@ -362,7 +362,7 @@ pub struct ScanSpec {
     pub outputs: u32,
     /// The scanned dimension.
     pub dim: u32,
-    /// Its size, if there is no input.
+    /// The size of the scanned dimension, if there is no input.
     pub dim_size: Option<i64>,
     /// Whether the scan runs from the last slice to the first; `None` if not specified (no).
     pub reverse: Option<bool>,

@@ -84,9 +84,9 @@ const DIRECTIONS: &[&str] = &["NONE", "FORWARD", "BACKWARD", "BOTH"];
 /// The enumeration of reductions in generic form. Shardy has the first three.
 const REDUCTIONS: &[&str] = &["sum", "max", "min", "mul", "and", "or", "xor"];
 
-/// Linear in all operands, whose elements it moves.
+/// The operation moves the elements of all operands, and is linear in them.
 const MOVES: Linear = Linear::Moves { from: 0, to: u8::MAX };
-/// Linear in the first operand, whose elements it moves as the others specify.
+/// The operation is linear in the first operand, and moves its elements as the other operands specify.
 const MOVES_FIRST: Linear = Linear::Moves { from: 0, to: 1 };
 const NO: Linear = Linear::No;
 

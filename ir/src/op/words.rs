@@ -89,19 +89,19 @@ words! {
     FftKind {
         /// Complex to complex.
         Fft = "FFT",
-        /// The inverse of that.
+        /// The inverse of `FFT`.
         Ifft = "IFFT",
         /// Real to complex.
         Rfft = "RFFT",
-        /// The inverse of that.
+        /// The inverse of `RFFT`: complex to real.
         Irfft = "IRFFT",
     }
 
     /// The transposition of the matrix in a triangular solve.
     Transposition {
-        /// Nothing.
+        /// No transposition.
         None = "NO_TRANSPOSE",
-        /// Transposes it.
+        /// Transposition.
         Transpose = "TRANSPOSE",
         /// Conjugate transpose.
         Adjoint = "ADJOINT",
@@ -110,27 +110,27 @@ words! {
     /// The direction in which shardings propagate along a factor. The order matters: the union of two directions is the greater one,
     /// except that the union of forward and backward is both.
     PropagationDirection {
-        /// Neither.
+        /// Neither direction.
         None = "NONE",
         /// From operands to results.
         Forward = "FORWARD",
         /// From results to operands.
         Backward = "BACKWARD",
-        /// Both.
+        /// Both directions.
         Both = "BOTH",
     }
 }
 
 impl CompareType {
-    /// The default comparison of signed integers; `None` for unsigned ones and other elements.
+    /// The default comparison type of signed integers; `None` for other element types.
     ///
-    /// It must be explicit: without it, XLA compares two constants as unsigned.
+    /// The type must be written explicitly: without it, XLA compares two constants as unsigned.
     #[must_use]
     pub fn of_integers(dtype: DType) -> Option<CompareType> {
         Some(Self::default_for(dtype)).filter(|how| *how == Self::Signed)
     }
 
-    /// The default comparison of this element type.
+    /// The default comparison type of this element type.
     #[must_use]
     pub fn default_for(dtype: DType) -> Self {
         match dtype.class() {

@@ -5,14 +5,15 @@ use smallvec::SmallVec;
 use super::ValueMap;
 use crate::{Module, OpId, RegionId, ValueId};
 
-/// Copies an operation with its regions; no region lists the copy yet. Operands are mapped by `map`, and the results of the copy are added
-/// to it. Span, location, attributes and shardings are those of the original.
+/// Copies an operation with its regions; the copy is not in a region yet. Operands are mapped by `map`, and the results of the copy are
+/// added to it. Span, location, attributes and shardings are those of the original.
 pub fn clone_op(module: &mut Module, op: OpId, map: &mut ValueMap) -> OpId {
     let old = module.ops[op].clone();
     let operands: SmallVec<[ValueId; 3]> = old.operands.iter().map(|&v| map.get(v)).collect();
     let types: SmallVec<[_; 2]> = old.results.iter().map(|&v| module.values[v].ty).collect();
     let regions: SmallVec<[RegionId; 1]> =
-        // Before results are added: a region cannot use the results of its own operation.
+        // Regions are copied before the results are added to `map`: a region cannot use the results of its own
+        // operation.
         old.regions.iter().map(|&region| clone_region(module, region, map)).collect();
     let new = module.add_op(old.kind, &operands, &types, &regions);
     let data = &mut module.ops[new];

@@ -33,8 +33,8 @@ pub struct Rewriter<'m> {
     origin: (Span, PackedOption<LocId>),
 }
 
-/// An entered region. Its list has a gap: visited operations are before it, others after it. Without insertions, nothing is copied; with
-/// insertions, little is copied.
+/// An entered region. Its operations are in a gap buffer: visited operations are before the gap, others after it. Without insertions,
+/// nothing is copied; with insertions, little is copied.
 #[derive(Debug)]
 struct Frame {
     region: RegionId,
@@ -43,7 +43,7 @@ struct Frame {
     write: usize,
     /// The end of the gap.
     read: usize,
-    /// The current operation, and whether it must still be written.
+    /// The current operation, and whether it must still be written before the gap.
     current: Option<(OpId, bool)>,
 }
 
@@ -202,8 +202,8 @@ impl<'m> Rewriter<'m> {
         Checkpoint(self.frames.last().map_or(0, |frame| frame.write))
     }
 
-    /// Removes everything that was inserted into the current region since the checkpoint. The current operation must be the same, and not
-    /// kept: the inserted operations are right before it.
+    /// Removes everything that was inserted into the current region since the checkpoint. The current operation must be the same as then,
+    /// and not kept yet: the inserted operations are right before it.
     pub fn undo(&mut self, to: Checkpoint) {
         if let Some(frame) = self.frames.last_mut() {
             debug_assert!(frame.current.is_none_or(|(_, waits)| waits), "what was kept is undone");

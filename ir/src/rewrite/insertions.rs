@@ -9,16 +9,16 @@ use crate::{Module, OpId, OpKind, RegionId, ValueDef, ValueId};
 /// An insertion point, for operations in order.
 #[derive(Clone, Copy, Debug)]
 pub enum InsertionPoint {
-    /// Before an operation, after earlier insertions there.
+    /// Before an operation, and after earlier insertions at the same point.
     Before(OpId),
-    /// After an operation, and after this many of the insertions there.
+    /// After an operation, and after this many of the insertions at the same point.
     After(OpId, usize),
-    /// At the start of a region, after this many of the insertions there.
+    /// At the start of a region, and after this many of the insertions at the same point.
     Start(RegionId, usize),
 }
 
 impl InsertionPoint {
-    /// The point right after the definition of a value, before all insertions there.
+    /// The point right after the definition of a value, before all insertions at the same point.
     #[must_use]
     pub fn behind(module: &Module, value: ValueId) -> InsertionPoint {
         match module.values[value].def() {
@@ -27,7 +27,7 @@ impl InsertionPoint {
         }
     }
 
-    /// The point after the definition of a value, and after all insertions there.
+    /// The point after the definition of a value, and after all insertions at the same point.
     #[must_use]
     pub fn last_behind(module: &Module, value: ValueId) -> InsertionPoint {
         match InsertionPoint::behind(module, value) {
@@ -48,7 +48,7 @@ pub struct Insertions {
 }
 
 impl Insertions {
-    /// Whether there are none.
+    /// Whether there are no pending insertions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.before.is_empty() && self.after.is_empty() && self.start.is_empty()
@@ -67,7 +67,7 @@ impl Insertions {
         *i += 1;
     }
 
-    /// Moves an operation that is in a region. It may be moved only once; insertions next to it move along.
+    /// Moves an operation that is in a region. It may be moved only once; insertions next to it move with it.
     pub fn move_to(&mut self, at: &mut InsertionPoint, op: OpId) {
         self.moved.insert(op);
         self.insert(at, op);
@@ -111,7 +111,8 @@ impl Insertions {
         values: &ValueMap,
         gone: impl Fn(OpId) -> bool,
     ) {
-        /// An operation that is still to be expanded with the insertions around it, or is output as it is; and whether it is new.
+        /// A step of the traversal: an operation with its pending insertions, or the operation alone; and whether it was
+        /// inserted.
         enum Step {
             Around(OpId, bool),
             Itself(OpId, bool),
@@ -132,7 +133,7 @@ impl Insertions {
                         if !is_new {
                             values.rewrite(&mut module.ops[op].operands);
                         }
-                        // This includes new operations, since insertion points may be in the regions of an inserted operation.
+                        // The regions of inserted operations are visited too, since they may contain insertion points.
                         regions.extend(&module.ops[op].regions);
                         out.push(op);
                     }

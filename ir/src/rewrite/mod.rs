@@ -2,7 +2,7 @@
 //!
 //! A pass walks a region with a [`Rewriter`]. [`next_op`](Rewriter::next_op) returns one operation after the other. New operations are
 //! inserted at the current position and get the current source location, results are replaced by other values, and erased or replaced
-//! operations are no longer listed. Operations for distant positions are collected in [`Insertions`] and inserted at once.
+//! operations are removed from the region. Operations for distant positions are collected in [`Insertions`] and inserted at once.
 //!
 //! ## Invariants between two calls
 //!

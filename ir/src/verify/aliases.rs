@@ -25,7 +25,7 @@ pub(super) fn check(report: &mut Report<'_>) {
             let results = func.results.len();
             let Some(result) = usize::try_from(*number).ok().filter(|&result| result < results) else {
                 let message = format!(
-                    "parameter {i} of @{} is donated to result {number}, but there are {results}",
+                    "parameter {i} of @{} is donated to result {number}, but there are {results} results",
                     func.name
                 );
                 report.push(wrong(func, i, message));

@@ -129,7 +129,7 @@ fn aliases(module: &Module, id: OpId, props: &AttrDict) -> Result<(), Fault> {
         let bad = |what: &str, at: i64| (format!("has no element {at} in {what} {i}"), None);
         let operand = item(module, module.values[operand].ty, &alias.within)
             .map_err(|at| bad("the operand of alias", at))?;
-        // Several results count as one tuple.
+        // Aliases index several results like the elements of one tuple.
         let results: Vec<TypeId> = op.results.iter().map(|&v| module.values[v].ty).collect();
         let (first, path) = match (&results[..], alias.output.split_first()) {
             (&[], _) => return fault("aliases a result, but has no results".to_owned()),

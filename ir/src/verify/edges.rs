@@ -117,7 +117,7 @@ pub(super) fn fault(module: &Module, op: &Op, value: &Attr) -> Option<String> {
     check(module, op, &steps).err()
 }
 
-/// The result sharding that an operation holds itself.
+/// The result sharding that is an attribute of the operation.
 fn result_sharding(kind: &OpKind) -> Option<ShardingId> {
     match kind {
         OpKind::DataFlowEdge(sharding) => *sharding,
@@ -136,7 +136,7 @@ fn check(module: &Module, op: &Op, steps: &[(i64, Vec<Edge<'_>>)]) -> Result<(),
             FlowNode::Result(at) => ("result", at, op.results.as_slice()),
         };
         let Some(&value) = usize::try_from(at).ok().and_then(|i| values.get(i)) else {
-            // The result represents values of a data flow.
+            // The edges of this operation may refer to other values of the data flow.
             return match op.kind {
                 OpKind::FuncDataFlowEdge => Ok(()),
                 _ => Err(format!("refers to {what} {at}, but the operation has {}", values.len())),
@@ -171,7 +171,7 @@ fn check(module: &Module, op: &Op, steps: &[(i64, Vec<Edge<'_>>)]) -> Result<(),
     }
 }
 
-/// Checks the operations that hold shardings of flowing values.
+/// Checks the data-flow edge operations.
 pub(super) fn check_flow(report: &mut Report<'_>, program: &Program) {
     let module = report.module;
     let carries =
@@ -203,7 +203,7 @@ fn flow(module: &Module, program: &Program, uses: &Uses, id: OpId) -> Result<(),
     match (&op.kind, module.def_op(operand)) {
         (OpKind::DataFlowEdge(_), Some(def)) => {
             let kind = &module.ops[def].kind;
-            // Partitioning may insert a reshard in between.
+            // Partitioning may insert a reshard before the data-flow edge.
             let flows = matches!(
                 kind,
                 OpKind::NamedComputation(_)
@@ -213,7 +213,7 @@ fn flow(module: &Module, program: &Program, uses: &Uses, id: OpId) -> Result<(),
             );
             if kind.name().starts_with("sdy.") && !flows {
                 return Err(format!(
-                    "needs an operand or a result of an operation with regions, got a result of {}",
+                    "must take a value that flows into or out of an operation with regions, got a result of {}",
                     kind.name()
                 ));
             }
@@ -236,5 +236,5 @@ fn from_function(
         (ValueDef::Result(..), Some(def)) => matches!(module.ops[def].kind, OpKind::Call { .. }),
         (ValueDef::Result(..), None) => false,
     };
-    if fits { Ok(()) } else { Err("needs an argument of a function or a result of a call".to_owned()) }
+    if fits { Ok(()) } else { Err("must take an argument of a function or a result of a call".to_owned()) }
 }

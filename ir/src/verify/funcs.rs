@@ -21,7 +21,7 @@ pub(super) fn check(report: &mut Report<'_>, order: &[OpId]) {
             ("locations of parameters", func.arg_locs.len(), func.params.len()),
         ] {
             if have != want && have != 0 {
-                report.invalid("SH0209", span, format!("@{} has {have} {what} for {want}", func.name));
+                report.invalid("SH0209", span, format!("@{} has {have} {what}, expected {want}", func.name));
             }
         }
         let Some(body) = func.body else { continue };
@@ -30,7 +30,7 @@ pub(super) fn check(report: &mut Report<'_>, order: &[OpId]) {
             report.invalid(
                 "SH0209",
                 span,
-                format!("the parameters of @{} are not its body's arguments", func.name),
+                format!("the parameter types of @{} differ from the argument types of its body", func.name),
             );
         }
         match module.terminator(body) {
@@ -95,14 +95,23 @@ fn composite(report: &mut Report<'_>, id: OpId, spec: &CompositeSpec) {
     let op = &module.ops[id];
     if !is_namespaced(&spec.name) {
         let message = format!("\"{}\" is not a valid name of a composite", spec.name);
-        report.hinted("SH0210", id, message, Some("a name has a namespace: \"my_namespace.my_op\""));
+        report.hinted(
+            "SH0210",
+            id,
+            message,
+            Some("write a name with a namespace, as in \"my_namespace.my_op\""),
+        );
     }
     let name = &spec.decomposition;
     let Some(&func) = module.func_names.get(name) else {
         if module.kept_symbol(name).is_some() {
             return;
         }
-        report.at_op("SH0210", id, format!("there is no function @{name} that {} decomposes to", spec.name));
+        report.at_op(
+            "SH0210",
+            id,
+            format!("the decomposition @{name} of {} is not a function of the module", spec.name),
+        );
         return;
     };
     let func = &module.funcs[func];
@@ -133,7 +142,7 @@ fn composite(report: &mut Report<'_>, id: OpId, spec: &CompositeSpec) {
     }
 }
 
-/// Words between dots, at least two; the first begins with a letter.
+/// Whether a name consists of at least two words separated by dots, of which the first begins with a letter.
 fn is_namespaced(name: &str) -> bool {
     let mut parts = name.split('.');
     let first = parts.next().unwrap_or_default();

@@ -33,11 +33,14 @@ pub(super) fn fault(module: &Module, id: OpId) -> Option<(&'static str, Fault)> 
     if spec.use_global_device_ids && !spec.crosses_partitions() {
         return wrong(
             "has use_global_device_ids but no channel",
-            "give it a channel_handle with a positive handle",
+            "add a channel_handle with a positive handle",
         );
     }
     if spec.use_global_device_ids && matches!(kind, OpKind::AllToAll { .. } | OpKind::CollectivePermute(_)) {
-        return wrong("cannot have use_global_device_ids", "with a channel its ids are partition ids");
+        return wrong(
+            "cannot have use_global_device_ids",
+            "with a channel, the ids of this operation are partition ids",
+        );
     }
     if let Some(mesh) = spec.mesh_axes.as_deref().filter(|_| spec.groups.is_empty()).and_then(mesh_of) {
         let known = module.mesh_names.contains_key(mesh)
@@ -57,7 +60,7 @@ pub(super) fn fault(module: &Module, id: OpId) -> Option<(&'static str, Fault)> 
     Some((code, (format!("{} {message}", kind.name()), hint)))
 }
 
-/// The mesh of groups in the axes form.
+/// The name of the mesh, for groups that are written as mesh axes.
 fn mesh_of(mesh_axes: &str) -> Option<&str> {
     let name = mesh_axes.split_once("mesh = @")?.1;
     let end = name.find([',', ' ', '>'])?;
@@ -68,7 +71,7 @@ fn mesh_of(mesh_axes: &str) -> Option<&str> {
 pub(super) type Fault = (String, Option<&'static str>);
 
 const OUT_OF_RANGE: Option<&str> =
-    Some("ids start at 0; with use_global_device_ids there are replicas times partitions");
+    Some("ids start at 0; with use_global_device_ids, there are num_replicas * num_partitions ids");
 
 /// Returns an id that is repeated in the list.
 fn first_repeat(mut ids: Vec<i64>) -> Option<i64> {
@@ -88,7 +91,7 @@ fn first_repeat(mut ids: Vec<i64>) -> Option<i64> {
 fn in_range(ids: impl Iterator<Item = i64>, devices: Option<i64>) -> Result<(), Fault> {
     for id in ids {
         if id < 0 || devices.is_some_and(|n| id >= n) {
-            let of = devices.map_or(String::new(), |n| format!(" of {n}"));
+            let of = devices.map_or(String::new(), |n| format!(", expected an id in 0..{n}"));
             return Err((format!("has device id {id}{of}"), OUT_OF_RANGE));
         }
     }
@@ -123,8 +126,8 @@ fn groups(kind: &OpKind, spec: &CollectiveSpec, devices: Option<i64>) -> Result<
         return if count == n || broadcast { Ok(()) } else { Err(not_all(count, n)) };
     }
     if let Some(other) = spec.groups.iter().find(|g| g.len() != first.len()) {
-        let hint = Some("fill shorter groups with -1");
-        return Err((format!("has groups of {} and of {} devices", first.len(), other.len()), hint));
+        let hint = Some("pad shorter groups with -1");
+        return Err((format!("has groups of different sizes, {} and {}", first.len(), other.len()), hint));
     }
     let ids: Vec<i64> = spec.groups.ids().filter(|&id| id != -1).collect();
     let filled = ids.len() == first.len() * spec.groups.len();
@@ -137,7 +140,8 @@ fn groups(kind: &OpKind, spec: &CollectiveSpec, devices: Option<i64>) -> Result<
     );
     if !filled && !keeps_shapes {
         return Err((
-            "changes shapes by the group size, so its groups cannot be filled with -1".to_owned(),
+            "cannot have groups padded with -1, because the group size determines the result shape"
+                .to_owned(),
             None,
         ));
     }

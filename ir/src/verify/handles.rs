@@ -33,7 +33,7 @@ pub(super) fn check(report: &mut Report<'_>) {
         resources: _,
         loc,
     } = module;
-    let mut bad = |what: String| report.internal(CODE, format!("{what} is out of range"));
+    let mut bad = |what: String| report.internal(CODE, format!("invalid handle: {what} is out of range"));
     for (name, &mesh) in mesh_names {
         if !meshes.is_valid(mesh) {
             bad(format!("{mesh} named @{name}"));

@@ -51,7 +51,7 @@ fn result_rule(kind: &OpKind) -> Option<&'static str> {
     }
 }
 
-/// How two operands differ that must be equal.
+/// The difference between two operands whose types must be equal.
 fn mismatch(module: &Module, op: &Op, i: usize, k: usize) -> Option<String> {
     let (a, b) = (module.tensor(*op.operands.get(i)?)?, module.tensor(*op.operands.get(k)?)?);
     let advice = if a.dtype != b.dtype {
@@ -64,7 +64,8 @@ fn mismatch(module: &Module, op: &Op, i: usize, k: usize) -> Option<String> {
     Some(advice.to_owned())
 }
 
-/// For each operand dimension the result dimension of its size, in order; `None` if there is more than one solution, or none.
+/// The result dimension of the same size for each operand dimension, in ascending order; `None` unless there is exactly one
+/// solution.
 fn fitting_dims(operand: &[i64], result: &[i64]) -> Option<Vec<u32>> {
     let mut dims = Vec::with_capacity(operand.len());
     for &size in operand {

@@ -25,7 +25,8 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
     }
 }
 
-/// A program for each replica and partition; inputs and results are those of all, in order.
+/// Checks that every replica has a program for each partition, and that the inputs and results are those of all
+/// programs, in order.
 fn programs(module: &Module, id: OpId, attr: Option<&Attr>) -> Result<(), String> {
     let Some(Attr::Array(replicas)) = attr else {
         return Err("has no list of programs; add programs = [[@name, ...], ...]".to_owned());
@@ -43,7 +44,7 @@ fn programs(module: &Module, id: OpId, attr: Option<&Attr>) -> Result<(), String
             return Err(format!("has {size} programs for one replica and {} for another", names.len()));
         }
         for name in names {
-            // The type of a program is unknown, so counts cannot be compared.
+            // If the type of a program is unknown, inputs and results cannot be counted.
             let Some(func) = function(module, name)? else { return Ok(()) };
             inputs += func.params.len();
             results += func.results.len();
@@ -62,7 +63,7 @@ fn programs(module: &Module, id: OpId, attr: Option<&Attr>) -> Result<(), String
     Ok(())
 }
 
-/// Each function returns one tensor for the infeed.
+/// Checks that each function returns one tensor for the infeed.
 fn infeed(module: &Module, attr: &Attr) -> Result<(), String> {
     let Attr::Array(names) = attr else {
         return Err("needs a list of functions as infeed: infeed = [@name, ...]".to_owned());

@@ -1,4 +1,4 @@
-//! I11 and I12: meshes and shardings.
+//! Verifies I11 and I12: meshes and shardings.
 
 use cranelift_entity::EntityRef;
 
@@ -121,7 +121,7 @@ fn fault(mesh: &Mesh, sharding: &TensorSharding) -> Result<(), String> {
     Ok(())
 }
 
-/// Adjacent sub-axes of an axis must be written as one.
+/// Checks that adjacent sub-axes of an axis are written as one.
 pub(super) fn check_whole(mesh: &Mesh, axes: &[AxisRef]) -> Result<(), String> {
     for pair in axes.windows(2) {
         let &[a, b] = pair else { continue };
@@ -136,7 +136,7 @@ pub(super) fn check_whole(mesh: &Mesh, axes: &[AxisRef]) -> Result<(), String> {
     Ok(())
 }
 
-/// Axes in an unordered list must be in mesh order.
+/// Checks that axes whose order is not significant are in mesh order.
 pub(super) fn check_order(mesh: &Mesh, what: &str, axes: &[AxisRef]) -> Result<(), String> {
     for pair in axes.windows(2) {
         let &[a, b] = pair else { continue };
@@ -248,15 +248,15 @@ impl Users<'_, '_> {
         let module = self.report.module;
         let data = &module.ops[op];
         for (i, (&sharding, &value)) in shardings.iter().zip(values).enumerate() {
-            let what = || format!("sharding {i} of {}", data.kind.title());
+            let what = || format!("value {i} of {}", data.kind.title());
             self.check(sharding, module.values[value].ty, data.span, Some(op), what);
         }
-        // An additional sharding belongs to no value; other checks apply to valid ones.
+        // A sharding beyond the last value has no type to compare with, so it is only checked by itself.
         for (i, sharding) in shardings.iter().enumerate().skip(values.len()) {
             if let Some(fault) = &self.faults[sharding.index()]
                 && !std::mem::replace(&mut self.reported[sharding.index()], true)
             {
-                let message = format!("the sharding {i} of {} is not valid: {fault}", data.kind.title());
+                let message = format!("sharding {i} of {} is not valid: {fault}", data.kind.title());
                 self.report.at_op("SH0212", op, message);
             }
         }

@@ -7,7 +7,8 @@
 //!   and locations. Types and locations refer only to types and locations that were interned earlier. Sizes are not negative, and neither
 //!   a size nor the bytes of a tensor exceed [`crate::limits::MAX_BYTES`].
 //! * **I2** (SH0202) Ownership. A region is the body of one function or belongs to one operation; an operation is in one region, once.
-//! * **I3** (SH0203) Definitions. Result `i` of an operation, and argument `i` of a region, name it as their definition.
+//! * **I3** (SH0203) Definitions. Result `i` of an operation, and argument `i` of a region, name that operation or
+//!   region and the index `i` as their definition.
 //! * **I4** (SH0204) Dominance. An operand is defined earlier in the same region or in an enclosing one. Bodies of functions and of
 //!   `sdy.manual_computation` are isolated from above.
 //! * **I5** (SH0205) Terminators. Regions end with a return and contain no other return. (Regions of unknown operations may end in any
@@ -17,7 +18,7 @@
 //!   specification, on shapes, element types, scales and zero points.
 //! * **I8** (SH0208) Region types. Arguments and returned values of a region have the types that its operation or function requires.
 //! * **I9** (SH0209) Functions. Names are unique; parameters and arguments of the body agree in number and type; lists of attributes,
-//!   shardings and locations have one entry for each, or none at all.
+//!   shardings and locations have one entry for each parameter or result, or none at all.
 //! * **I10** (SH0210) Calls. They name a function of the module, fit its type, and do not recurse. Composites have a name with a namespace
 //!   and the type of their decomposition.
 //! * **I11** (SH0211) Meshes. Axis sizes are positive, and there are at most [`crate::MAX_DEVICES`] devices. Device ids are a permutation
@@ -32,9 +33,9 @@
 //! * **I16** (SH0216) Attributes that are kept as text. If their form is known, they fit the operation: `result_accuracy`, the algorithm
 //!   of a `dot_general`, layouts, aliases and configuration of a `custom_call`, the programs of an `interpreter.run_parallel`.
 //! * **I17** (SH0217) Types. There is one bound per dimension, and none for a static size; zero points fit the storage type, scales the
-//!   expressed type, and there is one for each index of the quantized dimension; futures are of tensors.
-//! * **I18** (SH0218) Shardy. Sharding rules fit their operation; unreduced values are completed by their own reduction; Shardy's
-//!   attributes have the kind that their name implies.
+//!   expressed type, and there is one for each index of the quantized dimension; the elements of futures are tensors.
+//! * **I18** (SH0218) Shardy. Sharding rules fit their operation; unreduced values are reduced with the reduction that their
+//!   sharding names; Shardy's attributes have the kind that their name implies.
 //! * **I19** (SH0219) Donations. A parameter is donated (`tf.aliasing_output`) to an existing result, and no two parameters are donated
 //!   to the same result.
 
@@ -92,7 +93,8 @@ pub fn verify(module: &Module) -> Result<(), Vec<Diagnostic>> {
     if report.errors.is_empty()
         && let Some(program) = structure::check(&mut report)
     {
-        // This precedes all steps that compute with sizes, which would overflow on `tensor<9223372036854775807x2xf32>`.
+        // Sizes are checked before all steps that compute with them, which would overflow on
+        // `tensor<9223372036854775807x2xf32>`.
         types::check_sizes(&mut report, &program.order);
         if !report.errors.is_empty() {
             return Err(report.errors);
@@ -131,22 +133,22 @@ impl Report<'_> {
         }
     }
 
-    /// A broken invariant: a bug in the code that made the module.
+    /// Reports a broken invariant: a bug in the code that created the module.
     fn internal(&mut self, code: &'static str, message: impl Into<String>) {
         self.push(Diagnostic::internal(code, message));
     }
 
-    /// An error at a position in the text.
+    /// Reports an error at a position in the text.
     fn invalid(&mut self, code: &'static str, span: Span, message: impl Into<String>) {
         self.push(Diagnostic::invalid(code, message).at(span));
     }
 
-    /// An error at an operation.
+    /// Reports an error at an operation.
     fn at_op(&mut self, code: &'static str, op: OpId, message: impl Into<String>) {
         self.hinted(code, op, message, None);
     }
 
-    /// An error at an operation, with a hint.
+    /// Reports an error at an operation, with a hint.
     fn hinted(&mut self, code: &'static str, op: OpId, message: impl Into<String>, hint: Option<&str>) {
         let mut diagnostic = Diagnostic::invalid(code, message).at(self.module.ops[op].span);
         diagnostic.user_loc = self.module.user_loc(op);

@@ -39,7 +39,7 @@ fn manual(report: &Report<'_>, id: OpId, spec: &ManualSpec) -> Result<(), String
         && let Some(other) = meshes.find(|&m| !same_devices(&module.meshes[m], &module.meshes[first]))
     {
         let (first, other) = (module.mesh_name(first), module.mesh_name(other));
-        return Err(format!("its shardings are on different meshes, @{first} and @{other}"));
+        return Err(format!("the shardings are on different meshes, @{first} and @{other}"));
     }
     for (what, values, shardings, locals) in [
         ("operand", op.operands.as_slice(), &spec.in_shardings, args.as_slice()),
@@ -47,7 +47,7 @@ fn manual(report: &Report<'_>, id: OpId, spec: &ManualSpec) -> Result<(), String
     ] {
         if values.len() != shardings.len() || values.len() != locals.len() {
             return Err(format!(
-                "{} {what}s, but {} shardings and {} values of the body",
+                "there are {} {what}s, but {} shardings and {} corresponding values in the body",
                 values.len(),
                 shardings.len(),
                 locals.len()
@@ -58,7 +58,7 @@ fn manual(report: &Report<'_>, id: OpId, spec: &ManualSpec) -> Result<(), String
             let mesh = &module.meshes[sharding.mesh];
             if !mesh.axes.is_empty() {
                 check_axes(mesh, spec.manual_axes.iter().copied())
-                    .map_err(|fault| format!("its manual axes are not valid: {fault}"))?;
+                    .map_err(|fault| format!("the manual axes are invalid: {fault}"))?;
             }
             manual_value(report, mesh, spec, sharding, value, local)
                 .map_err(|fault| format!("{what} {i}: {fault}"))?;
@@ -67,12 +67,12 @@ fn manual(report: &Report<'_>, id: OpId, spec: &ManualSpec) -> Result<(), String
     Ok(())
 }
 
-/// Whether two meshes are equal: a text may write a mesh inline.
+/// Whether two meshes are equal. They may have different handles, since a sharding may contain its mesh inline.
 fn same_devices(a: &Mesh, b: &Mesh) -> bool {
     std::ptr::eq(a, b) || (a.axes.iter().eq(&b.axes) && a.device_ids == b.device_ids)
 }
 
-/// The value in the body has the local shape along the manual axes.
+/// Checks that the value in the body has the local shape along the manual axes.
 fn manual_value(
     report: &Report<'_>,
     mesh: &Mesh,
@@ -84,7 +84,7 @@ fn manual_value(
     let module = report.module;
     let (Some(global), Some(have)) = (module.stored(value), module.stored(local)) else { return Ok(()) };
     if sharding.rank() != global.rank() {
-        // I12 reports it; a maximal mesh shards nothing.
+        // I12 reports a wrong rank; a maximal mesh shards nothing.
         return Ok(());
     }
     let mut shape = Shape::new();
@@ -101,7 +101,9 @@ fn manual_value(
     }
     if !shape_fits(&shape, &have.shape) || have.dtype != global.dtype {
         let want = TensorType::new(&shape, global.dtype);
-        return Err(format!("the body has {have} for {global}, expected {want}"));
+        return Err(format!(
+            "the value in the body has type {have}, expected {want}, the local type of {global}"
+        ));
     }
     Ok(())
 }
@@ -185,7 +187,7 @@ fn exchanged<'m>(
                 }
                 let taken = |dim: usize| !lost[dim].is_empty() || !gained[dim].is_empty();
                 if let Some(dim) = [from, to].into_iter().find(|&dim| taken(dim)) {
-                    return Err(format!("dimension {dim} is in two moves"));
+                    return Err(format!("two moves of axes use dimension {dim}"));
                 }
                 lost[from].clone_from(axes);
                 gained[to].clone_from(axes);
@@ -196,7 +198,10 @@ fn exchanged<'m>(
     }
     for lists in [&lost, &gained] {
         if lists.len() != rank {
-            return Err(format!("it has axes for {} dimensions, but its operand has {rank}", lists.len()));
+            return Err(format!(
+                "it lists axes for {} dimensions, but the operand has rank {rank}",
+                lists.len()
+            ));
         }
         check_axes(mesh, lists.iter().flatten().copied())?;
     }
@@ -221,7 +226,7 @@ fn operand_sharding(
     );
     match sharding_of(module, program, operand) {
         Known::Sharding(id) => Ok(Some(module.shardings.get(id).clone())),
-        // Replicated on every device.
+        // An operand without a sharding is replicated.
         Known::None if splits => Ok(Some(TensorSharding::replicated(spec.mesh, module.rank(operand)))),
         Known::None if !module.mesh_names.is_empty() => Err("its operand has no sharding".to_owned()),
         Known::None | Known::Elsewhere => Ok(None),
@@ -255,7 +260,7 @@ fn check_change(
         return Ok(());
     }
     if before.rank() != rank || out.rank() != rank {
-        // I12 reports it.
+        // I12 reports the wrong rank.
         return Ok(());
     }
     if let MeshCollectiveKind::AllReduce(..) = spec.kind {
@@ -283,7 +288,7 @@ fn check_change(
     check_axes(mesh, reduced.iter().copied().chain(before.split_axes()))
         .map_err(|fault| format!("it reduces along an axis that shards a dimension: {fault}"))?;
     if matches!(spec.kind, MeshCollectiveKind::Exchange) {
-        // Blocks may change, but not the value: unreduced axes stay the same.
+        // An exchange only moves blocks, so the unreduced axes stay the same.
         let sorted = |sharding: &TensorSharding| {
             let mut axes = sharding.unreduced.clone();
             axes.sort_unstable();
@@ -305,7 +310,7 @@ fn check_change(
         };
         if !fits {
             return Err(format!(
-                "dimension {d} is sharded {} before and {} after, which does not match the exchanged axes",
+                "dimension {d} is sharded {} in the operand and {} in the result, which does not match the axes of the collective",
                 axes_text(mesh, &before.dims[d].axes),
                 axes_text(mesh, &out.dims[d].axes)
             ));
@@ -319,7 +324,7 @@ enum Known {
     Sharding(ShardingId),
     /// The value has no sharding.
     None,
-    /// The parent operation of the value's region holds the sharding.
+    /// The sharding is stored elsewhere, by an operation with regions.
     Elsewhere,
 }
 
@@ -356,7 +361,7 @@ fn check_written(mesh: &Mesh, spec: &MeshCollective) -> Result<(), String> {
             }
             if let Some(pair) = moves.windows(2).find(|pair| pair[0].from > pair[1].from) {
                 return Err(format!(
-                    "its moves are not in the order of their source dimensions: {} after {}",
+                    "moves of axes must be in the order of their source dimensions, got {} after {}",
                     pair[1].from, pair[0].from
                 ));
             }

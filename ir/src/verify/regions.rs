@@ -86,11 +86,11 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
     let types = |values: &[ValueId]| -> Expects {
         values.iter().map(|&v| Expect::Type(module.values[v].ty)).collect()
     };
-    // Element types; `None` if one is unknown.
+    // Scalars with the element types of the values; `None` if a type is unknown.
     let scalars = |values: &[ValueId]| -> Option<Expects> {
         values.iter().map(|&v| module.tensor(v).map(|t| scalar(t.dtype))).collect()
     };
-    // The arguments for both operands of a combiner.
+    // The arguments of a combiner: one accumulator for each value, then one element for each value, of any float type.
     let twice = |list: &Expects| -> Expects {
         list.iter().copied().chain(list.iter().map(|e| e.any_float())).collect()
     };
@@ -165,7 +165,7 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
                 expected.push((inputs, outputs));
             }
         }
-        // `infer` compares them.
+        // Type inference compares the types of these regions.
         K::Composite(_) | K::AsyncStart => {}
         // By I6, other operations have no regions. An operation with regions must not remain unchecked.
         kind => {
@@ -212,7 +212,7 @@ fn check_values(
     }
 }
 
-/// Checks the types of values, as for the regions of an operation.
+/// Checks the number and the types of the values that a region takes or returns.
 pub(super) fn check_types(
     report: &mut Report<'_>,
     op: OpId,
@@ -225,7 +225,7 @@ pub(super) fn check_types(
     check_values(report, op, region, what, have, &want);
 }
 
-/// The roles of an operation's regions.
+/// A hint that describes the arguments and returned values of an operation's regions.
 fn hint(kind: &OpKind) -> Option<&'static str> {
     use OpKind as K;
     match kind {

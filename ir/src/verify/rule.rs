@@ -1,4 +1,4 @@
-//! Verifies I16 for `sdy.sharding_rule`: the rule fits the operands and results of its operation.
+//! Verifies I18 for `sdy.sharding_rule`: the rule fits the operands and results of its operation.
 
 use std::fmt::Write as _;
 
@@ -16,7 +16,7 @@ struct Rule {
     operands: Vec<Mapping>,
     results: Vec<Mapping>,
     sizes: Vec<i64>,
-    /// Factors of special kinds, by kind; then the blocked ones.
+    /// The factors of each of the [`KINDS`] that the rule lists.
     special: Vec<(&'static str, Vec<usize>)>,
 }
 
@@ -26,7 +26,7 @@ const KINDS: [&str; 4] = ["reduction", "need_replication", "permutation", "block
 pub(super) fn fault(module: &Module, op: &Op, text: &str) -> Option<String> {
     match read(text) {
         Some(rule) => check(module, op, &rule).err(),
-        None => Some("is no rule of the form `([i, k], [k, j])->([i, j]) {i=8, j=4, k=2}`".to_owned()),
+        None => Some("must have the form `([i, k], [k, j])->([i, j]) {i=8, j=4, k=2}`".to_owned()),
     }
 }
 
@@ -35,7 +35,7 @@ fn symbol(scan: &mut Scan<'_>) -> Option<usize> {
     let letter = scan.rest().bytes().next().filter(|b| (b'i'..=b'z').contains(b))?;
     scan.skip(1);
     if letter == b'z' && scan.eat_here("_").is_some() {
-        // `z_1` follows `z`, which is 17, and is 18.
+        // `z` is factor 17, and `z_1` is factor 18.
         return scan.digits()?.parse::<usize>().ok()?.checked_add(usize::from(b'z' - b'i'));
     }
     Some(usize::from(letter - b'i'))
@@ -120,19 +120,19 @@ fn check(module: &Module, op: &Op, rule: &Rule) -> Result<(), String> {
     let mut in_results = vec![false; count];
     tensors(module, "operand", &op.operands, &rule.operands, &rule.sizes, &mut in_operands)?;
     tensors(module, "result", &op.results, &rule.results, &rule.sizes, &mut in_results)?;
-    // Passes write rules for operations that change sizes along a factor. A custom call has no other semantics, so the local result size
-    // would be unknown.
+    // Only custom calls are checked: without a known semantics, their local result size would be unknown. For other operations, passes
+    // write rules that change sizes along a factor.
     if matches!(op.kind, OpKind::CustomCall(_)) {
         sizes_fit(module, "operand", &op.operands, &rule.operands, rule)?;
         sizes_fit(module, "result", &op.results, &rule.results, rule)?;
     }
     if let Some(factor) = (0..count).find(|&f| !in_operands[f] && !in_results[f]) {
-        return Err(format!("has the factor {}, which no operand or result has", name(factor)));
+        return Err(format!("has the factor {}, but no operand or result uses it", name(factor)));
     }
     let mut taken = vec![false; count];
     for (kind, factors) in &rule.special {
         if let Some(&factor) = factors.iter().find(|&&f| f >= count) {
-            return Err(format!("has the {kind} factor {}, which has no size", name(factor)));
+            return Err(format!("has the {kind} factor {}, but no size for it", name(factor)));
         }
         if let Some(pair) = factors.windows(2).find(|pair| pair[0] >= pair[1]) {
             return Err(format!(
@@ -184,7 +184,7 @@ fn tensors(
         };
         if mapping.len() != rank {
             return Err(format!(
-                "has factors for {} dimensions of {what} {i}, which has {rank}",
+                "has factors for {} dimensions of {what} {i}, which has rank {rank}",
                 mapping.len()
             ));
         }
@@ -195,7 +195,7 @@ fn tensors(
             }
             for &factor in factors {
                 let Some(&size) = sizes.get(factor) else {
-                    return Err(format!("has the factor {} of {what} {i}, which has no size", name(factor)));
+                    return Err(format!("has the factor {} in {what} {i}, but no size for it", name(factor)));
                 };
                 if size == 1 && factors.len() > 1 {
                     return Err(format!(
@@ -242,7 +242,7 @@ fn sizes_fit(
                 factors.iter().map(|&f| format!("{}={}", name(f), rule.sizes[f])).collect();
             let ty = module.types.display(ty);
             return Err(format!(
-                "has {} for dimension {d} of {what} {i}, which has {size} elements: {ty}",
+                "has the factors {} for dimension {d} of {what} {i}, which has {size} elements: {ty}",
                 names.join(" * ")
             ));
         }

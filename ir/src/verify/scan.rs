@@ -25,18 +25,18 @@ impl<'a> Scan<'a> {
         Some(())
     }
 
-    /// Reads a token without blanks before it.
+    /// Reads a token that follows immediately, without blanks.
     pub(super) fn eat_here(&mut self, token: &str) -> Option<()> {
         self.rest = self.rest.strip_prefix(token)?;
         Some(())
     }
 
-    /// Skips this many bytes; none if there are fewer or a character would be cut.
+    /// Skips this many bytes; skips nothing if there are fewer, or if the end would be inside a character.
     pub(super) fn skip(&mut self, bytes: usize) {
         self.rest = self.rest.get(bytes..).unwrap_or(self.rest);
     }
 
-    /// Reads digits without blanks before them.
+    /// Reads digits that follow immediately, without blanks.
     pub(super) fn digits(&mut self) -> Option<&'a str> {
         let end = self.rest.bytes().take_while(u8::is_ascii_digit).count();
         let (digits, rest) = self.rest.split_at(end);

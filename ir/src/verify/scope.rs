@@ -11,7 +11,7 @@ pub(super) fn check(report: &mut Report<'_>, program: &Program) {
     if program.scopes.iter().all(|scope| scope.manual.is_none()) {
         return;
     }
-    // A scope comes after its parent.
+    // Parents precede their scopes, so their axes are already in `bound`.
     let mut bound: Vec<Bound> = Vec::with_capacity(program.scopes.len());
     for scope in &program.scopes {
         let mut axes = Bound::new();
@@ -52,11 +52,11 @@ fn manual_axes(report: &Report<'_>, op: OpId) -> Bound {
     let Some(mesh) = meshes.into_iter().find(|&m| !module.meshes[m].axes.is_empty()) else {
         return Bound::new();
     };
-    // As whole axes: all sub-axes of a manual axis are manual.
+    // As full axes: all sub-axes of a manual axis are manual.
     spec.manual_axes.iter().map(|a| (mesh, AxisRef { axis: a.axis, sub: None })).collect()
 }
 
-/// The first of these axes that an operation's shardings use.
+/// The first axis of `bound` that an operation's shardings use.
 fn used(report: &Report<'_>, op: OpId, bound: &Bound) -> Option<String> {
     let module = report.module;
     let data = &module.ops[op];

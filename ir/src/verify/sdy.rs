@@ -41,7 +41,7 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
             ];
             let wrong = lists.iter().find_map(|&(what, list, want)| {
                 let have = list.as_ref()?.len();
-                (have != want).then(|| format!("has {have} {what}_shardings for {want} values"))
+                (have != want).then(|| format!("has {have} {what}_shardings, expected {want}"))
             });
             wrong.map_or(Ok(()), Err)
         }
@@ -55,9 +55,9 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
     }
     for (attr, value) in op.attrs.iter() {
         if let Some(message) = attribute(module, id, attr, value) {
-            // The position of an attribute in the text is unknown.
+            // The position of an attribute in the text is unknown, so the hint contains the rule.
             let hint = match value {
-                Attr::Raw(text) if attr == SHARDING_RULE => Some(format!("it is {text}")),
+                Attr::Raw(text) if attr == SHARDING_RULE => Some(format!("the rule is {text}")),
                 _ => None,
             };
             report.hinted(CODE, id, format!("{attr} of {} {message}", op.kind.title()), hint.as_deref());
@@ -96,7 +96,7 @@ fn attribute(module: &Module, id: OpId, name: &str, value: &Attr) -> Option<Stri
     }
 }
 
-/// Whether the shardings of an operation without results contain more than its device.
+/// Whether the sharding of an operation without results has dimensions or axes. It may specify only a device.
 fn of_nothing(value: &Attr) -> bool {
     let Attr::Raw(text) = value else { return false };
     let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
@@ -105,7 +105,7 @@ fn of_nothing(value: &Attr) -> bool {
 }
 
 /// Whether the unreduced axes of an operation's result fit those of its operand. Axes that are no longer unreduced were
-/// completed by `removed`, if the operation names the reduction.
+/// reduced with `removed`, if the operation names its reduction.
 fn pending(
     module: &Module,
     operand: Option<&ValueId>,
@@ -125,7 +125,11 @@ fn pending(
         && from.reduction != want
         && beyond(mesh, &from.unreduced, &to.unreduced)
     {
-        return Err(format!("reduces an unreduced {} as a {}", word(from.reduction), word(want)));
+        return Err(format!(
+            "reduces an unreduced {} with the reduction {}",
+            word(from.reduction),
+            word(want)
+        ));
     }
     let kept = from.unreduced.iter().any(|&a| to.unreduced.iter().any(|&b| overlap(mesh, a, b)));
     if kept && from.reduction != to.reduction {
@@ -167,7 +171,7 @@ fn overlap(mesh: &Mesh, a: AxisRef, b: AxisRef) -> bool {
     a.axis == b.axis && from < last && first < to
 }
 
-/// Whether `axes` have a part that `others` lack.
+/// Whether `axes` contain an axis or a part of an axis that `others` do not cover.
 fn beyond(mesh: &Mesh, axes: &AxisList, others: &AxisList) -> bool {
     axes.iter().any(|&axis| {
         let (mut at, end) = range(mesh, axis);

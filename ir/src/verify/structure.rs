@@ -30,7 +30,7 @@ struct Walk<'r, 'm> {
 pub(super) struct Program {
     /// The operations.
     pub(super) order: Vec<OpId>,
-    /// For each of them, its scope, as an index into `scopes`.
+    /// The scope of each operation, as an index into `scopes`.
     pub(super) scope: Vec<u32>,
     /// The bodies that are isolated from above.
     pub(super) scopes: Vec<ManualScope>,
@@ -41,9 +41,9 @@ pub(super) struct Program {
 /// A body that is isolated from above.
 #[derive(Clone, Copy)]
 pub(super) struct ManualScope {
-    /// Its `sdy.manual_computation`; `None` for the body of a function.
+    /// The `sdy.manual_computation` with this body; `None` for the body of a function.
     pub(super) manual: Option<OpId>,
-    /// The scope of this operation.
+    /// The scope that contains the `sdy.manual_computation`.
     pub(super) parent: u32,
 }
 
@@ -90,12 +90,14 @@ impl Walk<'_, '_> {
                 self.leave(region);
                 continue;
             };
-            // The stack returns to an operation after each of its regions; `first` means that none has been entered.
+            // The stack returns to an operation after each of its regions; `first` means that no region has been
+            // entered yet.
             let (first, last) = (frame.sub == 0, frame.at + 1 == ops.len());
             if first {
                 if self.op_seen[id.index()] {
                     self.sound = false;
-                    let message = format!("{id} ({}) is in two places", module.ops[id].kind.name());
+                    let message =
+                        format!("{id} ({}) occurs twice in the program", module.ops[id].kind.name());
                     self.report.internal("SH0202", message);
                     frame.at += 1;
                     continue;
@@ -122,7 +124,8 @@ impl Walk<'_, '_> {
                 self.enter(&mut stack, region, mark);
             } else {
                 for &result in &op.results {
-                    // This follows the regions, since results of an operation cannot be used inside its regions.
+                    // Results become visible after the regions, since an operation's results cannot be used inside its
+                    // regions.
                     self.visible[result.index()] = frame.mark;
                 }
                 frame.at += 1;
@@ -170,12 +173,12 @@ impl Walk<'_, '_> {
         let op = &self.report.module.ops[id];
         for (i, value) in op.operands.iter().enumerate() {
             // One comparison replaces a walk up the regions: values in scope have the mark of the innermost isolated body, and `leave`
-            // removes it. So the whole check takes linear time.
+            // removes the mark. So the entire check takes linear time.
             if self.visible[value.index()] != mark {
                 self.report.hinted(
                     "SH0204",
                     id,
-                    format!("operand {i} of {} ({value}) is not defined before its uses use", op.kind.name()),
+                    format!("operand {i} of {} ({value}) is not defined before its use", op.kind.name()),
                     Some("a value can be used after its definition, in the same region or in nested regions"),
                 );
             }

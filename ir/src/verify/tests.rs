@@ -1,4 +1,4 @@
-//! For each invariant a module that breaks it, made from one that keeps it.
+//! Tests of each invariant, with a module that violates it.
 
 use cranelift_entity::EntityRef;
 
@@ -13,7 +13,7 @@ fn errors(module: &Module) -> Vec<String> {
     }
 }
 
-/// Exactly one error, which has this code and contains this text.
+/// Asserts that there is exactly one error, with this code and this text.
 #[track_caller]
 fn breaks(module: &Module, code: &str, text: &str) {
     let errors = errors(module);
@@ -95,7 +95,7 @@ fn i1_handles() {
     let mut s = small();
     ty(&mut s.module, "4294967296x4294967296xf32");
     breaks(&s.module, "SH0201", "it has more than 2^56 bytes (64 PiB)");
-    // No value has this type.
+    // A type that no value has is an error in the input, not a bug.
     assert!(verify(&s.module).unwrap_err().iter().all(|error| error.class == Class::InvalidInput));
     let mut s = small();
     s.module.locs.intern(Loc::Name { name: "x".into(), child: Some(LocId::new(1)) });
@@ -106,7 +106,7 @@ fn i1_handles() {
 fn i2_one_place() {
     let mut s = small();
     s.module.regions[s.body].ops.0.insert(0, s.add);
-    breaks(&s.module, "SH0202", "op0 (stablehlo.add) is in two places");
+    breaks(&s.module, "SH0202", "op0 (stablehlo.add) occurs twice in the program");
     let mut s = small();
     func(&mut s.module, "again", s.body);
     let errors = errors(&s.module);
@@ -114,7 +114,7 @@ fn i2_one_place() {
         errors.iter().any(|e| e.contains("region0 belongs to two operations or functions")),
         "{errors:?}"
     );
-    // A region inside itself would be walked for ever.
+    // A walk of a region that contains itself would not end.
     let mut s = small();
     s.module.ops[s.add].regions.push(s.body);
     assert!(!verify(&s.module).unwrap_err().is_empty());
@@ -134,7 +134,7 @@ fn i4_dominance() {
     s.module.ops[s.add].operands[1] = sum;
     breaks(&s.module, "SH0204", "operand 1 of stablehlo.add (v2) is not defined before its use");
 
-    // Another function's value.
+    // An operand that is defined in another function.
     let mut s = small();
     let other = region(&mut s.module, "");
     let end = ret(&mut s.module, other, &[ValueId::new(0)]);
@@ -142,7 +142,7 @@ fn i4_dominance() {
     breaks(&s.module, "SH0204", "operand 0 of stablehlo.return");
     assert_eq!(s.module.ops[end].operands.len(), 1);
 
-    // A value from inside a region, read after it.
+    // A value that is defined in a region and used after that region.
     let inner = |module: &mut Module| {
         (0..2)
             .map(|_| {
@@ -168,7 +168,7 @@ fn i4_dominance() {
     let sine = s.module.add_op(OpKind::Unary(UnaryOp::Sine), &[inside], &[f32], &[]);
     s.module.regions[s.body].ops.0.insert(2, sine);
     breaks(&s.module, "SH0204", "operand 0 of stablehlo.sine");
-    // The branch beside does not see it either, an operation inside the same branch does.
+    // The value is visible to operations in the same branch, but not in the other branch.
     s.module.regions[s.body].ops.0.remove(2);
     s.module.regions[branches[0]].ops.0.insert(1, sine);
     holds(&s.module);
@@ -206,7 +206,7 @@ fn i6_counts() {
     breaks(&s.module, "SH0206", "stablehlo.add has 1 operands, expected 2");
     let module = with_op(OpKind::AllReduce(Box::default()), "4x8xf32", |_| vec![]);
     breaks(&module, "SH0206", "stablehlo.all_reduce has 0 regions, expected 1");
-    // Nothing infers what this gives.
+    // The result types of this operation are not inferred, so the number of results is checked separately.
     let module = with_op(OpKind::UnaryEinsum { config: "ab->a".into() }, "4xf32 4xf32", |_| vec![]);
     breaks(&module, "SH0206", "stablehlo.unary_einsum has 2 results, expected 1");
 }
@@ -265,7 +265,7 @@ fn i8_region_types() {
     s.module.funcs[FuncId::new(0)].results[0] = i32;
     breaks(&s.module, "SH0208", "returned value 0 of @main is tensor<4x8xf32>, expected tensor<i32>");
 
-    // A loop whose condition is a number.
+    // A loop whose condition region returns a number.
     let module = with_op(OpKind::While, "4x8xf32", |m| {
         (0..2)
             .map(|_| {
@@ -304,11 +304,11 @@ fn i9_functions() {
     breaks(&s.module, "SH0209", "there are two functions @main");
     let mut s = small();
     s.module.funcs[FuncId::new(0)].arg_attrs.pop();
-    breaks(&s.module, "SH0209", "@main has 1 attribute lists of parameters for 2");
+    breaks(&s.module, "SH0209", "@main has 1 attribute lists of parameters, expected 2");
     let mut s = small();
     s.module.funcs[FuncId::new(0)].params.pop();
     s.module.funcs[FuncId::new(0)].arg_attrs.pop();
-    breaks(&s.module, "SH0209", "the parameters of @main are not its body's arguments");
+    breaks(&s.module, "SH0209", "the parameter types of @main differ from the argument types of its body");
     let mut s = small();
     s.module.func_names.insert("alias".into(), FuncId::new(0));
     breaks(&s.module, "SH0209", "is listed as @alias");
@@ -415,23 +415,23 @@ fn i12_shardings() {
         "SH0212",
         "overlap",
     );
-    // Parts of size 2 and 3 of an axis of six do not belong to one split.
+    // `(1)2` and `(3)2` of an axis do not belong to one factorization.
     let mut s = small();
     let six = s.module.add_mesh("six", Mesh::new([("x", 12)]));
     let id = s.module.shardings.intern(sharding(six, &[&[sub(0, 1, 2)], &[sub(0, 3, 2)]]));
     s.module.shardings.set(ValueId::new(1), Some(id));
     breaks(&s.module, "SH0212", "do not belong to one factorization");
-    // A constraint and a result of a function count as well.
+    // The shardings of constraints and of function results are checked too.
     let mut s = small();
     let id = s.module.shardings.intern(sharding(s.mesh, &[&[data]]));
     s.module.ops[s.add].kind = OpKind::ShardingConstraint(id);
     s.module.ops[s.add].operands.pop();
-    breaks(&s.module, "SH0212", "the sharding of sharding 0 of sdy.sharding_constraint has 1 dimensions");
+    breaks(&s.module, "SH0212", "the sharding of value 0 of sdy.sharding_constraint has 1 dimensions");
     let mut s = small();
     let id = s.module.shardings.intern(sharding(s.mesh, &[&[data]]));
     s.module.funcs[FuncId::new(0)].res_shardings[0] = id.into();
     breaks(&s.module, "SH0212", "result 0 of @main");
-    // One named device: no dimension is written.
+    // The sharding of a maximal mesh lists no dimensions.
     let mut s = small();
     let one = s.module.add_mesh("one", Mesh { device_ids: Some(vec![1]), ..Mesh::default() });
     let id = s.module.shardings.intern(sharding(one, &[]));
@@ -479,12 +479,12 @@ fn i13_manual_computations() {
     breaks(
         &manual("4x8xf32", both, &[data], 1),
         "SH0213",
-        "operand 0: the body has tensor<4x8xf32> for tensor<4x8xf32>, expected tensor<2x8xf32>",
+        "operand 0: the value in the body has type tensor<4x8xf32>, expected tensor<2x8xf32>, the local type of tensor<4x8xf32>",
     );
     breaks(
         &manual("2x8xf32", both, &[data], 2),
         "SH0213",
-        "1 operands, but 2 shardings and 1 values of the body",
+        "there are 1 operands, but 2 shardings and 1 corresponding values in the body",
     );
     breaks(
         &manual("2x8xf32", &[&[model, data], &[]], &[data], 1),
@@ -492,7 +492,7 @@ fn i13_manual_computations() {
         "manual axes must precede free axes",
     );
     breaks(&manual("2x8xf32", both, &[data, data], 1), "SH0213", "axis data is used twice");
-    // The body sees nothing of what is around it.
+    // The body of a manual computation cannot use values of the enclosing region.
     let mut module = manual("2x8xf32", both, &[data], 1);
     let outside = arg(&module, RegionId::new(0), 0);
     let body = RegionId::new(1);
@@ -501,7 +501,7 @@ fn i13_manual_computations() {
     breaks(&module, "SH0204", "operand 0 of stablehlo.sine");
     assert!(module.ops[sine].regions.is_empty());
 
-    // Inside, the manual axes are devices: nothing is sharded along them.
+    // Inside the body, no value may be sharded along manual axes.
     let inside = |kind: &dyn Fn(&mut Module) -> OpKind| {
         let mut module = manual("2x8xf32", both, &[data], 1);
         let local = arg(&module, body, 0);
@@ -530,7 +530,7 @@ fn i13_manual_computations() {
     let id = module.shardings.intern(unreduced);
     module.shardings.set(sine, Some(id));
     breaks(&module, "SH0213", "stablehlo.sine uses the axis data");
-    // All shardings of one manual computation are on one mesh.
+    // All shardings of one manual computation must be on one mesh.
     let mut module = manual("2x8xf32", both, &[data], 1);
     let other = module.add_mesh("other", Mesh::new([("data", 2), ("model", 2)]));
     let id = module.shardings.intern(sharding(other, both));
@@ -538,7 +538,7 @@ fn i13_manual_computations() {
     if let OpKind::ManualComputation(spec) = &mut module.ops[op].kind {
         spec.out_shardings = vec![id];
     }
-    breaks(&module, "SH0213", "its shardings are on different meshes, @mesh and @other");
+    breaks(&module, "SH0213", "the shardings are on different meshes, @mesh and @other");
 }
 
 #[test]
@@ -561,7 +561,7 @@ fn i13_collectives() {
     breaks(
         &collective(gather(), &[&[], &[model]], &[&[], &[model]]),
         "SH0213",
-        "dimension 0 is sharded {} before and {} after",
+        "dimension 0 is sharded {} in the operand and {} in the result",
     );
     breaks(
         &collective(MeshCollectiveKind::AllSlice(axes(&[&[data]])), &[&[], &[]], &[&[data], &[]]),
@@ -580,7 +580,7 @@ fn i13_collectives() {
     breaks(
         &collective(parts(), &[&[model], &[]], &[&[sub(1, 2, 2)], &[]]),
         "SH0213",
-        "dimension 0 is sharded {model} before and {model:(2)2} after",
+        "dimension 0 is sharded {model} in the operand and {model:(2)2} in the result",
     );
     let exchange = |to| MeshCollectiveKind::AllToAll(vec![AxisMove { axes: list(&[model]), from: 0, to }]);
     holds(&collective(exchange(1), &[&[model], &[]], &[&[], &[model]]));
@@ -607,13 +607,13 @@ fn i13_collectives() {
     breaks(
         &collective(there_and_back, &[&[model], &[data]], &[&[data], &[model]]),
         "SH0213",
-        "dimension 1 is in two moves",
+        "two moves of axes use dimension 1",
     );
     holds(&collective(MeshCollectiveKind::CollectivePermute, &[&[data], &[]], &[&[sub(1, 1, 2)], &[]]));
     breaks(
         &collective(MeshCollectiveKind::CollectivePermute, &[&[data], &[]], &[&[model], &[]]),
         "SH0213",
-        "sharded {data} before and {model} after",
+        "sharded {data} in the operand and {model} in the result",
     );
 }
 
@@ -642,27 +642,28 @@ fn i14_replica_groups() {
     holds(&replicas(&[&[0, 1], &[2, 3]]));
     holds(&replicas(&[]));
     holds(&replicas(&[&[0, 1, 2], &[3, -1, -1]]));
-    breaks(&replicas(&[&[0, 1, 2], &[3]]), "SH0214", "has groups of 3 and of 1 devices");
+    breaks(&replicas(&[&[0, 1, 2], &[3]]), "SH0214", "has groups of different sizes, 3 and 1");
     breaks(&replicas(&[&[0, 1], &[1, 3]]), "SH0214", "has device 1 in its groups twice");
-    breaks(&replicas(&[&[0, 1], &[2, 4]]), "SH0214", "has device id 4 of 4");
-    breaks(&replicas(&[&[0, 1], &[2, -3]]), "SH0214", "has device id -3 of 4");
+    breaks(&replicas(&[&[0, 1], &[2, 4]]), "SH0214", "has device id 4, expected an id in 0..4");
+    breaks(&replicas(&[&[0, 1], &[2, -3]]), "SH0214", "has device id -3, expected an id in 0..4");
     breaks(&replicas(&[&[0, 1]]), "SH0214", "has only 2 of 4 devices in its groups");
-    // Global ids count replicas times partitions; without a known number there is nothing to cover.
+    // With global ids, the groups must list replicas times partitions devices. Without `use_global_device_ids`, the ids
+    // of an all-reduce refer to replicas.
     holds(&with_devices(all_reduce(&[&[0, 1, 2, 3]], Some(1), true), 1, 4));
     breaks(
         &with_devices(all_reduce(&[&[0, 1, 2, 3]], Some(1), false), 1, 4),
         "SH0214",
-        "has device id 1 of 1",
+        "has device id 1, expected an id in 0..1",
     );
     holds(&all_reduce(&[&[0, 1]], None, false));
-    breaks(&all_reduce(&[&[0, 9]], None, false), "SH0214", "has device id 9 of 2");
+    breaks(&all_reduce(&[&[0, 9]], None, false), "SH0214", "has device id 9, expected an id in 0..2");
     breaks(&all_reduce(&[&[0, 1]], None, true), "SH0214", "has use_global_device_ids but no channel");
     let gather = |groups: &[&[i64]], result: &str| {
         let spec = Box::new(grouped(groups, None, false));
         with_op(OpKind::AllGather { dim: 0, spec }, result, |_| vec![])
     };
     holds(&gather(&[&[0, 1]], "8x8xf32"));
-    breaks(&gather(&[&[0, 1], &[2, -1]], "8x8xf32"), "SH0214", "its groups cannot be filled with -1");
+    breaks(&gather(&[&[0, 1], &[2, -1]], "8x8xf32"), "SH0214", "cannot have groups padded with -1");
     let broadcast = |groups: &[&[i64]]| {
         let kind = OpKind::CollectiveBroadcast(Box::new(grouped(groups, None, false)));
         with_devices(with_op(kind, "4x8xf32", |_| vec![]), 4, 1)
@@ -683,7 +684,7 @@ fn i15_permutes() {
     breaks(&permute(&[&[0, 1, 2]]), "SH0215", "needs pairs");
     let global = OpKind::CollectivePermute(Box::new(grouped(&[&[0, 1]], Some(1), true)));
     breaks(&with_op(global, "4x8xf32", |_| vec![]), "SH0214", "cannot have use_global_device_ids");
-    breaks(&permute(&[&[0, 4]]), "SH0215", "has device id 4 of 4");
+    breaks(&permute(&[&[0, 4]]), "SH0215", "has device id 4, expected an id in 0..4");
 }
 
 #[test]

@@ -17,7 +17,7 @@ pub(super) fn check(report: &mut Report<'_>, order: &[OpId]) {
     check_each(report, order, "SH0217", fault);
 }
 
-/// An error is reported at the first function or operation with a value of the type.
+/// Checks each type. An error is reported at the first function or operation that has a value of this type.
 fn check_each(
     report: &mut Report<'_>,
     order: &[OpId],
@@ -47,7 +47,7 @@ fn check_each(
             }
         }
     }
-    // A type without values: that of an attribute.
+    // The remaining types have no values: they occur only in attributes.
     for message in faults.into_iter().flatten() {
         report.invalid(code, Span::NONE, message);
     }
@@ -86,7 +86,8 @@ fn fault(module: &Module, ty: TypeId) -> Option<String> {
     }
 }
 
-/// Zero points fit the storage type, scales the expressed type; per-axis scales are as many as the dimension has indices.
+/// Checks that zero points fit the storage type, that scales fit the expressed type, and that there is one scale for each
+/// index of the quantized dimension.
 fn quant_fault(tensor: &QuantTensor) -> Option<String> {
     let element = &tensor.element;
     if let Some(storage) = element.storage
@@ -138,7 +139,7 @@ fn tensor_fault(tensor: &TensorType) -> Option<String> {
     Some(format!("dimension {d} of {tensor} has a static size and a bound; write `?` as its bound"))
 }
 
-/// Futures of asynchronous operations are of tensors.
+/// Checks that the elements of futures are tensors.
 fn future_fault(text: &str) -> Option<String> {
     let mut rest = text.strip_prefix("!stablehlo.future<")?.strip_suffix('>')?;
     while !rest.trim().is_empty() {
@@ -153,7 +154,9 @@ fn future_fault(text: &str) -> Option<String> {
         });
         let item = rest.get(..end.unwrap_or(rest.len()))?.trim();
         if !item.starts_with("tensor<") && !item.starts_with('!') {
-            return Some(format!("{text} has the element {item}, the elements of a future must be tensors"));
+            return Some(format!(
+                "{text} has the element {item}, but the elements of a future must be tensors"
+            ));
         }
         rest = end.and_then(|end| rest.get(end + 1..)).unwrap_or("");
     }

@@ -54,7 +54,7 @@ mod tests {
             let of = arguments_in_loops(&module, body, hands_on);
             of.values().filter(|&&arg| arg == weight).count()
         };
-        // The argument, its copies in both regions, and the one after the barrier.
+        // The argument, the loop-carried values in both regions, and the result of the barrier.
         assert_eq!(count(|_| false), 3);
         assert_eq!(count(|kind| matches!(kind, OpKind::OptimizationBarrier)), 4);
     }

@@ -6,8 +6,8 @@ use shardc_ir::{DTypeClass, Module, OpKind, RegionId, ValueId};
 use super::elementwise::is_elementwise;
 use super::tiles::{Order, order_of_argument};
 
-/// The maximum bytes of an all-reduced value to which the TPU compiler may assign another layout. Larger values were observed in the
-/// layout of their parameters: GPT-2 takes the same memory with and without pinned layouts.
+/// The maximum bytes of an all-reduced value to which the TPU compiler may assign a layout that differs from that of its parameter.
+/// Larger values were observed in the layout of their parameters: GPT-2 takes the same memory with and without pinned layouts.
 const SMALL: i64 = 1 << 20;
 
 /// Returns the gradients whose layout may differ from that of their parameters, with the layout of parameters of the same shape. The

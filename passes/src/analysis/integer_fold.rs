@@ -57,7 +57,7 @@ impl Folded {
         }
     }
 
-    /// Maps the varying dimension by `to`. Returns `None` if that returns `None`.
+    /// Maps the varying dimension by `to`. Returns `None` if `to` does.
     fn moved(self, to: impl Fn(usize) -> Option<usize>) -> Option<Folded> {
         match self.dim {
             None => Some(self),
@@ -135,7 +135,7 @@ impl<'m> IntegerFold<'m> {
         found
     }
 
-    /// Subtracts from the budget. Returns whether it suffices.
+    /// Subtracts `elements` from the budget. Returns whether the budget suffices.
     fn spend(&mut self, elements: usize) -> bool {
         let left = self.budget.checked_sub(elements);
         self.budget = left.unwrap_or(0);
@@ -323,7 +323,8 @@ fn apply_binary(op: BinaryOp, a: i64, b: i64, dtype: DType) -> Option<i64> {
     if wraps && dtype == DType::I1 { None } else { op.on_integers(a, b) }
 }
 
-/// Maps each dimension of `to` to its dimension of `from`, if the shapes differ only in dimensions of size 1.
+/// Maps each dimension of `to` to the corresponding dimension of `from`, if the shapes differ only in dimensions of
+/// size 1.
 fn same_but_ones(from: &[i64], to: &[i64]) -> Option<Vec<Option<usize>>> {
     let mut left = from.iter().enumerate().filter(|&(_, &n)| n != 1).peekable();
     let mut places = Vec::with_capacity(to.len());

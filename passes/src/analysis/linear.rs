@@ -11,7 +11,8 @@ use super::reducer::reduction_of;
 /// The operands that may be unreduced: applying the operation to the sums must equal the sum of its results on the partial sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Passes {
-    /// All operands `from..to` together; one that is the identity of the reduction may be reduced. The other operands are reduced.
+    /// All operands `from..to` must be unreduced together, except that an operand that is the identity of the reduction may be
+    /// reduced. Operands outside of this range must be reduced.
     Alike {
         /// The first operand.
         from: usize,

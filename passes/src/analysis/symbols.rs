@@ -15,7 +15,7 @@ pub struct FreshNames {
 }
 
 impl FreshNames {
-    /// Returns `wanted` if it is free, else `wanted_N`.
+    /// Returns `wanted` if that name is unused, else `wanted_N`.
     pub fn make(&mut self, module: &Module, wanted: &str) -> String {
         if !is_taken(module, wanted) {
             return wanted.to_owned();

@@ -12,8 +12,8 @@ pub(crate) const SUBLANES: u64 = 8;
 pub(crate) type Order = SmallVec<[usize; 4]>;
 
 /// Returns the layout in which a TPU client passes an argument: row-major, unless tiles over another pair of
-/// dimensions need less padding. Among the pairs with the least padding, the last possible dimension is along the lanes, and then the
-/// last possible one along the rows; the others are row-major. Returns `None` for vectors and empty tensors.
+/// dimensions need less padding. If several pairs need equally little padding, the last possible dimension is along the lanes, and
+/// the last possible other one along the rows. The remaining dimensions are row-major. Returns `None` for vectors and empty tensors.
 #[must_use]
 pub(crate) fn order_of_argument(shape: &[i64]) -> Option<Order> {
     let sizes: SmallVec<[u64; 6]> = shape.iter().map(|&n| u64::try_from(n).unwrap_or(0)).collect();

@@ -228,7 +228,7 @@ impl Names {
             return diagnostic;
         }
         let by_position = format!("their positional names are {}", known.join(" and "));
-        // Arguments are hard to distinguish by index alone.
+        // If no argument has a name, the hint also describes how to export names.
         if self.values.is_empty() && !self.args.is_empty() && self.args.iter().all(Option::is_none) {
             return diagnostic.hint(format!("{by_position}; {EXPORT_NAMES}"));
         }
@@ -257,7 +257,7 @@ fn ambiguous(text: &str, several: &[Named]) -> Diagnostic {
     let more = several.len().checked_sub(OFFERED).filter(|&n| n > 0);
     let more = more.map(|n| format!(" and {n} more")).unwrap_or_default();
     let short: Vec<String> = several.iter().take(OFFERED).map(|named| named.short()).collect();
-    let message = format!("'{text}' is the name of {}{more}", whose.join(", "));
+    let message = format!("'{text}' is ambiguous: it is the name of {}{more}", whose.join(", "));
     Diagnostic::invalid("SH0333", message).hint(format!("refer to it by position: {}", short.join(", ")))
 }
 
@@ -321,7 +321,10 @@ mod tests {
             ("*loss*", "res0"),
             ("arg7", "the entry function has no argument 7; it has 4 arguments, counted from 0"),
             ("res2", "the entry function has no result 2; it has 2 results, counted from 0"),
-            ("step", "'step' is the name of argument 3, result 1; refer to it by position: arg3, res1"),
+            (
+                "step",
+                "'step' is ambiguous: it is the name of argument 3, result 1; refer to it by position: arg3, res1",
+            ),
             (
                 "param['w']",
                 "no argument or result is named 'param['w']'; did you mean 'params['w']', 'params['b']'?",

@@ -102,7 +102,7 @@ fn renumbered(module: &Module, id: MeshId, mesh: &Mesh, by: Match) -> Result<Mes
                     let sizes: Vec<String> = old.axes.values().map(i64::to_string).collect();
                     (
                         format!(
-                            "the mesh {} has too few axes: the program's tiles need a mesh of {}",
+                            "the mesh {} has too few axes: the program's tile assignments need a mesh of {}",
                             known(),
                             sizes.join("x")
                         ),

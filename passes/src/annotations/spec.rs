@@ -116,7 +116,8 @@ impl FromStr for MeshSpec {
             if !is_axis_name(name.text) {
                 return error(name, format!("'{}' is not a valid name of a mesh axis", name.text));
             }
-            // The text itself is checked: a number beyond `i64` fails to parse, but the error is that it is too large.
+            // The digits of the text are checked, since a number beyond `i64` fails to parse, but must be reported as
+            // too large.
             let is_number = !size.text.is_empty() && size.text.bytes().all(|b| b.is_ascii_digit());
             let n = match size.text.parse::<i64>() {
                 Ok(n) if (1..=MAX_DEVICES).contains(&n) => n,

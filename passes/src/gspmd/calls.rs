@@ -24,7 +24,7 @@ impl Import<'_> {
         }
     }
 
-    /// Returns the sharding of a call with one value, and its open dimensions.
+    /// Returns the sharding of a call with one operand and one result, and the open dimensions of this sharding.
     fn of_call(&mut self, op: OpId, text: &str) -> Result<(Leaf, Vec<i64>), Box<Diagnostic>> {
         let span = self.rw.module.ops[op].span;
         let leaf = match self.texts.get(text).map(|found| &found.sharding) {
@@ -116,8 +116,8 @@ impl Import<'_> {
             let message = format!("@{target} has no mhlo.sharding");
             return Err(Box::new(Diagnostic::invalid("SH0347", message).at(span)));
         };
-        // The call specifies the sharding of one side: on entry the local sharding, with its manual subgroups; on exit the global
-        // sharding. The sharding of the other side is that of the value.
+        // The call specifies only one of two shardings: on entry that of the local value, with its manual subgroups; on exit that
+        // of the global value. The other sharding is that of the operand or result itself.
         let enters = target == "SPMDFullToShardShape";
         let (leaf, open) = self.of_call(op, text)?;
         let value = if enters { operand } else { result };
@@ -130,7 +130,7 @@ impl Import<'_> {
                 return Err(Box::new(
                     Diagnostic::invalid("SH0347", message)
                         .at(span)
-                        .hint("its sharding must be {manual} or have manual subgroups"),
+                        .hint("the sharding must be {manual} or have manual subgroups"),
                 ));
             }
             Crossing { enters, inner: Some(placed.manual), outer: None, added: None, shardings: Vec::new() }
@@ -241,7 +241,8 @@ impl Import<'_> {
     ) {
         let count = self.rw.module.funcs[func].results.len();
         let id = self.rw.module.shardings.intern(sharding.clone());
-        // The use table is from before the rewriting, which does not change operands.
+        // The use table was built before the rewriting. It is still valid, since the rewriting does not change
+        // operands.
         let mut elsewhere = false;
         for &(user, i) in self.uses.of(result) {
             if self.terminator == Some(user) {

@@ -267,7 +267,7 @@ fn conflict(a: WrittenAt, b: WrittenAt) -> Diagnostic {
     Diagnostic::invalid("SH0342", message)
         .at(span_b)
         .note(span_a, format!("{text_a} is here"))
-        .hint("both must shard dimensions of values by dimensions of one array of devices")
+        .hint("both shardings must tile values with dimensions of the same device array")
 }
 
 fn unfit(mesh: &Mesh, place: WrittenAt) -> Diagnostic {

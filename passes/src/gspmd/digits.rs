@@ -67,7 +67,7 @@ pub(crate) fn iota_digits(dims: &[i64], reshape: &[i64], perm: &[usize]) -> Opti
             if left % digit.size == 0 {
                 minor_first.push(digit);
                 left /= digit.size;
-            // The dimension ends inside a digit. It takes the minor part; the major part is left for the next
+            // The dimension ends inside the digit, and takes its minor part. The major part is left for the next
             // dimension.
             } else if digit.size % left == 0 {
                 minor_first.push(Digit { size: left, stride: digit.stride });
@@ -124,8 +124,8 @@ pub(crate) fn list_digits(dims: &[i64], mut list: Vec<i64>, subgroups: usize) ->
             while done * next < size && along(done * next)? == stride * next as i64 {
                 next += 1;
             }
-            // A run ends at the end of a digit, and the dimension must consist of whole runs. A run that reaches the end is the rest of
-            // the dimension; if it is not a whole number of steps, the check below rejects it.
+            // A digit is a run of positions with equal steps, and its size must divide the rest of the dimension. A run that reaches
+            // the end of the dimension is the last digit; the check below rejects it if `done` does not divide `size`.
             let run = if done * next >= size { size / done } else { next };
             if size % (done * run) != 0 || stride <= 0 {
                 return None;
@@ -139,7 +139,7 @@ pub(crate) fn list_digits(dims: &[i64], mut list: Vec<i64>, subgroups: usize) ->
         }
         out.push(digits);
     }
-    // The digits are correct if they enumerate the whole list.
+    // The digits are correct if they enumerate the entire list.
     let flat: Vec<Digit> = out.iter().flatten().copied().collect();
     let mut places = vec![0usize];
     for dim in (0..dims.len()).filter(|&dim| dims[dim] != 1) {

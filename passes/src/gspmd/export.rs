@@ -138,7 +138,7 @@ pub fn export_gspmd(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
 
 struct Export<'m> {
     rw: Rewriter<'m>,
-    /// Calls whose manual axes differ from those with which their callee is exported.
+    /// Errors for calls whose manual axes differ from those with which their callee is exported.
     errors: Vec<Diagnostic>,
 }
 

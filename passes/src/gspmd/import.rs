@@ -158,7 +158,7 @@ impl Import<'_> {
                         self.rw.module.funcs[func].results.len()
                     };
                     if ids.len() != count {
-                        let message = format!("{name} has {} shardings for {count} values", ids.len());
+                        let message = format!("{name} has {} shardings, expected {count}", ids.len());
                         self.errors.push(Diagnostic::invalid("SH0344", message));
                     } else if arguments {
                         for (arg, id) in args.unwrap_or_default().into_iter().zip(ids) {
@@ -302,7 +302,7 @@ impl Import<'_> {
             HloSharding::Tuple(leaves) => leaves,
         };
         if leaves.iter().any(|leaf| matches!(leaf.kind, LeafKind::Tiled(_) | LeafKind::Unreduced)) {
-            let message = format!("the sharding {} of {}, which is not a tensor", short(text), what());
+            let message = format!("the sharding {} is on {}, which is not a tensor", short(text), what());
             self.errors.push(
                 Diagnostic::unsupported("SH0344", message)
                     .at(span)

@@ -187,7 +187,7 @@ mod tests {
         let cases: &[(&[&str], &str)] = &[
             (&["{devices=[4,2]7,6,5,4,3,2,1,0}"], "[4, 2] on [7, 6, 5, 4, 3, 2, 1, 0]"),
             (&["{devices=[2,3]<=[2,3]T(1,0)}"], "[2, 3] on [0, 3, 1, 4, 2, 5]"),
-            // The first does not fix the order within its groups, the second does.
+            // The first assignment does not determine the order within its replicated groups; the second one does.
             (
                 &["{devices=[2,2]<=[4] last_tile_dim_replicate}", "{devices=[2,2]0,1,3,2}"],
                 "[2, 2] on [0, 1, 3, 2]",

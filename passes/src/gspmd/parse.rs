@@ -116,7 +116,7 @@ fn leaf(c: &mut Cursor<'_>) -> Result<Leaf, TextError> {
             c.expect("=")?;
             c.skip_braces()?;
         } else if c.peek("unreduced_") || c.peek_word("reduction_op") {
-            return Err(unsupported(c, "an unreduced value can only be a sum"));
+            return Err(unsupported(c, "the only supported reduction of an unreduced value is sum"));
         } else {
             return Err(c.expected("a kind of sharding, `devices=`, or `}`"));
         }
@@ -198,7 +198,8 @@ fn iota(c: &mut Cursor<'_>) -> Result<Devices, TextError> {
         let list = c.ints("a dimension")?;
         c.expect(")")?;
         if list.len() != reshape.len() {
-            let message = format!("the transposition has {} dimensions, not {}", list.len(), reshape.len());
+            let message =
+                format!("the transposition has {} dimensions, expected {}", list.len(), reshape.len());
             return Err(TextError { at, message, unsupported: false });
         }
         if permutation(at, &list).is_err() {
@@ -220,12 +221,15 @@ fn tiling(
     // `sizes` bounds both products by `MAX_DEVICES`.
     let (tiles, count): (i64, i64) = (dims.iter().product(), devices.count());
     if tiles != count {
-        let message = format!("there are {tiles} tiles for {count} devices");
+        let message = format!("the tile assignment has {tiles} tiles for {count} devices");
         return Err(TextError { at, message, unsupported: false });
     }
     if subgroups.len() > dims.len() {
-        let message =
-            format!("{} last tile dimensions are given, but there are only {}", subgroups.len(), dims.len());
+        let message = format!(
+            "{} last tile dimensions are given, but there are only {} tile dimensions",
+            subgroups.len(),
+            dims.len()
+        );
         return Err(TextError { at, message, unsupported: false });
     }
     Ok(Tiling { dims, devices, subgroups }.canonical())
@@ -284,7 +288,7 @@ fn named(c: &mut Cursor<'_>) -> Result<Named, TextError> {
         } else if c.eat_word("unreduced") {
             c.expect("=")?;
             if !c.peek("{") && !c.eat_word("sum") {
-                return Err(unsupported(c, "an unreduced value can only be a sum"));
+                return Err(unsupported(c, "the only supported reduction of an unreduced value is sum"));
             }
             unreduced = axis_list(c, &axes)?;
         } else if c.eat_word("manual") {
@@ -356,7 +360,7 @@ fn device_ids(c: &mut Cursor<'_>, axes: &[(Box<str>, i64)]) -> Result<Option<Dev
     c.expect(")")?;
     let count: i64 = axes.iter().map(|(_, size)| size).product();
     if devices.count() != count {
-        let message = format!("there are {} devices for a mesh of {count}", devices.count());
+        let message = format!("{} devices are listed for a mesh of {count} devices", devices.count());
         return Err(TextError { at, message, unsupported: false });
     }
     Ok(if devices.is_identity() { None } else { Some(devices) })

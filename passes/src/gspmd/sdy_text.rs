@@ -208,7 +208,7 @@ fn one(module: &mut Module, c: &mut Cursor<'_>) -> Result<TensorSharding, TextEr
             if !c.peek("{") && !c.eat_word("sum") {
                 return Err(TextError {
                     unsupported: true,
-                    ..c.error("an unreduced value can only be a sum")
+                    ..c.error("the only supported reduction of an unreduced value is sum")
                 });
             }
             sharding.unreduced = axis_list(c, &axes)?;

@@ -11,13 +11,13 @@ use super::to_axes::MeshPlacement;
 pub(super) struct Crossing {
     /// Whether the call converts global values to local ones.
     pub(super) enters: bool,
-    /// Axes that are manual on the inner side, including those of the outer side. `None` if the call specifies only the added axes.
+    /// Axes that are manual for the local values, including enclosing manual axes. `None` if the call does not specify them.
     pub(super) inner: Option<AxisList>,
-    /// Axes that are manual on the outer side; `None` in the same case as `inner`.
+    /// Axes that are manual for the global values; `None` if the call does not specify them.
     pub(super) outer: Option<AxisList>,
     /// Axes that the call makes manual, if it specifies them.
     pub(super) added: Option<AxisList>,
-    /// The sharding of each value on the outer side, if the call specifies it.
+    /// The sharding of each global value, if the call specifies it.
     pub(super) shardings: Vec<TensorSharding>,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct Import<'m> {
     pub(super) texts: Texts,
     /// Replacements of removed values.
     pub(super) replaced: ValueMap,
-    /// Calls between global values and those of one device.
+    /// Calls that convert between global values and device-local values.
     pub(super) crossings: FxHashMap<OpId, Crossing>,
     /// Operations whose annotation marks them as local, with the axes.
     pub(super) marked: FxHashMap<OpId, AxisList>,

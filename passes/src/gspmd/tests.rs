@@ -101,8 +101,8 @@ fn texts_that_are_wrong() {
         ("{{replicated},}", "! at character 15: expected `{`, found `}`"),
         ("{shard_as 1}", "! at character 2: expected a kind of sharding or `devices=`"),
         ("{maximal}", "! at character 2: a maximal sharding needs `device=`"),
-        ("{devices=[2,4]<=[9]}", "! at character 9: there are 8 tiles for 9 devices"),
-        ("{devices=[2,4]0,1,2}", "! at character 9: there are 8 tiles for 3 devices"),
+        ("{devices=[2,4]<=[9]}", "! at character 9: the tile assignment has 8 tiles for 9 devices"),
+        ("{devices=[2,4]0,1,2}", "! at character 9: the tile assignment has 8 tiles for 3 devices"),
         ("{devices=[2]0,0}", "! at character 13: device 0 is listed twice"),
         ("{devices=[2]0,5}", "! at character 13: device 5 is out of range, 2 devices are listed"),
         ("{devices=[0]<=[0]}", "! at character 11: a size must be at least 1"),
@@ -116,14 +116,14 @@ fn texts_that_are_wrong() {
             "{devices=[4]<=[2,2]T(0,0)}",
             "! at character 22: a transposition must list each dimension from 0 to 1 once",
         ),
-        ("{devices=[4]<=[2,2]T(0)}", "! at character 22: the transposition has 1 dimensions, not 2"),
+        ("{devices=[4]<=[2,2]T(0)}", "! at character 22: the transposition has 1 dimensions, expected 2"),
         (
             "{devices=[4]<=[4] last_tile_dims={big}}",
             "! at character 35: expected `manual`, `replicated` or `unreduced`, found `big`",
         ),
         (
             "{devices=[4]<=[4] last_tile_dims={manual,manual}}",
-            "! at character 9: 2 last tile dimensions are given, but there are only 1",
+            "! at character 9: 2 last tile dimensions are given, but there are only 1 tile dimensions",
         ),
         (
             "{replicated last_tile_dim_replicate}",
@@ -140,7 +140,7 @@ fn texts_that_are_wrong() {
         ("{mesh['x'=4], [{'x':(3)2}]}", "! at character 17: 'x':(3)2 is not a sub-axis of an axis of size 4"),
         (
             "{mesh['x'=2], [{}], unreduced=max{'x'}}",
-            "! at character 31: an unreduced value can only be a sum",
+            "! at character 31: the only supported reduction of an unreduced value is sum",
         ),
     ];
     for (text, expected) in cases {

@@ -75,8 +75,8 @@ pub(crate) fn parts_of(mesh: &Mesh, digit: Digit) -> Option<Parts> {
             continue;
         }
         let (from, to) = (low.max(stride), high.min(end));
-        // An axis of 6 cannot be split at 4. If a digit extends beyond this axis, the preceding axis must already have covered its major
-        // part.
+        // For example, an axis of 6 cannot be split at 4. If the digit extends beyond this axis, the preceding axis must already have
+        // covered the major part of the digit.
         if end % to != 0 || to % from != 0 || from % stride != 0 || high != to {
             return None;
         }

@@ -28,7 +28,7 @@ pub(super) fn disagreeing(subject: &Subject<'_>) -> Vec<Diagnostic> {
             format!("the memory cannot be reused, which costs {} per device", bytes_text(taken.min(given)))
         };
         let message = format!(
-            "{} is donated to result {r}, but is sharded {} and the result {}: {loss}",
+            "{} is donated to result {r}, but is sharded {}, and the result is sharded {}: {loss}",
             subject.arg_text(i),
             sharding.display(mesh),
             other.display(other_mesh)

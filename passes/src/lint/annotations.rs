@@ -16,7 +16,7 @@ fn size_one(subject: &Subject<'_>, annotation: AnnotatedValue<'_>) -> Option<Dia
         (0..sharding.rank().min(ty.rank())).find(|&d| ty.shape[d] == 1 && sharding.shards(mesh, d) > 1)?;
     let parts = sharding.shards(mesh, dim);
     let message = format!(
-        "the sharding {} of {what} shards dimension {dim}, which has size 1: one device of {parts} holds it, the others padding ({:.1}%)",
+        "the sharding {} of {what} shards dimension {dim}, which has size 1: one of {parts} devices holds the element, the others hold padding ({:.1}%)",
         sharding.display(mesh),
         100.0 * (parts - 1) as f64 / parts as f64,
     );
@@ -24,7 +24,7 @@ fn size_one(subject: &Subject<'_>, annotation: AnnotatedValue<'_>) -> Option<Dia
     plain.dims[dim].axes.clear();
     let mut warning = Diagnostic::warning(Class::InvalidInput, "", message)
         .at(span)
-        .hint(format!("write {}: every device then holds it", plain.display(mesh)));
+        .hint(format!("write {}, so that every device holds the element", plain.display(mesh)));
     warning.user_loc = user_loc;
     Some(warning)
 }

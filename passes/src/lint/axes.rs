@@ -15,7 +15,7 @@ pub(super) fn unused(subject: &Subject<'_>) -> Vec<Diagnostic> {
         for ((name, &size), _) in mesh.axes.iter().zip(&used[id]).filter(|((_, n), used)| **n > 1 && !**used)
         {
             let message = format!(
-                "axis \"{name}\" of mesh @{} shards nothing: each group of {size} devices along it does the same work",
+                "axis \"{name}\" of mesh @{} shards nothing: the {size} devices along it do the same work",
                 module.mesh_name(id)
             );
             let warning = Diagnostic::warning(Class::InvalidInput, "", message)
@@ -42,7 +42,7 @@ pub(super) fn nothing_split(subject: &Subject<'_>) -> Vec<Diagnostic> {
         module.mesh_name(id)
     );
     let hint = could_split(subject, id, mesh).unwrap_or_else(|| {
-        "no axis of the mesh divides an argument: pad arguments, or constrain intermediate values".to_owned()
+        "no axis of the mesh divides a dimension of an argument: pad arguments, or constrain intermediate values".to_owned()
     });
     let warning = Diagnostic::warning(Class::InvalidInput, "", message);
     vec![warning.at(module.mesh_places[id].span).hint(hint)]

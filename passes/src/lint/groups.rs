@@ -35,7 +35,7 @@ pub(super) fn contradicting(subject: &Subject<'_>) -> Vec<Diagnostic> {
             continue;
         }
         let message = format!(
-            "values of sharding group {id} are annotated {} and {}: they cannot have one sharding",
+            "values of sharding group {id} have the contradicting shardings {} and {}",
             one.display(subject.mesh(one)),
             two.display(subject.mesh(two))
         );

@@ -76,13 +76,13 @@ pub const LINTS: &[Lint] = &[
     Lint {
         name: "nothing-split",
         code: "SH0911",
-        about: "no annotation splits anything: every device computes the entire program",
+        about: "no annotation shards anything: every device computes the entire program",
         check: Check::Annotated(axes::nothing_split),
     },
     Lint {
         name: "annotation-without-effect",
         code: "SH0903",
-        about: "a sharding splits a dimension of size one, or a constraint changes no sharding of the program",
+        about: "a sharding shards a dimension of size one, or a constraint changes no sharding of the program",
         check: Check::Redundancy(annotations::of_size_one),
     },
     Lint {
@@ -106,7 +106,7 @@ pub const LINTS: &[Lint] = &[
     Lint {
         name: "more-parts-than-elements",
         code: "SH0912",
-        about: "an annotation splits a dimension into more blocks than it has elements: some devices hold only padding",
+        about: "an annotation shards a dimension into more blocks than it has elements: some devices hold only padding",
         check: Check::Annotated(uneven::more_parts_than_elements),
     },
     Lint {
@@ -124,13 +124,13 @@ pub const LINTS: &[Lint] = &[
     Lint {
         name: "sharded-value-replicated",
         code: "SH0909",
-        about: "a split value is all-gathered on every device, although no annotation requests it",
+        about: "a sharded value is all-gathered on every device, although no annotation requests it",
         check: Check::Planned(reshards::to_whole),
     },
     Lint {
         name: "gather-for-operation",
         code: "SH0310",
-        about: "an operation cannot be partitioned along a split dimension, which is all-gathered",
+        about: "an operation cannot be partitioned along a sharded dimension, which is all-gathered",
         check: Check::Planned(reshards::for_operations),
     },
     Lint {
@@ -142,7 +142,7 @@ pub const LINTS: &[Lint] = &[
     Lint {
         name: "everything-replicated",
         code: "SH0913",
-        about: "arguments are split, but every operation is computed on replicated values",
+        about: "arguments are sharded, but every operation is computed on replicated values",
         check: Check::Planned(values::everything),
     },
 ];
@@ -189,7 +189,7 @@ impl Default for LintOptions {
 }
 
 impl LintOptions {
-    /// Sets the levels of rules, by name or code. `all` stands for all rules; the name of a rule takes precedence over `all`.
+    /// Sets the levels of rules, by name or code. `all` means all rules; the name of a rule takes precedence over `all`.
     ///
     /// # Errors
     /// Returns `SH0900` if a name is unknown or in both lists.

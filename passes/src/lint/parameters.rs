@@ -93,7 +93,7 @@ fn one_type(subject: &Subject<'_>, ty: &TensorType, mesh_id: MeshId, args: &[usi
             ))
         }
         None => warning.hint(
-            "no axis of the mesh divides any of its dimensions; choose a divisible size to avoid padding",
+            "no axis of the mesh divides a dimension of this argument; choose a divisible size to avoid padding",
         ),
     };
     warning.user_loc = subject.arg_loc(first);
@@ -118,7 +118,7 @@ fn all_whole(
     let mesh = &subject.module.meshes[*mesh_id];
     let &first = args.first()?;
     let message = format!(
-        "most parameters are replicated on each of {} devices: {} of {} or more take {} on each",
+        "most parameters are replicated on each of {} devices: {} of at least {} take {} per device",
         mesh.num_devices(),
         count(num, "argument"),
         bytes_text(subject.options.min_bytes),

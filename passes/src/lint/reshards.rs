@@ -32,8 +32,8 @@ pub(super) fn by_constraints(subject: &Subject<'_>, _: &Plan) -> Vec<Diagnostic>
             let Some((from, target, ty)) = sides(subject, reshard) else { continue };
             let (mesh, planner) = (subject.mesh(from), &mut planners[from.mesh.as_u32() as usize]);
             let mut sent = |to: &TensorSharding| path_bytes(mesh, planner, from, to, ty);
-            // Only bytes in addition to an all-reduce in place count: a constraint on an unreduced value does not cause the all-reduce
-            // itself.
+            // Only the bytes in addition to those of an all-reduce count: a constraint on an unreduced value does not cause the
+            // all-reduce itself.
             let bytes = sent(target).saturating_sub(sent(&from.completed()));
             let Some(&operand) = module.ops[op].operands.first().filter(|_| bytes > 0) else { continue };
             let place = match module.user_loc(op) {
@@ -136,7 +136,8 @@ fn constraint(subject: &Subject<'_>, forced: &Forced) -> Option<Diagnostic> {
     let mut warning = Diagnostic::warning(Class::InvalidInput, "", message).at(data.span);
     if forced.times > 1 {
         let (times, bytes) = (forced.times, bytes_text(forced.bytes));
-        warning = warning.note(Span::NONE, format!("it runs {times} times: {bytes} in all"));
+        warning =
+            warning.note(Span::NONE, format!("the reshard runs {times} times and sends {bytes} in total"));
     }
     warning = warning.hint(format!(
         "write {} if that is sufficient, or annotate the operands of the value so that it already has this sharding",
@@ -173,7 +174,7 @@ pub(super) fn for_operations(subject: &Subject<'_>, plan: &Plan) -> Vec<Diagnost
         let mut diagnostic = largest.warning.clone();
         if times > 1 {
             let more = count(times - 1, "more all-gather");
-            let text = format!("{more} at this location or of this kind: {} in all", bytes_text(bytes));
+            let text = format!("{more} at this location or of this kind: {} in total", bytes_text(bytes));
             diagnostic = diagnostic.note(Span::NONE, text);
         }
         diagnostic.bytes(bytes)

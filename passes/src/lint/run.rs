@@ -95,7 +95,7 @@ impl Run<'_> {
     fn attempt(&self, strategy: Strategy) -> Result<Attempt, Vec<Diagnostic>> {
         let func = self.subject.func;
         let mut module = self.subject.base.clone();
-        // Lints also run on programs whose arguments or results are rejected.
+        // The rules have their own record of the annotations (`Facts`), so this pass is not needed.
         let pipeline = Pipeline::partition().without("note-annotations");
         let steps = attempt_by(strategy, &pipeline.attempt);
         let mut context = PassContext { in_pipeline: true, ..PassContext::default() };

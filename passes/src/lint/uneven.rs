@@ -84,9 +84,11 @@ fn parameter(
     let mut warning =
         Diagnostic::warning(Class::InvalidInput, "", message).at(span).hint(match divisor_of(mesh, n) {
             Some(axis) => {
-                format!("pad it to {} elements, or shard that dimension along {axis}", n + (k - n % k))
+                format!("pad the dimension to {} elements, or shard it along {axis}", n + (k - n % k))
             }
-            None => format!("pad it to {} elements: no axis of the mesh divides {n}", n + (k - n % k)),
+            None => {
+                format!("pad the dimension to {} elements: no axis of the mesh divides {n}", n + (k - n % k))
+            }
         });
     warning.user_loc = user_loc;
     Some(warning.bytes(bytes))
@@ -107,7 +109,7 @@ pub(super) fn values(subject: &Subject<'_>) -> Vec<Diagnostic> {
             };
             let mesh = subject.mesh(sharding);
             let Some(dim) = uneven_dim(mesh, ty, sharding).filter(|_| ty.is_static()) else { continue };
-            // By size and axes, so that a hundred layers with one uneven dimension are one finding.
+            // Values are grouped by size and axes, so that a hundred layers with one uneven dimension are one finding.
             let key = (ty.shape[dim], sharding.mesh, &sharding.dims[dim].axes);
             let kind = kinds.entry(key).or_default();
             kind.values += 1;
@@ -126,7 +128,7 @@ pub(super) fn values(subject: &Subject<'_>) -> Vec<Diagnostic> {
         let (mesh, data) = (&module.meshes[mesh_id], &module.ops[op]);
         let Some(ty) = module.stored(value) else { continue };
         let message = format!(
-            "dimension {dim} of the result of {}, {ty}, is sharded {}: {}, {} of padding per device here",
+            "dimension {dim} of the result of {}, {ty}, is sharded {}: {}, {} of padding per device in this value",
             data.kind.title(),
             axes_text(mesh, axes),
             blocks_text(n, mesh.axes_size(axes)),
@@ -171,7 +173,7 @@ fn axes_text(mesh: &Mesh, axes: &[shardc_ir::AxisRef]) -> String {
     format!("{} ways along {}", mesh.axes_size(axes), names.join(" and "))
 }
 
-/// `126 elements in 8 blocks of 16, 2 of padding (1.6%)`.
+/// Describes the blocks: `126 elements in 8 blocks of 16, 2 of padding (1.6%)`.
 fn blocks_text(n: i64, k: i64) -> String {
     let block = n / k + i64::from(n % k > 0);
     let all = block.saturating_mul(k);

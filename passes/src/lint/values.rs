@@ -10,7 +10,7 @@ use crate::driver::replicated::all_replicated;
 use crate::plan::Plan;
 use crate::report::byte_size::bytes_text;
 
-/// The least size of a value, in units of [`LintOptions::min_bytes`](super::LintOptions::min_bytes).
+/// The minimum size of a reported value, in units of [`LintOptions::min_bytes`](super::LintOptions::min_bytes).
 const LARGE: u64 = 16;
 
 /// Reports large replicated values: one finding for each type whose operand is sharded; if there is none, one for each type.
@@ -56,7 +56,7 @@ pub(super) fn replicated(subject: &Subject<'_>) -> Vec<Diagnostic> {
             let root = Root { op, split_operand };
             let (count, best) = kinds.entry(ty).or_insert((0, root));
             *count += 1;
-            // The finding is at the operation that loses the sharding.
+            // The finding is reported at the operation that loses the sharding.
             if best.split_operand.is_none() && split_operand.is_some() {
                 *best = root;
             }
@@ -74,11 +74,11 @@ pub(super) fn everything(subject: &Subject<'_>, _: &Plan) -> Vec<Diagnostic> {
     all_replicated(subject.module, subject.body).into_iter().collect()
 }
 
-/// The operation that is shown.
+/// The operation at which the finding is reported.
 #[derive(Clone, Copy)]
 struct Root {
     op: OpId,
-    /// Returns the first sharded operand of an operation.
+    /// The first sharded operand of the operation.
     split_operand: Option<usize>,
 }
 
@@ -95,17 +95,17 @@ fn warning(subject: &Subject<'_>, ty: &TensorType, num: usize, root: Root, other
     let split = root.split_operand.and_then(|i| Some((i, module.shardings.sharding_of(data.operands[i])?)));
     if let Some((i, sharding)) = split {
         let text = sharding.display(subject.mesh(sharding));
-        warning = warning.note(Span::NONE, format!("its operand {i} is sharded {text}"));
+        warning = warning.note(Span::NONE, format!("operand {i} of this operation is sharded {text}"));
     }
     if num > 1 {
         warning = warning.note(Span::NONE, format!("{} of this type", count(num - 1, "more value")));
     }
     if others > 0 {
         let text =
-            format!("{} of other types, computed from these, also replicated", count(others, "large value"));
+            format!("also replicated: {} of other types, computed from these", count(others, "large value"));
         warning = warning.note(Span::NONE, text);
     }
-    warning = warning.hint("constrain it (sdy.sharding_constraint, with_sharding_constraint), or shard the arguments that it is computed from");
+    warning = warning.hint("constrain this result (sdy.sharding_constraint, with_sharding_constraint), or shard the arguments from which it is computed");
     warning.user_loc = module.user_loc(root.op);
     warning.bytes(bytes)
 }

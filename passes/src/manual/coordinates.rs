@@ -45,8 +45,8 @@ impl ManualCoordinates {
         self.mesh.device_at(self.representatives[coordinate])
     }
 
-    /// Returns the block index of a coordinate in each dimension at a boundary, along the manual axes of the
-    /// sharding.
+    /// Returns, for each dimension of a value at the boundary, the index of the block that a coordinate receives along
+    /// the manual axes of the sharding.
     pub(super) fn block(&self, coordinate: usize, sharding: &TensorSharding) -> Vec<i64> {
         sharding.dims.iter().map(|dim| self.index_along(coordinate, &dim.axes)).collect()
     }

@@ -26,7 +26,7 @@ pub(crate) fn renamed(
 ) -> Result<(), Box<Diagnostic>> {
     let &[body] = module.ops[op].regions.as_slice() else { return Ok(()) };
     let (old, new) = (module.meshes[from].clone(), module.meshes[to].clone());
-    // Maps each old device to the new device, and the inverse.
+    // Maps each old device to the new device, and vice versa.
     let at_old = positions(&old);
     let at_new = positions(&new);
     let stand_in: Vec<i64> = at_old.iter().map(|&position| new.device_at(position)).collect();
@@ -99,7 +99,7 @@ fn rename_groups(module: &mut Module, op: OpId, old: &Mesh, stand_in: &[i64]) ->
     Ok(())
 }
 
-/// Replaces the device ID by the ID of the device whose role the device takes.
+/// Replaces `partition_id` by the ID of the device whose role this device takes.
 fn part_played(rw: &mut Rewriter<'_>, op: OpId, mesh: MeshId, played: &[i64]) {
     let result = rw.module.ops[op].results[0];
     let own_ty = rw.module.values[result].ty;

@@ -34,14 +34,15 @@ pub(crate) fn device_groups(
     let is_known = !matches!(data.kind, OpKind::CollectiveReduce(_) | OpKind::CrossReplicaSum(_));
     let spec = data.collective_spec().filter(|spec| is_known && !spec.has_dynamic_root);
     let Some(spec) = spec.as_deref() else {
-        let message = format!("{name} in a manual computation");
+        let message = format!("{name} is not supported in a manual computation");
         return Err(refused(
             message,
             "use all_reduce, all_gather, reduce_scatter, all_to_all, collective_permute or collective_broadcast",
         ));
     };
     if spec.mesh_axes.is_some() && spec.groups.is_empty() {
-        let message = format!("{name} with groups given by axes of a mesh that the program does not define");
+        let message =
+            format!("the replica groups of {name} are axes of a mesh that the program does not define");
         return Err(refused(message, "write the replica groups as lists of device numbers"));
     }
     let groups = named_devices(&data.kind, spec, mesh);

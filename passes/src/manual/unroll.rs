@@ -28,7 +28,7 @@ pub fn unroll_manual(module: &mut Module, func: FuncId) -> Result<(), Vec<Diagno
 
 type Res<T> = Result<T, Box<Diagnostic>>;
 
-/// Unrolls the manual computations in a region that is not inside one.
+/// Unrolls the manual computations in a region outside of manual computations.
 fn outside(rw: &mut Rewriter<'_>, region: RegionId) -> Res<()> {
     rw.enter(region);
     while let Some(op) = rw.next_op() {
@@ -422,7 +422,8 @@ impl Unroll<'_, '_> {
             .ok_or_else(|| self.refuse("a loop without a condition"))
     }
 
-    /// Returns `maps` with the `n` arguments of `old` mapped, at each coordinate, to its arguments of `new`.
+    /// Returns `maps` with the `n` arguments of `old` mapped, at each coordinate, to the arguments of `new` for this
+    /// coordinate.
     fn with_args(&self, old: RegionId, new: RegionId, maps: &[ValueMap], n: usize) -> Vec<ValueMap> {
         let mut maps = maps.to_vec();
         for (coordinate, map) in maps.iter_mut().enumerate() {
@@ -491,7 +492,7 @@ impl Unroll<'_, '_> {
     }
 
     fn refuse(&self, what: &str) -> Box<Diagnostic> {
-        let message = format!("{what} has no single-device form");
+        let message = format!("cannot unroll {what} to a program for one device");
         Box::new(Diagnostic::unsupported("SH0314", message).at(self.rw.module.ops[self.at].span))
     }
 }

@@ -15,7 +15,8 @@ const WORTH_TELLING: u64 = 64 << 10;
 /// A group of equal warnings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {
-    /// The first warning with the most bytes. Its bytes are replaced by the sum over the group, and a note counts the others.
+    /// The warning with the most bytes (the first one in a tie). Its bytes are replaced by the sum over the group, and a note
+    /// counts the others.
     pub warning: Diagnostic,
     /// The number of warnings.
     pub times: usize,
@@ -41,15 +42,18 @@ impl Selection {
         self.told.iter().map(|told| told.warning.clone()).collect()
     }
 
-    /// A summary of omitted warnings: `12 more warnings about less than 64.0 KiB each, 34.2 KiB together`. `None` if all are shown.
+    /// A summary of omitted warnings: `12 more warnings are not shown: each costs less than 64.0 KiB, 34.2 KiB in total`. `None` if all
+    /// are shown.
     #[must_use]
     pub fn rest(&self) -> Option<String> {
         let more = if self.told.is_empty() { "" } else { "more " };
         let (least, bytes) = (bytes_text(self.least), bytes_text(self.left_out_bytes));
         match self.left_out {
             0 => None,
-            1 => Some(format!("1 {more}warning about less than {least}: {bytes}")),
-            n => Some(format!("{n} {more}warnings about less than {least} each, {bytes} together")),
+            1 => Some(format!("1 {more}warning is not shown: it costs {bytes}, less than {least}")),
+            n => Some(format!(
+                "{n} {more}warnings are not shown: each costs less than {least}, {bytes} in total"
+            )),
         }
     }
 
@@ -106,7 +110,7 @@ fn one(group: &[&Diagnostic]) -> Option<Told> {
     if times > 1 {
         let bytes = group.iter().filter_map(|warning| warning.bytes).reduce(u64::saturating_add);
         warning.bytes = bytes;
-        let in_all = bytes.map_or_else(String::new, |bytes| format!(", {} in all", bytes_text(bytes)));
+        let in_all = bytes.map_or_else(String::new, |bytes| format!(", {} in total", bytes_text(bytes)));
         warning
             .notes
             .push((Span::NONE, format!("{} more like this{in_all}{}", times - 1, places(group, first))));
@@ -178,7 +182,7 @@ mod tests {
         let expected = [("other", None), ("larger", Some(8192)), ("large", Some(4096))];
         assert_eq!(told(&all, 11), expected.map(|(m, b)| (m.to_owned(), 1, b)));
         let selection = select(&all, 11);
-        assert_eq!(selection.rest().unwrap(), "1 more warning about less than 11 B: 10 B");
+        assert_eq!(selection.rest().unwrap(), "1 more warning is not shown: it costs 10 B, less than 11 B");
         assert_eq!(select(&all, 0).rest(), None);
         assert_eq!(select(&all, 0).told.len(), 4);
     }
@@ -192,10 +196,13 @@ mod tests {
         let first = of(0, 64).message;
         assert_eq!(told(&all, 192), [(first, 3, Some(192))], "types are not numbers");
         let selection = select(&all, 192);
-        assert_eq!(selection.told[0].warning.notes[0].1, "2 more like this, 192 B in all");
+        assert_eq!(selection.told[0].warning.notes[0].1, "2 more like this, 192 B in total");
         assert_eq!((selection.left_out, selection.left_out_bytes), (1, 128));
         let none = select(&all, 1 << 20);
-        assert_eq!(none.rest().unwrap(), "2 warnings about less than 1.0 MiB each, 320 B together");
+        assert_eq!(
+            none.rest().unwrap(),
+            "2 warnings are not shown: each costs less than 1.0 MiB, 320 B in total"
+        );
     }
 
     #[test]
@@ -213,7 +220,7 @@ mod tests {
         let at = |loc: &str| Diagnostic { user_loc: Some(loc.to_owned()), ..warning("x", Some(1)) };
         let all = ["a.py:1:1", "a.py:2:1", "a.py:2:1", "b.py:1:1", "b.py:2:1", "b.py:3:1"].map(at);
         let note = &select(&all, 0).told[0].warning.notes[0].1;
-        assert_eq!(note, "5 more like this, 6 B in all; also at a.py:2:1, b.py:1:1, b.py:2:1 and 1 more");
+        assert_eq!(note, "5 more like this, 6 B in total; also at a.py:2:1, b.py:1:1, b.py:2:1 and 1 more");
     }
 
     #[test]

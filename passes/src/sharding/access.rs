@@ -15,14 +15,14 @@ use crate::sharding::manual;
 pub struct ShardingAccess {
     /// The operation that contains a region; none for the body of a function.
     parents: SecondaryMap<RegionId, PackedOption<OpId>>,
-    /// The operation whose region a terminator is in.
+    /// For each terminator, the operation that contains its region.
     owners: SecondaryMap<OpId, PackedOption<OpId>>,
-    /// The edge that follows an owner.
+    /// The data-flow edge that uses an owner.
     edges: SecondaryMap<ValueId, PackedOption<OpId>>,
 }
 
 impl ShardingAccess {
-    /// Indexes a whole module, in one walk.
+    /// Indexes an entire module, in one walk.
     pub fn new(module: &Module) -> Self {
         let mut out = ShardingAccess::default();
         let mut uses: SecondaryMap<ValueId, u32> = SecondaryMap::new();
@@ -42,7 +42,7 @@ impl ShardingAccess {
                 edges.push((owner, op));
             }
         }
-        // An edge counts only if it is the only user of its owner.
+        // A data-flow edge holds the sharding only if it is the only user of the owner.
         for (owner, edge) in edges {
             if uses[owner] == 1 {
                 out.edges[owner] = edge.into();
@@ -61,7 +61,7 @@ impl ShardingAccess {
         self.owners[end].expand()
     }
 
-    /// Returns the edge that follows an owner of data flow.
+    /// Returns the data-flow edge that uses an owner.
     pub fn edge(&self, owner: ValueId) -> Option<OpId> {
         self.edges[owner].expand()
     }
@@ -108,14 +108,14 @@ impl ShardingAccess {
         match op.kind {
             OpKind::While => op.results.get(i as usize).copied(),
             OpKind::ManualComputation(_) | OpKind::NamedComputation(_) => Some(value),
-            // The region reads its operands directly; an operand may be an argument of another region in turn.
+            // The argument is an operand of `async_start`, which may itself be an argument of another region.
             OpKind::AsyncStart => self.owner(module, *op.operands.get(i as usize)?),
             _ => None,
         }
     }
 
-    /// Returns the shardings that the edges of these owners hold, if any edge has a sharding. Edges without one then have an open
-    /// sharding on the mesh of the first.
+    /// Returns the shardings that the edges of these owners hold, if any edge has a sharding. Edges without a sharding then get
+    /// an open one, on the mesh of the first sharding.
     pub fn of_edges(&self, module: &mut Module, owners: &[ValueId]) -> Option<Vec<ShardingId>> {
         let held: Vec<Option<ShardingId>> = owners
             .iter()

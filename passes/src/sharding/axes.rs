@@ -32,14 +32,15 @@ impl Part {
     }
 
     /// Whether the two cannot shard the same tensor: they share a component of the same axis, or are not components of one factorization
-    /// of it. An example are the major and the minor part of size 2 of an axis of size 6, with a middle part of size 1.5.
+    /// of that axis. For example, between the major and the minor part of size 2 of an axis of size 6, there would be a part of size
+    /// 1.5.
     pub(crate) fn overlaps(self, other: Part) -> bool {
         let (major, minor) = if self.pre <= other.pre { (self, other) } else { (other, self) };
         // If the two do not overlap, the component between them has an integer size.
         self.axis == other.axis && (minor.pre < major.end() || minor.pre % major.end() != 0)
     }
 
-    /// Returns the major component of size `size` and the minor rest.
+    /// Splits into the major component of size `size` and the remaining minor component.
     pub(crate) fn split(self, size: u32) -> (Part, Part) {
         (Part { size, ..self }, Part { pre: self.pre * size, size: self.size / size, ..self })
     }
@@ -79,7 +80,7 @@ pub(crate) fn size_of(parts: &[Part]) -> i64 {
 pub(crate) fn refine(mesh: &Mesh, lists: &mut [Parts]) -> Option<()> {
     let mut cuts: Vec<SmallVec<[u32; 4]>> = vec![SmallVec::new(); mesh.axes.len()];
     for part in lists.iter().flatten() {
-        // Both ends of every part are cuts, so no part of another list can contain one.
+        // Both ends of every part are cuts, so no part of the results extends across an end of another part.
         for cut in [part.pre, part.end()] {
             let cuts = &mut cuts[usize::from(part.axis)];
             if !cuts.contains(&cut) {
@@ -89,7 +90,7 @@ pub(crate) fn refine(mesh: &Mesh, lists: &mut [Parts]) -> Option<()> {
     }
     for cuts in &mut cuts {
         cuts.sort_unstable();
-        // After sorting, each cut must divide the next: then every part between two cuts has an integer size.
+        // After sorting, each cut must divide the next one, so that every part between two cuts has an integer size.
         if cuts.windows(2).any(|w| w[1] % w[0] != 0) {
             return None;
         }

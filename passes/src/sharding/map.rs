@@ -98,7 +98,7 @@ impl Mapper<'_, '_> {
             if let Some(kind) = kind {
                 module.ops[op].kind = kind;
             }
-            // This precedes the visit of the results, so that a sibling that becomes open is also replaced.
+            // Called before the results are visited, so that the shardings that it adds are also replaced.
             access::open_siblings(module, op);
             for i in 0..module.ops[op].results.len() {
                 self.value(module, module.ops[op].results[i]);

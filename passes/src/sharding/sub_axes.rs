@@ -14,7 +14,7 @@ pub fn pre(axis: AxisRef) -> u32 {
     axis.sub.map_or(1, |sub| sub.pre)
 }
 
-/// Returns the part `(pre)size` of an axis; a sub-axis stands for its axis.
+/// Returns the part `(pre)size` of an axis. If `axis` is a sub-axis, the result is a part of its full axis.
 pub fn part(axis: AxisRef, pre: u32, size: u32) -> AxisRef {
     AxisRef { axis: axis.axis, sub: Some(SubAxis { pre, size }) }
 }
@@ -131,9 +131,9 @@ pub fn push_merged(mesh: &Mesh, axes: &mut Axes, axis: AxisRef) {
 pub enum Prefix {
     /// The lists are equal.
     Equal,
-    /// The second continues where the first ends.
+    /// The first list is a prefix of the second, which is longer.
     Strict,
-    /// They differ within the length of the first.
+    /// The first list is not a prefix of the second.
     No,
 }
 

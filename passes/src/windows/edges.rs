@@ -1,4 +1,5 @@
-//! Edges of an exchange, in runs of consecutive devices with the same pattern.
+//! The edges of an exchange (ranges of elements that one device needs from another device's block), in runs of
+//! consecutive devices with the same pattern.
 //!
 //! Most devices along a dimension have the same edges as their neighbors, shifted by one device. For example, a shift along 65,536
 //! devices has one run of devices that keep elements, one run of devices that send their last element, and the two ends. Computing the

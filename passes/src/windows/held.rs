@@ -60,7 +60,7 @@ impl Held {
 pub(crate) struct Window {
     /// Size of the window.
     pub(crate) size: i64,
-    /// The index of its first element on each device.
+    /// The index of the window's first element on each device.
     pub(crate) origins: Vec<i64>,
     /// The indices within the window that each device needs. Other elements are arbitrary.
     pub(crate) needs: Vec<Span>,

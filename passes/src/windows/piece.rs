@@ -13,7 +13,7 @@ use super::rounds::{Round, Slab};
 pub(crate) struct Piece {
     /// The size of the slabs.
     pub(crate) width: i64,
-    /// The positions of cuts, one entry per tensor. Each sender cuts from one tensor.
+    /// The slabs, one entry for each tensor from which they are cut. Each sender cuts from one tensor.
     pub(crate) cuts: SmallVec<[Cut; 1]>,
     /// Whether slabs are sent. Otherwise each device cuts from its own block.
     pub(crate) is_sent: bool,

@@ -1,4 +1,5 @@
-//! Assigns edges to rounds: the edges of a round share a collective-permute.
+//! Assigns the edges of an exchange (its transfers between devices) to rounds: the edges of a round share a
+//! collective-permute.
 //!
 //! This is an edge coloring of the bipartite graph of senders and receivers. By König's theorem, the maximum degree is the number of
 //! colors needed. But the cost of a round depends on its widest edge, so the minimum number of rounds is not the goal.
@@ -25,7 +26,7 @@ pub(super) struct Slab {
     /// The difference between an element's offsets in the window and in the block, if it is the same for all edges.
     shift: Option<i64>,
     is_one_shift: bool,
-    /// The range of the edges in blocks.
+    /// The range of block offsets that the edges cover.
     first: i64,
     end: i64,
     pub(super) least_block: i64,

@@ -273,7 +273,7 @@ struct Scatter {
     block: i64,
     window: i64,
     stride: i64,
-    /// The first window of each device. Negative windows do not exist.
+    /// The index of the first window of each device. Windows with negative indices do not exist.
     first: Vec<i64>,
     /// The number of windows per device.
     count: i64,

@@ -236,7 +236,7 @@ fn malformed_rule_text_is_an_error() {
     for text in ["", "([i])->([i])", "([i, j])->([i, j]) {i=8, j=4}"] {
         let text = format!("#sdy.op_sharding_rule<{text}");
         let fault = shardc_ir::sharding_rule_fault(&module, call, &text).expect(&text);
-        assert!(fault.starts_with("is no rule of the form"), "{text}: {fault}");
+        assert!(fault.starts_with("must have the form"), "{text}: {fault}");
     }
 }
 
@@ -249,7 +249,7 @@ fn a_misfit_registered_rule_is_an_error() {
     };
     assert_eq!(
         fault("tensor<8x4xf32> -> tensor<8x4xf32>", without_last),
-        "has the factor j of operand 0, which has no size"
+        "has the factor j in operand 0, but no size for it"
     );
     let of_other_size = |call: &CustomCall<'_>| {
         let CallRule::Known(mut rule) = call.pointwise()? else { return Ok(CallRule::Unknown) };
@@ -258,6 +258,6 @@ fn a_misfit_registered_rule_is_an_error() {
     };
     assert_eq!(
         fault("tensor<8x4xf32> -> tensor<8x4xf32>", of_other_size),
-        "has j=16 for dimension 1 of operand 0, which has 4 elements: tensor<8x4xf32>"
+        "has the factors j=16 for dimension 1 of operand 0, which has 4 elements: tensor<8x4xf32>"
     );
 }

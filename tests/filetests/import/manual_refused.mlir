@@ -19,7 +19,7 @@ func.func @main(%a: tensor<8xf32> {mhlo.sharding = "{devices=[4]<=[4]}"}) -> ten
   return %5 : tensor<8xf32>
 }
 //--- leaves.mlir
-// LEAVES: error[SH0345]: a value that is local to each device is returned from its region
+// LEAVES: error[SH0345]: a region returns a value that is local to each device
 // LEAVES: help: @SPMDFullToShardShape and @SPMDShardToFullShape must be in one region
 func.func @main(%a: tensor<8xf32> {mhlo.sharding = "{devices=[4]<=[4]}"}) -> tensor<8xf32> {
   %0 = call @enter(%a) : (tensor<8xf32>) -> tensor<2xf32>
@@ -31,15 +31,15 @@ func.func private @enter(%a: tensor<8xf32> {mhlo.sharding = "{devices=[4]<=[4]}"
   return %0 : tensor<2xf32>
 }
 //--- unsaid.mlir
-// UNSAID: error[SH0345]: no sharding specifies how tensor<8xf32> is split into tensor<2xf32>
-// UNSAID: help: constrain the value by custom_call @Sharding before it enters
+// UNSAID: error[SH0345]: no sharding specifies how tensor<8xf32> is sharded to the local type tensor<2xf32>
+// UNSAID: help: constrain the value with a custom_call @Sharding before it is converted to a local value
 func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
   %0 = stablehlo.custom_call @SPMDFullToShardShape(%a) {mhlo.sharding = "{manual}"} : (tensor<8xf32>) -> tensor<2xf32>
   %1 = stablehlo.custom_call @SPMDShardToFullShape(%0) {mhlo.sharding = "{devices=[4]<=[4]}"} : (tensor<2xf32>) -> tensor<8xf32>
   return %1 : tensor<8xf32>
 }
 //--- shape.mlir
-// SHAPE: error[SH0346]: tensor<8xf32> sharded as [{"axis_0"}] is tensor<2xf32> on each device, not tensor<4xf32>
+// SHAPE: error[SH0346]: tensor<8xf32> sharded as [{"axis_0"}] has the local type tensor<2xf32>, got tensor<4xf32>
 func.func @main(%a: tensor<8xf32> {mhlo.sharding = "{devices=[4]<=[4]}"}) -> tensor<8xf32> {
   %0 = stablehlo.custom_call @SPMDFullToShardShape(%a) {mhlo.sharding = "{manual}"} : (tensor<8xf32>) -> tensor<4xf32>
   %1 = stablehlo.custom_call @SPMDShardToFullShape(%0) {mhlo.sharding = "{devices=[4]<=[4]}"} : (tensor<4xf32>) -> tensor<8xf32>
@@ -51,7 +51,7 @@ func.func @main(%a: tensor<8xf32> {mhlo.sharding = "{manual}"}) -> tensor<8xf32>
   return %a : tensor<8xf32>
 }
 //--- order.mlir
-// ORDER: error[SH0345]: in [{"axis_0", "axis_1"}] an axis that is not manual precedes a manual one
+// ORDER: error[SH0345]: the sharding [{"axis_0", "axis_1"}] has a free axis before a manual axis of the same dimension
 func.func @main(%a: tensor<8xf32> {mhlo.sharding = "{devices=[4]<=[4]}"}) -> tensor<8xf32> {
   %0 = stablehlo.custom_call @SPMDFullToShardShape(%a) {mhlo.sharding = "{devices=[1,2,2]<=[2,2]T(1,0) last_tile_dims={manual, replicated}}"} : (tensor<8xf32>) -> tensor<4xf32>
   %1 = stablehlo.custom_call @SPMDShardToFullShape(%0) {mhlo.sharding = "{devices=[4]<=[4]}"} : (tensor<4xf32>) -> tensor<8xf32>

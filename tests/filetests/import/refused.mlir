@@ -9,7 +9,7 @@
 
 //--- text.mlir
 // Every text is read before anything else is done.
-// TEXT: error[SH0340]: the sharding "{devices=[2,4]<=[9]}" of argument 0 of @main cannot be read: at character 9: there are 8 tiles for 9 devices
+// TEXT: error[SH0340]: the sharding "{devices=[2,4]<=[9]}" of argument 0 of @main cannot be read: at character 9: the tile assignment has 8 tiles for 9 devices
 // TEXT: error[SH0340]: the sharding "{maximal}" of stablehlo.negate cannot be read: at character 2: a maximal sharding needs `device=`
 // TEXT: error[SH0340]: the mhlo.sharding of stablehlo.sine is not a string
 func.func @main(%a: tensor<8x8xf32> {mhlo.sharding = "{devices=[2,4]<=[9]}"}) -> tensor<8x8xf32> {
@@ -19,7 +19,7 @@ func.func @main(%a: tensor<8x8xf32> {mhlo.sharding = "{devices=[2,4]<=[9]}"}) ->
 }
 //--- meshes.mlir
 // MESHES: error[SH0342]: no mesh fits both the sharding "{devices=[3,2]<=[6]}" of result 0 of @main and "{devices=[2,3]<=[6]}" of argument 0 of @main
-// MESHES: help: both must shard dimensions of values by dimensions of one array of devices
+// MESHES: help: both shardings must tile values with dimensions of the same device array
 func.func @main(%a: tensor<6x6xf32> {mhlo.sharding = "{devices=[2,3]<=[6]}"}, %b: tensor<6x6xf32> {mhlo.sharding = "{devices=[6,1]<=[6]}"})
     -> (tensor<6x6xf32> {mhlo.sharding = "{devices=[3,2]<=[6]}"}) {
   return %a : tensor<6x6xf32>
@@ -39,7 +39,7 @@ func.func @main(%a: tensor<8xf32> {mhlo.sharding = "{devices=[4,1]<=[4]}"}) -> t
   return %0 : tensor<8xf32>
 }
 //--- tuple.mlir
-// TUPLE{LITERAL}: error[SH0344]: the sharding "{{devices=[4]<=[4]}, {replicated}}" of stablehlo.custom_call @f, which is not a tensor
+// TUPLE{LITERAL}: error[SH0344]: the sharding "{{devices=[4]<=[4]}, {replicated}}" is on stablehlo.custom_call @f, which is not a tensor
 // TUPLE: help: annotate each tensor of a tuple at its producer
 func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
   %0 = stablehlo.custom_call @f(%a) {mhlo.sharding = "{{devices=[4]<=[4]}, {replicated}}"} : (tensor<8xf32>) -> tuple<tensor<8xf32>, tensor<8xf32>>

@@ -3,7 +3,7 @@
 
 sdy.mesh @mesh = <["data"=4]>
 
-// CHECK: warning[SH0905]: argument 0 is donated to result 0, but is sharded [{"data"}, {}] and the result [{}, {}]: the memory cannot be reused, which costs 2.0 KiB per device
+// CHECK: warning[SH0905]: argument 0 is donated to result 0, but is sharded [{"data"}, {}], and the result is sharded [{}, {}]: the memory cannot be reused, which costs 2.0 KiB per device
 // CHECK: help: annotate the result like the argument: [{"data"}, {}]
 // CHECK-NOT: SH0905
 // CHECK: 1 warning

@@ -5,9 +5,9 @@
 sdy.mesh @mesh = <["data"=4, "model"=2]>
 
 // CHECK-NOT: [{"data"}, {"model"}]
-// CHECK: warning[SH0903]: the sharding [{"model"}, {}] of argument 2 shards dimension 0, which has size 1: one device of 2 holds it, the others padding
+// CHECK: warning[SH0903]: the sharding [{"model"}, {}] of argument 2 shards dimension 0, which has size 1: one of 2 devices holds the element, the others hold padding
 // CHECK-NEXT: annotation_without_effect.mlir:[[#@LINE+9]]:17
-// CHECK: help: write [{}, {}]: every device then holds it
+// CHECK: help: write [{}, {}], so that every device holds the element
 // CHECK: warning[SH0903]: the constraint [{"data"}, {}] has no effect: propagation gives every value the same sharding without it
 // CHECK-NEXT: annotation_without_effect.mlir:[[#@LINE+10]]:8
 // CHECK: note: 1 more constraint like it

@@ -4,7 +4,7 @@
 
 sdy.mesh @mesh = <["data"=4, "model"=2]>
 
-// CHECK: error[SH0904]: values of sharding group 7 are annotated [{"data"}, {}] and [{"model"}, {}]: they cannot have one sharding
+// CHECK: error[SH0904]: values of sharding group 7 have the contradicting shardings [{"data"}, {}] and [{"model"}, {}]
 // CHECK-NEXT: contradicting_group.mlir:[[#@LINE+10]]:3
 // CHECK: the other value of the group
 // CHECK-NOT: group 8

@@ -5,7 +5,7 @@
 sdy.mesh @mesh = <["data"=8]>
 
 // SMALL: no warnings
-// CHECK: warning[SH0901]: most parameters are replicated on each of 8 devices: 2 arguments of 4.0 KiB or more take 8.0 MiB on each
+// CHECK: warning[SH0901]: most parameters are replicated on each of 8 devices: 2 arguments of at least 4.0 KiB take 8.0 MiB per device
 // CHECK: help: shard them along the axis of the batch (FSDP): #sdy.sharding<@mesh, [{"data"}, {}]> on this argument divides its size by 8
 // CHECK: 1 warning
 func.func @main(%x: tensor<64x1024xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>},

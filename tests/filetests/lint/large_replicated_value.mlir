@@ -7,7 +7,7 @@ sdy.mesh @mesh = <["x"=4]>
 
 // CHECK: warning[SH0910]: the result of stablehlo.dot_general, tensor<64x128xf32>, is replicated on every device: 32.0 KiB
 // CHECK-NEXT: large_replicated_value.mlir:[[#@LINE+9]]:8
-// CHECK: note: its operand 0 is sharded [{}, {"x"}]
+// CHECK: note: operand 0 of this operation is sharded [{}, {"x"}]
 // CHECK: note: 1 more value of this type
 // CHECK-NOT: SH0910
 // SMALL: no warnings

@@ -6,7 +6,7 @@ sdy.mesh @mesh = <["data"=4, "three"=3]>
 
 // CHECK: warning[SH0906]: dimension 0 of argument 0, tensor<30x64xf32>, is sharded 4 ways along "data": 30 elements in 4 blocks of 8, 2 of padding (6.2%)
 // CHECK-NEXT: uneven.mlir:[[#@LINE+7]]:17
-// CHECK: help: pad it to 32 elements, or shard that dimension along "three", which divides it
+// CHECK: help: pad the dimension to 32 elements, or shard it along "three", which divides it
 // CHECK-NOT: SH0907
 // INSIDE-NOT: SH0906
 // INSIDE: warning[SH0907]: dimension 1 of the result of stablehlo.add, tensor<64x130xf32>, is sharded 3 ways along "three": 130 elements in 3 blocks of 44, 2 of padding (1.5%)

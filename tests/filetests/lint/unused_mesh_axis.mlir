@@ -3,7 +3,7 @@
 // RUN: shardc lint %s --deny unused-mesh-axis | FileCheck %s --check-prefix=DENIED || true
 // RUN: shardc lint %s --allow unused-mesh-axis | FileCheck %s --check-prefix=ALLOWED
 
-// CHECK: warning[SH0902]: axis "model" of mesh @mesh shards nothing: each group of 2 devices along it does the same work
+// CHECK: warning[SH0902]: axis "model" of mesh @mesh shards nothing: the 2 devices along it do the same work
 // CHECK-NEXT: unused_mesh_axis.mlir:[[#@LINE+5]]:10
 // CHECK: rule unused-mesh-axis
 // CHECK: help: shard a dimension of the batch or of the parameters along "model", or remove the axis from the mesh

@@ -7,7 +7,7 @@
 // CHECK-NEXT: ^bb1(%y: tensor<8xf32>):
 // ERR: error[SH0301]: shardc keeps the function @main with branches between blocks as text and cannot compile it
 // ERR-NEXT: branches.mlir:[[#LINE:]]:3
-// ERR: help: StableHLO's control flow is `while`, `case` and `if`
+// ERR: help: replace branches between blocks by stablehlo.while, stablehlo.case or stablehlo.if
 func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
   cf.br ^bb1(%x : tensor<8xf32>)
 ^bb1(%y: tensor<8xf32>):

@@ -18,7 +18,7 @@
 // LINT: no warnings
 // EXPLAIN: 384 B {{ *}}#0 all_gather of tensor<4x8xf32> along x, for stablehlo.all_gather
 // IDS: error[SH0214]: stablehlo.all_gather has use_global_device_ids but no channel
-// IDS: = help: give it a channel_handle with a positive handle
+// IDS: = help: add a channel_handle with a positive handle
 // DROPPED: error[SH0392]: the pass localize needs the output of plan and lower-reshards
 // DROPPED-NOT: bug in shardc
 // DEVICES: error[SH0460]: the module does not specify its number of devices

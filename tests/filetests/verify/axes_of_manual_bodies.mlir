@@ -2,7 +2,7 @@
 // RUN: not shardc verify %s 2>&1 | FileCheck %s
 
 // CHECK-DAG: error[SH0213]: sdy.data_flow_edge uses the axis x, which is manual in an enclosing sdy.manual_computation
-// CHECK-DAG: error[SH0213]: sdy.manual_computation: operand 0: the body has tensor<4xi8> for tensor<8xi8>, expected tensor<2xi8>
+// CHECK-DAG: error[SH0213]: sdy.manual_computation: operand 0: the value in the body has type tensor<4xi8>, expected tensor<2xi8>, the local type of tensor<8xi8>
 sdy.mesh @mesh = <["x"=4]>
 func.func @main(%a: tensor<8x8xf32>, %q: tensor<8x!quant.uniform<i8:f32, 5.0e-1>>) -> (tensor<8x8xf32>, tensor<8x!quant.uniform<i8:f32, 5.0e-1>>) {
   %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}, {}]>] out_shardings=[<@mesh, [{"x"}, {}]>] manual_axes={"x"} (%b: tensor<2x8xf32>) {

@@ -4,8 +4,8 @@
 // CHECK: error[SH0219]: parameters 0 and 1 of @main are both donated to result 0
 // CHECK: -- parameter 0
 // CHECK: = help: remove one tf.aliasing_output, or replace it by jax.buffer_donor, which donates to any compatible result
-// CHECK: error[SH0219]: parameter 2 of @main is donated to result 2, but there are 2
-// CHECK: error[SH0219]: parameter 3 of @main is donated to result -1, but there are 2
+// CHECK: error[SH0219]: parameter 2 of @main is donated to result 2, but there are 2 results
+// CHECK: error[SH0219]: parameter 3 of @main is donated to result -1, but there are 2 results
 // CHECK: error[SH0219]: tf.aliasing_output of parameter 4 of @main must be an integer
 // CHECK-NOT: error[
 func.func public @main(

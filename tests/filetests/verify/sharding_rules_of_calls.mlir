@@ -1,11 +1,11 @@
 // The sharding rule of a custom call must fit the call in number, rank and size; all errors are reported.
 // RUN: not shardc opt %s 2>&1 | FileCheck %s
 
-// CHECK: error[SH0218]: sdy.sharding_rule of stablehlo.custom_call @rank has factors for 1 dimensions of operand 0, which has 2
-// CHECK: = help: it is #sdy.op_sharding_rule<([i])->([i, j]) {i=8, j=4}, custom>
+// CHECK: error[SH0218]: sdy.sharding_rule of stablehlo.custom_call @rank has factors for 1 dimensions of operand 0, which has rank 2
+// CHECK: = help: the rule is #sdy.op_sharding_rule<([i])->([i, j]) {i=8, j=4}, custom>
 // CHECK: error[SH0218]: sdy.sharding_rule of stablehlo.custom_call @count has factors for 2 operands, but the operation has 1
-// CHECK: error[SH0218]: sdy.sharding_rule of stablehlo.custom_call @size has j=8 for dimension 1 of operand 0, which has 4 elements: tensor<8x4xf32>
-// CHECK: error[SH0218]: sdy.sharding_rule of stablehlo.custom_call @two_sizes has j=4 for dimension 0 of result 0, which has 8 elements: tensor<8x4xf32>
+// CHECK: error[SH0218]: sdy.sharding_rule of stablehlo.custom_call @size has the factors j=8 for dimension 1 of operand 0, which has 4 elements: tensor<8x4xf32>
+// CHECK: error[SH0218]: sdy.sharding_rule of stablehlo.custom_call @two_sizes has the factors j=4 for dimension 0 of result 0, which has 8 elements: tensor<8x4xf32>
 // CHECK-NOT: error[
 func.func @main(%a: tensor<8x4xf32>, %q: tensor<8x!quant.uniform<i8:f32, 5.000000e-01>>, %s: tensor<2xf32>) -> tensor<8x4xf32> {
   %0 = stablehlo.custom_call @rank(%a) {sdy.sharding_rule = #sdy.op_sharding_rule<([i])->([i, j]) {i=8, j=4}, custom>} : (tensor<8x4xf32>) -> tensor<8x4xf32>

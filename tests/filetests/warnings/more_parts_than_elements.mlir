@@ -11,8 +11,8 @@ sdy.mesh @mesh = <["data"=8, "model"=2]>
 // CHECK: warning[SH0912]: dimension 0 of this constraint, tensor<3x64xf32>, is sharded 8 ways along "data", into more blocks than it has elements: 3 elements in 8 blocks of 1, 5 of padding (62.5%)
 // CHECK-NEXT: more_parts_than_elements.mlir:[[#@LINE+21]]:8
 // CHECK: help: shard another dimension: no axis of the mesh divides 3
-// CHECK: warning[SH0903]: the sharding [{"model"}, {}] of argument 2 shards dimension 0, which has size 1: one device of 2 holds it, the others padding (50.0%)
-// CHECK: help: write [{}, {}]: every device then holds it
+// CHECK: warning[SH0903]: the sharding [{"model"}, {}] of argument 2 shards dimension 0, which has size 1: one of 2 devices holds the element, the others hold padding (50.0%)
+// CHECK: help: write [{}, {}], so that every device holds the element
 // LINT: warning[SH0903]
 // LINT: warning[SH0906]: dimension 0 of argument 1
 // LINT: warning[SH0906]: dimension 0 of result 1

@@ -15,9 +15,9 @@ sdy.mesh @mesh = <["x"=4]>
 // CHECK: note: counted 32 times, once per loop iteration: 32.0 KiB
 // CHECK: warning[SH0310]: {{.*}} tensor<2048xf32>
 // CHECK-NEXT: selection.mlir:[[#@LINE+38]]:8
-// CHECK: note: 1 more like this, 16.0 KiB in all
+// CHECK: note: 1 more like this, 16.0 KiB in total
 // CHECK-NOT: warning[
-// CHECK: note: 2 more warnings about less than 8.0 KiB each, 384 B together; --warn-bytes 0 shows them
+// CHECK: note: 2 more warnings are not shown: each costs less than 8.0 KiB, 384 B in total; --warn-bytes 0 shows them
 // ALL: tensor<262144xf32>
 // ALL: note: counted 32 times
 // ALL: note: 1 more like this
@@ -26,9 +26,9 @@ sdy.mesh @mesh = <["x"=4]>
 // SOME: tensor<262144xf32>
 // SOME: tensor<256xf32>
 // SOME-NOT: warning[
-// SOME: note: 3 more warnings about less than 20.0 KiB each, 16.4 KiB together
+// SOME: note: 3 more warnings are not shown: each costs less than 20.0 KiB, 16.4 KiB in total
 // NONE-NOT: warning[
-// NONE: note: 5 warnings about less than 2.0 MiB each
+// NONE: note: 5 warnings are not shown: each costs less than 2.0 MiB
 // NONE: func.func @main
 // STRICT: error[SH0310]: {{.*}} tensor<262144xf32>
 // STRICT: error[SH0310]: {{.*}} tensor<256xf32>
@@ -38,7 +38,7 @@ sdy.mesh @mesh = <["x"=4]>
 // JSON: {"code":{{.*}}"bytes":32768,
 // JSON: {"code":{{.*}}"bytes":16384,{{.*}}"times":2
 // JSON-NOT: "code"
-// JSON: {"type":"note","message":"2 more warnings about less than 8.0 KiB each, 384 B together; --warn-bytes 0 shows them","left_out":{"count":2,"bytes":384},"warn_bytes":{{[0-9]+}}}
+// JSON: {"type":"note","message":"2 more warnings are not shown: each costs less than 8.0 KiB, 384 B in total; --warn-bytes 0 shows them","left_out":{"count":2,"bytes":384},"warn_bytes":{{[0-9]+}}}
 // USAGE: expected a number of bytes
 func.func @main(%a: tensor<262144xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>},
                 %b: tensor<2048xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>},

@@ -9,7 +9,7 @@ use shardc_ir::{
 use super::{Former, ManualPart, Res, inputs};
 use crate::gspmd::to_axes::without;
 
-/// A manual computation before its operation exists.
+/// A manual computation whose operation is not created yet.
 struct Draft {
     spec: ManualSpec,
     operands: Vec<ValueId>,
@@ -39,7 +39,8 @@ impl Draft {
 }
 
 impl Former<'_, '_> {
-    /// Returns an entering value without its constraint, and the sharding in which it enters.
+    /// Returns the operand for a value that enters the manual computation, and its in-sharding. The operand is the
+    /// value, without its sharding constraint if that has no other user.
     fn entering(&mut self, value: ValueId, local: ValueId, op: OpId) -> Res<(ValueId, TensorSharding)> {
         let module = &*self.import.rw.module;
         if let Some(def) = module.def_op(value) {
@@ -68,14 +69,19 @@ impl Former<'_, '_> {
             return Ok((value, TensorSharding::replicated(self.import.home.mesh, module.rank(value))));
         }
         let message = format!(
-            "no sharding specifies how {} is split into {}",
+            "no sharding specifies how {} is sharded to the local type {}",
             module.types.display(module.values[value].ty),
             module.types.display(module.values[local].ty)
         );
-        Err(self.error(op, message, "constrain the value by custom_call @Sharding before it enters"))
+        Err(self.error(
+            op,
+            message,
+            "constrain the value with a custom_call @Sharding before it is converted to a local value",
+        ))
     }
 
-    /// Checks the sharding of an entry or exit against the global and local types, and interns it.
+    /// Checks the sharding of a value that enters or leaves against its global and local types, and interns the
+    /// sharding.
     fn border(
         &mut self,
         op: OpId,
@@ -93,7 +99,7 @@ impl Former<'_, '_> {
                 let first = dim.axes.iter().take_while(|axis| is_manual(axis)).count();
                 if dim.axes[first..].iter().any(is_manual) {
                     let message = format!(
-                        "in {} an axis that is not manual precedes a manual one",
+                        "the sharding {} has a free axis before a manual axis of the same dimension",
                         sharding.display(mesh)
                     );
                     return Err(self.error(op, message, "shard each dimension along manual axes first"));
@@ -105,7 +111,7 @@ impl Former<'_, '_> {
             }
             if expected.shape != local.shape {
                 let message = format!(
-                    "{whole} sharded as {} is {expected} on each device, not {local}",
+                    "{whole} sharded as {} has the local type {expected}, got {local}",
                     sharding.display(mesh)
                 );
                 return Err(Box::new(Diagnostic::invalid("SH0346", message).at(module.ops[op].span)));
@@ -114,7 +120,8 @@ impl Former<'_, '_> {
         Ok(module.shardings.intern(sharding))
     }
 
-    /// Returns the leaving value, without its constraint if that only repeats the outer sharding.
+    /// Returns the value that leaves the manual computation, without its sharding constraint if that only repeats the
+    /// out-sharding.
     fn leaving(
         &self,
         value: ValueId,
@@ -135,7 +142,7 @@ impl Former<'_, '_> {
         }
     }
 
-    /// Builds the manual computation of a part. Returns `None` if it has no exits and no effects.
+    /// Builds the manual computation of a part. Returns `None` if no value leaves it and it has no side effects.
     pub(super) fn build(&mut self, part: &ManualPart) -> Res<Option<OpId>> {
         let all = part.entries.iter().chain(&part.exits).chain(&part.members);
         let Some(&anchor) = all.clone().next() else { return Ok(None) };
@@ -166,10 +173,10 @@ impl Former<'_, '_> {
         Ok(Some(self.finish(draft, anchor)))
     }
 
-    /// Returns the axes that become manual in a part, besides those of the enclosing computations.
+    /// Returns the axes that become manual in this manual computation, besides those of the enclosing ones.
     fn manual_axes(&self, part: &ManualPart, anchor: OpId) -> Res<AxisList> {
         let home = self.import.home.mesh;
-        // If no entry, exit or operation names axes, XLA's `{manual}` means all axes.
+        // If no call or other operation names axes, XLA's `{manual}` means all axes.
         let everything = || self.import.rw.module.meshes[home].all_axes();
         let axes = part
             .axes
@@ -189,7 +196,7 @@ impl Former<'_, '_> {
         Ok(manual)
     }
 
-    /// Adds the values that enter a part through its entries.
+    /// Adds the values that enter the manual computation through calls.
     fn enter(&mut self, part: &ManualPart, draft: &mut Draft) -> Res<()> {
         for &entry in &part.entries {
             let given = self.import.crossings.get(&entry).map(|c| c.shardings.clone()).unwrap_or_default();
@@ -247,7 +254,7 @@ impl Former<'_, '_> {
         }
     }
 
-    /// Adds the values that leave a part through its exits.
+    /// Adds the values that leave the manual computation through calls.
     fn leave(&mut self, part: &ManualPart, draft: &mut Draft) -> Res<()> {
         for &exit in &part.exits {
             let shardings = self.import.crossings.get(&exit).map(|c| c.shardings.clone()).unwrap_or_default();

@@ -37,7 +37,8 @@ fn is_arithmetic(kind: &OpKind) -> bool {
 }
 
 impl Former<'_, '_> {
-    /// Finds local operations by forward data flow from the entries, and merges the parts of operations that share values.
+    /// Finds local operations by forward data flow from the calls that enter, and merges the parts of operations that
+    /// share local values.
     pub(super) fn find(&mut self, ops: &[OpId]) -> Res<()> {
         for &op in ops {
             let module = &*self.import.rw.module;
@@ -50,7 +51,7 @@ impl Former<'_, '_> {
                 }
                 return Err(self.error(
                     op,
-                    "a value that is local to each device is returned from its region",
+                    "a region returns a value that is local to each device",
                     "@SPMDFullToShardShape and @SPMDShardToFullShape must be in one region; inline the calls first: shardc opt --passes inline,import-gspmd",
                 ));
             }
@@ -102,7 +103,7 @@ impl Former<'_, '_> {
                 if part.axes.as_ref().is_some_and(|known| !same_axes(known, &axes)) {
                     return Err(self.error(
                         op,
-                        "values that are local along different axes are used together",
+                        "an operation uses values that are local along different axes",
                         "all values that enter one device-local part of the program must have the same manual subgroups",
                     ));
                 }
@@ -128,8 +129,8 @@ impl Former<'_, '_> {
         Some(axes)
     }
 
-    /// Sinks operations into the only part that uses them: broadcasts, and operations computed from constants and
-    /// device ids.
+    /// Sinks operations into the only manual computation that uses them: broadcasts, and operations computed from
+    /// constants and device ids.
     pub(super) fn sink(&mut self, ops: &[OpId]) {
         let mut users: FxHashMap<ValueId, Vec<OpId>> = FxHashMap::default();
         for &op in ops {
@@ -165,7 +166,7 @@ impl Former<'_, '_> {
             if list.iter().any(|user| self.of_op.get(user) != Some(&part) || enters(user)) {
                 continue;
             }
-            // A sharding of global values has no meaning inside.
+            // The sharding of a global value has no meaning inside a manual computation.
             for result in self.import.rw.module.ops[op].results.clone() {
                 self.import.rw.module.shardings.set(result, None);
             }

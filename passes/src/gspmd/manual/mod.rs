@@ -83,7 +83,7 @@ pub(super) fn form_all(import: &mut Import<'_>, order: &[FuncId]) {
                         import.errors.push(
                             Diagnostic::unsupported("SH0345", message)
                                 .at(data.span)
-                                .hint("inline it: shardc opt --passes inline"),
+                                .hint("inline the calls first: shardc opt --passes inline"),
                         );
                         return;
                     }
@@ -113,7 +113,7 @@ struct ManualPart {
     entries: Vec<OpId>,
     members: Vec<OpId>,
     exits: Vec<OpId>,
-    /// The manual axes, including the enclosing ones, as specified by entries and exits.
+    /// The manual axes, including the enclosing ones, as specified by the calls that enter and leave.
     axes: Option<AxisList>,
     /// The smallest set of local axes that an operation specifies.
     fewest: Option<AxisList>,
@@ -180,7 +180,8 @@ fn within(a: &[AxisRef], b: &[AxisRef]) -> bool {
 }
 
 impl Import<'_> {
-    /// Whether this is a call of a manual computation's body in Shardy's round-trip form that is not yet part of one.
+    /// Whether this is a call of a manual computation's body in Shardy's round-trip form, and not in a manual
+    /// computation yet.
     fn is_body(&self, op: OpId) -> bool {
         matches!(&self.rw.module.ops[op].kind, OpKind::Call { callee } if callee.contains("xla.sdy.manual_computation_body"))
             && !self.formed.contains(&op)
@@ -193,7 +194,7 @@ struct Former<'i, 'm> {
     sets: Sets,
     of_value: FxHashMap<ValueId, usize>,
     parts: BTreeMap<usize, ManualPart>,
-    /// The part to which each local operation belongs.
+    /// The [`ManualPart`] to which each local operation belongs, by its key in `parts`.
     of_op: FxHashMap<OpId, usize>,
     /// Constraints that became dead.
     unused: FxHashSet<OpId>,

@@ -28,11 +28,11 @@ func.func @broadcasts(%a: tensor<4x2xf32>, %b: tensor<3xf32>, %i: tensor<4x2xi32
 // -----
 
 func.func @others(%a: tensor<6x5xf32>, %s: tensor<f32>, %r: tensor<2x5x7xf32>, %g: tensor<3xi32>) {
-  // error: SH0207 top_k selects 8 values, more than the last dimension of tensor<6x5xf32> has
+  // error: SH0207 top_k must select at most 5 values, the size of the last dimension of tensor<6x5xf32>, got 8
   %0:2 = chlo.top_k(%a, k = 8) : tensor<6x5xf32> -> (tensor<6x8xf32>, tensor<6x8xi32>)
   // error: SH0207 top_k needs an operand of at least one dimension, got tensor<f32>
   %1:2 = chlo.top_k(%s, k = 1) : tensor<f32> -> (tensor<f32>, tensor<i32>)
-  // error: SH0207 ragged_dot of 3 groups: dimension 0 of tensor<2x5x7xf32> has size 2
+  // error: SH0207 ragged_dot of 3 groups: dimension 0 of tensor<2x5x7xf32> has size 2, expected 3
   %2 = "chlo.ragged_dot"(%a, %r, %g) <{ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0], rhs_group_dimensions = [0]>}> : (tensor<6x5xf32>, tensor<2x5x7xf32>, tensor<3xi32>) -> tensor<6x7xf32>
   // error: SH0207 ragged_dot must have one ragged dimension in its left operand, got [0, 1]
   %3 = "chlo.ragged_dot"(%a, %r, %g) <{ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0, 1], rhs_group_dimensions = [0]>}> : (tensor<6x5xf32>, tensor<2x5x7xf32>, tensor<3xi32>) -> tensor<6x7xf32>

@@ -114,7 +114,7 @@ func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
 func.func @main(%a: tensor<4xf32>) {
   // error: SH0210 "op" is not a valid name of a composite
   %0 = stablehlo.composite "op" %a {decomposition = @other} : (tensor<4xf32>) -> tensor<4xf32>
-  // error: SH0210 there is no function @none that space.op decomposes to
+  // error: SH0210 the decomposition @none of space.op is not a function of the module
   %1 = stablehlo.composite "space.op" %a {decomposition = @none} : (tensor<4xf32>) -> tensor<4xf32>
   // error: SH0210 space.op has 2 operands, but its decomposition @other has 1
   %2 = stablehlo.composite "space.op" %a, %a {decomposition = @other} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>

@@ -13,9 +13,9 @@ func.func @fits(%a: tensor<4x4xf32>, %t: !stablehlo.token, %i: tensor<1xi32>) {
 // -----
 
 func.func @gathers(%a: tensor<4x4xf32>, %z: tensor<0x4xf32>) {
-  // error: SH0207 stablehlo.all_gather along dimension 2 does not fit tensor<4x4xf32>
+  // error: SH0207 dimension 2 of stablehlo.all_gather is out of range for tensor<4x4xf32>
   %0 = "stablehlo.all_gather"(%a) <{all_gather_dim = 2 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<4x4xf32>) -> tensor<4x8xf32>
-  // error: SH0207 stablehlo.all_gather of tensor<4x4xf32> gives tensor<6x4xf32>: sizes 4 and 6 of dimension 0 are not multiples
+  // error: SH0207 stablehlo.all_gather of tensor<4x4xf32> gives tensor<6x4xf32>: size 6 of dimension 0 is not a multiple of 4
   %1 = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<4x4xf32>) -> tensor<6x4xf32>
   // error: SH0207 result 0 of stablehlo.all_gather is tensor<8x5xf32>, expected tensor<8x4xf32>
   %2 = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<4x4xf32>) -> tensor<8x5xf32>
@@ -23,7 +23,7 @@ func.func @gathers(%a: tensor<4x4xf32>, %z: tensor<0x4xf32>) {
   %3 = "stablehlo.all_gather"(%z) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<0x4xf32>) -> tensor<4x4xf32>
   // error: SH0214 stablehlo.all_gather has device 1 in its groups twice
   %4 = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1], [1, 2]]> : tensor<2x2xi64>}> : (tensor<4x4xf32>) -> tensor<8x4xf32>
-  // error: SH0214 stablehlo.all_gather has device id 2 of 2
+  // error: SH0214 stablehlo.all_gather has device id 2, expected an id in 0..2
   %5 = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 2]]> : tensor<1x2xi64>}> : (tensor<4x4xf32>) -> tensor<8x4xf32>
   // error: SH0214 stablehlo.all_gather has use_global_device_ids but no channel
   %6 = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, use_global_device_ids}> : (tensor<4x4xf32>) -> tensor<8x4xf32>
@@ -35,13 +35,13 @@ func.func @gathers(%a: tensor<4x4xf32>, %z: tensor<0x4xf32>) {
 func.func @exchanges(%a: tensor<4x4xf32>, %b: tensor<5x4xf32>) {
   // error: SH0207 all_to_all splits into 4 parts, but its groups have 2 devices
   %0 = "stablehlo.all_to_all"(%a) <{split_dimension = 0 : i64, concat_dimension = 1 : i64, split_count = 4 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<4x4xf32>) -> tensor<1x16xf32>
-  // error: SH0207 stablehlo.all_to_all splits dimension 0 of size 5 into 2 parts, which does not divide the size
+  // error: SH0207 stablehlo.all_to_all splits dimension 0 of size 5 into 2 parts, but 5 is not divisible by 2
   %1 = "stablehlo.all_to_all"(%b) <{split_dimension = 0 : i64, concat_dimension = 1 : i64, split_count = 2 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<5x4xf32>) -> tensor<2x8xf32>
   // error: SH0215 stablehlo.collective_permute has device 0 as source twice
   %2 = "stablehlo.collective_permute"(%a) <{source_target_pairs = dense<[[0, 1], [0, 2]]> : tensor<2x2xi64>}> : (tensor<4x4xf32>) -> tensor<4x4xf32>
   // error: SH0215 stablehlo.collective_permute has device id -1
   %3 = "stablehlo.collective_permute"(%a) <{source_target_pairs = dense<[[0, -1]]> : tensor<1x2xi64>}> : (tensor<4x4xf32>) -> tensor<4x4xf32>
-  // error: SH0207 stablehlo.reduce_scatter of tensor<4x4xf32> gives tensor<3x4xf32>: sizes 4 and 3 of dimension 0 are not multiples
+  // error: SH0207 stablehlo.reduce_scatter of tensor<4x4xf32> gives tensor<3x4xf32>: size 4 of dimension 0 is not a multiple of 3
   %4 = "stablehlo.reduce_scatter"(%a) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, scatter_dimension = 0 : i64}> ({
   ^bb0(%x: tensor<f32>, %y: tensor<f32>):
     stablehlo.return %x : tensor<f32>
@@ -66,11 +66,11 @@ func.func @roots(%a: tensor<4xf32>, %r: tensor<2xi32>) {
 // -----
 
 func.func @transfers(%a: tensor<4xf32>, %t: !stablehlo.token) {
-  // error: SH0207 the channel of stablehlo.send is device to host, a transfer between devices must be device to device (type = 1)
+  // error: SH0207 the channel of stablehlo.send is device to host, but a transfer between devices must be device to device (type = 1)
   %0 = "stablehlo.send"(%a, %t) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 2>, is_host_transfer = false}> : (tensor<4xf32>, !stablehlo.token) -> !stablehlo.token
   // error: SH0207 operand 1 of stablehlo.send must be a token, got tensor<4xf32>
   %1 = "stablehlo.send"(%t, %a) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (!stablehlo.token, tensor<4xf32>) -> !stablehlo.token
-  // error: SH0207 the channel of stablehlo.recv is device to host, a host transfer must be host to device (type = 3)
+  // error: SH0207 the channel of stablehlo.recv is device to host, but a host transfer must be host to device (type = 3)
   %2:2 = "stablehlo.recv"(%t) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 2>, is_host_transfer = true}> : (!stablehlo.token) -> (tensor<4xf32>, !stablehlo.token)
   // error: SH0207 the last result of stablehlo.recv must be a token, got tensor<4xf32>
   %3 = "stablehlo.recv"(%t) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (!stablehlo.token) -> tensor<4xf32>
@@ -105,7 +105,7 @@ func.func @futures(%a: tensor<4xf32>, %f: !stablehlo.future<tensor<4xf32>>) {
 
 // -----
 
-// error: SH0217 !stablehlo.future<f32> has the element f32, the elements of a future must be tensors
+// error: SH0217 !stablehlo.future<f32> has the element f32, but the elements of a future must be tensors
 func.func private @promise() -> !stablehlo.future<f32>
 // error: SH0217 unknown type !stablehlo.promise
 func.func private @unknown() -> !stablehlo.promise

@@ -36,11 +36,11 @@ func.func @shapes(%a: tensor<4xf32>, %s: tensor<2xi32>, %n: tensor<i32>, %v: ten
   %0 = stablehlo.dynamic_broadcast_in_dim %a, %c, dims = [1] : (tensor<4xf32>, tensor<2xi32>) -> tensor<?x4xf32>
   // error: SH0207 dimensions [2] of stablehlo.dynamic_broadcast_in_dim must be less than the rank, 2
   %1 = stablehlo.dynamic_broadcast_in_dim %a, %s, dims = [2] : (tensor<4xf32>, tensor<2xi32>) -> tensor<?x?xf32>
-  // error: SH0207 dynamic_iota along dimension 2 does not fit tensor<?x?xi32>
+  // error: SH0207 dimension 2 of dynamic_iota is out of range for tensor<?x?xi32>
   %2 = stablehlo.dynamic_iota %s, dim = 2 : (tensor<2xi32>) -> tensor<?x?xi32>
   // error: SH0207 operand 0 of stablehlo.dynamic_iota must be a 1-dimensional integer tensor of static shape, got tensor<?xi32>
   %3 = stablehlo.dynamic_iota %u, dim = 0 : (tensor<?xi32>) -> tensor<?x?xi32>
-  // error: SH0207 stablehlo.get_dimension_size of dimension 1 does not fit tensor<4xf32>
+  // error: SH0207 dimension 1 of stablehlo.get_dimension_size is out of range for tensor<4xf32>
   %4 = "stablehlo.get_dimension_size"(%a) <{dimension = 1 : i64}> : (tensor<4xf32>) -> tensor<i32>
   // error: SH0207 the size operand of set_dimension_size must be i32, got tensor<f32>
   %5 = "stablehlo.set_dimension_size"(%a, %v) <{dimension = 0 : i64}> : (tensor<4xf32>, tensor<f32>) -> tensor<?xf32>
@@ -56,7 +56,7 @@ func.func @shapes(%a: tensor<4xf32>, %s: tensor<2xi32>, %n: tensor<i32>, %v: ten
 func.func @pads(%a: tensor<4xf32>, %v: tensor<f32>, %s: tensor<2xi32>) {
   %l = stablehlo.constant dense<1> : tensor<1xi32>
   %n = stablehlo.constant dense<-1> : tensor<1xi32>
-  // error: SH0207 dynamic_pad of tensor<4xf32> gives tensor<8xf32>: dimension 0 should have size 9
+  // error: SH0207 dynamic_pad of tensor<4xf32> gives tensor<8xf32>: dimension 0 must have size 9
   %0 = stablehlo.dynamic_pad %a, %v, %l, %l, %l : (tensor<4xf32>, tensor<f32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<8xf32>
   // error: SH0207 dynamic_pad has negative interior padding [-1]
   %1 = stablehlo.dynamic_pad %a, %v, %l, %l, %n : (tensor<4xf32>, tensor<f32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<?xf32>
@@ -70,11 +70,11 @@ func.func @pads(%a: tensor<4xf32>, %v: tensor<f32>, %s: tensor<2xi32>) {
 // -----
 
 func.func @bounds(%a: tensor<?xf32, #stablehlo.bounds<8>>, %b: tensor<9xf32>, %v: tensor<f32>) {
-  // error: SH0207 operands of stablehlo.add do not fit: dimension 0 has size 9 in one and at most 8 in the other (tensor<?xf32, #stablehlo.bounds<8>> and tensor<9xf32>)
+  // error: SH0207 operands of stablehlo.add have incompatible shapes: dimension 0 has size 9 in one and at most 8 in the other (tensor<?xf32, #stablehlo.bounds<8>> and tensor<9xf32>)
   %0 = "stablehlo.add"(%a, %b) : (tensor<?xf32, #stablehlo.bounds<8>>, tensor<9xf32>) -> tensor<9xf32>
   // error: SH0207 result 0 of stablehlo.add is tensor<9xf32>, expected tensor<?xf32, #stablehlo.bounds<8>>
   %1 = "stablehlo.add"(%a, %a) : (tensor<?xf32, #stablehlo.bounds<8>>, tensor<?xf32, #stablehlo.bounds<8>>) -> tensor<9xf32>
-  // error: SH0207 slice [0:9:1] of dimension 0 does not fit tensor<?xf32, #stablehlo.bounds<8>>, whose bound is 8
+  // error: SH0207 slice [0:9:1] of dimension 0 is invalid for tensor<?xf32, #stablehlo.bounds<8>>, whose bound is 8
   %2 = stablehlo.slice %a [0:9] : (tensor<?xf32, #stablehlo.bounds<8>>) -> tensor<9xf32>
   // error: SH0207 pad of tensor<?xf32, #stablehlo.bounds<8>> leaves dimension 0 with a negative size (-1)
   %3 = stablehlo.pad %a, %v, low = [-9], high = [0], interior = [0] : (tensor<?xf32, #stablehlo.bounds<8>>, tensor<f32>) -> tensor<?xf32>

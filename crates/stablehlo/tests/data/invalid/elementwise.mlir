@@ -62,9 +62,9 @@ func.func @results(%a: tensor<4xf32>, %z: tensor<4xcomplex<f32>>) {
 func.func @selections(%p: tensor<4xf32>, %q: tensor<3xi1>, %a: tensor<4xf32>, %b: tensor<2xf32>) {
   // error: SH0207 the predicate of select must be i1, got tensor<4xf32>
   %0 = "stablehlo.select"(%p, %a, %a) : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  // error: SH0207 the predicate of select has shape [3], its other operands [4]
+  // error: SH0207 the predicate of select has shape [3], but the other operands have shape [4]
   %1 = "stablehlo.select"(%q, %a, %a) : (tensor<3xi1>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  // error: SH0207 the lower bound of clamp is tensor<2xf32>, its operand tensor<4xf32>
+  // error: SH0207 the lower bound of clamp is tensor<2xf32>, but the operand is tensor<4xf32>
   %2 = "stablehlo.clamp"(%b, %a, %a) : (tensor<2xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return
 }

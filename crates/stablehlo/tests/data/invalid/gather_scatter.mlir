@@ -15,13 +15,13 @@ func.func @fits(%t: tensor<100x16xf32>, %i: tensor<8x1xi32>, %u: tensor<8x16xf32
 func.func @gathers(%t: tensor<100x16xf32>, %i: tensor<8x1xi32>, %f: tensor<8x1xf32>) {
   // error: SH0207 indices of stablehlo.gather must be integers, got tensor<8x1xf32>
   %0 = "stablehlo.gather"(%t, %f) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 16>, indices_are_sorted = false}> : (tensor<100x16xf32>, tensor<8x1xf32>) -> tensor<8x16xf32>
-  // error: SH0207 index_vector_dim 3 of stablehlo.gather does not fit the indices tensor<8x1xi32>
+  // error: SH0207 index_vector_dim 3 of stablehlo.gather is out of range for the indices tensor<8x1xi32>
   %1 = "stablehlo.gather"(%t, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 3>, slice_sizes = array<i64: 1, 16>, indices_are_sorted = false}> : (tensor<100x16xf32>, tensor<8x1xi32>) -> tensor<8x16xf32>
   // error: SH0207 slice sizes [2, 16] of stablehlo.gather must be 1 in the collapsed and batching dimensions [0]
   %2 = "stablehlo.gather"(%t, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 2, 16>, indices_are_sorted = false}> : (tensor<100x16xf32>, tensor<8x1xi32>) -> tensor<8x16xf32>
   // error: SH0207 slice sizes [1, 17] of stablehlo.gather do not fit tensor<100x16xf32>
   %3 = "stablehlo.gather"(%t, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 17>, indices_are_sorted = false}> : (tensor<100x16xf32>, tensor<8x1xi32>) -> tensor<8x17xf32>
-  // error: SH0207 an index of stablehlo.gather has 1 components, but 2 dimensions are mapped
+  // error: SH0207 an index of stablehlo.gather has 1 components, but is mapped to 2 operand dimensions
   %4 = "stablehlo.gather"(%t, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1, 2], start_index_map = [0, 1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 16>, indices_are_sorted = false}> : (tensor<100x16xf32>, tensor<8x1xi32>) -> tensor<8x1x16xf32>
   // error: SH0207 collapsed and batching dimensions [0, 0] of stablehlo.gather: dimension 0 is repeated
   %5 = "stablehlo.gather"(%t, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 16>, indices_are_sorted = false}> : (tensor<100x16xf32>, tensor<8x1xi32>) -> tensor<8x16xf32>

@@ -43,13 +43,13 @@ func.func @algorithms(%a: tensor<3x4xf32>, %b: tensor<4x5xf32>) {
 func.func @convolutions(%x: tensor<2x8x8x4xf32>, %k: tensor<3x3x4x16xf32>, %l: tensor<3x3x16xf32>, %i: tensor<3x3x4x16xi32>) {
   // error: SH0207 result 0 of stablehlo.convolution is tensor<2x8x8x16xf32>, expected tensor<2x6x6x16xf32>
   %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x8x8x4xf32>, tensor<3x3x4x16xf32>) -> tensor<2x8x8x16xf32>
-  // error: SH0207 convolution of tensor<2x8x8x4xf32> with tensor<3x3x4x16xf32>: the kernel must have 2 input features, as each of 2 groups has
+  // error: SH0207 convolution of tensor<2x8x8x4xf32> with tensor<3x3x4x16xf32>: with feature_group_count 2, the kernel must have 2 input features
   %1 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<2x8x8x4xf32>, tensor<3x3x4x16xf32>) -> tensor<2x6x6x16xf32>
   // error: SH0207 the window of convolution must have one entry per spatial dimension (2)
   %2 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x8x8x4xf32>, tensor<3x3x4x16xf32>) -> tensor<2x6x6x16xf32>
   // error: SH0207 stride and dilations of stablehlo.convolution must be positive in window dimension 1
   %3 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {rhs_dilate = [1, 0]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x8x8x4xf32>, tensor<3x3x4x16xf32>) -> tensor<2x6x6x16xf32>
-  // error: SH0207 convolution of tensor<2x8x8x4xf32> with tensor<3x3x16xf32>: the ranks do not fit
+  // error: SH0207 convolution of tensor<2x8x8x4xf32> with tensor<3x3x16xf32>: the ranks must be equal and at least 2
   %4 = "stablehlo.convolution"(%x, %l) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, i, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64}> : (tensor<2x8x8x4xf32>, tensor<3x3x16xf32>) -> tensor<2x6x6x16xf32>
   // error: SH0207 convolution of tensor<2x8x8x4xf32> with tensor<3x3x4x16xi32>: the element types differ
   %5 = "stablehlo.convolution"(%x, %i) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64}> : (tensor<2x8x8x4xf32>, tensor<3x3x4x16xi32>) -> tensor<2x6x6x16xf32>
@@ -63,13 +63,13 @@ func.func @convolutions(%x: tensor<2x8x8x4xf32>, %k: tensor<3x3x4x16xf32>, %l: t
 func.func @transforms(%a: tensor<4x8xf32>, %z: tensor<4x8xcomplex<f32>>, %m: tensor<3x4xf32>, %s: tensor<3x3xf32>, %v: tensor<4x1xf32>) {
   // error: SH0207 FFT does not support the element type f32
   %0 = stablehlo.fft %a, type = FFT, length = [8] : (tensor<4x8xf32>) -> tensor<4x8xcomplex<f32>>
-  // error: SH0207 FFT of length [9] does not fit tensor<4x8xcomplex<f32>>
+  // error: SH0207 FFT of length [9] does not match the last dimensions of tensor<4x8xcomplex<f32>>
   %1 = stablehlo.fft %z, type = FFT, length = [9] : (tensor<4x8xcomplex<f32>>) -> tensor<4x8xcomplex<f32>>
   // error: SH0207 result 0 of stablehlo.fft is tensor<4x8xcomplex<f32>>, expected tensor<4x5xcomplex<f32>>
   %2 = stablehlo.fft %a, type = RFFT, length = [8] : (tensor<4x8xf32>) -> tensor<4x8xcomplex<f32>>
   // error: SH0207 stablehlo.cholesky expects square matrices, got tensor<3x4xf32>
   %3 = stablehlo.cholesky %m, lower = true : tensor<3x4xf32>
-  // error: SH0207 triangular_solve of tensor<3x3xf32> and tensor<4x1xf32> with left_side = true: the number of rows of the second must be the size of the matrices, and batch dimensions and element types must be equal
+  // error: SH0207 triangular_solve of tensor<3x3xf32> and tensor<4x1xf32> with left_side = true: the second operand must have as many rows as the matrices of the first, and the same batch dimensions and element type
   %4 = "stablehlo.triangular_solve"(%s, %v) <{left_side = true, lower = true, transpose_a = #stablehlo<transpose NO_TRANSPOSE>, unit_diagonal = false}> : (tensor<3x3xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
   return
 }

@@ -113,7 +113,7 @@ func.func @windows(%a: tensor<4x5xf32>, %z: tensor<f32>, %s: tensor<3x2xf32>) {
 // -----
 
 func.func @orders(%a: tensor<4x5xf32>, %b: tensor<4xi32>) {
-  // error: SH0207 sort along dimension 2 does not fit tensor<4x5xf32>
+  // error: SH0207 dimension 2 of sort is out of range for tensor<4x5xf32>
   %0 = "stablehlo.sort"(%a) <{dimension = 2 : i64, is_stable = true}> ({
   ^bb0(%x: tensor<f32>, %y: tensor<f32>):
     %c = stablehlo.compare LT, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>

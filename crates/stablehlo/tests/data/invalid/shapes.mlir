@@ -28,7 +28,7 @@ func.func @reshapes(%a: tensor<2x6xf32>) {
 // -----
 
 func.func @broadcasts(%a: tensor<4xf32>, %b: tensor<1x1xf32>) {
-  // error: SH0207 stablehlo.broadcast_in_dim of tensor<4xf32> to tensor<3x4xf32>: dimension 0 of size 4 does not fit dimension 0 of size 3
+  // error: SH0207 stablehlo.broadcast_in_dim of tensor<4xf32> to tensor<3x4xf32>: operand dimension 0 of size 4 cannot be broadcast to result dimension 0 of size 3
   %0 = stablehlo.broadcast_in_dim %a, dims = [0] : (tensor<4xf32>) -> tensor<3x4xf32>
   // error: SH0207 dimensions [2] of stablehlo.broadcast_in_dim must be less than the rank, 2
   %1 = stablehlo.broadcast_in_dim %a, dims = [2] : (tensor<4xf32>) -> tensor<3x4xf32>
@@ -46,7 +46,7 @@ func.func @broadcasts(%a: tensor<4xf32>, %b: tensor<1x1xf32>) {
 func.func @orders(%a: tensor<2x6xf32>) {
   // error: SH0207 permutation [0, 0] of stablehlo.transpose: dimension 0 is repeated
   %0 = stablehlo.transpose %a, dims = [0, 0] : (tensor<2x6xf32>) -> tensor<2x2xf32>
-  // error: SH0207 permutation [1] of transpose does not fit tensor<2x6xf32>
+  // error: SH0207 permutation [1] of transpose must have one entry per dimension of tensor<2x6xf32>
   %1 = stablehlo.transpose %a, dims = [1] : (tensor<2x6xf32>) -> tensor<6xf32>
   // error: SH0207 result 0 of stablehlo.transpose is tensor<2x6xf32>, expected tensor<6x2xf32>
   %2 = stablehlo.transpose %a, dims = [1, 0] : (tensor<2x6xf32>) -> tensor<2x6xf32>
@@ -58,11 +58,11 @@ func.func @orders(%a: tensor<2x6xf32>) {
 // -----
 
 func.func @slices(%a: tensor<2x6xf32>, %i: tensor<i32>, %j: tensor<i64>, %u: tensor<3x6xf32>) {
-  // error: SH0207 slice [0:3:1] of dimension 0 does not fit tensor<2x6xf32>
+  // error: SH0207 slice [0:3:1] of dimension 0 is invalid for tensor<2x6xf32>
   %0 = stablehlo.slice %a [0:3, 0:6] : (tensor<2x6xf32>) -> tensor<3x6xf32>
-  // error: SH0207 slice [4:2:1] of dimension 1 does not fit tensor<2x6xf32>
+  // error: SH0207 slice [4:2:1] of dimension 1 is invalid for tensor<2x6xf32>
   %1 = stablehlo.slice %a [0:2, 4:2] : (tensor<2x6xf32>) -> tensor<2x0xf32>
-  // error: SH0207 slice [0:6:0] of dimension 1 does not fit tensor<2x6xf32>
+  // error: SH0207 slice [0:6:0] of dimension 1 is invalid for tensor<2x6xf32>
   %2 = stablehlo.slice %a [0:2, 0:6:0] : (tensor<2x6xf32>) -> tensor<2x6xf32>
   // error: SH0207 the bounds of slice must have one entry per dimension of tensor<2x6xf32>
   %3 = stablehlo.slice %a [0:2] : (tensor<2x6xf32>) -> tensor<2x6xf32>
@@ -72,7 +72,7 @@ func.func @slices(%a: tensor<2x6xf32>, %i: tensor<i32>, %j: tensor<i64>, %u: ten
   %5 = stablehlo.dynamic_slice %a, %i, %j, sizes = [1, 6] : (tensor<2x6xf32>, tensor<i32>, tensor<i64>) -> tensor<1x6xf32>
   // error: SH0207 slice sizes [3, 6] of dynamic_slice do not fit tensor<2x6xf32>
   %6 = stablehlo.dynamic_slice %a, %i, %i, sizes = [3, 6] : (tensor<2x6xf32>, tensor<i32>, tensor<i32>) -> tensor<3x6xf32>
-  // error: SH0207 the update tensor<3x6xf32> of dynamic_update_slice does not fit tensor<2x6xf32>
+  // error: SH0207 the update tensor<3x6xf32> of dynamic_update_slice must have the rank and element type of tensor<2x6xf32>, and must not be larger
   %7 = stablehlo.dynamic_update_slice %a, %u, %i, %i : (tensor<2x6xf32>, tensor<3x6xf32>, tensor<i32>, tensor<i32>) -> tensor<2x6xf32>
   return
 }
@@ -96,9 +96,9 @@ func.func @pads(%a: tensor<2x6xf32>, %v: tensor<f32>, %w: tensor<i32>, %x: tenso
 // -----
 
 func.func @joins(%a: tensor<2x6xf32>, %b: tensor<3x5xf32>, %c: tensor<2x6xi32>) {
-  // error: SH0207 concatenate of tensor<2x6xf32> and tensor<3x5xf32> (operand 1): dimension 1 differs
+  // error: SH0207 concatenate of tensor<2x6xf32> and tensor<3x5xf32> (operand 1): the sizes of dimension 1 differ
   %0 = stablehlo.concatenate %a, %b, dim = 0 : (tensor<2x6xf32>, tensor<3x5xf32>) -> tensor<5x6xf32>
-  // error: SH0207 concatenate along dimension 2 does not fit tensor<2x6xf32>
+  // error: SH0207 dimension 2 of concatenate is out of range for tensor<2x6xf32>
   %1 = stablehlo.concatenate %a, %a, dim = 2 : (tensor<2x6xf32>, tensor<2x6xf32>) -> tensor<2x12xf32>
   // error: SH0207 concatenate of tensor<2x6xf32> and tensor<2x6xi32> (operand 1): the element types or the ranks differ
   %2 = stablehlo.concatenate %a, %c, dim = 0 : (tensor<2x6xf32>, tensor<2x6xi32>) -> tensor<4x6xf32>
@@ -110,7 +110,7 @@ func.func @joins(%a: tensor<2x6xf32>, %b: tensor<3x5xf32>, %c: tensor<2x6xi32>) 
 // -----
 
 func.func @makers(%a: tensor<2xf32>) {
-  // error: SH0207 iota along dimension 2 does not fit tensor<2x6xi32>
+  // error: SH0207 dimension 2 of iota is out of range for tensor<2x6xi32>
   %0 = stablehlo.iota dim = 2 : tensor<2x6xi32>
   // error: SH0207 iota does not support the element type i1
   %1 = stablehlo.iota dim = 0 : tensor<2xi1>

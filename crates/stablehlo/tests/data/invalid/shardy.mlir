@@ -60,7 +60,7 @@ sdy.mesh @mesh = <["x"=4, "y"=2]>
 sdy.mesh @other = <["x"=4, "y"=2]>
 sdy.mesh @wide = <["x"=2, "y"=4]>
 func.func @collectives(%a: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %b: tensor<16x8xf32>) {
-  // error: SH0213 sdy.all_gather: dimension 1 is sharded {} before and {} after, which does not match the exchanged axes
+  // error: SH0213 sdy.all_gather: dimension 1 is sharded {} in the operand and {} in the result, which does not match the axes of the collective
   %0 = sdy.all_gather [{}, {"x"}] %a out_sharding=<@mesh, [{"x"}, {}]> : tensor<16x8xf32>
   // error: SH0213 sdy.all_gather: its operand has no sharding
   %1 = sdy.all_gather [{"x"}, {}] %b out_sharding=<@mesh, [{}, {}]> : tensor<16x8xf32>
@@ -87,7 +87,7 @@ func.func @pending(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], 
   %0 = sdy.reshard %a <@mesh, [{}], unreduced={"x"}> : tensor<8xf32>
   // A reshard may create an unreduced maximum, as in Shardy of JAX 0.12.
   %1 = sdy.reshard %b <@mesh, [{}], unreduced=max{"x"}> : tensor<8xf32>
-  // error: SH0218 sdy.all_reduce reduces an unreduced maximum as a sum
+  // error: SH0218 sdy.all_reduce reduces an unreduced maximum with the reduction sum
   %2 = sdy.all_reduce {"x"} %a out_sharding=<@mesh, [{}]> : tensor<8xf32>
   // error: SH0218 sdy.propagation_barrier allows both directions and has no effect: use NONE, FORWARD or BACKWARD, or remove it
   %3 = sdy.propagation_barrier %b allowed_direction=BOTH : tensor<8xf32>
@@ -98,7 +98,7 @@ func.func @pending(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], 
 
 sdy.mesh @mesh = <["x"=4, "y"=2]>
 func.func @manual(%a: tensor<8xf32>) {
-  // error: SH0213 sdy.manual_computation: operand 0: the body has tensor<8xf32> for tensor<8xf32>, expected tensor<2xf32>
+  // error: SH0213 sdy.manual_computation: operand 0: the value in the body has type tensor<8xf32>, expected tensor<2xf32>, the local type of tensor<8xf32>
   %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%b: tensor<8xf32>) {
     sdy.return %b : tensor<8xf32>
   } : (tensor<8xf32>) -> tensor<8xf32>
@@ -117,11 +117,11 @@ func.func @manual(%a: tensor<8xf32>) {
 // -----
 
 func.func @rules(%a: tensor<4x8xf32>, %d: tensor<?x8xf32>) {
-  // error: SH0218 sdy.sharding_rule of stablehlo.custom_call @f has factors for 1 dimensions of operand 0, which has 2
+  // error: SH0218 sdy.sharding_rule of stablehlo.custom_call @f has factors for 1 dimensions of operand 0, which has rank 2
   %0 = stablehlo.custom_call @f(%a) {sdy.sharding_rule = #sdy.op_sharding_rule<([i])->([i, j]) {i=4, j=8}>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
   // error: SH0218 sdy.sharding_rule of stablehlo.custom_call @f has factors for 2 operands, but the operation has 1
   %1 = stablehlo.custom_call @f(%a) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j], [i, j])->([i, j]) {i=4, j=8}>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
-  // error: SH0218 sdy.sharding_rule of stablehlo.custom_call @f has the factor l, which no operand or result has
+  // error: SH0218 sdy.sharding_rule of stablehlo.custom_call @f has the factor l, but no operand or result uses it
   %2 = stablehlo.custom_call @f(%a) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, k]) {i=4, j=8, k=8, l=2}>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
   // error: SH0218 sdy.sharding_rule of stablehlo.custom_call @f has the reduction factor j in a result
   %3 = stablehlo.custom_call @f(%a) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=4, j=8} reduction={j}>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
@@ -142,12 +142,12 @@ sdy.mesh @mesh = <["x"=4]>
 func.func @edges(%a: tensor<8xf32>, %d: tensor<?xf32>, %e: tensor<8xf32>) {
   // error: SH0218 sdy.data_flow_edge needs a static shape, got tensor<?xf32>
   %0 = sdy.data_flow_edge %d : tensor<?xf32>
-  // error: SH0212 the sharding of sharding 0 of sdy.data_flow_edge has 2 dimensions, but the value has 1
+  // error: SH0212 the sharding of value 0 of sdy.data_flow_edge has 2 dimensions, but the value has 1
   %1 = sdy.data_flow_edge %e sharding=<@mesh, [{}, {}]> : tensor<8xf32>
   // error: SH0218 sdy.data_flow_edge must be the only user of its operand, which has 5 users
   %2 = sdy.data_flow_edge %a : tensor<8xf32>
   %3 = stablehlo.negate %a : tensor<8xf32>
-  // error: SH0218 sdy.func_data_flow_edge needs an argument of a function or a result of a call
+  // error: SH0218 sdy.func_data_flow_edge must take an argument of a function or a result of a call
   %4 = sdy.func_data_flow_edge %3 : tensor<8xf32>
   // error: SH0218 sdy.propagation_edges of stablehlo.abs refers to operand 1, but the operation has 1
   %5 = stablehlo.abs %a {sdy.propagation_edges = #sdy.propagation_edges<[{step-1 = [{"x" = operand-1 -> [result-0]}]}]>} : tensor<8xf32>
@@ -162,7 +162,7 @@ func.func @edges(%a: tensor<8xf32>, %d: tensor<?xf32>, %e: tensor<8xf32>) {
 
 sdy.mesh @mesh = <["x"=4]>
 func.func @named(%a: tensor<8xf32>) {
-  // error: SH0218 sdy.named_computation has 2 in_shardings for 1 values
+  // error: SH0218 sdy.named_computation has 2 in_shardings, expected 1
   %0 = sdy.named_computation<"f">(%a) in_shardings=[<@mesh, [{"x"}]>, <@mesh, [{}]>] (%b: tensor<8xf32>) {
     sdy.return %b : tensor<8xf32>
   } : (tensor<8xf32>) -> tensor<8xf32>

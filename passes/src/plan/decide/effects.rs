@@ -9,7 +9,7 @@ use shardc_ir::{Attr, Class, Diagnostic, Effect, OpId, OpKind};
 use super::OpPlanner;
 use crate::rules::is_identity;
 
-/// The channel type of `send` and `recv` between devices.
+/// The channel type (`DEVICE_TO_DEVICE`) of `send` and `recv` between devices.
 const BETWEEN_DEVICES: i64 = 1;
 
 impl OpPlanner<'_> {

@@ -31,7 +31,8 @@ pub(super) fn restricted(
         OpKind::DynamicUpdateSlice => Some(1),
         _ => None,
     };
-    // Unless the update spans the dimension, it may be in another block, and the device would have to create elements.
+    // If the update covers only a range of the dimension, a device's block may be outside of it, and the device would have to create
+    // elements.
     let size = |operand: usize| {
         let (dim, _) = rule.operands.get(operand)?.find(index)?;
         module.shape(data.operands[operand]).get(dim).copied()

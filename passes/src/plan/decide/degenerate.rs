@@ -15,7 +15,10 @@ impl OpPlanner<'_> {
     pub(super) fn degenerate_collective(&mut self, op: OpId, copies: &mut AvailableCopies) {
         if let Some((what, hint)) = further_processes(self.rw.module, op) {
             let data = &self.rw.module.ops[op];
-            let message = format!("{} {what} in an unpartitioned program", data.kind.name());
+            let message = format!(
+                "cannot partition {} {what}: the program must be written for one process",
+                data.kind.name()
+            );
             let mut error = Diagnostic::unsupported("SH0304", message).at(data.span).hint(hint);
             error.user_loc = self.rw.module.user_loc(op);
             self.errors.push(error);
@@ -55,7 +58,8 @@ fn receives(kind: &OpKind, groups: &ReplicaGroups) -> bool {
 fn further_processes(module: &Module, op: OpId) -> Option<(String, &'static str)> {
     const MANUAL: &str = "put per-device code into an sdy.manual_computation (jax.shard_map); elsewhere write the program for one device and annotate it, and shardc inserts the collectives";
     if let Some(n) = module.num_replicas().filter(|&n| n > 1) {
-        let hint = "partition the program of one replica: write the replicas as an axis of the mesh that splits the batch";
+        let hint =
+            "partition a program for one replica: replace the replicas by a mesh axis that shards the batch";
         return Some((format!("of {n} replicas"), hint));
     }
     let data = &module.ops[op];

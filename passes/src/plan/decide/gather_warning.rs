@@ -79,7 +79,7 @@ impl OpPlanner<'_> {
             .at(data.span)
             .bytes(bytes)
             .hint(if could(dim) && is_alike(dim) {
-                "its windows span the shards of so many devices that an all-gather is cheaper; use fewer devices along that dimension, which have larger shards"
+                "its windows span the shards of so many devices that an all-gather is cheaper than a halo exchange; shard that dimension over fewer devices"
             } else if could(dim) && bytes as f64 <= cost::START {
                 "an all-gather of so few bytes costs less than the launch of another collective, which counts as 16 KiB; annotate the result with the same sharding of that dimension to get a halo exchange instead"
             } else if could(dim) {

@@ -88,7 +88,7 @@ impl OpPlanner<'_> {
             Class::Unsupported,
             "SH0310",
             format!(
-                "{ty}, sharded {}, crosses the boundary of a manual computation as {}, {}: its free axes do not evenly divide the shard of each manual coordinate",
+                "{ty}, sharded {}, is resharded to {} at the boundary of a manual computation, {}: its free axes do not evenly divide the shard of each manual coordinate",
                 from.display(self.mesh),
                 to.display(self.mesh),
                 bytes_text(bytes)

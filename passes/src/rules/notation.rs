@@ -47,10 +47,10 @@ impl Notation {
         }
     }
 
-    /// Returns the rule of `call` in the first of the notations that fits it.
+    /// Returns the rule of `call` that the first fitting notation specifies.
     ///
     /// # Errors
-    /// If no notation fits, returns the error of the first.
+    /// If no notation fits, returns the error of the first one.
     pub fn first_rule(notations: &[Notation], call: &CustomCall<'_>) -> Result<CallRule, RuleError> {
         let mut first = None;
         for notation in notations {
@@ -65,8 +65,8 @@ impl Notation {
 }
 
 impl RuleRegistry {
-    /// Sets the rule that a user wrote for this name, in the first of the notations that fits. A function or composite is then not
-    /// inlined.
+    /// Sets the rule that a user wrote for this name; each call gets the rule of the first notation that fits it. A function or composite
+    /// is then not inlined.
     pub fn write(&mut self, callee: Callee, name: &str, notations: Vec<Notation>) {
         self.set_written(callee, name, Arc::new(move |call| Notation::first_rule(&notations, call)));
     }

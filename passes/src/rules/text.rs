@@ -89,7 +89,7 @@ fn write_group(f: &mut fmt::Formatter<'_>, name: &str, members: impl Iterator<It
 pub struct RuleParseError {
     /// The position in the text.
     pub at: usize,
-    /// The error at that position.
+    /// The error at this position.
     pub message: &'static str,
 }
 
@@ -136,7 +136,7 @@ pub fn parse_rule(text: &str) -> Result<ShardingRule, RuleParseError> {
 struct Reader<'a> {
     text: &'a str,
     at: usize,
-    /// Maps the index of a symbol to the index of the factor that `sizes` declares for it.
+    /// For each factor with a size, the index of its symbol.
     symbols: Vec<usize>,
 }
 
@@ -232,7 +232,7 @@ impl Reader<'_> {
                 rule.factors.push(Factor { size, kind: FactorKind::PassThrough, blocked: false });
             }
         }
-        // Checked only after the sizes, which follow the mappings in the text: now mappings can index `factors`.
+        // This is checked only after the sizes are parsed, since they follow the mappings in the text: now `factors` is complete.
         let known = |f: &FactorIndex| usize::from(*f) < rule.factors.len();
         if rule.tensors().flat_map(|t| &t.dims).flatten().all(known) {
             Ok(())

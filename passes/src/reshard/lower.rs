@@ -91,7 +91,7 @@ fn lower_region(
                             ),
                         )
                         .at(module.ops[op].span)
-                        .hint("annotate both on one mesh, with as many dimensions as the value has"),
+                        .hint("use one mesh for both shardings, with one dimension sharding for each dimension of the value"),
                     );
                 }
             }
@@ -144,7 +144,7 @@ fn whole_between(
     }
     let bytes = ty.num_bytes().and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
     let message = format!(
-        "a value is fully replicated in order to change its sharding from {} to {}: {ty}, {}",
+        "a value is fully replicated to change its sharding from {} to {}: {ty}, {}",
         from.display(&module.meshes[from.mesh]),
         to.display(mesh),
         bytes_text(bytes)

@@ -54,7 +54,7 @@ pub enum LettersFault {
         letters: String,
     },
     /// A tensor has the same letter twice.
-    #[error("has the letter `{letter}` twice in {tensor}, `{letters}`: a diagonal cannot be split")]
+    #[error("has the letter `{letter}` twice in {tensor}, `{letters}`: a diagonal cannot be sharded")]
     Repeated {
         /// The operand or result.
         tensor: TensorRef,

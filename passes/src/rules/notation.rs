@@ -56,11 +56,15 @@ impl Notation {
         for notation in notations {
             match notation.rule(call) {
                 Ok(rule) if call.fits(&rule) || notations.len() == 1 => return Ok(rule),
-                Ok(_) => first = first.or(Some(RuleError::Other("has no notation that fits".to_owned()))),
+                Ok(_) => {
+                    first = first.or(Some(RuleError::Other(
+                        "no notation of the rule fits the operands and results".to_owned(),
+                    )))
+                }
                 Err(error) => first = first.or(Some(error)),
             }
         }
-        Err(first.unwrap_or_else(|| RuleError::Other("is empty".to_owned())))
+        Err(first.unwrap_or_else(|| RuleError::Other("the rule is empty".to_owned())))
     }
 }
 

@@ -48,7 +48,7 @@ pub enum RuleError {
         fault: LettersFault,
     },
     /// The shapes of operands and results differ.
-    #[error("is element-wise, but {tensor} is {ty} and {reference} is {reference_ty}")]
+    #[error("the rule is element-wise, but {tensor} is {ty} and {reference} is {reference_ty}")]
     Pointwise {
         /// The operand or result.
         tensor: TensorRef,
@@ -176,9 +176,9 @@ impl CustomCall<'_> {
                 });
             }
         }
-        pointwise(self.module, self.op)
-            .map(CallRule::from)
-            .ok_or_else(|| RuleError::Other("is element-wise, but the call has no result".to_owned()))
+        pointwise(self.module, self.op).map(CallRule::from).ok_or_else(|| {
+            RuleError::Other("the rule is element-wise, but the call has no result".to_owned())
+        })
     }
 }
 
@@ -258,7 +258,9 @@ impl RuleRegistry {
         let is_unused = |(callee, name): &&(Callee, Box<str>)| !known.contains(&(*callee, &**name));
         let warning = |(callee, name): &(Callee, Box<str>)| {
             let title = callee.title();
-            let message = format!("the program has no {title} '{name}': its rule has no effect");
+            let message = format!(
+                "the rule for {title} '{name}' has no effect because the program has no such {title}"
+            );
             let alike: Vec<&str> =
                 known.iter().filter(|(other, _)| other == callee).map(|(_, name)| *name).collect();
             Diagnostic::warning(Class::InvalidInput, "SH0363", message).hint(unknown_name_hint(
@@ -330,7 +332,7 @@ impl RuleRegistry {
             Ok(CallRule::Known(rule)) => ShardingRule { custom: true, ..*rule },
             Ok(CallRule::Unknown) => return Ok(None),
             Err(error) => {
-                let hint = "return a rule that fits, or CallRule::Unknown for a call without a rule";
+                let hint = "return a rule that fits the operands and results, or CallRule::Unknown if the call has no rule";
                 return Err(wrong(format!("does not fit: {error}"), hint.to_owned()));
             }
         };

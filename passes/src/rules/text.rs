@@ -224,7 +224,7 @@ impl Reader<'_> {
                 let symbol = self.symbol()?.ok_or_else(|| self.error("expected a factor"))?;
                 // The mappings were parsed earlier and identify factors by symbol index, so the sizes must be in that order.
                 if symbol != self.symbols.len() {
-                    return Err(self.error("factors must be in order"));
+                    return Err(self.error("the sizes of factors must be in the order i, j, k, ..."));
                 }
                 self.symbols.push(symbol);
                 self.expect("=", "expected '='")?;
@@ -237,7 +237,7 @@ impl Reader<'_> {
         if rule.tensors().flat_map(|t| &t.dims).flatten().all(known) {
             Ok(())
         } else {
-            Err(self.error("a factor has no size"))
+            Err(self.error("every factor must have a size"))
         }
     }
 

@@ -185,7 +185,7 @@ pub(crate) fn too_much_with_calls(
         return None;
     }
     let message = format!(
-        "each device needs about {} but has {}: {} for arguments, and {} for results and temporaries here",
+        "each device needs about {} of memory but has {}: {} for arguments, and {} for results and temporaries at this operation",
         bytes_text(estimate.peak),
         bytes_text(limit),
         bytes_text(estimate.arguments),
@@ -193,7 +193,7 @@ pub(crate) fn too_much_with_calls(
     );
     let mut warning = Diagnostic::warning(Class::InvalidInput, "SH0470", message)
         .hint("shard more of the program, use a larger mesh, or rematerialize more in the backward pass (`jax.checkpoint`); \
-               `shardc partition --at-peak` shows what is in memory");
+               `shardc partition --at-peak` lists the values in memory at the peak");
     if let Some(&(region, number)) = at.last() {
         let op = module.regions[region].ops[number];
         warning = warning.at(module.ops[op].span);

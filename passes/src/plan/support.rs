@@ -121,8 +121,8 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
             FactorKind::Reduction => sum_of_parts(module, op),
             _ => Split::Plain,
         },
-        // `split_windows` has already handled windows. The remaining cases are dimensions that are not sliced, and slices as an all-reduce
-        // over blocks.
+        // `split_windows` has already handled sliced dimensions with a halo exchange. The remaining cases are dimensions that are not
+        // sliced, and slices that are computed as an all-reduce.
         OpKind::Slice(_) => match factor.kind {
             FactorKind::Reduction => sum_of_parts(module, op),
             _ => pass_through(factor),

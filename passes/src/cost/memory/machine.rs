@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use crate::analysis::tiles::{LANES, SUBLANES, padded, pairs};
 
-/// The target of an estimate.
+/// The kind of device for which memory is estimated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Machine {
     /// A machine with dense layouts, such as a CPU. Its heap has no fragmentation.

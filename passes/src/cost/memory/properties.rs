@@ -170,7 +170,7 @@ impl<'m> Program<'m> {
         let is_read_once = data.results.iter().all(|v| reads[v.index()].count <= 1);
         let is_hard = data.results.is_empty() || self.is_hard(op);
         self.always[op.index()] = match &data.kind {
-            // These are bitcasts on row-major layouts, constants and scalars.
+            // A reshape of a row-major layout is a bitcast; the others are constants and scalars.
             OpKind::Reshape | OpKind::Constant(_) | OpKind::ReplicaId | OpKind::PartitionId => true,
             OpKind::Transpose { .. } if self.machine.multiplies_alone() => true,
             _ if is_hard || self.is_strided(op) => false,

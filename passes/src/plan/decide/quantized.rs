@@ -46,7 +46,7 @@ pub(super) fn restricted(
 mod tests {
     use crate::plan::testing::{Around, around};
 
-    /// Plans a matmul of quantized matrices along their first dimensions.
+    /// Plans a matmul that contracts the first dimensions of two quantized matrices.
     fn planned(first: &str, second: &str) -> Around {
         let program = format!(
             r#"func.func @main(%a: tensor<8x2x!quant.uniform<i8:f32, 0.5>> {{sdy.sharding = #sdy.sharding<@mesh, {first}>}},

@@ -195,7 +195,8 @@ impl Steps<'_, '_> {
         Some(())
     }
 
-    /// Adds a gather after the operation, which takes the element of each row of `positions` at index `chosen`. Its result replaces `old`.
+    /// Adds a gather after the operation. In each row of `positions`, it selects the elements at the indices `chosen`. The result of the
+    /// gather replaces `old`.
     fn look_up(&mut self, positions: ValueId, chosen: ValueId, old: ValueId, last: usize) {
         let batch: DimList = (0..last as u32).collect();
         let spec = GatherSpec {
@@ -222,7 +223,7 @@ mod tests {
         around("expand-sharded-ops", r#""x"=4"#, program)
     }
 
-    /// Expands an exclusive or along dimension 1.
+    /// Expands a `reduce` by exclusive or along dimension 1.
     fn exclusive_or(dims: &str) -> Around {
         expanded(&format!(
             r#"func.func @main(%a: tensor<6x26xi32> {{sdy.sharding = #sdy.sharding<@mesh, {dims}>}}, %init: tensor<i32>) -> tensor<6xi32> {{

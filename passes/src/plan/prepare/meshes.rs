@@ -173,7 +173,7 @@ fn finer(module: &Module, first: MeshId, cuts: &[i64]) -> (String, Mesh) {
     (name, Mesh { device_ids: mesh.device_ids.clone(), ..fine })
 }
 
-/// Returns `sharding` on the common mesh, closed, without axes of size one, priorities or other properties.
+/// Returns the closed sharding on the common mesh `to` that is equivalent to `sharding`, without priorities and axes of size one.
 pub(crate) fn tidy(module: &Module, sharding: &TensorSharding, to: MeshId) -> TensorSharding {
     let dims =
         sharding.dims.iter().map(|dim| DimSharding::closed(&on_mesh(module, sharding.mesh, &dim.axes, to)));

@@ -1,4 +1,5 @@
-//! Users of concatenations: finds the operations that use a concatenated value, and computes each from the concatenated ranges.
+//! Users of concatenations: finds the operations that use a concatenated value, and computes each from the concatenated ranges. A *join* is
+//! a concatenation that is removed in this way. It ends at the operations whose results need not be computed range by range.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{BinaryOp, Build, Module, OpId, OpKind, RegionId, Rewriter, TypeId, ValueId, Work};
@@ -21,7 +22,7 @@ pub(super) struct Joins {
     ends: FxHashMap<OpId, (usize, End)>,
 }
 
-/// A concatenation along a sharded dimension.
+/// A join: a concatenation along a sharded dimension.
 struct Join {
     op: OpId,
     dim: usize,

@@ -4,12 +4,12 @@
 //! a TPU v5e sends about 45 GB/s per direction, reads 800 GB/s and does 200 Tflop/s. An accuracy within a small factor is enough to
 //! choose between an all-gather and a rematerialization.
 
-/// The cost of a launch in bytes: the bytes that are sent in about a third of a microsecond at 45 GB/s.
+/// The cost of the launch of a collective: the bytes that are sent in about a third of a microsecond at 45 GB/s.
 pub(crate) const START: f64 = 16.0 * 1024.0;
 
-/// The minimum savings, in bytes, for replacing one collective with exchanges before and after an operation. The single collective
-/// can be combined with others and overlap with the step, but all devices wait for up to three exchanges. Below the threshold exchanges
-/// are slower on XLA's CPU devices, and on TPU by the compiler's own estimate.
+/// The minimum saving, in bytes, for replacing one collective by all-to-alls before and after an operation. The single collective can be
+/// combined with others and overlap with computation, but all devices wait for up to three exchanges. Below the threshold, exchanges are
+/// slower on XLA's CPU devices, and on TPUs by the compiler's own estimate.
 pub(crate) const WORTH_EXCHANGING: f64 = 4.0 * 1024.0 * 1024.0;
 
 /// The cost of one byte of memory traffic.

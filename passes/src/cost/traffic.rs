@@ -10,18 +10,18 @@ use crate::analysis::trip_count::trips;
 /// The collectives of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CollectiveSummary {
-    /// The name without dialect: `all_gather`.
+    /// The operation name without the dialect: `all_gather`.
     pub kind: String,
     /// The number of operations. An operation in a loop, or in a function with several calls, counts once.
     pub count: usize,
     /// The number of these operations that are in loops.
     pub in_loops: usize,
-    /// The bytes that one device sends in ring algorithms if each operation runs once.
+    /// The bytes that one device sends with ring algorithms if each operation runs once.
     pub bytes_sent: u64,
-    /// The number of executions in one execution of the program. A loop counts by its trip count, or a small default if that is unknown; a
-    /// function by its calls.
+    /// The number of executions of these operations in one execution of the program. An operation in a loop counts once per iteration, with
+    /// a small default if the trip count is unknown; an operation in a function counts once per call.
     pub runs: u64,
-    /// The bytes that one device sends in ring algorithms in one execution of the program.
+    /// The bytes that one device sends with ring algorithms in one execution of the program.
     pub bytes_in_run: u64,
 }
 
@@ -88,7 +88,7 @@ pub fn bytes_sent(module: &Module, op: OpId) -> Option<u64> {
         OpKind::AllGather { .. } => result * share,
         OpKind::ReduceScatter { .. } | OpKind::AllToAll { .. } => operand * share,
         OpKind::AllReduce(_) => 2.0 * operand * share,
-        // If no slices overlap, a ragged all-to-all sends at most all rows. The number of rows that a device keeps is known only at run
+        // This is an upper bound for a ragged all-to-all if no slices overlap: the number of rows that a device keeps is known only at run
         // time.
         OpKind::CustomCall(_) => {
             data.operands.first().map_or(0.0, |&rows| bytes(&[rows])) * f64::from(k > 1.0)
@@ -101,7 +101,7 @@ pub fn bytes_sent(module: &Module, op: OpId) -> Option<u64> {
 /// The context in which an operation is executed.
 #[derive(Clone, Copy)]
 struct Around {
-    /// The number of its executions.
+    /// The number of executions of the operation.
     runs: u64,
     in_loop: bool,
 }

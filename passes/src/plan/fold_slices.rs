@@ -4,10 +4,10 @@
 //! blocks, so most elements would move twice. With a splice of `x`, each device gets its block directly from the devices that hold the
 //! elements. The same holds for shifts, wrap-around padding and other concatenations of ranges of a few values.
 //!
-//! * A concatenation of concatenations becomes one. A slice of a concatenation that reads only one operand becomes a slice of that
-//!   operand. Reflect and edge padding consist of such steps. Repeated rows are computed on each device.
+//! * A concatenation of concatenations becomes one. A slice of a concatenation that reads only one operand becomes a slice of that operand.
+//!   Reflect and edge padding consist of such steps. Rows that a broadcast repeats are computed on each device.
 //! * `dynamic_slice` and `gather` at constant indices become slices first ([`known_slices`]).
-//! * A slice is not folded if it is cheaper by itself, for example if one device holds the few elements that it takes.
+//! * A slice is not folded if a separate slice is cheaper, for example if one device holds the few elements that it takes.
 //!
 //! ```mlir
 //! %0 = stablehlo.slice %x [4:64] : (tensor<64xf32>) -> tensor<60xf32>
@@ -37,15 +37,15 @@ const MAX_OPERANDS: usize = 64;
 /// The maximum number of operations that are visited for one concatenation.
 const MAX_LOOKS: u32 = 256;
 
-/// The longest chain of reshapes and broadcasts that repeats a row.
+/// The maximum number of operations in a chain of reshapes and broadcasts that repeats a row.
 const MAX_STEPS: usize = 4;
 
-/// Folds slices everywhere under `body` of a propagated module. Replaced operations stay as dead code.
+/// Folds slices in `body` and its nested regions, after propagation. Replaced operations stay as dead code.
 pub(crate) fn fold_slices(module: &mut Module, body: RegionId) {
     known_slices(module, body);
     let mut readers = None;
     for region in program_regions(module, body) {
-        // Only operations of this region: values from outside of a loop are not recomputed inside it.
+        // Only operations of this region are folded: slices of values from outside of a loop are not recomputed inside it.
         let mut local = FxHashSet::default();
         for op in module.regions[region].ops.clone() {
             match module.ops[op].kind {
@@ -64,7 +64,7 @@ pub(crate) fn fold_slices(module: &mut Module, body: RegionId) {
     }
 }
 
-/// Replaces the concatenation `op` along `dim` by a splice if that costs less.
+/// Replaces the concatenation `op` along `dim` by a splice if that costs no more.
 fn join(module: &mut Module, op: OpId, dim: usize, local: &FxHashSet<OpId>, readers: &UseCounts) {
     let Some(line) = Line::of(module, module.ops[op].results[0], dim) else { return };
     repeat_on_each_device(module, op, &line, local, readers);
@@ -131,8 +131,8 @@ fn past_other_operands(module: &mut Module, op: OpId, local: &FxHashSet<OpId>) -
     None
 }
 
-/// Removes axes from operands of a concatenation that repeat few elements and have no other users. The repeated elements are then
-/// computed locally instead of being received from other devices.
+/// Replicates those operands of a concatenation that repeat a few elements and have no other users. Each device then computes the repeated
+/// elements instead of receiving them.
 fn repeat_on_each_device(
     module: &mut Module,
     op: OpId,
@@ -173,7 +173,7 @@ fn repeated(
         by_way_of.push(at);
         at = *data.operands.first()?;
         if 2 * elements(at)? <= elements(value)? {
-            // A replicated slice is computed by an all-reduce of each device's elements.
+            // A slice with a replicated result is an all-reduce of each device's elements.
             by_way_of.extend(
                 made_here(at).filter(|&op| matches!(module.ops[op].kind, OpKind::Slice(_))).map(|_| at),
             );
@@ -278,7 +278,7 @@ impl<'a> Splice<'a> {
     }
 }
 
-/// Whether `value` is sharded like the result, or replicated along `dim`.
+/// Whether `value` has the sharding of the result, except that it may be replicated along `dim`.
 fn is_split_alike(module: &Module, value: ValueId, result: &TensorSharding, dim: usize) -> bool {
     module.shardings.sharding_of(value).is_some_and(|sharding| {
         let alike = |d: usize| sharding.axes(d) == result.axes(d);

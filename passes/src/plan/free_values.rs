@@ -3,9 +3,9 @@
 //!
 //! Conditions:
 //!
-//! * Every operation in the chain is pure, light or element-wise, has one result and no region, and can be computed in parts.
+//! * Every operation that computes the value is pure, is cheap or element-wise, has one result and no region, and can be partitioned.
 //! * All types are static. The leaves are constants, iotas and scalars; a scalar must not be unreduced.
-//! * The chain has at most `MAX_OPS` operations.
+//! * At most `MAX_OPS` operations compute the value.
 
 use shardc_ir::{
     Access, Dense, Effect, Module, OpId, OpKind, Parts, RegionId, Rewriter, SecondaryMap, TensorSharding,
@@ -25,7 +25,7 @@ const MAX_OPS: u8 = 32;
 pub(crate) struct FreeValues(SecondaryMap<ValueId, u8>);
 
 impl FreeValues {
-    /// Finds the free values in the program under `body`.
+    /// Finds the free values in `body` and its nested regions.
     pub(crate) fn under(module: &Module, body: RegionId) -> FreeValues {
         let mut free = FreeValues(SecondaryMap::new());
         for op in program_ops(module, body) {
@@ -54,7 +54,7 @@ impl FreeValues {
         self.0[value]
     }
 
-    /// Notes that `copy` has the elements of `value`.
+    /// Records that `copy` has the same elements as `value`.
     pub(crate) fn note_copy(&mut self, copy: ValueId, value: ValueId) {
         let count = self.0[value];
         if count > 0 {
@@ -107,7 +107,7 @@ impl FreeValues {
     ) -> bool {
         let kind = module.def_op(value).map(|op| &module.ops[op].kind);
         let is_splat = matches!(kind, Some(OpKind::Constant(Dense::Splat(_))));
-        // A constant that lists its elements is replicated: every device has all elements.
+        // A constant with a list of elements is always replicated: every device has all elements.
         let is_listed = matches!(kind, Some(OpKind::Constant(_))) && !is_splat;
         let fits = |s: &TensorSharding| {
             s.unreduced.is_empty()
@@ -146,7 +146,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the free values of a program, its operations, and itself.
+    /// Returns a program with its operations and its free values.
     fn free(operations: &str) -> (Module, Vec<OpId>, FreeValues) {
         let program = format!(
             r#"sdy.mesh @mesh = <["x"=4]>

@@ -1,7 +1,7 @@
 //! Converts `dynamic_slice` and `gather` with constant indices to `slice`.
 //!
-//! A `gather` qualifies if it takes a range, or rows at equal distances (`x[jnp.arange(8, 40)]`). Along a sharded dimension, a lookup
-//! needs an all-reduce of every row, but a slice only a halo exchange at block boundaries.
+//! A `gather` qualifies if it takes a range, or rows at equal distances (`x[jnp.arange(8, 40)]`). Along a sharded dimension, a `gather`
+//! needs an all-reduce of every row, but a slice needs only a halo exchange at block boundaries.
 //!
 //! Conditions:
 //!
@@ -25,7 +25,8 @@ use shardc_ir::{
 use crate::analysis::integer_fold::IntegerFold;
 use crate::analysis::regions::{program_ops, program_regions};
 
-/// Replaces lookups at constant indices along a sharded dimension by slices, everywhere under `body` of a propagated module.
+/// Replaces `dynamic_slice` and `gather` at constant indices along a sharded dimension by slices, in `body` and its nested regions, after
+/// propagation.
 pub(super) fn known_slices(module: &mut Module, body: RegionId) {
     let mut found = FxHashMap::default();
     let mut fold = IntegerFold::new(module);
@@ -71,7 +72,8 @@ fn slice(rw: &mut Rewriter<'_>, op: OpId, spec: SliceSpec) {
     data.operands = [source].into_iter().collect();
 }
 
-/// `value` is the reshape of a value of shape `shape` without dimensions of size one. Returns the sharding of that value.
+/// If `value` is a reshape of a value of shape `shape` that drops dimensions of size one, returns the sharding of the value before the
+/// reshape.
 fn with_ones(module: &Module, value: ValueId, shape: &[i64]) -> Option<TensorSharding> {
     let sharding = module.shardings.sharding_of(value)?;
     let mut kept = module.shape(value).iter().zip(&sharding.dims).peekable();
@@ -83,7 +85,7 @@ fn with_ones(module: &Module, value: ValueId, shape: &[i64]) -> Option<TensorSha
     Some(TensorSharding::from_axes(sharding.mesh, dims.iter().map(|axes| axes.as_slice())))
 }
 
-/// Returns the slice of its first operand that an operation takes, if its indices are constant.
+/// Returns the slice of the first operand that is equivalent to an operation, if its indices are constant.
 fn known_slice(module: &Module, fold: &mut IntegerFold<'_>, op: OpId) -> Option<SliceSpec> {
     let data = &module.ops[op];
     let is_known = |&v: &ValueId| module.tensor(v).is_some_and(|ty| ty.is_static());
@@ -103,7 +105,7 @@ fn known_slice(module: &Module, fold: &mut IntegerFold<'_>, op: OpId) -> Option<
     }
 }
 
-/// Returns the slice that a gather takes: one window, or rows at equal distances whose dimension keeps its position.
+/// Returns the slice that is equivalent to a gather of one window, or of rows at equal distances whose dimension keeps its position.
 fn gathered(
     module: &Module,
     fold: &mut IntegerFold<'_>,
@@ -144,7 +146,7 @@ fn gathered(
     Some(slice)
 }
 
-/// Returns the slice of these sizes at the origin.
+/// Returns the slice of these sizes that starts at index zero.
 fn first_elements(sizes: &[i64]) -> SliceSpec {
     SliceSpec {
         start: SizeList::from_elem(0, sizes.len()),
@@ -181,7 +183,7 @@ mod tests {
 
     const ROWS: &str = r#"[{"x"}, {}]"#;
 
-    /// Folds a lookup in a table of 64 rows.
+    /// Folds a gather from a table of 64 rows.
     fn folded(dims: &str, ty: &str, lookup: &str) -> Around {
         let program = format!(
             r#"func.func @main(%x: tensor<64x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, {dims}>}}, %i: tensor<i32>) -> {ty} {{
@@ -227,7 +229,7 @@ mod tests {
         assert!(sliced(r#"[{}, {"x"}]"#, "stablehlo.constant dense<3>").is_same());
     }
 
-    /// Folds a lookup of 32 rows, row `i` being that of the index `row`.
+    /// Folds a gather of 32 rows; `row` is the index of row `i`.
     fn looked_up(row: &str) -> Around {
         folded(
             ROWS,

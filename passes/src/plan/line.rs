@@ -12,7 +12,7 @@ pub(super) struct Line {
     mesh: MeshId,
     /// The number of shards.
     pub(super) k: i64,
-    /// The bytes of one index along the dimension on each device.
+    /// The bytes of one row (one index along the dimension) on each device.
     row_bytes: f64,
 }
 
@@ -29,7 +29,7 @@ impl Line {
         Some(Line { dim, mesh: sharding.mesh, k, row_bytes })
     }
 
-    /// Whether a range of `value` is sharded evenly and by the same axes along the dimension.
+    /// Whether `range`, a slice of `value`, is sharded evenly along the dimension, by the same axes as `value`.
     pub(super) fn splits_evenly(&self, module: &Module, value: ValueId, range: ValueId) -> bool {
         let axes = |v: ValueId| module.shardings.sharding_of(v).map(|sharding| sharding.axes(self.dim));
         let size = module.shape(range).get(self.dim);
@@ -53,7 +53,7 @@ impl Line {
         if size == 0 {
             return Some(0.0);
         }
-        // A replicated result needs an all-reduce.
+        // A replicated result of sharded operands needs an all-reduce.
         if !is_split(result) {
             let is_sent = operands.iter().any(|&v| is_split(v));
             return Some(if is_sent {
@@ -66,8 +66,8 @@ impl Line {
         self.exchange(kind, &shapes, &is_whole, module.shape(result))
     }
 
-    /// Returns the cost of an operation on operands of these shapes, as [`Line::cost`] does. The result and all operands are sharded along
-    /// the dimension, except operands for which `is_whole` returns true.
+    /// Returns the cost of an operation on operands of these shapes, as [`Line::cost`] does. The result is sharded along the dimension, and
+    /// so are all operands except those for which `is_whole` returns true.
     pub(super) fn exchange(
         &self,
         kind: &OpKind,
@@ -98,7 +98,7 @@ pub(super) fn cuts_only(spec: &SliceSpec, shape: &[i64], dim: usize) -> bool {
         .all(|d| spec.stride[d] == 1 && (d == dim || spec.start[d] == 0 && spec.limit[d] == shape[d]))
 }
 
-/// Returns the bytes of one index along `dim` of a value on each device.
+/// Returns the bytes of one row (one index along `dim`) of a value on each device.
 fn row_bytes(
     module: &Module,
     mesh: &Mesh,

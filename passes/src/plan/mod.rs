@@ -16,9 +16,10 @@
 //!
 //! ## Warnings about all-gathers that no annotation requests
 //!
-//! * SH0310: an operation cannot be computed in parts. Planning reports it.
-//! * SH0909: shardings at one operation contradict each other. `gathered` finds the reshards that no annotation requests.
-//! * SH0808: propagation leaves a result replicated because the axes do not divide it.
+//! * SH0310: an operation cannot be partitioned along a sharded dimension. Planning reports it.
+//! * SH0909: the shardings of an operation's operands and results contradict each other. `gathered` finds the reshards that no annotation
+//!   requests.
+//! * SH0808: propagation leaves a result replicated because the axes do not divide its dimensions.
 //!
 //! ## Postconditions
 //!
@@ -26,10 +27,10 @@
 //! * The operands and results of an operation with a sharding rule agree on each factor. Only factors that `support` allows are
 //!   sharded, and no axis shards two factors. The result of an operation that reduces a sharded factor has the axes of that factor in its
 //!   `unreduced` list, and its only users are reshards.
-//! * Any other operation has replicated operands and results. Exceptions are operations that pass values on (`while`, `case`,
-//!   `return`, ...): their operands have the sharding of the value that they become.
-//! * In a manual computation, no value is sharded along its manual axes. Its operands and results have the listed shardings, in which
-//!   free axes evenly divide the part of each manual coordinate.
+//! * Any other operation has replicated operands and results. Exceptions are operations that forward values (`while`, `case`, `return`,
+//!   ...): an operand has the sharding of the value to which it is forwarded.
+//! * In a manual computation, no value is sharded along its manual axes. Its operands and results have the listed shardings, in which free
+//!   axes evenly divide the shard of each manual coordinate.
 
 pub(crate) mod decide;
 pub(crate) mod expand;
@@ -60,7 +61,7 @@ pub(crate) use self::unfuse::unfuse_products;
 pub(crate) struct Planning {
     /// The mesh of all shardings; `None` until a pass has determined it.
     mesh: Option<MeshId>,
-    /// Reshards between the steps of operations that are expanded into several.
+    /// Reshards between the steps into which an operation was expanded.
     between_steps: FxHashSet<OpId>,
     /// Warnings about shardings that are not honored.
     pub(crate) notes: Vec<Diagnostic>,

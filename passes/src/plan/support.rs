@@ -2,7 +2,7 @@
 //!
 //! Conditions are per operation, in [`split`]. Each factor is one of:
 //!
-//! * freely sharded: each device computes its part (`Split::Plain`);
+//! * freely sharded: each device computes its shard of the result (`Split::Plain`);
 //! * sharded with a halo exchange of windows (`Split::Halo`);
 //! * sharded so that results are unreduced, with or without a halo (`Split::Unreduced`, `Split::UnreducedHalo`);
 //! * not shardable (`Split::No`): the dimension is all-gathered before the operation. The result is correct, and the planner warns if
@@ -34,15 +34,15 @@ use crate::windows::{is_windowed, takes_whole};
 /// The effect of sharding a factor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Split {
-    /// Each device computes its part.
+    /// Each device computes its shard of the result.
     Plain,
-    /// Each device computes its part from windows of the operands, which a halo exchange with its neighbours completes.
+    /// Each device computes its shard of the result from windows of the operands, which a halo exchange with its neighbours completes.
     Halo,
     /// Each device's result is a partial result: the value is unreduced.
     Unreduced(ReductionKind),
     /// Each device's result is a partial result, computed from windows that a halo exchange completes.
     UnreducedHalo(ReductionKind),
-    /// Not supported: the factor must be unsharded on each device.
+    /// The factor must not be sharded.
     No,
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
     if values.copied().any(|v| module.stored(v).is_some_and(|ty| !ty.is_static())) {
         return Split::No;
     }
-    // A function that is not inlined is partitioned for any shardings of its arguments.
+    // A function that is not inlined is called on shards, so any sharding of its arguments is legal.
     if matches!(&module.ops[op].kind, OpKind::CustomCall(spec) if spec.kept_callee().is_some()) {
         return pass_through(factor);
     }
@@ -80,8 +80,8 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
     if matches!(factor.kind, FactorKind::NeedReplication | FactorKind::Permutation) {
         return Split::No;
     }
-    // This is a dimension of size one that only operands have: if it is sharded, only one device holds its element, but all devices need
-    // it.
+    // A pass-through factor that only operands have is a dimension of size one: if it is sharded, only one device holds its element, but
+    // all devices need it.
     let is_in = |mappings: &[TensorMapping]| mappings.iter().any(|m| m.find(index).is_some());
     if factor.kind == FactorKind::PassThrough && is_in(&rule.operands) && !is_in(&rule.results) {
         return Split::No;
@@ -90,15 +90,14 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
     let in_operand = |operand: usize| rule.operands.get(operand).and_then(|m| m.find(index)).map(|(d, _)| d);
     let plain_if = |ok: bool| if ok { Split::Plain } else { Split::No };
     match data.kind.def().parts {
-        // `split_windows` has already handled factors with windows. Collectives here are those of a manual
-        // computation. A device communicates only with devices that have the same coordinates along the free axes, so it can apply the
-        // collective to its shard unchanged.
+        // `split_windows` has already handled factors with windows. A collective here is inside a manual computation. A device communicates
+        // only with devices that have the same coordinates along the free axes, so it can apply the collective to its shard unchanged.
         Parts::AlongPassThrough => return pass_through(factor),
         Parts::Whole => return Split::No,
         Parts::Depends => {}
     }
     match &data.kind {
-        // A factor on only one side remains if sizes have no common divisor.
+        // If sizes have no common divisor, a factor is only in the operand or only in the result.
         OpKind::Reshape | OpKind::BitcastConvert => {
             if is_in(&rule.operands) && is_in(&rule.results) {
                 pass_through(factor)
@@ -122,7 +121,8 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
             FactorKind::Reduction => sum_of_parts(module, op),
             _ => Split::Plain,
         },
-        // `split_windows` has already handled windows. The remaining cases are dimensions that are not sliced, and sums over blocks.
+        // `split_windows` has already handled sliced dimensions with a halo exchange. The remaining cases are dimensions that are not
+        // sliced, and slices that are computed as an all-reduce.
         OpKind::Slice(_) => match factor.kind {
             FactorKind::Reduction => sum_of_parts(module, op),
             _ => pass_through(factor),
@@ -159,14 +159,15 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
         },
         OpKind::Scatter(spec) => {
             let one_input = data.operands.len() == 3;
-            // Padding of the updates gets an index out of bounds, so there must be indices.
+            // Padding of the updates is ignored by giving it an index out of bounds, so there must be indices.
             let has_indices = !spec.scatter_dims_to_operand_dims.is_empty();
             match factor.kind {
                 FactorKind::Reduction if one_input && has_indices => {
                     collective_reduction(module, op).map_or(Split::No, Split::Unreduced)
                 }
                 FactorKind::Reduction => Split::No,
-                // An inserted dimension is sharded by offsetting the indices, so there must be indices for it.
+                // If an inserted dimension is sharded, each device subtracts the offset of its block from the indices, so there must be
+                // indices for it.
                 _ => plain_if(in_operand(0).is_none_or(|d| {
                     !spec.inserted_window_dims.contains(&(d as u32))
                         || spec.scatter_dims_to_operand_dims.contains(&(d as u32))
@@ -205,12 +206,12 @@ fn split_windows(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIn
     };
     if let OpKind::ReduceWindow(spec) = &data.kind
         && reaches_beyond(spec, dim)
-        // Padding is filled with the initial value, which each window already contains once. Only an identity may occur more than once.
+        // Padding has the initial value, and each window also starts from it. Only an identity may be counted more than once.
         && !init_counts_for_nothing(module, op)
     {
         return Some(Split::No);
     }
-    // Windows beyond the last one scatter zeros, which are the identity of a sum only.
+    // Windows in the padding scatter zeros, which are the identity only of a sum.
     if matches!(data.kind, OpKind::SelectAndScatter(_)) {
         let scatter = data.regions.get(1).and_then(|&r| reduction_of(module, r, 1));
         if scatter != Some(ReductionKind::Add) {
@@ -234,11 +235,11 @@ fn reaches_beyond(spec: &WindowSpec, dim: usize) -> bool {
 /// Returns the rule that the planner uses, which allows more than the rule of propagation:
 ///
 /// * A spatial dimension of a convolution's input may be sharded across windows or, as in the gradient of a kernel, within a window. The
-///   propagation rule allows both at once. The planner allows the larger factor. It shards across windows if the program shards the
-///   result along this dimension and the blocks of the kernel would be uneven.
+///   propagation rule allows both at once. The planner allows the larger factor. It allows the factor across windows if the program shards
+///   the result along this dimension and the blocks of the kernel would be uneven.
 /// * The source of a `select_and_scatter` is sharded like its operand.
-/// * A `dynamic_slice` of a sharded dimension is a reduction over its blocks, with an unsharded result.
-/// * A `scatter` of single elements is done on the device that holds each element.
+/// * A `dynamic_slice` of a sharded dimension is a reduction over its blocks; its result is not sharded along the dimension.
+/// * For a `scatter` of single elements, each element is updated on the device that holds it.
 /// * The columns of the right-hand side of a `triangular_solve` are a batch dimension.
 /// * A `reshape` keeps a sharded dimension of size one on the device that holds its element.
 pub(crate) fn planning_rule(module: &Module, op: OpId, mut rule: ShardingRule) -> ShardingRule {
@@ -296,9 +297,8 @@ pub(crate) fn planning_rule(module: &Module, op: OpId, mut rule: ShardingRule) -
     rule
 }
 
-/// Lets operands of a `concatenate` stay replicated along the concatenated dimension, regardless of the axes that shard the result there:
-/// each device slices its block locally. Applies to operands that are already replicated along the dimension or [are
-/// free](FreeValues::is_free).
+/// Allows operands of a `concatenate` to be replicated along the concatenated dimension even if axes shard the result along it: each device
+/// slices its block locally. Applies to operands that are already replicated along the dimension or [are free](FreeValues::is_free).
 pub(super) fn keep_replicated_operands(
     module: &Module,
     op: OpId,
@@ -314,7 +314,8 @@ pub(super) fn keep_replicated_operands(
     let wanted = data.results.first().and_then(|&v| module.shardings.sharding_of(v));
     let along = wanted.map_or(&[][..], |s| s.axes(dim));
     for (&value, mapping) in data.operands.iter().zip(&mut rule.operands) {
-        // Changing the sharded dimension costs less than an all-gather.
+        // An operand that the same axes shard along another dimension keeps the factor: moving the axes by an all-to-all costs less than an
+        // all-gather.
         let is_whole = module.shardings.sharding_of(value).is_none_or(|s| {
             s.axes(dim).is_empty() && !s.split_axes().any(|a| along.iter().any(|&b| overlaps(a, b)))
         });
@@ -354,7 +355,7 @@ fn pair_single_elements(module: &Module, op: OpId, rule: &mut ShardingRule) {
     }
 }
 
-/// Keeps one factor of spatial dimension `i` of a convolution's input; returns `None` if there is no choice.
+/// Keeps only one factor of spatial dimension `i` of a convolution's input; returns `None` if there is no choice.
 fn split_one_way(
     module: &Module,
     op: OpId,
@@ -392,8 +393,8 @@ fn split_one_way(
     Some(())
 }
 
-/// Returns the indexed dimensions that updates keep with size one. The shapes are global: a device's shard of any dimension may have
-/// size one.
+/// Returns the indexed dimensions of the operand that are window dimensions of size one in the updates. The shapes are global: a device's
+/// shard of any dimension may have size one.
 pub(crate) fn single_windows(spec: &ScatterSpec, input: &[i64], update: &[i64]) -> Vec<usize> {
     let left = |&d: &usize| {
         !spec.inserted_window_dims.contains(&(d as u32)) && !spec.input_batching_dims.contains(&(d as u32))
@@ -412,7 +413,7 @@ fn split_sum(module: &Module, op: OpId, spec: &ConvSpec, rule: &ShardingRule, in
     let of = |operand: usize| rule.operands.get(operand).and_then(|m| m.find(index)).map(|(d, _)| d as u32);
     let (Some(from), Some(kernel)) = (of(0), of(1)) else { return Split::No };
     let Split::Unreduced(sum) = sum_unless_bool(module, op) else { return Split::No };
-    // Each feature group has its own sum; a device computes a partial sum of one group.
+    // Each feature group is summed separately; a device computes a partial sum of one group.
     if from == spec.input.feature || sums_whole_dimension(module, op, spec, from as usize) {
         return Split::Unreduced(sum);
     }
@@ -426,7 +427,7 @@ fn pass_through(factor: Factor) -> Split {
     if factor.kind == FactorKind::PassThrough { Split::Plain } else { Split::No }
 }
 
-/// Each element of the result comes from the device that holds it; the other devices contribute zero or `false`.
+/// Returns the effect if the device that holds an element contributes it to the result, and the other devices contribute zero or `false`.
 fn sum_of_parts(module: &Module, op: OpId) -> Split {
     match module.tensor(module.ops[op].results[0]).map(|t| t.dtype) {
         Some(DType::I1) => Split::Unreduced(ReductionKind::Or),
@@ -491,7 +492,7 @@ mod tests {
     use crate::plan::testing::{around, op_named};
     use crate::rules::rule_of;
 
-    /// Returns what splitting dimension `dim` of operand `operand` does to an operation named `name`.
+    /// Returns the effect of sharding dimension `dim` of operand `operand` of the operation named `name`.
     fn split_of(program: &str, name: &str, (operand, dim): (usize, usize)) -> Split {
         let module = parse(program).unwrap();
         let op = op_named(&module, name);
@@ -611,7 +612,7 @@ mod tests {
         assert!(single_windows(&spec, &[1, 4], &[1, 4]).is_empty(), "all rows");
     }
 
-    /// Plans a concatenation of a split operand and one of this sharding.
+    /// Plans a concatenation of a sharded operand and an operand with this sharding.
     fn concatenated(second: &str) -> Vec<String> {
         let program = format!(
             r#"func.func @main(%a: tensor<64x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}, %b: tensor<64x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, {second}>}})

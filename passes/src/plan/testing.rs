@@ -20,7 +20,7 @@ pub(super) struct Around {
 }
 
 impl Around {
-    /// Whether the pass leaves the program as it is.
+    /// Whether the pass leaves the program unchanged.
     pub(super) fn is_same(&self) -> bool {
         self.before == self.after
     }
@@ -72,7 +72,7 @@ pub(super) fn around(name: &str, axes: &str, program: &str) -> Around {
     try_around(name, &format!("sdy.mesh @mesh = <[{axes}]>\n{program}")).unwrap()
 }
 
-/// Returns the codes of the errors with which the passes up to the pass `name` reject a program.
+/// Returns the codes of the errors that the passes up to the pass `name` report for a program.
 pub(super) fn refused(name: &str, program: &str) -> Vec<&'static str> {
     try_around(name, program).unwrap_err().iter().map(|error| error.code).collect()
 }

@@ -1,13 +1,12 @@
 //! Replaces the all-reduce of a `dot_general`, `gather` or `scatter` by collectives on its operands if that sends less.
 //!
-//! Planning decides one operation at a time. It leaves sums unreduced, so that a sum of sums is all-reduced once, and a loop all-reduces
-//! once after its last iteration. This pass runs after those rewrites, on the sums that still have their own all-reduce. It has two
-//! rewrites.
+//! Planning decides one operation at a time. It leaves sums unreduced, so that later rewrites can all-reduce a sum of several of them once,
+//! or once after a loop. This pass runs after those rewrites, on the sums that still have their own all-reduce. It has two rewrites.
 //!
-//! *Exchange.* The axes of the sum shard a dimension of the result instead. A matmul then all-gathers one operand, reshards the other by
-//! an all-to-all, and all-gathers the result: for a weight gradient, this sends the bytes of the weight once, while the all-reduce sends
-//! them twice. Each device computes as much as before. A lookup in a sharded table, or its gradient, uses one all-to-all before and
-//! another after it.
+//! *Exchange.* The axes of the sum shard a dimension of the result instead. A matmul then all-gathers one operand, reshards the other by an
+//! all-to-all, and all-gathers the result: for a weight gradient, this sends the bytes of the weight once, while the all-reduce sends them
+//! twice. Each device computes as much as before. A `gather` from a sharded table, or the `scatter` of its gradient, uses one all-to-all
+//! before and another after it.
 //!
 //! *Gather.* One operand of a matmul is replicated along the contracting dimension. The other operand is sharded along it, and is
 //! all-gathered. Each device then computes the whole matmul.
@@ -51,7 +50,7 @@ use crate::reshard::Planner;
 use crate::rules::rule_of;
 use crate::sharding::axes::{Parts, size_of};
 
-/// The new cost must be below this fraction of the old cost: a sum is one collective, and can be combined with others.
+/// The new cost must be below this fraction of the old cost: an all-reduce is one collective, and can be combined with others.
 const WORTHWHILE: f64 = 0.8;
 
 /// All rewrites of matmuls together must save this fraction of the bytes that the program sends. Saving a few percent is not worthwhile:
@@ -59,8 +58,8 @@ const WORTHWHILE: f64 = 0.8;
 /// last layer would be rewritten, the TPU compiler estimates 11 % more cycles, for a saving of 4 % of the bytes.
 const WORTHWHILE_IN_ALL: f64 = 0.06;
 
-/// Rewrites the sums under `body` of a planned module if that costs less. Returns the number of replaced sums; their producers remain as
-/// dead code.
+/// Rewrites the sums in `body` and its nested regions, after planning, if that costs less. Returns the number of replaced sums; their
+/// producers remain as dead code.
 pub(crate) fn trade_sums(module: &mut Module, body: RegionId) -> usize {
     let is_any =
         |region: &RegionId| module.regions[*region].ops.iter().any(|&op| completed_sum(module, op).is_some());
@@ -68,7 +67,7 @@ pub(crate) fn trade_sums(module: &mut Module, body: RegionId) -> usize {
     let Some(mesh_id) = planned_mesh(module, body).filter(|_| regions.iter().any(is_any)) else { return 0 };
     let mesh = module.meshes[mesh_id].clone();
     let readers = UseCounts::under(module, body);
-    // Planning has already placed values that are computed from constants alone.
+    // No value counts as free here: planning has already recomputed free values where this saves a reshard.
     let free = FreeValues::default();
     let mut planner = Planner::new(&mesh);
     let trades_products = is_worthwhile(module, &regions, (&mesh, mesh_id), (&readers, &free), &mut planner);
@@ -147,7 +146,8 @@ fn completed_sum(module: &Module, op: OpId) -> Option<Sum> {
         let def = module.def_op(value)?;
         match &module.ops[def].kind {
             OpKind::Transpose { .. } => transposes.push(def),
-            // Planning has already considered the reduce-scatter of a matmul, since operands and result disagree on the factor.
+            // If operands and result of a matmul disagree on a factor, planning has already compared the reduce-scatter with other
+            // assignments.
             _ if is_scattered && is_product(module, def) => return None,
             kind if matches!(kind, OpKind::Gather(_) | OpKind::Scatter(_)) || is_product(module, def) => {
                 transposes.reverse();
@@ -159,7 +159,7 @@ fn completed_sum(module: &Module, op: OpId) -> Option<Sum> {
     }
 }
 
-/// A rewrite without a reduction.
+/// A rewrite of a sum that needs no all-reduce.
 struct Trade {
     sum: Sum,
     /// The new shardings of the producer's operands, and of its result.
@@ -170,7 +170,7 @@ struct Trade {
 }
 
 impl Trade {
-    /// Returns the rewrite of the sum that `op` reduces, if it costs less.
+    /// Returns the rewrite of the sum that the reshard `op` reduces, if it costs less.
     fn of(
         module: &Module,
         op: OpId,
@@ -193,7 +193,7 @@ impl Trade {
         let mut site = site(module, (mesh, mesh_id), None, sum.maker, &rule, copies, free)?;
         let agreed = site.as_planned()?;
         site.tensors.last_mut()?.sharding = &wanted;
-        // If an operand is a local slice, its source is available, and another slice of the source sends nothing.
+        // If an operand is a local slice of another value, that value is available too, and another slice of it sends nothing.
         for (tensor, &operand) in site.tensors.iter_mut().zip(&module.ops[sum.maker].operands) {
             if let Some(source) = source(module, operand)
                 && let Some(sharding) = module.shardings.sharding_of(source)
@@ -230,7 +230,7 @@ impl Trade {
         Some(Trade { sum, operands, result, saved: before - cost })
     }
 
-    /// Copies the producer and the transposes to before `op`, with the new shardings; `op` then reshards the result.
+    /// Clones the producer and the transposes before `op`, with the new shardings; `op` then reshards the new result.
     fn carry_out(self, rw: &mut Rewriter<'_>, op: OpId, copies: &mut AvailableCopies) {
         let Trade { sum, operands, result, .. } = self;
         let mut exchanged: SmallVec<[ValueId; 4]> = SmallVec::new();
@@ -263,7 +263,7 @@ fn resharded(
     if has.is_some_and(|has| has.same_placement(&sharding)) {
         return value;
     }
-    // Splat constants and broadcasts of scalars are recreated in the wanted sharding.
+    // Splat constants and broadcasts of scalars are cloned with the wanted sharding.
     let def = rw.module.def_op(value).map(|op| (op, &rw.module.ops[op]));
     if let Some((op, data)) = def
         && matches!(data.kind, OpKind::BroadcastInDim { .. } | OpKind::Constant(Dense::Splat(_)))
@@ -294,7 +294,7 @@ fn transposed(module: &Module, op: OpId, sharding: &TensorSharding, back: bool) 
     Some(out)
 }
 
-/// Returns the operand of the reshard that defines `value`.
+/// Returns the operand of the reshard that produces `value`.
 fn source(module: &Module, value: ValueId) -> Option<ValueId> {
     let op = &module.ops[module.def_op(value)?];
     matches!(op.kind, OpKind::Reshard(_)).then(|| op.operands[0])
@@ -366,7 +366,7 @@ fn without_sum(site: &Site<'_>, agreed: &FactorParts) -> Vec<FactorParts> {
 mod tests {
     use crate::plan::testing::{Around, around};
 
-    /// Trades the sum of a weight gradient over a batch that is split.
+    /// Runs the pass on a weight gradient, summed over a batch that is sharded.
     fn gradient(batch: i64, columns: i64) -> Around {
         let (x, dy) = (format!("tensor<{batch}x4096xf32>"), format!("tensor<{batch}x{columns}xf32>"));
         let result = format!("tensor<4096x{columns}xf32>");
@@ -397,7 +397,7 @@ mod tests {
         assert!(gradient(16, 128).is_same());
     }
 
-    /// Trades the sum of a matmul of a split operand with one of this sharding.
+    /// Runs the pass on a matmul of a sharded operand with a weight that has this sharding.
     fn product(weight: &str) -> Around {
         let program = format!(
             r#"func.func @main(%x: tensor<256x128xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"x"}}]>}},

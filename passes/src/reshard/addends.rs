@@ -1,4 +1,4 @@
-//! Paths to a value that is unreduced along more axes than before. The conversion itself sends nothing.
+//! Paths to a sharding that is unreduced along more axes than the current one. The conversion to partial sums itself sends nothing.
 //!
 //! A value that is replicated along an axis stays on the first device; the other devices get the identity of the reduction. A value that
 //! is sharded along the axis becomes partial sums in place: each device has its block of the full value, and the identity elsewhere.
@@ -14,13 +14,13 @@ use crate::sharding::axes::{Parts, size_of, to_axes};
 pub(super) struct Way {
     /// The state at the end of the path.
     pub(super) before: State,
-    /// The minor parts that each dimension of `before` loses; empty if no dimension loses any.
+    /// The minor axes of each dimension of `before` along which the value becomes unreduced; empty if there are none in any dimension.
     tails: Vec<Parts>,
-    /// The parts over which the value becomes unreduced.
+    /// All axes along which the value becomes unreduced.
     new: Parts,
 }
 
-/// The ways between two states with the same refined parts. The second state is unreduced over more parts than the first.
+/// The ways between two states whose axes are refined together. The second state is unreduced along more axes than the first.
 pub(super) struct Ways {
     /// The way in which the first device keeps the value.
     pub(super) by_first: Way,
@@ -33,7 +33,7 @@ impl Ways {
         let new: Parts = to.pending.iter().copied().filter(|p| !from.pending.contains(p)).collect();
         let mut before = to.clone();
         before.pending.retain(|p| !new.contains(p));
-        // The minor parts of each dimension that become unreduced.
+        // The minor axes of each dimension along which the value becomes unreduced.
         let tails: Vec<Parts> = from
             .dims
             .iter()
@@ -56,7 +56,7 @@ impl Ways {
 }
 
 impl Way {
-    /// Appends the steps after `before` to the path that leads to it.
+    /// Appends the steps after the state `before` to the path to that state.
     pub(super) fn finish(
         &self,
         mut path: Path,

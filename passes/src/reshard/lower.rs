@@ -18,9 +18,9 @@ use crate::analysis::trip_count::trips;
 use crate::report::byte_size::bytes_text;
 use crate::report::warnings::counted;
 
-/// Replaces each [`OpKind::Reshard`] and [`OpKind::ShardingConstraint`] under `body` by a sequence of
-/// [`OpKind::MeshCollective`]s, or by its operand if operand and result are placed equally. Returns warnings (`SH0318`) about values that
-/// are sharded before and after, but replicated in between.
+/// Replaces each [`OpKind::Reshard`] and [`OpKind::ShardingConstraint`] under `body` by a sequence of [`OpKind::MeshCollective`]s, or by
+/// its operand if both shardings place the same blocks on each device. Returns warnings (`SH0318`) about values that are sharded before and
+/// after, but replicated in between.
 ///
 /// # Errors
 /// Returns `SH0402` for a reshard between meshes that differ in more than the order of devices.
@@ -66,7 +66,7 @@ fn lower_region(
             let steps = if from.mesh == to.mesh {
                 planner.path(from, to, ty).map(|path| path.steps.clone())
             } else {
-                // The device order differs: each block is sent to the device that has the same position in the other mesh.
+                // The meshes differ in device order: each block is sent to the device at the same position in the other mesh.
                 let same = from.same_placement(&TensorSharding { mesh: from.mesh, ..to.clone() });
                 same.then(|| {
                     vec![ReshardStep { kind: MeshCollectiveKind::CollectivePermute, out: to.clone() }]
@@ -91,7 +91,7 @@ fn lower_region(
                             ),
                         )
                         .at(module.ops[op].span)
-                        .hint("annotate both on one mesh, with as many dimensions as the value has"),
+                        .hint("use one mesh for both shardings, with one dimension sharding for each dimension of the value"),
                     );
                 }
             }
@@ -120,8 +120,8 @@ fn emit(rw: &mut Rewriter<'_>, operand: ValueId, steps: Vec<ReshardStep>) -> Val
     value
 }
 
-/// Returns a warning if a value that is sharded before and after is replicated in between because a size does not divide evenly. If sizes
-/// divide evenly, a path without replication exists, so the chosen path was cheaper.
+/// Returns a warning if a value that is sharded before and after is replicated in between because a dimension does not divide evenly. If
+/// all dimensions divide evenly, there is a path without replication, so the chosen path is the cheaper one.
 fn whole_between(
     module: &Module,
     op: OpId,
@@ -144,7 +144,7 @@ fn whole_between(
     }
     let bytes = ty.num_bytes().and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
     let message = format!(
-        "a value is fully replicated in order to change its sharding from {} to {}: {ty}, {}",
+        "a value is fully replicated to change its sharding from {} to {}: {ty}, {}",
         from.display(&module.meshes[from.mesh]),
         to.display(mesh),
         bytes_text(bytes)

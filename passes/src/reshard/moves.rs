@@ -11,7 +11,7 @@ use super::path::ReshardStep;
 use crate::cost;
 use crate::sharding::axes::{Part, Parts, size_of, to_axes};
 
-/// A node of the search graph: the parts of axes by which each dimension is sharded, major first, and those over which the value is
+/// A node of the search graph: the axes and sub-axes by which each dimension is sharded, major to minor, and those along which the value is
 /// unreduced.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct State {
@@ -19,20 +19,20 @@ pub(super) struct State {
     pub(super) pending: Parts,
 }
 
-/// The maximum number of slices that are tried from one state.
+/// The maximum number of states that are reached from one state by slices.
 const MAX_SLICES: usize = 1 << 8;
 
-/// The maximum number of cuts that are tried for the slices from one state. With many axes, most of them lead to states that are already
-/// known.
+/// The maximum number of cuts (slices of one dimension) that are tried for the slices from one state. With many axes, most cuts lead to
+/// states that are already known.
 const MAX_CUTS: usize = 1 << 11;
 
-/// The search for one reshard. Parts are refined, so that any two are equal or disjoint.
+/// The search for one reshard. Axes are refined to common sub-axes (parts), any two of which are equal or disjoint.
 pub(super) struct PathSearch<'a> {
     pub(super) mesh: &'a Mesh,
     pub(super) shape: &'a [i64],
     pub(super) element_bytes: f64,
     pub(super) target: State,
-    /// All parts by which a dimension is sharded before or after.
+    /// All sub-axes by which a dimension is sharded before or after.
     pub(super) parts: Parts,
     pub(super) exchanges: Exchanges,
     /// The total number of devices of planned exchanges.
@@ -41,7 +41,7 @@ pub(super) struct PathSearch<'a> {
     pub(super) work: usize,
 }
 
-/// The costs of planned exchanges, in bytes that a device sends; `None` if there is no exchange.
+/// The costs of planned exchanges between two states, in bytes that a device sends; `None` if no exchange is possible.
 pub(super) type Exchanges = HashMap<(State, State), Option<f64>>;
 
 /// The maximum number of exchanges that are planned for one path: planning an exchange takes longer than trying a move.
@@ -57,7 +57,7 @@ pub(super) enum Move {
         dim: usize,
         parts: Parts,
     },
-    /// A slice. Lists the parts by which each dimension is newly sharded.
+    /// A slice, with the sub-axes that it adds to each dimension.
     Slice(SmallVec<[Parts; 4]>),
     AllToAll {
         from: usize,
@@ -93,10 +93,11 @@ impl PathSearch<'_> {
     pub(super) fn moves(&mut self, state: &State) -> Vec<(Move, State)> {
         let mut out = Vec::new();
         let target = self.target.clone();
-        // The last dimension is first: among paths of equal cost, paths that start with it more often have steps in common with other
-        // values.
+        // The last dimension comes first: among paths of equal cost, those that start with it more often share steps with the paths of
+        // other values.
         for (dim, parts) in state.dims.iter().enumerate().rev() {
-            // Only minor parts can be gathered or moved: without a major part, the rest would not be a contiguous block.
+            // Only minor sub-axes can be all-gathered or moved: without a major sub-axis, a device's elements would not be a contiguous
+            // block.
             for count in 1..=parts.len() {
                 let (keep, moved) = parts.split_at(parts.len() - count);
                 if self.aligned(dim, keep, parts) {
@@ -109,7 +110,7 @@ impl PathSearch<'_> {
         }
         let first_scatter = out.len();
         for (dim, wanted) in target.dims.iter().enumerate() {
-            // Several parts at once are tried as well, since blocks may be aligned only for all of them together.
+            // Several sub-axes at once are tried as well, since blocks may be aligned only for all of them together.
             for first in 0..wanted.len() {
                 for end in first + 1..=wanted.len() {
                     self.add_reduce_scatter(state, dim, &wanted[first..end], &mut out);
@@ -126,9 +127,9 @@ impl PathSearch<'_> {
         self.work += self.add_slices(state, &mut out);
         let done: Parts = state.pending.iter().copied().filter(|p| !target.pending.contains(p)).collect();
         if !done.is_empty() {
-            // An all-reduce is tried over the parts that no dimension of the target uses. The other parts are reduce-scattered first,
-            // which sends fewer bytes and needs no more ring steps. An all-reduce over all parts is tried only if blocks are not aligned
-            // or need padding.
+            // An all-reduce is tried along the sub-axes that no dimension of the target uses. Along the others, a reduce-scatter sends
+            // fewer bytes and needs no more ring steps. An all-reduce along all sub-axes is tried only if blocks are not aligned or need
+            // padding.
             let free: Parts =
                 done.iter().copied().filter(|p| !target.dims.iter().flatten().any(|t| t == p)).collect();
             for parts in [free, done] {
@@ -144,7 +145,7 @@ impl PathSearch<'_> {
         out
     }
 
-    /// Adds the reduce-scatter of dimension `dim` along the parts `run`, if the value is unreduced over all of them.
+    /// Adds the reduce-scatter of dimension `dim` along the sub-axes `run`, if the value is unreduced along all of them.
     fn add_reduce_scatter(&self, state: &State, dim: usize, run: &[Part], out: &mut Vec<(Move, State)>) {
         if !run.iter().all(|part| state.pending.contains(part)) {
             return;
@@ -157,10 +158,10 @@ impl PathSearch<'_> {
         }
     }
 
-    /// Adds slices of one or more dimensions at once, along unused parts: those of the target, or others of equal size, which a permute
-    /// then replaces with those of the target. Returns the number of cuts that were tried.
+    /// Adds slices of one or more dimensions at once, along unused sub-axes: those of the target, or others whose size fits, which a
+    /// permute then replaces with those of the target. Returns the number of cuts that were tried.
     fn add_slices(&self, state: &State, out: &mut Vec<(Move, State)>) -> usize {
-        // The set is in insertion order, so that ties are resolved deterministically.
+        // The set keeps insertion order, so that ties are resolved deterministically.
         let mut reached: IndexSet<State> = IndexSet::from_iter([state.clone()]);
         let (mut next, mut tried) = (0, 0);
         while next < reached.len() && reached.len() < MAX_SLICES && tried < MAX_CUTS {
@@ -178,7 +179,7 @@ impl PathSearch<'_> {
                 }
             };
             for (dim, wanted) in self.target.dims.iter().enumerate() {
-                // Several parts at once are tried as well, since blocks may be aligned only for all of them together.
+                // Several sub-axes at once are tried as well, since blocks may be aligned only for all of them together.
                 for first in 0..wanted.len() {
                     for end in first + 1..=wanted.len() {
                         if wanted[first..end].iter().all(is_free) {
@@ -201,8 +202,8 @@ impl PathSearch<'_> {
         tried
     }
 
-    /// Adds the all-to-alls that move the minor parts `moved` of dimension `from` to a dimension that is sharded by them in the target.
-    /// From any other dimension, they would have to move again.
+    /// Adds the all-to-alls that move the minor sub-axes `moved` of dimension `from` to a dimension that they shard in the target. From any
+    /// other dimension, they would have to be moved again.
     fn add_all_to_alls(&self, state: &State, from: usize, moved: &[Part], out: &mut Vec<(Move, State)>) {
         for to in 0..state.dims.len() {
             if to == from || !moved.iter().all(|p| self.target.dims[to].contains(p)) {
@@ -217,13 +218,13 @@ impl PathSearch<'_> {
         }
     }
 
-    /// Whether some dimension is sharded by `part` in the target.
+    /// Whether the sub-axis `part` shards some dimension in the target.
     fn is_wanted(&self, part: &Part) -> bool {
         self.target.dims.iter().flatten().any(|wanted| wanted == part)
     }
 
-    /// Returns the state after a permute that keeps the block shape, in which each dimension begins with as many of the target's parts as
-    /// fit. Other parts follow them.
+    /// Returns the state after a permute that keeps the block shape and gives each dimension as many of the target's major sub-axes as fit,
+    /// followed by other sub-axes. `None` if no sub-axes have the required sizes.
     fn permuted_to_target(&self, state: &State) -> Option<State> {
         let is_free = |part: &Part| !state.pending.contains(part);
         let mut rest: SmallVec<[i64; 4]> = state.dims.iter().map(|parts| size_of(parts)).collect();
@@ -242,7 +243,7 @@ impl PathSearch<'_> {
         let is_used = |after: &State, part: &Part| after.dims.iter().flatten().any(|used| used == part);
         let mut others: Parts =
             self.parts.iter().copied().filter(|part| is_free(part) && !is_used(&after, part)).collect();
-        // Parts that another dimension of the target uses come last: as minor parts, they can be moved there by an all-to-all.
+        // Sub-axes that another dimension of the target uses come last: when they are minor, an all-to-all can move them to that dimension.
         others.sort_by_key(|part| self.is_wanted(part));
         for (parts, rest) in after.dims.iter_mut().zip(&mut rest) {
             others.retain(|part| {
@@ -257,15 +258,16 @@ impl PathSearch<'_> {
         rest.iter().all(|&n| n == 1).then_some(after)
     }
 
-    /// Adds three kinds of permutes: towards the target; to the target's order of parts in each dimension; and replacements of one part
-    /// with an unused part of equal size. Not all permutes are tried, since their number is factorial.
+    /// Adds three kinds of permutes: to as many of the target's sub-axes as possible; to the target's order of sub-axes in each dimension;
+    /// and replacements of one sub-axis by an unused one of equal size. Not all permutes are tried, since their number is factorial.
     fn add_permutes(&self, state: &State, out: &mut Vec<(Move, State)>) {
         let target = &self.target;
         if let Some(after) = self.permuted_to_target(state).filter(|after| after != state) {
             out.push((Move::Permute, after));
         }
-        // Only minor parts can leave a dimension. The order is: parts that stay, parts that the target does not use, parts that another
-        // dimension uses. An all-to-all moves the last group before the second group is gathered, while blocks are small.
+        // Only minor sub-axes can be removed from a dimension. The order is: sub-axes that stay, those that the target does not use, and
+        // those that another dimension uses. An all-to-all moves the last group before the second group is all-gathered, while blocks are
+        // small.
         let mut ordered = state.clone();
         for (parts, wanted) in ordered.dims.iter_mut().zip(&target.dims) {
             parts.sort_by_key(|p| {
@@ -314,13 +316,13 @@ impl PathSearch<'_> {
         }
     }
 
-    /// Returns the bytes of all blocks along `parts`, including padding, since padding is sent: one row over 8 devices is gathered as 8
-    /// blocks of one row.
+    /// Returns the bytes of the blocks of all devices along `parts`, including padding, since padding is sent: one row over 8 devices is
+    /// all-gathered as 8 blocks of one row.
     fn padded(&self, blocks: &State, parts: &[Part]) -> f64 {
         self.local_bytes(blocks) * size_of(parts) as f64
     }
 
-    /// Returns the bytes that a move reads and writes.
+    /// Returns the bytes of the operand and the result of a move, which are in memory at the same time.
     pub(super) fn memory(&self, before: &State, mv: &Move, after: &State) -> f64 {
         let read = match mv {
             // Two rows over 12 devices are padded to 12 rows.
@@ -330,7 +332,7 @@ impl PathSearch<'_> {
         read + self.local_bytes(after)
     }
 
-    /// Returns the cost of a direct exchange; `None` if there is none, or if too many were planned.
+    /// Returns the cost of a direct exchange; `None` if no exchange is possible, or if too many were already planned.
     pub(super) fn exchanged(&mut self, before: &State, after: &State) -> Option<f64> {
         let key = (before.clone(), after.clone());
         if let Some(&known) = self.exchanges.get(&key) {

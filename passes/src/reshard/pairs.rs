@@ -1,5 +1,5 @@
-//! Tests every pair of shardings on small meshes: compares the bytes that devices receive with those that they lack, and checks the
-//! resulting blocks.
+//! Tests reshards between every pair of shardings on small meshes: compares the bytes that a device receives with those that it lacks, and
+//! checks the resulting blocks.
 
 use shardc_ir::{AxisRef, EntityRef, Mesh, MeshCollectiveKind, MeshId, TensorSharding};
 
@@ -9,7 +9,8 @@ use super::search::{search, state_of};
 use super::simulate::World;
 use crate::sharding::axes::{Parts, parts};
 
-/// Adds every sharding of `rank` dimensions that starts with `dims`: the remaining dimensions use any of the axes in `left`, in any order.
+/// Adds to `out` every sharding of `rank` dimensions that starts with `dims`: the remaining dimensions use any of the axes in `left`, in
+/// any order.
 fn shardings(dims: &mut Vec<Vec<AxisRef>>, left: &[usize], rank: usize, out: &mut Vec<TensorSharding>) {
     if dims.len() == rank {
         out.push(TensorSharding::from_axes(MeshId::new(0), dims.iter().map(Vec::as_slice)));
@@ -104,8 +105,8 @@ fn every_pair_delivers_every_block() {
     }
 }
 
-/// The values are large, and only bytes are compared. A device may receive more than it lacks if an all-gather has fewer launches than an
-/// exchange of pieces.
+/// The values are large, and only bytes are compared. A device may receive more than it lacks if an all-gather is chosen because it has
+/// fewer launches than an exchange of pieces.
 #[test]
 fn every_pair_sends_little_more_than_missing_bytes() {
     let cases: &[(&[i64], &[i64], f64)] = &[

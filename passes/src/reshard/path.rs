@@ -2,7 +2,7 @@
 
 use shardc_ir::{MeshCollectiveKind, TensorSharding};
 
-/// One collective of a path, and the sharding after it.
+/// One collective of a path, and the sharding of its result.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ReshardStep {
     pub(crate) kind: MeshCollectiveKind,

@@ -1,11 +1,12 @@
 //! Searches for the cheapest sequence of collectives between two shardings of one value, as a shortest path.
 //!
-//! A state consists of the parts of axes by which each dimension is sharded, and those over which the value is still unreduced. An edge
-//! is a collective; its cost is the bytes that one device sends, plus a constant per launch. No step may need more memory than source and
-//! target together, unless there is no other way (two dimensions are all-gathered one after the other) or the value is small.
+//! A state consists of the axes and sub-axes by which each dimension is sharded, and those along which the value is still unreduced. An
+//! edge is a collective; its cost is the bytes that one device sends, plus a constant per launch. No step may need more memory than source
+//! and target together, unless the value is small or there is no other path (for example, if two dimensions are all-gathered one after the
+//! other).
 //!
-//! A dimension that does not divide evenly restricts the edges: a device must be able to take its new block from the blocks that the
-//! collective brings. All-gathering a dimension and slicing it again always works, so every target is reachable.
+//! If a dimension does not divide evenly, not every collective is possible: a device's new block must be within the blocks that it holds
+//! after the communication. All-gathering a dimension and slicing it again always works, so every target is reachable.
 
 use std::collections::HashMap;
 
@@ -18,10 +19,11 @@ use super::path::{Path, ReshardStep, Value};
 use super::shortest::Memory;
 use crate::sharding::axes::{Part, Parts, hull, parts, refine, to_axes};
 
-/// The bytes that every path may use in addition to source and target: copies of small values cost less than another collective.
+/// The bytes of memory that every path may use in addition to source and target: copies of small values cost less than another collective.
 const SMALL: f64 = 64.0 * 1024.0;
 
-/// The memory of the last all-gather as a multiple of its result: its operand is half of the result, plus padding of uneven blocks.
+/// The memory of the last of several all-gathers, as a multiple of its result: the operand is up to half of the result, plus padding of
+/// uneven blocks.
 const GATHERED: f64 = 1.5 + 1.0 / 64.0;
 
 /// Finds cheapest paths and caches them.
@@ -47,7 +49,7 @@ impl<'m> Planner<'m> {
         to: &TensorSharding,
         ty: &TensorType,
     ) -> Option<&Path> {
-        // A sharding on a mesh of one device may have no dimensions.
+        // A maximal sharding (on a mesh of one device) may list no dimensions.
         if from.rank() != to.rank() {
             return None;
         }
@@ -56,8 +58,8 @@ impl<'m> Planner<'m> {
         if !self.known.contains_key(&key) {
             let is_pending = |s: &TensorSharding| !s.unreduced.is_empty();
             let path = if is_pending(from) && is_pending(to) && by[0] != by[1] {
-                // Different reductions do not commute: the maximum of sums is not a sum of maxima. The first reduction is completed
-                // before the second begins.
+                // Different reductions do not commute: a maximum of sums is not a sum of maxima. The value is fully reduced by the first
+                // reduction, and then converted to the unreduced form of the second.
                 let whole = to.completed();
                 let mut path = self.path(from, &whole, ty)?.clone();
                 let rest = self.path(&whole, to, ty)?;
@@ -85,7 +87,7 @@ impl<'m> Planner<'m> {
 
 pub(super) fn state_of(mesh: &Mesh, sharding: &TensorSharding) -> State {
     let mut pending = parts(mesh, &sharding.unreduced);
-    // The order of unreduced parts is irrelevant. They are sorted, so that equivalent states are one node and one cache key.
+    // The order of unreduced axes is irrelevant. They are sorted, so that equivalent states are one node and one cache key.
     pending.sort_unstable();
     State { dims: sharding.dims.iter().map(|d| parts(mesh, &d.axes)).collect(), pending }
 }
@@ -107,8 +109,8 @@ pub(super) fn search(
     }
     let mut search = path_search(mesh, [&from, &to], value);
     let (before, after) = (search.local_bytes(&from), search.local_bytes(&search.target));
-    // Source and target are in memory at the same time on any path, so at least this much is available. The second search, without a
-    // limit, is for targets that are reachable only through the replicated value.
+    // Any path needs source and target in memory at the same time, so at least this much is available. A second search without a limit
+    // finds targets that are reachable only through the replicated value.
     let any = before + after + SMALL;
     let within = Memory { any, gather: any.max(GATHERED * before.max(after) + SMALL) };
     let tries = [within, Memory { any: f64::INFINITY, gather: f64::INFINITY }];
@@ -117,7 +119,8 @@ pub(super) fn search(
     Some(Path { steps: steps(&search, moves, template), cost })
 }
 
-/// Returns the cheapest path between two states of refined parts, where the second is unreduced over more parts than the first.
+/// Returns the cheapest path between two states whose axes are refined together; the second state is unreduced along more axes than the
+/// first.
 fn to_unreduced(
     mesh: &Mesh,
     from: &State,
@@ -153,8 +156,8 @@ fn path_search<'a>(mesh: &'a Mesh, [from, to]: [&State; 2], value: Value<'a>) ->
     }
 }
 
-/// Returns the path between shardings whose parts do not nest, such as the major parts of size 2 and 3 of an axis of size 6. No
-/// collective over axes converts one to the other: either pieces are exchanged, or the value is replicated in between.
+/// Returns the path between shardings whose sub-axes have no common refinement, such as the major sub-axes of size 2 and 3 of an axis of
+/// size 6. No collective along axes converts one to the other: either pieces are exchanged, or the value is replicated in between.
 fn unnested(
     mesh: &Mesh,
     from: &State,
@@ -163,7 +166,7 @@ fn unnested(
     value: Value<'_>,
 ) -> Option<Path> {
     let whole = State { dims: from.dims.iter().map(|_| Parts::new()).collect(), pending: Parts::new() };
-    // No path leads to or from a sharding whose own parts do not nest: it is not a valid sharding.
+    // A sharding whose own sub-axes have no common refinement is invalid, so no path leads to or from it.
     if *from == whole
         || *to == whole
         || refined(mesh, from, from).is_none()
@@ -254,8 +257,8 @@ fn refined(mesh: &Mesh, from: &State, to: &State) -> Option<(State, State)> {
 }
 
 impl PathSearch<'_> {
-    /// Returns the path through the replicated value, which always exists: all-reduce, all-gather each dimension, slice. It is
-    /// used if the search ends before it finds another path.
+    /// Returns the path through the replicated value, which always exists: all-reduce, all-gather each dimension, slice. This path is used
+    /// if the search reaches its limit before it finds another one.
     fn through_whole_value(&self, from: &State) -> Option<(f64, Vec<(Move, State)>)> {
         let mut moves: Vec<(Move, State)> = Vec::new();
         let (mut at, mut cost) = (from.clone(), 0.0);
@@ -288,7 +291,7 @@ impl PathSearch<'_> {
     }
 }
 
-/// Returns the parts to slice by for a dimension that is either unsharded or already sharded as in the target.
+/// Returns the axes by which to slice a dimension that is either unsharded or already sharded as in the target.
 fn missing((have, wanted): (&Parts, &Parts)) -> Parts {
     if have.is_empty() { wanted.clone() } else { Parts::new() }
 }
@@ -309,7 +312,7 @@ mod tests {
         }
     }
 
-    /// The collectives between two shardings of an `f32` tensor on a mesh `x=2, y=4`.
+    /// Returns the collectives of the path between two shardings of an `f32` tensor on a mesh `x=2, y=4`.
     fn path(shape: &[i64], from: &TensorSharding, to: &TensorSharding) -> Vec<String> {
         let mesh = Mesh::new([("x", 2), ("y", 4)]);
         let mut planner = Planner::new(&mesh);
@@ -360,7 +363,7 @@ mod tests {
         let half = AxisRef { axis: 1, sub: Some(SubAxis { pre: 1, size: 2 }) };
         let (from, to) = (sharding(&[&[], &[Y]], &[]), sharding(&[&[half], &[]], &[]));
         assert_eq!(path(&[4096, 4096], &from, &to), [r#"exchange -> [{"y":(1)2}, {}]"#]);
-        // For a small value, the chosen collectives send more bytes, but have fewer launches.
+        // For a small value, the chosen path sends more bytes than others, but has fewer launches.
         let steps = path(&[128, 128], &from, &to);
         assert!(!steps.iter().any(|step| step.starts_with("exchange")), "{steps:?}");
         let (from, to) = (sharding(&[&[X], &[Y]], &[]), sharding(&[&[Y], &[X]], &[]));
@@ -385,7 +388,7 @@ mod tests {
         assert_eq!(steps, ["all_gather -> [{\"x\"}, {}]"]);
     }
 
-    /// This path is used if the search ends too early. It need not be cheap, but it must reach the target.
+    /// The path through the replicated value is used if the search reaches its limit. It need not be cheap, but it must reach the target.
     #[test]
     fn every_target_is_reached_through_the_replicated_value() {
         let mesh = Mesh::new([("x", 2), ("y", 4), ("z", 2)]);
@@ -413,7 +416,8 @@ mod tests {
 
     #[test]
     fn unaligned_blocks_are_gathered_along_the_whole_dimension() {
-        // 10 elements are blocks of 2 over 8 devices, and blocks of 5 over 2 devices: neither consists of blocks of the other.
+        // Over 8 devices, 10 elements are in blocks of 2; over 2 devices, in blocks of 5. A block of 5 does not consist of whole blocks of
+        // 2.
         let steps = path(&[10], &sharding(&[&[X, Y]], &[]), &sharding(&[&[X]], &[]));
         assert_eq!(steps, ["all_gather -> [{}]", "all_slice -> [{\"x\"}]"]);
         let steps = path(&[10], &sharding(&[&[]], &[]), &sharding(&[&[X, Y]], &[]));

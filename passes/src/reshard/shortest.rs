@@ -12,33 +12,33 @@ use crate::sharding::axes::Parts;
 /// The maximum number of visited states. At the limit, the best path found so far is used.
 const MAX_STATES: usize = 512;
 
-/// The maximum number of moves and of cuts for slices: with many axes, a replicated value can be sliced in very many ways.
+/// The maximum number of moves and of cuts for slices that are tried: with many axes, a replicated value can be sliced in very many ways.
 const MAX_WORK: usize = 1 << 15;
 
 /// A state that was reached.
 struct Reached {
     cost: f64,
-    /// The index of the previous state, and the move from it.
+    /// The index of the previous state, and the move from that state to this one.
     by: Option<(usize, Move)>,
 }
 
-/// Limits on the bytes that a move reads and writes.
+/// Limits on the memory of a move, which is the bytes of its operand and its result.
 #[derive(Clone, Copy)]
 pub(super) struct Memory {
     pub(super) any: f64,
-    /// The limit for all-gathers. In a sequence of all-gathers, the operand of the last one is up to half of its result, so it needs more
-    /// memory than source and target together.
+    /// The limit for all-gathers. In a sequence of all-gathers, the operand of the last one is up to half of its result, so this one may
+    /// need more memory than source and target together.
     pub(super) gather: f64,
 }
 
 /// The states that were reached, and the queue of states and exchanges to visit.
 struct Frontier {
     states: IndexMap<State, Reached>,
-    /// The lower bound of the cost of a path through an entry, as ordered bits, and the entry. At equal bounds, a state comes before an
-    /// exchange.
+    /// For each entry, a lower bound of the cost of any path through it (as the bits of the `f64`, which order like the number), and the
+    /// entry. At equal bounds, a state comes before an exchange.
     queue: BinaryHeap<Reverse<(u64, Next)>>,
-    /// Exchanges that are not planned yet: the index of the source state, its cost when the entry was queued, and the state after the
-    /// exchange.
+    /// Exchanges that are not planned yet: the index of the state before the exchange, the cost of that state when the entry was queued,
+    /// and the state after the exchange.
     exchanges: Vec<(usize, f64, State)>,
     /// The cost of the cheapest known path to the target.
     best: f64,
@@ -49,8 +49,8 @@ struct Frontier {
 enum Next {
     /// The index of a state whose moves are to be tried.
     State(usize),
-    /// The index of an exchange. Planning an exchange takes longer than trying a move, and more so with more devices, so it is delayed
-    /// until no other path has a lower bound.
+    /// The index of an exchange. Planning an exchange takes longer than trying a move, and the longer the more devices there are. It is
+    /// therefore delayed until no other entry has a lower bound.
     Exchange(usize),
 }
 
@@ -80,7 +80,7 @@ impl PathSearch<'_> {
             };
             let Some((state, reached)) = frontier.states.get_index(number) else { break };
             let (state, cost) = (state.clone(), reached.cost);
-            // The state has been reached at a lower cost since it was queued.
+            // The entry is stale if the state has been reached at a lower cost since the entry was queued.
             if cost + self.left(&state) < f64::from_bits(bits) {
                 continue;
             }
@@ -118,7 +118,7 @@ impl PathSearch<'_> {
     fn plan_exchange(&mut self, frontier: &mut Frontier, number: usize) {
         let (from, cost, after) = frontier.exchanges[number].clone();
         let Some((state, reached)) = frontier.states.get_index(from) else { return };
-        // The state has been reached at a lower cost since then, and was visited again.
+        // The entry is stale if the state has been reached at a lower cost since the entry was queued: the state is then visited again.
         if reached.cost < cost {
             return;
         }
@@ -127,7 +127,8 @@ impl PathSearch<'_> {
         }
     }
 
-    /// Records that a state is reached, if this is the cheapest path to it so far, and may be part of the cheapest path to the target.
+    /// Records that a move reaches the state `after`, if this is the cheapest path to that state so far and may be part of the cheapest
+    /// path to the target.
     fn reach(&self, frontier: &mut Frontier, by: usize, mv: Move, after: State, cost: f64) {
         let least = cost + self.left(&after);
         if least >= frontier.best {
@@ -159,7 +160,8 @@ impl PathSearch<'_> {
         let wanted = self.local_bytes(to);
         let (mut kept, mut is_apart) = (self.element_bytes, false);
         for (dim, (old, new)) in from.dims.iter().zip(&to.dims).enumerate() {
-            // If the parts differ after their common prefix, some device holds the first old block and needs the last new block.
+            // If both lists of sub-axes continue differently after their common prefix, some device holds the first old block and needs the
+            // last new block.
             let alike = old.iter().zip(new).take_while(|(a, b)| a == b).count();
             is_apart |= alike < old.len().min(new.len());
             kept *= self.local(from, dim).min(self.local(to, dim)) as f64;
@@ -179,7 +181,7 @@ impl PathSearch<'_> {
         let is_free = |part: &&_| {
             !target.pending.contains(part) && !target.dims.iter().flatten().any(|used| used == *part)
         };
-        // Parts by which the value is already sharded come first, so that more elements stay on their device.
+        // Sub-axes by which the value is already sharded come first, so that more elements stay on their device.
         let used: Parts = state.dims.iter().flatten().filter(is_free).copied().collect();
         let unused: Parts =
             self.parts.iter().filter(is_free).filter(|part| !used.contains(part)).copied().collect();

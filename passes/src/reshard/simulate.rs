@@ -56,7 +56,7 @@ impl Block {
         })
     }
 
-    /// Returns a zero block of shape `shape` with `self` written at `start`; elements that fall outside are dropped.
+    /// Returns a zero block of shape `shape` with `self` written at `start`; elements of `self` outside of it are dropped.
     fn placed(&self, start: &[usize], shape: &[usize]) -> Block {
         Block::new(shape, |index| {
             let inner: Option<Vec<usize>> = index.iter().zip(start).map(|(i, s)| i.checked_sub(*s)).collect();
@@ -76,7 +76,7 @@ impl Block {
         })
     }
 
-    /// Returns this block with `other` written at `start`; elements that fall outside are dropped.
+    /// Returns this block with `other` written at `start`; elements of `other` outside of this block are dropped.
     fn with(&self, other: &Block, start: &[i64]) -> Block {
         Block::new(&self.shape, |index| {
             let inner = index.iter().zip(start).map(|(&i, s)| usize::try_from(i as i64 - s).ok());
@@ -125,8 +125,8 @@ impl<'a> World<'a> {
         World { mesh, shape, pending: from.unreduced.clone(), element_bytes }
     }
 
-    /// Executes the path and checks the block of every device. Values that became unreduced along `new` are reduced first, since their
-    /// partial sums depend on the path.
+    /// Executes the path and checks the block of every device. Before the check, the value is reduced along the newly unreduced axes `new`,
+    /// since its partial sums along these depend on the path.
     pub(super) fn check(&self, [from, to]: [&TensorSharding; 2], new: &[AxisRef], path: &Path, name: &str) {
         let mut got = self.carry_out(from, path);
         let still = to.unreduced.iter().copied().filter(|axis| !new.contains(axis));
@@ -332,12 +332,12 @@ impl<'a> World<'a> {
     }
 }
 
-/// Returns the sizes of proper parts of an axis: the divisors of its size except 1 and the size itself.
+/// Returns the sizes of proper sub-axes of an axis: the divisors of its size except 1 and the size itself.
 fn cuts(n: u32) -> Vec<u32> {
     (2..n).filter(|&cut| n.is_multiple_of(cut)).collect()
 }
 
-/// Returns random axes, or major or minor parts of axes.
+/// Returns random axes, or major or minor sub-axes.
 fn random_pending(numbers: &mut Numbers, mesh: &Mesh) -> Vec<AxisRef> {
     let mut pending = Vec::new();
     for axis in mesh.all_axes() {
@@ -356,7 +356,7 @@ fn random_pending(numbers: &mut Numbers, mesh: &Mesh) -> Vec<AxisRef> {
     pending
 }
 
-/// Returns a random sharding by axes of the mesh and parts of axes, in any order; the value is unreduced along `pending`.
+/// Returns a random sharding by axes and sub-axes of the mesh, in any order; the value is unreduced along `pending`.
 fn random_sharding(numbers: &mut Numbers, mesh: &Mesh, rank: usize, pending: &[AxisRef]) -> TensorSharding {
     let mut parts: Vec<AxisRef> = Vec::new();
     for axis in mesh.all_axes() {
@@ -483,7 +483,7 @@ fn paths_bring_every_block_where_it_belongs() {
         let (path, mut time) = timed();
         if let Some(limit) = LIMIT {
             for _ in 0..3 {
-                // Repeated, since other programs on the machine may have delayed the first search.
+                // The search is repeated, since other programs on the machine may have delayed the first one.
                 time = if time > limit { timed().1 } else { time };
             }
             assert!(time <= limit, "{time} ms: {}", show());
@@ -516,7 +516,8 @@ fn local_bytes(mesh: &Mesh, sharding: &TensorSharding, ty: &TensorType) -> f64 {
     elements as f64 * f64::from(ty.dtype.bits()) / 8.0
 }
 
-/// The major parts of size 2 and 3 of an axis do not nest, and each of the four minor coordinates has its own partial sums.
+/// The major sub-axes of size 2 and 3 of an axis have no common refinement, and each of the four minor coordinates has its own partial
+/// sums.
 #[test]
 fn unreduced_sub_axes_are_kept_while_other_sub_axes_change() {
     let mesh = Mesh::new([("x", 24)]);
@@ -559,7 +560,8 @@ fn paths_need_at_most_source_and_target_memory() {
         let ty = TensorType::new(&sizes, DType::F64);
         let from = random_sharding(&mut numbers, &mesh, rank, &[]);
         let to = random_sharding(&mut numbers, &mesh, rank, &[]);
-        // Parts that do not nest have no common blocks: the only path is through the replicated value.
+        // Shardings by sub-axes without a common refinement are skipped: their path may be through the replicated value, which needs more
+        // memory.
         let mut lists: Vec<Parts> =
             from.dims.iter().chain(&to.dims).map(|dim| parts(&mesh, &dim.axes)).collect();
         if refine(&mesh, &mut lists).is_none() {

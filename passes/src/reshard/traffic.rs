@@ -11,8 +11,8 @@ use crate::sharding::axes::{Parts, parts};
 pub struct Traffic {
     /// The bytes that a device receives in the collectives, with ring algorithms.
     pub received: u64,
-    /// A lower bound of the received bytes: the maximum number of bytes of its new block that a device lacks. Unreduced values count as
-    /// if they were reduced. 0 if there are too many devices.
+    /// A lower bound of the received bytes: the maximum, over all devices, of the bytes of the new block that a device lacks. An unreduced
+    /// value counts as if it were reduced. The bound is 0 if there are too many devices.
     pub lacking: u64,
     /// The number of launches.
     pub starts: usize,
@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(path_bytes(&mesh, planner, &split, &whole, &ty), 192);
         assert_eq!(path_bytes(&mesh, planner, &whole, &split, &ty), 0);
         assert_eq!(path_bytes(&mesh, planner, &split, &other, &ty), 48);
-        // One row over 4 devices is padded to 4 blocks of one row.
+        // One row over 4 devices is padded to 4 blocks of one row each.
         let row = TensorType::new(&[1, 8], DType::F32);
         assert_eq!(path_bytes(&mesh, planner, &split, &whole, &row), 96);
     }

@@ -5,15 +5,16 @@ use shardc_ir::{BroadcastingSpec, Module, OpId};
 use super::builder::{RuleBuilder, operand_shape, result_shape, size};
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
-/// Relates the dimensions of a `broadcast_in_dim`. An expanded operand dimension of size 1 is not related to the result dimension: every
-/// device needs its element.
+/// Relates the dimensions of a `broadcast_in_dim`. An operand dimension of size 1 that is expanded is not related to the result dimension,
+/// since every device needs its element.
 pub(super) fn broadcast_in_dim(module: &Module, op: OpId, dims: &[u32]) -> Option<ShardingRule> {
     let (input, output) = (operand_shape(module, op, 0)?, result_shape(module, op, 0)?);
     let mut rule = RuleBuilder::new(module, op);
     for (dim, &n) in output.iter().enumerate() {
         let mut from = dims.iter().position(|&d| d as usize == dim);
         if let Some(repeated) = from.filter(|&i| size(input, i) == 1 && n != 1) {
-            // It gets its own factor of size 1: with a common factor, a sharded result would shard a single element.
+            // The operand dimension gets its own factor of size 1: with a common factor, sharding the result would also shard this single
+            // element.
             let factor = rule.factor(1, FactorKind::PassThrough);
             rule.operand(0, repeated, factor);
             from = None;

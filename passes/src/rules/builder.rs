@@ -4,15 +4,15 @@ use shardc_ir::{Module, OpId, TensorType};
 
 use crate::rules::sharding_rule::{Factor, FactorIndex, FactorKind, ShardingRule, TensorMapping};
 
-/// Collects the factors of one rule. A dimension takes its factors in the order in which they are mapped, major to minor. Missing
-/// dimensions are ignored, so a malformed operation gets an incomplete rule and does not crash.
+/// Collects the factors of one rule. The factors of a dimension are major to minor, in the order in which they are mapped. Missing
+/// dimensions are ignored, so that a malformed operation gets an incomplete rule instead of causing a panic.
 #[derive(Debug)]
 pub(super) struct RuleBuilder {
     rule: ShardingRule,
 }
 
 impl RuleBuilder {
-    /// A builder over the operands and results of `op`.
+    /// Creates a builder for the operands and results of `op`, without factors.
     pub(super) fn new(module: &Module, op: OpId) -> Self {
         let op = &module.ops[op];
         RuleBuilder {
@@ -23,13 +23,13 @@ impl RuleBuilder {
         }
     }
 
-    /// Adds a factor without dimensions.
+    /// Adds a factor that is not mapped to any dimension yet.
     pub(super) fn factor(&mut self, size: i64, kind: FactorKind) -> FactorIndex {
         self.rule.factors.push(Factor { size, kind, blocked: false });
         (self.rule.factors.len() - 1) as FactorIndex
     }
 
-    /// Adds a factor; `blocked` blocks propagation along it.
+    /// Adds a factor; if `blocked` is true, nothing propagates along it.
     pub(super) fn blocked(&mut self, size: i64, kind: FactorKind, blocked: bool) -> FactorIndex {
         let factor = self.factor(size, kind);
         self.rule.factors[usize::from(factor)].blocked = blocked;
@@ -85,8 +85,8 @@ impl RuleBuilder {
         self
     }
 
-    /// Adds a factor for each dimension of all tensors. It is pass-through if the size is the same in `input` and `output`; otherwise it
-    /// has the input's size, kind `mismatch`, and may be `blocked`.
+    /// Adds a factor for each dimension, and maps it to all tensors. It is pass-through if the size is the same in `input` and `output`;
+    /// otherwise it has the input's size and kind `mismatch`, and `blocked` determines whether it blocks propagation.
     pub(super) fn pointwise_or(
         &mut self,
         input: &[i64],
@@ -98,8 +98,8 @@ impl RuleBuilder {
             let factor = if n == m {
                 self.factor(n, FactorKind::PassThrough)
             } else {
-                // The factor has the input's size, as in Shardy: a `slice` of 8 rows to 6 over 4 devices uses blocks of 2 on both sides,
-                // and the last device has no row of the result.
+                // The factor has the input's size, as in Shardy: a `slice` of 8 rows to 6 over 4 devices has blocks of 2 rows in operand
+                // and result, and the last device has no row of the result.
                 self.blocked(n, mismatch, blocked)
             };
             self.operands(dim, factor).results(dim, factor);
@@ -122,7 +122,7 @@ impl RuleBuilder {
     }
 }
 
-/// Appends a factor to a dimension. A factor of size 1 is dropped if the dimension already has a factor.
+/// Appends a factor to a dimension, unless the factor has size 1 and the dimension already has a factor.
 fn map(mapping: &mut TensorMapping, dim: usize, factor: FactorIndex, size: i64) {
     if let Some(factors) = mapping.dims.get_mut(dim)
         && (size != 1 || factors.is_empty())

@@ -5,8 +5,8 @@ use shardc_ir::{Module, OpId};
 use super::builder::{RuleBuilder, operand_shape, result_shape, size};
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
-/// Relates the dimensions of a collective. The dimensions in `dims`, whose sizes it changes, need replication on both sides and are not
-/// related; the others are pass-through.
+/// Relates the dimensions of a collective. The dimensions in `dims`, whose sizes the collective changes, need replication in operand and
+/// result and are not related; the others are pass-through.
 pub(super) fn replicated_dims(module: &Module, op: OpId, dims: &[usize]) -> Option<ShardingRule> {
     let (input, output) = (operand_shape(module, op, 0)?, result_shape(module, op, 0)?);
     let mut rule = RuleBuilder::new(module, op);

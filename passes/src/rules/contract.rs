@@ -34,9 +34,9 @@ pub(super) fn dot_general(module: &Module, op: OpId, spec: &DotSpec) -> Option<S
     Some(rule.finish())
 }
 
-/// Relates the dimensions of a `convolution`. Groups and batch are pass-through, input features are contracting. A spatial dimension of
-/// the input may be sharded by windows (with a halo exchange), or within the window if the window is wide; the larger of the two is the
-/// major factor. A conservative rule does not relate spatial dimensions.
+/// Relates the dimensions of a `convolution`. Groups and batch are pass-through, input features are contracting. A spatial dimension of the
+/// input may be sharded across windows (with a halo exchange), or within the window if the window is wide; the larger of the two factors is
+/// the major one. A conservative rule does not relate spatial dimensions.
 pub(super) fn convolution(
     module: &Module,
     op: OpId,
@@ -49,7 +49,7 @@ pub(super) fn convolution(
     let (k_in, k_out) = (spec.kernel.input_feature as usize, spec.kernel.output_feature as usize);
     let (out_batch, out_feature) = (spec.output.batch as usize, spec.output.feature as usize);
     let mut rule = RuleBuilder::new(module, op);
-    // Groups are major in the features, so their factor is mapped first.
+    // The groups are the major part of the feature dimension, so their factor is mapped first.
     if spec.batch_group_count > 1 {
         let factor = rule.factor(spec.batch_group_count, FactorKind::PassThrough);
         rule.operand(0, in_batch, factor).operand(1, k_out, factor).result(0, out_feature, factor);
@@ -63,7 +63,7 @@ pub(super) fn convolution(
         let (windows, window) = (size(out, o), size(rhs, r));
         let mut left = size(lhs, l);
         // The kernel gradient is a convolution with few windows (3), each nearly as large as the image (222 positions). Only sharding
-        // within the window is useful, and produces partial sums.
+        // within the window is useful; the results are then partial sums.
         let by_window = windows < window;
         for within in [by_window, !by_window] {
             let n = left.min(if within { window } else { windows });
@@ -75,7 +75,8 @@ pub(super) fn convolution(
                     let factor = rule.factor(n, FactorKind::Permutation);
                     rule.operand(0, l, factor).result(0, o, factor);
                 }
-                // Rounded down: windows may overlap, so the product of both sizes may differ from the size of the dimension.
+                // The quotient is rounded down: windows may overlap, so the product of both factor sizes may differ from the size of the
+                // dimension.
                 left /= n;
             }
         }
@@ -88,7 +89,7 @@ pub(super) fn convolution(
     let factor = rule.factor(size(rhs, k_in), FactorKind::Reduction);
     rule.operand(0, in_feature, factor).operand(1, k_in, factor);
 
-    // The remaining factor of the output features: the features within one group.
+    // The remaining factor of the output features is the features within one group.
     let groups = spec.batch_group_count.max(1).saturating_mul(spec.feature_group_count.max(1));
     let features = size(out, out_feature) / groups;
     if features > 1 {
@@ -99,8 +100,8 @@ pub(super) fn convolution(
 }
 
 /// Relates the dimensions of a `ragged_dot`, which multiplies each group of the ragged dimension separately. The start of a group depends
-/// on the sizes of all earlier groups, so the ragged dimension and the groups need replication. The groups are a dimension of the right
-/// operand, or the first dimension of the result if the ragged dimension is contracting.
+/// on the sizes of all earlier groups, so the ragged dimension and the group dimension need replication. The group dimension is in the
+/// right operand, or is the first dimension of the result if the ragged dimension is contracting.
 pub(super) fn ragged_dot(module: &Module, op: OpId, spec: &RaggedDotSpec) -> Option<ShardingRule> {
     let (lhs, rhs) = (operand_shape(module, op, 0)?, operand_shape(module, op, 1)?);
     let sizes = operand_shape(module, op, 2)?;

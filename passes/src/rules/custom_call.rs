@@ -1,9 +1,9 @@
 //! Rules of known custom calls.
 //!
-//! A custom call is partitioned if it has a rule: from the table of known targets, from a front end ([`registry`](super::registry)) or
-//! from the program (`sdy.sharding_rule` on the call). Any other call gets replicated operands, with a warning if these are sharded. Some
-//! rules propagate shardings that the call does not support, such as those of the matrix dimensions of a decomposition;
-//! [`works_on_parts`] returns false for these.
+//! A custom call is partitioned if it has a rule. The rule comes from the table of known targets, from a front end
+//! ([`registry`](super::registry)) or from the program (`sdy.sharding_rule` on the call). Any other call gets replicated operands, with a
+//! warning if these are sharded. Some rules propagate shardings with which the call cannot run on shards, such as shardings of the matrix
+//! dimensions of a decomposition; [`works_on_parts`] returns false for these dimensions.
 
 use shardc_ir::{Attr, AttrDict, Module, OpId, OpKind, RAGGED_ALL_TO_ALL};
 
@@ -11,7 +11,7 @@ use super::builder::{RuleBuilder, operand_shape, pointwise, result_shape, size};
 use super::linalg;
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
-/// The semantics of a custom call, as far as its dimensions matter.
+/// The semantics of a custom call that determine how its dimensions correspond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Known {
     /// The identity: the call only specifies the memory space or layout of its operand.
@@ -20,7 +20,7 @@ enum Known {
     Elementwise,
     /// An operation on the matrices in the last two dimensions, with results of the same shape as the operands.
     Matrix,
-    /// An exchange between devices that preserves the shape of each value.
+    /// Communication between devices that preserves the shape of each value.
     Exchange,
     Eigh,
     Qr,
@@ -28,19 +28,19 @@ enum Known {
     TopK,
     ApproxTopK,
     X64Combine,
-    /// An exchange of ranges of rows between devices.
+    /// A ragged all-to-all: an exchange of ranges of rows between devices.
     RaggedAllToAll,
     /// The leading dimensions are batch dimensions; the given number of trailing dimensions are not.
     Batch {
         inner: usize,
     },
-    /// The call has its own sharding rule: JAX's `custom_partitioning` calls a function with the shard shapes.
+    /// The call has its own sharding rule, as from JAX's `custom_partitioning`, which calls a function with the shard shapes.
     Partitioned,
-    /// The semantics are unknown, or known only to the program.
+    /// No dimensions correspond, or only the program defines how they do.
     Nothing,
 }
 
-/// Returns the semantics of a target; `None` if shardc does not know it.
+/// Returns the semantics of a target; `None` if it is not in the table.
 fn known(target: &str) -> Option<Known> {
     Some(match target {
         "annotate_device_placement" | "LayoutConstraint" | "MoveToDevice" | "MoveToHost" => Known::Identity,
@@ -88,8 +88,8 @@ fn known(target: &str) -> Option<Known> {
     })
 }
 
-/// Whether a target is a LAPACK-like function on batches of matrices that JAX calls by XLA's FFI, which passes all shapes to the callee.
-/// The older interface passes shapes as operands, which would be wrong for shards.
+/// Whether a target is a LAPACK-like function on batches of matrices that JAX calls through XLA's FFI, which passes the shapes of all
+/// buffers to the function. The older interface passes global shapes as operands, which would be wrong for shards.
 fn is_linear_algebra(target: &str) -> bool {
     let families = ["lapack_", "cusolver_", "hipsolver_"];
     let hybrid = ["cuhybrid_", "hiphybrid_"];
@@ -117,7 +117,7 @@ pub(super) fn custom_call(module: &Module, op: OpId, target: &str) -> Option<Sha
             batch(module, op, stated.unwrap_or(most.saturating_sub(inner)))
         }
         Some(Known::Partitioned | Known::Nothing) => None,
-        // XLA uses the attribute if the call is registered as batch-partitionable.
+        // XLA uses the attribute only if the call is registered as batch-partitionable.
         None => batch(module, op, stated?),
     }
 }
@@ -128,7 +128,7 @@ pub fn is_known_target(target: &str) -> bool {
     known(target).is_some()
 }
 
-/// Whether a call returns its operand unchanged. A declared side effect only keeps such a call in place.
+/// Whether a call returns its operand unchanged. A declared side effect only prevents such a call from being removed or moved.
 #[must_use]
 pub fn is_identity(target: &str) -> bool {
     known(target) == Some(Known::Identity)
@@ -140,7 +140,7 @@ pub(crate) fn is_kernel(target: &str) -> bool {
 }
 
 /// Whether a call can be applied to each shard of dimension `dim` of operand `operand`, if the dimension is pass-through in its rule.
-/// Propagation may carry shardings further: the matrices of a decomposition still need replication.
+/// Propagation may shard more dimensions than that: the matrix dimensions of a decomposition still need replication.
 pub(crate) fn works_on_parts(module: &Module, op: OpId, target: &str, operand: usize, dim: usize) -> bool {
     let shape = operand_shape(module, op, operand).unwrap_or(&[]);
     let output = result_shape(module, op, 0).unwrap_or(&[]);
@@ -149,16 +149,16 @@ pub(crate) fn works_on_parts(module: &Module, op: OpId, target: &str, operand: u
         Some(Known::Matrix | Known::Eigh | Known::Qr | Known::HouseholderProduct) => dim + 2 < shape.len(),
         Some(Known::TopK) => dim + 1 < shape.len(),
         Some(Known::RaggedAllToAll) => operand < 2 && dim > 0,
-        // The searched dimension is the one whose size changes. If no size changes, it may be any dimension.
+        // The searched dimension is the one whose size changes. If no size changes, the searched dimension is unknown.
         Some(Known::ApproxTopK) => shape != output,
         // Kernels and host callbacks are written for fixed shapes.
         Some(Known::Exchange | Known::Nothing) => false,
-        // The front end defines the rule.
+        // The front end's rule specifies which dimensions may be sharded.
         Some(Known::Partitioned) | None => true,
     }
 }
 
-/// Returns how many leading dimensions the front end declares as batch dimensions.
+/// Returns the number of leading dimensions that an attribute declares as batch dimensions.
 fn stated_batch(attrs: &AttrDict) -> Option<usize> {
     match attrs.frontend()?.get("num_batch_dims")? {
         Attr::Str(text) => text.parse().ok(),
@@ -174,7 +174,7 @@ fn batch(module: &Module, op: OpId, count: usize) -> Option<ShardingRule> {
     let result = |i: usize| result_shape(module, op, i).unwrap_or(&[]);
     let (operands, results) = (0..data.operands.len(), 0..data.results.len());
     let mut shapes = operands.clone().map(operand).chain(results.clone().map(result));
-    // The first tensor with enough dimensions defines the batch; there may also be scalar operands.
+    // The first tensor with at least `count` dimensions defines their sizes; there may also be scalar operands.
     let sizes = shapes.find(|shape| shape.len() >= count)?.get(..count)?.to_vec();
     let has = |shape: &[i64]| shape.len() >= count && shape[..count] == sizes[..];
     let mut rule = RuleBuilder::new(module, op);
@@ -203,7 +203,7 @@ fn batch(module: &Module, op: OpId, count: usize) -> Option<ShardingRule> {
     Some(rule.finish())
 }
 
-/// Returns the rule of `Eigh`: from a matrix to eigenvectors and eigenvalues.
+/// Returns the rule of `Eigh`, which computes eigenvectors and eigenvalues from a matrix.
 fn eigh(module: &Module, op: OpId) -> Option<ShardingRule> {
     let shape = operand_shape(module, op, 0)?;
     let (row, column) = (shape.len().checked_sub(2)?, shape.len() - 1);
@@ -216,7 +216,7 @@ fn eigh(module: &Module, op: OpId) -> Option<ShardingRule> {
     Some(rule.finish())
 }
 
-/// Returns the rule of `Qr`: from a matrix to packed factors and the scalars of the reflectors.
+/// Returns the rule of `Qr`, which computes the packed factors and the scalars (`tau`) of the Householder reflectors from a matrix.
 fn qr(module: &Module, op: OpId) -> Option<ShardingRule> {
     let (shape, taus) = (operand_shape(module, op, 0)?, result_shape(module, op, 1)?);
     let (row, column) = (shape.len().checked_sub(2)?, shape.len() - 1);
@@ -231,7 +231,8 @@ fn qr(module: &Module, op: OpId) -> Option<ShardingRule> {
     Some(rule.finish())
 }
 
-/// Returns the rule of a product of Householder reflectors: from packed factors and the scalars of the reflectors to an orthogonal matrix.
+/// Returns the rule of a product of Householder reflectors, which computes an orthogonal matrix from packed factors and the scalars (`tau`)
+/// of the reflectors.
 fn householder_product(module: &Module, op: OpId) -> Option<ShardingRule> {
     let (shape, taus) = (operand_shape(module, op, 0)?, operand_shape(module, op, 1)?);
     let (row, column) = (shape.len().checked_sub(2)?, shape.len() - 1);
@@ -290,13 +291,13 @@ fn ragged_all_to_all(module: &Module, op: OpId) -> Option<ShardingRule> {
 /// Returns the rule of `X64Combine`, which is element-wise, except that the state of a random number generator is replicated.
 fn x64_combine(module: &Module, op: OpId) -> Option<ShardingRule> {
     let result = *module.ops[op].results.first()?;
-    // A state is a vector of two or three integers.
+    // The state of a random number generator is a vector of two or three integers.
     let is_state = module.rank(result) == 1
         && module
             .ops
             .values()
-            // All operations are scanned, since there is no use table here. The call is rare: XLA emits it only if it emulates 64-bit
-            // integers.
+            // All operations of the module are scanned, since no use lists are available here. The call is rare: XLA emits it only if it
+            // emulates 64-bit integers.
             .any(|o| matches!(o.kind, OpKind::RngBitGenerator { .. }) && o.operands.contains(&result));
     if !is_state {
         return pointwise(module, op);

@@ -1,6 +1,6 @@
-//! Rules of dynamic operations, whose operands replace attributes, and of operations on dimension sizes.
+//! Rules of dynamic operations, which have operands in place of attributes, and of operations on dimension sizes.
 //!
-//! Factors have sizes, so result shapes must still be static.
+//! Factors have static sizes, so result shapes must be static.
 
 use shardc_ir::{DynamicOp, Module, OpId, TensorType};
 
@@ -8,7 +8,7 @@ use super::builder::{RuleBuilder, operand_shape, result_shape};
 use super::{broadcast, contract, index, shape};
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
-/// Returns the rule of a dynamic operation, which is the rule of its static form.
+/// Returns the rule of a dynamic operation, which is the rule of the corresponding static operation.
 pub(super) fn dynamic(
     module: &Module,
     op: OpId,

@@ -6,14 +6,14 @@ use super::builder::{RuleBuilder, operand_shape, result_shape, size};
 use crate::analysis::reducer::reduction_of;
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
-/// The common parts of gather and scatter: an indexed tensor, indices, and slices (the result of a gather, the updates of a scatter).
+/// The common structure of gather and scatter: an indexed tensor, indices, and slices (the result of a gather, the updates of a scatter).
 struct Indexing<'a> {
     indexed: &'a [i64],
     indices: &'a [i64],
     slices: &'a [i64],
-    /// The dimensions of slices that are offsets into the indexed tensor.
+    /// The dimensions of `slices` that are offset dimensions (gather) or window dimensions (scatter).
     offset: &'a DimList,
-    /// The indexed dimensions that are missing in slices.
+    /// The dimensions of `indexed` that are missing in `slices`.
     collapsed: &'a DimList,
     indexed_batching: &'a DimList,
     indices_batching: &'a DimList,
@@ -29,8 +29,8 @@ struct IndexFactor {
 }
 
 impl Indexing<'_> {
-    /// Returns the factors in order. `batch` is the kind of a dimension that only indices and slices have; `scatter` selects the
-    /// operation.
+    /// Returns the factors in order. `batch` is the kind of the factor of a dimension that only indices and slices have; `scatter` is true
+    /// for a scatter, and false for a gather.
     fn factors(&self, scatter: bool, batch: FactorKind) -> Vec<IndexFactor> {
         let mut out = Vec::new();
         let mut add = |dims, size, kind, blocked| out.push(IndexFactor { dims, size, kind, blocked });
@@ -51,7 +51,7 @@ impl Indexing<'_> {
                     add([Some(dim), None, None], m, FactorKind::NeedReplication, false);
                     add([None, None, Some(slice_dim)], n, FactorKind::NeedReplication, false);
                 } else if n == 1 {
-                    // Only the device that has the element contributes; the others add zero.
+                    // The device that holds the element contributes it to the sum; the others contribute zero.
                     add([Some(dim), None, None], m, FactorKind::Reduction, false);
                     add([None, None, Some(slice_dim)], n, FactorKind::NeedReplication, false);
                 } else {
@@ -71,8 +71,8 @@ impl Indexing<'_> {
         for &dim in self.collapsed {
             let n = size(self.indexed, dim as usize);
             let kind = match (scatter, n) {
-                // A scatter needs no reduction: each device writes the updates that are within its shard and ignores the others. A gather
-                // sums the results of all devices.
+                // A scatter needs no reduction: each device writes the updates that are within its shard and ignores the others. For a
+                // gather, the results of all devices are summed.
                 (true, _) => FactorKind::PassThrough,
                 (false, 1) => FactorKind::NeedReplication,
                 (false, _) => FactorKind::Reduction,
@@ -86,7 +86,7 @@ impl Indexing<'_> {
     }
 }
 
-/// Relates the dimensions of a `gather`. An indexed dimension may be sharded: each device looks up its own elements, and the partial
+/// Relates the dimensions of a `gather`. An indexed dimension may be sharded: each device reads the elements of its block, and the partial
 /// results are summed.
 pub(super) fn gather(module: &Module, op: OpId, spec: &GatherSpec) -> Option<ShardingRule> {
     let indexing = Indexing {
@@ -128,8 +128,8 @@ fn is_reduction(module: &Module, op: OpId) -> bool {
     }
 }
 
-/// Relates the dimensions of a `scatter`. An indexed dimension is pass-through: each device writes the updates of its shard. Sharded
-/// updates need a reduction of the results, so the combiner must be one that collectives support.
+/// Relates the dimensions of a `scatter`. An indexed dimension is pass-through: each device writes the updates of its shard. If the updates
+/// are sharded, the results are unreduced, so an all-reduce must support the function that combines updates.
 pub(super) fn scatter(module: &Module, op: OpId, spec: &ScatterSpec) -> Option<ShardingRule> {
     let inputs = module.ops[op].results.len();
     let indexing = Indexing {
@@ -183,7 +183,7 @@ pub(super) fn torch_index_select(module: &Module, op: OpId, dim: i64, batch: i64
             rule.operand(1, d, factor).result(0, out, factor);
             out += 1;
         }
-        // Only the device that holds a slice contributes it.
+        // The device that holds a slice contributes it to the sum; the others contribute zero.
         let kind = if n == 1 { FactorKind::NeedReplication } else { FactorKind::Reduction };
         let factor = rule.factor(n, kind);
         rule.operand(0, d, factor);

@@ -7,7 +7,8 @@ use shardc_ir::{Module, OpId, ValueId};
 use super::builder::RuleBuilder;
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
-/// Why the letters of a rule do not fit an operation. The message is the predicate of a sentence about the rule.
+/// Why the letters of a rule do not fit an operation. The message has no subject: it follows the text of the rule in
+/// [`RuleError`](super::registry::RuleError).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LettersFault {
@@ -19,7 +20,7 @@ pub enum LettersFault {
     NoLetter {
         /// The character.
         found: char,
-        /// The operand or result that it is written for.
+        /// The operand or result whose letters contain the character.
         tensor: TensorRef,
     },
     /// The rule has more or fewer tensors than the operation.
@@ -27,9 +28,9 @@ pub enum LettersFault {
     Count {
         /// Whether the counts are of operands or of results.
         side: Side,
-        /// The number of tensors in the letters.
+        /// The number of operands or results for which the rule has letters.
         letters: usize,
-        /// The number of tensors of the operation.
+        /// The number of operands or results of the operation.
         actual: usize,
     },
     /// There are letters for a value that is not a tensor.
@@ -40,7 +41,7 @@ pub enum LettersFault {
         /// Its type.
         ty: String,
     },
-    /// A tensor has more or fewer letters than dimensions.
+    /// A tensor does not have as many letters as dimensions.
     #[error("has {}, `{letters}`, for the {} of {tensor}, which is {ty}", plural(.letters.chars().count(), &"letter"), plural(*.rank, &"dimension"))]
     Rank {
         /// The operand or result.
@@ -53,7 +54,7 @@ pub enum LettersFault {
         letters: String,
     },
     /// A tensor has the same letter twice.
-    #[error("has the letter `{letter}` twice in {tensor}, `{letters}`: a diagonal cannot be split")]
+    #[error("has the letter `{letter}` twice in {tensor}, `{letters}`: a diagonal cannot be sharded")]
     Repeated {
         /// The operand or result.
         tensor: TensorRef,
@@ -62,7 +63,7 @@ pub enum LettersFault {
         /// The letter.
         letter: char,
     },
-    /// A letter stands for dimensions of different sizes.
+    /// A letter labels dimensions of different sizes.
     #[error(
         "gives the letter `{letter}` two sizes: {} along dimension {} of {}, which is {}, and {} along dimension {} of {}, which is {}",
         first.size, first.dim, first.tensor, first.ty, second.size, second.dim, second.tensor, second.ty
@@ -70,9 +71,9 @@ pub enum LettersFault {
     Sizes {
         /// The letter.
         letter: char,
-        /// A dimension with the first size.
+        /// The first dimension with the letter.
         first: Box<LetterPlace>,
-        /// A dimension with the other size.
+        /// A dimension with the letter that has another size.
         second: Box<LetterPlace>,
     },
 }
@@ -145,8 +146,8 @@ impl Lettered<'_> {
     }
 }
 
-/// Returns the rule of an operation from one letter for each dimension. A letter that only operands have is a factor of kind `inner`; a
-/// letter that only results have is not related to the operands.
+/// Returns the rule of an operation from a text with one letter for each dimension. A letter that only operands have becomes a factor of
+/// kind `inner`; a letter that only results have becomes a factor that needs replication.
 ///
 /// # Errors
 /// Returns an error if the letters do not fit the shapes, omit dimensions (`...`), or repeat within one tensor.
@@ -161,7 +162,7 @@ pub(super) fn rule(
     let operands = tensors(module, Side::Operand, &data.operands, operands)?;
     let results = tensors(module, Side::Result, &data.results, results)?;
     let mut order: Vec<(char, i64, &Lettered<'_>, usize)> = Vec::new();
-    // Results are first, so that factors are in the order of result dimensions.
+    // Results come first, so that factors are in the order of result dimensions.
     for tensor in results.iter().chain(&operands) {
         for (dim, (&letter, &size)) in tensor.letters.iter().zip(tensor.shape).enumerate() {
             match order.iter().find(|(known, ..)| *known == letter) {
@@ -201,7 +202,7 @@ fn tensors<'m>(
     values: &[ValueId],
     text: &str,
 ) -> Result<Vec<Lettered<'m>>, LettersFault> {
-    // An empty side stands for one scalar, or for no tensors if the operation has none.
+    // An empty text stands for one scalar, or for no tensors if the operation has none.
     let parts: Vec<&str> =
         if values.is_empty() && text.trim().is_empty() { Vec::new() } else { text.split(',').collect() };
     let tensor = |index| TensorRef { side, index };

@@ -1,16 +1,16 @@
-//! Rules of sorting, FFT, random numbers and linear algebra: batch dimensions are pass-through, others need replication.
+//! Rules of sorting, FFT, random numbers and linear algebra: batch dimensions are pass-through, and others need replication.
 
 use shardc_ir::{Module, OpId, Transposition, TriangularSpec};
 
 use super::builder::{RuleBuilder, operand_shape, result_shape, size};
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
-/// Relates the dimensions of a `sort`. The sorted dimension is blocked if it is the only dimension that can be sharded.
+/// Relates the dimensions of a `sort`. Propagation along the sorted dimension is blocked if it is the only dimension that can be sharded.
 pub(super) fn sort(module: &Module, op: OpId, along: i64) -> Option<ShardingRule> {
     let shape = operand_shape(module, op, 0)?;
     let along = usize::try_from(if along < 0 { along + shape.len() as i64 } else { along }).ok()?;
-    // If there is another dimension, an all-to-all can move an axis from the sorted dimension to it, so the axis may propagate. Otherwise
-    // propagation would only create more values that must be gathered.
+    // If there is another dimension, an all-to-all can move an axis to it from the sorted dimension, so axes may propagate along the
+    // latter. Otherwise propagation would only create more values that must be all-gathered.
     let alone = shape.iter().enumerate().all(|(dim, &n)| dim == along || n == 1);
     let mut rule = RuleBuilder::new(module, op);
     for (dim, &n) in shape.iter().enumerate() {
@@ -39,7 +39,7 @@ pub(super) fn rng_bit_generator(module: &Module, op: OpId) -> Option<ShardingRul
     Some(rule.finish())
 }
 
-/// Relates the dimensions of an `rng`, whose third operand is the shape.
+/// Relates the dimensions of an `rng`, whose third operand is the shape of the result.
 pub(super) fn rng(module: &Module, op: OpId) -> Option<ShardingRule> {
     let output = result_shape(module, op, 0)?;
     let mut rule = RuleBuilder::new(module, op);
@@ -53,7 +53,7 @@ pub(super) fn rng(module: &Module, op: OpId) -> Option<ShardingRule> {
     Some(rule.finish())
 }
 
-/// Relates the dimensions of an `fft`. A real transform changes the size of the last dimension, which is then blocked.
+/// Relates the dimensions of an `fft`. A real transform changes the size of the last dimension; propagation along that is then blocked.
 pub(super) fn fft(module: &Module, op: OpId, transformed: usize) -> Option<ShardingRule> {
     let (input, output) = (operand_shape(module, op, 0)?, result_shape(module, op, 0)?);
     let batch = input.len().saturating_sub(transformed);
@@ -86,7 +86,7 @@ pub(super) fn cholesky(module: &Module, op: OpId) -> Option<ShardingRule> {
 }
 
 /// Relates the dimensions of a `triangular_solve`, `op(a) x = b` or `x op(a) = b`: the dimension of `a` that is contracted with `x`, the
-/// dimension that corresponds to `b`, and the free dimension.
+/// other dimension of `a`, which corresponds to `b`, and the free dimension of `b`.
 pub(super) fn triangular_solve(module: &Module, op: OpId, spec: &TriangularSpec) -> Option<ShardingRule> {
     let (a, b) = (operand_shape(module, op, 0)?, operand_shape(module, op, 1)?);
     let (row, column) = (a.len().checked_sub(2)?, a.len() - 1);

@@ -1,7 +1,8 @@
 //! The sharding rule of each operation.
 //!
-//! [`rule_of`] is the only definition of which dimensions correspond. Factors, their order (major to minor) and their kinds are Shardy's,
-//! so that shardings propagate as users of Shardy expect. `sdy.sharding_rule` on an operation overrides the table.
+//! [`rule_of`] is the only definition of which dimensions of operands and results correspond. Factors, their order (major to minor) and
+//! their kinds are those of Shardy, so that shardings propagate as users of Shardy expect. An attribute `sdy.sharding_rule` on an operation
+//! overrides the rule.
 //!
 //! Operations that move values between regions or functions (`while`, `case`, `if`, calls, terminators, manual computations) and
 //! operations without operands have no rule: they do not relate dimensions. Neither do `scan`, `async_start` and `composite`, which are
@@ -41,10 +42,10 @@ pub const SHARDING_RULE_ATTR: &str = shardc_ir::discardable::SHARDING_RULE;
 /// The options for building rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RuleOptions {
-    /// Whether to block propagation along dimensions where operand and result blocks may not match: dimensions that are sliced, padded,
-    /// concatenated, or covered by windows.
+    /// Whether to block propagation along dimensions in which blocks of operand and result may have different elements: dimensions that are
+    /// sliced, padded or concatenated, or over which windows slide.
     pub conservative: bool,
-    /// Which set of rules applies.
+    /// The set of operations that have a rule.
     pub set: RuleSet,
 }
 
@@ -54,7 +55,8 @@ pub enum RuleSet {
     /// All operations that relate dimensions.
     #[default]
     Whole,
-    /// Operations with a rule in Shardy, to reproduce Shardy's results exactly: nothing propagates through CHLO, for example.
+    /// Only operations with a rule in Shardy, to reproduce Shardy's results exactly: for example, nothing propagates through CHLO
+    /// operations.
     Shardy,
 }
 
@@ -173,8 +175,8 @@ pub fn rule_with(module: &Module, op: OpId, options: RuleOptions) -> Option<Shar
     }
 }
 
-/// Whether the kind and types of an operation alone determine its rule and how its factors may be sharded. For other operations, regions,
-/// producers of operands or attributes also matter.
+/// Whether only the kind and the types of an operation determine its rule and how its factors may be sharded. For other operations, these
+/// also depend on regions, producers of operands, or attributes.
 pub(crate) fn is_determined_by_types(data: &Op) -> bool {
     let by_place =
         matches!(data.kind.def().access, Access::SamePlace | Access::Broadcasts | Access::Rearranges);
@@ -182,7 +184,7 @@ pub(crate) fn is_determined_by_types(data: &Op) -> bool {
     by_kind && data.regions.is_empty() && data.attrs.sharding_rule().is_none()
 }
 
-/// Whether a set of rules includes such an operation.
+/// Whether a set of rules includes an operation of this kind.
 pub(crate) fn has_rule(kind: &OpKind, set: RuleSet) -> bool {
     match set {
         RuleSet::Whole => true,
@@ -190,7 +192,7 @@ pub(crate) fn has_rule(kind: &OpKind, set: RuleSet) -> bool {
     }
 }
 
-/// Removes the rules that passes have written on operations in a function body. User-defined rules are kept.
+/// Removes the `sdy.sharding_rule` attributes that passes have written on operations in a function body. User-defined rules are kept.
 pub fn drop_written_rules(module: &mut Module, body: RegionId) {
     for op in module.walk(body) {
         let attrs = &mut module.ops[op].attrs;
@@ -205,8 +207,8 @@ pub fn drop_written_rules(module: &mut Module, body: RegionId) {
 fn custom_rule(module: &Module, op: OpId, attrs: &AttrDict) -> Option<ShardingRule> {
     let rule = parse_rule(attrs.sharding_rule()?).ok()?;
     let shell = RuleBuilder::new(module, op).finish();
-    // The verifier rejects a rule that does not fit. Modules that were built or changed without the verifier need the check, since
-    // mappings would be indexed out of range.
+    // The verifier rejects a rule that does not fit its operation. A module that was not verified needs this check, since mappings would
+    // otherwise be indexed out of range.
     let fits = rule.operands.len() == shell.operands.len()
         && rule.results.len() == shell.results.len()
         && rule.tensors().zip(shell.tensors()).all(|(a, b)| a.dims.len() == b.dims.len());

@@ -6,7 +6,7 @@ use super::builder::{RuleBuilder, operand_shape};
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
 /// Relates the dimensions of a batch normalization: all tensors have the feature dimension. Training and its gradient reduce over all other
-/// dimensions; inference does not.
+/// dimensions, but inference does not.
 pub(super) fn batch_norm(
     module: &Module,
     op: OpId,

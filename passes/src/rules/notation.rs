@@ -47,26 +47,30 @@ impl Notation {
         }
     }
 
-    /// Returns the rule of `call` in the first of the notations that fits it.
+    /// Returns the rule of `call` that the first fitting notation specifies.
     ///
     /// # Errors
-    /// If no notation fits, returns the error of the first.
+    /// If no notation fits, returns the error of the first one.
     pub fn first_rule(notations: &[Notation], call: &CustomCall<'_>) -> Result<CallRule, RuleError> {
         let mut first = None;
         for notation in notations {
             match notation.rule(call) {
                 Ok(rule) if call.fits(&rule) || notations.len() == 1 => return Ok(rule),
-                Ok(_) => first = first.or(Some(RuleError::Other("has no notation that fits".to_owned()))),
+                Ok(_) => {
+                    first = first.or(Some(RuleError::Other(
+                        "no notation of the rule fits the operands and results".to_owned(),
+                    )))
+                }
                 Err(error) => first = first.or(Some(error)),
             }
         }
-        Err(first.unwrap_or_else(|| RuleError::Other("is empty".to_owned())))
+        Err(first.unwrap_or_else(|| RuleError::Other("the rule is empty".to_owned())))
     }
 }
 
 impl RuleRegistry {
-    /// Sets the rule that a user wrote for this name, in the first of the notations that fits. A function or composite is then not
-    /// inlined.
+    /// Sets the rule that a user wrote for this name; each call gets the rule of the first notation that fits it. A function or composite
+    /// is then not inlined.
     pub fn write(&mut self, callee: Callee, name: &str, notations: Vec<Notation>) {
         self.set_written(callee, name, Arc::new(move |call| Notation::first_rule(&notations, call)));
     }

@@ -1,4 +1,5 @@
-//! The operations for which Shardy has a rule: to reproduce Shardy's results, nothing propagates through other operations.
+//! The operations for which Shardy has a rule. With [`RuleSet::Shardy`](super::RuleSet::Shardy), nothing propagates through any other
+//! operation.
 
 use shardc_ir::OpKind;
 
@@ -32,7 +33,8 @@ const TARGETS: &[&str] = &[
     "xla.megascale.provide_metadata",
 ];
 
-/// Whether Shardy has a rule for such an operation. It has none for CHLO, which XLA expands earlier, and for some rare operations.
+/// Whether Shardy has a rule for operations of this kind. It has none for CHLO operations, which XLA expands earlier, and for some rare
+/// operations.
 pub(super) fn shardy_has(kind: &OpKind) -> bool {
     match kind {
         OpKind::CustomCall(spec) => TARGETS.contains(&&*spec.target),

@@ -25,7 +25,7 @@ pub(super) fn reduce(module: &Module, op: OpId, dims: &[u32]) -> Option<Sharding
     Some(rule.finish())
 }
 
-/// Relates the dimensions of a `reduce_window`: a dimension may be sharded by windows, with a halo exchange.
+/// Relates the dimensions of a `reduce_window`: a dimension may be sharded across windows, with a halo exchange.
 pub(super) fn reduce_window(
     module: &Module,
     op: OpId,

@@ -1,8 +1,8 @@
-//! Rules for the custom calls of a front end.
+//! Sharding rules for the custom calls of a front end.
 //!
-//! Only the front end knows how the dimensions of its own kernels correspond. It registers a function per target.
-//! [`RuleRegistry::resolve`] calls it for each call in a module and writes the result to the call as `sdy.sharding_rule`, which propagation
-//! and planning read. All rules are therefore visible in the program.
+//! Only the front end knows how the dimensions of its own kernels correspond. It registers a function for each target.
+//! [`RuleRegistry::resolve`] calls this function for each custom call in a module and writes the returned rule to the call as
+//! `sdy.sharding_rule`, which propagation and planning read. All rules are therefore visible in the program.
 //!
 //! A rule that does not fit its call is an error of the front end. [`CallRule::Unknown`] states that nothing is known about a call.
 
@@ -19,12 +19,13 @@ use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
 pub(super) type Rule = dyn Fn(&CustomCall<'_>) -> Result<CallRule, RuleError> + Send + Sync;
 
-/// The specification by a front end of one of its calls.
+/// The rule of a front end for one of its calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallRule {
     /// The sharding rule.
     Known(Box<ShardingRule>),
-    /// Nothing is known. Unless shardc knows the target itself, nothing propagates through the call, and its operands are replicated.
+    /// There is no rule. Unless shardc has a rule for the target itself, nothing propagates through the call, and its operands are
+    /// replicated.
     Unknown,
 }
 
@@ -47,13 +48,13 @@ pub enum RuleError {
         fault: LettersFault,
     },
     /// The shapes of operands and results differ.
-    #[error("is element-wise, but {tensor} is {ty} and {reference} is {reference_ty}")]
+    #[error("the rule is element-wise, but {tensor} is {ty} and {reference} is {reference_ty}")]
     Pointwise {
         /// The operand or result.
         tensor: TensorRef,
         /// Its type.
         ty: String,
-        /// The tensor that it differs from.
+        /// The tensor from which it differs in shape.
         reference: TensorRef,
         /// Its type.
         reference_ty: String,
@@ -63,7 +64,7 @@ pub enum RuleError {
     Other(String),
 }
 
-/// The kind of callee that a rule applies to.
+/// The kind of callee to which a rule applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Callee {
     /// A `stablehlo.custom_call`, by its target.
@@ -96,7 +97,7 @@ pub struct RuleRegistry {
     named: BTreeSet<(Callee, Box<str>)>,
 }
 
-/// A custom call, as passed to the function that returns its rule.
+/// A custom call, as passed to the function that returns the rule of the call.
 #[derive(Clone, Copy, Debug)]
 pub struct CustomCall<'m> {
     module: &'m Module,
@@ -123,7 +124,7 @@ impl CustomCall<'_> {
         result_shape(self.module, self.op, i)
     }
 
-    /// Whether a rule has the same tensors, dimensions and sizes as the call.
+    /// Whether the tensors, dimensions and sizes of a rule are those of the call.
     pub(super) fn fits(&self, rule: &CallRule) -> bool {
         match rule {
             CallRule::Known(rule) => {
@@ -139,12 +140,12 @@ impl CustomCall<'_> {
         self.spec.props.get(name).or_else(|| self.module.ops[self.op].attrs.get(name))
     }
 
-    /// Returns the rule that is written with one letter for each dimension: `bmk,bkn->bmn`. Letters that operands and results share are
-    /// pass-through; dimensions with other letters need replication.
+    /// Returns the rule that `letters` specifies with one letter for each dimension: `bmk,bkn->bmn`. Letters that operands and results
+    /// share are pass-through; dimensions with other letters need replication.
     ///
     /// # Errors
-    /// Returns an error if the text has another form, if it has letters for more or fewer tensors or dimensions than the call, or if a
-    /// letter stands for two different sizes.
+    /// Returns an error if the text has another form, if it does not have one letter for each dimension of each tensor of the call, or if a
+    /// letter labels dimensions of different sizes.
     pub fn letters(&self, letters: &str) -> Result<CallRule, RuleError> {
         match letters::rule(self.module, self.op, letters, FactorKind::NeedReplication) {
             Ok(rule) => Ok(rule.into()),
@@ -161,7 +162,7 @@ impl CustomCall<'_> {
         let operands = data.operands.iter().enumerate().map(|(index, &v)| (Side::Operand, index, v));
         let results = data.results.iter().enumerate().map(|(index, &v)| (Side::Result, index, v));
         let shape = self.result(0);
-        // Results are first, since the first result is the reference shape; if it is not a tensor, the error is about it.
+        // Results come first, since the shape of the first result is the reference: if it is not a tensor, the error refers to it.
         for (side, index, value) in results.chain(operands) {
             let own = self.module.stored(value).map(|t| t.shape.as_slice());
             let is_scalar = side == Side::Operand && own.is_some_and(<[i64]>::is_empty);
@@ -175,9 +176,9 @@ impl CustomCall<'_> {
                 });
             }
         }
-        pointwise(self.module, self.op)
-            .map(CallRule::from)
-            .ok_or_else(|| RuleError::Other("is element-wise, but the call has no result".to_owned()))
+        pointwise(self.module, self.op).map(CallRule::from).ok_or_else(|| {
+            RuleError::Other("the rule is element-wise, but the call has no result".to_owned())
+        })
     }
 }
 
@@ -188,7 +189,7 @@ impl RuleRegistry {
         RuleRegistry::default()
     }
 
-    /// Sets the function that returns the rule of each call of `target`, in place of an earlier function.
+    /// Sets the function that returns the rule of each call of `target`. It replaces an earlier function for the target.
     pub fn register(
         &mut self,
         target: &str,
@@ -213,7 +214,7 @@ impl RuleRegistry {
         self.named.insert((callee, name.into()));
     }
 
-    /// Removes the exclusions from inlining: all calls are inlined.
+    /// Removes all exclusions from inlining, so that all calls are inlined.
     #[must_use]
     pub fn inlining_all(mut self) -> Self {
         self.kept.clear();
@@ -257,7 +258,9 @@ impl RuleRegistry {
         let is_unused = |(callee, name): &&(Callee, Box<str>)| !known.contains(&(*callee, &**name));
         let warning = |(callee, name): &(Callee, Box<str>)| {
             let title = callee.title();
-            let message = format!("the program has no {title} '{name}': its rule has no effect");
+            let message = format!(
+                "the rule for {title} '{name}' has no effect because the program has no such {title}"
+            );
             let alike: Vec<&str> =
                 known.iter().filter(|(other, _)| other == callee).map(|(_, name)| *name).collect();
             Diagnostic::warning(Class::InvalidInput, "SH0363", message).hint(unknown_name_hint(
@@ -269,7 +272,8 @@ impl RuleRegistry {
         self.named.iter().filter(is_unused).map(warning).collect()
     }
 
-    /// Writes to each call of a registered target the rule that its function returns. A rule that is already in the program stays.
+    /// Writes to each call of a registered target the rule that the registered function returns. A rule that is already in the program is
+    /// kept.
     ///
     /// # Errors
     /// Returns SH0807 for each call whose rule does not fit its operands and results.
@@ -295,8 +299,8 @@ impl RuleRegistry {
         self.rule_of_call(module, op, Callee::CustomCall, &spec.target)
     }
 
-    /// Returns the rule to write to a custom call, or to the custom call that represents a call of a function or a composite with this
-    /// name.
+    /// Returns the rule to write to a custom call, which may represent a call of a function or a composite. `name` is the target of the
+    /// custom call, or the name of the function or composite.
     ///
     /// # Errors
     /// Returns SH0807 if the rule does not fit the operands and results.
@@ -328,7 +332,7 @@ impl RuleRegistry {
             Ok(CallRule::Known(rule)) => ShardingRule { custom: true, ..*rule },
             Ok(CallRule::Unknown) => return Ok(None),
             Err(error) => {
-                let hint = "return a rule that fits, or CallRule::Unknown for a call without a rule";
+                let hint = "return a rule that fits the operands and results, or CallRule::Unknown if the call has no rule";
                 return Err(wrong(format!("does not fit: {error}"), hint.to_owned()));
             }
         };

@@ -33,7 +33,7 @@ pub(super) fn transpose(module: &Module, op: OpId, permutation: &[u32]) -> Optio
     Some(rule.finish())
 }
 
-/// Relates the dimensions of a `reverse`: devices exchange blocks of a reversed dimension.
+/// Relates the dimensions of a `reverse`: along a reversed dimension, devices exchange their blocks.
 pub(super) fn reverse(module: &Module, op: OpId, dims: &[u32]) -> Option<ShardingRule> {
     let shape = result_shape(module, op, 0)?;
     let mut rule = RuleBuilder::new(module, op);
@@ -52,7 +52,8 @@ pub(super) fn shifted(module: &Module, op: OpId, conservative: bool) -> Option<S
     Some(rule.finish())
 }
 
-/// Relates the dimensions of a `dynamic_slice`: along dimensions whose size changes, the distance is unknown, so nothing propagates.
+/// Relates the dimensions of a `dynamic_slice`: along dimensions whose size changes, elements shift by an unknown distance, so nothing
+/// propagates.
 pub(super) fn dynamic_slice(module: &Module, op: OpId) -> Option<ShardingRule> {
     let (input, output) = (operand_shape(module, op, 0)?, result_shape(module, op, 0)?);
     let mut rule = RuleBuilder::new(module, op);
@@ -60,8 +61,8 @@ pub(super) fn dynamic_slice(module: &Module, op: OpId) -> Option<ShardingRule> {
     Some(rule.finish())
 }
 
-/// Relates the dimensions of a `dynamic_update_slice`: each device writes the part of the replicated update that is within its block, so
-/// the operand may be sharded along dimensions in which the update is smaller.
+/// Relates the dimensions of a `dynamic_update_slice`: each device writes those elements of the replicated update that are within its
+/// block, so the operand may be sharded along dimensions in which the update is smaller.
 pub(super) fn dynamic_update_slice(module: &Module, op: OpId) -> Option<ShardingRule> {
     let (operand, update) = (operand_shape(module, op, 0)?, operand_shape(module, op, 1)?);
     let is_constant = |&v: &ValueId| {
@@ -134,12 +135,12 @@ pub(super) fn splice(module: &Module, op: OpId, along: usize) -> Option<Sharding
 
 /// Relates the dimensions of a `reshape`: splits and merges them into common factors.
 ///
-/// Both shapes are walked from the major end. While the products of the factors so far are equal, the greatest common divisor of the
-/// remaining sizes of the two current dimensions is a common factor. If it is 1, each side gets its own factors until the products are
-/// equal again.
+/// The algorithm walks over both shapes from the major end. While the products of the factors so far are equal, the greatest common divisor
+/// of the remaining sizes of the two current dimensions becomes a common factor. If it is 1, operand and result get separate factors until
+/// the products are equal again.
 pub(super) fn reshape(module: &Module, op: OpId) -> Option<ShardingRule> {
     let (input, output) = (operand_type(module, op, 0)?, result_type(module, op, 0)?);
-    // The products of the walk stay below this number and cannot overflow.
+    // The products in the walk do not exceed this number, so they cannot overflow.
     let elements = input.num_elements()?;
     if elements == 0 || output.num_elements() != Some(elements) {
         return None;
@@ -148,8 +149,8 @@ pub(super) fn reshape(module: &Module, op: OpId) -> Option<ShardingRule> {
     let mut from = Side::new(&input.shape);
     let mut to = Side::new(&output.shape);
     while !from.done() || !to.done() {
-        // A dimension of size 1 is skipped: as a step of the walk, its common divisor with the other side would be 1, and `[1, 8] -> [8]`
-        // would lose the common factor 8.
+        // A dimension of size 1 is skipped: in a step of the walk, its common divisor with the other shape's dimension would be 1, and `[1,
+        // 8] -> [8]` would lose the common factor 8.
         if from.at_one() {
             let factor = rule.factor(1, FactorKind::PassThrough);
             rule.operand(0, from.dim, factor);
@@ -164,7 +165,7 @@ pub(super) fn reshape(module: &Module, op: OpId) -> Option<ShardingRule> {
         }
         from.open();
         to.open();
-        // A common factor must start at the same position on both sides, so the products must be equal.
+        // A common factor must start at the same position in both shapes, so the products must be equal.
         let gcd = gcd(from.left(), to.left());
         match from.factors.cmp(&to.factors) {
             std::cmp::Ordering::Equal if gcd > 1 => {
@@ -173,8 +174,8 @@ pub(super) fn reshape(module: &Module, op: OpId) -> Option<ShardingRule> {
                 from.factors *= gcd;
                 to.factors *= gcd;
             }
-            // `[2, 3, 4] -> [3, 2, 4]`: 2 and 3 have no common divisor, so each side gets its dimension as a factor. The products are
-            // equal again at 6, and 4 is a common factor.
+            // `[2, 3, 4] -> [3, 2, 4]`: 2 and 3 have no common divisor, so each dimension becomes a separate factor. The products are equal
+            // again at 6, and 4 is a common factor.
             std::cmp::Ordering::Equal => {
                 let factor = rule.factor(from.left(), FactorKind::PassThrough);
                 rule.operand(0, from.dim, factor);
@@ -243,8 +244,8 @@ impl<'a> Side<'a> {
         self.sizes / self.factors
     }
 
-    /// Returns the next factor of the side with the smaller product: one that makes the products equal if possible, and otherwise one
-    /// that keeps the common divisor for the next step.
+    /// Returns the next factor of the shape with the smaller product: a factor that makes the products equal if possible, and otherwise one
+    /// that leaves the common divisor for the next step.
     fn catch_up(&self, gcd: i64, ahead: i64) -> i64 {
         let left = self.left();
         if ahead % self.factors == 0 && left % (ahead / self.factors) == 0 {

@@ -17,7 +17,7 @@ pub enum FactorKind {
     Reduction,
     /// The operation needs the factor replicated.
     NeedReplication,
-    /// Devices exchange data with neighbors (slice, pad, concatenate, ...).
+    /// Devices exchange elements with neighbors (slice, pad, concatenate, ...).
     Permutation,
 }
 
@@ -45,9 +45,9 @@ pub struct TensorMapping {
 /// The sharding rule of one operation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ShardingRule {
-    /// The factors; [`FactorIndex`] indexes here.
+    /// The factors; a [`FactorIndex`] is an index into this list.
     pub factors: SmallVec<[Factor; 6]>,
-    /// One entry per operand; a non-tensor has no dimensions.
+    /// One entry for each operand; the entry of an operand that is not a tensor has no dimensions.
     pub operands: SmallVec<[TensorMapping; 3]>,
     /// One entry per result.
     pub results: SmallVec<[TensorMapping; 1]>,
@@ -61,7 +61,7 @@ impl ShardingRule {
         self.operands.iter().chain(&self.results)
     }
 
-    /// Returns a rule without factors over values of these types; `None` stands for a value that is not a tensor.
+    /// Returns a rule without factors for operands and results of these types; `None` stands for a value that is not a tensor.
     pub fn empty<'a>(
         operands: impl IntoIterator<Item = Option<&'a TensorType>>,
         results: impl IntoIterator<Item = Option<&'a TensorType>>,
@@ -79,7 +79,7 @@ impl ShardingRule {
 }
 
 impl TensorMapping {
-    /// Returns the dimension that has `factor`, and the index of the factor among the factors of that dimension.
+    /// Returns the dimension to which `factor` is mapped, and the index of the factor among the factors of that dimension.
     #[must_use]
     pub fn find(&self, factor: FactorIndex) -> Option<(usize, usize)> {
         self.dims

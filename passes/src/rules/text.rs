@@ -89,7 +89,7 @@ fn write_group(f: &mut fmt::Formatter<'_>, name: &str, members: impl Iterator<It
 pub struct RuleParseError {
     /// The position in the text.
     pub at: usize,
-    /// The error at that position.
+    /// The error at this position.
     pub message: &'static str,
 }
 
@@ -136,7 +136,7 @@ pub fn parse_rule(text: &str) -> Result<ShardingRule, RuleParseError> {
 struct Reader<'a> {
     text: &'a str,
     at: usize,
-    /// Maps the index of a symbol to the index of the factor that `sizes` declares for it.
+    /// For each factor with a size, the index of its symbol.
     symbols: Vec<usize>,
 }
 
@@ -224,7 +224,7 @@ impl Reader<'_> {
                 let symbol = self.symbol()?.ok_or_else(|| self.error("expected a factor"))?;
                 // The mappings were parsed earlier and identify factors by symbol index, so the sizes must be in that order.
                 if symbol != self.symbols.len() {
-                    return Err(self.error("factors must be in order"));
+                    return Err(self.error("the sizes of factors must be in the order i, j, k, ..."));
                 }
                 self.symbols.push(symbol);
                 self.expect("=", "expected '='")?;
@@ -232,12 +232,12 @@ impl Reader<'_> {
                 rule.factors.push(Factor { size, kind: FactorKind::PassThrough, blocked: false });
             }
         }
-        // Checked only after the sizes, which follow the mappings in the text: now mappings can index `factors`.
+        // This is checked only after the sizes are parsed, since they follow the mappings in the text: now `factors` is complete.
         let known = |f: &FactorIndex| usize::from(*f) < rule.factors.len();
         if rule.tensors().flat_map(|t| &t.dims).flatten().all(known) {
             Ok(())
         } else {
-            Err(self.error("a factor has no size"))
+            Err(self.error("every factor must have a size"))
         }
     }
 

@@ -176,7 +176,7 @@ fn letters_that_do_not_fit_a_call_are_reported() {
     );
     assert_eq!(
         of("ik,kk->ij"),
-        "does not fit: `ik,kk->ij` has the letter `k` twice in operand 1, `kk`: a diagonal cannot be split"
+        "does not fit: `ik,kk->ij` has the letter `k` twice in operand 1, `kk`: a diagonal cannot be sharded"
     );
     assert_eq!(
         of("ik,ij->ij"),
@@ -201,7 +201,7 @@ fn non_pointwise_calls_are_rejected() {
     assert_eq!(fault("tensor<8x4xf32>; tensor<f32> -> tensor<8x4xbf16>", pointwise), "fits");
     assert_eq!(
         fault("tensor<8x4xf32>; tensor<4xf32> -> tensor<8x4xf32>", pointwise),
-        "does not fit: is element-wise, but operand 1 is tensor<4xf32> and result 0 is tensor<8x4xf32>"
+        "does not fit: the rule is element-wise, but operand 1 is tensor<4xf32> and result 0 is tensor<8x4xf32>"
     );
 }
 

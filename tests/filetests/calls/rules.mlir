@@ -20,9 +20,9 @@
 // WRONG-DAG: did you mean rule? the keys are rule
 // WRONG-DAG: expected 'pointwise', letters as in 'ab,bc->ac'
 // MISFIT: error[SH0807]: the rule registered for the composite my.softmax does not fit: `bfx->bf` has 3 letters
-// UNUSED: warning[SH0363]: the program has no custom call 'mrak': its rule has no effect
+// UNUSED: warning[SH0363]: the rule for custom call 'mrak' has no effect because the program has no such custom call
 // UNUSED: did you mean mark?
-// UNUSED: warning[SH0363]: the program has no composite 'my.sotfmax': its rule has no effect
+// UNUSED: warning[SH0363]: the rule for composite 'my.sotfmax' has no effect because the program has no such composite
 // UNUSED: did you mean my.softmax?
 sdy.mesh @mesh = <["data"=4]>
 func.func public @main(%x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}, %w: tensor<16x32xf32>) -> tensor<8x32xf32> {

@@ -3,7 +3,7 @@
 
 sdy.mesh @mesh = <["x"=4]>
 
-// CHECK: error[SH0304]: stablehlo.all_gather between several processes in an unpartitioned program
+// CHECK: error[SH0304]: cannot partition stablehlo.all_gather between several processes
 // CHECK: = help: put per-device code into an sdy.manual_computation
 func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<32xf32> {
   %0 = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>}> : (tensor<8xf32>) -> tensor<32xf32>
@@ -12,7 +12,7 @@ func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}
 
 // -----
 
-// CHECK: error[SH0304]: stablehlo.partition_id between 4 partitions in an unpartitioned program
+// CHECK: error[SH0304]: cannot partition stablehlo.partition_id between 4 partitions
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
   sdy.mesh @mesh = <["x"=4]>
   func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> (tensor<8xf32>, tensor<ui32>) {
@@ -23,8 +23,8 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
 
 // -----
 
-// CHECK: error[SH0304]: stablehlo.all_reduce of 2 replicas in an unpartitioned program
-// CHECK: = help: partition the program of one replica: write the replicas as an axis of the mesh
+// CHECK: error[SH0304]: cannot partition stablehlo.all_reduce of 2 replicas
+// CHECK: = help: partition a program for one replica: replace the replicas by a mesh axis
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 2 : i32} {
   sdy.mesh @mesh = <["x"=4]>
   func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {

@@ -16,7 +16,7 @@ func.func @main(%a: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"},
 // -----
 
 sdy.mesh @mesh = <["x"=4]>
-// ERR: error[SH0315]: argument 0 of @main is sharded [{"x"}, {}]: tensor<?x8xf32, #stablehlo.bounds<16, ?>> has a dynamic size
+// ERR: error[SH0315]: cannot shard argument 0 of @main as [{"x"}, {}] because tensor<?x8xf32, #stablehlo.bounds<16, ?>> has a dynamic size
 // ERR: = help: give the dimension a size with --dim, leave it unsharded, or pad it to its maximum size
 func.func @main(%a: tensor<?x8xf32, #stablehlo.bounds<16, ?>> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<?x8xf32, #stablehlo.bounds<16, ?>> {
   %1 = stablehlo.add %a, %a : tensor<?x8xf32, #stablehlo.bounds<16, ?>>

@@ -1,11 +1,12 @@
-//! Models producer-consumer fusion: determines which operations take no memory because they are fused into their users. Their operands
-//! stay live until the users run.
+//! Models producer-consumer fusion: determines which operations need no memory for their results because they are fused into their users.
+//! Operands of a fused operation stay live until its users run.
 //!
 //! * Constants, and operations that only move elements: a reshape, a transpose, a broadcast, a slice.
 //! * Element-wise operations with one use.
 //! * Element-wise operations with several uses, if each user can recompute them. A compiler does so if recomputation moves no more bytes
-//!   than one write and one read per user. The model also requires that it reduces live bytes times their live ranges.
-//! * A matmul that is part of its user ([`products`](super::products)); it is never recomputed.
+//!   than writing the result once and reading it once per user. The model also requires that recomputation reduces the sum of live bytes
+//!   times the lengths of live ranges.
+//! * A matmul that is fused with its user ([`products`](super::products)); it is never recomputed.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{BinaryOp, EntityRef, OpId, OpKind, RegionId, ValueId};
@@ -16,13 +17,13 @@ use super::liveness::Estimate;
 const LOOKED_AT: u32 = 48;
 const LOOKED_AT_IN_ALL: u32 = 256;
 
-/// The limit on the search depth beyond a value that stays live anyway.
+/// The maximum search depth below a value that is live anyway.
 const BEYOND_KEPT: u32 = 8;
 
-/// Memory below this fraction (1/64) of a tensor is negligible compared to the tensor.
+/// A tensor of less than this fraction (1/64) of another tensor's bytes is negligible.
 const BESIDE: u64 = 64;
 
-/// The maximum count of evaluations of a fused operation: counts multiply along chains.
+/// The maximum number of evaluations of a fused operation that is counted: the numbers multiply along chains of fused operations.
 const MANY: u64 = 1 << 20;
 
 /// An infinite cost.
@@ -37,7 +38,7 @@ struct Again {
     left: u32,
     in_all: u32,
     seen: FxHashSet<ValueId>,
-    /// The traffic of the values that the recomputation reads.
+    /// The cost of reading the operands of the recomputation ([`Machine::traffic`](super::machine::Machine::traffic)).
     read: u64,
     /// Whether the recomputation extends the live range of a value that must be in memory.
     is_from_memory: bool,
@@ -55,7 +56,8 @@ impl Estimate<'_> {
                 self.keep_operands(op, region, until);
             }
         }
-        // There are two passes: a decision may extend the live range of values from which an operation visited earlier can be recomputed.
+        // There are two passes: a decision may extend the live ranges of the values from which an already visited operation can be
+        // recomputed.
         let mut weights = vec![0; ops.len()];
         for _ in 0..2 {
             for (at, &op) in ops.iter().enumerate().rev() {
@@ -71,7 +73,8 @@ impl Estimate<'_> {
         }
     }
 
-    /// Decides whether the operation at index `number` of the region is fused, and if so extends the live ranges of its operands.
+    /// Decides whether the operation at position `number` (from one) of the region is fused, and if so extends the live ranges of its
+    /// operands.
     fn decide(&mut self, op: OpId, region: RegionId, number: u32) -> bool {
         let until = self.last_read(op, region).max(number);
         let is_fused = self.program.joins_reader(op) || self.is_fused(op, region, number, until);
@@ -119,7 +122,7 @@ impl Estimate<'_> {
         };
         let cost = data.operands.iter().map(|&v| self.cost(v, 0, &mut again)).fold(0, u64::saturating_add);
         let kept = made.saturating_mul(u64::from(until - number));
-        // One number per row, such as its maximum, is negligible compared to the rows.
+        // Keeping one number per row in memory, such as the maximum of the row, is negligible compared to keeping the rows.
         let beside = if again.is_from_memory { kept / BESIDE } else { 0 };
         if cost >= kept.saturating_add(beside) {
             return false;
@@ -130,8 +133,8 @@ impl Estimate<'_> {
         readers.saturating_mul(again.read) <= stored
     }
 
-    /// Whether several matmuls read a quotient, such as attention probabilities, and the compiler keeps it in memory: libtpu does so for
-    /// a v5p, but recomputes the division in each matmul for a v5e.
+    /// Whether the result is a quotient that several matmuls read, such as attention probabilities, and that the compiler keeps in memory:
+    /// libtpu does so for a v5p, but recomputes the division in each matmul for a v5e.
     fn is_quotient_kept(&self, op: OpId, region: RegionId) -> bool {
         if !self.program.machine.keeps_shared_quotients() || !self.program.is_multiplied_often(op) {
             return false;
@@ -146,8 +149,8 @@ impl Estimate<'_> {
         matches!(module.ops[divides].kind, OpKind::Binary(BinaryOp::Divide))
     }
 
-    /// Returns the cost of keeping `value` live for a recomputation, in bytes times operations. This is the extension of its live range
-    /// beyond `kept` and its own users. An element-wise value may itself be recomputed.
+    /// Returns the cost of keeping `value` live for a recomputation, in bytes times operations: its bytes times the extension of its live
+    /// range beyond `kept` and its own users. An element-wise value may itself be recomputed.
     fn cost(&self, value: ValueId, kept: u32, again: &mut Again) -> u64 {
         if !again.seen.insert(value) {
             return 0;
@@ -171,7 +174,8 @@ impl Estimate<'_> {
                 return operands.iter().map(|&v| self.cost(v, kept, again)).fold(0, u64::saturating_add);
             }
             if self.program.is_elementwise(def) && !self.program.is_hard(def) {
-                // The depth limit is restored afterwards, so that a deep search below one value does not limit its siblings.
+                // The depth limit is restored afterwards, so that a deep search below one operand does not limit the search below the
+                // others.
                 let left = again.left;
                 again.left = if keeping == 0 { left.min(BEYOND_KEPT) } else { left / 2 };
                 let cost = operands.iter().map(|&v| self.cost(v, 0, again)).fold(0, u64::saturating_add);

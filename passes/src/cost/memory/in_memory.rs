@@ -1,4 +1,4 @@
-//! The contents of a device's memory at the peak, by producer.
+//! The temporaries in a device's memory at the peak, grouped by producer.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{FuncId, Module, OpId};
@@ -11,17 +11,17 @@ use super::machine::Machine;
 pub struct InMemory {
     /// Their total bytes on a device, padding included.
     pub bytes: u64,
-    /// Their number.
+    /// The number of temporaries.
     pub count: usize,
     /// Their local type, such as `tensor<8x128xf32>`.
     pub ty: String,
-    /// The kind of their producer, such as `stablehlo.dot_general`.
+    /// The operation that produces them, such as `stablehlo.dot_general`.
     pub made_by: String,
     /// The location of their producer in the front end's source, if known: `model.py:31:9`.
     pub made_at: Option<String>,
-    /// The kind of the last user of the first temporary.
+    /// The operation at the end of the live range of the first temporary.
     pub kept_until: String,
-    /// The location of that user in the front end's source.
+    /// The location of that operation in the front end's source, if known.
     pub kept_until_at: Option<String>,
 }
 

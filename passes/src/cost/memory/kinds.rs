@@ -1,4 +1,4 @@
-//! Predicates for how compilers treat an operation, from its kind, attributes and shapes alone.
+//! Predicates for how compilers treat an operation. They depend only on its kind, attributes and shapes.
 
 use shardc_ir::{Module, OpId, OpKind, Precision, ValueId, Work};
 
@@ -22,7 +22,7 @@ pub(super) fn is_from_nothing(kind: &OpKind) -> bool {
     matches!(kind, OpKind::Constant(_) | OpKind::Iota { .. } | OpKind::BroadcastInDim { .. })
 }
 
-/// Whether an operation only moves elements, so that each user can do this when it reads.
+/// Whether an operation only moves elements, so that each user can fuse it into its own reads.
 pub(super) fn is_rearranged(kind: &OpKind) -> bool {
     is_from_nothing(kind)
         || matches!(
@@ -55,7 +55,7 @@ pub(super) fn is_read_apart(module: &Module, one: OpId, other: OpId) -> bool {
     (is_moved(one) || is_moved(other)) && !is_same
 }
 
-/// Whether the elements of the result are elements of the operand, so that a rounded operand gives a rounded result.
+/// Whether the elements of the result are elements of the operand, so that the result is rounded if the operand is.
 pub(super) fn is_form(kind: &OpKind) -> bool {
     matches!(
         kind,
@@ -86,7 +86,7 @@ pub(super) fn fuses_nothing(kind: &OpKind) -> bool {
         )
 }
 
-/// Returns the rows that an operation looks up, or adds to a table.
+/// Returns the rows that a gather reads from a table, or that a scatter adds to it.
 pub(super) fn rows_of(module: &Module, op: OpId) -> Option<ValueId> {
     let data = &module.ops[op];
     let (rows, dims) = match &data.kind {
@@ -100,7 +100,8 @@ pub(super) fn rows_of(module: &Module, op: OpId) -> Option<ValueId> {
     dims.iter().any(|&dim| dim as usize == last).then_some(rows)
 }
 
-/// Whether an operation looks up or adds blocks of several dimensions instead of rows. Such blocks have the layout with the least padding.
+/// Whether a gather or scatter reads or adds blocks of several dimensions instead of rows. Such blocks have the layout with the least
+/// padding.
 pub(super) fn moves_blocks(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let (value, dims) = match &data.kind {

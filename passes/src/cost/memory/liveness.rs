@@ -28,7 +28,7 @@ pub(super) struct Peak {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Alive {
     pub(super) bytes: u64,
-    /// The first value in the buffer; `None` for a copy that the compiler inserts, and for the memory of a called function.
+    /// The first value in the buffer; `None` for a copy that the compiler inserts, and for the temporaries of a called function.
     pub(super) value: Option<ValueId>,
     /// The producer of its value, and the operation at the end of its live range.
     pub(super) made_by: OpId,
@@ -45,8 +45,8 @@ struct Buffer {
     last: u32,
 }
 
-/// An operation whose results reuse memory of operands, and the step of its region at which it runs. `outside` are the values with memory
-/// outside of the region's heap.
+/// An operation whose results may reuse memory of its operands, and the step of its region at which it runs. The memory of the values in
+/// `outside` is not in the region's heap.
 struct At<'a> {
     op: OpId,
     region: RegionId,
@@ -57,9 +57,10 @@ struct At<'a> {
 /// The limit on fused operations that are visited to find the operands of a fusion.
 const LOOKED_AT: usize = 40;
 
-/// The distance, in operations, beyond which a reduction to a tiny result is scheduled as early as possible. Gradients of norms whose
-/// all-reduces are combined are thousands of operations after their layers, and the TPU compiler does not keep their operands live until
-/// then. At shorter distances it sometimes does: with 128, the estimate for a step of 4000 operations was 9 % too low.
+/// The distance, in operations, beyond which a reduction to a tiny result is scheduled as early as possible. If the all-reduces of the
+/// gradients of norm weights are combined, the reductions are thousands of operations after their layers. The TPU compiler does not keep
+/// their operands live until then. At shorter distances it sometimes does: with a threshold of 128, the estimate for a step of 4000
+/// operations was 9 % too low.
 const LAYERS_BEHIND: u32 = 512;
 
 /// The result of a reduction is tiny if it is at most this fraction (1/1024) of its operand.
@@ -128,7 +129,7 @@ impl<'m> Estimate<'m> {
     /// Returns the peak of temporaries of a region. The values in `outside` have memory outside of the region's heap.
     fn region(&mut self, region: RegionId, outside: &FxHashSet<ValueId>) -> Peak {
         let ops = &self.module.regions[region].ops;
-        // Nested regions are visited first, since they overwrite the tables that are indexed by value.
+        // Nested regions are visited first, since the analysis of a region overwrites the tables that are indexed by value.
         let mut inside: FxHashMap<OpId, Peak> = FxHashMap::default();
         for &op in ops {
             if let Some(peak) = self.inside(op) {
@@ -147,7 +148,7 @@ impl<'m> Estimate<'m> {
         let Peak { mut at, mut alive, .. } = inside.remove(&ops[number]).unwrap_or_default();
         at.insert(0, (region, number));
         let is_alive = |buffer: &&Buffer| buffer.first as usize <= step && step <= buffer.last as usize;
-        // The buffers of nested regions replace the single buffer that represents them at this step.
+        // The buffers of the nested region replace the single buffer that represents them at this step.
         let is_within = |buffer: &Buffer| buffer.value.is_none() && !alive.is_empty();
         let here = buffers.iter().filter(is_alive).filter(|&buffer| !is_within(buffer)).map(|buffer| {
             let runs = |step: u32| ops[order[(step as usize).clamp(1, order.len()) - 1]];
@@ -208,7 +209,7 @@ impl<'m> Estimate<'m> {
         is_one && !shapes.is_empty() && shapes.iter().all(|&shape| shape == shapes[0])
     }
 
-    /// Calls `read` for each operand of an operation, and of the operations in its regions.
+    /// Calls `read` for each operand of an operation and of the operations nested in its regions.
     fn read_by(&mut self, op: OpId, read: &mut dyn FnMut(&mut Self, ValueId)) {
         let module = self.module;
         for &operand in &module.ops[op].operands {
@@ -238,7 +239,8 @@ impl<'m> Estimate<'m> {
     /// * those that only produce results of the function, such as a parameter update, which frees its gradient;
     /// * those that free more than they allocate, such as the gradient of a parameter, which JAX emits at the end of the program,
     ///   [far](FAR_BEHIND) after the activations that it reads;
-    /// * reductions of large tensors to tiny results, such as the gradient of a norm's weights; otherwise their operands would stay live.
+    /// * reductions of large tensors to tiny results, such as the gradient of a norm's weights; otherwise their operands would stay live
+    ///   until then.
     fn order(&mut self, region: RegionId, outside: &FxHashSet<ValueId>) -> Vec<usize> {
         let module = self.module;
         let mut order = Vec::new();
@@ -289,8 +291,8 @@ impl<'m> Estimate<'m> {
             && made().saturating_mul(NEXT_TO_NOTHING) <= read()
     }
 
-    /// Returns the index after which an operation frees [more](FREED_BEYOND) than it allocates: it is the last user of some values, and
-    /// all earlier users have run.
+    /// Returns the index after which running the operation would free [more](FREED_BEYOND) than it allocates: it is the last user of some
+    /// values, and all earlier users of them have run.
     fn frees_more(
         &self,
         op: OpId,
@@ -421,8 +423,8 @@ impl<'m> Estimate<'m> {
         Buffer { bytes: self.program.size(value), value: Some(value), first, last }
     }
 
-    /// Adds the loop-carried values. Each reuses the memory of its initial value if that has no later user. Loop-invariant values stay in
-    /// place.
+    /// Adds buffers for the loop-carried values. Each reuses the memory of its initial value if that has no later user. A loop-invariant
+    /// value needs no new buffer.
     fn loop_state(&self, at: &At<'_>, table: &mut Buffers) {
         let &At { op, region, step, outside } = at;
         let data = &self.module.ops[op];
@@ -448,7 +450,7 @@ impl<'m> Estimate<'m> {
         }
     }
 
-    /// Adds the results of a barrier. They share the memory of its operands, which may be outside of the region's heap.
+    /// Adds the results of an optimization barrier. They share the memory of its operands, which may be outside of the region's heap.
     fn behind_barrier(&self, at: &At<'_>, table: &mut Buffers) {
         let &At { op, region, step, outside } = at;
         let data = &self.module.ops[op];
@@ -463,7 +465,7 @@ impl<'m> Estimate<'m> {
         }
     }
 
-    /// Returns the value before any reshapes; it has the same memory.
+    /// Returns the value from which reshapes produce `value`; both have the same memory.
     fn before_reshapes(&self, mut value: ValueId, region: RegionId) -> ValueId {
         while let Some(def) = self.program.made_in(value, region)
             && matches!(self.module.ops[def].kind, OpKind::Reshape)
@@ -473,7 +475,7 @@ impl<'m> Estimate<'m> {
         value
     }
 
-    /// Whether an operation can write its results in place over an operand.
+    /// Whether an operation can write its result in place over an operand.
     fn writes_over(&self, op: OpId) -> bool {
         self.program.is_elementwise(op)
             || matches!(
@@ -487,7 +489,7 @@ impl<'m> Estimate<'m> {
     }
 
     /// If this step is the last read of an operand of about `bytes` bytes, ends the operand's buffer one step earlier, so that the result
-    /// reuses its memory. Values that satisfy `is_kept` are excluded.
+    /// reuses its memory. Operands for which `is_kept` returns true are excluded.
     fn write_over(&self, at: &At<'_>, bytes: u64, is_kept: &dyn Fn(ValueId) -> bool, table: &mut Buffers) {
         for value in self.leaves(at.op, at.region).into_iter().filter(|&value| !is_kept(value)) {
             let Some(buffer) = table.of(value) else { continue };
@@ -499,7 +501,7 @@ impl<'m> Estimate<'m> {
         }
     }
 
-    /// The values of a region that a TPU computes together with a reduction of their rows, in one operation with two results.
+    /// Returns the values of a region that a TPU computes together with a reduction of their rows, in one multi-output fusion.
     fn made_together(&self, region: RegionId) -> FxHashSet<ValueId> {
         let module = self.module;
         let elements = |v: ValueId| module.stored(v).and_then(|ty| ty.num_elements());
@@ -522,10 +524,10 @@ impl<'m> Estimate<'m> {
         together
     }
 
-    /// The producers of initial loop values that a TPU computes with one operation for all loops, each with the step of the first loop.
-    /// The values have the same shape, and are computed only from small values that are available at the start of the region. Examples
-    /// are the random bits of all layers whose keys are available before the first layer; the bits of rematerialized layers are after a
-    /// barrier.
+    /// Returns the producers of initial loop values that a TPU computes together for all loops, each with the step of the first of them.
+    /// The values have the same shape, and are computed only from small values that are available at the start of the region. An example is
+    /// the random bits of all layers whose keys are available before the first layer. The random bits of rematerialized layers are not,
+    /// since they are after a barrier.
     fn begun_together(&self, region: RegionId, order: &[usize]) -> FxHashMap<OpId, u32> {
         let module = self.module;
         let mut begun = FxHashMap::default();
@@ -570,11 +572,11 @@ impl<'m> Estimate<'m> {
         begun
     }
 
-    /// Whether an operation writes its result beside `value`, not over it, because `value` is one of two results of its producer. XLA
-    /// reuses the memory of an operand only if it is the only result of its producer (`HeapSimulator`). So the gradient of the scores does
-    /// not overwrite the gradient of the attention weights, which is computed together with a sum of its rows. A v5e recomputes a value
-    /// that no matmul produces instead of keeping it, unless the result must be in memory, such as the table of a lookup in
-    /// log-probabilities.
+    /// Whether an operation cannot write its result in place over `value`, because `value` is one of two results of its producer. XLA
+    /// reuses the memory of an operand only if that is the only result of its producer (`HeapSimulator`). So the gradient of the scores
+    /// does not overwrite the gradient of the attention weights, which is computed together with a sum of its rows. For a v5e, the compiler
+    /// recomputes a value that no matmul produces instead of keeping it, unless the result of the operation must be in memory, such as
+    /// log-probabilities that a gather reads.
     fn is_written_beside(&self, op: OpId, value: ValueId) -> bool {
         let module = self.module;
         let is_of_product = || module.def_op(value).is_some_and(|def| is_product(&module.ops[def].kind));
@@ -585,7 +587,7 @@ impl<'m> Estimate<'m> {
                 || self.program.is_hard(op) && is_computed())
     }
 
-    /// The values in memory that an operation reads, directly or through operations that are fused into it.
+    /// Returns the values in memory that an operation reads, directly or through operations that are fused into it.
     fn leaves(&self, op: OpId, region: RegionId) -> Vec<ValueId> {
         let (mut leaves, mut todo) = (Vec::new(), vec![op]);
         for _ in 0..LOOKED_AT {
@@ -600,8 +602,8 @@ impl<'m> Estimate<'m> {
         leaves
     }
 
-    /// Whether a result of the function is computed in a different layout and copied to row-major layout. This is so for a matmul if the
-    /// last dimension is not a multiple of the lanes, but another dimension is.
+    /// Whether a result of the function is computed in a different layout and copied to row-major layout. This is the case for the result
+    /// of a matmul whose last dimension is not a multiple of the number of lanes, if another dimension is.
     fn is_copied(&self, op: OpId, result: ValueId, region: RegionId) -> bool {
         const LANES: i64 = tiles::LANES as i64;
         let shape = self.module.shape(result);
@@ -633,7 +635,7 @@ fn reduces_rows(module: &Module, op: OpId) -> bool {
 struct Buffers {
     all: Vec<Buffer>,
     of: FxHashMap<ValueId, usize>,
-    /// Copies of values whose own memory is outside of the region's heap.
+    /// The buffers of copies of values whose own memory is outside of the region's heap.
     copies: FxHashMap<ValueId, usize>,
 }
 
@@ -688,7 +690,7 @@ impl Buffers {
 fn most(buffers: &[Buffer], steps: usize) -> (u64, usize) {
     let (mut made, mut freed) = (vec![0u64; steps + 2], vec![0u64; steps + 2]);
     for buffer in buffers {
-        // Saturating arithmetic, since the sizes in a malicious program may overflow.
+        // The arithmetic saturates, since the sizes in a malicious program may overflow.
         let add = |bytes: &mut u64| *bytes = bytes.saturating_add(buffer.bytes);
         add(&mut made[buffer.first as usize]);
         add(&mut freed[(buffer.last.max(buffer.first) as usize).min(steps)]);
@@ -704,8 +706,8 @@ fn most(buffers: &[Buffer], steps: usize) -> (u64, usize) {
     (most, at)
 }
 
-/// The values of a nested region with memory outside of it: its arguments, and results that are written in place. Branches write their
-/// results to the memory of the operation's results.
+/// Returns the values of a nested region whose memory is outside of its heap: its arguments, and results that are written in place.
+/// Branches write their results to the memory of the results of the `case` or `if`.
 fn outside_of(module: &Module, region: RegionId, kind: &OpKind) -> FxHashSet<ValueId> {
     let region = &module.regions[region];
     let mut outside: FxHashSet<ValueId> = region.args.iter().copied().collect();

@@ -5,12 +5,12 @@ use smallvec::SmallVec;
 
 use crate::analysis::tiles::{LANES, SUBLANES, padded, pairs};
 
-/// The target of an estimate.
+/// The kind of device for which memory is estimated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Machine {
     /// A machine with dense layouts, such as a CPU. Its heap has no fragmentation.
     Plain,
-    /// A GPU: dense layouts. Matmuls are separate kernels that read and write memory.
+    /// A GPU, with dense layouts. Matmuls are separate kernels that read their operands from memory and write their results there.
     Gpu,
     /// A TPU v5e, which stores tensors in tiles of 8 by 128 elements of 32 bits.
     #[default]
@@ -29,29 +29,29 @@ pub(super) struct TiledDims {
 /// The number of elements of a tile.
 const TILE: u64 = LANES * SUBLANES;
 
-/// The minimum bytes of a buffer on a TPU.
+/// The minimum size of a buffer on a TPU, in bytes.
 const SMALLEST: u64 = 512;
 
-/// The part of the fast memory (VMEM, 128 MiB) that the compiler uses for temporaries. If all temporaries fit in it, none are in main
-/// memory (HBM).
+/// The bytes of fast memory (VMEM, 128 MiB in all) that the compiler uses for temporaries. If all temporaries fit, none are in main memory
+/// (HBM).
 const FAST_MEMORY: u64 = 64 << 20;
 
-/// Heap fragmentation, as the divisor (1/11) of live bytes. For the programs of docs/QUALITY.md, most of the compiler's buffer
-/// assignments take 0.3 to 8 % more than their live bytes, tuple index tables included, and a few up to 17 %. The rest compensates for
-/// values that are fused in the estimate but kept by the compiler.
+/// Heap fragmentation, as a fraction (1/11) of the live bytes. For the programs of docs/QUALITY.md, most of the compiler's buffer
+/// assignments take 0.3 to 8 % more than their live bytes, tuple index tables included, and a few up to 17 %. The rest of the fraction
+/// compensates for values that the estimate fuses but the compiler keeps in memory.
 ///
 /// The compiler places buffers in the order of their definition, each in the smallest gap that holds it. Simulating this with the
 /// compiler's live ranges reproduces its heap sizes within 4 %. With the estimated live ranges, fragmentation is 0 to 31 %, so the
 /// simulation does not predict it.
 const LOST: u64 = 11;
 
-/// Heap fragmentation on GPUs (1/9): measured 1.3 to 10 % for GPT-2 under four strategies, and more for programs of less than a megabyte,
-/// where XLA combines sequential all-gathers.
+/// Heap fragmentation on GPUs, as a fraction (1/9) of the live bytes. Measured: 1.3 to 10 % for GPT-2 under four strategies, and more for
+/// programs of less than a megabyte, where XLA combines sequential all-gathers.
 const LOST_ON_GPUS: u64 = 9;
 
-/// If a table with rows along the lanes would take at least this size, the TPU compiler keeps the default layout of the table and its
-/// rows. Measured: 2^18 to 2^20 rows of 2 to 64 32-bit numbers (at most 512 MiB) are along the lanes; 2^21 and more (at least 1 GiB) are
-/// not. Read-only tables sometimes keep the default layout from 256 MiB on.
+/// If the table of a gather or scatter would take at least this many bytes with its rows along the lanes, the TPU compiler keeps the
+/// default layout of the table and its rows. Measured: 2^18 to 2^20 rows of 2 to 64 32-bit numbers (at most 512 MiB) are along the lanes;
+/// 2^21 rows and more (at least 1 GiB) are not. Read-only tables sometimes keep the default layout from 256 MiB on.
 const TOO_MUCH_IN_ROWS: u64 = 1 << 30;
 
 impl Machine {
@@ -77,8 +77,8 @@ impl Machine {
         }
     }
 
-    /// Whether an element-wise result and an operand that no matmul produces are in memory at the same time. For a v5e, libtpu 0.0.51
-    /// recomputes that operand instead.
+    /// Whether the result of an element-wise operation and an operand that no matmul produces are in memory at the same time. For a v5e,
+    /// libtpu 0.0.51 recomputes that operand instead of keeping it in memory.
     pub(super) fn writes_beside_computed(self) -> bool {
         match self {
             Machine::TpuV5p => true,
@@ -86,8 +86,9 @@ impl Machine {
         }
     }
 
-    /// Returns the relative cost of reading or writing a tensor. It counts elements for v5e, and bytes otherwise: for a v5e, the compiler
-    /// recomputes attention probabilities from exponentials of twice their bytes, but for a v5p it does not.
+    /// Returns the relative cost of reading or writing a tensor. It is the number of elements for a v5e, and bytes otherwise. The reason:
+    /// for a v5e, the compiler recomputes attention probabilities from exponentials, which have twice as many bytes, but for a v5p it does
+    /// not.
     pub(super) fn traffic(self, ty: &TensorType) -> u64 {
         let elements = ty.num_elements().and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
         match self {
@@ -104,8 +105,8 @@ impl Machine {
         self.bytes(ty, ty.dtype.bits(), None)
     }
 
-    /// Returns the bytes of a tensor with `bits` per element. The compiler tiles the two dimensions with the least padding, or `dims` for
-    /// a convolution.
+    /// Returns the bytes of a tensor with `bits` per element. The compiler tiles those two dimensions that need the least padding, or
+    /// `dims` for a convolution.
     pub(super) fn bytes(self, ty: &TensorType, bits: u32, dims: Option<TiledDims>) -> u64 {
         let shape = || ty.shape.iter().map(|&n| u64::try_from(n).unwrap_or(0));
         let elements = shape().fold(1, u64::saturating_mul);
@@ -133,7 +134,8 @@ impl Machine {
         tiled.max(SMALLEST)
     }
 
-    /// Returns the bytes of a tensor whose last dimension is along the lanes, so that a row is moved at once.
+    /// Returns the bytes of a tensor in the layout with the last dimension along the lanes, in which a whole row is read or written at
+    /// once.
     pub(super) fn bytes_in_rows(self, ty: &TensorType, bits: u32) -> u64 {
         let sizes: SmallVec<[u64; 6]> = ty.shape.iter().map(|&n| u64::try_from(n).unwrap_or(0)).collect();
         let least = self.bytes(ty, bits, None);
@@ -144,16 +146,16 @@ impl Machine {
         }
     }
 
-    /// Whether the rows of a table are along the lanes if rows are looked up in the table, or added to it.
+    /// Whether the rows of a table are along the lanes if a gather reads them, or a scatter adds to them.
     pub(super) fn puts_in_rows(self, table: &TensorType) -> bool {
         let bits = table.dtype.bits();
         let bytes = self.bytes_in_rows(table, bits);
         bytes < TOO_MUCH_IN_ROWS || bytes == self.bytes(table, bits, None)
     }
 
-    /// Returns the bytes of a tensor in a layout in which shards along `dim` can be all-gathered; `None` if the default layout allows
-    /// this. The default layout does not if `dim` is tiled in all layouts with the least padding, and is not a multiple of the tile. Then
-    /// `dim` is outermost, and the other dimensions are row-major.
+    /// Returns the bytes of a tensor in a layout in which shards along `dim` can be all-gathered; `None` if the default layout is such a
+    /// layout. It is not if all layouts with the least padding tile `dim`, and `dim` is not a multiple of the tile. The returned layout has
+    /// `dim` outermost, and the other dimensions are row-major.
     pub(super) fn bytes_gathered(self, ty: &TensorType, bits: u32, dim: usize) -> Option<u64> {
         let sizes: SmallVec<[u64; 6]> = ty.shape.iter().map(|&n| u64::try_from(n).unwrap_or(0)).collect();
         if !self.is_tpu() || sizes.len() < 3 || sizes.contains(&0) {
@@ -172,8 +174,8 @@ impl Machine {
         Some(in_bytes(padded(&sizes, lane, row), bits))
     }
 
-    /// Returns the bytes of a tensor in a layout in which blocks at one index of `dim` can be read; `None` if the default layout allows
-    /// this. The default layout does not if `dim` is tiled in all layouts with the least padding.
+    /// Returns the bytes of a tensor in a layout in which blocks at one index of `dim` can be read; `None` if the default layout is such a
+    /// layout. It is not if all layouts with the least padding tile `dim`.
     pub(super) fn bytes_by_blocks(self, ty: &TensorType, dim: usize) -> Option<u64> {
         let sizes: SmallVec<[u64; 6]> = ty.shape.iter().map(|&n| u64::try_from(n).unwrap_or(0)).collect();
         if !self.is_tpu() || sizes.contains(&0) {
@@ -200,8 +202,8 @@ impl Machine {
     }
 }
 
-/// The number of elements of a padded vector: libtpu 0.0.51 stores vectors in tiles of 1024 elements, and shorter vectors in one tile of
-/// the next power of two.
+/// Returns the number of elements of a vector with padding: libtpu 0.0.51 stores vectors in tiles of 1024 elements, and a shorter vector in
+/// one tile whose size is the next power of two.
 fn in_one_row(elements: u64) -> u64 {
     if elements < TILE { elements.next_power_of_two() } else { elements.next_multiple_of(TILE) }
 }

@@ -6,26 +6,27 @@
 //! One walk over the program computes live ranges:
 //!
 //! * an operation that is fused into its users takes no memory, but its operands stay live until the users run (`fusion`);
-//! * on a TPU, a table with lookups, and a value whose users read it at different positions, are computed once (`properties`);
-//! * operations run in program order, with three exceptions that are scheduled as early as possible (`liveness`): updates of results;
-//!   much later operations that free more than they allocate; reductions to tiny results;
+//! * on a TPU, the table of a gather, and a value whose users read it at different positions, are computed once and kept in memory
+//!   (`properties`);
+//! * operations run in program order, with three exceptions that are scheduled as early as possible (`liveness`): those that only produce
+//!   results of the function; those that free more than they allocate and are far after their operands; reductions to tiny results;
 //! * the initial values of random bit generator loops are computed together if their keys are available at the start, and each loop
 //!   overwrites its initial value (`liveness`);
 //! * in a sum of scatters, all rows are gathered first and then added one after the other (`program`);
-//! * element-wise operations and partial updates are written in place over an operand at its last use;
+//! * element-wise operations, slice updates and scatters are written in place over an operand at its last use;
 //! * the result of a barrier is its operand, and is not copied;
-//! * on a TPU, strided slices and interior padding, as in the levels of an `associative_scan`, are not fused (`program`);
+//! * on a TPU, strided slices and interior padding, as in an `associative_scan`, are not fused (`program`);
 //! * a loop needs memory for one copy of its loop-carried values, and for the temporaries of its body (`liveness`);
 //! * stacked layer weights are copied once if a TPU cannot use their rows in a matmul or all-gather in their layout (`stacks`), or if
 //!   loops only cast the rows to a narrower type (`narrowed`);
-//! * an all-gathered result is copied on a TPU, and so is the argument that it is aliased to (`gathered`);
+//! * an all-gathered result is copied on a TPU, and so is the argument to which it is aliased (`gathered`);
 //! * if the temporaries fit in the fast memory of a TPU, main memory holds only tuple index tables (`tables`);
 //! * TPU layouts are tiled and padded, and values that only matmuls read are stored with 16 bits (`program`, `machine`);
-//! * a matmul is fused with its element-wise users. In attention, everything is recomputed from the exponentials that are fused with the
-//!   scores (`products`), but for a v5p a quotient that several matmuls read is kept (`fusion`). On a GPU, matmuls are separate kernels
-//!   without fusion.
+//! * a matmul is fused with its element-wise users. In attention, the scores are fused with their exponentials, and everything else is
+//!   recomputed from these (`products`), but for a v5p a quotient that several matmuls read is kept (`fusion`). On a GPU, matmuls are
+//!   separate kernels without fusion.
 //!
-//! A call of a separately partitioned function needs the temporaries of that function.
+//! A call of a separately partitioned function also needs the memory of that function's temporaries.
 //!
 //! [`at_peak`] lists the live values at the peak, by the source lines that produced them.
 //!
@@ -78,7 +79,7 @@ pub struct MemoryEstimate {
     pub temporaries: u64,
     /// The sum of arguments, results that are not aliased, and the heap.
     pub peak: u64,
-    /// Host memory of one device's arguments and results (`mhlo.memory_kind = "pinned_host"`).
+    /// The host memory of one device's arguments and results (`mhlo.memory_kind = "pinned_host"`).
     pub host: u64,
 }
 
@@ -95,7 +96,7 @@ fn need_with_calls(module: &Module, func: FuncId, machine: Machine, of_call: &dy
     let size = |ty: TypeId| module.types.stored(ty).map_or(0, |ty| machine.bytes_of_argument(ty));
     let data = &module.funcs[func];
     let in_device_memory = |attrs: &[AttrDict], i: usize| attrs.get(i).is_none_or(|attrs| !is_on_host(attrs));
-    // The bytes on the device, and the bytes on the host, whose layouts are not tiled.
+    // The bytes in device memory, and the bytes in host memory, where layouts are not tiled.
     let sizes = |types: &[TypeId], attrs: &[AttrDict], is_counted: &dyn Fn(usize) -> bool| {
         let (mut device, mut host) = (0u64, 0u64);
         for (i, &ty) in types.iter().enumerate().filter(|&(i, _)| is_counted(i)) {
@@ -133,8 +134,8 @@ fn is_on_host(attrs: &AttrDict) -> bool {
     attrs.memory_kind().is_some_and(|kind| kind.ends_with("_host"))
 }
 
-/// Returns the indices of the results that are aliased to arguments. These are the results that argument attributes name, and one
-/// remaining result with the same type and memory kind for each other donated argument.
+/// Returns the indices of the results that are aliased to arguments. These are the results that argument attributes specify, and for each
+/// other donated argument one remaining result of the same type and memory kind.
 fn aliased(module: &Module, func: FuncId) -> FxHashSet<usize> {
     let data = &module.funcs[func];
     let named = data.arg_attrs.iter().filter_map(AttrDict::donated_to);
@@ -184,7 +185,7 @@ pub(crate) fn too_much_with_calls(
         return None;
     }
     let message = format!(
-        "each device needs about {} but has {}: {} for arguments, and {} for results and temporaries here",
+        "each device needs about {} of memory but has {}: {} for arguments, and {} for results and temporaries at this operation",
         bytes_text(estimate.peak),
         bytes_text(limit),
         bytes_text(estimate.arguments),
@@ -192,7 +193,7 @@ pub(crate) fn too_much_with_calls(
     );
     let mut warning = Diagnostic::warning(Class::InvalidInput, "SH0470", message)
         .hint("shard more of the program, use a larger mesh, or rematerialize more in the backward pass (`jax.checkpoint`); \
-               `shardc partition --at-peak` shows what is in memory");
+               `shardc partition --at-peak` lists the values in memory at the peak");
     if let Some(&(region, number)) = at.last() {
         let op = module.regions[region].ops[number];
         warning = warning.at(module.ops[op].span);

@@ -11,7 +11,7 @@ use shardc_ir::{DType, Module, OpKind, RegionId, ValueId};
 pub(super) const TO: DType = DType::BF16;
 const FROM: DType = DType::F32;
 
-/// Returns the arguments whose rows loops only cast to the narrow type. `is` maps values to the argument that they equal.
+/// Returns the arguments whose rows loops only cast to the narrow type. `is` maps each value that equals an argument to that argument.
 pub(super) fn narrowed(
     module: &Module,
     body: RegionId,

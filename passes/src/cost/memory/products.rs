@@ -1,15 +1,16 @@
 //! Models output fusion: determines which matmuls are fused with their users.
 //!
-//! A matmul and its only user, if that is element-wise, become one operation (XLA output fusion), except in these cases:
+//! A matmul and its only user become one operation if the user is element-wise (XLA output fusion), except in these cases:
 //!
-//! * the user converts the result for other users, one of which reduces it. The matmul and the reduction are computed together;
-//! * the maximum of each row is taken, as in attention scores, and rows are too long for one operation. The operation then computes the
-//!   rows and their maxima. For shorter rows, it computes the exponentials directly, and everything else is computed from those;
-//! * the user (a widening conversion, for example) is itself fused into several consumers, and rows of its result, or of an element-wise
+//! * the user only converts the result, and one of its own users reduces it. The matmul and the reduction are then computed together;
+//! * the maximum of each row of the result is taken, as of attention scores, and rows are too long for one operation. One operation then
+//!   computes the matmul and the row maxima. For shorter rows, one operation computes the matmul and the exponentials, and everything else
+//!   is computed from those;
+//! * the user (a widening conversion, for example) is itself fused into several users, and the rows of its result, or of an element-wise
 //!   function of it, are reduced;
-//! * other matmuls use the result transposed, or collectives use it. It is computed in program order if it is not larger than its
-//!   operands, and otherwise delayed until its users;
-//! * the operation would contain two matmuls. If two matmuls are added, one is written to memory first.
+//! * other matmuls use the transposed result, or collectives use it. The matmul runs in program order if its result is not larger than each
+//!   of its operands. Otherwise it is delayed until its users run;
+//! * the fused operation would contain two matmuls. If two matmuls are added, the result of one is written to memory first.
 
 use shardc_ir::reducer::reduction_of;
 use shardc_ir::{EntityRef, Module, OpId, OpKind, ReductionKind, ValueId};
@@ -22,7 +23,7 @@ use crate::analysis::elementwise::is_elementwise;
 /// with the scores; with 8320 and more, only the scores.
 const WHOLE_ROW: i64 = 8192;
 
-/// Finds the matmuls that are fused with their users, among the operations of `walk` in program order.
+/// Finds the matmuls that are fused with their users. `walk` lists all operations in program order.
 pub(super) fn join(program: &mut Program<'_>, walk: &[OpId], reads: &[Reads]) {
     if program.machine.multiplies_alone() {
         return;
@@ -60,12 +61,12 @@ fn is_written_transposed(module: &Module, transpose: OpId, reads_of: &[Reads]) -
     })
 }
 
-/// The reductions of a value.
+/// How a value is reduced.
 #[derive(Clone, Copy, Default)]
 struct Reduced {
-    /// Whether the value is reduced directly, or after a conversion.
+    /// Whether the value itself is reduced, possibly after a conversion.
     as_it_is: bool,
-    /// Whether a row maximum is taken of an element-wise function of the value, and rows are long.
+    /// Whether the maximum of each row is taken of an element-wise function of the value, and rows are longer than [`WHOLE_ROW`].
     has_long_rows: bool,
     /// Whether the rows of an element-wise function of the value are reduced.
     in_rows: bool,
@@ -104,10 +105,10 @@ fn reduced(module: &Module, walk: &[OpId]) -> Vec<Reduced> {
     reduced
 }
 
-/// Writes matmuls to memory so that no fused operation contains two of them, and none is computed more than once.
+/// Marks matmul results that must be in memory, so that no fused operation contains two matmuls, and none is computed more than once.
 fn one_each(program: &mut Program<'_>, walk: &[OpId], reads: &[Reads], reduced: &[Reduced]) {
     let module = program.module;
-    // The matmul that an operation contains, if the operation is fused into its user.
+    // For each operation that is fused into its user, the matmul that it contains.
     let mut product_of: Vec<Option<OpId>> = vec![None; module.ops.len()];
     for &op in walk {
         let data = &module.ops[op];
@@ -118,7 +119,7 @@ fn one_each(program: &mut Program<'_>, walk: &[OpId], reads: &[Reads], reduced: 
             let part = def.filter(|def| product_of[def.index()].is_some()).map(|def| (def, operand));
             parts.extend(part.filter(|part| !parts.contains(part)));
         }
-        // The operation contains the last of these matmuls.
+        // The operation is fused with the last of these matmuls.
         parts.sort_unstable();
         let part = parts.pop();
         for (def, value) in parts {
@@ -160,7 +161,7 @@ mod tests {
     const OF_SQUARE: u64 = 4 * 512 * 512;
     const NARROW: &str = "tensor<512x128xf32>";
 
-    /// A chain of decompositions, two of which are live at a time.
+    /// A chain of decompositions. Two of their results are live at a time.
     const CHAIN: &str = "%c1 = stablehlo.cholesky %x, lower = true : tensor<512x512xf32>
         %c2 = stablehlo.cholesky %c1, lower = true : tensor<512x512xf32>
         %c3 = stablehlo.cholesky %c2, lower = true : tensor<512x512xf32>";

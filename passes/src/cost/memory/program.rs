@@ -22,22 +22,22 @@ pub(super) struct Program<'m> {
     pub(super) joins_reader: Vec<bool>,
     /// Whether a matmul is computed together with a reduction of its rows.
     pub(super) with_rows: Vec<bool>,
-    /// Whether a value must be in memory, because a user fuses no operands, or users read it at different positions.
+    /// Whether a value must be in memory, because a user cannot fuse its operands, or users read it at different positions.
     pub(super) hard: Vec<bool>,
     /// Whether all users of a 32-bit value are matmuls, which round it to 16 bits. Only the rounded value is then stored.
     pub(super) narrow: Vec<bool>,
     /// The number of matmuls that read a value, directly or through a transpose.
     pub(super) multiplied: Vec<u32>,
-    /// The tiled dimensions, by tensor shape, of operands and results of convolutions, also after padding.
+    /// For each shape of an operand or result of a convolution, padded or not, the dimensions that are tiled.
     pub(super) convolved: FxHashMap<&'m Shape, TiledDims>,
-    /// Rows that are looked up, rows that are added to tables, and the tables that result.
+    /// Rows that a gather reads, rows that a scatter adds to a table, and the results of such scatters.
     pub(super) in_rows: FxHashSet<ValueId>,
     /// Gradients that are copied to the layout of their parameters as soon as they are computed.
     pub(super) relaid: FxHashSet<ValueId>,
-    /// Arguments of which loops read a copy, with the bytes of each copy.
+    /// Arguments that are copied before loops because the loops need another layout or type, with the bytes of each copy.
     pub(super) copied: FxHashMap<ValueId, u64>,
     pub(super) gathered: Gathered,
-    /// Scatters that are only summed, each with the first scatter of its sum.
+    /// Results of scatters that are used only in a sum of scatters, each with the first one of its sum.
     pub(super) sums: FxHashMap<ValueId, ValueId>,
 }
 
@@ -61,8 +61,8 @@ impl Program<'_> {
         Some(self.machine.bytes_in_rows(ty, ty.dtype.bits()))
     }
 
-    /// Returns the bytes of the copied table if an operation looks up rows in a table, or adds rows to it. Returns `None` if arguments of
-    /// this shape already have the required layout.
+    /// Returns the bytes of the copy of a table from which a gather reads rows, or to which a scatter adds rows. Returns `None` if the
+    /// table already has the required layout.
     pub(super) fn copied_into_rows(&self, op: OpId) -> Option<u64> {
         let table = *self.module.ops[op].operands.first()?;
         let ty = self.module.stored(table).filter(|_| self.padded_rows_of(op).is_some())?;
@@ -70,16 +70,16 @@ impl Program<'_> {
         (bytes > self.size(table)).then_some(bytes)
     }
 
-    /// Returns the rows that are looked up, or added to a table, if they are along the lanes.
+    /// Returns the rows that a gather reads, or that a scatter adds to a table, if they are along the lanes.
     pub(super) fn padded_rows_of(&self, op: OpId) -> Option<ValueId> {
         let rows = rows_of(self.module, op).filter(|_| !moves_blocks(self.module, op))?;
         let table = self.module.stored(*self.module.ops[op].operands.first()?)?;
         self.machine.puts_in_rows(table).then_some(rows)
     }
 
-    /// If `op` scatters to zeros and its result is part of a sum of such tables, returns the first table of the sum. Each table is added
-    /// as soon as it is computed, but the rows of all tables are gathered before. The gradient of a table with several lookups is such a
-    /// sum.
+    /// If `op` scatters to zeros and its result is part of a sum of such tables, returns the first table of the sum. Each table is added as
+    /// soon as it is computed, but the rows of all tables are computed before the first addition. The gradient of a table that several
+    /// gathers read is such a sum.
     pub(super) fn added_to(&self, op: OpId) -> Option<ValueId> {
         let data = &self.module.ops[op];
         let (&made, &zeros) = (data.results.first()?, data.operands.first()?);
@@ -92,7 +92,8 @@ impl Program<'_> {
         self.sums.get(&made).copied()
     }
 
-    /// Returns the bytes of the linearized indices of a scatter whose index vectors have several components. A TPU computes them first.
+    /// Returns the bytes of the linearized indices of a scatter whose index vectors have several components. A TPU computes these indices
+    /// before the scatter.
     pub(super) fn flat_places(&self, op: OpId) -> Option<u64> {
         let data = &self.module.ops[op];
         let OpKind::Scatter(spec) = &data.kind else { return None };
@@ -146,7 +147,7 @@ impl Program<'_> {
     }
 
     /// Whether users never recompute the result of an operation: it is a matmul that is fused with its user, or one that is computed
-    /// together with a reduction of its rows, so that its result is kept.
+    /// together with a reduction of its rows, so that its result stays in memory.
     pub(super) fn is_left_alone(&self, op: OpId) -> bool {
         self.joins_reader[op.index()] || self.with_rows[op.index()]
     }

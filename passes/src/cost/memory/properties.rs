@@ -78,8 +78,8 @@ impl<'m> Program<'m> {
         program
     }
 
-    /// Returns the reads of all values. The users of a reshape count as users of its operand. The operand of a pad counts as many reads
-    /// as its result.
+    /// Returns the reads of all values. The users of a reshape count as users of its operand. A pad counts as many reads of its operand as
+    /// there are reads of its result.
     fn reads(&self, walk: &[OpId]) -> Vec<Reads> {
         let module = self.module;
         let mut reads = vec![Reads::default(); module.values.len()];
@@ -170,7 +170,7 @@ impl<'m> Program<'m> {
         let is_read_once = data.results.iter().all(|v| reads[v.index()].count <= 1);
         let is_hard = data.results.is_empty() || self.is_hard(op);
         self.always[op.index()] = match &data.kind {
-            // These are bitcasts on row-major layouts, constants and scalars.
+            // A reshape of a row-major layout is a bitcast; the others are constants and scalars.
             OpKind::Reshape | OpKind::Constant(_) | OpKind::ReplicaId | OpKind::PartitionId => true,
             OpKind::Transpose { .. } if self.machine.multiplies_alone() => true,
             _ if is_hard || self.is_strided(op) => false,
@@ -184,13 +184,14 @@ impl<'m> Program<'m> {
         };
     }
 
-    /// Records the requirements of an operation on its operands.
+    /// Records whether the operands of an operation must be in memory, whether they may be rounded, and how many matmuls read them.
     fn look_at_operands(&mut self, op: OpId, reads: &[Reads], all_round: &mut [bool]) {
         let data = &self.module.ops[op];
         let of_result = |table: &[bool]| data.results.first().is_some_and(|v| table[v.index()]);
         let multiplies_alone = is_product(&data.kind) && self.machine.multiplies_alone();
         let fuses_nothing = fuses_nothing(&data.kind) || multiplies_alone || self.is_strided(op);
-        // A matmul reads a transposed operand in place.
+        // A reshape takes no memory, and neither does a transpose on a GPU, where matmuls read transposed operands in place. If its result
+        // must be in memory, so must its operand.
         let is_reformed = matches!(data.kind, OpKind::Reshape)
             || self.machine.multiplies_alone() && matches!(data.kind, OpKind::Transpose { .. });
         let hands_on = is_reformed && of_result(&self.hard);
@@ -208,8 +209,8 @@ impl<'m> Program<'m> {
         if let OpKind::Gather(spec) = &data.kind
             && self.machine.is_tpu()
         {
-            // A lookup in a converted table converts the rows instead. This does not apply if it takes elements of each row, as
-            // `take_along_axis` does with logits: both the converted and the original logits are then in memory.
+            // If a gather reads a converted table, only the rows that it reads are converted. This does not apply if it reads elements of
+            // each row, as `take_along_axis` does with logits: both the converted and the original logits are then in memory.
             let table = data.operands[0];
             let is_converted = spec.operand_batching_dims.is_empty()
                 && self.is_made_by(table, |kind| matches!(kind, OpKind::Convert));
@@ -225,7 +226,8 @@ impl<'m> Program<'m> {
             *times = times.saturating_add(multiplied);
             let is_made_there =
                 matches!(data.kind, OpKind::While) && self.is_made_by(operand, is_from_nothing);
-            // A moved value is not written to memory for a barrier whose result is dead, since the barrier only orders operations.
+            // The result of an operation that only moves elements is not written to memory for a barrier whose corresponding result is
+            // dead, since the barrier then only orders operations.
             let is_ordered_alone = matches!(data.kind, OpKind::OptimizationBarrier)
                 && self.machine.is_tpu()
                 && data.results.get(at).is_some_and(|behind| reads[behind.index()].count == 0)
@@ -254,7 +256,7 @@ impl<'m> Program<'m> {
     }
 }
 
-/// The gradients that are computed in a different layout than their parameters have.
+/// Returns the gradients that are computed in a different layout than that of their parameters.
 fn relaid(module: &Module, body: RegionId) -> FxHashSet<ValueId> {
     orders_of_gradients(module, body).into_keys().filter(|&value| has_its_own_order(module, value)).collect()
 }

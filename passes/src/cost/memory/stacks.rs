@@ -1,15 +1,15 @@
 //! Stacked layer weights that the TPU compiler copies to another layout before a loop.
 //!
-//! A TPU tiles the last two dimensions of a tensor. A matmul needs the rows of a matrix in one of these and its columns in the other. In
-//! a weight such as `[features, heads, size]` that is contracted over its features, both are column dimensions, so the TPU compiler
-//! copies it to another layout. If loops take rows of a stack of such weights, it copies the whole stack once before the loops.
+//! A TPU tiles the last two dimensions of a tensor. A matmul needs the rows of a matrix in one of these and its columns in the other. If a
+//! weight such as `[features, heads, size]` is contracted over its features, both of its last dimensions are column dimensions, so the TPU
+//! compiler copies it to another layout. If loops take rows of a stack of such weights, it copies the whole stack once before the loops.
 //!
 //! Similarly, all-gathers of rows concatenate shards along a tiled dimension only if the shards are whole tiles. `[features / 8, 12, 64]`
 //! has its features along the lanes, since tiles of heads and size would have the most padding, and its 96 features are not a whole tile.
-//! It is gathered with features as the outermost dimension, and heads and size are padded in the copy.
+//! It is copied to a layout with features outermost before the all-gather, and heads and size are padded in the copy.
 //!
-//! If loops look up blocks of several dimensions in an argument, such as the frames of a batch, the argument is copied so that the
-//! looked-up dimension is not tiled.
+//! If gathers in loops read blocks of several dimensions from an argument, such as the frames of a batch, the argument is copied to a
+//! layout in which the indexed dimension is not tiled.
 //!
 //! If the rows of a stack are [`narrowed`], the copy has the narrower type.
 
@@ -22,7 +22,7 @@ use super::narrowed::{self, narrowed};
 use crate::analysis::carried::arguments_in_loops;
 use crate::analysis::tiles::{LANES, SUBLANES};
 
-/// Returns the arguments of a function of which loops read a copy in another layout or type, with the bytes of each copy.
+/// Returns the arguments of a function that are copied to another layout or type before loops, with the bytes of each copy.
 pub(super) fn copied(module: &Module, body: RegionId, machine: Machine) -> FxHashMap<ValueId, u64> {
     let is = arguments_in_loops(module, body, |kind| matches!(kind, OpKind::OptimizationBarrier));
     let stacks = Stacks { module, machine, narrowed: narrowed(module, body, &is) };
@@ -111,13 +111,13 @@ impl Stacks<'_> {
     }
 }
 
-/// Whether the last two dimensions of an argument are whole tiles. If not, an argument has the layout with the least padding, with rows
-/// or columns along the lanes.
+/// Whether the last two dimensions of an argument are multiples of the tile, so that its layout is row-major. Otherwise it has the layout
+/// with the least padding, with rows or columns along the lanes.
 fn lies_row_by_row(shape: &[i64]) -> bool {
     matches!(shape, [.., rows, last] if rows % SUBLANES as i64 == 0 && last % LANES as i64 == 0)
 }
 
-/// The operands of a matmul that are read in another layout; none for other operations.
+/// Returns the operands that a matmul reads in another layout; none for other operations.
 pub(super) fn read_across(module: &Module, op: OpId) -> impl Iterator<Item = ValueId> {
     let data = &module.ops[op];
     let sides = match &data.kind {
@@ -132,7 +132,7 @@ pub(super) fn read_across(module: &Module, op: OpId) -> impl Iterator<Item = Val
         .map(|(&operand, _)| operand)
 }
 
-/// Whether the last two dimensions of a matmul operand are both row dimensions or both column dimensions.
+/// Whether the last two dimensions of a matmul operand are both contracting dimensions, or both neither contracting nor batch dimensions.
 fn is_cut_across(rank: usize, contracted: &[u32], batch: &[u32]) -> bool {
     let Some(last) = rank.checked_sub(1).filter(|&last| last > 1) else { return false };
     let is_in = |dims: &[u32], dim: usize| dims.iter().any(|&d| d as usize == dim);

@@ -5,16 +5,18 @@
 //! the addresses of its elements, aligned to 16 KiB. Tables do not share memory. The following counts are from the compiler's buffer
 //! assignments of the training steps of docs/QUALITY.md:
 //!
-//! * 1 for an argument, which is prefetched; 8 for one of more than 1 MiB, which is prefetched in four slices;
-//! * 3/4 for a result that is aliased to an argument: most are evicted. Any other result is written in place;
-//! * 3/4 for a computed result: several results, such as a parameter and its state, share a fusion; none for zeros;
+//! * 1 for an argument, which is prefetched; 8 for an argument of more than 1 MiB, which is prefetched in four slices;
+//! * 3/4 for a result that is aliased to an argument: most of these are evicted. Any other result is written directly to main memory;
+//! * in addition, 3/4 for a computed result: several results, such as a parameter and its optimizer state, share a fusion; none for a
+//!   constant;
 //! * 3/2 for an all-gather or a collective-permute, which is split into a start and a done operation; 1/2 for an all-gather of results,
 //!   which has little to overlap with;
 //! * 1/4 for a matmul, since some are multi-output fusions, and for an all-reduce, which combines many tensors;
-//! * 2 for a loop: its state is a tuple before and after.
+//! * 2 for a loop: the loop-carried values are a tuple before and after it.
 //!
-//! A scalar takes as much main memory as a table. Many scalars are live at once in a global gradient norm, which sums the norms of all
-//! gradients. A loop keeps its loop-carried scalars except for its counter: a random bit generator loop has four.
+//! A scalar takes as much main memory as a table. Many scalars are live at once in the computation of a global gradient norm, which
+//! combines the norms of all gradients. A loop keeps its loop-carried scalars, except for its counter, in main memory: a random bit
+//! generator loop has four.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{AttrDict, FuncId, Module, OpId, OpKind, RegionId, TypeId, ValueId};
@@ -23,15 +25,15 @@ use super::is_on_host;
 use super::kinds::{is_from_nothing, is_product};
 use crate::analysis::elementwise::is_elementwise;
 
-/// The aligned bytes of a table.
+/// The bytes of a table, with alignment.
 const TABLE: u64 = 16 << 10;
 
-/// Arguments of more bytes are prefetched in slices.
+/// Arguments of more than this many bytes are prefetched in slices.
 const SLICED: i64 = 1 << 20;
 
 /// Returns the bytes of all tables of a function. `aliased` is the number of results that are aliased to arguments.
 pub(super) fn bytes(module: &Module, func: FuncId, body: RegionId, aliased: usize) -> u64 {
-    // Host memory is not prefetched to the fast memory.
+    // Arguments and results in host memory are not prefetched to fast memory.
     let data = &module.funcs[func];
     let on_device = |attrs: &[AttrDict], i: usize| attrs.get(i).is_none_or(|attrs| !is_on_host(attrs));
     let returned = module.terminator(body).map_or(&[][..], |end| &module.ops[end].operands);
@@ -111,7 +113,7 @@ fn waiting_numbers(module: &Module, all_reduce: OpId) -> usize {
                 todo.extend(module.ops[op].operands.iter().copied().filter(is_number));
             }
         }
-        // A single reduction needs no table.
+        // A single scalar needs no table.
         waiting += if numbers > 1 { numbers } else { 0 };
     }
     waiting
@@ -220,7 +222,7 @@ mod tests {
             }
             return %0 : tensor<8xf32>");
         assert_eq!(looped, alone + 8);
-        // The counter and two keys, which have a table each.
+        // The loop carries the counter and two keys; each key has a table.
         let keys = of("%c = stablehlo.constant dense<0> : tensor<i32>
             %k = stablehlo.constant dense<0> : tensor<ui32>
             %0:4 = stablehlo.while(%i = %c, %a = %k, %b = %k, %y = %x) : tensor<i32>, tensor<ui32>, tensor<ui32>, tensor<8xf32>

@@ -157,7 +157,7 @@ fn a_table_does_not_overwrite_the_matmul_of_its_reduction() {
 
 #[test]
 fn a_fused_matmul_is_not_kept_for_other_users() {
-    // Attention weights with a scale per row. Later layers read them again.
+    // Attention weights with a scale per row, which later layers read again.
     let kept = on_a_tpu(
         "func.func @main(%x: tensor<256x256xf32>, %y: tensor<256x256xf32>) -> tensor<256x256xf32> {
         %zero = stablehlo.constant dense<0.0> : tensor<f32>
@@ -389,7 +389,7 @@ fn a_stack_in_another_layout_than_its_matmul_is_copied() {
 
 #[test]
 fn a_stack_with_gathers_of_partial_tiles_is_copied() {
-    // Sharded features, heads and sizes. The latter are padded from 4 by 64 to 4 by 128.
+    // Sharded features, heads and size. Heads and size are padded from 4 by 64 to 4 by 128.
     let of = |machine: Machine, part: u32, whole: u32| {
         let body = format!(
             "%y = \"stablehlo.all_gather\"(%row) <{{all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}}> : (tensor<1x{part}x4x64xf32>) -> tensor<1x{whole}x4x64xf32>"

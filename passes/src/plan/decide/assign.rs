@@ -29,7 +29,7 @@ use crate::rules::sharding_rule::{FactorIndex, ShardingRule, TensorMapping};
 use crate::sharding::axes::{Part, Parts, parts, size_of, to_axes};
 use crate::windows::{Along, Exchange, ExchangePrice, transfers};
 
-/// The parts of axes that shard each factor, major first, by factor index.
+/// For each factor of the sharding rule, the axes and sub-axes that shard it, major to minor.
 pub(crate) type FactorParts = SmallVec<[Parts; 6]>;
 
 /// One operand or result of the operation.
@@ -37,7 +37,7 @@ pub(crate) type FactorParts = SmallVec<[Parts; 6]>;
 pub(crate) struct Tensor<'a> {
     pub(crate) mapping: &'a TensorMapping,
     pub(crate) sharding: &'a TensorSharding,
-    /// Other shardings in which an operand is available, because earlier operations requested a copy.
+    /// Other shardings in which a copy of this operand exists, because an earlier operation needed it.
     pub(crate) also: SmallVec<[&'a TensorSharding; 2]>,
     pub(crate) ty: &'a TensorType,
     pub(crate) is_result: bool,
@@ -69,7 +69,7 @@ pub(crate) struct Site<'a> {
 
 impl Site<'_> {
     /// Returns the cheapest assignment that was found; the cost unit is bytes that a device sends. The number of assignments is
-    /// exponential. At most eight are tried for each tensor, and an exchange for each of them.
+    /// exponential. At most eight are tried for each tensor, and for each of them a variant with all-to-alls.
     pub(crate) fn assign(&self, planner: &mut Planner<'_>) -> FactorParts {
         // This is the common case in a well annotated program, and needs no cost model.
         if let Some(agreed) = self.agreed() {
@@ -78,7 +78,7 @@ impl Site<'_> {
         let mut best: Option<(f64, FactorParts)> = None;
         let projected: Vec<FactorParts> = self.tensors.iter().map(|t| self.project(t).0).collect();
         let offers = [true, false].map(|results_first| self.offers(&projected, results_first));
-        // A concatenation of a thousand values has few distinct proposals.
+        // Equal proposals are tried once: a concatenation of a thousand values has few distinct ones.
         let mut proposed: FxHashSet<&FactorParts> = FxHashSet::default();
         let mut seen: FxHashSet<FactorParts> = FxHashSet::default();
         let mut tried: Vec<FactorParts> = Vec::new();
@@ -92,8 +92,8 @@ impl Site<'_> {
                     continue;
                 }
                 let gathered = self.without_windows(&candidate).or_else(|| self.without_sums(&candidate));
-                // All-gathering a dimension frees axes that may shard another dimension, so both are tried. For the table of a lookup,
-                // this is an exchange, which must save a minimum amount (`exchanged`).
+                // All-gathering a dimension frees axes that may shard another dimension, so both are tried. For the operand of a gather,
+                // moving these axes takes all-to-alls, which must save a minimum amount (`exchanged`).
                 let is_table = matches!(self.kind, OpKind::Gather(_));
                 let moved = [Some(&candidate), gathered.as_ref().filter(|_| !is_table)]
                     .map(|c| c.and_then(|c| self.with_unused_axes(c)));
@@ -120,7 +120,7 @@ impl Site<'_> {
         (least, best): (f64, &FactorParts),
         planner: &mut Planner<'_>,
     ) -> Option<FactorParts> {
-        // An assignment cannot save more than it costs.
+        // No assignment can save more than the cost of `best`.
         if least < cost::WORTH_EXCHANGING || !self.unreduced_axes(best).is_empty() {
             return None;
         }
@@ -145,7 +145,7 @@ impl Site<'_> {
             .then(|| operands.iter().map(|t| self.sharding(t, &chosen)).collect())
     }
 
-    /// Returns the assignment that the current shardings of operands and results imply; `None` if there is none.
+    /// Returns the assignment that the current shardings of operands and results imply; `None` if they contradict each other.
     pub(crate) fn as_planned(&self) -> Option<FactorParts> {
         let mut chosen = self.nothing();
         for tensor in &self.tensors {
@@ -181,8 +181,8 @@ impl Site<'_> {
         self.rule.factors.iter().map(|_| Parts::new()).collect()
     }
 
-    /// Returns the factors on which all tensors agree. `None` if a tensor would have to be resharded, or if the agreed assignment may not
-    /// be the best.
+    /// Returns the assignment on which all tensors agree. `None` if a tensor would have to be resharded, or if the agreed assignment may
+    /// not be the best.
     fn agreed(&self) -> Option<FactorParts> {
         let mut known: SmallVec<[Option<Parts>; 6]> = self.rule.factors.iter().map(|_| None).collect();
         for tensor in self.tensors.iter().filter(|t| !t.free) {
@@ -212,8 +212,8 @@ impl Site<'_> {
         self.without(chosen, Split::is_windowed)
     }
 
-    /// Returns the assignment without the dimensions along which a slice or lookup is a sum over devices; `None` if there are no such
-    /// dimensions. If many slices or most elements are taken, all-gathering the operand is cheaper.
+    /// Returns the assignment without the dimensions along which a `dynamic_slice` or `gather` needs an all-reduce; `None` if there are no
+    /// such dimensions. If it takes many slices or most elements, all-gathering the operand is cheaper.
     fn without_sums(&self, chosen: &FactorParts) -> Option<FactorParts> {
         let is_read = matches!(self.kind, OpKind::DynamicSlice { .. } | OpKind::Gather(_));
         is_read.then(|| self.without(chosen, |split| split.reduction().is_some()))?
@@ -230,7 +230,7 @@ impl Site<'_> {
         (gathered != *chosen).then_some(gathered)
     }
 
-    /// Returns the assignment with its unused axes moved to other factors. If an operation needs a dimension unsharded, an all-to-all to
+    /// Returns the assignment in which unused axes shard other factors. If an operation needs a dimension unsharded, an all-to-all to
     /// another dimension costs less than an all-gather.
     fn with_unused_axes(&self, chosen: &FactorParts) -> Option<FactorParts> {
         let mut moved = chosen.clone();
@@ -241,7 +241,7 @@ impl Site<'_> {
                     let unused =
                         |part: &Part| !moved.iter().flatten().chain(&self.carried).any(|p| p.overlaps(*part));
                     let lost: Parts = parts(self.mesh, &dim.axes).into_iter().filter(unused).collect();
-                    // The axes move together if they fit, and one by one otherwise.
+                    // All axes move to one factor if they fit there; otherwise each is moved separately.
                     if let Some(factor) = self.room_for(tensor, &moved, size_of(&lost), even) {
                         moved[factor].extend(lost);
                         continue;
@@ -259,7 +259,8 @@ impl Site<'_> {
     }
 
     /// Returns the assignment in which axes of a conflicting tensor move to another of its factors instead of being all-gathered. For
-    /// example, a lookup may compute a part of each row: all-to-alls before and after it send less than an all-gather of all rows.
+    /// example, each device may look up a slice of each row: all-to-alls before and after the gather send less than an all-gather of all
+    /// rows.
     fn with_lost_axes_on_others(&self, chosen: &FactorParts) -> Option<FactorParts> {
         let mut moved = chosen.clone();
         let mut done = Parts::new();
@@ -289,8 +290,8 @@ impl Site<'_> {
         (moved != *chosen).then_some(moved)
     }
 
-    /// Returns the factor of `tensor` to shard `k` more ways: the factor whose blocks are then largest. A factor that is already sharded
-    /// is only sharded further if the axes divide it evenly, so that new blocks are within old blocks.
+    /// Returns the factor of `tensor` to shard further, over `k` times as many devices: the factor whose blocks are then largest. A factor
+    /// that is already sharded is only sharded further if the axes divide it evenly, so that new blocks are within old blocks.
     fn room_for(&self, tensor: &Tensor<'_>, chosen: &FactorParts, k: i64, even: bool) -> Option<usize> {
         let factors = tensor.mapping.dims.iter().flatten().map(|&f| usize::from(f));
         let plain = factors.filter(|&f| self.splits[f] == Split::Plain);
@@ -303,7 +304,7 @@ impl Site<'_> {
         rated.reduce(|best, other| if other.1 > best.1 { other } else { best }).map(|(factor, _)| factor)
     }
 
-    /// Whether the halo exchange costs at most little more than all-gathering the operands, which would also take their memory.
+    /// Whether the halo exchanges cost at most four launches more than all-gathering the operands, which would also take more memory.
     fn windows_are_cheap(&self, chosen: &FactorParts) -> bool {
         let Some(gathered) = self.without_windows(chosen) else { return true };
         let gather: f64 = self
@@ -322,7 +323,7 @@ impl Site<'_> {
         self.sum_of_exchanges(chosen, |price| price.cost)
     }
 
-    /// Returns the sum of `of` over all exchanges of windows; infinite if an exchange would take too many rounds.
+    /// Returns the sum of `of` over all halo exchanges; infinite if an exchange would take too many rounds.
     fn sum_of_exchanges(&self, chosen: &FactorParts, of: impl Fn(ExchangePrice) -> f64) -> f64 {
         let operands: SmallVec<[&Tensor<'_>; 4]> = self.tensors.iter().filter(|t| !t.is_result).collect();
         let shapes: SmallVec<[&[i64]; 4]> = operands.iter().map(|t| t.ty.shape.as_slice()).collect();
@@ -347,7 +348,7 @@ impl Site<'_> {
             };
             for transfer in transfers {
                 let Some(tensor) = transfer.operands.first().map(|&i| operands[i]) else { continue };
-                // Other dimensions may be sharded too, which reduces the bytes that are sent.
+                // If other dimensions are sharded too, each row has fewer bytes to send.
                 let mut row = self.sharding(tensor, chosen).local_shape(self.mesh, &tensor.ty.shape);
                 row[transfer.dim] = 1;
                 let elements: f64 = row.iter().map(|&n| n as f64).product();
@@ -362,8 +363,8 @@ impl Site<'_> {
         sum
     }
 
-    /// Returns the fraction of a device's block that remains after the slice is applied to the dimensions other than `dim` that need no
-    /// halo exchange; these are sliced first.
+    /// Returns the fraction of a device's block that remains after slicing the dimensions other than `dim` that need no halo exchange. They
+    /// are sliced before the exchange.
     fn left_by_slice(&self, operand: &Tensor<'_>, dim: usize, chosen: &FactorParts) -> f64 {
         let (OpKind::Slice(_), Some(result)) = (self.kind, self.tensors.iter().find(|t| t.is_result)) else {
             return 1.0;
@@ -394,8 +395,8 @@ impl Site<'_> {
         local * f64::from(tensor.ty.dtype.bits()) / 8.0
     }
 
-    /// Returns the parts of axes that a tensor's sharding assigns to each factor, and whether they represent the whole sharding. Within a
-    /// dimension, axes are assigned to factors major first; each factor must be fully sharded before the next.
+    /// Returns the axes and sub-axes that a tensor's sharding assigns to each factor, and whether they represent the sharding completely.
+    /// Within a dimension, axes are assigned to factors major first; each factor must be fully sharded before the next.
     fn project(&self, tensor: &Tensor<'_>) -> (FactorParts, bool) {
         let mut out = self.nothing();
         let mut exact = true;
@@ -441,7 +442,7 @@ impl Site<'_> {
         (out, exact)
     }
 
-    /// Returns the factors that the tensors propose, in the order in which they are added to a proposal: results or operands first, as
+    /// Returns the assignments that the tensors propose, in the order in which they are added to a candidate: results or operands first, as
     /// requested, and larger tensors, which cost more to reshard, before smaller ones.
     fn offers<'p>(&self, projected: &'p [FactorParts], results_first: bool) -> Vec<&'p FactorParts> {
         let keyed = self.tensors.iter().zip(projected).filter(|(t, _)| !t.free).map(|(t, parts)| {
@@ -454,7 +455,8 @@ impl Site<'_> {
         offers
     }
 
-    /// Returns the factors `seed` that one tensor proposes, and those factors of other tensors that do not conflict with them.
+    /// Returns the assignment `seed` that one tensor proposes, with the axes of other tensors' proposals (`offers`) that do not conflict
+    /// with it.
     fn candidate(&self, seed: &FactorParts, offers: &[&FactorParts]) -> FactorParts {
         let mut chosen = seed.clone();
         self.sanitize(&mut chosen);
@@ -467,7 +469,7 @@ impl Site<'_> {
             let mut more = chosen.clone();
             for (f, parts) in offered.iter().enumerate() {
                 let have = more[f].len();
-                // Only more minor parts can be added, since other parts would reorder the blocks of the seed.
+                // Only more minor axes can be added, since other axes would reorder the blocks of the seed.
                 if parts.len() <= have || parts[..have] != more[f][..] {
                     continue;
                 }
@@ -491,7 +493,7 @@ impl Site<'_> {
         chosen
     }
 
-    /// Removes illegal assignments: factors that cannot be sharded, parts that are used twice, and blocks that are not contiguous in a
+    /// Removes axes from factors that cannot be sharded, axes that shard two factors, and axes that would make blocks non-contiguous in a
     /// dimension with several factors.
     fn sanitize(&self, chosen: &mut FactorParts) {
         let mut used: Parts = self.carried.clone();
@@ -499,8 +501,8 @@ impl Site<'_> {
             if *split == Split::No {
                 parts.clear();
             }
-            // If two factors use the same part, the first one keeps it. The other loses it and all more minor parts: without the
-            // major part, each device would hold a different block.
+            // If two factors use the same axis, the first one keeps it. The other loses it and all more minor axes: without the major axis,
+            // each device would hold a different block.
             let fresh = parts.iter().take_while(|p| !used.iter().any(|u| u.overlaps(**p))).count();
             parts.truncate(fresh);
             used.extend(parts.iter().copied());
@@ -633,7 +635,7 @@ fn dividing_prefix(parts: &[Part], size: i64) -> usize {
 mod tests {
     use crate::plan::testing::{Around, around};
 
-    /// Plans a program with these arguments, that returns `%r`, of this type and sharding.
+    /// Plans a program with these arguments that returns `%r`, with this type and sharding.
     fn planned(arguments: &str, (ty, dims): (&str, &str), operation: &str) -> Around {
         let program = format!(
             r#"func.func @main({arguments}) -> ({ty} {{sdy.sharding = #sdy.sharding<@mesh, {dims}>}}) {{
@@ -657,7 +659,7 @@ mod tests {
         assert_eq!(done.added("sdy.reshard"), 1);
     }
 
-    /// Plans a sort along dimension 0, which is split, of a matrix with this many columns.
+    /// Plans a sort along dimension 0, which is sharded, of a matrix with this many columns.
     fn sorted(columns: i64) -> Around {
         let ty = format!("tensor<64x{columns}xf32>");
         planned(
@@ -688,7 +690,7 @@ mod tests {
         assert_eq!(done.warnings, ["SH0310"]);
     }
 
-    /// Plans a sum over windows of this size along dimension 0, which is split in blocks of 8 rows.
+    /// Plans a sum over windows of this size along dimension 0, which is sharded into blocks of 8 rows.
     fn summed(size: i64) -> Around {
         let (ty, pad) = ("tensor<64x4096xf32>", (size - 1) / 2);
         planned(

@@ -4,8 +4,8 @@ use rustc_hash::FxHashMap;
 use shardc_ir::{ShardingId, ValueId};
 use smallvec::SmallVec;
 
-/// For each value of a region, the other shardings in which it is available, with the value for each. This is the result of an earlier
-/// reshard, or the result of an operation before its reshard to the propagated sharding.
+/// For each value of a region, its copies in other shardings. A copy is the result of an earlier reshard, or the result of an operation
+/// before it is resharded to the propagated sharding.
 #[derive(Default)]
 pub(crate) struct AvailableCopies(FxHashMap<ValueId, SmallVec<[(ShardingId, ValueId); 2]>>);
 
@@ -19,7 +19,7 @@ impl AvailableCopies {
         self.0.entry(value).or_default().push((to, copy));
     }
 
-    /// Iterates over the other shardings in which `value` is available.
+    /// Iterates over the shardings of the copies of `value`.
     pub(crate) fn shardings(&self, value: ValueId) -> impl Iterator<Item = ShardingId> + '_ {
         self.0.get(&value).into_iter().flatten().map(|&(sharding, _)| sharding)
     }

@@ -6,8 +6,8 @@
 //! * Cost decides between the two: a `reduce` shrinks the value, so the all-reduce is cheaper after it; a broadcast is cheaper after the
 //!   all-reduce.
 //! * If the result is annotated as unreduced, no reduction is needed.
-//! * Other operands of the same linear form, such as the second operand of an addition, are made unreduced: one device keeps them, and
-//!   nothing is sent.
+//! * Other operands of the same linear form, such as the second operand of an addition, are made unreduced: one device keeps the value, the
+//!   others replace it by the identity of the reduction, and nothing is sent.
 //! * A narrowing conversion runs on partial sums only if its result is annotated as unreduced, since rounded partial sums lose accuracy.
 //!
 //! ```mlir
@@ -39,7 +39,7 @@ struct Carry {
     brought_by: SmallVec<[usize; 2]>,
 }
 
-/// Returns the best assignment for an operation, with the unreduced axes that it passes through.
+/// Returns the best assignment for an operation, with the axes over which operands and results are unreduced (`Site::carried`).
 pub(super) fn assign<'a>(
     module: &Module,
     op: OpId,
@@ -57,7 +57,7 @@ pub(super) fn assign<'a>(
         let other = carrying(&site, &carry);
         let chosen = other.assign(planner);
         let cost = other.cost(&chosen, planner);
-        // At equal cost, the unreduced result is preferred: it can still be reduced later, and its user may not need that.
+        // At equal cost, the unreduced result is preferred: it can still be reduced later, and its user may accept partial sums.
         if cost <= least {
             least = cost;
             best = (other, chosen);
@@ -89,7 +89,7 @@ fn carrying<'a>(site: &Site<'a>, carry: &Carry) -> Site<'a> {
     out
 }
 
-/// Returns the ways to compute an operation on partial sums, if an operand or a requested result is unreduced.
+/// Returns the ways to compute an operation on partial sums, if some operand or result is unreduced.
 fn carries(module: &Module, op: OpId, site: &Site<'_>) -> Vec<Carry> {
     let data = &module.ops[op];
     let is_unreduced = |s: &TensorSharding| !s.unreduced.is_empty();
@@ -123,7 +123,7 @@ fn carries(module: &Module, op: OpId, site: &Site<'_>) -> Vec<Carry> {
         let bringing: SmallVec<[usize; 2]> =
             (0..num_operands).filter(|&i| takes.takes(i)).filter(brings).collect();
         let sets: Vec<SmallVec<[usize; 2]>> = match takes {
-            // No operand is unreduced, so the reduced result is converted to an unreduced one.
+            // No operand is unreduced: the operation computes the reduced result, and a reshard makes it unreduced.
             _ if bringing.is_empty() => Vec::new(),
             Passes::Either => bringing.iter().map(|&i| SmallVec::from_slice(&[i])).collect(),
             Passes::Alike { .. } => vec![(0..num_operands).filter(|&i| takes.takes(i)).collect()],
@@ -138,8 +138,8 @@ fn carries(module: &Module, op: OpId, site: &Site<'_>) -> Vec<Carry> {
     out
 }
 
-/// Whether an operation converts its results to a narrower type, and they are not annotated as unreduced. The sum of rounded partial sums
-/// is less accurate than the rounded sum.
+/// Whether an operation converts its results to a narrower type, although they are not annotated as unreduced. The sum of rounded partial
+/// sums is less accurate than the rounded sum.
 fn rounds_off(module: &Module, op: OpId, site: &Site<'_>, from: &TensorSharding) -> bool {
     let data = &module.ops[op];
     let narrows = match &data.kind {

@@ -26,7 +26,7 @@ pub(super) type Decided = SmallVec<[ShardingId; 4]>;
 /// The key of a decision: properties of an operation and its tensors, one word each.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Signature {
-    /// A hash that distinguishes most kinds.
+    /// A hash of the operation kind; different kinds may have the same hash.
     kind: u64,
     words: SmallVec<[u32; 16]>,
 }
@@ -49,12 +49,12 @@ impl Signature {
             let at = words.len();
             words.push(0);
             words.extend(copies.shardings(value).map(|id| id.index() as u32));
-            // The number of shardings that follow, and whether the value is available in any sharding.
+            // This word encodes the number of shardings that follow it, and whether the value is free (available in any sharding).
             let others = (words.len() - at - 1) as u32;
             words[at] = 2 * others + u32::from(free.is_free(value));
             words.extend(invariance.iter().flat_map(|loops| bits(loops.share(module, value))));
         }
-        // The only effect of enclosing loops is the fraction of a reshard's cost that counts.
+        // The only effect of an enclosing loop is the fraction of a reshard's cost that is charged.
         words.push(u32::from(invariance.is_some()));
         for &value in &data.results {
             words.push(module.values[value].ty.index() as u32);
@@ -72,10 +72,10 @@ fn bits(share: f64) -> [u32; 2] {
     [bits as u32, (bits >> 32) as u32]
 }
 
-/// A decision, and the conditions on reusing it in addition to the signature.
+/// A decision, with the operation kind and rule that must match, in addition to the signature, to reuse it.
 struct Entry {
     kind: OpKind,
-    /// The rule and its splits, unless kind and types determine them.
+    /// The rule and the effect of sharding each factor; `None` if the operation kind and the types determine them.
     rule: Option<Box<(ShardingRule, Splits)>>,
     decided: Decided,
 }
@@ -116,7 +116,7 @@ impl OpPlanner<'_> {
         let module = &*self.rw.module;
         let data = &module.ops[op];
         if carry::takes_part(module, op) {
-            // Whether the operation passes unreduced values on also depends on its regions.
+            // Whether an operation with unreduced operands has unreduced results also depends on its regions.
             let (rule, _) = self.rule_and_splits(op)?;
             let decision = self.decide(op, &rule, copies)?;
             self.warnings.extend(decision.warning);
@@ -184,7 +184,7 @@ impl OpPlanner<'_> {
 mod tests {
     use crate::plan::testing::{Around, around};
 
-    /// Plans two additions of a value that is split along dimension 0 and one that is split along dimension 1.
+    /// Plans two additions of a value that is sharded along dimension 0 and a value that is sharded along dimension 1.
     fn planned(second: &str) -> Around {
         let program = format!(
             r#"func.func @main(%a: tensor<64x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}},

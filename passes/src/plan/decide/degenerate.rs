@@ -1,8 +1,9 @@
 //! Degenerate collectives: collectives of the input program outside of manual computations.
 //!
-//! The input program describes one process in StableHLO's process grid of replicas and partitions; partitioning creates the other
-//! processes. Unless attributes name further processes, groups can only contain process 0, and a collective is the identity. XLA's
-//! partitioner behaves similarly: it leaves cross-replica collectives unchanged, and rejects a program that reads its partition id.
+//! The input program is written for one process in StableHLO's process grid of replicas and partitions; partitioning creates the other
+//! processes. Unless attributes of the module or the collective refer to more processes, replica groups can only contain process 0, and the
+//! collective is the identity. XLA's partitioner behaves similarly: it leaves cross-replica collectives unchanged, and rejects a program
+//! that reads its partition id.
 
 use shardc_ir::{Build, Dense, Diagnostic, Module, OpId, OpKind, ReplicaGroups};
 
@@ -14,7 +15,10 @@ impl OpPlanner<'_> {
     pub(super) fn degenerate_collective(&mut self, op: OpId, copies: &mut AvailableCopies) {
         if let Some((what, hint)) = further_processes(self.rw.module, op) {
             let data = &self.rw.module.ops[op];
-            let message = format!("{} {what} in an unpartitioned program", data.kind.name());
+            let message = format!(
+                "cannot partition {} {what}: the program must be written for one process",
+                data.kind.name()
+            );
             let mut error = Diagnostic::unsupported("SH0304", message).at(data.span).hint(hint);
             error.user_loc = self.rw.module.user_loc(op);
             self.errors.push(error);
@@ -44,17 +48,18 @@ impl OpPlanner<'_> {
     }
 }
 
-/// Whether the process receives a value: without a sender, the result is zero.
+/// Whether process 0 receives a value. If no process sends to it, the result is zero.
 fn receives(kind: &OpKind, groups: &ReplicaGroups) -> bool {
     let sends_only_to_some = matches!(kind, OpKind::CollectivePermute(_) | OpKind::CollectiveBroadcast(_));
     !sends_only_to_some || groups.contains(0)
 }
 
-/// Returns the evidence of further processes, and a hint; `None` if there is one process.
+/// Returns what shows that the collective spans more than one process, and a hint; `None` if there is only one process.
 fn further_processes(module: &Module, op: OpId) -> Option<(String, &'static str)> {
     const MANUAL: &str = "put per-device code into an sdy.manual_computation (jax.shard_map); elsewhere write the program for one device and annotate it, and shardc inserts the collectives";
     if let Some(n) = module.num_replicas().filter(|&n| n > 1) {
-        let hint = "partition the program of one replica: write the replicas as an axis of the mesh that splits the batch";
+        let hint =
+            "partition a program for one replica: replace the replicas by a mesh axis that shards the batch";
         return Some((format!("of {n} replicas"), hint));
     }
     let data = &module.ops[op];
@@ -83,7 +88,7 @@ fn further_processes(module: &Module, op: OpId) -> Option<(String, &'static str)
 mod tests {
     use crate::plan::testing::{refused, try_around};
 
-    /// A program with an all-reduce among these processes, in a module with these attributes.
+    /// Returns a program with an all-reduce over these replica groups, in a module with these attributes.
     fn all_reduce(attributes: &str, groups: &str) -> String {
         format!(
             r#"module attributes {{{attributes}}} {{

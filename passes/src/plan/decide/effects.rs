@@ -9,7 +9,7 @@ use shardc_ir::{Attr, Class, Diagnostic, Effect, OpId, OpKind};
 use super::OpPlanner;
 use crate::rules::is_identity;
 
-/// The channel type of `send` and `recv` between devices.
+/// The channel type (`DEVICE_TO_DEVICE`) of `send` and `recv` between devices.
 const BETWEEN_DEVICES: i64 = 1;
 
 impl OpPlanner<'_> {
@@ -18,7 +18,7 @@ impl OpPlanner<'_> {
         let data = &self.rw.module.ops[op];
         let has_effect = match &data.kind {
             OpKind::Send(spec) | OpKind::Recv(spec) if spec.channel.ty == BETWEEN_DEVICES => {
-                let message = format!("{} between devices", data.kind.name());
+                let message = format!("cannot partition {} between devices", data.kind.name());
                 let mut error = Diagnostic::unsupported("SH0313", message)
                     .at(data.span)
                     .hint("use stablehlo.collective_permute in an sdy.manual_computation (jax.shard_map)");
@@ -40,7 +40,7 @@ impl OpPlanner<'_> {
             data.kind.title()
         );
         let mut note = Diagnostic::warning(Class::Unsupported, "SH0316", message).at(data.span).hint(
-            "run it on one device, or on the shard of each device, in an sdy.manual_computation (jax.shard_map)",
+            "put it into an sdy.manual_computation (jax.shard_map) to run it on one device, or on the shard of each device",
         );
         note.user_loc = self.rw.module.user_loc(op);
         self.notes.push(note);

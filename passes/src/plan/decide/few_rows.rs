@@ -27,11 +27,11 @@ use smallvec::SmallVec;
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 use crate::windows::is_windowed;
 
-/// The maximum number of dimensions for which each subset is tried. With more dimensions, the sum is over all of them or over none.
+/// The maximum number of dimensions for which each subset is tried. With more dimensions, the all-reduce is over all of them or over none.
 const MAX_DIMS: usize = 3;
 
-/// Returns the rules that treat a slice as a sum over blocks: one rule for each subset of its sharded dimensions. `rule` is the rule of
-/// the halo exchange.
+/// Returns the sharding rules by which a slice is an all-reduce of the rows of each block: one rule for each subset of its sharded
+/// dimensions. `rule` is the rule with a halo exchange.
 pub(super) fn as_sums(module: &Module, op: OpId, rule: &ShardingRule) -> SmallVec<[ShardingRule; 1]> {
     let data = &module.ops[op];
     let mut rules = SmallVec::new();
@@ -69,7 +69,7 @@ pub(super) fn as_sums(module: &Module, op: OpId, rule: &ShardingRule) -> SmallVe
 mod tests {
     use crate::plan::testing::{Around, around};
 
-    /// Plans a slice of 64 rows, which are split over 8 devices.
+    /// Plans a slice of 64 rows, which are sharded over 8 devices.
     fn planned(start: i64, limit: i64) -> Around {
         let rows = limit - start;
         let program = format!(

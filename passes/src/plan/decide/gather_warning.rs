@@ -1,4 +1,4 @@
-//! Warnings about operations that cannot be computed in parts (SH0310): their operands are all-gathered.
+//! Warnings about operations that cannot be partitioned along a sharded dimension (SH0310): their operands are all-gathered.
 
 use shardc_ir::{Class, Diagnostic, OpId, OpKind, TensorSharding};
 
@@ -12,7 +12,7 @@ use crate::rules::{is_kernel, is_known_target};
 use crate::sharding::axes::{Part, Parts, parts};
 
 impl OpPlanner<'_> {
-    /// Returns a warning (SH0310) if operands lose axes on a dimension along which the operation cannot be partitioned.
+    /// Returns a warning (SH0310) if an operand is all-gathered along a dimension along which the operation cannot be partitioned.
     pub(super) fn gather_warning(
         &self,
         op: OpId,
@@ -27,7 +27,7 @@ impl OpPlanner<'_> {
             else {
                 continue;
             };
-            // The warning was already issued for the first operation that needed this copy.
+            // If the copy exists, the first operation that needed it has already caused the warning.
             let is_ready =
                 copies.shardings(value).any(|id| self.rw.module.shardings.get(id).same_placement(to));
             if from.same_placement(to) || is_ready || self.free.is_free(value) {
@@ -46,7 +46,7 @@ impl OpPlanner<'_> {
                     rule.operands[i].dims[dim].iter().all(|&f| splits[usize::from(f)] == Split::Halo)
                 })
             };
-            // If the result is sharded along this dimension as well, the reason is that windows extend over too many blocks.
+            // If the same axes also shard the result along this dimension, the reason is that windows extend over too many blocks.
             let is_alike = |dim: usize| {
                 let factor = rule.and_then(|(rule, _)| Some((rule, *rule.operands[i].dims[dim].first()?)));
                 let place = factor.and_then(|(rule, f)| rule.results.first()?.find(f));
@@ -79,7 +79,7 @@ impl OpPlanner<'_> {
             .at(data.span)
             .bytes(bytes)
             .hint(if could(dim) && is_alike(dim) {
-                "its windows span the shards of so many devices that an all-gather is cheaper; use fewer devices along that dimension, which have larger shards"
+                "its windows span the shards of so many devices that an all-gather is cheaper than a halo exchange; shard that dimension over fewer devices"
             } else if could(dim) && bytes as f64 <= cost::START {
                 "an all-gather of so few bytes costs less than the launch of another collective, which counts as 16 KiB; annotate the result with the same sharding of that dimension to get a halo exchange instead"
             } else if could(dim) {

@@ -1,5 +1,5 @@
-//! Warns about values that are all-gathered on every device although no annotation requests this (SH0909). The cause is that shardings at
-//! an operation contradict each other.
+//! Warns about values that are all-gathered on every device although no annotation requests this (SH0909). The cause is that the shardings
+//! of the operands and results of an operation contradict each other.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{
@@ -18,9 +18,9 @@ use crate::rules::is_identity;
 pub(crate) struct Requests {
     /// The operation that contains each region.
     parents: SecondaryMap<RegionId, PackedOption<OpId>>,
-    /// Whether an operation is a sharding constraint of the user.
+    /// Whether an operation is a sharding constraint of the input program.
     constraints: SecondaryMap<OpId, bool>,
-    /// Whether an operation is an explicit reshard of the program.
+    /// Whether an operation is an explicit reshard of the input program.
     reshards: SecondaryMap<OpId, bool>,
 }
 
@@ -50,8 +50,8 @@ impl Requests {
         self.constraints[op]
     }
 
-    /// Whether a value is an argument of the function, or a slice, reshape or conversion of one. Fully sharded data parallelism (FSDP)
-    /// gathers weights before use.
+    /// Whether a value is an argument of the function, or a slice, reshape or conversion of one. Such a value may be a weight, which fully
+    /// sharded data parallelism (FSDP) all-gathers before use.
     pub(crate) fn is_from_argument(&self, module: &Module, body: RegionId, mut value: ValueId) -> bool {
         // A bound on the search: a value with a longer chain gets the warning even if it comes from an argument.
         const MAX_STEPS: usize = 64;
@@ -89,9 +89,9 @@ impl Requests {
     }
 }
 
-/// Returns the values that a planned program replicates for operations that could be computed in parts. Exceptions, without a warning:
+/// Returns warnings about the values that a planned program replicates for operations that could be partitioned. Exceptions:
 ///
-/// * weights, which fully sharded training gathers by design;
+/// * weights, which fully sharded training all-gathers by design;
 /// * values with a constraint or an explicit reshard;
 /// * partial results between the steps of an expanded operation;
 /// * results of the function;
@@ -187,7 +187,7 @@ mod tests {
         gathered(&after.module, body(after), &asked, &plan).iter().map(|gather| gather.warning.code).collect()
     }
 
-    /// Plans a matmul whose second operand `%w` is split otherwise than the first one.
+    /// Plans a matmul whose second operand `%w` has a sharding that contradicts the sharding of the first one.
     fn matmul(operand: &str) -> Vec<&'static str> {
         let program = format!(
             r#"func.func @main(%a: tensor<64x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}, %b: tensor<64x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"x"}}]>}})

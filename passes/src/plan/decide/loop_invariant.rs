@@ -1,4 +1,4 @@
-//! The cost of loop-invariant reshards: a hoisted collective counts once, not once per iteration.
+//! The cost of loop-invariant reshards: a collective that will be hoisted is charged once, not once per iteration.
 //!
 //! A collective of loop-invariant values is hoisted (`collectives/clean/hoist.rs`) if the trip count is known and the result is small
 //! enough to stay live during the loop. Planning therefore charges each iteration only a fraction of its cost. The same holds for the
@@ -11,16 +11,16 @@ use crate::analysis::accumulated::additions;
 use crate::analysis::linear::is_part;
 use crate::analysis::trip_count;
 
-/// A value is expected to be hoisted if it has at most this fraction (1 / `PART`) of the bytes that hoisting may keep live: planning does
-/// not know how many values will be hoisted.
+/// A value is expected to be hoisted if it has at most 1 / `PART` of the bytes that hoisting may keep live. The fraction is small because
+/// planning does not know how many values will be hoisted.
 const PART: u64 = 16;
 
 /// A loop whose body is planned.
 pub(crate) struct LoopInvariance {
     trips: u64,
-    /// The maximum bytes of a value that is expected to stay live across iterations.
+    /// The maximum size in bytes of a value that is expected to be hoisted and to stay live across iterations.
     kept: u64,
-    /// Arguments and results in the body that differ between iterations.
+    /// Arguments of the body, and results of its operations, that differ between iterations.
     varying: FxHashSet<ValueId>,
     /// Values that the body only adds to loop-carried values, directly or slice by slice.
     added: FxHashSet<ValueId>,
@@ -71,7 +71,7 @@ impl LoopInvariance {
     }
 }
 
-/// The number and the bytes of the slices of a value that are only added to loop-carried values.
+/// How often a value is only added to a loop-carried value, directly or by slices, and the bytes of those slices.
 #[derive(Clone, Copy, Default)]
 struct Added {
     reads: usize,
@@ -118,7 +118,7 @@ fn added_up(module: &Module, op: OpId, body: RegionId, uses: &Uses) -> FxHashSet
 mod tests {
     use crate::plan::testing::{Around, around};
 
-    /// Plans a loop of `trips`, in which two arguments clamp a value that is split otherwise than they are.
+    /// Plans a loop of `trips` iterations in which two arguments clamp a value with a different sharding.
     fn planned(trips: &str) -> Around {
         let program = format!(
             r#"func.func @main(%x: tensor<64x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}},

@@ -57,7 +57,7 @@ impl OpPlanner<'_> {
         }
     }
 
-    /// Assigns each of `values` its sharding at the boundary.
+    /// Computes the sharding of each of `values` at the boundary of the manual computation.
     fn boundary(&mut self, op: OpId, body: &Scope, values: &[ValueId], shardings: &mut [ShardingId]) {
         for (&value, id) in values.iter().zip(shardings) {
             let Some(ty) = self.rw.module.stored(value) else { continue };
@@ -88,7 +88,7 @@ impl OpPlanner<'_> {
             Class::Unsupported,
             "SH0310",
             format!(
-                "{ty}, sharded {}, crosses the boundary of a manual computation as {}, {}: its free axes do not evenly divide the shard of each manual coordinate",
+                "{ty}, sharded {}, is resharded to {} at the boundary of a manual computation, {}: its free axes do not evenly divide the shard of each manual coordinate",
                 from.display(self.mesh),
                 to.display(self.mesh),
                 bytes_text(bytes)
@@ -116,7 +116,8 @@ impl OpPlanner<'_> {
 mod tests {
     use crate::plan::testing::{Around, around};
 
-    /// Plans a manual computation along "a", whose operand is split along "a" and "b" outside and as `inside` at the boundary.
+    /// Plans a manual computation with manual axis "a", whose operand is sharded by "a" and "b" as `outside`, and as `inside` at the
+    /// boundary.
     fn planned(outside: &str, inside: &str) -> Around {
         let program = format!(
             r#"func.func @main(%x: tensor<4x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, {outside}>}})

@@ -61,7 +61,7 @@ use crate::report::warnings::counted;
 use crate::reshard::Planner;
 use crate::rules::sharding_rule::ShardingRule;
 
-/// An all-gather that no annotation requests, because the operation cannot be computed in parts.
+/// A warning about an all-gather that no annotation requests.
 #[derive(Clone, Debug)]
 pub(crate) struct Gather {
     /// The operation.
@@ -74,13 +74,13 @@ pub(crate) struct Gather {
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) gathers: Vec<Gather>,
-    /// Reshards between the steps of operations that are expanded into several.
+    /// Reshards between the steps into which an operation was expanded.
     pub(crate) between_steps: FxHashSet<OpId>,
     /// Other warnings.
     pub(crate) notes: Vec<Diagnostic>,
 }
 
-/// Plans the operations of `func`. Loops keep at most `keep_bytes` for collectives that are hoisted out of them
+/// Plans the operations of `func`. Collectives that are hoisted out of a loop keep at most `keep_bytes` live in it
 /// ([`CleanOptions::keep_bytes`](crate::collectives::clean::CleanOptions::keep_bytes)).
 ///
 /// # Errors
@@ -141,7 +141,7 @@ pub(super) struct OpPlanner<'m> {
     scope: Option<Scope>,
     /// The enclosing loop, if its trip count is known.
     invariance: Option<LoopInvariance>,
-    /// The users of values before planning. They are still exact for loops that are not planned yet.
+    /// The uses of values before planning. They are still exact for loops that are not planned yet.
     uses: Uses,
     /// The bytes that hoisting may keep live in a loop ([`CleanOptions::keep_bytes`](crate::collectives::clean::CleanOptions::keep_bytes)).
     keep_bytes: u64,
@@ -227,7 +227,7 @@ impl OpPlanner<'_> {
                     self.region(region, &wanted);
                 }
             }
-            // The size of a static dimension would be a constant.
+            // The dimension is dynamic, since the size of a static dimension has been folded to a constant.
             OpKind::GetDimensionSize { .. } => self.replicate_op(op, copies),
             OpKind::Constant(Dense::Splat(_)) | OpKind::Iota { .. } => self.complete_unless_free(op),
             OpKind::Call { callee } => {
@@ -259,13 +259,13 @@ impl OpPlanner<'_> {
         let data = &self.rw.module.ops[op];
         let (operand, result) = (data.operands[0], data.results[0]);
         let Some(sharding) = self.rw.module.shardings.of(result) else { return };
-        // If the partial sums are available, they need not be recreated from the reduced value.
+        // If a copy of the value as partial sums exists, it is used instead of converting the reduced value to partial sums.
         let known = copies.get(operand, sharding).filter(|_| self.is_unreduced(sharding));
         if let Some(copy) = known.or_else(|| self.rematerialized_if_sent(operand, sharding, copies)) {
             self.rw.module.ops[op].operands[0] = copy;
         }
         self.rw.module.ops[op].kind = OpKind::Reshard(sharding);
-        // If an all-gathered value is requested in a sharded form, its source is still available.
+        // The operand is a copy of the result in another sharding.
         let before = self.rw.module.shardings.of(operand).filter(|&before| before != sharding);
         if let Some(before) = before
             && ![before, sharding].into_iter().any(|id| self.is_unreduced(id))
@@ -294,7 +294,7 @@ impl OpPlanner<'_> {
         }
     }
 
-    /// Makes the sharding of a constant or an iota reduced, unless the unreduced form is available without communication.
+    /// Removes the unreduced axes from the sharding of a constant or an iota, unless it is available as partial sums without communication.
     fn complete_unless_free(&mut self, op: OpId) {
         let result = self.rw.module.ops[op].results[0];
         let sharding = self.rw.module.shardings.sharding_of(result);
@@ -344,7 +344,7 @@ impl OpPlanner<'_> {
     }
 
     /// Returns `value` in the sharding `to`, for the current operation: the value itself, an available copy, a rematerialization without
-    /// communication, or a reshard at its smallest point.
+    /// communication, or a reshard of the smallest value from which it can be computed.
     fn available(&mut self, value: ValueId, to: ShardingId, copies: &mut AvailableCopies) -> ValueId {
         let Some(has) = self.rw.module.shardings.of(value).filter(|&has| has != to) else { return value };
         let (from, wanted) = (self.rw.module.shardings.get(has), self.rw.module.shardings.get(to));
@@ -362,7 +362,7 @@ impl OpPlanner<'_> {
         made
     }
 
-    /// Returns `value` in the sharding `to`, resharded at its smallest point.
+    /// Returns `value` in the sharding `to`, by a reshard of the smallest value from which it can be computed.
     fn moved(&mut self, value: ValueId, to: ShardingId, copies: &mut AvailableCopies) -> ValueId {
         let wanted = self.rw.module.shardings.get(to);
         match earlier_reshard(self.rw.module, &mut self.planner, value, wanted) {
@@ -448,7 +448,7 @@ impl OpPlanner<'_> {
             let (mut cost, mut sent) = (0.0, 0.0);
             if !sums.is_empty() {
                 (cost, sent) = (site.cost(&chosen, &mut self.planner), site.sent(&chosen, &mut self.planner));
-                // Fewer collectives do not justify more bytes.
+                // A plan that sends more bytes is rejected, even if fewer collectives make it cheaper.
                 if best.as_ref().is_some_and(|(least, bytes, _)| cost >= *least || sent > *bytes) {
                     continue;
                 }
@@ -462,8 +462,8 @@ impl OpPlanner<'_> {
         best.map(|(_, _, decision)| decision)
     }
 
-    /// Records that `op` produces result `i` in the sharding `made`. If propagation chose a different sharding, the old value becomes the
-    /// result of a reshard.
+    /// Records that `op` produces result `i` in the sharding `made`. If propagation chose a different sharding, `op` gets a new result, and
+    /// a reshard of it defines the old value.
     fn deliver(&mut self, op: OpId, i: usize, made: ShardingId, copies: &mut AvailableCopies) {
         let wanted_value = self.rw.module.ops[op].results[i];
         let Some(wanted) = self.rw.module.shardings.of(wanted_value) else { return };
@@ -480,7 +480,7 @@ impl OpPlanner<'_> {
         self.free.note_copy(fresh, wanted_value);
         let reshard = self.rw.op(OpKind::Reshard(wanted), &[fresh], &[], &[]);
         self.rw.module.give_result(reshard, wanted_value);
-        // Users that need the produced sharding then need not undo the reshard.
+        // Users that need the sharding `made` then use the result before the reshard.
         copies.insert(wanted_value, made, fresh);
     }
 }

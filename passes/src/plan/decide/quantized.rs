@@ -31,7 +31,8 @@ pub(super) fn restricted(
         OpKind::DynamicUpdateSlice => Some(1),
         _ => None,
     };
-    // Unless the update spans the dimension, it may be in another block, and the device would have to create elements.
+    // If the update covers only a range of the dimension, a device's block may be outside of it, and the device would have to create
+    // elements.
     let size = |operand: usize| {
         let (dim, _) = rule.operands.get(operand)?.find(index)?;
         module.shape(data.operands[operand]).get(dim).copied()
@@ -45,7 +46,7 @@ pub(super) fn restricted(
 mod tests {
     use crate::plan::testing::{Around, around};
 
-    /// Plans a matmul of quantized matrices along their first dimensions.
+    /// Plans a matmul that contracts the first dimensions of two quantized matrices.
     fn planned(first: &str, second: &str) -> Around {
         let program = format!(
             r#"func.func @main(%a: tensor<8x2x!quant.uniform<i8:f32, 0.5>> {{sdy.sharding = #sdy.sharding<@mesh, {first}>}},

@@ -34,7 +34,7 @@ use crate::plan::free_values::repeat;
 use crate::plan::support;
 use crate::rules::rule_of;
 
-/// The source of a value in a sequence of steps.
+/// The operand of a step: an existing value, or the result of an earlier step.
 #[derive(Clone, Copy)]
 enum Source {
     /// It exists already.
@@ -80,7 +80,7 @@ impl OpPlanner<'_> {
         if !self.free.is_free_in(module, value, Some(wanted)) {
             return None;
         }
-        // Several operations cost more than a local slice of the existing value.
+        // Recomputing several operations costs more than a local slice of the existing value.
         let (from, ty) = (module.shardings.sharding_of(value)?, module.tensor(value)?);
         let is_simple = self.free.num_ops(value) == 1;
         if !is_simple && from.unreduced.is_empty() && self.planner.cost(from, wanted, ty) < cost::START {
@@ -193,7 +193,7 @@ impl OpPlanner<'_> {
 mod tests {
     use crate::plan::testing::{Around, around};
 
-    /// Plans a program with the mask `%c`, in this sharding, that selects from an argument that is split along dimension 1.
+    /// Plans a program with the mask `%c`, in this sharding, that selects from an argument sharded along dimension 1.
     fn planned(first: &str, dims: &str) -> Around {
         let program = format!(
             r#"func.func @main(%a: tensor<8x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"x"}}]>}}, %k: tensor<8x8xi32>)

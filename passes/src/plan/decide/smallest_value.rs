@@ -2,9 +2,9 @@
 //!
 //! Conditions:
 //!
-//! * At most `MAX_OPS` operations lie between the smaller value and the reshard.
+//! * At most `MAX_OPS` operations are between the smaller value and the reshard.
 //! * Each of them computes every element from one element, so that the result is bit-identical.
-//! * The bytes that the reshard sends, plus the recomputation, cost less than before.
+//! * The new reshard and the recomputed operations together cost less than the old reshard.
 //!
 //! ```mlir
 //! %0 = stablehlo.convert %w : (tensor<64x64xbf16>) -> tensor<64x64xf32>
@@ -43,7 +43,7 @@ pub(super) fn earlier_reshard(
     to: &TensorSharding,
 ) -> Option<EarlierReshard> {
     let mut least = cost_of(module, planner, value, to)?;
-    // If there is no communication, there is nothing to save.
+    // A local slice has no communication to save.
     if least < cost::START {
         return None;
     }
@@ -87,8 +87,8 @@ fn local_bytes(
     Some(local.iter().map(|&n| n as f64).product::<f64>() * f64::from(dtype.bits()) / 8.0)
 }
 
-/// Returns the operand of an operation that computes each element from one element, and its sharding. From an operand in that sharding,
-/// each device can compute its shard of the result in the sharding `result`.
+/// Returns the operand of an operation that computes each element from one element, and an operand sharding from which each device can
+/// compute its shard of the result in the sharding `result`.
 fn operand_sharding(module: &Module, op: OpId, result: &TensorSharding) -> Option<(ValueId, TensorSharding)> {
     let data = &module.ops[op];
     let (&[operand], &[made]) = (data.operands.as_slice(), data.results.as_slice()) else { return None };
@@ -105,7 +105,7 @@ fn operand_sharding(module: &Module, op: OpId, result: &TensorSharding) -> Optio
         OpKind::BroadcastInDim { dims } => {
             let of = |(d, &at): (usize, &u32)| match from.shape[d] == to.shape[at as usize] {
                 true => result.dims.get(at as usize).cloned(),
-                // A stretched dimension of size one is replicated.
+                // A dimension of size one that is broadcast to a larger size is replicated.
                 false => Some(DimSharding::closed(&[])),
             };
             dims.iter().enumerate().map(of).collect::<Option<_>>()?
@@ -119,7 +119,7 @@ fn operand_sharding(module: &Module, op: OpId, result: &TensorSharding) -> Optio
 mod tests {
     use crate::plan::testing::{Around, around};
 
-    /// Plans a program that gathers the result `%r` of an operation on `%w`.
+    /// Plans a program that all-gathers the result `%r` of an operation on `%w`.
     fn planned(from: (&str, &str), to: (&str, &str), operation: &str) -> Around {
         let program = format!(
             r#"func.func @main(%w: tensor<{}> {{sdy.sharding = #sdy.sharding<@mesh, {}>}})

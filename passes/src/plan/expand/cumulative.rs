@@ -80,8 +80,8 @@ impl Steps<'_, '_> {
         let (dim, backward) = scanned_dim(spec, &ty.shape)?;
         let [split] = self.split_dims(operand, [dim])?[..] else { return None };
         let kind = reduction_of(self.rw.module, region, 1)?;
-        // Windows of both steps start from the initial value and are padded with it. For example, an initial value of 1 in a sum would be
-        // counted once in each step.
+        // Both steps start from the initial value and use it as padding. An initial value that is not the identity, such as 1 in a sum,
+        // would be counted several times.
         if !init_counts_for_nothing(self.rw.module, self.at) || ty.shape.contains(&0) {
             return None;
         }
@@ -96,8 +96,8 @@ impl Steps<'_, '_> {
         let mut whole = dims.clone();
         whole[dim] = DimSharding::default();
         let totals = self.reshard(totals, &whole);
-        // This is an exclusive scan of the totals: without the shift, each device would also add its own total. It has `k` rows and is
-        // computed on every device, so no device waits for its predecessor.
+        // The shift makes the scan of the totals exclusive: without it, each device would also add its own total. Every device computes
+        // this scan of `k` rows, so no device waits for its predecessor.
         let others = self.shift(totals, init, dim, backward, &whole)?;
         let of_others = self.rw.module.tensor(others)?.clone();
         let others = self.scan(others, init, dim, backward, &of_others, &whole)?;

@@ -1,11 +1,11 @@
 //! Distributed multi-dimensional FFT: transforms unsharded dimensions first, then moves the axes by an all-to-all.
 //!
-//! The transform along the unsharded dimensions comes first. An all-to-all then moves the axes of the other dimensions to those that are
-//! done, and the remaining dimensions are transformed. If all dimensions are sharded, the axes of one dimension become minor axes of
+//! The transform along the unsharded dimensions comes first. An all-to-all then moves the axes of the other dimensions to the transformed
+//! ones, and the remaining dimensions are transformed. If all dimensions are sharded, the axes of one dimension become minor axes of
 //! another.
 //!
-//! A transform over several dimensions is a sequence of one-dimensional transforms. The real step of a real transform is along the last
-//! dimension: it comes first for RFFT, and last for IRFFT.
+//! A transform over several dimensions is a sequence of one-dimensional transforms. In a real transform, the step between real and complex
+//! numbers is along the last dimension: it comes first for RFFT, and last for IRFFT.
 //!
 //! ```mlir
 //! %0 = stablehlo.fft %x, type = FFT, length = [256, 256, 256]            // [{"x"}, {}, {}]
@@ -32,7 +32,7 @@ enum Stage {
     Move(Vec<DimSharding>),
 }
 
-/// A transform to expand: its kind, its sizes, and its first dimension. It is over the last dimensions of the tensor.
+/// A transform to expand: its kind, its sizes, and its first dimension. It transforms this dimension and all later ones.
 struct Transform {
     kind: FftKind,
     /// The smaller of the real and the complex size of each dimension.
@@ -51,7 +51,7 @@ impl Transform {
         }
     }
 
-    /// Returns the steps of the transform and the final sharding; `None` if no other dimension can take the axes.
+    /// Returns the steps of the transform and the final sharding; `None` if no other dimension can be sharded by the axes.
     fn stages(
         &self,
         mesh: &Mesh,
@@ -65,7 +65,7 @@ impl Transform {
             let mut ready = self.next(&left);
             let is_real_first = self.kind == FftKind::Rfft && left.contains(&(self.shape.len() - 1));
             if is_real_first && dims[ready[0]].axes.is_empty() {
-                // The real transform and transforms along other unsharded dimensions are one operation.
+                // The real step and the transforms along other unsharded dimensions are one operation.
                 ready = left.clone();
             } else if self.kind == FftKind::Irfft && left.iter().all(|&d| dims[d].axes.is_empty()) {
                 ready = left.clone();
@@ -76,7 +76,7 @@ impl Transform {
                 stages.push(Stage::Transform(whole));
                 continue;
             }
-            // If other dimensions cannot take the axes of all of them, some are delayed until others are done.
+            // If other dimensions cannot be sharded by all of these axes, some transforms are delayed until others are done.
             let mut is_moved = false;
             for &d in &ready {
                 let place = self.place_for(mesh, &dims[d], &dims, to, &ready, &left);
@@ -86,7 +86,7 @@ impl Transform {
                 }
             }
             if !is_moved {
-                // Every other dimension is also sharded, so the axes of one dimension are appended to those of another.
+                // Every other dimension is also sharded, so the axes of this dimension become minor axes of another.
                 let (d, place) = ready
                     .iter()
                     .rev()
@@ -99,8 +99,8 @@ impl Transform {
         Some((stages, dims))
     }
 
-    /// Returns the best dimension for `axes` while those of `ready` are transformed. Evenly divided dimensions come first, then finished
-    /// ones, then those that `axes` shard in the result, then the largest.
+    /// Returns the best dimension for `axes` to shard while the dimensions `ready` are transformed. The preference is for evenly divided
+    /// dimensions, then transformed ones, then those that `axes` shard in the result, then the largest.
     fn place_for(
         &self,
         mesh: &Mesh,
@@ -121,8 +121,8 @@ impl Transform {
 }
 
 impl Transform {
-    /// Returns the best sharded dimension to which the axes of dimension `d` can be appended. Evenly divided dimensions come first, then
-    /// those that are not ready, then finished ones, then the largest.
+    /// Returns the best sharded dimension to which the axes of dimension `d` can be appended. The preference is for evenly divided
+    /// dimensions, then those that are not in `ready`, then transformed ones, then the largest.
     fn place_to_join(
         &self,
         mesh: &Mesh,
@@ -162,7 +162,7 @@ impl Steps<'_, '_> {
             return None;
         }
         let (from, to) = (given.dims.to_vec(), requested.dims.to_vec());
-        // The last dimension has different sizes on the two sides; the smaller size determines whether axes fit.
+        // The last dimension may have different sizes in operand and result; the smaller size determines whether axes fit.
         let shape: Vec<i64> = input.shape.iter().zip(&output.shape).map(|(&a, &b)| a.min(b)).collect();
         let transform = Transform { kind, shape, first };
         let (stages, end) = transform.stages(&self.rw.module.meshes[self.mesh], &from, &to)?;
@@ -246,8 +246,8 @@ impl Steps<'_, '_> {
         self.emit(OpKind::Transpose { permutation: permutation.clone() }, &[value], &shape, dtype, &dims)
     }
 
-    /// Keeps the produced sharding on the result of the transform, and on values computed element-wise from it, if their only other users
-    /// are transforms. Otherwise, resharding back and forth would send the bytes twice.
+    /// Sets the sharding that the steps produce on the result of the transform, and on values computed element-wise from it, if their only
+    /// other users are transforms. Otherwise, the result would be resharded to its old sharding and back.
     fn keep_transformed_sharding(
         &mut self,
         result: ValueId,
@@ -342,7 +342,7 @@ mod tests {
     const FIRST: &str = r#"[{"x"}, {}]"#;
     const SECOND: &str = r#"[{}, {"x"}]"#;
 
-    /// Expands the transforms of an argument that is split along its first dimension.
+    /// Expands the transforms of an argument that is sharded along its first dimension.
     fn expanded(transforms: &str) -> Around {
         let program = format!(
             r#"func.func @main(%a: tensor<8x16xcomplex<f32>> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}})

@@ -4,9 +4,9 @@
 //! Each step is planned like any other operation. An operation is only decomposed if it cannot be partitioned along one of its sharded
 //! dimensions:
 //!
-//! * `two_stage_reduce`: reductions without a collective (argmax, `top_k`, exclusive or) reduce each block, and then reduce the
+//! * `two_stage_reduce`: reductions that no all-reduce implements (argmax, `top_k`, exclusive or) reduce each block, and then reduce the
 //!   all-gathered results;
-//! * `two_stage_sort`: if only the first or last elements of a sort are used, each block contributes that many candidates;
+//! * `two_stage_sort`: if only the first or last `n` elements of a sort are used, each block contributes `n` candidates;
 //! * `cumulative`: a prefix scan scans each block, and adds the totals of the preceding blocks;
 //! * `fft`: a multi-dimensional FFT is a sequence of one-dimensional ones, with all-to-alls between;
 //! * `static_update`: an update at a known position becomes a pad of the update and a `select`;
@@ -43,10 +43,10 @@ pub(crate) fn expand_sharded_ops(
     Ok(())
 }
 
-/// Expands operations in the program under `body`, in which all values have closed shardings. Returns the reshards between the steps.
+/// Expands operations in `body` and its nested regions, in which all values have closed shardings. Returns the reshards between the steps.
 fn split_into_steps(module: &mut Module, body: RegionId, mesh: MeshId) -> FxHashSet<OpId> {
     let mut reshards = FxHashSet::default();
-    // Few programs have a transform or a sort.
+    // Only transforms and sorts need the uses of values, and few programs have either.
     let needs_uses = |&op: &OpId| matches!(module.ops[op].kind, OpKind::Fft { .. } | OpKind::Sort { .. });
     let uses = program_regions(module, body)
         .iter()
@@ -99,7 +99,7 @@ fn split_into_steps(module: &mut Module, body: RegionId, mesh: MeshId) -> FxHash
     reshards
 }
 
-/// Emits operations before (and one after) the expanded operation, with its source location.
+/// Emits the steps of an expanded operation before it (and one step after it), with its source location.
 pub(super) struct Steps<'a, 'm> {
     pub(super) rw: &'a mut Rewriter<'m>,
     pub(super) mesh: MeshId,
@@ -137,7 +137,7 @@ impl Steps<'_, '_> {
         value
     }
 
-    /// Emits a reshard of `value`, and records that it is between steps, so that it causes no warning.
+    /// Emits a reshard of `value`, and records it as a reshard between steps, so that it causes no warning.
     pub(super) fn reshard(&mut self, value: ValueId, dims: &[DimSharding]) -> ValueId {
         let sharding = TensorSharding::from_dims(self.mesh, dims.iter().cloned());
         let id = self.rw.module.shardings.intern(sharding);

@@ -4,7 +4,7 @@
 //! padded to the operand's size, and a `select` combines the two. This needs a halo exchange. Otherwise the update would be all-gathered,
 //! and for a `scatter` the operand as well.
 //!
-//! Condition: the update is within bounds. Back ends disagree on which parts of an out-of-bounds update a `scatter` ignores.
+//! Condition: the update is within bounds. Back ends disagree on which elements of a partly out-of-bounds update a `scatter` ignores.
 //!
 //! ```mlir
 //! %0 = stablehlo.dynamic_update_slice %x, %y, %c1 : (tensor<8xf32>, tensor<7xf32>, tensor<i32>) -> tensor<8xf32> // at 1
@@ -33,7 +33,7 @@ use crate::windows::{Along, Exchange, is_windowed, transfers};
 struct Places {
     /// For each dimension of the operand, the indices of the update's elements.
     along: SmallVec<[Progression; 6]>,
-    /// Whether each dimension of the operand is missing in the windows: the window size is one, or rows are scattered one by one.
+    /// For each dimension of the operand, whether the update windows omit it: the window size is one, or rows are scattered one by one.
     is_inserted: SmallVec<[bool; 6]>,
 }
 
@@ -60,7 +60,7 @@ struct Sliced {
     source: ValueId,
     /// The padding that moves the source to the position of the update.
     padding: PadSpec,
-    /// The additional cost of this exchange over the slice, in bytes that a device sends.
+    /// The cost of this halo exchange less the cost of the slice, in bytes that a device sends.
     cost: f64,
 }
 
@@ -71,7 +71,8 @@ enum Grow {
     No,
     /// By padding.
     Pad,
-    /// By a `dynamic_update_slice` into zeros: the update is replicated along the dimension, and each device writes its block.
+    /// By a `dynamic_update_slice` into zeros: the update is replicated along the dimension, and each device writes the elements of its
+    /// block.
     Write,
 }
 
@@ -152,7 +153,7 @@ impl Steps<'_, '_> {
         data.regions.clear();
     }
 
-    /// Returns how each dimension of the update is extended. `None` if the operation can be partitioned without expansion, or if an
+    /// Returns how each dimension of the update is extended. `None` if the operation can be partitioned without expansion, or if a halo
     /// exchange costs more than an all-gather of the update.
     fn ways_to_grow(
         &self,
@@ -174,8 +175,8 @@ impl Steps<'_, '_> {
                 _ => Grow::Pad,
             })
             .collect();
-        // A replicated update is written block by block, except by a scatter of windows. Scatters of single elements or rows are
-        // partitioned without expansion.
+        // An operation that writes a replicated update needs no expansion, except a scatter of larger windows. Scatters of single elements
+        // or rows, and `dynamic_update_slice`, are partitioned as they are.
         let singles = match (&data.kind, data.operands.as_slice()) {
             (OpKind::Scatter(spec), &[input, _, part]) => {
                 single_windows(spec, module.shape(input), module.shape(part))
@@ -197,7 +198,7 @@ impl Steps<'_, '_> {
             pad?;
             return Some(grow);
         }
-        // An all-gathered update is written directly; a `select` reads and writes the entire tensor.
+        // An all-gathered update is written in place, but a `select` reads and writes the entire tensor.
         let gather = (0..ty.rank()).filter(|&d| grow[d] == Grow::Pad).map(|d| mesh.axes_size(&dims[d].axes));
         let parts = gather.product::<i64>() as f64;
         let bytes = |shape: &[i64]| self.local_bytes(ty, shape, dims);
@@ -242,8 +243,8 @@ impl Steps<'_, '_> {
         Some(sum)
     }
 
-    /// Returns the source of an update that is a slice, if padding the source needs one exchange instead of two that send more. The mask
-    /// removes the additional elements.
+    /// If the update is a slice, returns its source, provided that one halo exchange to pad the source costs no more than two to slice it
+    /// and to pad the slice. The mask removes the additional elements.
     fn sliced(
         &self,
         update: &Update,
@@ -284,8 +285,8 @@ impl Steps<'_, '_> {
         is_less.then(|| Sliced { source, padding: spec, cost: at_once - slice.unwrap_or(0.0) })
     }
 
-    /// Returns the mask of the updated elements. Along each dimension, these are between the first and the last index, at multiples of
-    /// the step from the first.
+    /// Returns the mask of the updated elements. Along each dimension, these are the indices from the first to the last, in multiples of
+    /// the step.
     fn mask(&mut self, places: &Places, ty: &TensorType, dims: &[DimSharding]) -> Option<ValueId> {
         let mut mask: Option<ValueId> = None;
         for (d, at) in places.along.iter().enumerate() {
@@ -321,7 +322,7 @@ impl Steps<'_, '_> {
         mask
     }
 
-    /// Returns the element-wise comparison of `index`, which has `n` elements, with a number.
+    /// Compares each of the `n` elements of `index` with a number.
     fn compare(
         &mut self,
         index: ValueId,
@@ -406,7 +407,7 @@ impl Places {
                     along.get_mut(d as usize)?.start = fold.number(indices, component(i))?;
                 }
             }
-            // The rows have the same dimension in the update and in the operand.
+            // The row dimension is at the same position in the update and in the operand.
             (&[row], &[d]) if row == d as usize && *is_inserted.get(row)? => {
                 let places = fold.progression(indices, component(0), part[row])?;
                 (places.step > 0).then_some(())?;
@@ -418,13 +419,13 @@ impl Places {
         along.iter().zip(shape).all(is_within).then_some(Places { along, is_inserted })
     }
 
-    /// Returns the shape of the update after adding the missing dimensions of the operand, with the dimension shardings.
+    /// Returns the shape and the dimension shardings of the update, with the omitted dimensions of the operand inserted.
     fn with_inserted(&self, part: &[i64], dims: &[DimSharding]) -> Option<(SizeList, Vec<DimSharding>)> {
         let mut given = part.iter().zip(dims);
         let mut shape = SizeList::new();
         let mut split = Vec::new();
         for (at, &inserted) in self.along.iter().zip(&self.is_inserted) {
-            // If rows are scattered one by one, their dimension is in the update.
+            // If rows are scattered one by one, the update already has the row dimension.
             if inserted && self.along.len() != part.len() {
                 shape.push(at.len);
                 split.push(DimSharding::default());
@@ -452,7 +453,7 @@ impl Places {
 }
 
 impl Combine {
-    /// Returns the effect of a scatter's region; `None` if it is not a single binary operation on both elements.
+    /// Returns how a scatter's region combines the two elements; `None` if it is not a single binary operation on them.
     fn of(module: &Module, region: RegionId) -> Option<Combine> {
         let returned = *module.ops[module.terminator(region)?].operands.first()?;
         let argument = |value: ValueId| match module.values[value].def() {
@@ -478,7 +479,7 @@ mod tests {
 
     const ROWS: &str = r#"[{"x"}, {}]"#;
 
-    /// Expands an update of `%a` with `%b`, which are both split in this way.
+    /// Expands an update of `%a` with `%b`, which both have this sharding.
     fn expanded(dims: &str, rows: i64, update: &str) -> Around {
         let program = format!(
             r#"func.func @main(%a: tensor<64x512xf32> {{sdy.sharding = #sdy.sharding<@mesh, {dims}>}},

@@ -1,11 +1,11 @@
-//! Two-stage reduction along a sharded dimension, for reductions without a collective (argmax, exclusive or) and `top_k`.
+//! Two-stage reduction along a sharded dimension, for `top_k` and for reductions that no all-reduce implements (argmax, exclusive or).
 //!
-//! Each device reduces its own block; the partial results are all-gathered and reduced again. A dimension of `n` elements in `k` blocks
-//! of `c` is padded to `k * c` with neutral elements and reshaped to two dimensions of sizes `k` and `c`. The first step reduces the
-//! second of these, which is not sharded. Both steps are operations on global values, and are planned like any other operation.
+//! Each device reduces its own block; the partial results are all-gathered and reduced again. A dimension of `n` elements in `k` blocks of
+//! `c` is padded to `k * c` with neutral elements and reshaped to two dimensions of sizes `k` and `c`. The first step reduces the dimension
+//! of size `c`, which is not sharded. Both steps are operations on global values, and are planned like any other operation.
 //!
-//! StableHLO lets a reduction group its elements in any way, and start each group from the initial value. The order of elements is kept,
-//! so the first of equal elements wins.
+//! StableHLO lets a reduction group its elements in any way, and start each group from the initial value. The order of elements is
+//! preserved, so the first of equal elements is selected.
 //!
 //! ```mlir
 //! %0:2 = stablehlo.reduce(%a init: %low), (%i init: %zero) across dimensions = [1] : ... // tensor<6x26>, [{}, {"x"}], "x"=4
@@ -29,8 +29,8 @@ use crate::analysis::reducer::{identity, reduction_of};
 use crate::plan::support::splits_reduce;
 
 impl Steps<'_, '_> {
-    /// Returns `value` with each dimension of `split` (dimension, blocks) reshaped to two: blocks, and elements of a block. The scalar
-    /// `fill` pads the last block.
+    /// Returns `value` with each dimension in `split`, a list of (dimension, number of blocks), reshaped to two: blocks, and elements of a
+    /// block. The scalar `fill` pads the last block.
     pub(super) fn blocks(
         &mut self,
         value: ValueId,
@@ -67,7 +67,8 @@ impl Steps<'_, '_> {
         Some(self.emit(OpKind::Reshape, &[value], &shape, ty.dtype, &dims))
     }
 
-    /// Returns a neutral initial value: the identity of the reduction if it is known, and otherwise the initial value of the program.
+    /// Returns an initial value that does not change the result: the identity of the reduction if it is known, and otherwise the initial
+    /// value of the program.
     fn neutral(&mut self, inputs: usize, i: usize) -> Option<ValueId> {
         let data = &self.rw.module.ops[self.at];
         let init = *data.operands.get(inputs + i)?;
@@ -85,7 +86,7 @@ impl Steps<'_, '_> {
         }
     }
 
-    /// Expands a `reduce` without a collective, such as an argmax of a value and its index.
+    /// Expands a `reduce` that no all-reduce implements, such as an argmax of a value and its index.
     pub(super) fn reduce(&mut self, reduced: &DimList) -> Option<()> {
         let operands = self.rw.module.ops[self.at].operands.clone();
         let inputs = operands.len() / 2;
@@ -93,7 +94,7 @@ impl Steps<'_, '_> {
         if split.is_empty() || splits_reduce(self.rw.module, self.at) {
             return None;
         }
-        // The index of a dimension after `blocks`, which replaces each sharded dimension before it by two.
+        // The index of dimension `dim` after `blocks`, which replaces each preceding dimension in `split` by two.
         let at = |dim: usize| dim + split.iter().filter(|&&(d, _)| d < dim).count();
         let first: Vec<usize> = split.iter().map(|&(d, _)| at(d)).collect();
         let inner: Vec<usize> = reduced
@@ -165,7 +166,7 @@ impl Steps<'_, '_> {
         self.place(values, &dims);
         self.place(positions, &dims);
 
-        // The global index of each element.
+        // An operand with the global index of each element.
         let number = self.emit(OpKind::Iota { dim: last as u32 }, &[], &shape, index, &dims);
         let size = self.splat(&(block as i32).to_le_bytes(), index);
         let broadcast = OpKind::BroadcastInDim { dims: DimList::new() };
@@ -194,7 +195,8 @@ impl Steps<'_, '_> {
         Some(())
     }
 
-    /// Adds a gather after the operation, which takes the element of each row of `positions` at index `chosen`. Its result replaces `old`.
+    /// Adds a gather after the operation. In each row of `positions`, it selects the elements at the indices `chosen`. The result of the
+    /// gather replaces `old`.
     fn look_up(&mut self, positions: ValueId, chosen: ValueId, old: ValueId, last: usize) {
         let batch: DimList = (0..last as u32).collect();
         let spec = GatherSpec {
@@ -221,7 +223,7 @@ mod tests {
         around("expand-sharded-ops", r#""x"=4"#, program)
     }
 
-    /// Expands an exclusive or along dimension 1.
+    /// Expands a `reduce` by exclusive or along dimension 1.
     fn exclusive_or(dims: &str) -> Around {
         expanded(&format!(
             r#"func.func @main(%a: tensor<6x26xi32> {{sdy.sharding = #sdy.sharding<@mesh, {dims}>}}, %init: tensor<i32>) -> tensor<6xi32> {{

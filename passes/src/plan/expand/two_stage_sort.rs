@@ -1,14 +1,15 @@
 //! Two-stage sort along a sharded dimension, if only the first or last elements of the result are used.
 //!
-//! Each device sorts its block and keeps as many elements at the used end as the slices take. These candidates are all-gathered and
-//! sorted again. Blocks are gathered in order, so that a stable sort stays stable.
+//! Each device sorts its block and keeps as many elements at the used end as the slices take (the candidates of the block). The candidates
+//! are all-gathered and sorted again. They are gathered in the order of the blocks, so that a stable sort stays stable.
 //!
 //! Conditions:
 //! * Every use of every result is a slice with stride 1 along the sorted dimension, and all slices take elements from the same end.
-//! * The candidates of all blocks are at most half of the dimension. They are at most one block if an all-to-all could shard another
-//!   dimension instead.
+//! * All candidates together are at most half of the dimension. If an all-to-all could shard another dimension instead, they are at most
+//!   one block.
 //!
-//! If the blocks do not divide the dimension, a flag becomes the first key, so that padding comes after (before) all elements.
+//! If the number of blocks does not divide the dimension, a flag that marks padding becomes the first sort key, so that padding comes after
+//! all elements if the first elements are used, and before them otherwise.
 //!
 //! ```mlir
 //! %0 = "stablehlo.sort"(%x) ... : (tensor<65536xf32>) -> tensor<65536xf32>       // 8 blocks
@@ -72,7 +73,7 @@ impl Steps<'_, '_> {
         if few == 0 || few * blocks > limit {
             return None;
         }
-        // A flag marks padding, so that it is sorted to the other end.
+        // A flag marks padding, so that padding is sorted to the unused end.
         let is_padded = size % blocks != 0;
         let fills = dtypes.iter().map(|&dtype| identity(zero_of(dtype), dtype)).collect::<Option<Vec<_>>>();
         let fills = fills.filter(|_| is_padded).unwrap_or_default();
@@ -166,7 +167,7 @@ impl Steps<'_, '_> {
     }
 }
 
-/// Returns a reduction whose identity has only zero bits.
+/// Returns a reduction whose identity is zero.
 fn zero_of(dtype: DType) -> ReductionKind {
     if dtype == DType::I1 { ReductionKind::Or } else { ReductionKind::Add }
 }
@@ -198,8 +199,8 @@ fn used_end(
     (!slices.is_empty()).then_some((end, slices))
 }
 
-/// Returns a comparator that first compares the last pair of its arguments, flags of padding: padding comes after all
-/// elements if the first are used, and before them if the last are.
+/// Returns a comparator that first compares the last pair of its arguments, the flags that mark padding. Padding comes after all elements
+/// if the first elements are used, and before them if the last elements are used.
 fn flagged(module: &mut Module, region: RegionId, dtypes: &[DType], end: End) -> RegionId {
     let types: Vec<_> = dtypes.iter().flat_map(|&t| [t, t]).map(|t| module.types.tensor(&[], t)).collect();
     let copy = module.add_region(&types);
@@ -233,7 +234,7 @@ fn flagged(module: &mut Module, region: RegionId, dtypes: &[DType], end: End) ->
 mod tests {
     use crate::plan::testing::{Around, around};
 
-    /// Expands a sort `%s` of `%a`, which is split in four blocks, with these uses.
+    /// Expands a sort `%s` of `%a`, which is sharded into four blocks, with these uses.
     fn expanded(size: i64, results: &str, uses: &str) -> Around {
         let program = format!(
             r#"func.func @main(%a: tensor<{size}xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}]>}}) -> {results} {{

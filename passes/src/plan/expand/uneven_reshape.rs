@@ -1,10 +1,11 @@
 //! Expands reshapes that merge or split a dimension whose size is not divisible by its axes.
 //!
-//! A device's block of rows is then not its block of elements. The dimension of `n` rows of `m` elements is padded to `k` equal blocks of
-//! complete rows, and reshaped. A second `pad`, whose high padding may be negative, produces the equal blocks of the result; it moves
-//! block boundaries by a halo exchange.
+//! A device's block of rows in the operand then has other elements than its block of the result. The dimension of `n` rows of `m` elements
+//! is padded to `k` equal blocks of complete rows, and reshaped. A second `pad`, whose high padding may be negative, produces the equal
+//! blocks of the result; it moves block boundaries by a halo exchange.
 //!
-//! Condition: the same axes shard operand and result along the major dimension of one group of dimensions, not both of them evenly.
+//! Condition: the same axes shard operand and result along the major dimension of one group of dimensions, and at least one of the two
+//! unevenly.
 //!
 //! ```mlir
 //! %0 = stablehlo.reshape %a : (tensor<10x4xf32>) -> tensor<40xf32>       // [{"x"}, {}] to [{"x"}], "x"=4
@@ -28,15 +29,16 @@ struct ReshapeGroup {
 }
 
 impl ReshapeGroup {
-    /// Returns the first dimension of the group with several elements in the operand and in the result; `None` if a side has none.
+    /// Returns the first dimension of the group with more than one element in the operand, and that in the result; `None` if either has
+    /// none.
     fn major(&self, input: &[i64], output: &[i64]) -> Option<(usize, usize)> {
         let first = |(start, end): (usize, usize), shape: &[i64]| (start..end).find(|&d| shape[d] > 1);
         Some((first(self.from, input)?, first(self.to, output)?))
     }
 }
 
-/// Returns the smallest groups of dimensions with equal numbers of elements on both sides, by a two-pointer walk that extends the side
-/// with the smaller product. Trailing dimensions of size one are in no group.
+/// Returns the smallest groups of dimensions with equal numbers of elements in operand and result, by a two-pointer walk that extends the
+/// range with the smaller product. Trailing dimensions of size one are in no group.
 fn groups(input: &[i64], output: &[i64]) -> Vec<ReshapeGroup> {
     let (mut from, mut to) = (0, 0);
     let mut out = Vec::new();
@@ -61,7 +63,8 @@ fn groups(input: &[i64], output: &[i64]) -> Vec<ReshapeGroup> {
 }
 
 impl Steps<'_, '_> {
-    /// Expands a reshape whose operand and result are sharded by the same axes along the major dimension of one group, not both evenly.
+    /// Expands a reshape whose operand and result are sharded by the same axes along the major dimension of one group, at least one of the
+    /// two unevenly.
     pub(super) fn reshape(&mut self) -> Option<()> {
         let (operand, result) =
             (*self.rw.module.ops[self.at].operands.first()?, self.rw.module.ops[self.at].results[0]);
@@ -78,7 +81,7 @@ impl Steps<'_, '_> {
                 (start..end).all(|d| d == major || dims[d].axes.is_empty())
             };
             let k = mesh.axes_size(&from[d].axes);
-            // If both sides are even, this is a local reshape of blocks, which the sharding rule covers.
+            // If operand and result are evenly sharded, each device reshapes its block, as the sharding rule specifies.
             let uneven = input.shape[d] % k != 0 || output.shape[p] % k != 0;
             let changes = input.shape[d] != output.shape[p];
             (from[d].axes == to[p].axes
@@ -90,7 +93,7 @@ impl Steps<'_, '_> {
         };
         let groups = groups(&input.shape, &output.shape);
         let (group, (d, p, k)) = groups.iter().find_map(|g| Some((g, fits(g)?)))?;
-        // The size of a dimension when it is padded to `k` equal blocks.
+        // The size of a dimension of `n` elements after it is padded to `k` equal blocks.
         let rows = |n: i64| (n + k - 1) / k * k;
         let (row_in, row_out) = (
             input.shape[d + 1..group.from.1].iter().product::<i64>(),
@@ -98,7 +101,7 @@ impl Steps<'_, '_> {
         );
         let (held, wanted) = (rows(input.shape[d]) * row_in, rows(output.shape[p]) * row_out);
         // Example: `[10, 4]` to `[40]` over 4 devices. Blocks of 3 rows have 12 elements each, 48 in all; blocks of the result have 10.
-        // Only block boundaries move between the two. Shapes in which one dimension of elements replaces the group.
+        // Only block boundaries move between the two. `flat` returns the shape in which one dimension of `n` elements replaces the group.
         let flat = |n: i64| -> Vec<i64> {
             let (before, behind) = (&output.shape[..group.to.0], &output.shape[group.to.1..]);
             before.iter().copied().chain([n]).chain(behind.iter().copied()).collect()
@@ -113,7 +116,7 @@ impl Steps<'_, '_> {
             high[dim] = n;
             OpKind::Pad(Box::new(PadSpec { low: none.clone(), high, interior: none }))
         };
-        // A negative high padding only removes padding: both sides have the same elements, starting at the first.
+        // This `pad` adds or removes only padding: operand and result have the same elements, starting at the first.
         let moves = pad(wanted - held, at, flat(held).len());
         if wanted != held && !can_move(&moves, &flat(held), &flat(wanted), at, k) {
             return None;
@@ -131,7 +134,7 @@ impl Steps<'_, '_> {
         if wanted != held {
             value = self.emit(moves, &[value, fill], &flat(wanted), input.dtype, &flat_dims);
         }
-        // The operation itself becomes the last step and keeps its source location. In this case it stays a reshape.
+        // The operation itself becomes the last step and keeps its source location. If the result is evenly sharded, it stays a reshape.
         if rows(output.shape[p]) == output.shape[p] {
             self.rw.module.ops[self.at].operands[0] = value;
             return Some(());

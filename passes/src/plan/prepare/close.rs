@@ -8,7 +8,7 @@ use super::maximal;
 use super::meshes::tidy;
 use crate::analysis::regions::program_parts;
 
-/// Assigns every tensor of the program a closed sharding without priorities and without axes of size one.
+/// Converts the sharding of every tensor of the program to a closed sharding on `mesh`, without priorities and axes of size one.
 pub(super) fn close_shardings(module: &mut Module, body: RegionId, mesh: MeshId) {
     let mut values: Vec<ValueId> = Vec::new();
     let (ops, regions) = program_parts(module, body);
@@ -50,8 +50,8 @@ pub(super) fn close_shardings(module: &mut Module, body: RegionId, mesh: MeshId)
     }
 }
 
-/// Assigns each result of the function a closed sharding: its annotation, or the sharding of the returned value. A sharding on a mesh
-/// with another device order keeps its mesh. Returns the shardings on `mesh` in which the values are returned.
+/// Assigns each result of the function a closed sharding: its annotation, or the sharding of the returned value. A sharding on a mesh with
+/// a different device order keeps that mesh. Returns the shardings on `mesh` in which the values are returned.
 pub(crate) fn close_results(
     module: &mut Module,
     func: FuncId,
@@ -83,7 +83,7 @@ pub(crate) fn close_results(
     returned
 }
 
-/// Returns the mesh of all shardings under `body`. Argument shardings may refer to a mesh with another device order.
+/// Returns the mesh of all shardings under `body`. Argument shardings may refer to a mesh with a different device order.
 ///
 /// # Errors
 /// Returns SH0391 if they are not closed and on one mesh.

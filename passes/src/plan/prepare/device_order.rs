@@ -1,8 +1,8 @@
 //! Handles meshes over the same devices in different orders (`device_ids`).
 //!
 //! The device order matters only where data enters and leaves the program: there, the sharding determines which device holds each block.
-//! Planning therefore uses one order inside, and permutes the blocks of parameters and results on other meshes at the function boundary.
-//! In a manual computation on such a mesh, devices exchange roles (see [`renamed`](crate::manual::renamed)).
+//! Planning therefore uses one order inside, and permutes the blocks of parameters and results on other meshes at the function boundary. In
+//! a manual computation on such a mesh, device ids are renumbered (see [`renamed`](crate::manual::renamed)).
 
 use shardc_ir::{
     Build, FuncId, Mesh, MeshId, Module, OpId, OpKind, RegionId, Rewriter, ShardingId, ValueDef, ValueId,
@@ -88,7 +88,7 @@ pub(crate) fn leave(module: &mut Module, body: RegionId, crossings: &[Crossing])
     rw.enter_last(body);
     for &Crossing { index, sharding } in crossings {
         let Some(&value) = rw.module.ops[ret].operands.get(index) else { continue };
-        // For a parameter that is returned unchanged, the two permutes would cancel.
+        // For a parameter that is returned unchanged, the permutations at entry and exit would cancel.
         let def = rw.module.def_op(value).map(|op| &rw.module.ops[op]);
         if let Some((OpKind::Reshard(_), &[given])) = def.map(|op| (&op.kind, op.operands.as_slice()))
             && rw.module.shardings.of(given) == Some(sharding)

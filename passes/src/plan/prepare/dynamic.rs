@@ -14,7 +14,7 @@ pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<(),
         };
         let Some(ty) = module.types.stored(ty).filter(|ty| !ty.is_static()) else { return };
         let spec = sharding.display(&module.meshes[sharding.mesh]);
-        let message = format!("{} is sharded {spec}: {ty} has a dynamic size", what());
+        let message = format!("cannot shard {} as {spec} because {ty} has a dynamic size", what());
         errors.push(Diagnostic::unsupported("SH0315", message).at(span).hint(
             "give the dimension a size with `Compiler::dim`, leave it unsharded, or pad it to its maximum size \
                      (stablehlo.set_dimension_size, stablehlo.pad) and shard that",
@@ -26,7 +26,7 @@ pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<(),
         for (i, &arg) in module.regions[region].args.iter().enumerate() {
             let what = || match region == body {
                 true => format!("argument {i} of @{}", data.name),
-                false => "a value in a loop or computation".to_owned(),
+                false => "an argument of a region".to_owned(),
             };
             check(module.values[arg].ty, module.shardings.of(arg), data.span, &what);
         }

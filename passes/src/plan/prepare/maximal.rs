@@ -1,11 +1,11 @@
 //! Maximal shardings: values on one device (`<[], device_ids=[3]>`). Shardy supports them, but an SPMD program cannot express them. They
-//! are replaced by replication, so the named device also has the value.
+//! are replaced by replicated shardings, so the specified device still has the value.
 
 use shardc_ir::{
     Class, Diagnostic, FuncId, MeshId, Module, OpKind, RegionId, ShardingId, Span, TensorSharding,
 };
 
-/// Returns notes about values with maximal shardings. They are planned as replicated.
+/// Returns warnings about values with maximal shardings, which are planned as replicated.
 pub(crate) fn notes(module: &Module, func: FuncId, body: RegionId) -> Vec<Diagnostic> {
     if module.meshes.values().all(|mesh| !mesh.is_maximal()) {
         return Vec::new();

@@ -62,8 +62,8 @@ pub(crate) fn common_mesh(
     Ok(module.add_mesh(&name, mesh))
 }
 
-/// Adds a mesh of one device, for a program that has only maximal shardings: these have no dimensions, but the shardings that planning
-/// writes do.
+/// Adds a mesh without axes, for a program that has only maximal shardings: a maximal sharding lists no dimensions, but the shardings that
+/// planning assigns do.
 fn unnamed_device(module: &mut Module, named: MeshId) -> MeshId {
     let name = free_name(module, named, "_whole");
     module.add_mesh(&name, Mesh::new([]))
@@ -78,7 +78,7 @@ fn free_name(module: &Module, of: MeshId, suffix: &str) -> String {
     name
 }
 
-/// Returns the meshes that shardings of the program use, each once, and the boundaries of their sub-axes.
+/// Returns the meshes that shardings of the program use, without duplicates, and the boundaries of their sub-axes.
 fn used_meshes(module: &Module, func: FuncId, body: RegionId) -> (Vec<MeshId>, Vec<i64>) {
     let (mut used, mut cuts): (Vec<MeshId>, Vec<i64>) = (Vec::new(), Vec::new());
     let mut meet = |id: MeshId| {
@@ -116,7 +116,7 @@ fn used_meshes(module: &Module, func: FuncId, body: RegionId) -> (Vec<MeshId>, V
     (used, cuts)
 }
 
-/// Moves the mesh whose device order most input and output bytes have to the front, since they then need no permutation.
+/// Moves to the front the mesh whose device order is that of most input and output bytes: these bytes then need no permutation.
 fn to_front(module: &Module, func: FuncId, body: RegionId, used: &mut [MeshId]) {
     let Some(&first) = used.first() else { return };
     if used.iter().all(|&id| module.meshes[first].has_devices_of(&module.meshes[id])) {
@@ -173,7 +173,7 @@ fn finer(module: &Module, first: MeshId, cuts: &[i64]) -> (String, Mesh) {
     (name, Mesh { device_ids: mesh.device_ids.clone(), ..fine })
 }
 
-/// Returns `sharding` on the common mesh, closed, without axes of size one, priorities or other properties.
+/// Returns the closed sharding on the common mesh `to` that is equivalent to `sharding`, without priorities and axes of size one.
 pub(crate) fn tidy(module: &Module, sharding: &TensorSharding, to: MeshId) -> TensorSharding {
     let dims =
         sharding.dims.iter().map(|dim| DimSharding::closed(&on_mesh(module, sharding.mesh, &dim.axes, to)));

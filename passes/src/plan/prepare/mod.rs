@@ -15,7 +15,7 @@ use super::{Planning, body_of};
 
 /// The pass `legalize-shardings`: rejects or removes shardings that a tensor cannot have.
 ///
-/// * A maximal sharding (one device) is replaced by replication later; a warning says so (SH0311).
+/// * A warning (SH0311) reports each maximal sharding (one device); a later pass replaces it by a replicated sharding.
 /// * Axes on a quantized dimension with per-axis scales are removed; if the program itself requests them, it is rejected (SH0319).
 /// * A sharded tensor with dynamic dimensions is rejected (SH0315).
 ///
@@ -35,7 +35,7 @@ pub(crate) fn legalize_shardings(
 
 /// The pass `unify-meshes`: converts the shardings of all tensors to closed shardings on one mesh, without priorities.
 ///
-/// A parameter whose mesh lists its devices in another order is permuted by a reshard.
+/// A reshard permutes the blocks of a parameter whose mesh lists its devices in a different order.
 ///
 /// ```mlir
 /// sdy.mesh @data = <["data"=8]>

@@ -49,7 +49,7 @@ pub(super) fn replicate_scaled_dims(
     Ok(())
 }
 
-/// Returns errors for such shardings that the program requests on arguments, results or constraints.
+/// Returns an error for each argument, result or constraint that the program itself shards along a dimension with per-axis scales.
 fn requested_splits(module: &Module, func: FuncId, body: RegionId, ops: &[OpId]) -> Vec<Diagnostic> {
     let refused = |ty: TypeId, id: Option<ShardingId>, span: Span| {
         let &dim = split_scales(module, ty, id?).first()?;
@@ -74,7 +74,7 @@ fn requested_splits(module: &Module, func: FuncId, body: RegionId, ops: &[OpId])
     args.chain(results).chain(ops).collect()
 }
 
-/// Returns the sharded dimensions of a type that have scales along them.
+/// Returns the sharded dimensions of a quantized type that have per-axis scales.
 fn split_scales(module: &Module, ty: TypeId, sharding: ShardingId) -> Vec<usize> {
     let Some(tensor) = module.types.as_quantized(ty) else { return Vec::new() };
     let sharding = module.shardings.get(sharding);

@@ -1,8 +1,8 @@
 //! Removes axes from dimensions with fewer elements than shards.
 //!
-//! Propagation carries an axis from a dimension to a slice of a few rows of it. If one row is sharded over 8 devices, the first device
-//! holds it and the others hold padding. Each user of the row then pays for an all-gather of 8 blocks, and the slice pays for sending the
-//! row to the first device.
+//! Propagation carries an axis from a sharded dimension to a slice that has only a few of its rows. If one row is sharded over 8 devices,
+//! the first device holds it and the others hold padding. Each user of the row then pays for an all-gather of 8 blocks, and the slice pays
+//! for sending the row to the first device.
 //!
 //! Conditions:
 //!
@@ -90,7 +90,7 @@ pub(crate) fn remove_axes(
         change(module, value, |sharding| sharding.dims[dim] = DimSharding::closed(&[]));
     }
     let uses = module.uses();
-    // In reverse order, so that the users of a value already have their final shardings.
+    // Values are visited in reverse order, so that the users of a value already have their final shardings.
     for &(value, _) in chosen.iter().rev() {
         let requested = split_by_all_users(module, &mesh, &uses, value);
         for (dim, axes) in requested {
@@ -111,7 +111,7 @@ fn change(module: &mut Module, value: ValueId, change: impl FnOnce(&mut TensorSh
 struct Class {
     /// Whether the axes must stay.
     pinned: bool,
-    /// The price with the axes, and the price without them.
+    /// The price with the axes (`kept`), and the price without them (`whole`).
     kept: Price,
     whole: Price,
 }
@@ -251,7 +251,8 @@ impl Classes {
             for (value, mapping) in &tensors {
                 let Some((dim, _)) = mapping.find(factor) else { continue };
                 let Some(node) = self.of(*value, dim) else { continue };
-                // A dimension with several factors would lose the axes of all factors, and every device would compute all rows of a matmul.
+                // Removing the axes from a dimension with several factors removes the axes of all factors, and every device would compute
+                // all rows of a matmul.
                 let is_costly = data.kind.def().work != Work::Light && module.shape(*value)[dim] > 1;
                 if mapping.dims[dim].len() > 1 || is_costly {
                     self.pin(node);
@@ -337,7 +338,7 @@ impl Classes {
     /// Whether removing the axes of a node's class sends less.
     fn sends_less_replicated(&self, node: usize) -> bool {
         let class = self.class[self.root(node)];
-        // Fewer collectives do not justify more bytes.
+        // The axes stay if their removal sends more bytes, even if fewer collectives make it cheaper.
         !class.pinned
             && class.kept.sent > 0.0
             && class.whole.cost <= class.kept.cost
@@ -345,7 +346,7 @@ impl Classes {
     }
 }
 
-/// Returns the bytes of a value on each device; the dimension of a node counts as one row.
+/// Returns the bytes of a value on each device; a dimension with fewer elements than shards counts as one row.
 fn row_bytes(module: &Module, mesh: &Mesh, value: ValueId) -> f64 {
     let (Some(sharding), Some(ty)) = (module.shardings.sharding_of(value), module.tensor(value)) else {
         return 0.0;
@@ -425,7 +426,7 @@ fn split_by_all_users(module: &Module, mesh: &Mesh, uses: &Uses, value: ValueId)
 mod tests {
     use crate::plan::testing::{Around, around};
 
-    /// Replicates in a program that slices `%x`, split along dimension 0, and adds the broadcast of `%row` to it.
+    /// Runs the pass on a program that slices `%x`, sharded along dimension 0, and adds the broadcast of `%row` to it.
     fn replicated(row: &str) -> Around {
         let program = format!(
             r#"func.func @main(%x: tensor<16x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}) -> tensor<16x64xf32> {{

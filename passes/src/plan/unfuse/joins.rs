@@ -1,4 +1,5 @@
-//! Users of concatenations: finds the operations that use a concatenated value, and computes each from the concatenated ranges.
+//! Users of concatenations: finds the operations that use a concatenated value, and computes each from the concatenated ranges. A *join* is
+//! a concatenation that is removed in this way. It ends at the operations whose results need not be computed range by range.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{BinaryOp, Build, Module, OpId, OpKind, RegionId, Rewriter, TypeId, ValueId, Work};
@@ -14,13 +15,14 @@ use crate::plan::line::Line;
 #[derive(Default)]
 pub(super) struct Joins {
     all: Vec<Join>,
-    /// Values that are computed from concatenated values and still have the same consecutive ranges.
+    /// Values that are computed range by range from a concatenated value, each with its producer and, for each operand of it, the dimension
+    /// of the ranges.
     carried: FxHashMap<ValueId, (OpId, OperandDims)>,
-    /// The operations that end joins, with the index of the join.
+    /// The operations at which a join ends, each with the index of the join.
     ends: FxHashMap<OpId, (usize, End)>,
 }
 
-/// A concatenation along a sharded dimension.
+/// A join: a concatenation along a sharded dimension.
 struct Join {
     op: OpId,
     dim: usize,
@@ -67,7 +69,7 @@ impl Joins {
         self.all.is_empty()
     }
 
-    /// Finds the concatenations of a region whose users should use the concatenated ranges instead.
+    /// Finds the concatenations of a region to remove.
     pub(super) fn of(search: &mut Search<'_>, region: RegionId) -> Joins {
         let module = search.module;
         let mut candidates: Vec<Candidate> = Vec::new();
@@ -120,7 +122,7 @@ impl Joins {
     ) -> Option<SmallVec<[ValueId; 2]>> {
         let (index, end) = self.ends.get(&op)?;
         let join = &self.all[*index];
-        // The ranges of the concatenated value already exist.
+        // The ranges of the concatenated value are the operands of the concatenation.
         let (joined, operands) = (rw.module.ops[join.op].results[0], rw.module.ops[join.op].operands.clone());
         for (&(start, limit), &operand) in join.ranges.iter().zip(&operands) {
             made.insert(Range { value: joined, dim: join.dim, start, limit }, operand);
@@ -165,7 +167,7 @@ impl Joins {
         }
     }
 
-    /// Returns the ranges of the operands of an operation.
+    /// Returns, for one range, the operands of an operation, restricted to that range where they are concatenated.
     fn operands(
         &self,
         ranges: &Ranges<'_>,
@@ -240,7 +242,7 @@ impl Candidate {
         })
     }
 
-    /// Records a user whose operand `index` has the ranges along `dim`.
+    /// Records a user whose operand `index` is concatenated along `dim`.
     fn read(&mut self, search: &Search<'_>, op: OpId, index: usize, dim: usize) -> Read {
         self.reads += 1;
         self.read_by_ranges(search, op, index, dim).unwrap_or(Read::Needs)
@@ -301,7 +303,7 @@ impl Candidate {
         line.exchange(&OpKind::Concatenate { dim: dim as u32 }, &parts, &|_| false, shape)
     }
 
-    /// Whether all uses were seen, and the rewrite saves enough.
+    /// Whether all uses were recorded, and the rewrite saves enough.
     fn pays_off(&self, search: &Search<'_>) -> bool {
         let reads: u32 = self.carried.iter().map(|&(value, _)| search.ranges.readers.get(value)).sum();
         !self.is_needed
@@ -315,7 +317,7 @@ impl Candidate {
 mod tests {
     use crate::plan::testing::{Around, around};
 
-    /// Unfuses the users of a concatenation along a split dimension.
+    /// Unfuses the users of a concatenation along a sharded dimension.
     fn unfused(results: &str, users: &str) -> Around {
         let program = format!(
             r#"func.func @main(%q: tensor<4096x256xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"x"}}]>}},

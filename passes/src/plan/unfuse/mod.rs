@@ -1,12 +1,12 @@
 //! Unfuses horizontally fused matmuls (such as QKV projections): a slice of a matmul becomes a matmul with a slice of the weight.
 //!
-//! `q, k, v = split(x @ w)` is one matmul with three slices as users. With tensor parallelism, its columns are sharded into equal blocks,
-//! and so are the columns of each slice. A device's block of a slice is then not within its block of the matmul, and would be sent for
-//! each row of the batch. A weight has fewer rows than a batch, so slicing the weight sends less.
+//! `q, k, v = split(x @ w)` is one matmul with three slices as users. With tensor parallelism, the columns of the result are sharded into
+//! equal blocks, and so are the columns of each slice. A device's block of a slice is then not within its block of the result, and would be
+//! received from other devices for each row of the batch. A weight has fewer rows than a batch, so slicing the weight sends less.
 //!
 //! Concatenations are handled similarly: the gradient of `x` is a sum of matmuls with slices of the weight, and the gradient of the weight
-//! concatenates matmuls. A convolution counts as a matmul along its features, so the input of a convolution that is a concatenated skip
-//! connection is convolved in parts.
+//! concatenates matmuls. A convolution counts as a matmul along its features, so the ranges of a concatenated skip connection are convolved
+//! separately.
 //!
 //! Conditions:
 //!
@@ -45,7 +45,7 @@ use crate::cost;
 /// The new cost must be below this fraction of the old cost, since the matmuls become smaller and more numerous.
 const WORTHWHILE: f64 = 0.8;
 
-/// Unfuses matmuls under `body` of a propagated module if that sends less.
+/// Unfuses matmuls in `body` and its nested regions, after propagation, if that sends less.
 pub(crate) fn unfuse_products(module: &mut Module, body: RegionId) {
     let mut known = None;
     for region in program_regions(module, body) {
@@ -63,7 +63,7 @@ pub(crate) fn unfuse_products(module: &mut Module, body: RegionId) {
     }
 }
 
-/// Whether replacing cost `before` by cost `after` saves enough.
+/// Whether reducing the cost from `before` to `after` saves enough.
 fn is_worthwhile(before: f64, after: f64) -> bool {
     after < WORTHWHILE * before && before - after >= cost::START
 }
@@ -121,11 +121,11 @@ struct Sliced {
     line: Line,
     /// Each slice with its range.
     ops: Vec<(OpId, Range)>,
-    /// Their cost as slices of this value.
+    /// The total cost of these slices.
     cost: f64,
 }
 
-/// Returns the values from which slices within a region take ranges along a sharded dimension, where the results are evenly sharded again.
+/// Returns the values of which a region takes slices along a sharded dimension that are evenly sharded by the same axes.
 fn sliced(module: &Module, region: RegionId) -> IndexMap<ValueId, Sliced, FxBuildHasher> {
     let mut found: IndexMap<ValueId, Sliced, FxBuildHasher> = IndexMap::default();
     for &op in &module.regions[region].ops {
@@ -165,7 +165,7 @@ mod tests {
         assert!(!is_worthwhile(1.1 * start, 0.2 * start));
     }
 
-    /// Unfuses a matmul of `rows` rows whose 768 columns are split, with these users.
+    /// Unfuses a matmul of `rows` rows whose 768 columns are sharded, with these users.
     fn unfused(rows: i64, results: &str, users: &str) -> Around {
         let program = format!(
             r#"func.func @main(%x: tensor<{rows}x256xf32>, %w: tensor<256x768xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"x"}}]>}}) -> {results} {{

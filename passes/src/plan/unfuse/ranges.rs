@@ -39,8 +39,8 @@ pub(super) struct Ranges<'a> {
 }
 
 impl Ranges<'_> {
-    /// Returns the producer of a value, if it computes a range along `dim` from ranges of its operands. `None` if the range must be a
-    /// slice of the value. This is so if the value has other users, unless its producer only moves data or all users are slices
+    /// Returns the producer of a value, if it computes a range along `dim` from ranges of its operands. `None` if the range must be a slice
+    /// of the value. A value with other users must be sliced, unless its producer only moves data or all users are slices
     /// (`is_read_by_ranges`).
     fn step(
         &self,
@@ -107,7 +107,7 @@ fn operand_dims(module: &Module, op: OpId, dim: usize) -> Option<OperandDims> {
     dims_of(&rule, factor)
 }
 
-/// Returns the rule of an operation that may be computed for ranges: its attributes contain no sizes or positions.
+/// Returns the rule of an operation that may be computed range by range: its attributes contain no sizes or positions.
 pub(super) fn rule_of_ranges(module: &Module, op: OpId) -> Option<ShardingRule> {
     let data = &module.ops[op];
     let is_known = match &data.kind {
@@ -136,7 +136,7 @@ pub(super) fn rule_of_ranges(module: &Module, op: OpId) -> Option<ShardingRule> 
     Some(rule)
 }
 
-/// Returns for each operand the dimension that maps to a factor alone.
+/// Returns for each operand the dimension that maps only to `factor`.
 pub(super) fn dims_of(rule: &ShardingRule, factor: FactorIndex) -> Option<OperandDims> {
     let of = |mapping: &TensorMapping| match mapping.find(factor) {
         Some((dim, _)) => (mapping.dims[dim].len() == 1).then_some(Some(dim)),
@@ -199,7 +199,7 @@ impl<'a> Search<'a> {
         Search { ranges, module, free, paid: FxHashSet::default() }
     }
 
-    /// Whether the slices of `value` should be computed as separate matmuls. If so, the slices that they need count as existing.
+    /// Whether the slices of `value` should be computed as separate matmuls. If so, the slices that these need are recorded as existing.
     pub(super) fn pays_off(&mut self, value: ValueId, sliced: &Sliced) -> bool {
         let mut price = Price::default();
         let dim = sliced.line.dim;
@@ -219,7 +219,7 @@ impl<'a> Search<'a> {
         pays_off
     }
 
-    /// Records that the slices of this price exist.
+    /// Records the slices in `price` as existing.
     pub(super) fn pay(&mut self, price: Price) {
         self.paid.extend(price.slices);
     }

@@ -32,7 +32,7 @@ use crate::analysis::linear::{Passes, passes};
 use crate::analysis::reducer::is_identity;
 use crate::analysis::regions::program_ops;
 
-/// Leaves matmul results under `body` unreduced if all their users reduce their size.
+/// Leaves the matmul results in `body` and its nested regions unreduced if all their users compute smaller values.
 pub(crate) fn keep_unreduced(module: &mut Module, body: RegionId) {
     let uses = module.uses();
     let products: Vec<OpId> = program_ops(module, body)
@@ -67,7 +67,7 @@ fn remove_split_axes(module: &mut Module, value: ValueId, over: &AxisList) {
     module.shardings.set(value, Some(id));
 }
 
-/// The axes that shard the contracting dimensions of both operands of a `dot_general`.
+/// Returns the axes that shard the contracting dimensions of both operands of a `dot_general`.
 fn summed_over(module: &Module, op: OpId) -> AxisList {
     let data = &module.ops[op];
     let OpKind::DotGeneral(spec) = &data.kind else { return AxisList::new() };
@@ -80,7 +80,7 @@ fn summed_over(module: &Module, op: OpId) -> AxisList {
     both.copied().collect()
 }
 
-/// A value, followed by the results of the chain of light linear operations that starts at it. The chain ends at the first value
+/// Returns a value, followed by the results of the chain of light linear operations that starts at it. The chain ends at the first value
 /// with several users, or with a user that is not light and linear.
 fn forms(module: &Module, uses: &Uses, value: ValueId) -> Vec<ValueId> {
     let mut forms = vec![value];
@@ -133,7 +133,7 @@ mod tests {
     const REDUCED: &str = "[{}, {}]";
     const UNREDUCED: &str = r#"[{}, {}], unreduced={"x"}"#;
 
-    /// Runs the pass on a program with these users of the matmul `%p`, which contracts a dimension that `x` shards in the second operand.
+    /// Runs the pass on a program with these users of the matmul `%p`, whose contracting dimension "x" shards in the second operand.
     fn delayed(first_operand: &str, results: &str, users: &str) -> Around {
         let program = format!(
             r#"func.func @main(

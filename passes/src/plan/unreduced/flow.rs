@@ -18,7 +18,8 @@ use crate::analysis::linear::{Passes, passes};
 use crate::analysis::reducer::is_identity;
 use crate::analysis::regions::program_ops;
 
-/// Makes values under `body` unreduced that are produced and used as partial sums. `results` are the shardings that the function returns.
+/// Makes those values in `body` and its nested regions unreduced that are produced and used as partial sums. `results` are the shardings
+/// that the function returns.
 pub(crate) fn flow(module: &mut Module, body: RegionId, results: &[Option<ShardingId>]) {
     let mut parents: SecondaryMap<RegionId, PackedOption<OpId>> = SecondaryMap::new();
     for op in program_ops(module, body) {
@@ -143,7 +144,7 @@ impl Flow<'_> {
         }
         let bytes = |v: ValueId| module.stored(v).and_then(TensorType::num_bytes);
         let is_less = bytes(result).zip(bytes(value)).is_some_and(|(result, value)| result <= value);
-        // Other operands of the same linear form would have to be kept on only one device.
+        // The other operands of the same linear form would have to be converted to partial sums.
         let is_with_others = data.operands.iter().enumerate().any(|(j, &v)| {
             j != i
                 && takes != Passes::Either

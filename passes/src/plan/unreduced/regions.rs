@@ -1,6 +1,6 @@
 //! Unreduced shardings across loops, branches and barriers.
 //!
-//! Annotations specify unreduced values at producers and users, but loop-carried values and branch results usually have none.
+//! Annotations mark producers and users as unreduced, but loop-carried values and branch results usually have no annotation.
 //!
 //! * A loop-carried value is unreduced if the value that the body returns is. A gradient that is accumulated over micro-batches thus stays
 //!   a partial sum until after the loop. If the body returns it reduced, it is carried reduced.
@@ -18,7 +18,7 @@ use crate::sharding::axes::{Parts, parts};
 /// The maximum number of values that are visited to determine whether a value is unreduced.
 const MAX_VALUES: usize = 64;
 
-/// Assigns unreduced shardings to values that enter or leave regions under `body`. All values there have closed shardings.
+/// Assigns unreduced shardings to values that enter or leave the regions nested in `body`. All values have closed shardings.
 pub(crate) fn settle(module: &mut Module, body: RegionId) {
     region(module, body);
 }
@@ -72,7 +72,7 @@ fn carried(module: &mut Module, op: OpId) {
             unreduced_of(module, result).or_else(|| unreduced_of(module, first))
         })
         .collect();
-    // The loop-carried value first takes the sharding of the result, which inner loops use.
+    // The loop-carried value first gets the sharding of the loop's result: inner loops need it.
     for (i, assumed) in assumed.iter().enumerate() {
         for arg in args(module, i) {
             if let Some(id) = module.shardings.of(module.ops[op].results[i]) {

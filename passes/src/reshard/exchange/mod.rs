@@ -1,13 +1,13 @@
 //! Direct exchange: each device receives the pieces of its new block from devices that hold them, by collective-permutes.
 //!
-//! A new block is cut into boxes, each within one old block. Every box that a device lacks is an *edge* from a device that holds it. A
-//! set of edges in which no device sends or receives twice forms a *round*: one collective-permute of slabs of the same shape. Each
-//! device receives little more than it lacks, however the blocks of the two shardings overlap, but each round costs a launch. An
-//! all-gather or all-to-all that sends no more bytes is better.
+//! A new block is cut into boxes, each within one old block. Every box that a device lacks is an *edge* from a device that holds it. A set
+//! of edges in which no device sends or receives twice forms a *round*: one collective-permute of slabs of the same shape. Each device
+//! receives little more than it lacks, however the blocks of the two shardings overlap, but each round costs a launch. An all-gather or
+//! all-to-all that sends no more bytes is therefore cheaper.
 //!
-//! A slab is as large as the largest edge of its round. Beyond its own edge, it contains adjacent elements of the sender's block. They
-//! are written to their correct positions in the receiver's block; elements outside the new block are cut off. A device that does not
-//! participate in a round receives zeros, and ignores them.
+//! A slab is as large as the largest edge of its round. If a sender's edge is smaller, its slab also contains adjacent elements of the
+//! sender's block. They are written to their correct positions in the receiver's block; elements outside the new block are cut off. A
+//! device that does not participate in a round receives zeros, and ignores them.
 
 mod rounds;
 mod world;
@@ -19,7 +19,7 @@ use self::world::{Cut, World};
 use crate::cost;
 use crate::sharding::axes::{Parts, parts};
 
-/// An integer for each device of a world; `None` if it is unused.
+/// An integer for each device of a world; `None` for a device that does not use it.
 type PerDevice = Vec<Option<i64>>;
 
 /// One round: the slab that each sender cuts from its block, and its position in the receiver's block.
@@ -32,9 +32,9 @@ pub(crate) struct Round {
     /// The start of the slab in each receiver's block, by dimension; `None` for devices that receive nothing. A slab may extend
     /// beyond the block.
     pub(crate) to: Vec<PerDevice>,
-    /// The maximum number of elements by which slabs extend before the start of the block.
+    /// The maximum number of elements by which slabs extend before the start of the receiver's block.
     pub(crate) low: SizeList,
-    /// The maximum number of elements by which slabs extend beyond the end of the block.
+    /// The maximum number of elements by which slabs extend beyond the end of the receiver's block.
     pub(crate) high: SizeList,
     /// The pairs of sender and receiver; empty if each device copies from its own block.
     pub(crate) pairs: Vec<(usize, usize)>,
@@ -55,7 +55,7 @@ impl Round {
 /// A plan to assemble the new blocks of all devices from pieces that other devices hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Exchange {
-    /// The axes along which exchanging devices differ. Device indices are over these axes.
+    /// The axes along which exchanging devices differ. The index of a device is its position along these axes.
     pub(crate) axes: AxisList,
     /// The shape of the new block.
     pub(crate) block: SizeList,
@@ -63,11 +63,11 @@ pub(crate) struct Exchange {
     pub(crate) rounds: Vec<Round>,
 }
 
-/// The limit on the sum of edges times rounds over all plans: beyond it, no other cuts are tried, since they gain little and take long
-/// with many devices.
+/// The limit on the planning work, which is the sum of edges times rounds over all plans. Beyond the limit, no other cuts are tried, since
+/// they gain little and take long with many devices.
 const MAX_WORK: usize = 1 << 19;
 
-/// Other cuts are tried only if the bytes sent exceed the bytes that devices lack by this factor.
+/// Other cuts are tried only if the bytes sent are more than this factor times the bytes that devices lack.
 const CLOSE: f64 = 1.001;
 
 impl Exchange {
@@ -119,7 +119,7 @@ impl Exchange {
         Exchange::new(mesh, &from, &to, shape, element_bytes)
     }
 
-    /// Plans an exchange of boxes that are cut further by `cuts`, and adds to the work count.
+    /// Plans an exchange of boxes that are cut further by `cuts`, and adds the planning work to `work`.
     fn cut(
         world: &World,
         cuts: &[Cut],
@@ -127,8 +127,8 @@ impl Exchange {
         element_bytes: f64,
         work: &mut usize,
     ) -> Option<Exchange> {
-        // A device may also send the elements that it keeps to itself. If some device keeps nothing, this does not increase the maximum,
-        // and all devices then receive the same amount in the rounds.
+        // A device may also send to itself the elements that it keeps. If some device keeps nothing, this does not increase the maximum of
+        // received elements over all devices, and all devices then receive the same amount in the rounds.
         let close = CLOSE * world.lacking() as f64;
         let ways = [true, false].into_iter().filter_map(|keeps| {
             let edges = edges(world, cuts, keeps)?;
@@ -172,7 +172,7 @@ impl Exchange {
         exchange
     }
 
-    /// Adds the round of these edges.
+    /// Adds the round that consists of these edges.
     fn add(&mut self, world: &World, edges: &[&Edge], is_sent: bool) {
         let mut round = Round {
             sizes: SizeList::new(),
@@ -186,12 +186,12 @@ impl Exchange {
             let width = edges.iter().map(|e| e.size[d]).max().unwrap_or(0);
             let ends = |e: &Edge| {
                 let start = e.start[d] - dim.old[e.sender] * dim.old_block;
-                // The range of starts for which the slab is inside the sender's block.
+                // The first and the last start at which the slab contains the edge and is inside the sender's block.
                 ((start + e.size[d] - width).max(0), start.min(dim.old_block - width))
             };
-            // The offset of elements in the receiver's block relative to the sender's block.
+            // The position of an element in the receiver's block minus its position in the sender's block.
             let shift = |e: &Edge| dim.old[e.sender] * dim.old_block - dim.new[e.receiver] * dim.new_block;
-            // If possible, the start is the same in all blocks, so that the slice has a static start.
+            // If possible, the slab starts at the same position in all senders' blocks, so that the slice has a static start.
             let latest = edges.iter().map(|e| ends(e).0).max().unwrap_or(0);
             let is_one = edges.iter().all(|e| latest <= ends(e).1);
             let (mut from, mut to) = (vec![None; world.devices], vec![None; world.devices]);
@@ -215,7 +215,7 @@ impl Exchange {
         self.rounds.push(round);
     }
 
-    /// Whether there is only one slab, the whole block.
+    /// Whether the exchange has only one round, whose slabs are whole blocks.
     pub(crate) fn is_one_slab(&self) -> bool {
         self.rounds.len() == 1 && !self.rounds[0].sticks_out() && self.rounds[0].sizes == self.block
     }
@@ -234,9 +234,9 @@ impl Exchange {
     /// Returns the cost of the exchange, in bytes that a device sends.
     pub(crate) fn cost(&self, element_bytes: f64) -> f64 {
         let starts = self.starts() as f64;
-        // Slabs are copied once to cut them, and those that extend beyond the block are copied again to trim them. Writing them to the
-        // block is part of receiving, as in other collectives. One byte is added so that collectives over axes are preferred at equal
-        // cost.
+        // Each slab is copied once when it is cut out of the sender's block, and again to trim it if it extends beyond the receiver's
+        // block. Writing slabs to the block is part of receiving, as in other collectives. One byte is added so that collectives over axes
+        // are preferred at equal cost.
         let copies = |round: &Round| if round.sticks_out() { 2 } else { 1 };
         let copied: i64 = self.rounds.iter().map(|round| volume(&round.sizes) * copies(round)).sum();
         self.sent(element_bytes)
@@ -246,7 +246,7 @@ impl Exchange {
     }
 }
 
-/// Returns the part of its new block that a device already has, as an edge to itself.
+/// Returns those elements of a device's new block that the device already has, as an edge from the device to itself.
 fn kept(world: &World, device: usize) -> Option<Edge> {
     let (mut start, mut size) = (SizeList::new(), SizeList::new());
     for dim in &world.dims {
@@ -257,10 +257,10 @@ fn kept(world: &World, device: usize) -> Option<Edge> {
     size.iter().all(|&n| n > 0).then(|| Edge::kept(device, start, size))
 }
 
-/// Returns finer cuts. If several devices need the same box and few have it, parts of the box can be sent to different devices at the
-/// same time. If all parts have the same size, they can share rounds, however old and new blocks overlap.
+/// Returns finer cuts. If several devices need the same box and few have it, pieces of the box can be sent to different devices at the same
+/// time. If all pieces have the same size, they can share rounds, however old and new blocks overlap.
 fn finer(world: &World) -> Vec<Vec<Cut>> {
-    // For example, blocks of 4 and of 6 both consist of parts of 2.
+    // For example, blocks of 4 and blocks of 6 elements both consist of pieces of 2.
     let common: SizeList = world
         .dims
         .iter()
@@ -271,11 +271,11 @@ fn finer(world: &World) -> Vec<Vec<Cut>> {
         .collect();
     let cut = |parts: i64| {
         let mut most = common.clone();
-        // Along the largest dimension, parts are the least uneven.
+        // The pieces are cut further along the dimension in which they are largest, since their sizes differ least there.
         if let Some(largest) = most.iter_mut().max_by_key(|n| **n) {
             *largest = (*largest + parts - 1) / parts;
         }
-        // With uneven sharding, some blocks are slightly larger; that alone must not cause a transfer to be split.
+        // With uneven sharding, some blocks are slightly larger than others; that alone must not cause a box to be cut.
         for n in &mut most {
             *n += *n / ALIKE;
         }

@@ -1,4 +1,4 @@
-//! Schedules the edges of an exchange in rounds, by edge coloring of a bipartite graph.
+//! Assigns the edges of an exchange to rounds, by edge coloring of a bipartite graph.
 //!
 //! In a round, each device sends at most one slab and receives at most one, all of the same shape, so the round is one
 //! collective-permute. The rounds are an edge coloring of the bipartite graph of senders and receivers. By König's theorem, the number of
@@ -31,16 +31,16 @@ impl Edge {
     }
 }
 
-/// The maximum number of boxes.
+/// The maximum number of boxes that devices need, over all devices.
 const MAX_EDGES: usize = 1 << 11;
 
-/// The maximum number of rounds. Beyond it, other paths are cheaper.
+/// The maximum number of rounds. With more rounds, other collectives are cheaper.
 pub(super) const MAX_ROUNDS: usize = 64;
 
 /// Widths that differ by at most 1/16 are treated as equal.
 pub(super) const ALIKE: i64 = 16;
 
-/// Denotes that there is no device.
+/// Denotes that a device sends or receives no edge in a round.
 const NOBODY: u32 = u32::MAX;
 
 pub(super) fn volume(size: &[i64]) -> i64 {
@@ -60,8 +60,8 @@ pub(super) fn edges(world: &World, cuts: &[Cut], keeps: bool) -> Option<Vec<Edge
     let lists_of = |receiver: usize| {
         world.dims.iter().zip(&lists).map(move |(dim, lists)| &lists[dim.new[receiver] as usize])
     };
-    // The boxes are counted first, since for an all-gather over a thousand devices the list would be very long, and the result would be
-    // `None`.
+    // The boxes are counted before they are listed: for an all-gather over a thousand devices, the list would be very long, only for the
+    // function to return `None`.
     let mut boxes = 0;
     for receiver in 0..world.devices {
         let count: usize = lists_of(receiver).map(Vec::len).product();
@@ -106,7 +106,8 @@ pub(super) fn edges(world: &World, cuts: &[Cut], keeps: bool) -> Option<Vec<Edge
     Some(edges)
 }
 
-/// Distributes the boxes of each block over the devices that hold it. A device sends boxes of its own block to itself.
+/// Chooses the sender of each box: distributes the boxes of a block over the devices that hold the block. A device sends boxes of its own
+/// block to itself.
 fn choose_senders(world: &World, edges: &mut [Edge]) {
     let blocks = world.dims.iter().map(|dim| dim.old_count as usize).product();
     let mut holders: Vec<Vec<usize>> = vec![Vec::new(); blocks];
@@ -133,7 +134,8 @@ fn choose_senders(world: &World, edges: &mut [Edge]) {
     }
 }
 
-/// Rounds the sizes of edges up to similar larger sizes, so that blocks of 193, 192 and 191 elements share rounds.
+/// Rounds the size of each edge up to the size of a slightly larger edge, if there is one, so that boxes of 193, 192 and 191 elements share
+/// rounds.
 fn alike(edges: &[Edge]) -> Vec<Edge> {
     let mut edges = edges.to_vec();
     for d in 0..edges.first().map_or(0, |edge| edge.size.len()) {
@@ -153,7 +155,7 @@ fn alike(edges: &[Edge]) -> Vec<Edge> {
     edges
 }
 
-/// The maximum number of rounds that are tried for the sender, and for the receiver, of an edge.
+/// The maximum number of rounds that are tried in which the sender of an edge is free, and in which the receiver is free.
 const MOST_TRIED: usize = 4;
 
 /// Edges that are swapped between two rounds.
@@ -169,19 +171,19 @@ struct Turn {
 /// The rounds so far.
 #[derive(Default)]
 struct Rounds {
-    /// The edge that each device sends in each round.
+    /// For each round, the edge that each device sends.
     sends: Vec<Vec<u32>>,
-    /// The edge that each device receives in each round.
+    /// For each round, the edge that each device receives.
     receives: Vec<Vec<u32>>,
     shapes: Vec<SizeList>,
 }
 
 /// Assigns the edges to rounds and returns the edges of each; `None` if there are too many rounds. The cost of a round is its slab size
-/// plus `start` elements. If `grows` is true, rounds of small edges may grow to avoid another round.
+/// plus `start` (the cost of a launch), in elements. If `grows` is true, rounds of small edges may grow to avoid another round.
 pub(super) fn rounds(edges: &[Edge], devices: usize, start: f64, grows: bool) -> Option<Vec<Vec<usize>>> {
     let edges = alike(edges);
     let mut order: Vec<usize> = (0..edges.len()).collect();
-    // Large edges are first, so that rounds of small edges stay small.
+    // Large edges come first, so that rounds of small edges stay small.
     order.sort_by_key(|&i| Reverse(volume(&edges[i].size)));
     let mut rounds = Rounds::default();
     for i in order {
@@ -222,8 +224,8 @@ impl Rounds {
         edge.size.iter().zip(&self.shapes[round]).all(|(n, most)| n <= most)
     }
 
-    /// Among the rounds in which both the sender and the receiver of the edge are free, returns the one that grows least by the edge, and
-    /// its growth.
+    /// Among the rounds in which both the sender and the receiver of the edge are free, returns the round whose slab grows least if the
+    /// edge is added, and by how many elements it grows.
     fn cheapest_free(&self, edge: &Edge) -> Option<(usize, i64)> {
         let free = (0..self.shapes.len()).filter(|&round| {
             self.sends[round][edge.sender] == NOBODY && self.receives[round][edge.receiver] == NOBODY
@@ -252,8 +254,8 @@ impl Rounds {
         true
     }
 
-    /// Frees a round for the edge like [`Rounds::swap_for`], but lets rounds grow if that costs less than another round. This helps if
-    /// the only round in which all devices are free has small edges.
+    /// Frees a round for the edge like [`Rounds::swap_for`], but lets rounds grow if that costs less than another round. This helps if the
+    /// sender or the receiver is free only in rounds of small edges.
     fn grow_for(&mut self, edges: &[Edge], edge: &Edge, start: f64) -> bool {
         let of = |free: &dyn Fn(usize) -> bool| -> Vec<usize> {
             (0..self.shapes.len()).rev().filter(|&round| free(round)).take(MOST_TRIED).collect()
@@ -290,10 +292,11 @@ impl Rounds {
         (volume(&grown) - volume(&self.shapes[round])) as f64
     }
 
-    /// Returns the edges of `a` and those of `b` on the path that begins at the receiver of `edge`.
+    /// Returns the edges of round `a` and those of round `b` on the alternating path that begins at the receiver of `edge`.
     fn path(&self, edges: &[Edge], edge: &Edge, a: usize, b: usize) -> (Vec<u32>, Vec<u32>) {
-        // The receiver is busy in `a`, so its edge in `a` moves to `b`, and so on. The path never reaches the sender of `edge`, since it
-        // could do so only by an edge of `a`, and the sender is free in `a`.
+        // If the receiver already receives an edge in `a`, that edge moves to `b`; if its sender already sends an edge in `b`, that edge
+        // moves to `a`, and so on. The path never reaches the sender of `edge`, since it could do so only by an edge of `a`, and the sender
+        // is free in `a`.
         let (mut in_a, mut in_b) = (Vec::new(), Vec::new());
         let mut receiver = edge.receiver;
         loop {

@@ -4,13 +4,13 @@ use shardc_ir::{AxisList, Mesh, SizeList};
 
 use crate::sharding::axes::{Part, Parts, hull, refine, size_of, to_axes};
 
-/// The maximum number of devices that exchange: the tables of an exchange have an entry for each.
+/// The maximum number of devices that exchange pieces with each other: the tables of an exchange have an entry for each device.
 const MAX_DEVICES: i64 = 1 << 15;
 
-/// The maximum number of elements: integers up to this are exact in `f64`.
+/// The maximum number of elements of a value: integers up to this are exact in `f64`.
 const MAX_ELEMENTS: f64 = (1u64 << 53) as f64;
 
-/// One dimension of the value, without the major parts by which it is sharded both before and after.
+/// One dimension of the value, without the common major axes by which it is sharded both before and after.
 #[derive(Debug)]
 pub(super) struct Dim {
     /// The size of the dimension.
@@ -38,10 +38,10 @@ pub(super) struct Interval {
     pub(super) old: i64,
 }
 
-/// How intervals of one dimension are cut further.
+/// How intervals of one dimension are cut into pieces.
 #[derive(Clone, Debug)]
 pub(super) enum Cut {
-    /// Into parts of at most this many elements.
+    /// Into pieces of at most this many elements.
     Most(i64),
     /// At these sorted offsets from each multiple of `every`.
     At { every: i64, offsets: Vec<i64> },
@@ -75,7 +75,7 @@ impl Dim {
             };
             let count = (stop - start - 1) / most + 1;
             for i in 0..count {
-                // The parts have about equal size.
+                // The pieces have about equal size.
                 let at = |i: i64| start + (stop - start) * i / count;
                 out.push(Interval { start: at(i), end: at(i + 1), old });
             }
@@ -84,8 +84,8 @@ impl Dim {
         out
     }
 
-    /// Returns cuts at the offsets of new block boundaries within old blocks or, if `of_new` is true, of old boundaries within new
-    /// blocks. All blocks then consist of parts of the same sizes, which share rounds. `None` if there are no cuts or too many.
+    /// Returns cuts at the offsets of new block boundaries within old blocks or, if `of_new` is true, of old block boundaries within new
+    /// blocks. All blocks then consist of pieces of the same sizes, which share rounds. `None` if there are no cuts or too many.
     pub(super) fn offsets(&self, of_new: bool) -> Option<Cut> {
         let (every, step) =
             if of_new { (self.new_block, self.old_block) } else { (self.old_block, self.new_block) };
@@ -113,8 +113,9 @@ impl Dim {
     }
 }
 
-/// A group of devices that exchange with each other: they differ only along the axes over which blocks differ. Each combination of the
-/// other coordinates is a separate world, so values that differ along unreduced or manual axes are never mixed.
+/// A group of devices that exchange pieces with each other: their coordinates differ only along the axes by which old and new blocks
+/// differ. Each combination of the other coordinates is a separate world, so values that differ along unreduced or manual axes are never
+/// mixed.
 #[derive(Debug)]
 pub(super) struct World {
     /// The axes along which the devices differ, in mesh order.
@@ -137,8 +138,8 @@ impl World {
         let mut blocks: Vec<(Parts, Parts)> = Vec::with_capacity(from.len());
         for (d, size) in shape.iter_mut().enumerate() {
             let (mut old, mut new) = (lists[d].clone(), lists[from.len() + d].clone());
-            // A common major part is removed if its blocks consist of whole old blocks and whole new blocks, since no element crosses its
-            // boundaries.
+            // A common major axis is removed if its blocks consist of whole old blocks and of whole new blocks, since no element crosses
+            // the boundaries of its blocks.
             let is_even = |parts: &[Part]| *size % size_of(parts) == 0;
             let is_apart = is_even(&old) && is_even(&new);
             while let (Some(&a), Some(&b)) = (old.first(), new.first())
@@ -153,7 +154,7 @@ impl World {
         }
         let mut parts: Parts = blocks.iter().flat_map(|(old, new)| old.iter().chain(new)).copied().collect();
         if !nested {
-            // Example: the major part of size 2 and the major part of size 3 of an axis of size 12 distinguish devices by the major part
+            // Example: the major sub-axes of size 2 and of size 3 of an axis of size 12 distinguish the same devices as the major sub-axis
             // of size 6.
             parts = parts.iter().map(|part| hull(&parts, part.axis)).collect();
         }
@@ -205,7 +206,8 @@ impl World {
     }
 }
 
-/// Returns the coordinate of a device along `part`. The device index is over `parts`, from major to minor; one of them contains `part`.
+/// Returns the coordinate of a device along the sub-axis `part`. The index `device` is over `parts`, major to minor; one of these contains
+/// `part`.
 fn coordinate(parts: &[Part], device: usize, part: Part) -> i64 {
     let mut rest = device as i64;
     for own in parts.iter().rev() {

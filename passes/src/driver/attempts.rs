@@ -52,8 +52,8 @@ pub(super) fn partition_alone(
         let first = run.attempt(Strategy::default(), module, context.clone(), observer)?;
         return run.finish(first.done(), module, observer);
     };
-    // The state before propagation is the same for all strategies and is shared, unless an axis has size 1: propagation removes such axes
-    // from annotations, with their priorities.
+    // The prepared module before propagation is the same for all strategies and is computed once. The exception is a mesh with an axis of
+    // size 1: propagation removes such axes from annotations, and priorities with them.
     let has_trivial = module.meshes.values().any(|mesh| mesh.axes.values().any(|&n| n == 1));
     let mut other = module.clone();
     // Computed before the first attempt: afterwards, arguments also have shardings from constraints.
@@ -184,7 +184,7 @@ impl Run<'_> {
         Ok(Attempted::Done(Box::new(Attempt { strategy, context, warn_bytes, warnings })))
     }
 
-    /// Runs the last part of the pipeline on the program that is kept.
+    /// Runs the last steps of the pipeline ([`Pipeline::finish`]) on the chosen program.
     fn finish(
         &mut self,
         attempt: Option<Attempt>,

@@ -196,7 +196,8 @@ pub const PASSES: &[Pass] = &[
             let operations = module.ops.len();
             context.handed.propagated = propagate_prepared(module, &prepared, &options);
             let Some(entry) = module.entry() else { return Ok(Vec::new()) };
-            // Constraints that were inserted for disagreeing members of sharding groups depend on priorities, and shift value ids.
+            // Attempts are compared only if no constraints were inserted for disagreeing members of sharding groups: these constraints
+            // depend on priorities and shift value ids.
             if module.ops.len() == operations {
                 if let Some(before) = shared.propagated.take() {
                     shared.is_repeated = before.is_of(module, entry);
@@ -502,10 +503,10 @@ pub fn find(name: &str) -> Option<&'static Pass> {
     PASSES.iter().find(|pass| pass.name == name)
 }
 
-/// The annotations to which `prioritize` assigns the highest priority.
+/// The option of `prioritize`: which annotations get the highest priority.
 const STRATEGY: PassOption = PassOption { name: "strategy", values: &["as-annotated", "batch-first"] };
 
-/// The PJRT client that the program is for.
+/// The platform of the PJRT client that runs the program.
 const TARGET: PassOption = PassOption { name: "target", values: &["any", "cpu", "gpu", "tpu"] };
 const PROCESSES: PassOption = PassOption { name: "processes", values: &["1", "2", "4", "8"] };
 
@@ -528,8 +529,8 @@ fn each_body(module: &mut Module, context: &PassContext, work: fn(&mut Module, R
     Ok(Vec::new())
 }
 
-/// Sets shardings that the text of a program implies. Results of constraints, reshards and collectives have the sharding that the
-/// operation names; arguments of a loop have those of its results.
+/// Sets shardings that the text of a program implies. Results of constraints, reshards and collectives get the sharding in the operation's
+/// attributes; region arguments of a loop get the shardings of its results.
 fn restore_implied_shardings(module: &mut Module) {
     let Some(body) = module.entry().and_then(|entry| module.funcs[entry].body) else { return };
     for op in module.walk(body) {
@@ -611,7 +612,7 @@ fn verify_all(module: &mut Module, context: &mut PassContext) -> PassResult {
             None => verify_pending(module, body_of(module, entry)?),
             Some(_) => verify_with_calls(module, entry, interface, &context.handed.signatures),
         };
-        // Collectives of the input program that devices execute unequally often are only reported.
+        // Collectives of the input program that devices may execute a different number of times are only reported.
         let partings = context.handed.before.as_ref().map_or(&[][..], |before| &before.partings);
         return checked.map(|()| Vec::new()).map_err(|errors| {
             let its_own = !partings.is_empty() && errors.iter().all(|error| error.code == "SH0462");

@@ -18,7 +18,7 @@ use super::strategy::Strategy;
 pub struct Step {
     /// The pass.
     pub pass: &'static Pass,
-    /// The values of its options.
+    /// The option values for this run of the pass.
     pub options: PassOptions,
 }
 
@@ -81,7 +81,7 @@ pub struct PassRun<'a> {
     pub step: &'a Step,
     /// The number of earlier runs, in all attempts together.
     pub number: usize,
-    /// The strategy of the attempt, if one is being chosen.
+    /// The strategy of the attempt; `None` for import passes.
     pub strategy: Option<Strategy>,
 }
 
@@ -228,8 +228,8 @@ fn steps(names: &[&str]) -> Vec<Step> {
     names.iter().filter_map(step).collect()
 }
 
-/// Runs steps in order, until an attempt turns out to repeat the previous attempt. `strategy` is the strategy of the attempt; `number`
-/// counts pass runs.
+/// Runs the passes of `steps` in order. Skips the remaining steps of an attempt once its propagated shardings equal those of the previous
+/// attempt. `strategy` is the strategy of this attempt; `number` is incremented for each pass that runs.
 ///
 /// # Errors
 /// Returns the errors of a pass or of the observer, or an error if the run was interrupted (SH0393, SH0394). The module must then be

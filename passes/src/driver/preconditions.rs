@@ -26,7 +26,7 @@ pub(crate) const NO_CALLS: Precondition = Precondition {
     everywhere: false,
 };
 
-/// The program's own collectives between shardings are reshards.
+/// Collectives of the input program that convert between shardings have been replaced by reshards.
 pub(crate) const NO_COLLECTIVES: Precondition = Precondition {
     about: "a program without collectives between shardings",
     after: "decompose",

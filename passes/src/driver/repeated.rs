@@ -1,5 +1,5 @@
-//! Detects repeated strategies. If an attempt propagates the same shardings as the previous one, it ends there: later passes depend only
-//! on shardings, so they would produce the same program.
+//! Detects attempts that repeat the previous one. If both propagate the same shardings, the second attempt ends after propagation: later
+//! passes depend only on shardings, so they would produce the same program.
 
 use shardc_ir::{EntityRef, FuncId, Module, PackedOption, ShardingId, ShardingTable};
 

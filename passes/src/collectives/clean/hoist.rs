@@ -68,7 +68,7 @@ fn out_of_loop(rw: &mut Rewriter<'_>, op: OpId, mut budget: u64) -> usize {
     chosen.len()
 }
 
-/// Maps the values that are defined in a region to their producers.
+/// Maps the values that operations of a region define to these operations.
 fn made_in(module: &Module, region: RegionId) -> FxHashMap<ValueId, OpId> {
     let ops = module.regions[region].ops.iter();
     ops.flat_map(|&op| module.ops[op].results.iter().map(move |&v| (v, op))).collect()
@@ -174,7 +174,7 @@ fn bring_along(
     map: &mut ValueMap,
     copied: &mut FxHashSet<OpId>,
 ) {
-    // An operation is copied after its dependencies.
+    // An operation is copied after the operations that it depends on.
     let mut stack: Vec<(OpId, bool)> = vec![(op, false)];
     while let Some((at, ready)) = stack.pop() {
         if ready {

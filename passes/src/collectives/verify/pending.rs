@@ -181,7 +181,7 @@ fn lost(module: &Module, op: OpId, from: &TensorSharding) -> Option<String> {
     None
 }
 
-/// Whether `axis` is covered by `axes`, which may be sub-axes or merged axes.
+/// Whether `axes`, which may be sub-axes or merged axes, together contain `axis`.
 fn is_made_of(mesh: &Mesh, axis: AxisRef, axes: &[AxisRef]) -> bool {
     let mut lists = [parts(mesh, &[axis]), parts(mesh, axes)];
     refine(mesh, &mut lists).is_some() && lists[0].iter().all(|part| lists[1].contains(part))

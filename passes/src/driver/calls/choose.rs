@@ -40,7 +40,8 @@ pub(in crate::driver) fn choose(
     best.filter(|best| best.any && best.total <= MAX_OPERATIONS).map(|best| best.keep)
 }
 
-/// Returns the functions that `rules` request to keep: by their own name, or as the decomposition of a composite.
+/// Returns the functions for which `rules` requests separate partitioning, by function name or by the name of a composite that they
+/// decompose.
 ///
 /// # Errors
 /// Returns SH0360 if a requested function cannot be partitioned separately.
@@ -231,7 +232,7 @@ fn has_plain_signature(module: &Module, func: FuncId, body: RegionId) -> bool {
         && shardings.all(|sharding| sharding.unreduced.is_empty())
 }
 
-/// Whether the semantics of an operation is independent of the enclosing function.
+/// Whether the semantics of an operation are independent of the enclosing function.
 fn is_anywhere(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let by_kind = match &data.kind {

@@ -98,7 +98,9 @@ pub fn partition_propagated(
     let done = run.attempt(Strategy::default(), module, context.clone(), &mut ())?;
     match run.finish(done.done(), module, &mut ())? {
         Outcome::Done(done) => Ok(*done),
-        Outcome::Stopped => Err(vec![Diagnostic::internal("SH0829", "the pipeline ended early")]),
+        Outcome::Stopped => {
+            Err(vec![Diagnostic::internal("SH0829", "the pipeline ended before the program was partitioned")])
+        }
     }
 }
 

@@ -147,7 +147,7 @@ fn partition_for(
     let handed = Handed { kept: context.handed.kept.clone(), ..Handed::default() };
     let context = PassContext { handed, ..context.clone() };
     let Outcome::Done(done) = partition_alone(pipeline, &mut module, &context, &mut ())? else {
-        return Err(internal("was not partitioned to the end"));
+        return Err(internal("was only partly partitioned"));
     };
     let tensors = done.interface.inputs.iter().chain(&done.interface.outputs);
     let is_as_asked = tensors.clone().count() == signature.operands.len() + signature.results.len()
@@ -195,12 +195,12 @@ fn call_by_name(
             Some(composite) if !communicates(module, &callee) => OpKind::Composite(Box::new(composite)),
             Some(composite) => {
                 let message = format!(
-                    "the composite '{}' becomes a call: with these shardings its decomposition communicates",
+                    "the composite '{}' becomes a call because its decomposition contains collectives with these shardings",
                     composite.name
                 );
                 let warning = Diagnostic::warning(Class::InvalidInput, "SH0361", message)
                     .at(data.span)
-                    .hint("give it a rule without the dimensions that must be replicated");
+                    .hint("give it a sharding rule that excludes the dimensions whose sharding requires collectives");
                 warnings.push(Diagnostic { user_loc: module.user_loc(op), ..warning });
                 OpKind::Call { callee }
             }

@@ -94,7 +94,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "resolve-call-rules",
-        about: "write the sharding rules of the front end to custom calls",
+        about: "attach the sharding rules that the front end registered to custom calls",
         needs: &[],
         options: &[],
         apply: |module, context| {
@@ -134,14 +134,14 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "batch-indices",
-        about: "turn index components that equal the batch index into batching dimensions of gathers and scatters",
+        about: "replace index components that equal the batch index by batching dimensions of gathers and scatters",
         needs: &[],
         options: &[],
         apply: |module, context| each_body(module, context, batch_indices),
     },
     Pass {
         name: "fused-parts",
-        about: "turn indexing and stacking of the parts of a fused dimension into slices and concatenations along it",
+        about: "replace indexing after a reshape that splits a dimension by slices of that dimension, and stacking before a reshape that merges dimensions by concatenation",
         needs: &[],
         options: &[],
         apply: |module, context| each_body(module, context, fused_parts),
@@ -295,7 +295,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "unify-meshes",
-        about: "put every sharding on one mesh, closed and without priorities",
+        about: "convert all shardings to one mesh, close them, and remove their priorities",
         needs: PLANNING_NEEDS,
         options: &[],
         apply: |module, context| planning_step(module, context, unify_meshes),
@@ -316,14 +316,14 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "delay-reductions",
-        about: "leave the results of matmuls unreduced if their users shrink them, so that the smaller results are all-reduced",
+        about: "leave the results of matmuls unreduced if their users make them smaller, and all-reduce the smaller values instead",
         needs: PLANNING_NEEDS,
         options: &[],
         apply: |module, context| planning_step(module, context, delay_reductions),
     },
     Pass {
         name: "propagate-unreduced",
-        about: "keep values between unreduced producers and users unreduced, across loops and branches too",
+        about: "keep values unreduced if their producers and users allow it, also across loops and branches",
         needs: PLANNING_NEEDS,
         options: &[],
         apply: |module, context| planning_step(module, context, propagate_unreduced),

@@ -69,7 +69,7 @@ impl Step {
             });
         };
         let options = PassOptions::parse(options, pass.options)
-            .map_err(|what| refused(format!("the options of {name}: {what}")))?;
+            .map_err(|what| refused(format!("options of pass {name}: {what}")))?;
         Ok(Step { pass, options })
     }
 }

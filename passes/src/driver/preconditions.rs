@@ -76,7 +76,8 @@ impl Precondition {
             return Ok(());
         };
         let data = &module.ops[op];
-        let message = format!("the pass {pass} needs {}, but it has {}", self.about, data.kind.title());
+        let message =
+            format!("the pass {pass} needs {}, but the program has {}", self.about, data.kind.title());
         let mut error = Diagnostic::invalid("SH0391", message)
             .at(data.span)
             .hint(format!("run the pass {} before {pass}", self.after));

@@ -75,7 +75,7 @@ pub(super) fn check(
     };
     for (op, a, b) in divergences {
         let message = format!(
-            "{} needs devices {a} and {b} together, but the condition on which they execute it may differ between them",
+            "devices {a} and {b} must both execute this {}, but the condition on which they execute it may differ between them",
             module.ops[op].kind.name()
         );
         errors.push(broken(module, op, "SH0462", message));
@@ -174,7 +174,7 @@ fn enumerated(module: &Module, body: RegionId, devices: usize) -> Result<Enumera
         None => Ok(Enumerated::new(devices)),
         Some(op) => {
             let message = format!(
-                "cannot prove that all devices execute these {count} collectives equally often: {devices} devices are too many to check \
+                "cannot prove that all devices execute these {count} collectives the same number of times: {devices} devices are too many to check \
                  individually"
             );
             let mut error = Diagnostic::unsupported("SH0327", message).at(module.ops[op].span).hint(

@@ -85,7 +85,9 @@ pub(in crate::driver) fn requested(
         };
         let mut error = Diagnostic::unsupported("SH0360", format!("{message} {why}"));
         error.user_loc = module.user_loc(op);
-        error.at(module.ops[op].span).hint("remove its rule, or do not keep it: it is then inlined")
+        error
+            .at(module.ops[op].span)
+            .hint("remove its rule and the option that keeps it, so that it is inlined")
     };
     let errors: Vec<Diagnostic> = refused.map(error).collect();
     if errors.is_empty() { Ok(keep) } else { Err(errors) }

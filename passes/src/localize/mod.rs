@@ -128,7 +128,8 @@ pub fn localize(
     Ok(())
 }
 
-/// Checks that every sharding refers to a mesh with the axes of the planned mesh: in another mesh, axis indices would mean other axes.
+/// Checks that every sharding refers to a mesh with the axes of the planned mesh: axes are identified by index, which would be a different
+/// axis in another mesh.
 fn on_one_mesh(module: &Module, mesh: &Mesh, values: &[ValueId]) -> Result<(), Box<Diagnostic>> {
     let other = values.iter().filter_map(|&v| module.shardings.sharding_of(v)).find(|sharding| {
         let own = &module.meshes[sharding.mesh];
@@ -171,7 +172,8 @@ impl LocalTypes {
     }
 }
 
-/// Updates the function type. A donation whose argument and result have different local types becomes a donation to any result.
+/// Updates the function type. If a donated argument and its result have different local types, the argument is donated to any result
+/// instead (`jax.buffer_donor`).
 fn signature(module: &mut Module, func: FuncId, body: RegionId, local: &mut LocalTypes) {
     let global_results = module.funcs[func].results.clone();
     let results: Vec<TypeId> = global_results
@@ -232,7 +234,7 @@ fn strip(module: &mut Module, mode: SpmdMode, devices: i64) {
         op.attrs.remove(SHARDING_RULE_ATTR);
         // For an operation without results, the sharding attribute is the device that runs it.
         op.attrs.remove(SHARDING);
-        // The meshes that a collective names are removed above.
+        // The mesh that the collective refers to is removed above.
         if let Some(spec) = op.kind.collective_mut() {
             spec.mesh_axes = None;
         }

@@ -120,7 +120,8 @@ impl Localizer<'_> {
         self.emit(OpKind::DynamicUpdateSlice, &operands, ty)
     }
 
-    /// Writes a slab over `kept`, starting at `inner`. Elements beyond `kept` are written to margins, which are then sliced off.
+    /// Returns `kept` overwritten by a slab from index `inner` on. `kept` is padded by margins for the elements of the slab that lie
+    /// outside of it; the margins are then sliced off.
     fn trimmed(
         &mut self,
         round: &Round,

@@ -14,7 +14,7 @@ use super::provenance::{Recorder, Via};
 use super::schedule::Profile;
 use super::{PropagateReport, manual};
 
-/// The new shardings of some tensors of a node.
+/// The tensors of a node whose shardings change, each as its index and the new sharding.
 type Outcome = SmallVec<[(u32, u32); 3]>;
 
 /// The key of a memoized outcome: the rule, the directions and strategy, then the sharding of each tensor.

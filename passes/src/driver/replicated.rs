@@ -39,7 +39,7 @@ pub(crate) fn all_replicated(module: &Module, body: RegionId) -> Option<Diagnost
     }
     let mesh = &module.meshes[sharding.mesh];
     let message = format!(
-        "everything is replicated: argument {arg} is sharded {}, but no operation works on shards, so each of {} devices does all the work",
+        "no operation is partitioned although argument {arg} is sharded {}: each of {} devices does all the computation",
         sharding.display(mesh),
         mesh.num_devices(),
     );

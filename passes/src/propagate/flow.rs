@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 pub(super) struct Parents {
     of_region: SecondaryMap<RegionId, PackedOption<OpId>>,
     of_op: SecondaryMap<OpId, PackedOption<RegionId>>,
-    /// The function whose body a region is.
+    /// For each region that is the body of a function, that function.
     func: SecondaryMap<RegionId, PackedOption<FuncId>>,
 }
 
@@ -24,7 +24,7 @@ pub(super) enum Holder {
     Own,
     /// The owner of the value's data flow.
     Flow(ValueId),
-    /// None: an argument of a reduction or comparison region.
+    /// No value: the value is an argument of a reduction or comparison region.
     None,
 }
 

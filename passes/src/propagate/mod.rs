@@ -385,7 +385,7 @@ fn solve(
         let graph = scope.graph(module, &parents, options.rule_options());
         given = prepare::initial_shardings(module, scope.main(), &graph, &parents);
         shardings.clone_from(&given);
-        // Disagreeing members now have open constraints.
+        // The members that disagreed now have open constraints, so each group gets one sharding.
         groups::join(module, &graph, &mut shardings);
         opened = Some((parents, graph));
     }

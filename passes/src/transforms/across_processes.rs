@@ -119,7 +119,8 @@ fn collective(
     processes: Processes,
     channel: &mut u64,
 ) -> Result<(), Diagnostic> {
-    // The collective is over the other kind of device id (replica or partition), of which there is only one: nothing is exchanged.
+    // The collective is over replicas in partition mode, or over partitions in replica mode. There is only one of these, so nothing is
+    // exchanged.
     if spec.crosses_partitions() != (processes.mode == SpmdMode::Partition) {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! Reshape folding: replaces a reshape that undoes earlier ones by their source.
+//! Reshape folding: removes chains of reshapes that restore the original shape.
 //!
 //! Padding with the nearest row is written with a unit dimension that is added and dropped again. After folding, the users of such a row
 //! read the slice that produced it.
@@ -39,7 +39,7 @@ pub fn fold_reshapes(module: &mut Module, body: RegionId) {
     }
 }
 
-/// Returns the source that a reshape restores: the same type and the same sharding.
+/// Returns the value from which a chain of reshapes leads to `op`, if the result of `op` has the same type and sharding as this value.
 fn given_back(module: &Module, op: OpId) -> Option<ValueId> {
     if !matches!(module.ops[op].kind, OpKind::Reshape) {
         return None;

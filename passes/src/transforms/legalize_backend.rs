@@ -258,7 +258,7 @@ fn num_devices(module: &Module, options: &BackendOptions) -> usize {
     options.num_devices.or_else(of_meshes).unwrap_or(1)
 }
 
-/// Drops attributes about global values, and the reader's notes for the printer.
+/// Drops attributes about global values, and attributes (`shardc.*`) in which the parser stores information for the printer.
 fn strip(attrs: &mut AttrDict) {
     let is_dropped =
         |name: &str| matches!(name, GSPMD_SHARDING | SHARDING | SHARDING_RULE) || name.starts_with("shardc.");

@@ -151,7 +151,7 @@ impl Graph {
         build.graph
     }
 
-    /// Sets the nodes to revisit for each slot, from pairs (slot, node) in the order of each slot.
+    /// Sets the nodes to revisit for each slot, from pairs (slot, node). The pairs of one slot are in visiting order.
     fn set_notifications<'a>(&mut self, pairs: impl Iterator<Item = &'a (u32, u32)> + Clone) {
         let slots = self.values.len();
         // A counting sort into compressed rows. It is stable, since the order of nodes matters.

@@ -107,8 +107,11 @@ fn region(
 }
 
 fn unknown(what: &str) -> Diagnostic {
-    Diagnostic::unsupported("SH0511", format!("{what} cannot cross processes of the CPU client"))
-        .hint("run the program in one process, or on devices whose plugin connects processes itself")
+    Diagnostic::unsupported(
+        "SH0511",
+        format!("{what} is not supported between processes of XLA's CPU client"),
+    )
+    .hint("run the program in one process, or with a plugin that supports collectives between processes")
 }
 
 /// Keeps a collective within processes, or replaces it by a call.

@@ -21,7 +21,7 @@ pub struct Partitioned {
     pub interface: Interface,
     /// Warnings: the program is correct, but may not be what the user intended.
     pub warnings: Vec<Diagnostic>,
-    /// The threshold in bytes of warnings about cost.
+    /// The threshold for warnings about communication, in bytes.
     pub warn_bytes: u64,
     /// Statistics of the clean-up of collectives.
     pub cleaned: CleanReport,

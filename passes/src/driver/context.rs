@@ -99,7 +99,7 @@ pub(crate) struct Handed {
 /// State that is independent of the strategy: the first attempt computes it for later attempts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shared {
-    /// Whether another attempt follows, which needs `begun`.
+    /// Whether another attempt follows that starts from `begun`.
     pub(crate) is_wanted: bool,
     /// A copy of the prepared module before propagation; the next attempt starts from it.
     pub(crate) begun: Option<(Box<Module>, Arc<Prepared>)>,

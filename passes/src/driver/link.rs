@@ -20,7 +20,7 @@ use crate::sharding::signature::{Signature, Signatures};
 /// A function that is partitioned for one signature.
 struct Local {
     module: Module,
-    /// The global index of each call signature in the function.
+    /// For each call signature in this function, its index in the list of all signatures.
     calls: Vec<usize>,
 }
 
@@ -43,7 +43,7 @@ pub(super) fn link(
     let of_entry = number(&mut wanted, &done.signatures);
     let mut locals: Vec<Local> = Vec::new();
     let mut operations = 0;
-    // This is iterative, since the call depth is limited only by the size of the program.
+    // This is a loop instead of a recursion, since the call depth is limited only by the size of the program.
     while let Some(signature) = wanted.get_index(locals.len()).cloned() {
         let (module, more) = partition_for(pipeline, &signature, context)?;
         operations += module.bodies().map(|body| module.walk(body).len() as u64).sum::<u64>();

@@ -101,7 +101,7 @@ pub trait Observer {
         let _ = (run, module);
     }
 
-    /// Called after a pass ran.
+    /// Called after a pass has run.
     ///
     /// # Errors
     /// If it returns errors, the run ends as if the pass had failed.
@@ -122,11 +122,11 @@ impl Observer for () {}
 /// The passes of the compiler, in order.
 #[derive(Clone, Debug)]
 pub struct Pipeline {
-    /// The steps that run once, first.
+    /// The steps that run once, before the attempts.
     pub import: Vec<Step>,
     /// The steps that run after `prioritize` for each [`Strategy`]; the cheapest result is kept.
     pub attempt: Vec<Step>,
-    /// The steps that run on the kept program.
+    /// The steps that run on the chosen program.
     pub finish: Vec<Step>,
 }
 
@@ -188,7 +188,7 @@ impl Pipeline {
         }
     }
 
-    /// The pipeline without the passes called `name`.
+    /// Returns the pipeline without the passes called `name`.
     #[must_use]
     pub fn without(mut self, name: &str) -> Pipeline {
         for steps in [&mut self.import, &mut self.attempt, &mut self.finish] {

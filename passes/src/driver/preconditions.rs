@@ -10,11 +10,11 @@ use shardc_ir::{Class, Diagnostic, Module, OpId, OpKind};
 pub struct Precondition {
     /// The property, as the end of "the pass X needs ...".
     pub about: &'static str,
-    /// The pass that establishes it.
+    /// The pass that establishes the property.
     pub after: &'static str,
-    /// Whether an operation violates it.
+    /// Whether an operation violates the property.
     pub broken_by: fn(&OpKind) -> bool,
-    /// Whether it must hold for every function, not only for the entry function.
+    /// Whether the property must hold for every function, not only for the entry function.
     pub everywhere: bool,
 }
 

@@ -67,7 +67,7 @@ fn batch(module: &Module, func: FuncId) -> BTreeSet<usize> {
         }
         axes[usize::from(is_updated(module, func, i))].extend(sharding.split_axes().map(|a| a.axis));
     }
-    // FSDP in a training step: one axis shards arguments of both kinds.
+    // FSDP in a training step: one axis shards both donated and other arguments.
     if !axes[0].is_disjoint(&axes[1]) {
         return (0..args.len()).filter(|&i| !is_updated(module, func, i)).collect();
     }

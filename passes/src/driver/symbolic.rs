@@ -104,7 +104,7 @@ impl Symbols {
                 }
             }
         }
-        // Calls determine the variables of callees.
+        // The entry function's own variables are listed here; `read_calls` adds those of callees.
         let names = data.arg_attrs.iter().filter_map(global_constant);
         let mut symbols = Symbols { variables: names.map(str::to_owned).collect(), dims };
         symbols.read_calls(module, func);

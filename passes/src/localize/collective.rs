@@ -36,7 +36,7 @@ impl Localizer<'_> {
                 let mut value = sent;
                 for (dim, axes) in axes.iter().enumerate().filter(|(_, axes)| !axes.is_empty()) {
                     value = self.all_gather(&mesh, value, dim, axes);
-                    // Trimmed before the next dimension is gathered, so that this padding is not sent again.
+                    // Padding is sliced off before the next dimension is gathered, so that it is not sent again.
                     value = self.trim(value, dim, target[dim]);
                 }
                 value
@@ -258,7 +258,7 @@ impl Localizer<'_> {
         self.collective(OpKind::AllGather { dim: dim as u32, spec }, value, &shape)
     }
 
-    /// Slices the device's block along each dimension.
+    /// Slices the device's block out of `operand`, dimension by dimension.
     fn all_slice(&mut self, mesh: &Mesh, operand: ValueId, axes: &[Vec<AxisRef>], target: &[i64]) -> ValueId {
         let mut value = operand;
         // The value is padded, since `dynamic_slice` clamps its start. With 6 elements over 4 devices, the last device would start at 4

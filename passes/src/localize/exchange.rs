@@ -13,12 +13,12 @@ use shardc_ir::{
 use super::Localizer;
 use crate::windows::{Exchange, PerDevice, Piece, Span, Spread, Thin, Transfer};
 
-/// A position in a dimension.
+/// An index along a dimension.
 #[derive(Clone, Copy)]
 pub(super) enum At {
-    /// The same position on all devices.
+    /// The same index on all devices.
     Same(i64),
-    /// The device's own position: an `i32` scalar.
+    /// An index that differs between devices: an `i32` scalar.
     Own(ValueId),
 }
 
@@ -270,7 +270,7 @@ impl Localizer<'_> {
         self.cut(wide, start, spread.size, line.dim)
     }
 
-    /// Returns a mask of shape `shape` that is true at the positions of the window in the device's span.
+    /// Returns a mask of shape `shape` that is true at the positions of the window that are in the device's span.
     pub(super) fn within(&mut self, spans: &[Span], shape: &[i64], line: &Line<'_>) -> ValueId {
         let size = shape[line.dim];
         // An empty span has `start > 0` or `end < size`, so the emitted bounds exclude all positions.

@@ -183,7 +183,7 @@ pub(super) fn without_trivial_axes(module: &Module, sharding: &TensorSharding) -
     out.tidied()
 }
 
-/// Returns the initial sharding of each slot: the sharding that the operation holds, if any.
+/// Returns the initial sharding of each slot: that of the value in the program, if it has one.
 pub(super) fn initial_shardings(
     module: &mut Module,
     main: Option<FuncId>,

@@ -41,7 +41,7 @@ struct Processes {
     mode: SpmdMode,
 }
 
-/// Makes the program that each of `count` processes runs on its share of `devices` devices.
+/// Converts the module to the program that each of `count` processes runs on its share of `devices` devices.
 ///
 /// # Errors
 /// Returns `SH0512` if the number of devices is not a multiple of the number of processes, and `SH0511` if the runtime does not
@@ -275,7 +275,7 @@ fn describe(
     Ok(text)
 }
 
-/// The name of a reduction in this text.
+/// Returns the name of a reduction in the text that [`describe`] returns.
 fn word(by: ReductionKind) -> &'static str {
     match by {
         ReductionKind::Add => "add",

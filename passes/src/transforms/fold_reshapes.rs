@@ -24,7 +24,8 @@ use crate::analysis::regions::program_ops;
 /// The maximum number of operations that are traced.
 const MAX_STEPS: usize = 4;
 
-/// Replaces uses of such reshapes under `body`, after propagation. The reshapes remain as dead code.
+/// Replaces the uses of reshapes that restore an earlier value, everywhere under `body`, after propagation. The reshapes remain as dead
+/// code.
 pub fn fold_reshapes(module: &mut Module, body: RegionId) {
     let mut folded: FxHashMap<ValueId, ValueId> = FxHashMap::default();
     for op in program_ops(module, body) {

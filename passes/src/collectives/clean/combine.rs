@@ -170,7 +170,7 @@ impl Order {
                 levels[at] = one.level;
                 continue;
             }
-            // The group is full. A new group replaces it, since smaller or later collectives may be combined with this one.
+            // The group is full. A new group that begins with this collective replaces it.
             if let Some(i) = found {
                 closed.push(open.swap_remove(i).members);
             }

@@ -130,7 +130,7 @@ fn is_computed(module: &Module, mut value: ValueId) -> bool {
 /// Returns the collectives of invariant values, in order, as long as their results fit in the budget for live values.
 fn choose(module: &Module, op: OpId, body: RegionId, budget: &mut u64) -> Vec<OpId> {
     let unchanged = carried_unchanged(module, op, body);
-    // Values that differ between iterations.
+    // Values that may differ between iterations.
     let mut varying: FxHashSet<ValueId> = FxHashSet::default();
     varying.extend(module.regions[body].args.iter().filter(|&&arg| unchanged.get(arg) == arg));
     let own = made_in(module, body);

@@ -134,7 +134,7 @@ pub fn clean_collectives(module: &mut Module, func: FuncId, options: &CleanOptio
     whole::sum_whole(module, body, &report.combined);
     dce_where(module, body, is_needless);
     if let Some((SpmdMode::Partition, _)) = devices(module) {
-        // Hoisting may have created constant expressions before loops.
+        // Hoisting may have created constant expressions before loops, which XLA must not fold (see [`shield_loops`]).
         shield_loops(module, body);
     }
     report

@@ -61,7 +61,7 @@ struct Kept {
 
 /// Returns the all-gathers of a region with users before and after operation number `peak`, but not at the peak.
 fn kept_over(module: &Module, region: RegionId, peak: usize) -> Vec<Kept> {
-    /// The uses of a [`Kept`] in a region.
+    /// The uses of one gathered value in a region.
     #[derive(Default)]
     struct GatherReads {
         forms: Vec<OpId>,

@@ -94,8 +94,8 @@ fn completes(module: &Module, op: OpId, over: &AxisList) -> bool {
         && pending(data.results[0]).is_some_and(|to| to.is_empty())
 }
 
-/// Whether all users of a value add it to something, or slice it. The slices must be used in the same way, and together be no larger than
-/// the value.
+/// Whether every user of a value is an addition, or a slice to whose result the same condition applies. The slices together must not be
+/// larger than the value.
 fn is_added_up(module: &Module, uses: &Uses, value: ValueId, depth: usize) -> bool {
     let bytes = |v: ValueId| module.stored(v).and_then(TensorType::num_bytes);
     let mut parts = Some(0i64);

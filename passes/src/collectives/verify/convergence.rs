@@ -216,7 +216,7 @@ fn talking(module: &Module) -> FxHashSet<FuncId> {
     out
 }
 
-/// Whether an operation is a collective, or its callee may contain one.
+/// Whether an operation is a collective, or a call of a function that may contain one.
 fn meets(module: &Module, op: OpId) -> bool {
     match &module.ops[op].kind {
         OpKind::Call { .. } => true,

@@ -51,7 +51,7 @@ pub(super) fn check(
     }
 }
 
-/// Returns the error in a parameter or result of type `ty`.
+/// Returns the error in a parameter or result of type `ty`, or `None` if it matches its interface.
 fn fault(module: &Module, interface: &Interface, tensor: &InterfaceTensor, ty: TypeId) -> Option<String> {
     let InterfaceTensor { global, local_shape, sharding, .. } = tensor;
     if tensor.is_token != matches!(module.types.get(ty), Type::Token) {

@@ -118,7 +118,8 @@ struct Sizes {
 }
 
 impl Facts {
-    /// Returns `None` if no call can be kept in this program. Composites are kept if `kept` contains their decomposition.
+    /// Computes the facts. Returns `None` if no call can be kept in this program. Composites are kept if `kept` contains their
+    /// decomposition.
     fn of(
         module: &Module,
         order: &[FuncId],

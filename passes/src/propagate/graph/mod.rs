@@ -32,9 +32,9 @@ pub(super) const NONE: u32 = u32::MAX;
 pub(super) enum Boundary {
     /// No boundary: inside and outside are the same.
     No,
-    /// The slot is argument `i` inside; its node sees the sharding as operand `i` outside.
+    /// The slot holds the sharding of argument `i` inside. Its node works with the sharding of operand `i` outside.
     Enter(OpId, u32),
-    /// The slot is result `i` outside; its node sees the sharding inside.
+    /// The slot holds the sharding of result `i` outside. Its node works with the sharding of the returned value inside.
     Leave(OpId, u32),
 }
 

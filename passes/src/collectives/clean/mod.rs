@@ -76,12 +76,12 @@ pub struct CleanReport {
     pub deferred: usize,
 }
 
-/// A collective that replaces several.
+/// A collective that replaces several collectives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Combined {
     /// The collective.
     pub op: OpId,
-    /// The replaced collectives. They are in no region, but their origin marks remain.
+    /// The original collectives, for their source locations. `op` may be the first of them; the others are no longer in a region.
     pub members: Vec<OpId>,
 }
 

@@ -33,17 +33,17 @@ pub(super) fn lost_aliases(
             let (theirs, own) = (output.global.dtype, input.global.dtype);
             (
                 format!("which has element type {theirs}, not {own}"),
-                "convert one of the two to the element type of the other, or do not donate the parameter",
+                "convert the parameter or the result to the element type of the other, or do not donate the parameter",
             )
         } else if output.global.shape != input.global.shape {
             (
                 format!("which is {}, not {}", output.global, input.global),
-                "donate the parameter to a result of its shape",
+                "donate the parameter to a result of the same shape",
             )
         } else {
             (
                 format!("which is sharded {}, not {}", sharding(output), sharding(input)),
-                "give both the same sharding",
+                "annotate the parameter and the result with the same sharding",
             )
         };
         let bytes = local.num_bytes().and_then(|n| u64::try_from(n).ok()).unwrap_or(0);

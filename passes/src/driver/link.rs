@@ -135,7 +135,7 @@ fn partition_for(
     let internal =
         |what: &str| vec![Diagnostic::internal("SH0390", format!("the function @{} {what}", function.name))];
     let (Some(func), false) = (module.entry(), module.funcs.is_empty()) else {
-        return Err(internal("was lost"));
+        return Err(internal("is missing from its module"));
     };
     let Some(body) = module.funcs[func].body else { return Err(internal("has no body")) };
     for (i, sharding) in signature.operands.iter().enumerate() {

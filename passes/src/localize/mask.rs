@@ -52,7 +52,7 @@ impl Localizer<'_> {
                         format!("{name} of {dtype} cannot be sharded unevenly because its reduction has no identity"),
                     )
                     .at(self.rw.module.ops[self.at].span)
-                    .hint("shard a dimension that the mesh axis divides, or compute in a wider type"),
+                    .hint("shard a dimension whose size is a multiple of the number of shards, or compute in a wider type"),
                 );
                 None
             }

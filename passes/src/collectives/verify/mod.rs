@@ -66,11 +66,9 @@ pub(crate) fn verify_with_calls(
 ) -> Result<(), Vec<Diagnostic>> {
     let Some((mode, devices)) = devices(module) else {
         let message = "the module does not specify its number of devices";
-        return Err(vec![
-            Diagnostic::invalid("SH0460", message).hint(
-                "partition it first: it needs mhlo.num_replicas and mhlo.num_partitions, one of them 1",
-            ),
-        ]);
+        return Err(vec![Diagnostic::invalid("SH0460", message).hint(
+            "partition the program first, or set mhlo.num_replicas and mhlo.num_partitions, one of them to 1",
+        )]);
     };
     left_alone(module, func, mode)?;
     let mut errors = Vec::new();
@@ -169,7 +167,7 @@ fn exchanged_size(module: &Module, op: OpId) -> Option<String> {
         let fits = part < 0 || whole < 0 || part.checked_mul(devices) == Some(whole);
         (!fits).then(|| {
             format!(
-                "{} over groups of {devices} devices changes dimension {dim} from size {from} to {to}",
+                "{} over groups of {devices} devices must change the size of dimension {dim} by a factor of {devices}, got {from} to {to}",
                 data.kind.name()
             )
         })

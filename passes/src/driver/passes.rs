@@ -87,7 +87,7 @@ impl Pass {
 pub const PASSES: &[Pass] = &[
     Pass {
         name: "refine-shapes",
-        about: "set symbolic dimensions to the sizes in the options, and refine the shapes that depend on them, through calls too",
+        about: "set symbolic dimensions to the sizes in the options, and refine the shapes that depend on them, also in called functions",
         needs: &[],
         options: &[],
         apply: |module, context| specialize(module, &context.import.dims).map(|()| Vec::new()),
@@ -127,7 +127,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "decompose",
-        about: "expand scans to loops, asynchronous operations to synchronous ones, batch normalization to sums, calls of top-k to `chlo.top_k`, deprecated and dynamic operations to current and static ones",
+        about: "expand scans to loops, asynchronous operations to synchronous ones, batch normalization to sums, custom calls for top-k to `chlo.top_k`, deprecated and dynamic operations to current and static ones",
         needs: &[],
         options: &[],
         apply: |module, context| each_body(module, context, decompose),
@@ -226,7 +226,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "diagonals",
-        about: "reduce masked diagonals along the unsplit dimension",
+        about: "reduce masked diagonals along the dimension that is not sharded",
         needs: &[],
         options: &[],
         apply: |module, context| each_body(module, context, diagonals),
@@ -255,7 +255,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "fold-slices",
-        about: "fold slices into concatenations along split dimensions",
+        about: "fold slices into concatenations along sharded dimensions",
         needs: &[NO_CALLS, PROPAGATED],
         options: &[],
         apply: |module, context| {
@@ -266,7 +266,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "unfuse-products",
-        about: "unfuse matmuls that are sliced or concatenated along split dimensions",
+        about: "split fused matmuls whose results or operands are sliced or concatenated along sharded dimensions",
         needs: &[NO_CALLS, PROPAGATED],
         options: &[],
         apply: |module, context| {
@@ -302,7 +302,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "expand-sharded-ops",
-        about: "expand operations that cannot be partitioned along a split dimension in one step (FFT, cumulative sums, top-k, sort, uneven reshapes)",
+        about: "expand operations that cannot be partitioned along a sharded dimension in one step (FFT, cumulative sums, top-k, sort, uneven reshapes)",
         needs: PLANNING_NEEDS,
         options: &[],
         apply: |module, context| planning_step(module, context, expand_sharded_ops),
@@ -350,7 +350,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "defer-sums",
-        about: "move the all-reduce of a value that a loop only accumulates after the loop",
+        about: "move the all-reduce of a loop accumulator after the loop",
         needs: &[NO_CALLS, PLANNED],
         options: &[],
         apply: |module, context| {
@@ -405,7 +405,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "localize",
-        about: "turn global shapes into local ones, with replica groups and offsets",
+        about: "replace global shapes by local shapes, and add replica groups and offsets",
         needs: &[NO_CALLS, PLANNED, NO_RESHARDS],
         options: &[],
         apply: |module, context| {
@@ -434,7 +434,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "unquantize",
-        about: "replace quantized values by their stored integers, and quantized arithmetic by arithmetic on real numbers",
+        about: "replace quantized values by their stored integers, and quantized operations by operations on dequantized values",
         needs: &[],
         options: &[],
         apply: |module, _| unquantize(module).map(|()| Vec::new()),

@@ -436,11 +436,8 @@ impl Localizer<'_> {
             OpKind::Reshard(_) | OpKind::ShardingConstraint(_) | OpKind::Call { .. } => {
                 let name = self.rw.module.ops[op].kind.name().to_owned();
                 self.fail(
-                    Diagnostic::internal("SH0490", format!("{name} reached localization")).at(self
-                        .rw
-                        .module
-                        .ops[op]
-                        .span),
+                    Diagnostic::internal("SH0490", format!("{name} must be removed before localization"))
+                        .at(self.rw.module.ops[op].span),
                 );
             }
             // Other operations stay the same on local shapes: the planner gathers operands that must be replicated (`plan/support.rs`,

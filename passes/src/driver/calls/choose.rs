@@ -79,7 +79,7 @@ pub(in crate::driver) fn requested(
         let message = format!("{title} cannot be partitioned separately: @{}", module.funcs[func].name);
         let why = match facts {
             Some(_) => {
-                "has effects, manual computations, tensors of unknown sizes or values that are not tensors"
+                "has side effects, manual computations, tensors of unknown sizes or values that are not tensors"
             }
             None => "is in a program with several meshes or with manual computations",
         };

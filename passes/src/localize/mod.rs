@@ -1,6 +1,6 @@
 //! SPMD lowering: from a planned program on global shapes to the program that each device runs.
 //!
-//! Every value takes its local type, and every [`MeshCollective`](shardc_ir::MeshCollective) becomes StableHLO collectives with replica
+//! Every value gets its local type, and every [`MeshCollective`](shardc_ir::MeshCollective) becomes StableHLO collectives with replica
 //! groups. Operations that depend on the device's position in the mesh are rewritten:
 //!
 //! * an [`OpKind::Iota`] along a sharded dimension starts at the device's offset;

@@ -2,8 +2,8 @@
 //!
 //! All values that hold the same loop-carried data share one sharding: the result of the `while` and the arguments of both regions. The
 //! result is the *owner* and holds the sharding. The incoming values (the operand, and the value that the body returns) are the
-//! *sources*. Results of `case`, `if` and `optimization_barrier`, and both sides of a manual or named computation, are owners in the same
-//! way.
+//! *sources*. Results of `case`, `if` and `optimization_barrier`, and arguments and results of a manual or named computation, are owners in
+//! the same way.
 
 use shardc_ir::{FuncId, Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap, ValueDef, ValueId};
 use smallvec::SmallVec;

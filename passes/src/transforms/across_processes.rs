@@ -1,4 +1,4 @@
-//! Cross-process collectives: replaces collectives between processes by calls of the runtime, for a plugin whose client has none.
+//! Cross-process collectives: replaces collectives between processes by calls of the runtime, for clients that do not support them.
 //!
 //! XLA's CPU client supports only the devices of its own process. If a mesh spans several processes, each process runs one client, and
 //! the runtime registers the functions that this pass calls.
@@ -10,8 +10,8 @@
 //! * `replica_id` and `partition_id` are local to a process. Their users get this ID plus `@shardc.first_device`, the global ID of the
 //!   first device of the process. Therefore all processes run the same program text.
 //!
-//! The runtime identifies a collective by its channel and by how often a device has reached it. Two collectives that may run in any order
-//! must therefore have different channels, so calls are inlined first.
+//! The runtime identifies a collective by its channel and by the number of times that a device has executed it. Two collectives that may
+//! run in any order must therefore have different channels, so calls are inlined first.
 //!
 //! ```mlir
 //! %1 = "stablehlo.all_gather"(%0) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 2], [1, 3]]> ...}>

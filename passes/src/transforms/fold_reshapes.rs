@@ -1,10 +1,10 @@
 //! Reshape folding: removes chains of reshapes that restore the original shape.
 //!
-//! Padding with the nearest row is written with a unit dimension that is added and dropped again. After folding, the users of such a row
-//! read the slice that produced it.
+//! Edge padding, which repeats the first or last row, is often written with a unit dimension that is added and dropped again. After
+//! folding, the users of such a row read the slice that produced it.
 //!
-//! Conditions: the reshape and its source have the same type and the same sharding, and only reshapes and broadcasts that add unit
-//! dimensions are between them.
+//! Conditions: the first operand and the last result of the chain have the same type and the same sharding, and the chain contains only
+//! reshapes and broadcasts that add unit dimensions.
 //!
 //! ```mlir
 //! %0 = stablehlo.broadcast_in_dim %a, dims = [0, 2] : (tensor<1x8xf32>) -> tensor<1x1x8xf32>

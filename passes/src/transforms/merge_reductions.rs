@@ -6,7 +6,7 @@
 //! * Cheap linear operations may be between the reduction and the addition, such as a reshape, a scale or a conversion
 //!   (`analysis/linear_forms.rs`). If both values are `bf16`, the sum is reduced in `bf16`.
 //! * `(x + a) + b`, with unreduced `a` and `b`, becomes `x + (a + b)`. The order of a sum over devices is unspecified in any case.
-//! * If one value is reduced over more axes than the other, it is reduced over the additional axes first, then both are reduced as one. An
+//! * If one value is reduced over more axes than the other, it is reduced over the additional axes first, then their sum is reduced. An
 //!   example is a tied embedding, whose two gradients have different shardings within a node.
 //! * A transpose of a reduced value moves before the reduction. The gradient of a weight is a transposed matmul, which back ends can fuse
 //!   if there is no collective in between.

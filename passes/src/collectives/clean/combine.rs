@@ -1,15 +1,15 @@
 //! Collective combining: combines small independent collectives into one.
 //!
 //! Starting a collective has a fixed cost. Collectives of a region are combined if they have the same kind, replica groups and element
-//! type, if their total size is small, and if they are close together or no result is needed before the last of them. No collective is
-//! then delayed for long: gradients of several layers are combined, but the forward pass does not wait for the backward pass.
+//! type, if their total size is small, and if they are close together or no result is needed before the last of them. Therefore, no
+//! collective is delayed for long: gradients of several layers are combined, but the forward pass does not wait for the backward pass.
 //!
 //! In replica mode, an all-reduce takes several operands. For other collectives, the operands are flattened and concatenated, and the
 //! result is sliced and reshaped. These copies pay off only for small operands, so the byte limit is lower.
 //!
-//! The *level* of an operation is the number of combinable collectives on the longest path to it; a combined collective has the level of
-//! its last member. Collectives of one level are independent, so combining them keeps the order of levels. Other operations keep their
-//! order, except that the operands of a combined collective are computed before it.
+//! The *level* of an operation is the number of combinable collectives on the longest path to it; a combined collective has the highest
+//! level of its members. Collectives of one level are independent, so combining them keeps the order of levels. Other operations keep
+//! their order, except that the operands of a combined collective are computed before it.
 
 use std::mem::discriminant;
 

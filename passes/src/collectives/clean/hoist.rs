@@ -6,7 +6,7 @@
 //! Conditions: the loop is known to run at least once, so that no more bytes are sent, and the additional live values take at most
 //! `keep_bytes`.
 //!
-//! The result of a rematerialization barrier is also invariant if its operand is computed and invariant, such as a table that is computed
+//! The result of an optimization barrier is also invariant if its operand is computed and invariant, such as a table that is computed
 //! from parameters before the loop. The all-gather of a parameter after a barrier is not hoisted: it is rematerialized on purpose, since
 //! not all gathered parameters would fit in memory.
 

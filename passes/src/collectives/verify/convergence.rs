@@ -10,7 +10,7 @@
 //!
 //! Only devices that agree on a predicate take the same path.
 //!
-//! This is divergence analysis as in GPU compilers, with devices for threads. Instead of "uniform" or "divergent", a
+//! This is divergence analysis as in GPU compilers, for devices instead of threads. Instead of "uniform" or "divergent", a
 //! value has an equivalence relation over devices. Relations only get finer, each at most as often as there are
 //! devices, so the analysis of a loop reaches a fixed point. An inner loop resumes from its previous state when the
 //! outer one is analyzed again.

@@ -4,8 +4,8 @@
 //! of a collective follows from the digits in which the members of its groups differ. Individual devices are inspected only for permutes
 //! and for groups without strides, whose lists have one entry per device.
 //!
-//! A relation that does not have this form is replaced by a finer one. Therefore a proof of convergence is sound. If there is none,
-//! [`super::enumerated`] decides.
+//! A relation that does not have this form is replaced by a finer one. Therefore a proof of convergence is sound. If these relations do
+//! not prove convergence, [`super::enumerated`] decides.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{AxisRef, Digit, Mesh, Module, OpId, ReplicaGroups, ValueId};

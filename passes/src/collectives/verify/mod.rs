@@ -11,12 +11,12 @@
 //! Conditions on the localized program:
 //!
 //! * **C2** (SH0460) Devices. The groups of a collective partition the devices; the pairs of a permute send and
-//!   receive at most once. Ids match the mode: in partition mode, each collective has its own channel; in replica mode, it has none.
+//!   receive at most once. Ids match the SPMD mode: in partition mode, each collective has its own channel; in replica mode, none.
 //! * **C3** (SH0461) Shapes. The result shape of a collective follows from its operand and groups.
 //! * **C4** (SH0462) Convergence. The devices of a group execute a collective the same number of times on every control-flow
 //!   path (`convergence`).
 //! * **C5** (SH0463) Interface. `local shape x shards - padding = global shape` for each parameter and result, with
-//!   less padding than shards. Donated memory has the size of the result that reuses it.
+//!   fewer padding elements than shards. Donated memory has the size of the result that reuses it.
 
 mod agreement;
 mod convergence;

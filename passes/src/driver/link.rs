@@ -169,7 +169,8 @@ fn too_many(kept: &KeptFunctions, signature: &Signature) -> Diagnostic {
     let message = format!(
         "the partitioned program exceeds {MAX_OPERATIONS} operations when @{name} is partitioned for another set of shardings"
     );
-    Diagnostic::unsupported("SH0323", message).hint("give the operands of its calls equal shardings")
+    Diagnostic::unsupported("SH0323", message)
+        .hint("use the same shardings for the operands of all its calls")
 }
 
 fn last_channel(module: &Module, body: RegionId) -> i64 {

@@ -137,7 +137,7 @@ fn on_one_mesh(module: &Module, mesh: &Mesh, values: &[ValueId]) -> Result<(), B
     });
     let Some(sharding) = other else { return Ok(()) };
     let message = format!(
-        "a sharding is on {}, whose axes differ from those of the program's mesh",
+        "a sharding refers to {}, whose axes differ from those of the program's mesh",
         module.mesh_name(sharding.mesh)
     );
     Err(Box::new(Diagnostic::internal("SH0492", message)))

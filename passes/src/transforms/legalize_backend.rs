@@ -302,7 +302,10 @@ fn fate(module: &Module, id: OpId) -> Result<Fate, Diagnostic> {
             let name = &*spec.name;
             let dialect = name.split_once('.').map_or("", |(dialect, _)| dialect);
             if matches!(dialect, "" | "builtin" | "func") {
-                return Err(Diagnostic::unsupported("SH0501", format!("`{name}` cannot be lowered")));
+                return Err(Diagnostic::unsupported(
+                    "SH0501",
+                    format!("`{name}` is not supported by back ends"),
+                ));
             }
             Fate::Keep
         }

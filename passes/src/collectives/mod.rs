@@ -1,6 +1,6 @@
 //! The collectives of a partitioned program.
 //!
-//! * [`clean`]: passes that reduce their number and cost
+//! * [`clean`]: passes that reduce the number and the cost of collectives
 //! * [`verify`]: the collective verifier
 
 pub mod clean;

@@ -21,7 +21,7 @@ pub struct Partitioned {
     pub interface: Interface,
     /// Warnings: the program is correct, but may not be what the user intended.
     pub warnings: Vec<Diagnostic>,
-    /// The threshold in bytes of warnings about cost.
+    /// The threshold for warnings about communication, in bytes.
     pub warn_bytes: u64,
     /// Statistics of the clean-up of collectives.
     pub cleaned: CleanReport,
@@ -52,8 +52,8 @@ pub(super) fn partition_alone(
         let first = run.attempt(Strategy::default(), module, context.clone(), observer)?;
         return run.finish(first.done(), module, observer);
     };
-    // The state before propagation is the same for all strategies and is shared, unless an axis has size 1: propagation removes such axes
-    // from annotations, with their priorities.
+    // The prepared module before propagation is the same for all strategies and is computed once. The exception is a mesh with an axis of
+    // size 1: propagation removes such axes from annotations, and priorities with them.
     let has_trivial = module.meshes.values().any(|mesh| mesh.axes.values().any(|&n| n == 1));
     let mut other = module.clone();
     // Computed before the first attempt: afterwards, arguments also have shardings from constraints.
@@ -98,7 +98,9 @@ pub fn partition_propagated(
     let done = run.attempt(Strategy::default(), module, context.clone(), &mut ())?;
     match run.finish(done.done(), module, &mut ())? {
         Outcome::Done(done) => Ok(*done),
-        Outcome::Stopped => Err(vec![Diagnostic::internal("SH0829", "the pipeline ended early")]),
+        Outcome::Stopped => {
+            Err(vec![Diagnostic::internal("SH0829", "the pipeline ended before the program was partitioned")])
+        }
     }
 }
 
@@ -184,7 +186,7 @@ impl Run<'_> {
         Ok(Attempted::Done(Box::new(Attempt { strategy, context, warn_bytes, warnings })))
     }
 
-    /// Runs the last part of the pipeline on the program that is kept.
+    /// Runs the last steps of the pipeline ([`Pipeline::finish`]) on the chosen program.
     fn finish(
         &mut self,
         attempt: Option<Attempt>,

@@ -71,12 +71,12 @@ pub struct ImportOptions {
 pub(crate) struct Handed {
     /// Warnings of `import-gspmd`.
     pub(crate) imported: Vec<Diagnostic>,
-    /// Whether the annotations are GSPMD's.
+    /// Whether the program was annotated with GSPMD shardings (`mhlo.sharding`).
     pub(crate) is_gspmd: bool,
     pub(crate) sites: Option<CallSites>,
     /// The separately partitioned functions.
     pub(crate) kept: KeptFunctions,
-    /// The signatures of their calls in the planned program.
+    /// The signatures of calls of these functions in the planned program.
     pub(crate) signatures: Signatures,
     /// The state for the next attempt.
     pub(crate) shared: Shared,
@@ -86,7 +86,7 @@ pub(crate) struct Handed {
     /// State between the passes of planning.
     pub(crate) planning: Planning,
     pub(crate) plan: Option<Plan>,
-    /// The mesh that values inside the planned program use.
+    /// The mesh of the shardings inside the planned program.
     pub(crate) mesh: Option<MeshId>,
     /// Warnings about values that are replicated although no annotation requests it.
     pub(crate) gathered: Vec<Diagnostic>,
@@ -99,15 +99,15 @@ pub(crate) struct Handed {
 /// State that is independent of the strategy: the first attempt computes it for later attempts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shared {
-    /// Whether another attempt follows, which needs `begun`.
+    /// Whether another attempt follows that starts from `begun`.
     pub(crate) is_wanted: bool,
     /// A copy of the prepared module before propagation; the next attempt starts from it.
     pub(crate) begun: Option<(Box<Module>, Arc<Prepared>)>,
     /// The effect of `prioritize` on the module, computed before preparation.
     pub(crate) priorities: Option<Priorities>,
-    /// The propagation result of the previous attempt from the same start.
+    /// The propagation result of the previous attempt on the same prepared module.
     pub(crate) propagated: Option<Propagated>,
-    /// Whether this attempt had the same result, so that the rest of it can be skipped.
+    /// Whether this attempt propagated the same shardings as the previous one, so that its remaining passes can be skipped.
     pub(crate) is_repeated: bool,
 }
 
@@ -115,7 +115,7 @@ pub(crate) struct Shared {
 #[derive(Clone, Debug)]
 pub(crate) struct BeforePlan {
     pub(crate) requested: Requests,
-    /// Errors about collectives of the input program that devices may execute unequally often.
+    /// Errors about collectives of the input program that devices may execute a different number of times.
     pub(crate) partings: Vec<Diagnostic>,
     /// The result that each parameter is donated to.
     pub(crate) aliases: Vec<Option<usize>>,

@@ -30,13 +30,15 @@ pub fn select_entry(module: &mut Module, name: &str) -> Result<(), Diagnostic> {
         .bodies()
         .flat_map(|body| module.walk(body))
         .find(|&op| matches!(&module.ops[op].kind, OpKind::Call { callee } if **callee == *"main"));
-    let error =
-        Diagnostic::invalid("SH0362", format!("@{name} cannot be the entry function: it needs @main"));
+    let error = Diagnostic::invalid(
+        "SH0362",
+        format!("@{name} cannot be the entry function because it calls a function named @main"),
+    );
     Err(match calls_main {
         Some(op) => error.at(module.ops[op].span),
         None => error,
     }
-    .hint("give @main another name"))
+    .hint("rename @main: only the entry function may have this name"))
 }
 
 #[cfg(test)]

@@ -36,8 +36,11 @@ pub(super) fn annotate_by_options(module: &mut Module, context: &mut PassContext
         None if import.specs.is_empty() => return Ok(Vec::new()),
         None if own_mesh(module).is_none() => {
             return Err(vec![
-                Diagnostic::invalid("SH0307", "specs were given without a mesh")
-                    .hint("add `Compiler::mesh(\"data=4,model=2\")`"),
+                Diagnostic::invalid(
+                    "SH0307",
+                    "partition specs need a mesh, but the program and the options specify none",
+                )
+                .hint("add `Compiler::mesh(\"data=4,model=2\")`"),
             ]);
         }
         None => {}

@@ -33,22 +33,22 @@ pub(super) fn lost_aliases(
             let (theirs, own) = (output.global.dtype, input.global.dtype);
             (
                 format!("which has element type {theirs}, not {own}"),
-                "convert one of the two to the element type of the other, or do not donate the parameter",
+                "convert the parameter or the result to the element type of the other, or do not donate the parameter",
             )
         } else if output.global.shape != input.global.shape {
             (
                 format!("which is {}, not {}", output.global, input.global),
-                "donate the parameter to a result of its shape",
+                "donate the parameter to a result of the same shape",
             )
         } else {
             (
                 format!("which is sharded {}, not {}", sharding(output), sharding(input)),
-                "give both the same sharding",
+                "annotate the parameter and the result with the same sharding",
             )
         };
         let bytes = local.num_bytes().and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
         let message = format!(
-            "parameter {i} cannot be donated to result {result}, {why}: {} more on each device",
+            "parameter {i} cannot be donated to result {result}, {why}: each device needs {} more",
             bytes_text(bytes)
         );
         warnings.push(
@@ -89,11 +89,14 @@ pub(super) fn interface(
             });
         }
         let (Some(global), Some(sharding)) = (module.types.stored(ty), sharding) else {
-            let message = format!("a parameter or result of type {}", module.types.display(ty));
+            let message = format!(
+                "parameters and results of the entry function must be tensors or tokens, got {}",
+                module.types.display(ty)
+            );
             return Err(vec![
                 Diagnostic::unsupported("SH0305", message)
                     .at(f.span)
-                    .hint("pass tensors and tokens in and out of the entry function"),
+                    .hint("change the entry function to take and return only tensors and tokens"),
             ]);
         };
         let sharding = module.shardings.get(sharding).clone();

@@ -20,7 +20,7 @@ use crate::sharding::signature::{Signature, Signatures};
 /// A function that is partitioned for one signature.
 struct Local {
     module: Module,
-    /// The global index of each call signature in the function.
+    /// For each call signature in this function, its index in the list of all signatures.
     calls: Vec<usize>,
 }
 
@@ -43,7 +43,7 @@ pub(super) fn link(
     let of_entry = number(&mut wanted, &done.signatures);
     let mut locals: Vec<Local> = Vec::new();
     let mut operations = 0;
-    // This is iterative, since the call depth is limited only by the size of the program.
+    // This is a loop instead of a recursion, since the call depth is limited only by the size of the program.
     while let Some(signature) = wanted.get_index(locals.len()).cloned() {
         let (module, more) = partition_for(pipeline, &signature, context)?;
         operations += module.bodies().map(|body| module.walk(body).len() as u64).sum::<u64>();
@@ -135,7 +135,7 @@ fn partition_for(
     let internal =
         |what: &str| vec![Diagnostic::internal("SH0390", format!("the function @{} {what}", function.name))];
     let (Some(func), false) = (module.entry(), module.funcs.is_empty()) else {
-        return Err(internal("was lost"));
+        return Err(internal("is missing from its module"));
     };
     let Some(body) = module.funcs[func].body else { return Err(internal("has no body")) };
     for (i, sharding) in signature.operands.iter().enumerate() {
@@ -147,7 +147,7 @@ fn partition_for(
     let handed = Handed { kept: context.handed.kept.clone(), ..Handed::default() };
     let context = PassContext { handed, ..context.clone() };
     let Outcome::Done(done) = partition_alone(pipeline, &mut module, &context, &mut ())? else {
-        return Err(internal("was not partitioned to the end"));
+        return Err(internal("was only partly partitioned"));
     };
     let tensors = done.interface.inputs.iter().chain(&done.interface.outputs);
     let is_as_asked = tensors.clone().count() == signature.operands.len() + signature.results.len()
@@ -169,7 +169,8 @@ fn too_many(kept: &KeptFunctions, signature: &Signature) -> Diagnostic {
     let message = format!(
         "the partitioned program exceeds {MAX_OPERATIONS} operations when @{name} is partitioned for another set of shardings"
     );
-    Diagnostic::unsupported("SH0323", message).hint("give the operands of its calls equal shardings")
+    Diagnostic::unsupported("SH0323", message)
+        .hint("use the same shardings for the operands of all its calls")
 }
 
 fn last_channel(module: &Module, body: RegionId) -> i64 {
@@ -195,12 +196,12 @@ fn call_by_name(
             Some(composite) if !communicates(module, &callee) => OpKind::Composite(Box::new(composite)),
             Some(composite) => {
                 let message = format!(
-                    "the composite '{}' becomes a call: with these shardings its decomposition communicates",
+                    "the composite '{}' becomes a call because its decomposition contains collectives with these shardings",
                     composite.name
                 );
                 let warning = Diagnostic::warning(Class::InvalidInput, "SH0361", message)
                     .at(data.span)
-                    .hint("give it a rule without the dimensions that must be replicated");
+                    .hint("give it a sharding rule that excludes the dimensions whose sharding requires collectives");
                 warnings.push(Diagnostic { user_loc: module.user_loc(op), ..warning });
                 OpKind::Call { callee }
             }

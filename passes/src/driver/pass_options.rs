@@ -46,11 +46,11 @@ impl PassOptions {
             let Some(option) = known.iter().find(|option| option.name == name) else {
                 let names: Vec<&str> = known.iter().map(|option| option.name).collect();
                 return Err(if names.is_empty() {
-                    format!("it has no option {name}: it takes none")
+                    format!("unknown option {name}: the pass takes no options")
                 } else {
                     let meant = nearest(name, names.iter().copied()).filter(|_| names.len() > 1);
                     let meant = meant.map(|meant| format!("did you mean {meant}? ")).unwrap_or_default();
-                    format!("it has no option {name}; {meant}it takes {}", names.join(", "))
+                    format!("unknown option {name}; {meant}the pass takes {}", names.join(", "))
                 });
             };
             let value = match value {
@@ -59,7 +59,7 @@ impl PassOptions {
                 other => other,
             };
             let Some(&value) = option.values.iter().find(|&&v| v == value) else {
-                return Err(format!("{name} is one of {}, not {value}", option.values.join(", ")));
+                return Err(format!("{name} must be one of {}, got {value}", option.values.join(", ")));
             };
             given.push((*option, value));
         }
@@ -130,9 +130,15 @@ mod tests {
     fn unknown_names_and_values_are_reported() {
         assert_eq!(
             PassOptions::parse("flug=true", &[FLAG]).unwrap_err(),
-            "it has no option flug; it takes flag"
+            "unknown option flug; the pass takes flag"
         );
-        assert_eq!(PassOptions::parse("flag", &[]).unwrap_err(), "it has no option flag: it takes none");
-        assert_eq!(PassOptions::parse("choice=c", &[CHOICE]).unwrap_err(), "choice is one of a, b, not c");
+        assert_eq!(
+            PassOptions::parse("flag", &[]).unwrap_err(),
+            "unknown option flag: the pass takes no options"
+        );
+        assert_eq!(
+            PassOptions::parse("choice=c", &[CHOICE]).unwrap_err(),
+            "choice must be one of a, b, got c"
+        );
     }
 }

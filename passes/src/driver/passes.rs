@@ -87,14 +87,14 @@ impl Pass {
 pub const PASSES: &[Pass] = &[
     Pass {
         name: "refine-shapes",
-        about: "set symbolic dimensions to the sizes in the options, and refine the shapes that depend on them, through calls too",
+        about: "set symbolic dimensions to the sizes in the options, and refine the shapes that depend on them, also in called functions",
         needs: &[],
         options: &[],
         apply: |module, context| specialize(module, &context.import.dims).map(|()| Vec::new()),
     },
     Pass {
         name: "resolve-call-rules",
-        about: "write the sharding rules of the front end to custom calls",
+        about: "attach the sharding rules that the front end registered to custom calls",
         needs: &[],
         options: &[],
         apply: |module, context| {
@@ -127,21 +127,21 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "decompose",
-        about: "expand scans to loops, asynchronous operations to synchronous ones, batch normalization to sums, calls of top-k to `chlo.top_k`, deprecated and dynamic operations to current and static ones",
+        about: "expand scans to loops, asynchronous operations to synchronous ones, batch normalization to sums, custom calls for top-k to `chlo.top_k`, deprecated and dynamic operations to current and static ones",
         needs: &[],
         options: &[],
         apply: |module, context| each_body(module, context, decompose),
     },
     Pass {
         name: "batch-indices",
-        about: "turn index components that equal the batch index into batching dimensions of gathers and scatters",
+        about: "replace index components that equal the batch index by batching dimensions of gathers and scatters",
         needs: &[],
         options: &[],
         apply: |module, context| each_body(module, context, batch_indices),
     },
     Pass {
         name: "fused-parts",
-        about: "turn indexing and stacking of the parts of a fused dimension into slices and concatenations along it",
+        about: "replace indexing after a reshape that splits a dimension by slices of that dimension, and stacking before a reshape that merges dimensions by concatenation",
         needs: &[],
         options: &[],
         apply: |module, context| each_body(module, context, fused_parts),
@@ -196,7 +196,8 @@ pub const PASSES: &[Pass] = &[
             let operations = module.ops.len();
             context.handed.propagated = propagate_prepared(module, &prepared, &options);
             let Some(entry) = module.entry() else { return Ok(Vec::new()) };
-            // Constraints that were inserted for disagreeing members of sharding groups depend on priorities, and shift value ids.
+            // Attempts are compared only if no constraints were inserted for disagreeing members of sharding groups: these constraints
+            // depend on priorities and shift value ids.
             if module.ops.len() == operations {
                 if let Some(before) = shared.propagated.take() {
                     shared.is_repeated = before.is_of(module, entry);
@@ -225,7 +226,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "diagonals",
-        about: "reduce masked diagonals along the unsplit dimension",
+        about: "reduce masked diagonals along the dimension that is not sharded",
         needs: &[],
         options: &[],
         apply: |module, context| each_body(module, context, diagonals),
@@ -254,7 +255,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "fold-slices",
-        about: "fold slices into concatenations along split dimensions",
+        about: "fold slices into concatenations along sharded dimensions",
         needs: &[NO_CALLS, PROPAGATED],
         options: &[],
         apply: |module, context| {
@@ -265,7 +266,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "unfuse-products",
-        about: "unfuse matmuls that are sliced or concatenated along split dimensions",
+        about: "split fused matmuls whose results or operands are sliced or concatenated along sharded dimensions",
         needs: &[NO_CALLS, PROPAGATED],
         options: &[],
         apply: |module, context| {
@@ -294,14 +295,14 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "unify-meshes",
-        about: "put every sharding on one mesh, closed and without priorities",
+        about: "convert all shardings to one mesh, close them, and remove their priorities",
         needs: PLANNING_NEEDS,
         options: &[],
         apply: |module, context| planning_step(module, context, unify_meshes),
     },
     Pass {
         name: "expand-sharded-ops",
-        about: "expand operations that cannot be partitioned along a split dimension in one step (FFT, cumulative sums, top-k, sort, uneven reshapes)",
+        about: "expand operations that cannot be partitioned along a sharded dimension in one step (FFT, cumulative sums, top-k, sort, uneven reshapes)",
         needs: PLANNING_NEEDS,
         options: &[],
         apply: |module, context| planning_step(module, context, expand_sharded_ops),
@@ -315,14 +316,14 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "delay-reductions",
-        about: "leave the results of matmuls unreduced if their users shrink them, so that the smaller results are all-reduced",
+        about: "leave the results of matmuls unreduced if their users make them smaller, and all-reduce the smaller values instead",
         needs: PLANNING_NEEDS,
         options: &[],
         apply: |module, context| planning_step(module, context, delay_reductions),
     },
     Pass {
         name: "propagate-unreduced",
-        about: "keep values between unreduced producers and users unreduced, across loops and branches too",
+        about: "keep values unreduced if their producers and users allow it, also across loops and branches",
         needs: PLANNING_NEEDS,
         options: &[],
         apply: |module, context| planning_step(module, context, propagate_unreduced),
@@ -349,7 +350,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "defer-sums",
-        about: "move the all-reduce of a value that a loop only accumulates after the loop",
+        about: "move the all-reduce of a loop accumulator after the loop",
         needs: &[NO_CALLS, PLANNED],
         options: &[],
         apply: |module, context| {
@@ -404,7 +405,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "localize",
-        about: "turn global shapes into local ones, with replica groups and offsets",
+        about: "replace global shapes by local shapes, and add replica groups and offsets",
         needs: &[NO_CALLS, PLANNED, NO_RESHARDS],
         options: &[],
         apply: |module, context| {
@@ -433,7 +434,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "unquantize",
-        about: "replace quantized values by their stored integers, and quantized arithmetic by arithmetic on real numbers",
+        about: "replace quantized values by their stored integers, and quantized operations by operations on dequantized values",
         needs: &[],
         options: &[],
         apply: |module, _| unquantize(module).map(|()| Vec::new()),
@@ -502,10 +503,10 @@ pub fn find(name: &str) -> Option<&'static Pass> {
     PASSES.iter().find(|pass| pass.name == name)
 }
 
-/// The annotations to which `prioritize` assigns the highest priority.
+/// The option of `prioritize`: which annotations get the highest priority.
 const STRATEGY: PassOption = PassOption { name: "strategy", values: &["as-annotated", "batch-first"] };
 
-/// The PJRT client that the program is for.
+/// The platform of the PJRT client that runs the program.
 const TARGET: PassOption = PassOption { name: "target", values: &["any", "cpu", "gpu", "tpu"] };
 const PROCESSES: PassOption = PassOption { name: "processes", values: &["1", "2", "4", "8"] };
 
@@ -528,8 +529,8 @@ fn each_body(module: &mut Module, context: &PassContext, work: fn(&mut Module, R
     Ok(Vec::new())
 }
 
-/// Sets shardings that the text of a program implies. Results of constraints, reshards and collectives have the sharding that the
-/// operation names; arguments of a loop have those of its results.
+/// Sets shardings that the text of a program implies. Results of constraints, reshards and collectives get the sharding in the operation's
+/// attributes; region arguments of a loop get the shardings of its results.
 fn restore_implied_shardings(module: &mut Module) {
     let Some(body) = module.entry().and_then(|entry| module.funcs[entry].body) else { return };
     for op in module.walk(body) {
@@ -611,7 +612,7 @@ fn verify_all(module: &mut Module, context: &mut PassContext) -> PassResult {
             None => verify_pending(module, body_of(module, entry)?),
             Some(_) => verify_with_calls(module, entry, interface, &context.handed.signatures),
         };
-        // Collectives of the input program that devices execute unequally often are only reported.
+        // Collectives of the input program that devices may execute a different number of times are only reported.
         let partings = context.handed.before.as_ref().map_or(&[][..], |before| &before.partings);
         return checked.map(|()| Vec::new()).map_err(|errors| {
             let its_own = !partings.is_empty() && errors.iter().all(|error| error.code == "SH0462");

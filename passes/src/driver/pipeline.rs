@@ -18,7 +18,7 @@ use super::strategy::Strategy;
 pub struct Step {
     /// The pass.
     pub pass: &'static Pass,
-    /// The values of its options.
+    /// The option values for this run of the pass.
     pub options: PassOptions,
 }
 
@@ -69,7 +69,7 @@ impl Step {
             });
         };
         let options = PassOptions::parse(options, pass.options)
-            .map_err(|what| refused(format!("the options of {name}: {what}")))?;
+            .map_err(|what| refused(format!("options of pass {name}: {what}")))?;
         Ok(Step { pass, options })
     }
 }
@@ -81,7 +81,7 @@ pub struct PassRun<'a> {
     pub step: &'a Step,
     /// The number of earlier runs, in all attempts together.
     pub number: usize,
-    /// The strategy of the attempt, if one is being chosen.
+    /// The strategy of the attempt; `None` for import passes.
     pub strategy: Option<Strategy>,
 }
 
@@ -101,7 +101,7 @@ pub trait Observer {
         let _ = (run, module);
     }
 
-    /// Called after a pass ran.
+    /// Called after a pass has run.
     ///
     /// # Errors
     /// If it returns errors, the run ends as if the pass had failed.
@@ -122,11 +122,11 @@ impl Observer for () {}
 /// The passes of the compiler, in order.
 #[derive(Clone, Debug)]
 pub struct Pipeline {
-    /// The steps that run once, first.
+    /// The steps that run once, before the attempts.
     pub import: Vec<Step>,
     /// The steps that run after `prioritize` for each [`Strategy`]; the cheapest result is kept.
     pub attempt: Vec<Step>,
-    /// The steps that run on the kept program.
+    /// The steps that run on the chosen program.
     pub finish: Vec<Step>,
 }
 
@@ -188,7 +188,7 @@ impl Pipeline {
         }
     }
 
-    /// The pipeline without the passes called `name`.
+    /// Returns the pipeline without the passes called `name`.
     #[must_use]
     pub fn without(mut self, name: &str) -> Pipeline {
         for steps in [&mut self.import, &mut self.attempt, &mut self.finish] {
@@ -228,8 +228,8 @@ fn steps(names: &[&str]) -> Vec<Step> {
     names.iter().filter_map(step).collect()
 }
 
-/// Runs steps in order, until an attempt turns out to repeat the previous attempt. `strategy` is the strategy of the attempt; `number`
-/// counts pass runs.
+/// Runs the passes of `steps` in order. Skips the remaining steps of an attempt once its propagated shardings equal those of the previous
+/// attempt. `strategy` is the strategy of this attempt; `number` is incremented for each pass that runs.
 ///
 /// # Errors
 /// Returns the errors of a pass or of the observer, or an error if the run was interrupted (SH0393, SH0394). The module must then be

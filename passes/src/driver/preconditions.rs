@@ -10,11 +10,11 @@ use shardc_ir::{Class, Diagnostic, Module, OpId, OpKind};
 pub struct Precondition {
     /// The property, as the end of "the pass X needs ...".
     pub about: &'static str,
-    /// The pass that establishes it.
+    /// The pass that establishes the property.
     pub after: &'static str,
-    /// Whether an operation violates it.
+    /// Whether an operation violates the property.
     pub broken_by: fn(&OpKind) -> bool,
-    /// Whether it must hold for every function, not only for the entry function.
+    /// Whether the property must hold for every function, not only for the entry function.
     pub everywhere: bool,
 }
 
@@ -26,7 +26,7 @@ pub(crate) const NO_CALLS: Precondition = Precondition {
     everywhere: false,
 };
 
-/// The program's own collectives between shardings are reshards.
+/// Collectives of the input program that convert between shardings have been replaced by reshards.
 pub(crate) const NO_COLLECTIVES: Precondition = Precondition {
     about: "a program without collectives between shardings",
     after: "decompose",
@@ -76,7 +76,8 @@ impl Precondition {
             return Ok(());
         };
         let data = &module.ops[op];
-        let message = format!("the pass {pass} needs {}, but it has {}", self.about, data.kind.title());
+        let message =
+            format!("the pass {pass} needs {}, but the program has {}", self.about, data.kind.title());
         let mut error = Diagnostic::invalid("SH0391", message)
             .at(data.span)
             .hint(format!("run the pass {} before {pass}", self.after));

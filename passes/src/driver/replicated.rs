@@ -24,7 +24,7 @@ pub(crate) fn all_replicated(module: &Module, body: RegionId) -> Option<Diagnost
     for op in program_ops(module, body) {
         let data = &module.ops[op];
         match &data.kind {
-            // The body is already written for one device.
+            // The body of a manual computation is already written for one device.
             OpKind::ManualComputation(_) => return None,
             OpKind::Return | OpKind::Reshard(_) | OpKind::Constant(_) | OpKind::Iota { .. } => {}
             kind if has_program_regions(kind) => {}
@@ -39,7 +39,7 @@ pub(crate) fn all_replicated(module: &Module, body: RegionId) -> Option<Diagnost
     }
     let mesh = &module.meshes[sharding.mesh];
     let message = format!(
-        "everything is replicated: argument {arg} is sharded {}, but no operation works on shards, so each of {} devices does all the work",
+        "no operation is partitioned although argument {arg} is sharded {}: each of {} devices does all the computation",
         sharding.display(mesh),
         mesh.num_devices(),
     );

@@ -1,6 +1,6 @@
 //! Specializes a program with symbolic dimensions to given sizes.
 //!
-//! Makes the types of the entry function's parameters static, and refines the types in its body. Two kinds of functions are
+//! The pass makes the types of the entry function's parameters static, and refines the types in its body. Two kinds of functions are
 //! inlined first: those with dimensions of unknown size, so that each call is refined separately, and those that compute sizes on small
 //! integer tensors. Calls of other functions are kept.
 //!
@@ -70,7 +70,7 @@ fn is_static(module: &Module, ty: TypeId) -> bool {
     module.types.shape_of(ty).is_none_or(|shape| !shape.contains(&DYNAMIC))
 }
 
-/// For each function, whether it or one of its callees has dimensions of unknown size.
+/// Returns for each function whether it or one of its callees has dimensions of unknown size.
 fn dynamic_functions(module: &Module, callees_first: &[FuncId]) -> SecondaryMap<FuncId, bool> {
     let mut dynamic: SecondaryMap<FuncId, bool> = SecondaryMap::new();
     for &func in callees_first {

@@ -25,10 +25,10 @@ use crate::propagate::DimensionClasses;
 /// Which annotations propagate first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strategy {
-    /// All in one round, or in the order of the program's own priorities.
+    /// All annotations propagate in one round, or in the order of the program's user priorities.
     #[default]
     AsAnnotated,
-    /// The annotations of the batch first, then those of parameters and optimizer state.
+    /// The annotations of the batch propagate first, then those of parameters and optimizer state.
     BatchFirst,
 }
 
@@ -67,7 +67,7 @@ fn batch(module: &Module, func: FuncId) -> BTreeSet<usize> {
         }
         axes[usize::from(is_updated(module, func, i))].extend(sharding.split_axes().map(|a| a.axis));
     }
-    // FSDP in a training step: one axis shards arguments of both kinds.
+    // FSDP in a training step: one axis shards both donated and other arguments.
     if !axes[0].is_disjoint(&axes[1]) {
         return (0..args.len()).filter(|&i| !is_updated(module, func, i)).collect();
     }
@@ -124,13 +124,14 @@ fn batch_by_classes(module: &Module, func: FuncId, args: &[ValueId]) -> BTreeSet
     let mut first: BTreeMap<u16, &Claim> = BTreeMap::new();
     for (key, claim) in claims.iter().filter(|(key, _)| compete.contains(key)) {
         let best = first.entry(key.0).or_insert(claim);
-        // Compares the mean reach per argument, without division. Features reach as many values as the batch, but from many weights.
+        // Compares the number of values per sharded argument, without division. The feature class is on as many values as the batch
+        // class, but many weights are sharded along it.
         if claim.reach * best.args.len() > best.reach * claim.args.len() {
             *best = claim;
         }
     }
     let first: BTreeSet<usize> = first.values().flat_map(|claim| claim.args.iter().copied()).collect();
-    // If all claiming arguments are batch arguments, the strategies are equal.
+    // If every sharded argument of a competing class is a batch argument, both strategies are the same.
     let others = claims.values().flat_map(|claim| &claim.args).any(|i| !first.contains(i));
     if others { first } else { BTreeSet::new() }
 }

@@ -104,7 +104,7 @@ impl Symbols {
                 }
             }
         }
-        // Calls determine the variables of callees.
+        // The entry function's own variables are listed here; `read_calls` adds those of callees.
         let names = data.arg_attrs.iter().filter_map(global_constant);
         let mut symbols = Symbols { variables: names.map(str::to_owned).collect(), dims };
         symbols.read_calls(module, func);
@@ -230,7 +230,10 @@ impl Symbols {
             let known: Vec<&str> = self.variables.iter().map(String::as_str).collect();
             let message = format!("the program has no symbolic dimension '{target}'");
             let hint = match known.as_slice() {
-                [] => format!("the program has no names of dimensions; {}", self.by_place(data, module)),
+                [] => format!(
+                    "the symbolic dimensions of the program have no names; {}",
+                    self.by_place(data, module)
+                ),
                 known => unknown_name_hint(target, "its symbolic dimensions", known),
             };
             return Err(Box::new(Diagnostic::invalid("SH0350", message).at(data.span).hint(hint)));
@@ -264,9 +267,11 @@ impl Symbols {
         match self.dims.keys().next() {
             Some(&(i, d)) => {
                 let name = data.shown_argument(&module.locs, i);
-                format!("name a dimension of an argument with `Compiler::dim`, as in {name}.{d}=64")
+                format!(
+                    "identify a dimension by argument and index with `Compiler::dim`, as in {name}.{d}=64"
+                )
             }
-            None => "all its arguments have static shapes".to_owned(),
+            None => "all arguments have static shapes".to_owned(),
         }
     }
 
@@ -286,7 +291,7 @@ impl Symbols {
             let size = match (given.get(&(i, d)), derived) {
                 (Some(&size), Some(derived)) if size != derived => {
                     let message = format!(
-                        "dimension {d} of {name} has two sizes: {size}, and {derived} by its symbolic shape"
+                        "dimension {d} of {name} has two sizes: {size}, and {derived} according to its symbolic shape"
                     );
                     errors.push(Diagnostic::invalid("SH0353", message).at(data.arg_span(i)));
                     continue;
@@ -301,7 +306,7 @@ impl Symbols {
                 }
             };
             if size < 0 {
-                let message = format!("dimension {d} of {name} would have size {size}");
+                let message = format!("dimension {d} of {name} would have the negative size {size}");
                 errors.push(Diagnostic::invalid("SH0353", message).at(data.arg_span(i)));
                 continue;
             }

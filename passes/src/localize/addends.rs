@@ -34,8 +34,8 @@ impl Localizer<'_> {
         by: ReductionKind,
     ) -> ValueId {
         let Some(ty) = self.rw.module.tensor(value).cloned() else { return value };
-        // The tensor is first a multiple of the block size, and then trimmed: otherwise `dynamic_update_slice` would clamp the start of a
-        // block that extends beyond the end.
+        // The size of the tensor is first a multiple of the block size, and then trimmed to `target`: otherwise `dynamic_update_slice`
+        // would clamp the start of a block that extends beyond the end.
         let mesh = self.mesh.clone();
         let shape: SmallVec<[i64; 4]> =
             ty.shape.iter().zip(axes).map(|(&n, axes)| n * mesh.axes_size(axes)).collect();
@@ -53,7 +53,7 @@ impl Localizer<'_> {
         placed
     }
 
-    /// Returns a tensor that is filled with the identity of the reduction, by default in the shape of `value`.
+    /// Returns a tensor of shape `shape`, or of the shape of `value`, that is filled with the identity of the reduction.
     fn nothing_like(&mut self, value: ValueId, by: ReductionKind, shape: Option<&[i64]>) -> Option<ValueId> {
         let ty = self.rw.module.tensor(value).cloned();
         let made = ty.as_ref().filter(|ty| ty.is_static()).and_then(|ty| Some((ty, identity(by, ty.dtype)?)));

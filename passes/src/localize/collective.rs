@@ -36,7 +36,7 @@ impl Localizer<'_> {
                 let mut value = sent;
                 for (dim, axes) in axes.iter().enumerate().filter(|(_, axes)| !axes.is_empty()) {
                     value = self.all_gather(&mesh, value, dim, axes);
-                    // Trimmed before the next dimension is gathered, so that this padding is not sent again.
+                    // Padding is sliced off before the next dimension is gathered, so that it is not sent again.
                     value = self.trim(value, dim, target[dim]);
                 }
                 value
@@ -57,7 +57,7 @@ impl Localizer<'_> {
                 let spec = self.on_channel(pairs);
                 self.collective(OpKind::CollectivePermute(spec), sent, &target)
             }
-            // The storage integers of quantized elements cannot be added like the real numbers that they represent.
+            // The sum of storage integers of quantized elements does not represent the sum of the real numbers.
             MeshCollectiveKind::ShardedToUnreduced(_) | MeshCollectiveKind::ReplicatedToUnreduced(_)
                 if self.rw.module.is_quantized(operand) =>
             {
@@ -102,8 +102,8 @@ impl Localizer<'_> {
             let missing = target[to] * group - self.rw.module.shape(value)[to];
             value = self.pad_to(value, to, target[to] * group);
             if missing >= target[to] {
-                // XLA folds a piece that is only padding to a constant. The pieces of one all-to-all may then have different layouts,
-                // which XLA's CPU back end rejects.
+                // XLA splits the operand of an all-to-all into pieces, and folds a piece that is only padding to a constant. The pieces may
+                // then have different layouts, which XLA's CPU back end rejects.
                 let ty = self.rw.module.values[value].ty;
                 value = self.emit(OpKind::OptimizationBarrier, &[value], ty);
             }
@@ -123,7 +123,7 @@ impl Localizer<'_> {
         value
     }
 
-    /// Reduces and splits dimension by dimension.
+    /// Emits one reduce-scatter for each dimension that becomes sharded.
     fn reduce_scatter(
         &mut self,
         mesh: &Mesh,
@@ -189,7 +189,7 @@ impl Localizer<'_> {
         Box::new(CollectiveSpec { groups, channel, ..CollectiveSpec::default() })
     }
 
-    /// Shares equal group lists between collectives, since a list has as many entries as devices.
+    /// Returns a shared copy of `groups` if an earlier collective has an equal list, since a list has as many entries as devices.
     fn shared(&mut self, groups: ReplicaGroups) -> ReplicaGroups {
         if groups.as_strided().is_some() {
             return groups;
@@ -258,7 +258,7 @@ impl Localizer<'_> {
         self.collective(OpKind::AllGather { dim: dim as u32, spec }, value, &shape)
     }
 
-    /// Slices the device's block along each dimension.
+    /// Slices the device's block out of `operand`, dimension by dimension.
     fn all_slice(&mut self, mesh: &Mesh, operand: ValueId, axes: &[Vec<AxisRef>], target: &[i64]) -> ValueId {
         let mut value = operand;
         // The value is padded, since `dynamic_slice` clamps its start. With 6 elements over 4 devices, the last device would start at 4
@@ -313,8 +313,8 @@ impl Localizer<'_> {
     }
 }
 
-/// Returns the element type in which collectives send `dtype`. XLA's CPU back end loses all but the first of the two-bit elements in a
-/// byte.
+/// Returns the element type in which collectives send `dtype`. Two-bit elements are converted, since XLA's CPU back end loses all but the
+/// first such element of each byte.
 fn carrier(dtype: DType) -> DType {
     match dtype {
         DType::I2 => DType::I8,
@@ -374,12 +374,13 @@ fn permute_pairs(
 
 /// Computes the block number of each position of a mesh.
 struct Blocks {
-    /// For each axis, its stride and size, and the increment of the block number per step along it.
+    /// For each axis, its stride, its size, and the difference of the block numbers of adjacent coordinates along it.
     digits: Vec<(i64, i64, i64)>,
 }
 
 impl Blocks {
-    /// Numbers the blocks over `parts`; `sizes` are the sizes of the parts.
+    /// Numbers the blocks in mixed radix. Each element of `parts` is a list of axes that shard one dimension; `sizes` are the products of
+    /// their sizes.
     fn new(mesh: &Mesh, parts: &[AxisList], sizes: &[i64]) -> Blocks {
         let (mut digits, mut below) = (Vec::new(), 1_i64);
         for (axes, &size) in parts.iter().zip(sizes) {

@@ -1,6 +1,6 @@
 //! Partitions `dynamic_slice` and `dynamic_update_slice` whose window is smaller than a sharded dimension.
 //!
-//! Along such a dimension, a window of `m` elements is in one block, in several blocks, or outside this device's block. Each device
+//! Along such a dimension, a window of `m` elements may lie in this device's block, in several blocks, or outside this block. Each device
 //! operates on the *slab* of `min(m, block)` elements of its block that is closest to the window, and computes the distance of the slab
 //! from the window's start. An in-place update then writes no other element of the block.
 
@@ -26,8 +26,8 @@ struct Slab {
 }
 
 impl Localizer<'_> {
-    /// Clamps the starts of a `dynamic_slice` along unsharded dimensions. The slice itself clamps them, but if a second slice cuts the
-    /// device's block out of the result, XLA merges the two and adds their unclamped starts. A one-element window is never sliced again.
+    /// Clamps the starts of a `dynamic_slice` along unsharded dimensions. The slice clamps them too, but if a second slice selects the
+    /// device's block of the result, XLA merges the two and adds their unclamped starts. A one-element window is never sliced again.
     pub(super) fn keep_inside(&mut self, op: OpId) {
         let OpKind::DynamicSlice { sizes } = &self.rw.module.ops[op].kind else { return };
         let sizes = sizes.clone();
@@ -48,7 +48,7 @@ impl Localizer<'_> {
                 continue;
             }
             let Some(dtype) = self.rw.module.tensor(start).map(|t| t.dtype) else { continue };
-            // If the type is narrow, the start cannot exceed the bound.
+            // If the index type is too narrow to represent `last`, no start can exceed it.
             let bits = dtype.bits() - u32::from(dtype.class() == DTypeClass::Signed);
             if bits < 63 && last >> bits > 0 {
                 continue;
@@ -132,7 +132,7 @@ impl Localizer<'_> {
         true
     }
 
-    /// Returns the sharded dimensions that the window covers.
+    /// Returns the sharded dimensions that the window covers completely.
     fn whole_dims(&self, operand: ValueId, window: &[i64]) -> Vec<usize> {
         let Some(global) = self.global(operand) else { return Vec::new() };
         (0..window.len()).filter(|&d| self.is_split(operand, d) && window[d] == global.shape[d]).collect()
@@ -193,7 +193,7 @@ impl Localizer<'_> {
             return;
         }
         let (scalar, wide) = (self.tensor_type(&[], DType::I32), self.tensor_type(&[], DType::I64));
-        // Values of other types may need 64 bits.
+        // Starts of all other integer types are converted to `i64`.
         let narrow = |pass: &Self, v: ValueId| {
             pass.rw.module.tensor(v).is_some_and(|t| {
                 t.dtype.bits() < 32 || (t.dtype.bits() == 32 && t.dtype.class() == DTypeClass::Signed)
@@ -207,8 +207,8 @@ impl Localizer<'_> {
         }
     }
 
-    /// Pads `value` with margins of zeros, and slices `sizes` elements at `sign * ahead` from its first element. `margin` gives
-    /// the width and the sign of each slab.
+    /// Pads `value` with margins of zeros, and slices `sizes` elements at `sign * ahead` from its first element. `margin` returns
+    /// the width of a slab's margins and `sign`.
     fn moved(
         &mut self,
         value: ValueId,

@@ -13,12 +13,12 @@ use shardc_ir::{
 use super::Localizer;
 use crate::windows::{Exchange, PerDevice, Piece, Span, Spread, Thin, Transfer};
 
-/// A position in a dimension.
+/// An index along a dimension.
 #[derive(Clone, Copy)]
 pub(super) enum At {
-    /// The same position on all devices.
+    /// The same index on all devices.
     Same(i64),
-    /// The device's own position: an `i32` scalar.
+    /// An index that differs between devices: an `i32` scalar.
     Own(ValueId),
 }
 
@@ -29,7 +29,8 @@ pub(super) struct Line<'a> {
 }
 
 impl Localizer<'_> {
-    /// Returns the window of each device along one dimension, assembled from thinned blocks. Moves `held` and `window` out of the transfer.
+    /// Returns the window of each device along one dimension, assembled from blocks without their unused elements. Moves `held` and
+    /// `window` out of `transfer`.
     pub(super) fn window(
         &mut self,
         transfer: &mut Transfer,
@@ -91,7 +92,7 @@ impl Localizer<'_> {
                 window = Some(moved);
                 continue;
             };
-            // Each piece needs a select over the window, since devices move it by different distances.
+            // Each piece needs a select over the window, since its position differs between devices.
             let mask = self.within(&piece.takes(), &template, line);
             let ty = self.tensor_type(&template, dtype);
             window = Some(self.emit(OpKind::Select, &[mask, moved, others], ty));
@@ -99,7 +100,7 @@ impl Localizer<'_> {
         window.unwrap_or(sources[0])
     }
 
-    /// Joins slabs that are adjacent in each window, with one concatenation and one mask for positions out of bounds.
+    /// Assembles windows from slabs that are adjacent in each window, by one concatenation and one mask for positions out of bounds.
     #[allow(clippy::too_many_arguments)]
     fn join(
         &mut self,
@@ -225,7 +226,7 @@ impl Localizer<'_> {
         self.cut(wide, start, size, line.dim)
     }
 
-    /// Returns every `thin.stride`th element of a block: the elements that are used.
+    /// Returns every `thin.stride`th element of a block: only these elements are used.
     pub(super) fn thin(&mut self, value: ValueId, thin: &Thin, line: &Line<'_>) -> ValueId {
         let block = self.rw.module.shape(value)[line.dim];
         let reach = if thin.size == 0 { 0 } else { (thin.size - 1) * thin.stride + 1 };
@@ -269,7 +270,7 @@ impl Localizer<'_> {
         self.cut(wide, start, spread.size, line.dim)
     }
 
-    /// Returns a mask of shape `shape` that is true at the positions of the window in the device's span.
+    /// Returns a mask of shape `shape` that is true at the positions of the window that are in the device's span.
     pub(super) fn within(&mut self, spans: &[Span], shape: &[i64], line: &Line<'_>) -> ValueId {
         let size = shape[line.dim];
         // An empty span has `start > 0` or `end < size`, so the emitted bounds exclude all positions.
@@ -312,7 +313,7 @@ impl Localizer<'_> {
         mask.map(|mask| self.emit(OpKind::BroadcastInDim { dims }, &[mask], ty))
     }
 
-    /// Returns the device's entry of `values`.
+    /// Returns the device's entry of `values`, as a constant or as a scalar that is computed from the device's index over `axes`.
     pub(super) fn per_device(&mut self, values: &PerDevice, axes: &[AxisRef]) -> At {
         // A `None` entry is unused and may be any number: `[-, 3, -, 7]` is `1 + 2 * index`. The first two known entries determine the
         // progression, so that the check takes linear time. If it fails, the entries become a table.

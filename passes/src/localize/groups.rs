@@ -15,7 +15,7 @@ impl Localizer<'_> {
         let OpKind::Convolution(spec) = &data.kind else { return };
         let size = |value, dim: u32| self.rw.module.shape(value).get(dim as usize).copied().unwrap_or(0);
         let count = |whole: i64, one: i64, as_written: i64| {
-            // If groups are empty, the count is irrelevant.
+            // If a group has no features or no batch elements, the count is irrelevant.
             whole.checked_div(one).filter(|&n| n > 0).unwrap_or(as_written)
         };
         // Example: 16 features in 8 groups over 4 devices. A device has 4 input features and 2 kernel features, so the local count is 2.

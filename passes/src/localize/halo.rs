@@ -66,8 +66,8 @@ impl Localizer<'_> {
         false
     }
 
-    /// Replaces operands by their windows. Blocks are thinned along all dimensions before any exchange, and windows are spread after all
-    /// exchanges, so that no exchange sends unused elements or fill values of another dimension. Returns `None` on failure.
+    /// Replaces operands by their windows. Elements that a stride skips are removed from blocks before any exchange, and base dilation is
+    /// applied after all exchanges, so that no exchange sends unused elements or fill values. Returns `None` on failure.
     fn move_windows(&mut self, op: OpId, mut moved: Vec<(Transfer, &[AxisRef])>) -> Option<()> {
         let operand = |this: &Self, i: usize| this.rw.module.ops[op].operands.get(i).copied();
         let fill = |this: &Self, fill: Fill| match fill {
@@ -103,7 +103,8 @@ impl Localizer<'_> {
         Some(())
     }
 
-    /// Localizes a splice: by windows if the spliced dimension is sharded, and as a concatenation of slices otherwise.
+    /// Localizes a splice, which is a concatenation of slices: by windows if the concatenated dimension is sharded, otherwise as slices and
+    /// a `concatenate`.
     pub(super) fn splice(&mut self, op: OpId) {
         let OpKind::Splice(spec) = self.rw.module.ops[op].kind.clone() else { return };
         if self.halo(op) {
@@ -111,7 +112,7 @@ impl Localizer<'_> {
         }
         let operands = self.rw.module.ops[op].operands.clone();
         let dim = spec.dim as usize;
-        // If the dimension is sharded, windows have reduced the splice to a single operand.
+        // If the dimension is sharded, the window is the only remaining operand.
         if !self.is_split(self.rw.module.ops[op].results[0], dim) {
             let mut parts = Vec::with_capacity(spec.pieces.len());
             for piece in &spec.pieces {
@@ -248,8 +249,11 @@ impl Localizer<'_> {
     /// Reports SH0412: windows need the blocks of too many devices.
     pub(super) fn too_far(&mut self) {
         let data = &self.rw.module.ops[self.at];
-        let message = format!("{} would need the blocks of too many devices", data.kind.name());
+        let message = format!(
+            "{} cannot be partitioned because each device would need blocks of too many other devices",
+            data.kind.name()
+        );
         let error = Diagnostic::unsupported("SH0412", message).at(data.span);
-        self.fail(error.hint("all-gather the dimension first"));
+        self.fail(error.hint("constrain the operand to be replicated along the dimension"));
     }
 }

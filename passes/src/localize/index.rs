@@ -13,7 +13,7 @@ use super::Localizer;
 use crate::analysis::reducer::{collective_reduction, is_identity, reducer};
 use crate::plan::single_windows;
 
-/// Returns the minimum and the maximum index of a type.
+/// Returns the minimum and the maximum value of an index type.
 fn extremes(dtype: DType) -> (i64, i64) {
     match dtype {
         DType::I64 => (i64::MIN, i64::MAX),

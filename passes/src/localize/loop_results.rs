@@ -1,8 +1,8 @@
 //! Barriers on loop results in partition mode.
 //!
 //! XLA's importer simplifies StableHLO. When an operation is equal to its operand, the operand replaces it, and the `mhlo.sharding`
-//! attribute of the operation moves to the producer of the operand. If a loop gets a mark in this way, it is rejected if it carries a
-//! value without a mark, such as an argument of an outer loop. The importer does not simplify across a barrier.
+//! attribute (mark) of the operation moves to the producer of the operand. XLA rejects a loop that gets a mark in this way if the loop
+//! carries a value without a mark, such as an argument of an outer loop. The importer does not simplify across a barrier.
 //!
 //! Conditions for a barrier on a loop result:
 //! * a chain of simple operations leads from the result to an operation with a result of the same type;
@@ -27,7 +27,7 @@ use shardc_ir::{Attr, Build, Module, OpId, OpKind, RegionId, Rewriter, UnaryOp, 
 use crate::analysis::elementwise::is_elementwise;
 use crate::analysis::regions::program_ops;
 
-/// Inserts a barrier on each loop result to which XLA may simplify a later operation.
+/// Inserts a barrier on each loop result that may replace a later operation when XLA simplifies the program.
 pub(super) fn shield_results(module: &mut Module, body: RegionId) {
     let uses = module.uses();
     let is_replacement = |v: &ValueId| may_replace_an_operation(module, &uses, *v);
@@ -53,7 +53,7 @@ pub(super) fn shield_results(module: &mut Module, body: RegionId) {
     });
 }
 
-/// Whether XLA may simplify another operation to `value`. Conservative: true if in doubt.
+/// Whether XLA may replace a later operation by `value`. Conservative: true if in doubt.
 fn may_replace_an_operation(module: &Module, uses: &Uses, value: ValueId) -> bool {
     let ty = module.values[value].ty;
     let (mut seen, mut pending) = (HashSet::from([value]), vec![value]);

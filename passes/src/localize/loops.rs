@@ -19,7 +19,8 @@ pub(crate) fn shield_loops(module: &mut Module, body: RegionId) {
     shield_region(&mut Rewriter::new(module), body, &mut HashSet::new());
 }
 
-/// `computed` are the values found so far that XLA can fold: expressions of constants. Constants themselves keep their mark.
+/// Inserts barriers in a region. `computed` are the values found so far that XLA can fold: expressions of constants, but not constants
+/// themselves, which keep their mark.
 fn shield_region(rw: &mut Rewriter<'_>, region: RegionId, computed: &mut HashSet<ValueId>) {
     rw.enter(region);
     while let Some(op) = rw.next_op() {

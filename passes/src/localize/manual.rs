@@ -9,8 +9,8 @@ use super::Localizer;
 use crate::manual::{device_groups, takes_global_ids};
 
 impl Localizer<'_> {
-    /// Localizes a collective of the input program: its groups become device ids, in the form that the mode requires. A collective of
-    /// several values becomes one collective per value, since back ends require equal shapes or reject several values.
+    /// Localizes a collective of the input program: its groups are converted to device ids, in the form that the mode requires. A
+    /// collective of several values becomes one collective per value, since back ends require equal shapes or reject several values.
     pub(super) fn collective_of_program(&mut self, op: OpId) {
         let mut groups = match device_groups(self.rw.module, op, &self.mesh, &self.scope) {
             Ok(groups) => groups,
@@ -61,8 +61,8 @@ impl Localizer<'_> {
         }
     }
 
-    /// Localizes `partition_id`. In replica mode it becomes `replica_id`. In the manual computation, devices that differ only along free
-    /// axes are one partition, whose id is that of the first of these devices.
+    /// Localizes `partition_id`. In replica mode it becomes `replica_id`. In a manual computation, devices that differ only along free axes
+    /// are one partition, and `partition_id` is the id of the first of these devices.
     pub(super) fn partition_id(&mut self, op: OpId) {
         if self.scope.is_full(&self.mesh) {
             if self.mode == SpmdMode::Replica {

@@ -49,10 +49,10 @@ impl Localizer<'_> {
                 self.fail(
                     Diagnostic::unsupported(
                         "SH0410",
-                        format!("{name} over {dtype} cannot be partitioned unevenly: it has no identity"),
+                        format!("{name} of {dtype} cannot be sharded unevenly because its reduction has no identity"),
                     )
                     .at(self.rw.module.ops[self.at].span)
-                    .hint("shard a dimension that the mesh axis divides, or compute in a wider type"),
+                    .hint("shard a dimension whose size is a multiple of the number of shards, or compute in a wider type"),
                 );
                 None
             }

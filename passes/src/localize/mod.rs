@@ -1,6 +1,6 @@
 //! SPMD lowering: from a planned program on global shapes to the program that each device runs.
 //!
-//! Every value takes its local type, and every [`MeshCollective`](shardc_ir::MeshCollective) becomes StableHLO collectives with replica
+//! Every value gets its local type, and every [`MeshCollective`](shardc_ir::MeshCollective) becomes StableHLO collectives with replica
 //! groups. Operations that depend on the device's position in the mesh are rewritten:
 //!
 //! * an [`OpKind::Iota`] along a sharded dimension starts at the device's offset;
@@ -128,7 +128,8 @@ pub fn localize(
     Ok(())
 }
 
-/// Checks that every sharding refers to a mesh with the axes of the planned mesh: in another mesh, axis indices would mean other axes.
+/// Checks that every sharding refers to a mesh with the axes of the planned mesh: axes are identified by index, which would be a different
+/// axis in another mesh.
 fn on_one_mesh(module: &Module, mesh: &Mesh, values: &[ValueId]) -> Result<(), Box<Diagnostic>> {
     let other = values.iter().filter_map(|&v| module.shardings.sharding_of(v)).find(|sharding| {
         let own = &module.meshes[sharding.mesh];
@@ -136,7 +137,7 @@ fn on_one_mesh(module: &Module, mesh: &Mesh, values: &[ValueId]) -> Result<(), B
     });
     let Some(sharding) = other else { return Ok(()) };
     let message = format!(
-        "a sharding is on {}, whose axes differ from those of the program's mesh",
+        "a sharding refers to {}, whose axes differ from those of the program's mesh",
         module.mesh_name(sharding.mesh)
     );
     Err(Box::new(Diagnostic::internal("SH0492", message)))
@@ -171,7 +172,8 @@ impl LocalTypes {
     }
 }
 
-/// Updates the function type. A donation whose argument and result have different local types becomes a donation to any result.
+/// Updates the function type. If a donated argument and its result have different local types, the argument is donated to any result
+/// instead (`jax.buffer_donor`).
 fn signature(module: &mut Module, func: FuncId, body: RegionId, local: &mut LocalTypes) {
     let global_results = module.funcs[func].results.clone();
     let results: Vec<TypeId> = global_results
@@ -205,7 +207,7 @@ fn strip(module: &mut Module, mode: SpmdMode, devices: i64) {
     module.set_process_counts(replicas, partitions);
     module.shardings.clear_values();
     module.mesh_names.clear();
-    // With one partition, XLA's partitioner does not run and does not remove marks. They become invalid when XLA removes tuples.
+    // With one partition, XLA's partitioner does not run and does not remove marks, which become invalid when XLA removes tuples.
     let is_marked = partitions > 1;
     for func in module.funcs.values_mut() {
         func.res_shardings.fill(None.into());
@@ -232,7 +234,7 @@ fn strip(module: &mut Module, mode: SpmdMode, devices: i64) {
         op.attrs.remove(SHARDING_RULE_ATTR);
         // For an operation without results, the sharding attribute is the device that runs it.
         op.attrs.remove(SHARDING);
-        // The meshes that a collective names are removed above.
+        // The mesh that the collective refers to is removed above.
         if let Some(spec) = op.kind.collective_mut() {
             spec.mesh_axes = None;
         }
@@ -434,11 +436,8 @@ impl Localizer<'_> {
             OpKind::Reshard(_) | OpKind::ShardingConstraint(_) | OpKind::Call { .. } => {
                 let name = self.rw.module.ops[op].kind.name().to_owned();
                 self.fail(
-                    Diagnostic::internal("SH0490", format!("{name} reached localization")).at(self
-                        .rw
-                        .module
-                        .ops[op]
-                        .span),
+                    Diagnostic::internal("SH0490", format!("{name} must be removed before localization"))
+                        .at(self.rw.module.ops[op].span),
                 );
             }
             // Other operations stay the same on local shapes: the planner gathers operands that must be replicated (`plan/support.rs`,

@@ -18,7 +18,7 @@ impl Localizer<'_> {
         }
         let result = self.rw.module.ops[op].results[0];
         if let Some(ty) = self.rw.module.tensor(result).filter(|ty| !ty.is_static()) {
-            // The zeros would be a constant with a dynamic shape.
+            // The zeros of the other devices are a constant, which cannot have a dynamic shape.
             let message = format!("the result of stablehlo.rng has type {ty}, which has a dynamic dimension");
             let hint = "give it a static shape, or use rng_bit_generator, which is the same on every device";
             let mut error =

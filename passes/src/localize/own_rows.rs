@@ -14,8 +14,8 @@ use crate::analysis::reducer::exact_zero;
 use crate::windows::{Span, held_of_slice, is_windowed};
 
 impl Localizer<'_> {
-    /// First slices along dimensions that need no elements of other devices, so that halo exchanges along the other dimensions send less.
-    /// Returns whether this replaced the whole slice.
+    /// Slices first along the dimensions that need no elements of other devices, so that halo exchanges along the other dimensions send
+    /// less. Returns whether no slice of other dimensions remains.
     pub(super) fn own_rows(&mut self, op: OpId) -> bool {
         let OpKind::Slice(spec) = self.rw.module.ops[op].kind.clone() else { return false };
         let (operand, result) = (self.rw.module.ops[op].operands[0], self.rw.module.ops[op].results[0]);
@@ -58,7 +58,7 @@ impl Localizer<'_> {
             }
         }
         if exchanged.is_empty() {
-            // The slice takes the other dimensions in full, also on local shapes.
+            // The slice covers the other dimensions completely, also on local shapes.
             self.replace(value);
             return true;
         }

@@ -22,7 +22,7 @@ impl Localizer<'_> {
         let Some(dtype) = self.rw.module.tensor(block).map(|t| t.dtype) else { return block };
         let element_bytes = f64::from(dtype.bits()) / 8.0;
         let Some(exchange) = Exchange::between(mesh, [from, to], shape, element_bytes) else {
-            let message = format!("{shape:?} cannot be exchanged piece by piece");
+            let message = format!("a value of shape {shape:?} cannot be resharded by a direct exchange");
             self.fail(Diagnostic::internal("SH0493", message).at(self.rw.module.ops[self.at].span));
             return block;
         };
@@ -120,7 +120,8 @@ impl Localizer<'_> {
         self.emit(OpKind::DynamicUpdateSlice, &operands, ty)
     }
 
-    /// Writes a slab over `kept`, starting at `inner`. Elements beyond `kept` are written to margins, which are then sliced off.
+    /// Returns `kept` overwritten by a slab from index `inner` on. `kept` is padded by margins for the elements of the slab that lie
+    /// outside of it; the margins are then sliced off.
     fn trimmed(
         &mut self,
         round: &Round,

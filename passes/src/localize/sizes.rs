@@ -26,8 +26,8 @@ pub(super) fn check(module: &Module, body: RegionId) -> Result<(), Box<Diagnosti
                 "each device would need a {} here, which is too large: {fault}",
                 module.types.display(ty)
             );
-            let hint = "dimensions that do not divide evenly are padded: shard dimensions that the devices divide evenly, or \
-                 a smaller tensor";
+            let hint = "dimensions that do not divide evenly are padded: shard dimensions whose size is a multiple of the number of \
+                 shards, or use a smaller tensor";
             return Err(Box::new(
                 Diagnostic::unsupported("SH0414", message).at(module.ops[op].span).hint(hint),
             ));

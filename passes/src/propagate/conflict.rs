@@ -9,7 +9,7 @@ use super::subjects::Subject;
 pub struct Conflict {
     /// The operation; `None` for the return of the function.
     pub op: Option<OpId>,
-    /// The part of the axis that was lost.
+    /// The axis or sub-axis on which the tensors disagree.
     pub axis: AxisRef,
     /// The number of elements along the factor.
     pub size: i64,

@@ -2,7 +2,7 @@
 //!
 //! An operation whose tensors have the same axes along each factor needs no communication. If only one tensor has an axis, the reason may
 //! be that the other tensor uses the axis for another dimension, is sharded along another axis, or was closed by an annotation. The
-//! reason follows from the final shardings. The recorded arrivals show which axis came first, and by which rule.
+//! reason follows from the final shardings. The arrivals that `provenance` records show which axis came first, and why.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{AxisRef, EntityRef, Mesh, Module, OpId, ShardingId, TensorSharding};
@@ -56,7 +56,7 @@ pub(super) fn find(
         .iter()
         .map(|r| ((r.rule, Boundary::No, None), SmallVec::<[u32; 8]>::from_slice(&[r.value, r.result])));
     for ((rule, boundary, node), slots) in nodes.chain(returns) {
-        // All barriers have the same identity rule, which does not contain the direction, so the key must.
+        // All barriers have the same identity rule, which does not contain the direction, so the key must contain it.
         let class = node.map_or(0, |node| match node.class {
             OpClass::Fixed(direction) => 1 + direction as u32,
             _ => 0,
@@ -233,7 +233,7 @@ impl TensorPair<'_> {
     }
 }
 
-/// One operation after propagation, with the recorded arrivals.
+/// The rule and shardings of one operation after propagation, and the recorded arrivals of axes.
 struct After<'a> {
     module: &'a Module,
     rule: &'a ShardingRule,
@@ -301,7 +301,7 @@ impl After<'_> {
     }
 }
 
-/// Returns why the axis at `place` took precedence over an axis that a neighbor has had since round `other`.
+/// Returns why the axis at `place` took precedence over an axis that another tensor of the operation got in round `other`.
 fn winner(
     recorder: &Recorder,
     op: Option<OpId>,

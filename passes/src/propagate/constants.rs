@@ -250,7 +250,7 @@ impl Splitter<'_> {
             let groups: Vec<OpId> =
                 results.iter().filter_map(|v| self.groups.get(v)).flatten().copied().collect();
             let used: u32 = results.iter().map(|&v| self.uses[v]).sum();
-            // A sharding group operation alone does not keep a value: each copy has its own group operations.
+            // The original is dead if only sharding group operations use it, since each copy has its own group operations.
             if used as usize > groups.len() {
                 continue;
             }

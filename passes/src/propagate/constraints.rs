@@ -1,7 +1,8 @@
 //! Applies sharding constraints to their operands.
 //!
 //! A constraint shards a value for its later users. If the value has no sharding and no other constraint contradicts, the value itself
-//! gets the same sharding. A value that flows through a region gets none; its other users read the constrained value instead.
+//! gets the same sharding. A value with data flow into or out of a region gets no sharding: its other users read the constrained value
+//! instead.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
@@ -93,7 +94,7 @@ impl LiveUses {
     }
 }
 
-/// The positions of operations. Some operations move to right after the definition of a value. Regions are reordered once, at the end.
+/// The positions of operations. Some operations move directly after the definition of a value. Regions are reordered once, at the end.
 struct Layout {
     region: SecondaryMap<OpId, PackedOption<RegionId>>,
     /// The position in the region, from 1. A moved operation has the position of the definition, and a rank among the operations that
@@ -121,7 +122,7 @@ impl Layout {
         out
     }
 
-    /// Moves an operation to right after the definition of a value. The definition itself has not moved.
+    /// Moves an operation directly after the definition of a value. The definition itself has not moved.
     fn move_after(&mut self, module: &Module, op: OpId, value: ValueId) {
         let (region, at) = match module.values[value].def() {
             ValueDef::Arg(region, _) => (region, 0),
@@ -167,7 +168,8 @@ impl Applier {
             self.layout.move_after(module, op, input);
             self.stand_in(module, input, op, result, sharding);
         } else {
-            // Callers pass an unannotated parameter as a reduced value; the function converts it to partial sums itself.
+            // Callers pass the value of an unannotated parameter, not partial sums. So the parameter gets the sharding without its
+            // unreduced axes, and the constraint converts the value to partial sums.
             let is_whole = self.flow == Flow::Implied && self.is_parameter(module, input);
             let sharding = match module.shardings.get(sharding) {
                 given if is_whole && !given.unreduced.is_empty() => {
@@ -202,7 +204,7 @@ impl Applier {
             let result = module.ops[new].results[0];
             self.layout.move_after(module, new, input);
             self.stand_in(module, input, new, result, sharding);
-            // `stand_in` has added an entry for `input` to `changed`. If this created the entry, it would hide the uses in `at_start`.
+            // `stand_in` has already created the entry of `input` in `changed`. Otherwise, the new entry would hide the uses in `at_start`.
             self.uses.changed.entry(input).or_default().push((new, 0));
         }
     }

@@ -14,13 +14,13 @@ use super::provenance::{Recorder, Via};
 use super::schedule::Profile;
 use super::{PropagateReport, manual};
 
-/// The new shardings of some tensors of a node.
+/// The tensors of a node whose shardings change, each as its index and the new sharding.
 type Outcome = SmallVec<[(u32, u32); 3]>;
 
 /// The key of a memoized outcome: the rule, the directions and strategy, then the sharding of each tensor.
 type OutcomeKey = Box<[u32]>;
 
-/// The shardings of all slots, and the operations that change them.
+/// The state of propagation: the shardings of all slots, and the nodes that are still to be visited.
 pub(super) struct Engine<'m> {
     pub(super) module: &'m mut Module,
     pub(super) graph: &'m Graph,
@@ -76,8 +76,8 @@ impl<'m> Engine<'m> {
     pub(super) fn run(&mut self, strategy: PropagationStrategy, profile: &dyn Fn(&Node) -> Profile) {
         self.func_results(strategy);
         let graph = self.graph;
-        // All nodes start on the list, including nodes that an earlier level visited: a comparison with `settled` skips nodes that cannot
-        // change at this level.
+        // All nodes start on the worklist, including nodes that an earlier level visited: a comparison with `settled` skips nodes that
+        // cannot change at this level.
         self.waiting.fill(true);
         self.stack.clear();
         // In reverse order, so that the first operation is on top of the stack.
@@ -150,7 +150,7 @@ impl<'m> Engine<'m> {
         }
     }
 
-    /// Sets the sharding of a slot and its group, and puts the nodes that read or write them back on the list, except `by`.
+    /// Sets the sharding of a slot and its group, and puts the nodes that read or write them back on the worklist, except `by`.
     fn update(&mut self, slot: u32, sharding: u32, by: Option<u32>) {
         let graph = self.graph;
         self.set(slot, sharding, by);
@@ -168,7 +168,7 @@ impl<'m> Engine<'m> {
         self.report.updates += 1;
         self.shardings[slot as usize] = sharding;
         for &node in self.graph.notify(slot) {
-            // `by` is reset but not put back on the list: it has already seen these shardings, and the next level visits it again.
+            // `by` is reset but not put back on the worklist: it has already seen these shardings, and the next level visits it again.
             self.settled[node as usize] = NONE;
             if by.is_some() && by != Some(node) && !std::mem::replace(&mut self.waiting[node as usize], true)
             {
@@ -214,8 +214,8 @@ impl<'m> Engine<'m> {
             for (tensor, sharding) in outcome {
                 changed = true;
                 if tensor == 0 {
-                    // No node needs to be rescheduled: before the loop, all nodes are on the list, and later changes are seen at the next
-                    // level.
+                    // No node needs to be rescheduled: before the loop, all nodes are on the worklist, and later changes are seen at the
+                    // next level.
                     self.update(pair.value, sharding, None);
                 } else {
                     // No node reads a result of the function, so none is rescheduled.

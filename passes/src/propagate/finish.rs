@@ -18,8 +18,8 @@ pub(super) type Agreed = (Subject, Subject, ShardingId);
 
 /// Writes the final sharding of every value, with all dimensions closed. A value that no axis reached is replicated, if there is a mesh.
 ///
-/// Arguments and results are visible outside of the function. On their dimensions that the user did not shard, only inferred axes that
-/// divide the size are kept, and no sub-axes.
+/// Arguments and results are visible outside of the function. On their dimensions that the user did not shard, inferred axes are kept only
+/// if they divide the size, and sub-axes are removed.
 ///
 /// Returns the subjects that took the sharding of an aliased subject. Results that lose axes are added to `uneven`.
 pub(super) fn write_back(
@@ -84,7 +84,7 @@ pub(super) fn write_back(
         list.resize(results, PackedOption::default());
         list[i] = id.into();
     }
-    // This follows trimming, which may have changed only one of the two.
+    // This follows trimming, which may have changed only one sharding of an aliased pair.
     agree_on_aliases(module, func, body, graph, given)
 }
 
@@ -384,7 +384,7 @@ fn evenly_split(
             let written = given.filter(|g| !only_whole_axes && dim.axes.starts_with(&g.axes));
             let even = dividing(mesh, dim, n);
             let axes = written.filter(|g| g.axes.len() > even.len()).map_or(even, |g| g.axes.clone());
-            // A priority belongs to the annotated axes, and these differ.
+            // The trimmed axes are not the annotated ones, so the priority of the annotation does not apply to them.
             (dim.axes, dim.priority) = (axes, None);
         }
         if only_whole_axes {
@@ -415,7 +415,7 @@ fn uneven_result(
     let parts = mesh.axes_size(&found.dims[dim].axes);
     let bytes = u64::try_from(ty.num_bytes()?).ok()?;
     let message = format!(
-        "result {i}, {ty}, is computed with sharding {} and returned with sharding {}, because {} is not divisible by {parts}: {}",
+        "result {i}, {ty}, is computed with sharding {} and returned with sharding {}, because {} is not divisible by {parts}; the result has {}",
         found.closed().display(mesh),
         even.closed().display(mesh),
         ty.shape[dim],

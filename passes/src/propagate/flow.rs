@@ -2,8 +2,8 @@
 //!
 //! All values that hold the same loop-carried data share one sharding: the result of the `while` and the arguments of both regions. The
 //! result is the *owner* and holds the sharding. The incoming values (the operand, and the value that the body returns) are the
-//! *sources*. Results of `case`, `if` and `optimization_barrier`, and both sides of a manual or named computation, are owners in the same
-//! way.
+//! *sources*. Results of `case`, `if` and `optimization_barrier`, and arguments and results of a manual or named computation, are owners in
+//! the same way.
 
 use shardc_ir::{FuncId, Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap, ValueDef, ValueId};
 use smallvec::SmallVec;
@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 pub(super) struct Parents {
     of_region: SecondaryMap<RegionId, PackedOption<OpId>>,
     of_op: SecondaryMap<OpId, PackedOption<RegionId>>,
-    /// The function whose body a region is.
+    /// For each region that is the body of a function, that function.
     func: SecondaryMap<RegionId, PackedOption<FuncId>>,
 }
 
@@ -24,7 +24,7 @@ pub(super) enum Holder {
     Own,
     /// The owner of the value's data flow.
     Flow(ValueId),
-    /// None: an argument of a reduction or comparison region.
+    /// No value: the value is an argument of a reduction or comparison region.
     None,
 }
 

@@ -34,7 +34,7 @@ pub fn check(module: &Module, bodies: &[RegionId]) -> Vec<Diagnostic> {
             let what = if shape(op) != shape(other) {
                 "have different shapes"
             } else if around != other_around {
-                "are inside and outside of a manual computation"
+                "are not all in the same manual computation"
             } else {
                 continue;
             };
@@ -142,7 +142,7 @@ pub(super) fn open(module: &mut Module, parents: &Parents, conflicts: &[GroupCon
 
 fn warning(module: &Module, parents: &Parents, op: OpId, value: ValueId) -> Diagnostic {
     let OpKind::ShardingGroup { id } = module.ops[op].kind else {
-        return Diagnostic::warning(Class::InvalidInput, "SH0803", "a sharding group has no number");
+        return Diagnostic::warning(Class::InvalidInput, "SH0803", "a sharding group has no id");
     };
     let text = format!(
         "values of sharding group {id} have different shardings; \

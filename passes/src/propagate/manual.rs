@@ -7,7 +7,7 @@ use super::graph::{Boundary, NONE};
 use crate::sharding::manual::{is_manual, with_free_axes, without_axes};
 use crate::sharding::sub_axes::{minus, push_merged};
 
-/// Returns the sharding of a boundary slot as its node sees it.
+/// Returns the sharding that the node of a slot at the boundary of a manual computation works with (see [`Boundary`]).
 pub(super) fn seen_by_node(module: &mut Module, boundary: Boundary, sharding: u32) -> u32 {
     if sharding == NONE {
         return NONE;
@@ -22,7 +22,7 @@ pub(super) fn seen_by_node(module: &mut Module, boundary: Boundary, sharding: u3
     module.shardings.intern(seen).index() as u32
 }
 
-/// Returns the sharding that a boundary slot gets when its node assigns `new`.
+/// Returns the sharding that a slot at the boundary of a manual computation gets when its node assigns `new`.
 pub(super) fn held_by_slot(module: &mut Module, boundary: Boundary, new: u32) -> u32 {
     let own = module.shardings.get(ShardingId::new(new as usize)).clone();
     let Some((spec, given)) = spec_of(module, boundary) else { return new };

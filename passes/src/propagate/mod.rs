@@ -3,8 +3,8 @@
 //! The algorithm is Shardy's factor propagation. The sharding rule of each operation maps dimensions to factors; shardings are projected
 //! onto factors, propagated along them, and projected back, until a fixed point. The nesting, from inside to outside, is: conflict
 //! resolution within an operation ([`PropagationStrategy`]), a schedule of operations by class (`schedule`), and user priorities (`p0`
-//! before `p1`), which determine the visible annotations. The result is Shardy's, including the visiting order of operations where it
-//! matters.
+//! before `p1`), which determine the visible annotations. The result equals that of Shardy, and so does the visiting order of operations
+//! where it matters.
 //!
 //! [`propagate`] is the compiler's entry point. It first copies constants for each use and applies sharding constraints to their
 //! operands; afterwards every value that can have a sharding has one, with all dimensions closed. [`propagate_module`] is the algorithm
@@ -385,7 +385,7 @@ fn solve(
         let graph = scope.graph(module, &parents, options.rule_options());
         given = prepare::initial_shardings(module, scope.main(), &graph, &parents);
         shardings.clone_from(&given);
-        // Disagreeing members now have open constraints.
+        // The members that disagreed now have open constraints, so each group gets one sharding.
         groups::join(module, &graph, &mut shardings);
         opened = Some((parents, graph));
     }

@@ -94,16 +94,16 @@ impl Kinds {
 
 fn check_one(module: &Module, sharding: &TensorSharding, rank: Option<usize>) -> Result<(), String> {
     let Some(mesh) = module.meshes.get(sharding.mesh) else {
-        return Err("a sharding is on a mesh that does not exist".to_owned());
+        return Err("a sharding refers to a mesh that does not exist".to_owned());
     };
     let Some(rank) = rank else {
         return match sharding.rank() {
             0 => Ok(()),
-            n => Err(format!("a sharding of rank {n} is on a value that is not a ranked tensor")),
+            n => Err(format!("a value that is not a ranked tensor has a sharding of rank {n}")),
         };
     };
     if sharding.rank() != rank && !mesh.is_maximal() {
-        return Err(format!("a sharding of rank {} is on a tensor of rank {rank}", sharding.rank()));
+        return Err(format!("a tensor of rank {rank} has a sharding of rank {}", sharding.rank()));
     }
     let all: AxisList = sharding
         .split_axes()
@@ -112,11 +112,11 @@ fn check_one(module: &Module, sharding: &TensorSharding, rank: Option<usize>) ->
         .collect();
     for (i, &axis) in all.iter().enumerate() {
         let Some((name, &size)) = mesh.axes.get_index(usize::from(axis.axis)) else {
-            return Err("a sharding has an axis that its mesh does not have".to_owned());
+            return Err("a sharding refers to an axis that its mesh does not have".to_owned());
         };
         // Later sub-axis arithmetic uses `u32` (`sharding::sub_axes`) and divides by sizes.
         if size <= 0 || size > i64::from(u32::MAX) {
-            return Err(format!("axis \"{name}\" has size {size}: sizes must be from 1 to {}", u32::MAX));
+            return Err(format!("the size of axis \"{name}\" must be from 1 to {}, got {size}", u32::MAX));
         }
         if let Some(sub) = axis.sub {
             let parts = i64::from(sub.pre).saturating_mul(i64::from(sub.size));
@@ -154,7 +154,7 @@ pub(super) fn check_shapes(module: &Module, body: RegionId) -> Result<(), Vec<Di
                 Diagnostic::unsupported(
                     "SH0805",
                     format!(
-                        "{} produces {what}, through which nothing propagates",
+                        "shardings cannot propagate through {}, which produces {what}",
                         module.ops[op].kind.title()
                     ),
                 )
@@ -183,7 +183,7 @@ pub(super) fn without_trivial_axes(module: &Module, sharding: &TensorSharding) -
     out.tidied()
 }
 
-/// Returns the initial sharding of each slot: the sharding that the operation holds, if any.
+/// Returns the initial sharding of each slot: that of the value in the program, if it has one.
 pub(super) fn initial_shardings(
     module: &mut Module,
     main: Option<FuncId>,

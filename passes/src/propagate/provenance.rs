@@ -404,8 +404,8 @@ impl Recorder {
         }
     }
 
-    /// Records that an operation, a `return` or a donation assigns new shardings to some of its tensors. `key` determines the outcome;
-    /// from `key[2]` on, it contains the shardings. `slots` are the tensors.
+    /// Records that an operation, a `return` or a donation assigns the shardings `new` to some of its tensors. `key` is the key under which
+    /// the outcome is memoized; from `key[2]` on, it contains the previous shardings. `slots` are the slots of the tensors.
     pub(super) fn carried(
         &mut self,
         module: &Module,
@@ -433,7 +433,7 @@ impl Recorder {
             if slot == NONE || source == NONE {
                 continue;
             }
-            // A value that is used twice by an operation gets the axis only once.
+            // If an operation uses a value twice, the axis is recorded once.
             let place = AxisRole::Dim(dim);
             if self.table.at(slot).any(|(_, a)| a.place == place && contains(a.axis, axis)) {
                 continue;

@@ -1,4 +1,4 @@
-//! Cross-process collectives: replaces collectives between processes by calls of the runtime, for a plugin whose client has none.
+//! Cross-process collectives: replaces collectives between processes by calls of the runtime, for clients that do not support them.
 //!
 //! XLA's CPU client supports only the devices of its own process. If a mesh spans several processes, each process runs one client, and
 //! the runtime registers the functions that this pass calls.
@@ -10,8 +10,8 @@
 //! * `replica_id` and `partition_id` are local to a process. Their users get this ID plus `@shardc.first_device`, the global ID of the
 //!   first device of the process. Therefore all processes run the same program text.
 //!
-//! The runtime identifies a collective by its channel and by how often a device has reached it. Two collectives that may run in any order
-//! must therefore have different channels, so calls are inlined first.
+//! The runtime identifies a collective by its channel and by the number of times that a device has executed it. Two collectives that may
+//! run in any order must therefore have different channels, so calls are inlined first.
 //!
 //! ```mlir
 //! %1 = "stablehlo.all_gather"(%0) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 2], [1, 3]]> ...}>
@@ -41,7 +41,7 @@ struct Processes {
     mode: SpmdMode,
 }
 
-/// Makes the program that each of `count` processes runs on its share of `devices` devices.
+/// Converts the module to the program that each of `count` processes runs on its share of `devices` devices.
 ///
 /// # Errors
 /// Returns `SH0512` if the number of devices is not a multiple of the number of processes, and `SH0511` if the runtime does not
@@ -107,8 +107,11 @@ fn region(
 }
 
 fn unknown(what: &str) -> Diagnostic {
-    Diagnostic::unsupported("SH0511", format!("{what} cannot cross processes of the CPU client"))
-        .hint("run the program in one process, or on devices whose plugin connects processes itself")
+    Diagnostic::unsupported(
+        "SH0511",
+        format!("{what} is not supported between processes of XLA's CPU client"),
+    )
+    .hint("run the program in one process, or with a plugin that supports collectives between processes")
 }
 
 /// Keeps a collective within processes, or replaces it by a call.
@@ -119,7 +122,8 @@ fn collective(
     processes: Processes,
     channel: &mut u64,
 ) -> Result<(), Diagnostic> {
-    // The collective is over the other kind of device id (replica or partition), of which there is only one: nothing is exchanged.
+    // The collective is over replicas in partition mode, or over partitions in replica mode. There is only one of these, so nothing is
+    // exchanged.
     if spec.crosses_partitions() != (processes.mode == SpmdMode::Partition) {
         return Ok(());
     }
@@ -271,7 +275,7 @@ fn describe(
     Ok(text)
 }
 
-/// The name of a reduction in this text.
+/// Returns the name of a reduction in the text that [`describe`] returns.
 fn word(by: ReductionKind) -> &'static str {
     match by {
         ReductionKind::Add => "add",

@@ -40,11 +40,12 @@ struct Counting {
     component: usize,
     /// The dimension of the indexed tensor that it addresses.
     indexed: u32,
-    /// The dimension of the indices whose position it is.
+    /// The dimension of the indices whose position the component equals.
     along: u32,
 }
 
-/// Converts such components to batching dimensions everywhere under `body`. The operations that computed the indices remain as dead code.
+/// Replaces index components that equal a batch position by batching dimensions everywhere under `body`. The operations that computed the
+/// indices remain as dead code.
 pub fn batch_indices(module: &mut Module, body: RegionId) {
     let found = find(module, body);
     if found.is_empty() {
@@ -178,7 +179,7 @@ fn make_batched(rw: &mut Rewriter<'_>, op: OpId, counting: &[Counting]) -> Optio
     single.retain(|dim| !counting.iter().any(|c| c.indexed == *dim));
     let kept: Vec<usize> = (0..map.len()).filter(|&i| !dropped(i)).collect();
     *map = kept.iter().map(|&i| map[i]).collect();
-    // Only the complete index vectors were known to be sorted.
+    // The complete index vectors may be sorted, but the shorter ones may not be.
     *sorted = sorted.map(|_| false);
     let fewer = columns(rw, indices, vector_dim, &kept)?;
     rw.module.ops[op].kind = kind;

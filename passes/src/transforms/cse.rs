@@ -9,7 +9,7 @@ use shardc_ir::{Module, OpId, RegionId, Rewriter};
 /// result are merged. `key` sees operands after earlier merges. It must ensure that the first operation dominates the users of the
 /// others.
 ///
-/// An operation is visited before the operations nested in its regions, so the kept operation precedes its users.
+/// An operation is visited before the operations nested in its regions, so the remaining operation precedes its users.
 pub fn cse<K: Hash + Eq>(
     module: &mut Module,
     body: RegionId,

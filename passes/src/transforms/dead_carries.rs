@@ -1,5 +1,4 @@
-//! Dead loop-carried value elimination: removes a carried value of a `while` if neither its result nor any live carried value depends on
-//! it.
+//! Dead loop-carried value elimination: removes a carried value of a `while` if its result has no users and no live value depends on it.
 //!
 //! Differentiation adds stacks of residuals to a loop. If the backward pass recomputes the loop, the stacks of the original loop are dead.
 //!
@@ -45,7 +44,7 @@ struct Live {
 }
 
 impl Live {
-    /// `None` if the loop violates the specification.
+    /// Computes which carried values and operations of a loop are live. Returns `None` if the loop is malformed.
     fn of(module: &Module, op: OpId, uses: &UseCounts) -> Option<Live> {
         let data = &module.ops[op];
         let &[cond, body] = data.regions.as_slice() else { return None };

@@ -11,8 +11,8 @@
 //! ```
 //! becomes
 //! ```mlir
-//! %first = "stablehlo.all_to_all"(%output_offsets) ...        // of each received slice, in the result
-//! %from = "stablehlo.all_to_all"(%input_offsets) ...          // of each received slice, in its sender's operand
+//! %first = "stablehlo.all_to_all"(%output_offsets) ...        // the offset of each received slice in the result
+//! %from = "stablehlo.all_to_all"(%input_offsets) ...          // the offset of each received slice in the sender's operand
 //! %all = "stablehlo.all_gather"(%x) <{all_gather_dim = 0}>
 //! %rows = "stablehlo.gather"(%all, %index) ...                // %index follows from %first, %from and the sizes
 //! %r = stablehlo.select %is_received, %rows, %init
@@ -79,7 +79,7 @@ fn dense(rw: &mut Rewriter<'_>, op: OpId, spec: &CollectiveSpec) -> Option<Value
     let goes_on = rw.tensor(compare(CompareDirection::LT), &[row, end], &square, DType::I1);
     let inside = rw.binary(BinaryOp::And, begun, goes_on);
 
-    // The last slice that covers the row, counted from 1; then the row of the gathered operands.
+    // For each row of the result: the index (from 1) of the last slice that covers it, then the row of the gathered operands.
     let number: Vec<u8> = (1..=slices).flat_map(|slice| (slice as i32).to_le_bytes()).collect();
     let number = rw.elements(number, &[slices], index);
     let number = over(rw, number)?;

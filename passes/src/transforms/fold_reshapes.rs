@@ -1,10 +1,10 @@
-//! Reshape folding: replaces a reshape that undoes earlier ones by their source.
+//! Reshape folding: removes chains of reshapes that restore the original shape.
 //!
-//! Padding with the nearest row is written with a unit dimension that is added and dropped again. After folding, the users of such a row
-//! read the slice that produced it.
+//! Edge padding, which repeats the first or last row, is often written with a unit dimension that is added and dropped again. After
+//! folding, the users of such a row read the slice that produced it.
 //!
-//! Conditions: the reshape and its source have the same type and the same sharding, and only reshapes and broadcasts that add unit
-//! dimensions are between them.
+//! Conditions: the first operand and the last result of the chain have the same type and the same sharding, and the chain contains only
+//! reshapes and broadcasts that add unit dimensions.
 //!
 //! ```mlir
 //! %0 = stablehlo.broadcast_in_dim %a, dims = [0, 2] : (tensor<1x8xf32>) -> tensor<1x1x8xf32>
@@ -24,7 +24,8 @@ use crate::analysis::regions::program_ops;
 /// The maximum number of operations that are traced.
 const MAX_STEPS: usize = 4;
 
-/// Replaces uses of such reshapes under `body`, after propagation. The reshapes remain as dead code.
+/// Replaces the uses of reshapes that restore an earlier value, everywhere under `body`, after propagation. The reshapes remain as dead
+/// code.
 pub fn fold_reshapes(module: &mut Module, body: RegionId) {
     let mut folded: FxHashMap<ValueId, ValueId> = FxHashMap::default();
     for op in program_ops(module, body) {
@@ -39,7 +40,7 @@ pub fn fold_reshapes(module: &mut Module, body: RegionId) {
     }
 }
 
-/// Returns the source that a reshape restores: the same type and the same sharding.
+/// Returns the value from which a chain of reshapes leads to `op`, if the result of `op` has the same type and sharding as this value.
 fn given_back(module: &Module, op: OpId) -> Option<ValueId> {
     if !matches!(module.ops[op].kind, OpKind::Reshape) {
         return None;

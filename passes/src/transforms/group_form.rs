@@ -54,7 +54,7 @@ fn text(mesh: &Mesh, name: &str, groups: &ReplicaGroups) -> Option<Box<str>> {
     for (i, &axis) in axes.iter().enumerate() {
         let AxisRef { sub, .. } = axis;
         let axis = mesh.axis_name(axis);
-        // Names that need escapes are not written.
+        // Axis names that need escapes cannot be written in this form.
         if axis.bytes().any(|byte| !byte.is_ascii_graphic() || matches!(byte, b'"' | b'\\')) {
             return None;
         }

@@ -253,7 +253,7 @@ fn cycles(module: &Module, graph: &DiGraph<FuncId, OpId>) -> Vec<Diagnostic> {
                 format!("recursive functions are not supported: {}", path.join(" -> ")),
             )
             .at(span)
-            .hint("write the repetition as stablehlo.while"),
+            .hint("rewrite the recursion as a loop (stablehlo.while)"),
         );
     }
     errors

@@ -258,7 +258,7 @@ fn num_devices(module: &Module, options: &BackendOptions) -> usize {
     options.num_devices.or_else(of_meshes).unwrap_or(1)
 }
 
-/// Drops attributes about global values, and the reader's notes for the printer.
+/// Drops attributes about global values, and attributes (`shardc.*`) in which the parser stores information for the printer.
 fn strip(attrs: &mut AttrDict) {
     let is_dropped =
         |name: &str| matches!(name, GSPMD_SHARDING | SHARDING | SHARDING_RULE) || name.starts_with("shardc.");
@@ -302,7 +302,10 @@ fn fate(module: &Module, id: OpId) -> Result<Fate, Diagnostic> {
             let name = &*spec.name;
             let dialect = name.split_once('.').map_or("", |(dialect, _)| dialect);
             if matches!(dialect, "" | "builtin" | "func") {
-                return Err(Diagnostic::unsupported("SH0501", format!("`{name}` cannot be lowered")));
+                return Err(Diagnostic::unsupported(
+                    "SH0501",
+                    format!("`{name}` is not supported by back ends"),
+                ));
             }
             Fate::Keep
         }

@@ -6,7 +6,7 @@
 //! * Cheap linear operations may be between the reduction and the addition, such as a reshape, a scale or a conversion
 //!   (`analysis/linear_forms.rs`). If both values are `bf16`, the sum is reduced in `bf16`.
 //! * `(x + a) + b`, with unreduced `a` and `b`, becomes `x + (a + b)`. The order of a sum over devices is unspecified in any case.
-//! * If one value is reduced over more axes than the other, it is reduced over the additional axes first, then both are reduced as one. An
+//! * If one value is reduced over more axes than the other, it is reduced over the additional axes first, then their sum is reduced. An
 //!   example is a tied embedding, whose two gradients have different shardings within a node.
 //! * A transpose of a reduced value moves before the reduction. The gradient of a weight is a transposed matmul, which back ends can fuse
 //!   if there is no collective in between.
@@ -72,14 +72,14 @@ fn addends(module: &Module, op: OpId) -> Option<[ValueId; 2]> {
     }
 }
 
-/// Whether the same reduction to `wanted` reduces both values.
+/// Whether both values are results of the same reduction, from equal unreduced shardings to the sharding `wanted`.
 fn complete_alike(module: &Module, one: Completed, other: Completed, wanted: ShardingId) -> bool {
     let same = |s: ShardingId, t: ShardingId| module.shardings.get(s).same_placement(module.shardings.get(t));
     let is_wanted = |v: ValueId| module.shardings.of(v).is_some_and(|s| same(s, wanted));
     same(one.pending, other.pending) && is_wanted(one.value) && is_wanted(other.value)
 }
 
-/// Moves the reduction after `op`, if that adds two values that the same reduction completes.
+/// If `op` adds two values that are results of the same reduction, moves the reduction after `op`.
 fn merge(rw: &mut Rewriter<'_>, op: OpId, readers: &mut UseCounts) -> Option<()> {
     let module = &mut *rw.module;
     let [a, b] = addends(module, op)?;
@@ -94,7 +94,8 @@ fn merge(rw: &mut Rewriter<'_>, op: OpId, readers: &mut UseCounts) -> Option<()>
     Some(())
 }
 
-/// Like [`merge`], through linear operations. `rounded` collects the narrow sums that are inserted.
+/// Like [`merge`], with linear operations between the reductions and the addition. `rounded` collects the sums that are inserted in a
+/// narrower type.
 fn merge_forms(
     rw: &mut Rewriter<'_>,
     op: OpId,
@@ -144,7 +145,7 @@ fn merge_forms(
     }
     for (side, chain) in chains.iter().enumerate() {
         let (user, i) = chain.forms.first().copied().unwrap_or((op, side));
-        // A sum that an earlier merge rounded for sending is added unrounded.
+        // If an earlier merge converted a sum to the narrow type before its reduction, the sum before the conversion is added.
         let exact = rounded.contains(&chain.source).then(|| rw.module.def_op(chain.source)).flatten();
         match (exact, chain.forms.as_slice()) {
             (Some(round), &[(widen, _)]) if matches!(rw.module.ops[widen].kind, OpKind::Convert) => {
@@ -211,7 +212,7 @@ fn leaves(module: &Module, side: Completed, wanted: ShardingId) -> bool {
     pending.completed().same_placement(module.shardings.get(wanted))
 }
 
-/// Moves the reduction after `op`, if that transposes a reduced value.
+/// If `op` transposes a reduced value, moves the reduction after `op`.
 fn transpose(rw: &mut Rewriter<'_>, op: OpId, readers: &mut UseCounts) -> Option<()> {
     let module = &mut *rw.module;
     let data = &module.ops[op];
@@ -234,7 +235,7 @@ fn transpose(rw: &mut Rewriter<'_>, op: OpId, readers: &mut UseCounts) -> Option
     Some(())
 }
 
-/// Inserts the reshard that completes the `pending` result of `op` as `wanted`, and replaces its uses.
+/// Gives the result of `op` the unreduced sharding `pending`, inserts the reshard that reduces it to `wanted`, and replaces its uses.
 fn complete_after(
     rw: &mut Rewriter<'_>,
     op: OpId,

@@ -66,12 +66,12 @@ fn order_region(rw: &mut Rewriter<'_>, region: RegionId) -> bool {
 /// The state of the walk over a region.
 #[derive(Default)]
 struct Turns {
-    /// The last loop or branch with collectives, and the number of these so far.
+    /// The last loop or branch with collectives, and the number of loops and branches with collectives so far.
     last: Option<OpId>,
     count: u32,
-    /// For each value, the index (from 1) of the last such loop or branch that it depends on; absent if there is none.
+    /// For each value, the index (from 1) of the last loop or branch with collectives on which it depends; absent if there is none.
     waits: FxHashMap<ValueId, u32>,
-    /// The operations since the last such loop or branch, and whether each is a collective.
+    /// The operations since the last loop or branch with collectives, and whether each is a collective.
     since: Vec<(OpId, bool)>,
 }
 
@@ -98,7 +98,7 @@ impl Turns {
         most
     }
 
-    /// Makes the current operation depend on the last loop or branch, unless it already does.
+    /// Makes the current operation depend on the last loop or branch with collectives, unless it already does.
     fn wait_for_turn(&self, rw: &mut Rewriter<'_>, op: OpId) {
         let Some(last) = self.last.filter(|_| self.waits_of(rw.module, op) < self.count) else { return };
         if let Some(made) = made_by_collectives(rw.module, last) {
@@ -106,8 +106,8 @@ impl Turns {
         }
     }
 
-    /// Makes the current loop or branch depend on each collective since the last one, except those on which another operand or collective
-    /// depends.
+    /// Makes the current loop or branch depend on each collective since the last loop or branch with collectives. Collectives on which it
+    /// already depends, directly or through another collective, need no new dependence.
     fn wait_for_collectives(&self, rw: &mut Rewriter<'_>, op: OpId) {
         let mut needed = FxHashSet::default();
         for_each_operand(rw.module, op, &mut |value| {

@@ -16,7 +16,7 @@
 
 use shardc_ir::{DType, Module, OpId, OpKind, Rewriter, TensorBuild, ValueId};
 
-/// Converts the operands of every such operation.
+/// Converts the operands of every `dot_general` and `convolution` that meets the conditions.
 pub(super) fn widen(module: &mut Module) {
     let mut rw = Rewriter::new(module);
     for body in rw.module.bodies().collect::<Vec<_>>() {

@@ -12,7 +12,7 @@ use shardc_ir::{Module, verify};
 use shardc_passes::gspmd::{export_gspmd, import_gspmd, is_annotated};
 use shardc_stablehlo::{PrintOptions, parse, print};
 
-/// Large programs have no additional features, and take long in a debug build.
+/// The maximum size of a tested program: larger programs have no additional features, and take long in a debug build.
 const MAX_BYTES: u64 = 200_000;
 
 fn corpus() -> Option<PathBuf> {
@@ -93,7 +93,7 @@ fn annotated_programs_are_read_and_written() {
         let first = text(&module);
         let second = read_and_written(&name, &first);
         if first.contains("@SPMDFullToShardShape") {
-            // Operations may be in another order, and constraints without effect are removed.
+            // The shardings are sorted, since printing may change the order of operations. Constraints without effect are removed.
             assert_eq!(shardings(&second), shardings(&read_and_written(&name, &second)), "{name}");
         } else {
             let differ = first.lines().zip(second.lines()).find(|(a, b)| a != b);

@@ -152,7 +152,7 @@ func.func private @g(%x: tensor<4xf32>) -> tensor<4xf32> {
 "#;
     assert_eq!(
         inlined(text),
-        "error[SH0322]: recursive functions are not supported: @f -> @g -> @f; write the repetition as stablehlo.while\n"
+        "error[SH0322]: recursive functions are not supported: @f -> @g -> @f; rewrite the recursion as a loop (stablehlo.while)\n"
     );
     let text = r#"
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
@@ -162,6 +162,6 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 "#;
     assert_eq!(
         inlined(text),
-        "error[SH0322]: recursive functions are not supported: @main -> @main; write the repetition as stablehlo.while\n"
+        "error[SH0322]: recursive functions are not supported: @main -> @main; rewrite the recursion as a loop (stablehlo.while)\n"
     );
 }

@@ -17,7 +17,7 @@ fn partitioned(text: &str) -> Module {
     module
 }
 
-/// Each operand proposes a sharding of the operation; nearly all proposals are equal.
+/// Planning considers the sharding of each operand for the whole operation; nearly all of these shardings are equal.
 #[test]
 fn a_concatenation_of_a_thousand_values() {
     let operands = vec!["%x"; 1000].join(", ");
@@ -31,7 +31,7 @@ fn a_concatenation_of_a_thousand_values() {
     ));
 }
 
-/// Agreement between devices takes memory for the members of the groups of a collective, not for pairs of members.
+/// The convergence analysis needs memory proportional to the number of members of groups, not of pairs of members.
 #[test]
 fn groups_of_many_devices() {
     let module = partitioned(
@@ -46,8 +46,8 @@ fn groups_of_many_devices() {
     assert!(collectives.into_iter().any(|spec| spec.groups.num_ids() == 32768));
 }
 
-/// A loop with collectives in each iteration, a shift along an axis and a resharding, for a million devices: the participants are
-/// determined by coordinates, and only the pairs of the permutes are as many as there are devices.
+/// A loop with collectives in each iteration, a shift along an axis and a resharding, for a million devices. Groups are represented by
+/// coordinates; only the source-target pairs of permutes are listed for each device.
 #[test]
 fn a_million_devices() {
     let module = partitioned(

@@ -197,7 +197,7 @@ fn wrong_shardings_are_errors() {
     let id = module.shardings.intern(shardc_ir::TensorSharding::open(mesh, 2));
     module.shardings.set(arg, Some(id));
     let errors = propagate(&mut module, &PropagateOptions::default()).expect_err("the rank is wrong");
-    assert_eq!(errors[0].to_string(), "error[SH0802]: a sharding of rank 2 is on a tensor of rank 1");
+    assert_eq!(errors[0].to_string(), "error[SH0802]: a tensor of rank 1 has a sharding of rank 2");
     let errors =
         propagate(&mut Module::new(), &PropagateOptions::default()).expect_err("there is no function");
     assert_eq!(errors[0].code, "SH0801");

@@ -77,7 +77,7 @@ fn rules_match_shardy() {
             Err(errors) => panic!("{errors:#?}"),
         };
         let found: Vec<String> = rules(&module, true).into_iter().flat_map(|(_, rules)| rules).collect();
-        // Only some operations of a function are checked, in order.
+        // The expected rules are those of some operations of the function, in order.
         let mut rest = found.iter();
         for rule in expected {
             checked += 1;

@@ -4,7 +4,7 @@
 
 // CHECK-NOT: stablehlo.composite
 // CHECK: call @sum
-// WARNING: warning[SH0361]: the composite 'my.sum' becomes a call: with these shardings its decomposition communicates
+// WARNING: warning[SH0361]: the composite 'my.sum' becomes a call because its decomposition contains collectives with these shardings
 sdy.mesh @mesh = <["data"=4]>
 func.func public @main(%x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"data"}]>}) -> tensor<8xf32> {
   %0 = stablehlo.composite "my.sum" %x {decomposition = @sum} : (tensor<8x16xf32>) -> tensor<8xf32>

@@ -12,7 +12,7 @@
 // NO-OUTPUT: --output <FILE>
 // NO-SPEC: error[SH0306]: 'arg0' is not of the form ARG=SPEC, such as arg0=data,-
 // NO-SPEC: 1 | --spec arg0
-// NO-MESH: error[SH0307]: specs were given without a mesh
+// NO-MESH: error[SH0307]: partition specs need a mesh, but the program and the options specify none
 // NO-MESH: = help: add --mesh "data=4,model=2"
 // BAD-MESH: error[SH0306]: mesh axis 'x' is not of the form name=size
 // BAD-MESH: 1 | --mesh x

@@ -17,7 +17,7 @@ func.func @across(%arg0: tensor<4xf32>) -> tensor<4xf32> {
     sdy.sharding_group %arg1 group_id=0 : tensor<4xf32>
     sdy.return %arg1 : tensor<4xf32>
   } : (tensor<4xf32>) -> tensor<4xf32>
-  // expected-error @+1 {{SH0804 values of sharding group 0 are inside and outside of a manual computation}}
+  // expected-error @+1 {{SH0804 values of sharding group 0 are not all in the same manual computation}}
   sdy.sharding_group %0 group_id=0 : tensor<4xf32>
   return %0 : tensor<4xf32>
 }

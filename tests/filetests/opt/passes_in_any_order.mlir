@@ -12,11 +12,11 @@
 //--- main.mlir
 sdy.mesh @mesh = <["x"=4, "y"=2]>
 
-// CALLS: error[SH0391]: the pass legalize-shardings needs a program without calls, but it has func.call @f
+// CALLS: error[SH0391]: the pass legalize-shardings needs a program without calls, but the program has func.call @f
 // CALLS: = help: run the pass inline before legalize-shardings
-// CONSTRAINTS: error[SH0391]: the pass localize needs a planned program, but it has sdy.sharding_constraint
+// CONSTRAINTS: error[SH0391]: the pass localize needs a planned program, but the program has sdy.sharding_constraint
 // CONSTRAINTS: = help: run the pass plan before localize
-// RESHARDS: error[SH0391]: the pass localize needs a program whose reshards are lowered, but it has sdy.reshard
+// RESHARDS: error[SH0391]: the pass localize needs a program whose reshards are lowered, but the program has sdy.reshard
 // RESHARDS: = help: run the pass lower-reshards before localize
 func.func public @main(%a: tensor<8x8xf32>) -> (tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
   %0 = func.call @f(%a) : (tensor<8x8xf32>) -> tensor<8x8xf32>
@@ -39,7 +39,7 @@ func.func @main(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"
 
 //--- slice.mlir
 // The only mesh that the program names is that of the collective.
-// COLLECTIVES: error[SH0391]: the pass legalize-shardings needs a program without collectives between shardings, but it has sdy.all_slice
+// COLLECTIVES: error[SH0391]: the pass legalize-shardings needs a program without collectives between shardings, but the program has sdy.all_slice
 // COLLECTIVES: = help: run the pass decompose before legalize-shardings
 // SLICE: mhlo.num_replicas = 8 : i32
 // SLICE: stablehlo.dynamic_slice
@@ -51,7 +51,7 @@ func.func @f(%arg0: tensor<7x8xf32>) -> (tensor<7x8xf32> {sdy.sharding = #sdy.sh
 
 //--- manual.mlir
 // The only mesh that the program names is that of the manual computation.
-// EDGES: error[SH0391]: the pass sdy-add-data-flow-edges needs a program without data-flow edges, but it has sdy.data_flow_edge
+// EDGES: error[SH0391]: the pass sdy-add-data-flow-edges needs a program without data-flow edges, but the program has sdy.data_flow_edge
 // MANUAL: mhlo.num_replicas = 2 : i32
 // MANUAL: stablehlo.negate %arg0 : tensor<8xf32>
 sdy.mesh @mesh = <["x"=2]>

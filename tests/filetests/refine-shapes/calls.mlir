@@ -5,7 +5,7 @@
 // RUN: not shardc opt %s --dim b=8 2>&1 | FileCheck %s --check-prefix=STATIC
 
 // STATIC: error[SH0350]: the program has no symbolic dimension 'b'
-// STATIC: all its arguments have static shapes
+// STATIC: all arguments have static shapes
 
 // CHECK-LABEL: func.func @main
 // CHECK-SAME: (%arg0: tensor<8x4xf32>, %arg1: tensor<4x4xf32>) -> (tensor<16x4xf32>, tensor<8x4xf32>, tensor<f32>)

@@ -23,7 +23,7 @@
 // UNKNOWN: error[SH0350]: the program has no symbolic dimension 'batch'
 // UNKNOWN: its symbolic dimensions are b
 // FAILS: error[SH0352]: Expected value >= 1 for dimension variable 'b', found 0. Using the following
-// TWICE: error[SH0353]: dimension 0 of y has two sizes: 5, and 4 by its symbolic shape
+// TWICE: error[SH0353]: dimension 0 of y has two sizes: 5, and 4 according to its symbolic shape
 // ODD: error[SH0351]: no size is given for b
 // NONE: error[SH0315]
 // NONE: give the dimension a size with --dim

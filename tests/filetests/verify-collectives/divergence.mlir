@@ -135,7 +135,7 @@ module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 4 : i32} {
     }) : (tensor<i1>) -> tensor<ui32>
     %apart = stablehlo.compare EQ, %sums#1, %zero : (tensor<ui32>, tensor<ui32>) -> tensor<i1>
     %q = "stablehlo.if"(%apart) ({
-      // expected-error@+1 {{all_reduce needs devices 0 and 2 together}}
+      // expected-error@+1 {{devices 0 and 2 must both execute this all_reduce}}
       %s = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>}> ({
       ^bb0(%a: tensor<ui32>, %b: tensor<ui32>):
         %c = stablehlo.add %a, %b : tensor<ui32>
@@ -177,7 +177,7 @@ module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 4 : i32} {
     %apart = stablehlo.reshape %one : (tensor<1x1xui32>) -> tensor<ui32>
     %q = stablehlo.compare EQ, %apart, %no : (tensor<ui32>, tensor<ui32>) -> tensor<i1>
     %t = "stablehlo.if"(%q) ({
-      // expected-error@+1 {{all_reduce needs devices 0 and 2 together}}
+      // expected-error@+1 {{devices 0 and 2 must both execute this all_reduce}}
       %s = "stablehlo.all_reduce"(%y) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>}> ({
       ^bb0(%a: tensor<ui32>, %b: tensor<ui32>):
         %c = stablehlo.add %a, %b : tensor<ui32>

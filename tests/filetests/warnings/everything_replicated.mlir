@@ -1,11 +1,11 @@
-// Arguments are sharded, but no operation works on shards: reported in addition to the all-gather, and not an error with --strict.
+// Arguments are sharded, but no operation is partitioned: reported in addition to the all-gather, and not an error with --strict.
 // RUN: shardc partition %s -o %t.mlir 2>&1 | FileCheck %s
 // RUN: shardc partition %s -o %t.mlir --strict --warn-bytes 1KiB 2>&1 | FileCheck %s --check-prefix=BELOW
 // RUN: shardc lint %s | FileCheck %s --check-prefix=BELOW
 
 sdy.mesh @mesh = <["x"=4]>
 
-// CHECK: warning[SH0913]: everything is replicated: argument 1 is sharded [{"x"}, {}], but no operation works on shards, so each of 4 devices does all the work
+// CHECK: warning[SH0913]: no operation is partitioned although argument 1 is sharded [{"x"}, {}]: each of 4 devices does all the computation
 // CHECK-NEXT: everything_replicated.mlir:[[#@LINE+5]]:17
 // CHECK: warning[SH0310]
 // BELOW: warning[SH0913]

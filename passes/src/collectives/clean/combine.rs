@@ -1,15 +1,15 @@
 //! Collective combining: combines small independent collectives into one.
 //!
 //! Starting a collective has a fixed cost. Collectives of a region are combined if they have the same kind, replica groups and element
-//! type, if their total size is small, and if they are close together or no result is needed before the last of them. No collective is
-//! then delayed for long: gradients of several layers are combined, but the forward pass does not wait for the backward pass.
+//! type, if their total size is small, and if they are close together or no result is needed before the last of them. Therefore, no
+//! collective is delayed for long: gradients of several layers are combined, but the forward pass does not wait for the backward pass.
 //!
 //! In replica mode, an all-reduce takes several operands. For other collectives, the operands are flattened and concatenated, and the
 //! result is sliced and reshaped. These copies pay off only for small operands, so the byte limit is lower.
 //!
-//! The *level* of an operation is the number of combinable collectives on the longest path to it; a combined collective has the level of
-//! its last member. Collectives of one level are independent, so combining them keeps the order of levels. An operation moves only before
-//! a collective that now depends on it.
+//! The *level* of an operation is the number of combinable collectives on the longest path to it; a combined collective has the highest
+//! level of its members. Collectives of one level are independent, so combining them keeps the order of levels. Other operations keep
+//! their order, except that the operands of a combined collective are computed before it.
 
 use std::mem::discriminant;
 
@@ -53,17 +53,17 @@ pub(super) fn combine(module: &mut Module, region: RegionId, options: &CleanOpti
 /// The maximum number of operations between collectives that are combined although a result is needed before the last of them.
 const NEAR: usize = 128;
 
-/// The byte limit is divided by this if operands must be copied.
+/// The divisor of the byte limit for collectives whose operands must be copied.
 const COPIED: u64 = 256;
 
 /// The operations of a region and their dependencies, indexed by position in the region.
 struct Order {
     ops: Vec<OpId>,
-    /// The positions that each operation depends on: the producers of its operands and of values that its regions use. Operations with
-    /// side effects keep their order.
+    /// For each operation, the positions of the operations that it depends on: the producers of its operands and of the values that its
+    /// regions use. An operation with side effects also depends on the previous such operation.
     after: Vec<SmallVec<[u32; 3]>>,
-    /// The position at which each operation is needed: its own if it cannot be delayed, otherwise that of its first dependent that cannot
-    /// be delayed.
+    /// The position at which each operation is needed: its own position if it cannot be delayed, otherwise the first position at which
+    /// an operation that depends on it is needed.
     needed: Vec<usize>,
     /// The position at which the first user of each operation is needed; the end of the region if there are no users.
     read: Vec<usize>,
@@ -72,7 +72,7 @@ struct Order {
 impl Order {
     fn new(module: &Module, region: RegionId) -> Order {
         let ops = module.regions[region].ops.to_vec();
-        // For each operation its position plus one; zero if it is in another region.
+        // Maps each operation of this region to its position plus one, and all other operations to zero.
         let mut places: SecondaryMap<OpId, u32> = SecondaryMap::with_capacity(module.ops.len());
         for (at, &op) in (1..).zip(&ops) {
             places[op] = at;
@@ -120,10 +120,10 @@ impl Order {
         (needed, read)
     }
 
-    /// The positions of collectives to combine: groups of two or more, each in order.
+    /// Returns the groups of two or more collectives to combine, as positions in program order.
     ///
-    /// Operations are visited in the order in which they are needed. No visited operation then depends on a group that is not needed yet,
-    /// so the level of the group may still rise, and later operations may join it.
+    /// Operations are visited in the order in which they are needed. So no visited operation depends on a group whose results are not
+    /// needed yet: such a group may still get a higher level and new members.
     fn groups(&self, module: &Module, limit: u64) -> Vec<Vec<usize>> {
         struct Open {
             level: u32,
@@ -136,7 +136,7 @@ impl Order {
         let mut closed: Vec<Vec<usize>> = Vec::new();
         let limit_of = |at: usize| if goes_flat(module, self.ops[at]) { limit / COPIED } else { limit };
         let is_small = |at: usize| can_combine(module, self.ops[at]).filter(|&bytes| bytes <= limit_of(at));
-        // Whether each operation counts for the levels of its dependents.
+        // Whether each operation is a collective that may be combined, and so increases the levels of operations that depend on it.
         let mut counts: Vec<bool> = vec![false; self.ops.len()];
         let mut order: Vec<usize> = (0..self.ops.len()).collect();
         // This is also a topological order: dependencies are needed no later than their dependents.
@@ -146,8 +146,8 @@ impl Order {
             levels[at] = deps.map(|dep| levels[dep] + u32::from(counts[dep])).max().unwrap_or(0);
             let Some(bytes) = is_small(at) else { continue };
             counts[at] = true;
-            // A group is closed if it is too far away and a result is already needed. Collectives are not delayed by themselves, so they
-            // are visited in program order and `members[0]` is the first.
+            // A group is closed if one of its results is already needed and its first member is more than `NEAR` operations away. A
+            // collective is needed at its own position, so collectives are visited in program order and `members[0]` is the first.
             let may_join = |one: &Open| at < one.needed || at - one.members[0] <= NEAR;
             for done in open.extract_if(.., |one| !may_join(one)) {
                 closed.push(done.members);
@@ -170,7 +170,7 @@ impl Order {
                 levels[at] = one.level;
                 continue;
             }
-            // The group is full. A new group replaces it, since later collectives may still fit.
+            // The group is full. A new group that begins with this collective replaces it.
             if let Some(i) = found {
                 closed.push(open.swap_remove(i).members);
             }
@@ -197,7 +197,7 @@ impl Order {
         };
         let last = self.ops.len().saturating_sub(1);
         for (at, group) in group_of.iter().enumerate() {
-            // Members are delayed until one of them is needed.
+            // Members of a group are emitted only when one of their results is needed.
             if group.is_none() {
                 let waiting = if at == last { groups.iter().map(|g| g[0]).collect() } else { Vec::new() };
                 let mut stack: Vec<(usize, bool)> = vec![(at, false)];
@@ -209,8 +209,8 @@ impl Order {
         emission.combined
     }
 
-    /// Appends the operations on the stack, last first, each after its dependencies. This is a depth-first topological sort in which a
-    /// group is one node. The stack is explicit, since dependency chains can be as long as the program.
+    /// Emits the operations on the stack, from the top, each after the operations that it depends on. This is a depth-first topological
+    /// sort in which a group is one node. The stack is explicit, since dependency chains can be as long as the program.
     fn bring(&self, mut stack: Vec<(usize, bool)>, emission: &mut Emission<'_, '_>) {
         while let Some((at, ready)) = stack.pop() {
             if emission.done[at] {
@@ -251,7 +251,7 @@ struct Emission<'a, 'm> {
     combined: Vec<Combined>,
 }
 
-/// Whether an operation has side effects itself, apart from its regions. Such operations keep their order.
+/// Whether an operation has side effects, not counting the operations in its regions. Operations with side effects keep their order.
 fn has_effect(kind: &OpKind) -> bool {
     match kind.def().effect {
         Effect::Draws | Effect::World | Effect::Unknown => true,
@@ -268,7 +268,8 @@ fn can_wait(module: &Module, op: OpId) -> bool {
     data.kind.def().work == Work::Light && !has_program_regions(&data.kind) && module.is_pure(data)
 }
 
-/// The size in bytes of the operand or of the result on a device, whichever is larger. `None` if the collective cannot be combined.
+/// Returns the larger of the operand size and the result size of a collective, in bytes per device. Returns `None` if `op` is not a
+/// collective that can be combined.
 fn can_combine(module: &Module, op: OpId) -> Option<u64> {
     let data = &module.ops[op];
     let (&[operand], &[result]) = (data.operands.as_slice(), data.results.as_slice()) else { return None };
@@ -293,7 +294,7 @@ fn can_be_one(module: &Module, a: OpId, b: OpId) -> bool {
     let dtype = |op: &shardc_ir::Op| module.tensor(op.operands[0]).map(|t| t.dtype);
     let reduction = |op: &shardc_ir::Op| op.regions.first().and_then(|&r| reduction_of(module, r, 1));
     let (Some(x), Some(y)) = (one.kind.collective(), other.kind.collective()) else { return false };
-    // Dimension attributes are not compared: operands are flattened if the kind has one.
+    // Gather and scatter dimensions may differ: operands of all-gathers and reduce-scatters are flattened.
     discriminant(&one.kind) == discriminant(&other.kind)
         && same_devices(x, y)
         && dtype(one) == dtype(other)
@@ -323,26 +324,26 @@ fn goes_flat(module: &Module, op: OpId) -> bool {
     }
 }
 
-/// Moves the operands and results of all members to the first member.
+/// Emits the first member, with the operands and results of all members.
 fn side_by_side(b: &mut Builder<'_>, first: OpId, members: &[OpId]) {
     for &op in &members[1..] {
         let operand = b.module.ops[op].operands[0];
         b.module.ops[first].operands.push(operand);
-        // The removed member gets a new result of its own.
+        // The first member takes over the result. The removed member gets a new, unused result.
         let result = b.module.renew_result(op, 0);
         b.module.give_result(first, result);
     }
     b.insert(first);
 }
 
-/// Emits one collective over the flattened operands, and returns it. In a reduce-scatter, operands have one row for each device of a
-/// group; in an all-gather, results have.
+/// Emits one collective over the flattened operands, and returns it. Operands of a reduce-scatter and results of an all-gather have one
+/// row for each device of a group.
 fn end_to_end(builder: &mut Builder<'_>, members: &[OpId]) -> OpId {
     let module = &*builder.module;
     let first = members[0];
     let kind = module.ops[first].kind.clone();
     let group = kind.collective().and_then(|spec| spec.groups.first()).map_or(1, |g| g.len() as i64);
-    // A device's shard must stay contiguous in the concatenation: row `d` belongs to device `d` of the group.
+    // The elements of one device must be contiguous in the concatenation: row `d` belongs to device `d` of the group.
     let (kind, rows_in, rows_out) = match kind {
         OpKind::ReduceScatter { spec, .. } => (OpKind::ReduceScatter { dim: 0, spec }, group, 1),
         OpKind::AllGather { spec, .. } => (OpKind::AllGather { dim: 0, spec }, 1, group),

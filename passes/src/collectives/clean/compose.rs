@@ -13,7 +13,7 @@ use shardc_ir::{
 /// The maximum number of operations between two permutes.
 const MAX_BETWEEN: usize = 8;
 
-/// Composes permutes under a function body. Returns how many were removed.
+/// Composes permutes in a function body and its nested regions. Returns the number of removed permutes.
 pub(super) fn compose(module: &mut Module, body: RegionId) -> usize {
     let mut regions: Vec<(RegionId, Vec<OpId>)> = Vec::new();
     let mut left = vec![body];
@@ -82,13 +82,13 @@ fn composed(
     None
 }
 
-/// Returns `value`, or the value that replaced it in an earlier composition, if it has one use.
+/// Returns the value that replaced `value` in an earlier composition, or `value` itself. Returns `None` unless each has exactly one use.
 fn only_use(value: ValueId, uses: &UseCounts, joined: &ValueMap) -> Option<ValueId> {
     let now = joined.resolve(value);
     (uses.get(value) == 1 && uses.get(now) == 1).then_some(now)
 }
 
-/// Returns the pairs of two permutes in sequence; `None` unless the same devices send and receive in both.
+/// Returns the source-target pairs of the composition of two permutes; `None` unless the same devices send and receive in both.
 fn pairs(before: &CollectiveSpec, after: &CollectiveSpec) -> Option<ReplicaGroups> {
     if before.channel.is_some() != after.channel.is_some()
         || before.use_global_device_ids != after.use_global_device_ids
@@ -108,7 +108,7 @@ fn pairs(before: &CollectiveSpec, after: &CollectiveSpec) -> Option<ReplicaGroup
     let (first, second) = (list(before)?, list(after)?);
     let source: FxHashMap<i64, i64> = first.iter().map(|&(from, to)| (to, from)).collect();
     let received: FxHashSet<i64> = second.iter().map(|&(_, to)| to).collect();
-    // A device that receives nothing gets zeros, which the operations between the permutes may change.
+    // A device that receives nothing gets zeros, and the operations between the permutes may turn zeros into other values.
     let is_complete = first.len() == second.len()
         && source.len() == first.len()
         && received.len() == second.len()

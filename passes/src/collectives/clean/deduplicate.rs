@@ -33,8 +33,8 @@ pub(super) fn merge(module: &mut Module, body: RegionId, options: &CleanOptions)
 struct Merger<'m> {
     rw: Rewriter<'m>,
     keep_bytes: u64,
-    /// Maps a [`key`] to the last operation with it in this region or an enclosing one: its index in `seen` plus one, or zero. Keys are
-    /// hashes, to avoid copies of operations; equal hashes are followed by a comparison.
+    /// Maps a [`key`] to the last operation that has this key, in this region or an enclosing one. The operation is given by its index in
+    /// `seen` plus one; zero means none. Keys are hashes, to avoid copies of operations; operations with equal hashes are compared.
     last: FxHashMap<u64, u32>,
     /// The visited operations, in order.
     seen: Vec<Seen>,
@@ -46,7 +46,7 @@ struct Seen {
     key: u64,
     op: OpId,
     region: RegionId,
-    /// The previous operation with the same key, as in [`Merger::last`].
+    /// The previous operation with the same key: its index in `seen` plus one, or zero.
     before: u32,
 }
 
@@ -92,7 +92,7 @@ impl Merger<'_> {
     fn find(&self, key: u64, op: OpId, region: RegionId) -> Option<OpId> {
         let module = &*self.rw.module;
         let is_collective = module.ops[op].kind.collective().is_some();
-        // Reuse from an enclosing region extends the live range.
+        // Reuse of a result from an enclosing region extends its live range.
         let bytes =
             || module.ops[op].results.iter().filter_map(|&v| module.tensor(v)?.num_bytes()).sum::<i64>();
         let at = |number: u32| self.seen.get(number.checked_sub(1)? as usize);
@@ -106,7 +106,7 @@ impl Merger<'_> {
 
 /// Hashes the properties that equal operations share; `None` for operations that are not merged.
 fn key(module: &Module, op: OpId) -> Option<u64> {
-    /// Constants with more bytes are not merged.
+    /// The maximum size in bytes of constants that are merged.
     const SMALL: usize = 64;
     let data = &module.ops[op];
     let is_collective = data.kind.collective().is_some();
@@ -177,7 +177,7 @@ fn same_body(module: &Module, one: RegionId, other: RegionId) -> bool {
     same_so_far && pairs.all(|(x, y)| x.operands.iter().map(|&v| there(v)).eq(y.operands.iter().copied()))
 }
 
-/// Whether two collectives have the same groups. Channel ids are ignored, since they always differ.
+/// Whether two collectives have the same replica groups. Channel ids are ignored, since they always differ.
 pub(super) fn same_devices(a: &CollectiveSpec, b: &CollectiveSpec) -> bool {
     a.channel.is_some() == b.channel.is_some() && CollectiveSpec { channel: b.channel, ..a.clone() } == *b
 }

@@ -10,8 +10,8 @@
 //!
 //! A gradient may be reduced in a narrower type than it is accumulated in (mixed precision: `bf16` and `f32`), transposed before it is
 //! added (JAX, for weights), or scaled (the mean over micro-batches). These linear operations (`analysis/linear_forms.rs`) are then
-//! applied to partial sums, and the accumulator is reduced in its own type and layout. This requires a trip count so large that no more
-//! bytes are sent.
+//! applied to partial sums, and the accumulator is reduced in its own type and layout. This requires a trip count that is large enough
+//! for one reduction of the accumulator to send no more bytes than all reductions in the loop.
 
 use shardc_ir::{
     BinaryOp, Build, Builder, Dense, Module, OpId, OpKind, PackedOption, ReductionKind, RegionId, Rewriter,
@@ -23,8 +23,8 @@ use crate::analysis::regions::has_program_regions;
 use crate::analysis::trip_count;
 use crate::analysis::{accumulated, linear_forms};
 
-/// Defers reductions under a function body of a planned module. Live values of each loop may grow by `keep_bytes`. Returns the number of
-/// deferred reductions. Reshards that are no longer needed remain as dead code.
+/// Defers reductions in a function body of a planned module. The values that each loop carries may grow by at most `keep_bytes` per
+/// device. Returns the number of deferred reductions. Reshards that are no longer needed remain as dead code.
 pub(crate) fn defer_sums(module: &mut Module, body: RegionId, keep_bytes: u64) -> usize {
     if keep_bytes == 0 {
         return 0;
@@ -82,7 +82,7 @@ fn visit(rw: &mut Rewriter<'_>, region: RegionId, keep_bytes: u64, readers: &mut
     deferred
 }
 
-/// A carried value to which the body only adds.
+/// A loop-carried value to which the body only adds.
 struct Accumulator {
     /// The additions in order.
     additions: Vec<Addition>,
@@ -90,18 +90,18 @@ struct Accumulator {
     wanted: ShardingId,
 }
 
-/// An addition of a reduced value, which is the reshard of an unreduced one.
+/// An addition with an operand that is computed from an unreduced value by a reshard.
 struct Addition {
     op: OpId,
     /// The operand index of the reduced value in the addition.
     side: usize,
-    /// The linear operations between the reshard and the addition, in order. Each has the operand index of the reduced value and the
-    /// sharding of its unreduced result.
+    /// The linear operations between the reshard and the addition, in order: each with the index of the operand that becomes unreduced,
+    /// and the unreduced sharding of its result.
     forms: Vec<(OpId, usize, TensorSharding)>,
     pending: ValueId,
 }
 
-/// Returns carried value `i` of a loop if it is an accumulator.
+/// Returns loop-carried value `i` as an accumulator. Returns `None` if its reductions cannot be deferred within `budget`.
 fn accumulator(
     module: &Module,
     op: OpId,
@@ -156,7 +156,7 @@ fn accumulator(
     Some(Accumulator { additions, pending, wanted })
 }
 
-/// Reshards the scale factor in a scaling of partial sums to their sharding.
+/// If `form` multiplies partial sums by a uniform factor, replaces the factor by a constant with the sharding of the partial sums.
 fn rescale(rw: &mut Rewriter<'_>, form: OpId, i: usize, lies: &TensorSharding) -> Option<()> {
     let scale = linear_forms::needs_new_scale(rw.module, form, i, lies)?;
     let bytes = linear_forms::uniform(rw.module, scale)?;
@@ -188,7 +188,7 @@ fn rewrite(rw: &mut Rewriter<'_>, op: OpId, i: usize, sum: &Accumulator, readers
         module.shardings.set(arg, pending);
     }
     for addition in additions {
-        // The only user of the partial sum was a reshard that is now dead.
+        // The only user of the partial sum was a reshard, which is now dead.
         let (reader, operand) =
             addition.forms.first().map_or((addition.op, addition.side), |&(form, i, _)| (form, i));
         rw.module.ops[reader].operands[operand] = addition.pending;

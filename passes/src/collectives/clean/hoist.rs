@@ -6,7 +6,7 @@
 //! Conditions: the loop is known to run at least once, so that no more bytes are sent, and the additional live values take at most
 //! `keep_bytes`.
 //!
-//! The result of a rematerialization barrier is also invariant if its operand is computed and invariant, such as a table that is computed
+//! The result of an optimization barrier is also invariant if its operand is computed and invariant, such as a table that is computed
 //! from parameters before the loop. The all-gather of a parameter after a barrier is not hoisted: it is rematerialized on purpose, since
 //! not all gathered parameters would fit in memory.
 
@@ -68,7 +68,7 @@ fn out_of_loop(rw: &mut Rewriter<'_>, op: OpId, mut budget: u64) -> usize {
     chosen.len()
 }
 
-/// Maps the values that are defined in a region to their producers.
+/// Maps the values that operations of a region define to these operations.
 fn made_in(module: &Module, region: RegionId) -> FxHashMap<ValueId, OpId> {
     let ops = module.regions[region].ops.iter();
     ops.flat_map(|&op| module.ops[op].results.iter().map(move |&v| (v, op))).collect()
@@ -130,7 +130,7 @@ fn is_computed(module: &Module, mut value: ValueId) -> bool {
 /// Returns the collectives of invariant values, in order, as long as their results fit in the budget for live values.
 fn choose(module: &Module, op: OpId, body: RegionId, budget: &mut u64) -> Vec<OpId> {
     let unchanged = carried_unchanged(module, op, body);
-    // Values that differ between iterations.
+    // Values that may differ between iterations.
     let mut varying: FxHashSet<ValueId> = FxHashSet::default();
     varying.extend(module.regions[body].args.iter().filter(|&&arg| unchanged.get(arg) == arg));
     let own = made_in(module, body);
@@ -174,7 +174,7 @@ fn bring_along(
     map: &mut ValueMap,
     copied: &mut FxHashSet<OpId>,
 ) {
-    // An operation is copied after its dependencies.
+    // An operation is copied after the operations that it depends on.
     let mut stack: Vec<(OpId, bool)> = vec![(op, false)];
     while let Some((at, ready)) = stack.pop() {
         if ready {

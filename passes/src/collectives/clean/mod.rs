@@ -1,4 +1,4 @@
-//! Collective clean-up: reduces the number of collectives. Bytes sent only increase if rematerialization is needed to save memory.
+//! Collective clean-up: reduces the number of collectives. The bytes sent increase only if all-gathers are rematerialized to save memory.
 //!
 //! Planning considers one operation at a time. These passes consider the whole program:
 //!
@@ -35,14 +35,14 @@ use crate::transforms::dce::dce_where;
 /// Limits for the clean-up passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CleanOptions {
-    /// The largest number of bytes of a combined collective; a 256th of that if operands must be copied. 0 disables combining.
+    /// The maximum size of a combined collective in bytes, divided by 256 if operands must be copied. 0 disables combining.
     pub combine_bytes: u64,
     /// The additional bytes that may be live in a loop, per device, when collectives are hoisted or deferred; 0 disables both.
     pub keep_bytes: u64,
-    /// The memory of a device for arguments, results and temporaries: all-gathers are rematerialized until the program fits. With 0, all
-    /// gathered values that are live at the memory peak are rematerialized, as FSDP does with `reshard_after_forward`.
+    /// The memory of a device for arguments, results and temporaries, in bytes: all-gathers are rematerialized until the program fits.
+    /// With 0, all gathered values that are live at the memory peak are rematerialized, as FSDP does with `reshard_after_forward`.
     pub memory_bytes: Option<u64>,
-    /// The machine, which determines tensor layouts and so sizes in memory.
+    /// The machine, which determines tensor layouts and therefore the sizes of tensors in memory.
     pub machine: Machine,
 }
 
@@ -62,9 +62,9 @@ impl Default for CleanOptions {
 pub struct CleanReport {
     /// The number of collectives merged with an equal one.
     pub merged: usize,
-    /// The number of removed collectives without users.
+    /// The number of dead collectives that were removed.
     pub dead: usize,
-    /// The number of permutes composed with an earlier one.
+    /// The number of permutes composed with an earlier permute.
     pub composed: usize,
     /// The combined collectives.
     pub combined: Vec<Combined>,
@@ -76,12 +76,12 @@ pub struct CleanReport {
     pub deferred: usize,
 }
 
-/// A collective that replaces several.
+/// A collective that replaces several collectives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Combined {
     /// The collective.
     pub op: OpId,
-    /// The replaced collectives. They are in no region, but their origin marks remain.
+    /// The original collectives, for their source locations. `op` may be the first of them; the others are no longer in a region.
     pub members: Vec<OpId>,
 }
 
@@ -92,7 +92,7 @@ impl CleanReport {
         self.combined.iter().map(|one| one.members.len() - 1).sum()
     }
 
-    /// A summary as text: `2 equal ones merged, 1 moved out of loops`; empty if nothing was done.
+    /// A summary as text: `2 merged with a duplicate, 1 moved out of loops`; empty if nothing was done.
     #[must_use]
     pub fn text(&self) -> String {
         let parts = [
@@ -134,7 +134,7 @@ pub fn clean_collectives(module: &mut Module, func: FuncId, options: &CleanOptio
     whole::sum_whole(module, body, &report.combined);
     dce_where(module, body, is_needless);
     if let Some((SpmdMode::Partition, _)) = devices(module) {
-        // Hoisting may have created constant expressions before loops.
+        // Hoisting may have created constant expressions before loops, which XLA must not fold (see [`shield_loops`]).
         shield_loops(module, body);
     }
     report

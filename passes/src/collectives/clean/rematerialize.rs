@@ -49,19 +49,19 @@ pub(super) fn repeat(
 /// A gathered value that is live at the peak.
 struct Kept {
     gather: OpId,
-    /// The reshapes and similar operations that are applied to the gathered value, in order.
+    /// The reshapes, transposes, converts and slices of the gathered value, in order.
     forms: Vec<OpId>,
     /// Its size in bytes.
     bytes: u64,
     /// Its users after the peak, in order.
     late: Vec<OpId>,
-    /// The operand index in the first of `late`: the second all-gather waits for this operand.
+    /// The index of an operand of `late[0]`: the second all-gather waits for this operand.
     waits_for: usize,
 }
 
 /// Returns the all-gathers of a region with users before and after operation number `peak`, but not at the peak.
 fn kept_over(module: &Module, region: RegionId, peak: usize) -> Vec<Kept> {
-    /// The uses of a [`Kept`] in a region.
+    /// The uses of one gathered value in a region.
     #[derive(Default)]
     struct GatherReads {
         forms: Vec<OpId>,
@@ -164,7 +164,8 @@ fn gather_again(module: &mut Module, body: RegionId, chosen: &[Kept], channel: &
     insertions.apply(module, body, &ValueMap::new(), |_| false);
 }
 
-/// Adds a barrier of `part` and another operand of the first late user. Returns the barrier and its result for `part`.
+/// Adds a barrier that ties `part`, the operand of the all-gather, to another operand of the first late user. Returns the barrier and its
+/// result for `part`.
 fn behind(module: &mut Module, kept: &Kept, part: ValueId) -> (OpId, ValueId) {
     let reader = kept.late[0];
     let other = module.ops[reader].operands[kept.waits_for];
@@ -178,7 +179,7 @@ fn behind(module: &mut Module, kept: &Kept, part: ValueId) -> (OpId, ValueId) {
     (barrier, part_then)
 }
 
-/// Returns an unused channel.
+/// Returns an unused channel id.
 fn next_channel(module: &Module, body: RegionId) -> i64 {
     let channels = module.walk(body).into_iter().filter_map(|op| {
         let spec = module.ops[op].kind.collective()?;

@@ -12,11 +12,11 @@ use crate::analysis::linear::is_part;
 use crate::analysis::linear_forms::pending_source;
 use crate::analysis::regions::has_program_regions;
 
-/// The maximum depth of slices of slices that are followed.
+/// The maximum nesting depth of slices: deeper slices of slices are not followed.
 const MAX_PARTS: usize = 8;
 
-/// Sinks reductions in loops of a planned function body if the slices together have no more elements than the value and are only
-/// accumulated. Returns the number of slices. The original reductions remain as dead code.
+/// Sinks reductions in loops of a planned function body if the slices are only accumulated and together have no more bytes than the
+/// sliced value. Returns the number of slices. The original reductions remain as dead code.
 pub(crate) fn sink_sums(module: &mut Module, body: RegionId) -> usize {
     let uses = module.uses();
     visit(&mut Rewriter::new(module), body, &uses, false)
@@ -40,7 +40,7 @@ fn visit(rw: &mut Rewriter<'_>, region: RegionId, uses: &Uses, in_loop: bool) ->
     sunk
 }
 
-/// Applies `op` to partial sums if its operand is a reduced value that is only accumulated.
+/// Applies the slice `op` to the partial sums of its operand, if the operand is a reduced value that is only accumulated.
 fn sink(rw: &mut Rewriter<'_>, op: OpId, uses: &Uses) -> Option<()> {
     let module = &*rw.module;
     let (&[completed], &[result]) = (module.ops[op].operands.as_slice(), module.ops[op].results.as_slice())
@@ -54,7 +54,7 @@ fn sink(rw: &mut Rewriter<'_>, op: OpId, uses: &Uses) -> Option<()> {
     if !is_as_addends || !is_added_up(module, uses, completed, 0) {
         return None;
     }
-    // A slice of a sharded dimension may itself be an unreduced value. Its reduction then covers these axes as well.
+    // A slice along a sharded dimension may already have an unreduced result. The reduction of that result then covers these axes too.
     let is_completed_later = !module.shardings.get(after).unreduced.is_empty();
     if is_completed_later && !uses.of(result).iter().all(|&(reader, _)| completes(module, reader, &over)) {
         return None;
@@ -76,7 +76,7 @@ fn sink(rw: &mut Rewriter<'_>, op: OpId, uses: &Uses) -> Option<()> {
     Some(())
 }
 
-/// The sharding of a value that is unreduced along the axes `over`; these axes are removed from its dimensions.
+/// Returns the sharding `of`, made unreduced along the axes `over`; these axes are removed from its dimensions.
 fn addends(module: &Module, of: ShardingId, over: &AxisList) -> TensorSharding {
     let mut sharding = module.shardings.get(of).clone();
     for dim in &mut sharding.dims {
@@ -94,8 +94,8 @@ fn completes(module: &Module, op: OpId, over: &AxisList) -> bool {
         && pending(data.results[0]).is_some_and(|to| to.is_empty())
 }
 
-/// Whether all users of a value add it to something, or slice it. The slices must be used in the same way, and together be no larger than
-/// the value.
+/// Whether every user of a value is an addition, or a slice to whose result the same condition applies. The slices together must not be
+/// larger than the value.
 fn is_added_up(module: &Module, uses: &Uses, value: ValueId, depth: usize) -> bool {
     let bytes = |v: ValueId| module.stored(v).and_then(TensorType::num_bytes);
     let mut parts = Some(0i64);

@@ -79,7 +79,7 @@ fn row_of(module: &Module, uses: &Uses, here: &FxHashSet<OpId>, scatter: OpId) -
     Some(Row { row, cuts, parts, sum })
 }
 
-/// Makes the all-reduces of a region read these unsliced results, and slices the all-reduced values.
+/// In the all-reduces of a region, replaces the slices by the unsliced results, and slices the all-reduced values instead.
 fn take(module: &mut Module, region: RegionId, ops: &[OpId], rows: &[Row]) {
     let mut behind: FxHashMap<OpId, Vec<OpId>> = FxHashMap::default();
     for Row { row, cuts, parts, sum } in rows {

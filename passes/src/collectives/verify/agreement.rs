@@ -13,10 +13,10 @@ pub(super) struct Agreement(u32);
 impl Agreement {
     /// All devices are equivalent.
     pub(super) const ALIKE: Agreement = Agreement(0);
-    /// As a handle: no two devices are equivalent.
+    /// If relations are handles into [`Agreements`]: no two devices are equivalent.
     pub(super) const APART: Agreement = Agreement(1);
 
-    /// Returns the set with an additional digit.
+    /// Returns this set of digits with `digit` added.
     pub(super) fn with_digit(self, digit: usize) -> Agreement {
         Agreement(self.0 | 1 << digit)
     }
@@ -37,8 +37,8 @@ impl Agreement {
     }
 }
 
-/// The distinct relations of a program, of which there are few. Each lists the equivalence class of every device; classes are numbered in
-/// the order of their first device.
+/// The few distinct relations of a program. Each lists the equivalence class of every device; classes are numbered in the order of their
+/// first device.
 pub(super) struct Agreements {
     pool: IndexSet<Box<[u32]>>,
     refined: FxHashMap<(Agreement, Agreement), Agreement>,

@@ -1,4 +1,4 @@
-//! Verifies C4: the devices of a group execute a collective equally often.
+//! Verifies C4: the devices of a group execute a collective the same number of times.
 //!
 //! All devices run the same program, so they diverge only at a `case`, `if` or `while` whose predicate differs
 //! between them. A data-flow analysis determines which devices agree on each value:
@@ -10,7 +10,7 @@
 //!
 //! Only devices that agree on a predicate take the same path.
 //!
-//! This is divergence analysis as in GPU compilers, with devices for threads. Instead of "uniform" or "divergent", a
+//! This is divergence analysis as in GPU compilers, for devices instead of threads. Instead of "uniform" or "divergent", a
 //! value has an equivalence relation over devices. Relations only get finer, each at most as often as there are
 //! devices, so the analysis of a loop reaches a fixed point. An inner loop resumes from its previous state when the
 //! outer one is analyzed again.
@@ -75,7 +75,7 @@ pub(super) fn check(
     };
     for (op, a, b) in divergences {
         let message = format!(
-            "{} needs devices {a} and {b} together, but the condition on which they execute it may differ between them",
+            "devices {a} and {b} must both execute this {}, but the condition on which they execute it may differ between them",
             module.ops[op].kind.name()
         );
         errors.push(broken(module, op, "SH0462", message));
@@ -106,8 +106,8 @@ fn of_program<'m, R: Relations>(
     flow.first_divergences()
 }
 
-/// Returns the collectives in the manual computation `op` that two devices may execute unequally often, together with two such devices.
-/// The program is not yet partitioned. Values from outside the computation are assumed equal on all devices.
+/// Returns the collectives in the manual computation `op` that two devices may execute a different number of times, each with two such
+/// devices. The program is not yet partitioned. Values from outside the computation are assumed equal on all devices.
 ///
 /// # Errors
 /// Returns `SH0327` if coordinates do not prove convergence and there are too many devices to inspect each.
@@ -160,7 +160,7 @@ fn of_computation<'m, R: Relations>(
     flow.first_divergences()
 }
 
-/// The limit on the number of collectives times the number of devices in the per-device analysis. At the limit, it takes some minutes.
+/// The limit of the per-device analysis: the number of collectives times the number of devices. At the limit, the analysis takes minutes.
 const MAX_ENUMERATED: usize = 1 << 33;
 
 /// Returns the per-device relations.
@@ -174,7 +174,7 @@ fn enumerated(module: &Module, body: RegionId, devices: usize) -> Result<Enumera
         None => Ok(Enumerated::new(devices)),
         Some(op) => {
             let message = format!(
-                "cannot prove that all devices execute these {count} collectives equally often: {devices} devices are too many to check \
+                "cannot prove that all devices execute these {count} collectives the same number of times: {devices} devices are too many to check \
                  individually"
             );
             let mut error = Diagnostic::unsupported("SH0327", message).at(module.ops[op].span).hint(
@@ -216,7 +216,7 @@ fn talking(module: &Module) -> FxHashSet<FuncId> {
     out
 }
 
-/// Whether an operation is a collective, or its callee may contain one.
+/// Whether an operation is a collective, or a call of a function that may contain one.
 fn meets(module: &Module, op: OpId) -> bool {
     match &module.ops[op].kind {
         OpKind::Call { .. } => true,
@@ -237,17 +237,17 @@ struct Flow<'m, R: Relations> {
     module: &'m Module,
     devices: usize,
     relations: R,
-    /// The devices that hold equal values.
+    /// For each value, which devices hold equal copies of it.
     of: SecondaryMap<ValueId, Agreement>,
-    /// The parts of concatenations, also after the concatenation passed through collectives.
+    /// The concatenated operands of values that are concatenations, or results of collectives on concatenations.
     parts: FxHashMap<ValueId, Concatenated>,
     /// Scalar integers that are functions of the device ID.
     known: FxHashMap<ValueId, R::Number>,
-    /// Loops that were already entered, so that their carried values have a relation.
+    /// Loops that were analyzed at least once, so that their carried values have a relation.
     begun: FxHashSet<OpId>,
-    /// Collectives that devices may execute unequally often, each with two such devices.
+    /// Collectives that devices may execute a different number of times, each with two such devices.
     divergent: Vec<(OpId, i64, i64)>,
-    /// The manual axes, in a program that is not partitioned yet.
+    /// The context of the manual computation, in a program that is not partitioned yet.
     written: Option<ManualContext<'m>>,
     /// In a partitioned program, the mesh, and the signatures of functions that are partitioned separately.
     calls: Option<(&'m Mesh, &'m Signatures)>,
@@ -257,11 +257,11 @@ struct Flow<'m, R: Relations> {
     follows_calls: bool,
 }
 
-/// A concatenation along a dimension, as a list of parts. Small collectives are combined this way and sliced
-/// afterwards. Without this, a predicate that was reduced together with a divergent value would count as divergent.
+/// A concatenation along a dimension, as a list of its operands. Small collectives are combined by concatenating their operands, and the
+/// result is sliced. Without this record, a predicate that was reduced together with a divergent value would count as divergent.
 struct Concatenated {
     dim: usize,
-    /// The end offset of each part, and the devices that agree on it.
+    /// For each operand, its end offset in the concatenation, and which devices agree on it.
     of: Vec<(i64, Agreement)>,
 }
 
@@ -294,7 +294,7 @@ impl<'m, R: Relations> Flow<'m, R> {
         }
     }
 
-    /// Returns the first divergence of each collective; a loop is analyzed several times, and may report a collective each time.
+    /// Returns the first divergence of each collective: a collective in a loop is analyzed several times, and may be reported each time.
     fn first_divergences(self) -> Vec<(OpId, i64, i64)> {
         let mut seen = FxHashSet::default();
         self.divergent.into_iter().filter(|&(op, ..)| seen.insert(op)).collect()
@@ -357,7 +357,7 @@ impl<'m, R: Relations> Flow<'m, R> {
         }
     }
 
-    /// Analyzes a region. Devices that agree in `control` execute it equally often.
+    /// Analyzes a region. Devices that agree in `control` execute it the same number of times.
     fn region(&mut self, region: RegionId, control: Agreement) {
         let module = self.module;
         for &op in &module.regions[region].ops {
@@ -533,7 +533,7 @@ impl<'m, R: Relations> Flow<'m, R> {
         }
     }
 
-    /// Records a divergence if members of a group may execute the collective unequally often.
+    /// Records a divergence if members of a group may execute the collective a different number of times.
     fn check_converged(&mut self, op: OpId, spec: &CollectiveSpec, control: Agreement) {
         if control == Agreement::ALIKE {
             return;
@@ -544,7 +544,7 @@ impl<'m, R: Relations> Flow<'m, R> {
         }
     }
 
-    /// Records a divergence if devices may execute an operation unequally often.
+    /// Records a divergence if devices may execute an operation a different number of times.
     fn check_all_converged(&mut self, op: OpId, control: Agreement) {
         if control != Agreement::ALIKE
             && let Some((a, b)) = self.relations.divergence(&ReplicaGroups::all(self.devices), control)
@@ -567,7 +567,7 @@ impl<'m, R: Relations> Flow<'m, R> {
     }
 
     /// Applies `after`, the effect of a collective on a relation, to its operands. Each operand of a combined collective is analyzed
-    /// separately, and so is each part of a concatenated operand.
+    /// separately, and so is each operand of a concatenation that is sent.
     fn send(&mut self, op: OpId, after: impl Fn(&mut R, Agreement) -> Agreement) {
         let data = &self.module.ops[op];
         if data.operands.len() != data.results.len() {
@@ -586,14 +586,14 @@ impl<'m, R: Relations> Flow<'m, R> {
         }
     }
 
-    /// Records the parts of a concatenation.
+    /// Records the operands of a concatenation.
     fn concatenate(&mut self, op: OpId, dim: usize) {
         let data = &self.module.ops[op];
         let &[result] = data.results.as_slice() else { return };
         let mut end = 0_i64;
         let mut of = Vec::with_capacity(data.operands.len());
         for &v in &data.operands {
-            // If a size is unknown, so is the offset of the next part.
+            // If the size of an operand is unknown, the offset of the next operand is unknown too.
             let size = self.module.shape(v).get(dim).copied().filter(|&size| size >= 0);
             let Some(next) = size.and_then(|size| end.checked_add(size)) else { return };
             end = next;
@@ -602,7 +602,7 @@ impl<'m, R: Relations> Flow<'m, R> {
         self.parts.insert(result, Concatenated { dim, of });
     }
 
-    /// Analyzes a slice of a concatenation: it depends only on the parts that it overlaps.
+    /// Analyzes a slice of a concatenation: it depends only on the operands whose elements it selects.
     fn slice(&mut self, op: OpId, spec: &SliceSpec) {
         let data = &self.module.ops[op];
         let (&[operand], &[result]) = (data.operands.as_slice(), data.results.as_slice()) else { return };
@@ -651,12 +651,12 @@ impl<'m, R: Relations> Flow<'m, R> {
         let &[cond, body] = data.regions.as_slice() else { return };
         let (in_cond, in_body) = (&module.regions[cond].args, &module.regions[body].args);
         let carried = data.operands.len();
-        // The module verifier reports other loops.
+        // The module verifier reports loops in which these counts differ.
         if (in_cond.len(), in_body.len(), data.results.len()) != (carried, carried, carried) {
             return;
         }
-        // Arguments start with the relations of the operands, and each iteration can only refine them. The analysis ends at the first
-        // iteration without a change.
+        // Region arguments start with the relations of the loop's operands, and each pass over the body can only refine them. The
+        // analysis ends after the first pass without a change.
         let first = self.begun.insert(op);
         for (i, &operand) in data.operands.iter().enumerate() {
             self.join_carried(operand, &[in_cond[i], in_body[i]], first);

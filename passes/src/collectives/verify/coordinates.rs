@@ -4,8 +4,8 @@
 //! of a collective follows from the digits in which the members of its groups differ. Individual devices are inspected only for permutes
 //! and for groups without strides, whose lists have one entry per device.
 //!
-//! A relation that does not have this form is replaced by a finer one. Therefore a proof of convergence is sound. If there is none,
-//! [`super::enumerated`] decides.
+//! A relation that does not have this form is replaced by a finer one. Therefore a proof of convergence is sound. If these relations do
+//! not prove convergence, [`super::enumerated`] decides.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{AxisRef, Digit, Mesh, Module, OpId, ReplicaGroups, ValueId};
@@ -77,7 +77,7 @@ impl Coordinates {
         })
     }
 
-    /// Returns the digits that the larger digits `of` consist of. Returns `None` if one of them covers a digit only partly.
+    /// Returns the digits of this system that the larger digits `of` contain. Returns `None` if one of `of` contains only part of a digit.
     fn within(&self, of: &[Digit]) -> Option<Agreement> {
         let mut inside = Agreement::ALIKE;
         for (at, &digit) in self.digits.iter().enumerate() {
@@ -112,7 +112,7 @@ impl Coordinates {
         self.coordinates(digits, a) == self.coordinates(digits, b)
     }
 
-    /// Returns the part of a device ID that `digits` represent.
+    /// Returns the device ID with all digits set to zero except `digits`.
     fn coordinates(&self, digits: Agreement, device: i64) -> i64 {
         let chosen = self.digits.iter().enumerate().filter(|&(at, _)| digits.has_digit(at));
         chosen.fold(0, |number, (_, digit)| {

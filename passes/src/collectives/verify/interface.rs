@@ -36,7 +36,12 @@ pub(super) fn check(
         if let Some(result) = tensor.donated_to
             && f.results.get(result) != Some(&ty)
         {
-            broken(f.arg_span(i), format!("parameter {i} cannot donate its memory to result {result}"));
+            broken(
+                f.arg_span(i),
+                format!(
+                    "parameter {i} cannot be donated to result {result} because their local types differ"
+                ),
+            );
         }
     }
     for (i, (tensor, &ty)) in interface.outputs.iter().zip(&f.results).enumerate() {
@@ -46,7 +51,7 @@ pub(super) fn check(
     }
 }
 
-/// Returns the error in a parameter or result of type `ty`.
+/// Returns the error in a parameter or result of type `ty`, or `None` if it matches its interface.
 fn fault(module: &Module, interface: &Interface, tensor: &InterfaceTensor, ty: TypeId) -> Option<String> {
     let InterfaceTensor { global, local_shape, sharding, .. } = tensor;
     if tensor.is_token != matches!(module.types.get(ty), Type::Token) {
@@ -55,10 +60,15 @@ fn fault(module: &Module, interface: &Interface, tensor: &InterfaceTensor, ty: T
     // For a quantized tensor, the interface describes the storage type.
     let local = module.types.stored(ty)?;
     if local.dtype != global.dtype || local.shape != *local_shape {
-        return Some(format!("the type on a device, {local}, does not match the interface of {global}"));
+        return Some(format!(
+            "its local type {local} does not match its interface, whose global type is {global}"
+        ));
     }
     if sharding.rank() != global.rank() {
-        return Some(format!("its sharding has {} dimensions, but {global} does not", sharding.rank()));
+        return Some(format!(
+            "its sharding has {} dimensions, expected the rank of {global}",
+            sharding.rank()
+        ));
     }
     let mesh = interface.mesh_of(tensor);
     let is_split = |axis: &AxisRef| {
@@ -77,7 +87,9 @@ fn fault(module: &Module, interface: &Interface, tensor: &InterfaceTensor, ty: T
         // Dynamic dimensions cannot be sharded, so this rejects them too.
         let padding = block.saturating_mul(shards).saturating_sub(whole);
         if whole < 0 || padding < 0 || padding >= shards {
-            return Some(format!("dimension {dim} of {global} does not fit {shards} blocks of {block}"));
+            return Some(format!(
+                "dimension {dim} of {global} does not have {shards} blocks of size {block}"
+            ));
         }
     }
     None
@@ -144,19 +156,24 @@ mod tests {
             ("dimension 0 of tensor<13xf32> does not fit 4 blocks of 3", |i| {
                 i.inputs[0].global.shape[0] = 13
             }),
-            ("dimension 0 of tensor<8xf32> does not fit 4 blocks of 3", |i| i.inputs[0].global.shape[0] = 8),
-            ("dimension 0 of tensor<10xf32> does not fit 1 blocks of 3", |i| {
+            ("dimension 0 of tensor<8xf32> does not have 4 blocks of size 3", |i| {
+                i.inputs[0].global.shape[0] = 8
+            }),
+            ("dimension 0 of tensor<10xf32> does not have 1 blocks of size 3", |i| {
                 i.inputs[0].sharding.dims[0].axes.clear()
             }),
-            ("the type on a device, tensor<2xf32>, does not match the interface of tensor<8xf64>", |i| {
-                i.outputs[1].global.dtype = shardc_ir::DType::F64;
-            }),
+            (
+                "its local type tensor<2xf32> does not match its interface, whose global type is tensor<8xf64>",
+                |i| {
+                    i.outputs[1].global.dtype = shardc_ir::DType::F64;
+                },
+            ),
             ("it is both sharded and unreduced along \"x\"", |i| {
                 let sharding = &mut i.outputs[1].sharding;
                 sharding.unreduced = sharding.dims[0].axes.clone();
                 sharding.reduction = ReductionKind::Add;
             }),
-            ("parameter 1 cannot donate its memory to result 0", |i| i.inputs[1].donated_to = Some(0)),
+            ("parameter 1 cannot be donated to result 0", |i| i.inputs[1].donated_to = Some(0)),
             ("the program is for 4 devices, but its mesh has 8", |i| {
                 i.mesh = shardc_ir::Mesh::new([("x", 8)])
             }),

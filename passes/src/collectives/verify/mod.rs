@@ -11,12 +11,12 @@
 //! Conditions on the localized program:
 //!
 //! * **C2** (SH0460) Devices. The groups of a collective partition the devices; the pairs of a permute send and
-//!   receive at most once. Ids match the mode: in partition mode, each collective has its own channel; in replica mode, it has none.
+//!   receive at most once. Ids match the SPMD mode: in partition mode, each collective has its own channel; in replica mode, none.
 //! * **C3** (SH0461) Shapes. The result shape of a collective follows from its operand and groups.
-//! * **C4** (SH0462) Convergence. The devices of a group execute a collective equally often on every control-flow
+//! * **C4** (SH0462) Convergence. The devices of a group execute a collective the same number of times on every control-flow
 //!   path (`convergence`).
 //! * **C5** (SH0463) Interface. `local shape x shards - padding = global shape` for each parameter and result, with
-//!   less padding than shards. Donated memory has the size of the result that reuses it.
+//!   fewer padding elements than shards. Donated memory has the size of the result that reuses it.
 
 mod agreement;
 mod convergence;
@@ -66,11 +66,9 @@ pub(crate) fn verify_with_calls(
 ) -> Result<(), Vec<Diagnostic>> {
     let Some((mode, devices)) = devices(module) else {
         let message = "the module does not specify its number of devices";
-        return Err(vec![
-            Diagnostic::invalid("SH0460", message).hint(
-                "partition it first: it needs mhlo.num_replicas and mhlo.num_partitions, one of them 1",
-            ),
-        ]);
+        return Err(vec![Diagnostic::invalid("SH0460", message).hint(
+            "partition the program first, or set mhlo.num_replicas and mhlo.num_partitions, one of them to 1",
+        )]);
     };
     left_alone(module, func, mode)?;
     let mut errors = Vec::new();
@@ -169,7 +167,7 @@ fn exchanged_size(module: &Module, op: OpId) -> Option<String> {
         let fits = part < 0 || whole < 0 || part.checked_mul(devices) == Some(whole);
         (!fits).then(|| {
             format!(
-                "{} over groups of {devices} devices changes dimension {dim} from size {from} to {to}",
+                "{} over groups of {devices} devices must change the size of dimension {dim} by a factor of {devices}, got {from} to {to}",
                 data.kind.name()
             )
         })

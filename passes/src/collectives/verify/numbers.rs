@@ -48,7 +48,7 @@ impl Numbers {
         Numbers { digits: digits.to_vec() }
     }
 
-    /// Returns the part of the device ID that `digits` represent.
+    /// Returns the device ID with all digits set to zero except `digits`.
     pub(super) fn own(&self, digits: Agreement) -> Number {
         let factors = self.chosen(digits).map(|(_, digit)| i64::from(digit.stride)).collect();
         self.sum(digits, 0, factors)

@@ -57,21 +57,21 @@ fn fault(module: &Module, op: OpId) -> Option<String> {
             let returned = ends.filter_map(|&r| Some(module.ops[module.terminator(r)?].operands.as_slice()));
             return args.chain(returned).chain([data.results.as_slice()]).find_map(|values| {
                 differs(module, &data.operands, values)
-                    .map(|i| format!("the operand, region arguments, returned value and result of loop-carried value {i} of {name} are not \
-                     unreduced along the same axes, or with the same reduction"))
+                    .map(|i| format!("the operand, region arguments, returned value and result of loop-carried value {i} of {name} must be \
+                     unreduced along the same axes and with the same reduction"))
             });
         }
         OpKind::Case | OpKind::If => {
             let ends = data.regions.iter().filter_map(|&r| module.terminator(r));
             return ends.map(|end| module.ops[end].operands.as_slice()).find_map(|values| {
                 differs(module, &data.results, values)
-                    .map(|i| format!("result {i} of {name} and value {i} of a branch are not unreduced along the same axes, or with the \
+                    .map(|i| format!("result {i} of {name} and value {i} of a branch must be unreduced along the same axes and with the \
                      same reduction"))
             });
         }
         OpKind::OptimizationBarrier => {
             return differs(module, &data.operands, &data.results)
-                .map(|i| format!("operand {i} and result {i} of {name} are not unreduced along the same axes, or with the same reduction"));
+                .map(|i| format!("operand {i} and result {i} of {name} must be unreduced along the same axes and with the same reduction"));
         }
         OpKind::Return | OpKind::ManualComputation(_) => return None,
         _ => {}
@@ -91,7 +91,7 @@ fn fault(module: &Module, op: OpId) -> Option<String> {
         match (takes, pending(module, operand)) {
             (Passes::Alike { .. }, Some(s)) => {
                 if !takes.takes(i) {
-                    return Some(format!("{name} requires that operand {i} is reduced, but it is unreduced"));
+                    return Some(format!("operand {i} of {name} must be reduced, but it is unreduced"));
                 }
                 if !same(s) {
                     return Some(format!(
@@ -181,7 +181,7 @@ fn lost(module: &Module, op: OpId, from: &TensorSharding) -> Option<String> {
     None
 }
 
-/// Whether `axis` is covered by `axes`, which may be sub-axes or merged axes.
+/// Whether `axes`, which may be sub-axes or merged axes, together contain `axis`.
 fn is_made_of(mesh: &Mesh, axis: AxisRef, axes: &[AxisRef]) -> bool {
     let mut lists = [parts(mesh, &[axis]), parts(mesh, axes)];
     refine(mesh, &mut lists).is_some() && lists[0].iter().all(|part| lists[1].contains(part))
@@ -212,7 +212,7 @@ fn completion(module: &Module, op: OpId, kind: &MeshCollectiveKind) -> Option<St
         return None;
     }
     if by != from.reduction {
-        return Some(format!("the reduction of {} is not that of its unreduced operand", kind.name()));
+        return Some(format!("the reduction of {} must be that of its unreduced operand", kind.name()));
     }
     let mesh = &module.meshes[from.mesh];
     let sizes = |axes: &[AxisRef]| mesh.axes_size(axes);

@@ -1,4 +1,4 @@
-//! Verifies C4 in the input program: finds collectives in manual computations that devices may execute unequally often.
+//! Verifies C4 in the input program: finds collectives in manual computations that devices may execute a different number of times.
 //!
 //! Such a program hangs regardless of partitioning. It is checked before planning, so that later violations of C4 are
 //! known to be bugs in shardc.

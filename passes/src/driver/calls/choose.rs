@@ -40,7 +40,8 @@ pub(in crate::driver) fn choose(
     best.filter(|best| best.any && best.total <= MAX_OPERATIONS).map(|best| best.keep)
 }
 
-/// Returns the functions that `rules` request to keep: by their own name, or as the decomposition of a composite.
+/// Returns the functions for which `rules` requests separate partitioning, by function name or by the name of a composite that they
+/// decompose.
 ///
 /// # Errors
 /// Returns SH0360 if a requested function cannot be partitioned separately.
@@ -78,13 +79,15 @@ pub(in crate::driver) fn requested(
         let message = format!("{title} cannot be partitioned separately: @{}", module.funcs[func].name);
         let why = match facts {
             Some(_) => {
-                "has effects, manual computations, tensors of unknown sizes or values that are not tensors"
+                "has side effects, manual computations, tensors of unknown sizes or values that are not tensors"
             }
             None => "is in a program with several meshes or with manual computations",
         };
         let mut error = Diagnostic::unsupported("SH0360", format!("{message} {why}"));
         error.user_loc = module.user_loc(op);
-        error.at(module.ops[op].span).hint("remove its rule, or do not keep it: it is then inlined")
+        error
+            .at(module.ops[op].span)
+            .hint("remove its rule and the option that keeps it, so that it is inlined")
     };
     let errors: Vec<Diagnostic> = refused.map(error).collect();
     if errors.is_empty() { Ok(keep) } else { Err(errors) }
@@ -115,7 +118,8 @@ struct Sizes {
 }
 
 impl Facts {
-    /// Returns `None` if no call can be kept in this program. Composites are kept if `kept` contains their decomposition.
+    /// Computes the facts. Returns `None` if no call can be kept in this program. Composites are kept if `kept` contains their
+    /// decomposition.
     fn of(
         module: &Module,
         order: &[FuncId],
@@ -231,7 +235,7 @@ fn has_plain_signature(module: &Module, func: FuncId, body: RegionId) -> bool {
         && shardings.all(|sharding| sharding.unreduced.is_empty())
 }
 
-/// Whether the semantics of an operation is independent of the enclosing function.
+/// Whether the semantics of an operation are independent of the enclosing function.
 fn is_anywhere(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let by_kind = match &data.kind {

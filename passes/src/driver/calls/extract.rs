@@ -15,7 +15,7 @@ use crate::transforms::batch_indices::batch_indices;
 use crate::transforms::decompose::decompose;
 use crate::transforms::inline::constrain;
 
-/// The property of a custom call that replaces a composite.
+/// The property in which a custom call stores the composite that it replaces.
 const COMPOSITE: &str = "shardc.composite";
 
 /// Copies the functions in `keep` out of a module whose other calls are inlined, and replaces the calls to them in the entry
@@ -88,8 +88,8 @@ fn rule(module: &Module, func: FuncId, body: RegionId) -> ShardingRule {
         let known = classes.as_ref().map_or(&[][..], |classes| classes.of(value));
         for (dim, &size) in module.shape(value).iter().enumerate() {
             let next = rule.factors.len() as FactorIndex;
-            // A factor is in only one dimension of a tensor. The key also contains the size, since a chain of reshapes may put dimensions
-            // of different sizes in one class.
+            // A factor occurs in at most one dimension of a tensor. The key also contains the size, since a chain of reshapes may put
+            // dimensions of different sizes in one class.
             let known = known.get(dim).map(|&class| *factors.entry((class, size)).or_insert(next));
             let factor =
                 known.filter(|f| !mapping.dims.iter().any(|dim: &smallvec::SmallVec<_>| dim.contains(f)));

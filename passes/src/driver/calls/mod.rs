@@ -6,18 +6,18 @@
 //! 1. `choose` selects as few functions as possible to meet the budget. They must be independent of their call site: no side effects, no
 //!    manual computations, and only tensors of known sizes as parameters and results.
 //! 2. `extract` moves each function to its own module, and converts each call of it to a custom call with target `shardc.call.NAME`.
-//!    The sharding rule of the custom call follows from the body: dimensions of arguments and results are one factor if
+//!    The sharding rule of the custom call follows from the body: dimensions of arguments and results share a factor if
 //!    shardings propagate between them. Every factor may be sharded, since the function is partitioned for any shardings.
 //!    Propagation, planning and localization treat the call like any other operation.
 //! 3. Once the caller is planned, each call has a signature: the shardings of its operands and results. `link` partitions the
-//!    function once per signature, as an entry function with these annotations, and then its own calls. It adds the
+//!    function once per signature, as an entry function with these annotations, and then its callees. It adds the
 //!    partitioned functions to the module of the caller and replaces the custom calls by calls.
 //!
 //! Functions and composites with a user-defined rule are kept in the same way, with that rule. A composite is restored afterwards; its
 //! decomposition is the partitioned function for its signature. If the decomposition has collectives, the composite becomes a call
 //! (SH0361), because a back end that replaces it by a kernel would drop them.
 //!
-//! Unreduced values are reduced before such a call, whose rule has no reduction factor. All devices must execute it together; the
+//! Unreduced values are reduced before such a call, since its rule has no reduction factor. All devices must execute it together; the
 //! collective verifier checks this as for a collective.
 
 mod choose;

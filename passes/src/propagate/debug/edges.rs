@@ -14,7 +14,7 @@ const EDGES: &str = "sdy.propagation_edges";
 const RESULT_EDGES: &str = "sdy.result_propagation_edges";
 const ARG_EDGES: &str = "sdy.block_arg_propagation_edges";
 
-/// A tensor of an operation: false and an index for an operand, true for a result.
+/// A tensor of an operation: `(false, i)` is operand `i`, and `(true, i)` is result `i`.
 type End = (bool, u32);
 
 /// For each step, the edges of the propagated axes.

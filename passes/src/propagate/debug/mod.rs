@@ -64,7 +64,7 @@ pub(super) struct Log {
     steps: Vec<EdgeStep>,
 }
 
-/// The input of a propagation: the graph, the initial shardings of its slots, and the function whose results participate.
+/// A propagation run: the graph, the initial and final shardings of its slots, and the function whose results participate.
 pub(super) struct Subject<'a> {
     pub(super) graph: &'a Graph,
     pub(super) given: &'a [u32],

@@ -33,14 +33,14 @@ pub(super) struct Build<'m> {
     by_types: FxHashMap<(Discriminant<OpKind>, Types), RulesByKind>,
     /// Number of uses of each value.
     pub(super) uses: SecondaryMap<ValueId, u32>,
-    /// The node of each operation with a rule, plus one.
+    /// The node of each operation that has a rule, plus one; zero means none.
     pub(super) node_of_op: SecondaryMap<OpId, u32>,
-    /// The node that flows into each owner, plus one.
+    /// For each owner, the node of the data flow into it, plus one; zero means none.
     pub(super) flow_node: SecondaryMap<ValueId, u32>,
 }
 
 impl<'m> Build<'m> {
-    /// Starts to build a graph of these operations.
+    /// Starts building the graph of these operations.
     pub(super) fn new(module: &'m Module, parents: &'m Parents, rules: RuleOptions, ops: &[OpId]) -> Self {
         let mut uses: SecondaryMap<ValueId, u32> = SecondaryMap::new();
         for &op in ops {
@@ -90,7 +90,7 @@ impl<'m> Build<'m> {
         self.node_of_op[op] = self.node(op, rule, &tensors, class, Boundary::No) + 1;
     }
 
-    /// Adds the node by which the sources flow into an owner.
+    /// Adds the node of the data flow from the sources into an owner.
     pub(super) fn flow(
         &mut self,
         op: OpId,
@@ -206,7 +206,7 @@ impl<'m> Build<'m> {
         }
     }
 
-    /// Adds donated arguments with their results. Call after [`Build::func_results`].
+    /// Adds the pairs of a donated argument and its result. Must be called after [`Build::func_results`].
     pub(super) fn aliases(&mut self, func: FuncId, body: RegionId) {
         let module = self.module;
         let first = self.graph.values.len() - module.funcs[func].results.len();
@@ -264,7 +264,8 @@ impl<'m> Build<'m> {
     }
 }
 
-/// Returns the donated arguments with their results. An argument that may be donated to any result (`jax.buffer_donor`) is in no pair.
+/// Returns the pairs of a donated argument and its result. An argument that may be donated to any result (`jax.buffer_donor`) is in no
+/// pair.
 pub(in crate::propagate) fn aliased_pairs(module: &Module, func: FuncId) -> Vec<(usize, usize)> {
     let attrs = module.funcs[func].arg_attrs.iter().enumerate();
     attrs.filter_map(|(arg, attrs)| Some((arg, attrs.donated_to()?))).collect()

@@ -28,7 +28,7 @@ impl Edges {
             match &data.kind {
                 OpKind::DataFlowEdge(_) => {
                     if let (&[owner], &[result]) = (data.operands.as_slice(), data.results.as_slice())
-                        // An edge replaces its owner in all uses; otherwise it does not count as an edge, as in `ShardingAccess::new`.
+                        // An edge must be the only user of its owner; otherwise it is ignored, as in `ShardingAccess::new`.
                         && uses[owner] == 1
                     {
                         of[owner] = PackedOption::from(result);

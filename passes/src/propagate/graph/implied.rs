@@ -38,7 +38,8 @@ impl Build<'_> {
             let Some(&op) = self.module.regions[region].ops.get(at) else { continue };
             self.op(op);
             let data = &self.module.ops[op];
-            // Pushed with the position after `op`, so that its flow is added after its regions, which are above it on the stack.
+            // Pushed with the position after `op`, so that the flow into its results is added after its regions, which are above this
+            // entry on the stack.
             let pending = owns_results(&data.kind).then_some(op);
             stack.push((region, at + 1, pending));
             if let Some(&inner) = data.regions.first().filter(|_| owns_args(&data.kind)) {
@@ -55,7 +56,8 @@ impl Build<'_> {
         }
     }
 
-    /// All users of an owner read the result of the flow node, so the owner counts as having one use.
+    /// Adds the nodes of the data flow into the results of `op`. All users of a result read the flow node, so the result counts as having
+    /// one use.
     fn flow_into_results(&mut self, op: OpId) {
         let data = &self.module.ops[op];
         for (i, &result) in data.results.iter().enumerate() {

@@ -32,9 +32,9 @@ pub(super) const NONE: u32 = u32::MAX;
 pub(super) enum Boundary {
     /// No boundary: inside and outside are the same.
     No,
-    /// The slot is argument `i` inside; its node sees the sharding as operand `i` outside.
+    /// The slot holds the sharding of argument `i` inside. Its node works with the sharding of operand `i` outside.
     Enter(OpId, u32),
-    /// The slot is result `i` outside; its node sees the sharding inside.
+    /// The slot holds the sharding of result `i` outside. Its node works with the sharding of the returned value inside.
     Leave(OpId, u32),
 }
 
@@ -151,7 +151,7 @@ impl Graph {
         build.graph
     }
 
-    /// Sets the nodes to revisit for each slot, from pairs (slot, node) in the order of each slot.
+    /// Sets the nodes to revisit for each slot, from pairs (slot, node). The pairs of one slot are in visiting order.
     fn set_notifications<'a>(&mut self, pairs: impl Iterator<Item = &'a (u32, u32)> + Clone) {
         let slots = self.values.len();
         // A counting sort into compressed rows. It is stable, since the order of nodes matters.

@@ -2,7 +2,7 @@
 
 use shardc_ir::{Build, GatherSpec, OpId, OpKind, Rewriter, SizeList, ValueId};
 
-/// `broadcast`: the operand's dimensions are the last ones.
+/// Expands `broadcast`: the operand's dimensions are the last dimensions of the result.
 pub(super) fn broadcast(rw: &mut Rewriter<'_>, op: OpId, sizes: &SizeList) -> Option<ValueId> {
     let module = &*rw.module;
     let (&operand, &result) = (module.ops[op].operands.first()?, module.ops[op].results.first()?);
@@ -12,8 +12,8 @@ pub(super) fn broadcast(rw: &mut Rewriter<'_>, op: OpId, sizes: &SizeList) -> Op
     Some(value)
 }
 
-/// `torch_index_select`: slices of the operand at the indices, in place of dimension `dim`. The first `batch_dims` dimensions of both are
-/// batching dimensions.
+/// Expands `torch_index_select`: dimension `dim` of the operand is replaced by slices at the indices. The first `batch_dims` dimensions of
+/// operand and indices are batching dimensions.
 pub(super) fn index_select(rw: &mut Rewriter<'_>, op: OpId, dim: i64, batch_dims: i64) -> Option<ValueId> {
     let module = &*rw.module;
     let &[operand, indices] = module.ops[op].operands.as_slice() else { return None };
@@ -32,7 +32,7 @@ pub(super) fn index_select(rw: &mut Rewriter<'_>, op: OpId, dim: i64, batch_dims
     }
     let (from, at) = (module.shape(operand), module.shape(indices));
     let fits = [&from[..dim], &at[batch..], &from[dim + 1..]].concat() == module.shape(result);
-    // A dimension without elements has no slice of one element.
+    // A slice of one element requires a dimension that is not empty.
     let has_slices = from[..batch].iter().chain(&from[dim..=dim]).all(|&n| n > 0);
     if !fits || !has_slices || ![operand, indices, result].into_iter().all(known) {
         return None;

@@ -61,7 +61,7 @@ pub(in crate::transforms) fn decompose(rw: &mut Rewriter<'_>, op: OpId, kind: &D
         }
     };
     let ty = rw.module.values[result].ty;
-    // For the first three kinds, shapes were already compared, as far as they are known.
+    // For these three kinds, the known sizes were already compared with the result type.
     if !matches!(kind, DynamicOp::Reshape | DynamicOp::BroadcastInDim(_) | DynamicOp::Iota { .. }) {
         let inferred = infer_types(rw.module, &form, operands.get(..inputs)?, &[]).ok()?;
         let shape = |ty| rw.module.types.shape_of(ty);

@@ -1,6 +1,6 @@
 //! Einsum expansion: expands `einsum` and `unary_einsum` to `dot_general`, `reduce` and `transpose`.
 //!
-//! * A letter that occurs twice in one operand takes its diagonal.
+//! * A letter that occurs twice in one operand selects the diagonal of these dimensions.
 //! * A letter of only one operand that is not in the result is reduced first.
 //! * A letter of both operands is a contracting or batching dimension.
 //! * `...` stands for dimensions counted from the last.

@@ -16,7 +16,7 @@ use shardc_ir::{
 };
 use smallvec::SmallVec;
 
-/// Attributes that describe the call and not its results.
+/// Attributes of the custom call that are not copied to `chlo.top_k`.
 const DESCRIPTION: [&str; 5] =
     ["mhlo.attributes", "mhlo.version", "mhlo.backend_config", "backend_config", "called_computations"];
 

@@ -81,7 +81,8 @@ fn assertion(rw: &mut Rewriter<'_>, op: OpId, integers: &Integers) -> Result<boo
     }
 }
 
-/// `(inputs, initial values, window, strides, base dilations, window dilations, padding)`, with a function that combines.
+/// Replaces `@stablehlo.dynamic_reduce_window`, whose operands are inputs, initial values, window, strides, base dilations, window
+/// dilations and padding, and whose called function is the reducer.
 fn reduce_window(rw: &mut Rewriter<'_>, op: OpId, spec: &CustomCallSpec, integers: &Integers) -> Option<()> {
     let module = &*rw.module;
     let operands = module.ops[op].operands.clone();

@@ -1,7 +1,7 @@
 //! Results of a manual computation that may differ between devices along manual axes that their shardings do not use.
 //!
-//! If the sharding of a result does not use a manual axis, devices along that axis must return equal blocks, because
-//! one of them is used for all. `jax.shard_map` checks this by the axes over which a value varies (`check_vma`). This check uses the
+//! If the sharding of a result does not use a manual axis, devices along that axis must return equal blocks, because the block of one
+//! device is used for all of them. `jax.shard_map` checks this by the axes over which a value varies (`check_vma`). This check uses the
 //! device relations of the convergence analysis. It also handles a psum over devices in a different order, and a coordinate that is
 //! computed from the device ID.
 
@@ -59,7 +59,7 @@ fn varying<'m, R: Relations>(
 ) -> Vec<AxisList> {
     flow.follows_calls = true;
     let axes: AxisList = outer.iter().copied().filter(|&axis| !mesh.is_trivial(axis)).collect();
-    // Values from outside may differ along the manual axes of enclosing computations.
+    // Values from outside the computation may differ along the manual axes of enclosing computations.
     let around = flow.relations.blocks(mesh, &axes);
     for &operand in &flow.module.ops[op].operands {
         flow.of[operand] = around;
@@ -82,7 +82,7 @@ fn varying<'m, R: Relations>(
 mod tests {
     use super::*;
 
-    /// The argument of the second call is unknown: facts about the first call's argument must not apply to it.
+    /// Nothing is known about the argument of the second call: facts about the argument of the first call must not be used for it.
     #[test]
     fn calls_of_one_function_are_analyzed_separately() {
         let program = r#"

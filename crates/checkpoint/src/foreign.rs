@@ -18,7 +18,7 @@ pub(crate) struct Foreign {
     pub(crate) objects: Objects,
 }
 
-/// Opens the Orbax state in a folder: in OCDBT or files, Zarr v2 or v3.
+/// Opens the state that Orbax saved in a folder: in an OCDBT database or in separate files, as Zarr v2 or v3.
 pub(crate) fn open(store: &Store, path: &str) -> Result<Foreign> {
     let shown = store.shown(path);
     let json = |file: &str| -> Result<Value> {

@@ -1,6 +1,6 @@
 //! Reading the fields of encoded nodes.
 
-/// The rest of an encoded body. Every read is checked against its end.
+/// A reader of an encoded body. Every read is checked against the end of the body.
 pub(super) struct Cursor<'a> {
     rest: &'a [u8],
     /// The number of bytes before `rest`.

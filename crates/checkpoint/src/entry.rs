@@ -91,7 +91,7 @@ pub(crate) fn check_entries(entries: &[Entry]) -> Result<()> {
         }
         if entry.block.len() != entry.shape.len() || entry.block.contains(&0) {
             faults.push(format!(
-                "{name} has blocks of {:?}, which do not fit its shape {:?}",
+                "{name} has the block shape {:?}, which is invalid for its shape {:?}",
                 entry.block, entry.shape
             ));
         }
@@ -102,14 +102,14 @@ pub(crate) fn check_entries(entries: &[Entry]) -> Result<()> {
             .into_iter()
             .any(|s| bytes(s).is_none_or(|n| isize::try_from(n).is_err()))
         {
-            faults.push(format!("{name} is larger than an address space"));
+            faults.push(format!("{name} is too large for the address space"));
         }
     }
     // An entry is a folder, which must not be inside the folder of another entry.
     for name in &seen {
         let mut parents = name.match_indices('/').map(|(at, _)| &name[..at]);
         if let Some(parent) = parents.find(|parent| !parent.is_empty() && seen.contains(parent)) {
-            faults.push(format!("{name} is nested in the entry {parent}"));
+            faults.push(format!("the entry {name} must not be nested in the entry {parent}"));
         }
     }
     if faults.is_empty() { Ok(()) } else { Err(CheckpointError::Entries(faults)) }

@@ -167,8 +167,8 @@ impl CheckpointError {
                 "existing checkpoints are unchanged; fix the storage error and save again"
             }
             CheckpointError::Entries(_) => {
-                "names are unique paths without empty parts, `.` and `..`; a block has at least one element \
-                 in each dimension"
+                "names must be unique paths without empty components, `.` or `..`; a block must have at least \
+                 one element in each dimension"
             }
             CheckpointError::Slices(_) => {
                 "each process must save blocks of the entry's grid, and each block exactly once"
@@ -177,7 +177,7 @@ impl CheckpointError {
             CheckpointError::NotFound { .. } => {
                 "an interrupted save is not a checkpoint; list the existing checkpoints"
             }
-            CheckpointError::Item { .. } => "name one of the items, or open the folder of one",
+            CheckpointError::Item { .. } => "specify one of the items, or open the folder of an item",
             CheckpointError::Exists { .. } => "delete it first, or save to another path",
             CheckpointError::Metadata { .. } | CheckpointError::Damaged(_) => {
                 "restore an earlier step: each step is a complete checkpoint"

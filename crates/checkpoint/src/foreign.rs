@@ -35,7 +35,7 @@ pub(crate) fn open(store: &Store, path: &str) -> Result<Foreign> {
     let tree = orbax::read_tree(&metadata, &json(orbax::STRINGS)?);
     let tree = tree.ok_or_else(|| CheckpointError::Metadata {
         path: format!("{shown}/{}", orbax::TREE),
-        reason: "it has no tree of arrays".to_owned(),
+        reason: "it does not contain a tree of arrays".to_owned(),
     })?;
     let values = match ocdbt::is_in(store, path)? {
         true => Some(ocdbt::read(store, path)?),

@@ -112,7 +112,7 @@ impl Index {
             .and_then(|(sum, rest)| Some((sum.parse::<u32>().ok()?, rest.strip_suffix("}\n")?)));
         let (sum, json) = parts.ok_or("it is not an index of a checkpoint, or it is truncated")?;
         if crc32c(json.as_bytes()) != sum {
-            return Err("its checksum is wrong".to_owned());
+            return Err("its checksum does not match".to_owned());
         }
         let index: Index = serde_json::from_str(json).map_err(|error| error.to_string())?;
         if index.version > VERSION {

@@ -371,7 +371,7 @@ impl Reader<'_> {
     fn nothing(&self, tile: &Tile, before: &[u8]) -> Result<(), Fault> {
         match before.iter().all(|&byte| byte == 0) {
             true => Ok(()),
-            false => Err(self.bad(tile, "there are bytes before it")),
+            false => Err(self.bad(tile, "the padding before it is not zero")),
         }
     }
 
@@ -380,7 +380,7 @@ impl Reader<'_> {
         if stored.is_empty() || sum.to_le_bytes() == stored {
             return Ok(());
         }
-        Err(self.bad(tile, "its checksum is wrong"))
+        Err(self.bad(tile, "its checksum does not match"))
     }
 
     fn bad(&self, tile: &Tile, what: &str) -> Fault {

@@ -172,7 +172,8 @@ impl Checkpoint {
                     let text = format!("{name} is {}, expected {}{:?}", entry.ty(), want.dtype, want.shape);
                     mismatch.misshaped.push(text);
                 } else if let Some(region) = want.regions.iter().find(|region| !region.fits(&entry.shape)) {
-                    let text = format!("{name} is {}, which has no {region}", entry.ty());
+                    let text =
+                        format!("{name} is {}, which does not contain the region {region}", entry.ty());
                     mismatch.misshaped.push(text);
                 }
             }

@@ -105,7 +105,7 @@ fn cloud(scheme: &str, _url: &str, _options: &[(String, String)]) -> Result<Stor
 
 fn unknown(scheme: &str) -> CheckpointError {
     CheckpointError::Settings(format!(
-        "no store for {scheme}:// is built in: the stores are file, memory, and those of the features s3, gcs and azure"
+        "unsupported store {scheme}://: use a folder, or enable the feature s3, gcs or azure for that object store"
     ))
 }
 

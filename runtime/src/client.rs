@@ -53,7 +53,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// The number of devices is zero or exceeds [`MAX_CPU_DEVICES`], or the plugin does not know an option.
+    /// The number of devices is zero or exceeds [`MAX_CPU_DEVICES`], or the plugin does not support an option.
     pub fn new(plugin: &Plugin, options: impl Into<PluginOptions>) -> Result<Client> {
         Client::create(plugin, &options.into(), None)
     }

@@ -1,7 +1,7 @@
 //! Errors of the runtime.
 //!
 //! Every error has a class (who must act), a stable code (`RT0101`), a message, and often a hint with the next step. The first
-//! two digits of a code are: 01 plugins, 02 PJRT calls, 03 arguments, 04 layouts, 05 ahead-of-time compilation, 06 files, 07
+//! two digits of a code are: 01 plugins, 02 PJRT calls, 03 arguments, 04 shardings, 05 ahead-of-time compilation, 06 files, 07
 //! several processes.
 
 use std::fmt;
@@ -202,7 +202,7 @@ pub enum RuntimeError {
         /// XLA's message.
         message: String,
     },
-    /// The plugin returned a value that its API rules out.
+    /// The plugin returned a value that the API does not permit.
     #[error("{call} returned {what}")]
     Protocol {
         /// The function of the C API.
@@ -275,7 +275,7 @@ pub enum RuntimeError {
         /// The MLIR name of the type, or the plugin's number for it.
         dtype: String,
     },
-    /// A layout does not match its arrays or devices.
+    /// A sharding is invalid, or does not match its arrays or devices.
     #[error("layout: {0}")]
     Layout(String),
     /// Other processes hold shards of the array.
@@ -313,7 +313,7 @@ pub enum RuntimeError {
         target: String,
         /// The number of bytes that a device needs.
         needed: u64,
-        /// The number of bytes that it has.
+        /// The number of bytes that a device has.
         memory: u64,
     },
     /// An error reported by a child process.
@@ -336,7 +336,7 @@ pub enum RuntimeError {
     ProcessLost {
         /// The index of the process.
         process: usize,
-        /// Which process it is, and what happened to it.
+        /// The process and the failure, as a message.
         reason: String,
     },
     /// Other processes of the job did not reach a barrier or provide a value in time.
@@ -380,7 +380,7 @@ impl RuntimeError {
         RuntimeError::Pjrt { call, code, message }
     }
 
-    /// Errors of PJRT's compile call refer to the program.
+    /// Converts an error of PJRT's compile call to [`RuntimeError::Compile`], which refers to the program.
     pub(crate) fn in_compilation(self) -> RuntimeError {
         match self {
             RuntimeError::Pjrt { code, message, .. } | RuntimeError::OutOfMemory { code, message, .. } => {
@@ -608,7 +608,7 @@ impl RuntimeError {
             | RuntimeError::Io { .. } => None,
         }
     }
-    /// Facts that would make the message too long, such as searched locations, one per line.
+    /// Details that would make the message too long, such as searched locations; one per line.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         match self {

@@ -13,7 +13,7 @@ use shardc_ir::{DType, ReductionKind};
 use crate::error::{Result, RuntimeError};
 use crate::host::{Difference, HostArray};
 
-/// The padding value of [`ShardLayout::shard`]: it is conspicuous in results that it leaks into.
+/// The padding value of [`ShardLayout::shard`]: results that use padding by mistake are conspicuously wrong.
 pub const LOUD_PADDING: f64 = 7.0;
 
 /// The block of a global array on each device.
@@ -28,10 +28,10 @@ pub struct ShardLayout {
     combined_by: ReductionKind,
 }
 
-/// Two devices that should hold the same block but differ.
+/// Two devices that should hold the same block but hold different values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReplicaDisagreement {
-    /// The positions in the layout of the first device that holds the block, and of the device that differs most from it.
+    /// The positions, in the sharding, of the first device that holds the block and of the device whose block differs most from it.
     pub devices: (usize, usize),
     /// The index of the block in each dimension.
     pub block: Vec<usize>,
@@ -93,7 +93,7 @@ impl std::fmt::Display for ShardLayout {
 }
 
 impl ShardLayout {
-    /// Creates a layout from plain data.
+    /// Creates a sharding from numbers of blocks and block indices.
     ///
     /// `shards[dim]` is the number of blocks of a dimension; `blocks[device][dim]` is the index of a device's block. Devices may hold the
     /// same block (replicas).
@@ -138,8 +138,8 @@ impl ShardLayout {
         })
     }
 
-    /// The layout in which device `d` holds partial sum `addends[d]` of its block, counted from 0. The block is the sum of its partial
-    /// sums, or their reduction with `by`. Devices may hold the same partial sum of the same block.
+    /// The unreduced sharding in which device `d` holds partial sum `addends[d]` of its block, counted from 0. The block is the reduction
+    /// of its partial sums with `by`. Devices may hold the same partial sum of the same block.
     ///
     /// # Errors
     ///
@@ -177,7 +177,7 @@ impl ShardLayout {
         self.addends.iter().max().map_or(1, |&last| last + 1)
     }
 
-    /// The layout in which the array is replicated on all devices.
+    /// The sharding in which the array is replicated on all devices.
     ///
     /// # Errors
     ///
@@ -237,7 +237,7 @@ impl ShardLayout {
     ///
     /// # Errors
     ///
-    /// The array does not have the layout's global shape, or the device does not exist.
+    /// The array's shape is not the sharding's global shape, or the device does not exist.
     pub fn shard(&self, array: &HostArray, device: usize) -> Result<HostArray> {
         self.shard_padded(array, device, LOUD_PADDING)
     }

@@ -417,7 +417,7 @@ impl RawBuffer {
         dims.iter().map(size).collect()
     }
 
-    /// The kind of memory that contains it.
+    /// The kind of memory that contains the buffer.
     pub(crate) fn memory_kind(&self) -> Result<String> {
         self.client.check()?;
         let mut arguments = abi::BufferMemory { buffer: self.ptr, ..abi::BufferMemory::empty() };
@@ -542,5 +542,5 @@ impl RawBuffer {
     }
 }
 
-/// The plugin takes a C `int`, for which the handles have an `i32`.
+/// The handles store the C `int`s of the API as `i32`.
 const _: () = assert!(size_of::<c_int>() == 4);

@@ -21,7 +21,7 @@ use trips::Program;
 /// Executions of one kind of collective, and the bytes sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollectiveStat {
-    /// How often it executes in one execution of the program.
+    /// The number of times that collectives of this kind execute in one execution of the program.
     pub count: u64,
     /// Bytes that one device sends in one execution of the program, over a ring.
     pub bytes_sent: u64,

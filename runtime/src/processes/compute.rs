@@ -14,7 +14,7 @@ use crate::host::HostArray;
 /// The operands of this process's devices, keyed by device index: one array per operand.
 pub(super) type Operands = BTreeMap<usize, Vec<HostArray>>;
 
-/// One process's part of an execution of a collective by one group. All devices of the process in the group have arrived.
+/// The data of one process in an execution of a collective by one group. All devices of the process in the group have arrived.
 pub(super) struct Meeting<'a> {
     pub(super) spec: &'a Spec,
     pub(super) group: usize,

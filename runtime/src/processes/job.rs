@@ -29,7 +29,7 @@ pub(crate) struct Job {
     mail: Mail,
     store: Mutex<Store>,
     pub(crate) exchange: Exchange,
-    /// The number of gathers of each name.
+    /// The number of earlier gathers with each name.
     rounds: Mutex<HashMap<String, u64>>,
     questions: AtomicU64,
     leaving: AtomicBool,

@@ -197,7 +197,7 @@ impl Client {
             return Err(RuntimeError::Devices { program: wanted, available: ids.len() });
         }
         if let Some(unknown) = ids.iter().find(|id| !self.ids.contains(id)) {
-            return Err(RuntimeError::Argument(format!("the client has no device {unknown}")));
+            return Err(RuntimeError::Argument(format!("the client has no device with ID {unknown}")));
         }
         let compile = || {
             RawProgram::compile(&self.raw, program, &options.encode(&ids))

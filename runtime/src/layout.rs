@@ -104,25 +104,29 @@ impl ShardLayout {
     pub fn new(global_shape: &[usize], shards: &[usize], blocks: Vec<Vec<usize>>) -> Result<ShardLayout> {
         let bad = |text: String| Err(RuntimeError::Layout(text));
         if shards.len() != global_shape.len() {
-            return bad(format!("{} shard counts for {} dimensions", shards.len(), global_shape.len()));
+            return bad(format!(
+                "an array of {} dimensions needs a number of shards for each, got {} numbers",
+                global_shape.len(),
+                shards.len()
+            ));
         }
         if blocks.is_empty() {
-            return bad("no devices".to_owned());
+            return bad("a sharding must have at least one device".to_owned());
         }
         if let Some(dim) = shards.iter().position(|&k| k == 0) {
-            return bad(format!("dimension {dim} has 0 blocks"));
+            return bad(format!("dimension {dim} must have at least one shard, got 0"));
         }
         for (device, block) in blocks.iter().enumerate() {
             if block.len() != shards.len() {
                 return bad(format!(
-                    "device {device} has {} block numbers for {} dimensions",
+                    "device {device} has {} block indices, expected {}, one for each dimension",
                     block.len(),
                     shards.len()
                 ));
             }
             if let Some(dim) = block.iter().zip(shards).position(|(&i, &k)| i >= k) {
                 return bad(format!(
-                    "device {device} holds block {} of dimension {dim}, which has {}",
+                    "device {device} has block index {} in dimension {dim}, which has {} blocks",
                     block[dim], shards[dim]
                 ));
             }
@@ -147,7 +151,11 @@ impl ShardLayout {
     pub fn with_addends(self, addends: Vec<usize>, by: ReductionKind) -> Result<ShardLayout> {
         let bad = |text: String| Err(RuntimeError::Layout(text));
         if addends.len() != self.num_devices() {
-            return bad(format!("{} partial sums for {} devices", addends.len(), self.num_devices()));
+            return bad(format!(
+                "a sharding over {} devices needs a partial sum for each, got {}",
+                self.num_devices(),
+                addends.len()
+            ));
         }
         let count = addends.iter().max().map_or(0, |&last| last.saturating_add(1));
         let held: BTreeSet<(&[usize], usize)> =
@@ -250,13 +258,13 @@ impl ShardLayout {
     pub fn shard_padded(&self, array: &HostArray, device: usize, padding: f64) -> Result<HostArray> {
         if array.shape != self.global_shape {
             return Err(RuntimeError::Layout(format!(
-                "an array of shape {:?} does not match a layout of {:?}",
+                "an array of shape {:?} does not match a sharding of shape {:?}",
                 array.shape, self.global_shape
             )));
         }
         let offsets = self.offsets(device).ok_or_else(|| {
             RuntimeError::Layout(format!(
-                "device {device} is not in a layout of {} devices",
+                "device {device} is out of range for a sharding over {} devices",
                 self.num_devices()
             ))
         })?;
@@ -370,7 +378,7 @@ impl ShardLayout {
         let is_known = places.iter().all(|&device| device < self.blocks.len());
         let Some(first) = shards.first().filter(|_| shards.len() == places.len() && is_known) else {
             return Err(RuntimeError::Layout(format!(
-                "{} blocks do not match {} devices of a layout of {}",
+                "{} blocks do not match {} devices of a sharding over {} devices",
                 shards.len(),
                 places.len(),
                 self.blocks.len()

@@ -235,7 +235,7 @@ impl Meeting<'_> {
 }
 
 fn no_dimension(dim: usize) -> RuntimeError {
-    RuntimeError::Argument(format!("a collective along the missing dimension {dim}"))
+    RuntimeError::Argument(format!("a collective uses dimension {dim}, which its operand does not have"))
 }
 
 /// The rest of a message.

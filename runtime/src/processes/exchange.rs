@@ -151,7 +151,7 @@ impl Exchange {
         if differ {
             job.lose(
                 process,
-                &format!("runs a different program than process {} as its run {launch}", self.process),
+                &format!("runs a different program than process {} in launch {launch}", self.process),
             );
         }
     }
@@ -250,7 +250,7 @@ impl Exchange {
             return;
         }
         if !open.is_sent {
-            // Only the thread that first finds the meeting complete gets here; the operands are kept for the results.
+            // Only one thread sends. It takes the operands without the lock, and puts them back, because the results need them.
             open.is_sent = true;
             let operands = std::mem::take(&mut open.operands);
             drop(state);

@@ -91,7 +91,7 @@ impl Job {
     pub(super) fn send(&self, to: usize, frame: Frame) -> Result<()> {
         if frame.key.len() > MAX_KEY || frame.payload.len() > self.options.max_message {
             return Err(RuntimeError::Processes(format!(
-                "a message of {} bytes with a key of {} bytes: at most {} and {MAX_KEY} are allowed",
+                "a message of {} bytes with a key of {} bytes exceeds the limits of {} and {MAX_KEY} bytes",
                 frame.payload.len(),
                 frame.key.len(),
                 self.options.max_message

@@ -102,7 +102,7 @@ impl ShardedArray {
     ) -> Result<ShardedArray> {
         if layout.num_addends() > 1 {
             return Err(RuntimeError::Layout(format!(
-                "cannot create an array {layout} from blocks: devices hold partial sums"
+                "cannot create an unreduced array from blocks ({layout}): devices hold partial sums"
             )));
         }
         let mut last: Option<(Vec<usize>, HostArray)> = None;
@@ -130,7 +130,7 @@ impl ShardedArray {
             };
             let made = made.ok_or_else(|| {
                 RuntimeError::Layout(format!(
-                    "the callback returned a block for device {place} whose type is not {dtype}"
+                    "the callback must return blocks of type {dtype}, but returned a different type for device {place}"
                 ))
             })?;
             last = Some((request.offsets, made.clone()));
@@ -170,23 +170,23 @@ impl ShardedArray {
     fn from_local(layout: ShardLayout, places: Arc<[usize]>, buffers: Vec<Buffer>) -> Result<ShardedArray> {
         if let Some(buffer) = buffers.iter().find(|buffer| buffer.shape() != layout.local_shape()) {
             return Err(RuntimeError::Layout(format!(
-                "a block of shape {:?} does not match a layout with blocks of {:?}",
+                "a block of shape {:?} does not match a sharding with blocks of shape {:?}",
                 buffer.shape(),
                 layout.local_shape()
             )));
         }
         let Some(dtype) = buffers.first().map(Buffer::dtype) else {
-            return Err(RuntimeError::Layout("no devices".to_owned()));
+            return Err(RuntimeError::Layout("a sharded array must have at least one device".to_owned()));
         };
         if let Some(buffer) = buffers.iter().find(|buffer| buffer.dtype() != dtype) {
             return Err(RuntimeError::Layout(format!(
-                "blocks have several element types: {dtype} and {}",
+                "blocks must have the same element type, got {dtype} and {}",
                 buffer.dtype()
             )));
         }
         if buffers.len() != places.len() || places.iter().any(|&place| place >= layout.num_devices()) {
             return Err(RuntimeError::Layout(format!(
-                "{} blocks do not match the positions {places:?} in a layout of {} devices",
+                "{} blocks do not match the device positions {places:?} in a sharding over {} devices",
                 buffers.len(),
                 layout.num_devices()
             )));
@@ -398,7 +398,7 @@ impl ShardedArray {
     ) -> Result<Vec<ShardedArray>> {
         if let Some(list) = results.iter().find(|list| list.len() != layouts.len()) {
             return Err(RuntimeError::Layout(format!(
-                "{} results do not match {} layouts",
+                "{} results do not match {} shardings",
                 list.len(),
                 layouts.len()
             )));
@@ -419,7 +419,7 @@ fn request(layout: &ShardLayout, place: usize) -> Result<BlockRequest> {
             Ok(BlockRequest { place, offsets, extent, padded: layout.local_shape().to_vec() })
         }
         _ => Err(RuntimeError::Layout(format!(
-            "device {place} is not in a layout of {} devices",
+            "device {place} is out of range for a sharding over {} devices",
             layout.num_devices()
         ))),
     }
@@ -438,7 +438,7 @@ fn check_count(layout: &ShardLayout, devices: usize) -> Result<()> {
         return Ok(());
     }
     Err(RuntimeError::Layout(format!(
-        "a layout of {} devices does not match {devices} devices",
+        "a sharding over {} devices does not match {devices} devices",
         layout.num_devices()
     )))
 }

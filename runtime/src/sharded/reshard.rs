@@ -29,7 +29,7 @@ impl ShardedArray {
         let placement = devices.into();
         if layout.global_shape() != self.layout.global_shape() {
             return Err(RuntimeError::Layout(format!(
-                "an array of shape {:?} does not match a layout of {:?}",
+                "an array of shape {:?} does not match a sharding of shape {:?}",
                 self.layout.global_shape(),
                 layout.global_shape()
             )));
@@ -115,7 +115,7 @@ impl Sources<'_> {
         }
         if covered != part.len() {
             return Err(RuntimeError::Layout(format!(
-                "the devices hold {covered} of the {} elements of a block of an array {target}",
+                "this process's devices hold only {covered} of the {} elements of a block of the array {target}",
                 part.len()
             )));
         }

@@ -87,7 +87,7 @@ impl ShardedArray {
     }
 
     /// Creates an array from blocks that `block` returns, one for each device of this process, so the full array is never on the
-    /// host. For devices with the same block, `block` is called once. A block may be returned with or without its padding.
+    /// host. Consecutive devices with the same block share one call. A block may be returned with or without its padding.
     ///
     /// # Errors
     ///

@@ -187,7 +187,7 @@ pub enum RuntimeError {
         message: String,
     },
     /// The plugin does not provide the requested data.
-    #[error("the {kind} plugin does not provide {what}")]
+    #[error("the plugin for {kind} does not provide {what}")]
     NotAvailable {
         /// The requested data.
         what: &'static str,

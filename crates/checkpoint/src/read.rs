@@ -367,7 +367,7 @@ impl Reader<'_> {
         Ok((elements, checksum))
     }
 
-    /// Checks that the bytes before a tile are zeros.
+    /// Checks that the padding before a tile consists of zeros.
     fn nothing(&self, tile: &Tile, before: &[u8]) -> Result<(), Fault> {
         match before.iter().all(|&byte| byte == 0) {
             true => Ok(()),

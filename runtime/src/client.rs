@@ -53,7 +53,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// The number of devices is zero or exceeds [`MAX_CPU_DEVICES`], or the plugin does not know an option.
+    /// The number of devices is zero or exceeds [`MAX_CPU_DEVICES`], or the plugin does not support an option.
     pub fn new(plugin: &Plugin, options: impl Into<PluginOptions>) -> Result<Client> {
         Client::create(plugin, &options.into(), None)
     }
@@ -197,7 +197,7 @@ impl Client {
             return Err(RuntimeError::Devices { program: wanted, available: ids.len() });
         }
         if let Some(unknown) = ids.iter().find(|id| !self.ids.contains(id)) {
-            return Err(RuntimeError::Argument(format!("the client has no device {unknown}")));
+            return Err(RuntimeError::Argument(format!("the client has no device with ID {unknown}")));
         }
         let compile = || {
             RawProgram::compile(&self.raw, program, &options.encode(&ids))

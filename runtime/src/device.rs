@@ -219,8 +219,8 @@ impl Buffer {
         }
     }
 
-    /// Frees the memory now, even if there are clones: any later use of one is [`RuntimeError::Deleted`]. An execution that reads the
-    /// buffer continues.
+    /// Frees the memory now, even if there are clones: any later use of a clone returns [`RuntimeError::Deleted`]. An execution that reads
+    /// the buffer continues.
     ///
     /// # Errors
     ///
@@ -252,7 +252,7 @@ impl Buffer {
         self.raw.wait()
     }
 
-    /// Waits for the execution, which has a time limit; waiting for the buffer alone has none.
+    /// Waits for the execution that produces the content, because that wait has a time limit; a wait for the buffer has none.
     fn wait_for_run(&self) -> Result<()> {
         let Some(flight) = &self.flight else { return Ok(()) };
         if !flight.is_over() {

@@ -120,7 +120,7 @@ impl DeviceLayout {
     pub(crate) fn to_row_major(&self, dtype: DType, shape: &[usize], data: Vec<u8>) -> Result<Vec<u8>> {
         if self.rank() != shape.len() || data.len() != HostArray::byte_size(dtype, shape)? {
             return Err(RuntimeError::Layout(format!(
-                "layout {self} does not match an array of shape {shape:?}"
+                "the memory layout {self} does not match an array of shape {shape:?}"
             )));
         }
         if self.has_same_order(&DeviceLayout::row_major(shape.len()), shape) || data.is_empty() {

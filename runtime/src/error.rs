@@ -1,7 +1,7 @@
 //! Errors of the runtime.
 //!
 //! Every error has a class (who must act), a stable code (`RT0101`), a message, and often a hint with the next step. The first
-//! two digits of a code are: 01 plugins, 02 PJRT calls, 03 arguments, 04 layouts, 05 ahead-of-time compilation, 06 files, 07
+//! two digits of a code are: 01 plugins, 02 PJRT calls, 03 arguments, 04 shardings, 05 ahead-of-time compilation, 06 files, 07
 //! several processes.
 
 use std::fmt;
@@ -187,7 +187,7 @@ pub enum RuntimeError {
         message: String,
     },
     /// The plugin does not provide the requested data.
-    #[error("a plugin for {kind} has no {what}")]
+    #[error("the plugin for {kind} does not provide {what}")]
     NotAvailable {
         /// The requested data.
         what: &'static str,
@@ -202,7 +202,7 @@ pub enum RuntimeError {
         /// XLA's message.
         message: String,
     },
-    /// The plugin returned a value that its API rules out.
+    /// The plugin returned a value that the API does not permit.
     #[error("{call} returned {what}")]
     Protocol {
         /// The function of the C API.
@@ -275,12 +275,12 @@ pub enum RuntimeError {
         /// The MLIR name of the type, or the plugin's number for it.
         dtype: String,
     },
-    /// A layout does not match its arrays or devices.
-    #[error("layout: {0}")]
+    /// A sharding is invalid, or does not match its arrays or devices.
+    #[error("{0}")]
     Layout(String),
     /// Other processes hold shards of the array.
     #[error(
-        "this process has {here} of the {devices} devices of an array {ty}, and they do not hold all of it"
+        "this process has {here} of the {devices} devices of an array {ty}, which do not hold the full array"
     )]
     Elsewhere {
         /// Type of the array.
@@ -291,7 +291,7 @@ pub enum RuntimeError {
         devices: usize,
     },
     /// An invalid target string.
-    #[error("`{text}` is not a target: {reason}")]
+    #[error("invalid target `{text}`: {reason}")]
     Target {
         /// The given string.
         text: String,
@@ -299,7 +299,7 @@ pub enum RuntimeError {
         reason: String,
     },
     /// The compiler's process died.
-    #[error("the compiler's process {how}{}", if .stderr_tail.is_empty() { String::new() } else { format!("; it last wrote:\n{}", .stderr_tail) })]
+    #[error("the compiler's process {how}{}", if .stderr_tail.is_empty() { String::new() } else { format!("; its last output was:\n{}", .stderr_tail) })]
     ChildDied {
         /// How the process ended: `was killed by signal 6 (SIGABRT)`, `exited with status 3`.
         how: String,
@@ -313,7 +313,7 @@ pub enum RuntimeError {
         target: String,
         /// The number of bytes that a device needs.
         needed: u64,
-        /// The number of bytes that it has.
+        /// The number of bytes that a device has.
         memory: u64,
     },
     /// An error reported by a child process.
@@ -336,7 +336,7 @@ pub enum RuntimeError {
     ProcessLost {
         /// The index of the process.
         process: usize,
-        /// Which process it is, and what happened to it.
+        /// The process and the failure, as a message.
         reason: String,
     },
     /// Other processes of the job did not reach a barrier or provide a value in time.
@@ -380,7 +380,7 @@ impl RuntimeError {
         RuntimeError::Pjrt { call, code, message }
     }
 
-    /// Errors of PJRT's compile call refer to the program.
+    /// Converts an error of PJRT's compile call to [`RuntimeError::Compile`], which refers to the program.
     pub(crate) fn in_compilation(self) -> RuntimeError {
         match self {
             RuntimeError::Pjrt { code, message, .. } | RuntimeError::OutOfMemory { code, message, .. } => {
@@ -498,7 +498,7 @@ impl RuntimeError {
     pub fn hint(&self) -> Option<String> {
         match self {
             RuntimeError::PluginNotFound { kind, .. } => Some(format!(
-                "install one with `shardc plugin install {kind}`, or name the file in SHARDC_PJRT_{}",
+                "install one with `shardc plugin install {kind}`, or set SHARDC_PJRT_{} to the path of one",
                 kind.to_uppercase()
             )),
             RuntimeError::PluginLoad { reason, .. } if reason.contains("lockfile") => Some(
@@ -508,10 +508,10 @@ impl RuntimeError {
             RuntimeError::PluginLoad { .. } => Some("`shardc plugin doctor` reports the problem".to_owned()),
             RuntimeError::PluginLacks { .. } => Some("install a newer plugin".to_owned()),
             RuntimeError::NotInstallable { kind, .. } => {
-                Some(format!("name the plugin's file in SHARDC_PJRT_{}", kind.to_uppercase()))
+                Some(format!("set SHARDC_PJRT_{} to the path of the plugin", kind.to_uppercase()))
             }
             RuntimeError::Install { .. } => {
-                Some("check the network; PIP_INDEX_URL names another package index".to_owned())
+                Some("check the network, or set PIP_INDEX_URL to another package index".to_owned())
             }
             RuntimeError::Digest { .. } => {
                 Some("the download is damaged or was tampered with; nothing was installed".to_owned())
@@ -526,7 +526,7 @@ impl RuntimeError {
                 if is_missing_custom_call(message) =>
             {
                 Some(
-                    "the bare plugin has no LAPACK routines and no Python callbacks: JAX registers those from jaxlib"
+                    "the plugin has no LAPACK routines and no Python callbacks: in JAX, they are registered by jaxlib"
                         .to_owned(),
                 )
             }
@@ -556,8 +556,8 @@ impl RuntimeError {
                 "use a target or a client of {program} devices, or partition the program for the available devices"
             )),
             RuntimeError::DeviceLimit { limit, .. } => Some(format!(
-                "run it on a mesh of at most {limit} devices with the same axes; partitioning has no such limit, nor has \
-                 compiling for a TPU"
+                "run the program on a mesh of at most {limit} devices with the same axes; partitioning and compiling for a TPU \
+                 have no such limit"
             )),
             RuntimeError::Inputs { .. } => Some(
                 "pass the inputs in the program's order, with its element types and shapes: nothing is converted"
@@ -567,10 +567,10 @@ impl RuntimeError {
                 Some("remove `mhlo.layout_mode` from the argument, or update the plugin".to_owned())
             }
             RuntimeError::Deleted => {
-                Some("free it after its last use only, or donate it to its last user".to_owned())
+                Some("free the array only after its last use, or donate it to its last user".to_owned())
             }
             RuntimeError::Memory(_) => Some(
-                "try it with smaller sizes or fewer layers; `shardc compile --target` reports memory and collectives \
+                "try smaller sizes or fewer layers; `shardc compile --target` reports memory and collectives \
                  without running anything; if the estimate is too high here, raise the limit (`--host-memory`, `Limits::memory`)"
                     .to_owned(),
             ),
@@ -608,7 +608,7 @@ impl RuntimeError {
             | RuntimeError::Io { .. } => None,
         }
     }
-    /// Facts that would make the message too long, such as searched locations, one per line.
+    /// Details that would make the message too long, such as searched locations; one per line.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         match self {

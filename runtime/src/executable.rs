@@ -65,7 +65,7 @@ impl ExecuteOptions {
 }
 
 impl Default for ExecuteOptions {
-    /// Half an hour, no donation, two executions in flight.
+    /// A time limit of half an hour, no donation, two executions in flight.
     fn default() -> Self {
         let time_limit = Some(Duration::from_secs(30 * 60));
         ExecuteOptions { time_limit, donate: Vec::new(), in_flight: ExecuteOptions::IN_FLIGHT }
@@ -84,7 +84,7 @@ pub struct LoadedExecutable {
     parameters: Arc<OnceLock<Option<Vec<ArrayType>>>>,
     /// The layouts of parameters, if they are not the client's defaults; `None` if unknown.
     parameter_layouts: Arc<OnceLock<Option<Layouts>>>,
-    /// The layouts of its results, found at the first execution.
+    /// The layouts of the program's results, known after the first execution.
     result_layouts: Arc<OnceLock<Layouts>>,
 }
 
@@ -101,7 +101,7 @@ impl std::fmt::Debug for LoadedExecutable {
 }
 
 impl LoadedExecutable {
-    /// The program on its devices; `places` are their positions among `count` devices, some of which may belong to other processes.
+    /// Wraps a program; `places` are the positions of its devices among `count` devices, some of which may belong to other processes.
     pub(crate) fn new(raw: RawProgram, places: Vec<usize>, count: usize) -> Result<LoadedExecutable> {
         let devices: Vec<Device> = raw.devices().iter().map(|raw| Device { raw: raw.clone() }).collect();
         let placement = Arc::new(Placement::new(devices, places, count)?);
@@ -114,13 +114,13 @@ impl LoadedExecutable {
         })
     }
 
-    /// The devices of this process that it runs on, in the order of [`LoadedExecutable::execute`]'s lists.
+    /// The devices of this process on which the program runs, in the order of [`LoadedExecutable::execute`]'s lists.
     #[must_use]
     pub fn devices(&self) -> &[Device] {
         self.placement.devices()
     }
 
-    /// Those devices with their positions among all devices of the program, in all processes.
+    /// The devices of [`LoadedExecutable::devices`] with their positions among all devices of the program, in all processes.
     #[must_use]
     pub fn placement(&self) -> &Placement {
         &self.placement
@@ -209,7 +209,7 @@ impl LoadedExecutable {
             if from.has_same_order(&to, &ty.shape) {
                 return Ok(buffer);
             }
-            // Only host memory is not the default memory of a device.
+            // The copy stays in host memory; every other argument is in the device's default memory.
             let kind = buffer.memory_kind().ok().filter(|kind| kind == "pinned_host");
             let there = kind.map(|kind| device.in_memory(&kind)).transpose()?;
             buffer.copied_in(there.as_ref().unwrap_or(device), expected.as_ref())
@@ -236,7 +236,7 @@ impl LoadedExecutable {
 
     /// Runs the program on all its devices and waits until all are done, half an hour at most.
     ///
-    /// `arguments[d][i]` is argument `i` of the `d`-th of [`LoadedExecutable::devices`], on that device; results are in the same order.
+    /// `arguments[d][i]` is argument `i`, on device `d` of [`LoadedExecutable::devices`]; results are in the same order.
     /// Arguments stay valid: the program's donations are ignored.
     ///
     /// # Errors

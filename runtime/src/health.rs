@@ -29,7 +29,7 @@ pub enum Health {
         api_version: (i32, i32),
         /// Functions that shardc may call and that the plugin lacks.
         missing_functions: Vec<String>,
-        /// Libraries that it loads on demand, and that are missing in the places that it searches.
+        /// Libraries that the plugin loads on demand, and that are missing in the folders that it searches.
         missing_libraries: Vec<String>,
         /// The platform and number of devices, or the reason why it has none on this machine. Without its hardware, a TPU or CUDA plugin
         /// can only compile ahead of time.

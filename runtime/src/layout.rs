@@ -13,7 +13,7 @@ use shardc_ir::{DType, ReductionKind};
 use crate::error::{Result, RuntimeError};
 use crate::host::{Difference, HostArray};
 
-/// The padding value of [`ShardLayout::shard`]: it is conspicuous in results that it leaks into.
+/// The padding value of [`ShardLayout::shard`]: results that use padding by mistake are conspicuously wrong.
 pub const LOUD_PADDING: f64 = 7.0;
 
 /// The block of a global array on each device.
@@ -28,10 +28,10 @@ pub struct ShardLayout {
     combined_by: ReductionKind,
 }
 
-/// Two devices that should hold the same block but differ.
+/// Two devices that should hold the same block but hold different values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReplicaDisagreement {
-    /// The positions in the layout of the first device that holds the block, and of the device that differs most from it.
+    /// The positions, in the sharding, of the first device that holds the block and of the device whose block differs most from it.
     pub devices: (usize, usize),
     /// The index of the block in each dimension.
     pub block: Vec<usize>,
@@ -93,7 +93,7 @@ impl std::fmt::Display for ShardLayout {
 }
 
 impl ShardLayout {
-    /// Creates a layout from plain data.
+    /// Creates a sharding from numbers of blocks and block indices.
     ///
     /// `shards[dim]` is the number of blocks of a dimension; `blocks[device][dim]` is the index of a device's block. Devices may hold the
     /// same block (replicas).
@@ -104,25 +104,29 @@ impl ShardLayout {
     pub fn new(global_shape: &[usize], shards: &[usize], blocks: Vec<Vec<usize>>) -> Result<ShardLayout> {
         let bad = |text: String| Err(RuntimeError::Layout(text));
         if shards.len() != global_shape.len() {
-            return bad(format!("{} shard counts for {} dimensions", shards.len(), global_shape.len()));
+            return bad(format!(
+                "an array of {} dimensions needs a number of shards for each, got {} numbers",
+                global_shape.len(),
+                shards.len()
+            ));
         }
         if blocks.is_empty() {
-            return bad("no devices".to_owned());
+            return bad("a sharding must have at least one device".to_owned());
         }
         if let Some(dim) = shards.iter().position(|&k| k == 0) {
-            return bad(format!("dimension {dim} has 0 blocks"));
+            return bad(format!("dimension {dim} must have at least one shard, got 0"));
         }
         for (device, block) in blocks.iter().enumerate() {
             if block.len() != shards.len() {
                 return bad(format!(
-                    "device {device} has {} block numbers for {} dimensions",
+                    "device {device} has {} block indices, expected {}, one for each dimension",
                     block.len(),
                     shards.len()
                 ));
             }
             if let Some(dim) = block.iter().zip(shards).position(|(&i, &k)| i >= k) {
                 return bad(format!(
-                    "device {device} holds block {} of dimension {dim}, which has {}",
+                    "device {device} has block index {} in dimension {dim}, which has {} blocks",
                     block[dim], shards[dim]
                 ));
             }
@@ -138,8 +142,8 @@ impl ShardLayout {
         })
     }
 
-    /// The layout in which device `d` holds partial sum `addends[d]` of its block, counted from 0. The block is the sum of its partial
-    /// sums, or their reduction with `by`. Devices may hold the same partial sum of the same block.
+    /// The unreduced sharding in which device `d` holds partial sum `addends[d]` of its block, counted from 0. The block is the reduction
+    /// of its partial sums with `by`. Devices may hold the same partial sum of the same block.
     ///
     /// # Errors
     ///
@@ -147,7 +151,11 @@ impl ShardLayout {
     pub fn with_addends(self, addends: Vec<usize>, by: ReductionKind) -> Result<ShardLayout> {
         let bad = |text: String| Err(RuntimeError::Layout(text));
         if addends.len() != self.num_devices() {
-            return bad(format!("{} partial sums for {} devices", addends.len(), self.num_devices()));
+            return bad(format!(
+                "a sharding over {} devices needs a partial sum for each, got {}",
+                self.num_devices(),
+                addends.len()
+            ));
         }
         let count = addends.iter().max().map_or(0, |&last| last.saturating_add(1));
         let held: BTreeSet<(&[usize], usize)> =
@@ -177,7 +185,7 @@ impl ShardLayout {
         self.addends.iter().max().map_or(1, |&last| last + 1)
     }
 
-    /// The layout in which the array is replicated on all devices.
+    /// The sharding in which the array is replicated on all devices.
     ///
     /// # Errors
     ///
@@ -237,7 +245,7 @@ impl ShardLayout {
     ///
     /// # Errors
     ///
-    /// The array does not have the layout's global shape, or the device does not exist.
+    /// The array's shape is not the sharding's global shape, or the device does not exist.
     pub fn shard(&self, array: &HostArray, device: usize) -> Result<HostArray> {
         self.shard_padded(array, device, LOUD_PADDING)
     }
@@ -250,13 +258,13 @@ impl ShardLayout {
     pub fn shard_padded(&self, array: &HostArray, device: usize, padding: f64) -> Result<HostArray> {
         if array.shape != self.global_shape {
             return Err(RuntimeError::Layout(format!(
-                "an array of shape {:?} does not match a layout of {:?}",
+                "an array of shape {:?} does not match a sharding of shape {:?}",
                 array.shape, self.global_shape
             )));
         }
         let offsets = self.offsets(device).ok_or_else(|| {
             RuntimeError::Layout(format!(
-                "device {device} is not in a layout of {} devices",
+                "device {device} is out of range for a sharding over {} devices",
                 self.num_devices()
             ))
         })?;
@@ -370,7 +378,7 @@ impl ShardLayout {
         let is_known = places.iter().all(|&device| device < self.blocks.len());
         let Some(first) = shards.first().filter(|_| shards.len() == places.len() && is_known) else {
             return Err(RuntimeError::Layout(format!(
-                "{} blocks do not match {} devices of a layout of {}",
+                "{} blocks do not match {} devices of a sharding over {} devices",
                 shards.len(),
                 places.len(),
                 self.blocks.len()

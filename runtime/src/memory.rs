@@ -59,7 +59,7 @@ impl MemoryNeed {
 pub struct Shortage {
     /// The activity.
     pub doing: String,
-    /// The memory that it needs, by purpose.
+    /// The needed memory, by purpose.
     pub need: MemoryNeed,
     /// The kind of limit.
     pub limit: MemoryLimit,

@@ -14,7 +14,7 @@ pub struct Mismatch {
     pub index: usize,
     /// The name of the parameter in the program, if any.
     pub name: Option<String>,
-    /// The device on which it does not match; `None` for all devices.
+    /// The device on which the input does not match; `None` for all devices.
     pub device: Option<i32>,
     /// The mismatch.
     pub problem: Problem,
@@ -34,26 +34,26 @@ pub enum Problem {
         /// The input's type.
         given: ArrayType,
     },
-    /// It has a different element type or shape than the parameter.
+    /// The input has a different element type or shape than the parameter.
     Type {
         /// The parameter's type.
         expected: ArrayType,
         /// The input's type.
         given: ArrayType,
     },
-    /// The size of its data does not match its type.
+    /// The size of the input's data does not match its type.
     Data {
         /// The sizes.
         reason: String,
     },
-    /// It is on the wrong device.
+    /// The input is on the wrong device.
     Device {
-        /// The ID of the device on which the program reads it.
+        /// The ID of the device on which the program reads the input.
         expected: i32,
-        /// The ID of the device that has it.
+        /// The ID of the device that has the input.
         given: i32,
     },
-    /// It has a different sharding.
+    /// The input has a different sharding than the program expects.
     Layout {
         /// The sharding that the program expects.
         expected: String,

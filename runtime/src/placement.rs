@@ -30,7 +30,7 @@ impl Placement {
             || sorted.last().is_some_and(|&last| last >= count)
         {
             return Err(RuntimeError::Layout(format!(
-                "{} devices do not match the positions {places:?} of {count}",
+                "{} devices do not match the positions {places:?} in a program of {count} devices",
                 devices.len()
             )));
         }

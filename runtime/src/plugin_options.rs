@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::error::{Result, RuntimeError};
 
-/// Maximum number of the CPU plugin's virtual devices for one program. The plugin takes devices with higher IDs as those of another
+/// Maximum number of the CPU plugin's virtual devices for one program. The plugin treats devices with higher IDs as devices of another
 /// process, and rejects programs for them.
 pub const MAX_CPU_DEVICES: usize = 2048;
 

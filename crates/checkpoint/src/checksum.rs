@@ -7,7 +7,7 @@ pub(crate) fn crc32c(bytes: &[u8]) -> u32 {
     crc_fast::crc32_iscsi(bytes)
 }
 
-/// The checksum of bytes that are added in pieces.
+/// A checksum that is updated incrementally.
 pub(crate) struct Crc32c(Digest);
 
 impl Crc32c {
@@ -20,7 +20,7 @@ impl Crc32c {
     }
 
     pub(crate) fn value(&self) -> u32 {
-        // The library has 32-bit and 64-bit checksums in one type.
+        // The library returns 32-bit and 64-bit checksums as `u64`.
         u32::try_from(self.0.finalize()).unwrap_or_default()
     }
 }

@@ -13,7 +13,7 @@ pub enum Difference {
     OnlyFirst(String),
     /// Only the second checkpoint has the array.
     OnlySecond(String),
-    /// Its type or shape differs.
+    /// The array's type or shape differs.
     Type {
         /// The array.
         name: String,

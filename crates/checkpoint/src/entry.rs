@@ -16,10 +16,10 @@ pub struct Entry {
     pub dtype: DType,
     /// The global shape.
     pub shape: Vec<usize>,
-    /// The shape of the separately written blocks, including padding: the local shape of the sharding that the array is saved from.
+    /// The shape of the separately written blocks, including padding: the local shape of the sharding with which the array is saved.
     /// If it does not divide the shape, the last blocks are smaller.
     pub block: Vec<usize>,
-    /// The sharding when it was saved; restoring does not depend on it.
+    /// The sharding with which the array was saved; restoring does not depend on it.
     pub sharding: Option<Sharding>,
 }
 
@@ -72,7 +72,7 @@ impl Entry {
     }
 }
 
-/// An array as one block; a block has at least one element, even if the array has none.
+/// The block shape of an array that is stored as one block. It has no zeros, even if the array has no elements.
 fn block_of(shape: &[usize]) -> Vec<usize> {
     shape.iter().map(|&n| n.max(1)).collect()
 }
@@ -91,7 +91,7 @@ pub(crate) fn check_entries(entries: &[Entry]) -> Result<()> {
         }
         if entry.block.len() != entry.shape.len() || entry.block.contains(&0) {
             faults.push(format!(
-                "{name} has blocks of {:?}, which do not fit its shape {:?}",
+                "{name} has the block shape {:?}, which is invalid for its shape {:?}",
                 entry.block, entry.shape
             ));
         }
@@ -102,14 +102,14 @@ pub(crate) fn check_entries(entries: &[Entry]) -> Result<()> {
             .into_iter()
             .any(|s| bytes(s).is_none_or(|n| isize::try_from(n).is_err()))
         {
-            faults.push(format!("{name} is larger than an address space"));
+            faults.push(format!("{name} is too large for the address space"));
         }
     }
     // An entry is a folder, which must not be inside the folder of another entry.
     for name in &seen {
         let mut parents = name.match_indices('/').map(|(at, _)| &name[..at]);
         if let Some(parent) = parents.find(|parent| !parent.is_empty() && seen.contains(parent)) {
-            faults.push(format!("{name} is nested in the entry {parent}"));
+            faults.push(format!("the entry {name} must not be nested in the entry {parent}"));
         }
     }
     if faults.is_empty() { Ok(()) } else { Err(CheckpointError::Entries(faults)) }
@@ -149,7 +149,7 @@ fn name_fault(name: &str) -> Option<&'static str> {
     None
 }
 
-/// Checks that the slices of all processes are blocks of the entries, each exactly once.
+/// Checks that each slice of each process is a block of an entry, and that each block is in exactly one slice.
 pub(crate) fn check_slices(entries: &[Entry], slices: &[Vec<Slice>]) -> Result<()> {
     let mut faults: BTreeMap<usize, String> = BTreeMap::new();
     let mut held: BTreeMap<(usize, Vec<usize>), usize> = BTreeMap::new();

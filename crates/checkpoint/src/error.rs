@@ -20,10 +20,10 @@ pub enum CheckpointError {
         /// The store's message.
         reason: String,
     },
-    /// Names, shapes or grids of entries cannot be saved; one line each.
+    /// Names, shapes or grids of entries cannot be saved; one message for each fault.
     #[error("the state cannot be saved: {}", .0.join("; "))]
     Entries(Vec<String>),
-    /// The slices of all processes do not form the entries; one line for each entry.
+    /// The slices of all processes do not form the entries: each block must be in one slice. One message for each invalid entry.
     #[error("the slices of all processes do not match the state: {}", .0.join("; "))]
     Slices(Vec<String>),
     /// The values of a slice could not be read or were rejected.
@@ -66,10 +66,10 @@ pub enum CheckpointError {
         /// The cause.
         reason: String,
     },
-    /// Data is missing or corrupted; all damage that was found.
+    /// Data is missing or corrupted: all the damage that was found.
     #[error("the checkpoint is damaged: {}", lines(.0))]
     Damaged(Vec<Damage>),
-    /// The checkpoint does not match the request; all mismatches.
+    /// The checkpoint does not match the request: all mismatches.
     #[error("the checkpoint does not match the request: {0}")]
     Mismatch(Mismatch),
     /// Another process failed, or does not answer.
@@ -167,8 +167,8 @@ impl CheckpointError {
                 "existing checkpoints are unchanged; fix the storage error and save again"
             }
             CheckpointError::Entries(_) => {
-                "names are unique paths without empty parts, `.` and `..`; a block has at least one element \
-                 in each dimension"
+                "names must be unique paths without empty components, `.` or `..`; a block must have at least \
+                 one element in each dimension"
             }
             CheckpointError::Slices(_) => {
                 "each process must save blocks of the entry's grid, and each block exactly once"
@@ -177,7 +177,7 @@ impl CheckpointError {
             CheckpointError::NotFound { .. } => {
                 "an interrupted save is not a checkpoint; list the existing checkpoints"
             }
-            CheckpointError::Item { .. } => "name one of the items, or open the folder of one",
+            CheckpointError::Item { .. } => "specify one of the items, or open the folder of an item",
             CheckpointError::Exists { .. } => "delete it first, or save to another path",
             CheckpointError::Metadata { .. } | CheckpointError::Damaged(_) => {
                 "restore an earlier step: each step is a complete checkpoint"

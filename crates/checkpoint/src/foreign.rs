@@ -18,7 +18,7 @@ pub(crate) struct Foreign {
     pub(crate) objects: Objects,
 }
 
-/// Opens the Orbax state in a folder: in OCDBT or files, Zarr v2 or v3.
+/// Opens the state that Orbax saved in a folder: in an OCDBT database or in separate files, as Zarr v2 or v3.
 pub(crate) fn open(store: &Store, path: &str) -> Result<Foreign> {
     let shown = store.shown(path);
     let json = |file: &str| -> Result<Value> {
@@ -35,7 +35,7 @@ pub(crate) fn open(store: &Store, path: &str) -> Result<Foreign> {
     let tree = orbax::read_tree(&metadata, &json(orbax::STRINGS)?);
     let tree = tree.ok_or_else(|| CheckpointError::Metadata {
         path: format!("{shown}/{}", orbax::TREE),
-        reason: "it has no tree of arrays".to_owned(),
+        reason: "it does not contain a tree of arrays".to_owned(),
     })?;
     let values = match ocdbt::is_in(store, path)? {
         true => Some(ocdbt::read(store, path)?),

@@ -1,7 +1,7 @@
 //! The file `shardc.json` of a checkpoint: its contents, and the checksums of its files.
 //!
-//! Orbax does not read it, and checkpoints of Orbax do not have it: then the same data is read from Orbax's files, except block sizes and
-//! checksums of metadata.
+//! Orbax ignores this file. Checkpoints written by Orbax do not have it: their metadata is read from Orbax's own files, which have no
+//! block sizes and no checksums of metadata.
 
 use std::collections::BTreeMap;
 
@@ -16,13 +16,13 @@ use crate::tree::Tree;
 /// The name of the file.
 pub(crate) const FILE: &str = INDEX;
 
-/// The written version; newer versions are rejected.
+/// The version that this crate writes; newer versions are rejected.
 const VERSION: u32 = 1;
 
 /// The metadata of a checkpoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Info {
-    /// The training step, if any.
+    /// The training step of the state, if known.
     pub step: Option<u64>,
     /// An identifier of the program that the state belongs to.
     pub program: Option<String>,
@@ -112,7 +112,7 @@ impl Index {
             .and_then(|(sum, rest)| Some((sum.parse::<u32>().ok()?, rest.strip_suffix("}\n")?)));
         let (sum, json) = parts.ok_or("it is not an index of a checkpoint, or it is truncated")?;
         if crc32c(json.as_bytes()) != sum {
-            return Err("its checksum is wrong".to_owned());
+            return Err("its checksum does not match".to_owned());
         }
         let index: Index = serde_json::from_str(json).map_err(|error| error.to_string())?;
         if index.version > VERSION {

@@ -12,8 +12,8 @@
 //! A checkpoint has the format of Orbax's `PyTreeCheckpointHandler(use_ocdbt=False, use_zarr3=True)`, so JAX, tensorstore and any
 //! reader of Zarr v3 can read it. Orbax's checkpoints are read in OCDBT (its default), Zarr v2 and Zarr v3. The files written are:
 //!
-//! * each array is a folder of its name with `zarr.json` and a file for each block of its sharding (`c/1/0`). A dimension that is
-//!   sharded `k` ways has blocks of `ceil(n / k)` elements; the last may be smaller, and blocks beyond the end are omitted;
+//! * each array is a folder named after the array, with `zarr.json` and a file for each block of its sharding (`c/1/0`). A dimension
+//!   that is sharded `k` ways has blocks of `ceil(n / k)` elements; the last may be smaller, and blocks beyond the end are omitted;
 //! * a block of more than a mebibyte is divided into tiles (`sharding_indexed`), so that another sharding reads only the tiles that
 //!   it needs. Each tile, and each index of tiles, ends with its CRC-32C;
 //! * `_METADATA` is the tree of names, `_sharding` the meshes and specs, `shardc.json` has the data that Orbax does not store:

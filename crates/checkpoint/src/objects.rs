@@ -68,7 +68,9 @@ impl Objects {
             return Ok(Some(Opened { object: opened, path, start: 0, size }));
         };
         if start.checked_add(length).is_none_or(|end| end > size) {
-            let what = format!("is at {start}+{length} of {path}, which is truncated: it has {size} bytes");
+            let what = format!(
+                "needs {length} bytes at offset {start} of {path}, which is truncated: it has {size} bytes"
+            );
             return Err(damaged(object, what));
         }
         Ok(Some(Opened { object: opened, path, start, size: length }))
@@ -85,7 +87,7 @@ impl Objects {
             Some(Some(Value::Indirect { path, offset, length })) => {
                 let end = offset.checked_add(*length).filter(|_| *length <= LARGEST);
                 let Some(end) = end else {
-                    return Err(damaged(object, format!("would have {length} bytes")));
+                    return Err(damaged(object, format!("has the invalid size of {length} bytes")));
                 };
                 let range = *offset..end;
                 let read = store.get_ranges(path, std::slice::from_ref(&range))?;

@@ -8,7 +8,7 @@ pub(crate) fn threads(least: usize, most: usize) -> usize {
     std::thread::available_parallelism().map_or(least, usize::from).clamp(least, most)
 }
 
-/// Runs jobs 0 to `count` on this many threads, and returns their results in order. After an error no job is started.
+/// Runs jobs `0..count` on this many threads, and returns their results in order. After an error, no further job is started.
 pub(crate) fn each<T: Send, E: Send>(
     threads: usize,
     count: usize,

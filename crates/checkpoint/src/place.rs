@@ -46,7 +46,7 @@ impl Place {
         format!("{}{suffix}{item}/{name}", self.path)
     }
 
-    /// Adapts the location to the store.
+    /// Sets whether the checkpoint is committed by a rename, which only folders support. It is an error if the path is empty.
     pub(crate) fn in_store(self, store: &Store) -> Result<Place> {
         if self.path.is_empty() {
             return Err(CheckpointError::Settings("a checkpoint needs a name within its store".to_owned()));

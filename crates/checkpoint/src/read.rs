@@ -1,4 +1,4 @@
-//! Reads parts of a block's file: the needed tiles, each verified.
+//! Reads the needed tiles of a block's file, and verifies each of them.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, IoSliceMut, Read as _, Seek as _, SeekFrom};
@@ -36,9 +36,9 @@ impl From<CheckpointError> for Fault {
     }
 }
 
-/// Reads the part of a block in a box of the array, and copies it into the row-major elements of the box. If there is no box, the part is
-/// only verified. Tiles are always read entirely. Elements of a damaged tile may already have been copied. Consecutive tiles in an object
-/// are requested together, up to `most` bytes.
+/// Reads the intersection of a block and the box `wanted`, and copies it into `elements`, the row-major elements of the box. If `elements`
+/// is `None`, the tiles are only verified. Tiles are always read entirely. Elements of a damaged tile may already have been copied.
+/// Consecutive tiles in an object are requested together, up to `most` bytes.
 pub(crate) fn block(
     checkpoint: &Checkpoint,
     stored: &Stored,
@@ -95,7 +95,7 @@ pub(crate) fn block(
     let grid = Grid::new(&array.block, &tiles.tile);
     let counts = grid.counts();
     let number = |tile: &[usize]| tile.iter().zip(&counts).fold(0, |at, (&i, &n)| at * n + i);
-    // The box relative to the block.
+    // The intersection, relative to the block.
     let own = Region { offset: origin.clone(), shape: array.block.clone() };
     let Some(mut local) = own.overlap(wanted) else { return Ok(()) };
     local.offset.iter_mut().zip(&origin).for_each(|(o, start)| *o -= start);
@@ -121,7 +121,7 @@ pub(crate) fn block(
     reader.finish(&form)
 }
 
-/// A thread's buffer for tiles of which only a part is needed. It fits in a core's caches.
+/// A thread's buffer for tiles that are only partly needed. It fits in a core's caches.
 pub(crate) struct Room {
     bytes: Vec<u8>,
     start: usize,
@@ -137,13 +137,13 @@ impl Room {
         Room { bytes, start }
     }
 
-    /// The first bytes of the buffer: at most `bytes`.
+    /// The first `bytes` of the buffer, or all of it if it is smaller.
     fn piece(&mut self, bytes: usize) -> &mut [u8] {
         &mut self.bytes[self.start..self.start + bytes.min(PIECE)]
     }
 }
 
-/// Reads a file's elements into parts, and adds them to a checksum.
+/// Reads consecutive elements of a file into slices of memory, and updates a checksum with them.
 fn place(source: &Object, parts: &mut [&mut [u8]], sum: &mut Crc32c) -> io::Result<()> {
     let mut rest = parts;
     while let Some(first) = rest.first() {
@@ -156,13 +156,13 @@ fn place(source: &Object, parts: &mut [&mut [u8]], sum: &mut Crc32c) -> io::Resu
     Ok(())
 }
 
-/// Fills consecutive parts with the next bytes of a file.
+/// Fills slices of memory with the next bytes of a file.
 fn fill(source: &Object, parts: &mut [&mut [u8]]) -> io::Result<()> {
     let Object::File(file) = source else { return Ok(()) };
     let mut file: &File = file;
     let mut slices: Vec<IoSliceMut<'_>> = parts.iter_mut().map(|part| IoSliceMut::new(part)).collect();
     let mut left = &mut slices[..];
-    // Skips empty parts.
+    // Skips empty slices.
     IoSliceMut::advance_slices(&mut left, 0);
     while !left.is_empty() {
         match file.read_vectored(left) {
@@ -200,7 +200,7 @@ struct Tile {
     before: usize,
 }
 
-/// The destination of elements.
+/// The box of the array to read, and the memory for its elements.
 struct Target<'a> {
     wanted: &'a Region,
     elements: Option<&'a mut [u8]>,
@@ -208,8 +208,8 @@ struct Target<'a> {
 }
 
 impl Target<'_> {
-    /// The parts of the destination for a tile's elements, none longer than a piece. `None` if only a part of the tile is needed, or the
-    /// parts are so short that copying from a buffer is faster.
+    /// The slices of the destination for a tile's elements, each at most [`PIECE`] long. `None` if the tile is only partly needed, or the
+    /// slices are so short that copying from a buffer is faster.
     fn place(&mut self, tile: &Tile) -> Option<Vec<&mut [u8]>> {
         let mut runs = Runs::new(&tile.region, self.wanted, self.width).peekable();
         let is_whole = tile.region.overlap(self.wanted)? == tile.region;
@@ -237,12 +237,12 @@ struct Reader<'a> {
     target: Target<'a>,
     room: &'a mut Room,
     most: u64,
-    /// Consecutive tiles of an object that have not been requested yet.
+    /// Consecutive tiles of an object that will be read by one request.
     run: Vec<Tile>,
 }
 
 impl Reader<'_> {
-    /// Reads a tile, now or together with the following tiles.
+    /// Reads a tile, immediately or in one request with the following tiles.
     fn tile(&mut self, form: &Form<'_>, tile: Tile) -> Result<(), Fault> {
         match (&self.source, form.plain) {
             (Object::File(_), Some(plain)) => return self.pass(form, plain, &tile),
@@ -261,7 +261,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Requests the remaining tiles.
+    /// Reads the tiles that have not been requested yet.
     fn finish(&mut self, form: &Form<'_>) -> Result<(), Fault> {
         let run = std::mem::take(&mut self.run);
         let (Some(first), Some(last)) = (run.first(), run.last()) else { return Ok(()) };
@@ -301,7 +301,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads a tile of a file piece by piece, so that a piece is still in a core's caches when its checksum is computed.
+    /// Reads a plain tile of a file piece by piece, so that a piece is still in a core's caches when its checksum is computed.
     fn pass(&mut self, form: &Form<'_>, plain: Plain, tile: &Tile) -> Result<(), Fault> {
         let (elements, checksum) = self.lengths(form, plain, tile)?;
         self.seek(tile.at.start)?;
@@ -319,7 +319,7 @@ impl Reader<'_> {
         self.compare(tile, sum.value(), &stored[..checksum])
     }
 
-    /// Reads a tile through the thread's buffer, and copies the needed part to its place.
+    /// Reads a tile into the thread's buffer, and copies the needed elements to the destination.
     fn scatter(&mut self, tile: &Tile, elements: usize, sum: &mut Crc32c) -> io::Result<()> {
         let mut left = elements;
         let mut scatter = Scatter::new(&tile.region, self.target.wanted, self.target.width);
@@ -336,7 +336,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Verifies the bytes of a tile, decodes them and copies them to their place.
+    /// Verifies and decodes the bytes of a tile, and copies the needed elements to the destination.
     fn give(&mut self, form: &Form<'_>, tile: &Tile, bytes: &[u8]) -> Result<(), Fault> {
         let (before, bytes) = bytes.split_at(tile.before);
         self.nothing(tile, before)?;
@@ -356,7 +356,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The sizes of a plain tile's elements and of its checksum, which together must be the tile's size.
+    /// The sizes of a plain tile's elements and of its checksum; it is an error if their sum is not the tile's size.
     fn lengths(&self, form: &Form<'_>, plain: Plain, tile: &Tile) -> Result<(usize, usize), Fault> {
         let elements = form.shape.iter().product::<usize>() * self.target.width;
         let checksum = if plain.has_checksum { CRC } else { 0 };
@@ -367,20 +367,20 @@ impl Reader<'_> {
         Ok((elements, checksum))
     }
 
-    /// Checks that the bytes before a tile are zeros.
+    /// Checks that the padding before a tile consists of zeros.
     fn nothing(&self, tile: &Tile, before: &[u8]) -> Result<(), Fault> {
         match before.iter().all(|&byte| byte == 0) {
             true => Ok(()),
-            false => Err(self.bad(tile, "there are bytes before it")),
+            false => Err(self.bad(tile, "the padding before it is not zero")),
         }
     }
 
-    /// Compares with a stored checksum, if there is one.
+    /// Compares a tile's checksum with the stored checksum, if there is one.
     fn compare(&self, tile: &Tile, sum: u32, stored: &[u8]) -> Result<(), Fault> {
         if stored.is_empty() || sum.to_le_bytes() == stored {
             return Ok(());
         }
-        Err(self.bad(tile, "its checksum is wrong"))
+        Err(self.bad(tile, "its checksum does not match"))
     }
 
     fn bad(&self, tile: &Tile, what: &str) -> Fault {

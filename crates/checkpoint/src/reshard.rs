@@ -1,4 +1,4 @@
-//! Writes arrays as checkpoints with a different division into blocks.
+//! Writes the arrays of a checkpoint as a new checkpoint with different blocks.
 
 use crate::checkpoint::Checkpoint;
 use crate::entry::{Entry, Slice};

@@ -116,7 +116,7 @@ pub(crate) fn write(
     Ok(Saved { bytes: bytes.map_or(0, u64::from_le_bytes) })
 }
 
-/// The message of a process to the others: a checksum of the data that all must agree on, then its slices.
+/// The message that a process sends to the others: a checksum of the data that must be equal on all processes, then its slices.
 fn digest(state: &State) -> Vec<u8> {
     let agreed = format!("{:?}{:?}", state.entries, state.info);
     let mut text = format!("{}\n", crc32c(agreed.as_bytes()));
@@ -207,7 +207,7 @@ fn block(
         let mut write = |out: &mut File| {
             let file = BlockFile::new(entry, &elements, &region.shape);
             let mut tiles = file.count();
-            // The end is written first, and its memory is released for another block.
+            // The end is written first, so that its memory can be used for another block.
             if let Some(cut) = file.cut(OWN) {
                 out.seek(SeekFrom::Start(cut.position))?;
                 file.pieces(cut.tile..tiles, &mut |piece| out.write_all(piece))?;

@@ -170,7 +170,7 @@ fn restored(checkpoint: &Checkpoint) -> Arrays {
 }
 
 /// The training run: resumes from the last checkpoint, saves each step synchronously or asynchronously, and prints the steps with a
-/// complete checkpoint. It stops on request.
+/// complete checkpoint. It stops on `SIGTERM`.
 fn run(store: &Store) -> ExitCode {
     let manager = manager(store);
     let say = |text: String| {
@@ -187,7 +187,7 @@ fn run(store: &Store) -> ExitCode {
         advance(&mut arrays, step);
         let state = state_of(&arrays, &Info::default(), &Alone);
         let read = |entry: &Entry, region: &Region| Ok(part(&arrays[&entry.name].0, region));
-        // No step is due for saving, so this is true only at the end of the run.
+        // The save interval is never reached, so this is true only after `SIGTERM`.
         if manager.should_save(step).unwrap() {
             manager.save(step, &state, &read).unwrap();
             say(format!("ended {step}"));
@@ -214,7 +214,7 @@ fn kill(place: &Place) -> Result<(), Failed> {
     for number in 0..kills {
         let mut child = place.command().spawn()?;
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        // The time is measured from here, so that kills hit saves and not the start of the process.
+        // The time before the kill starts here, so that kills hit saves and not the start of the process.
         let begun = lines.next().ok_or("the run ended before it began")?.unwrap();
         if begun != format!("begun {at}") {
             return Err(format!("kill {number}: the run reports {begun}, but step {at} is complete").into());
@@ -222,7 +222,7 @@ fn kill(place: &Place) -> Result<(), Failed> {
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
-        // On a slow disk the first step takes longer.
+        // Until a step is complete, each run gets more time, because the first save is slower on a slow disk.
         let longest = if at == 0 { 400_000 * (number + 1) } else { 400_000 };
         std::thread::sleep(Duration::from_micros(random % longest));
         let is_asked = number % 10 == 9;

@@ -14,7 +14,7 @@ use crate::options::{CompileOptions, OptionValue};
 use crate::plugin::{NO_TPU, PluginKind, QUIET};
 use crate::scratch::Scratch;
 
-/// The hidden sub-command with which a program must call [`run_child`].
+/// The hidden subcommand for which a program must call [`run_child`].
 pub const CHILD_COMMAND: &str = "__aot-compile";
 
 /// The number of last lines of the child's standard error that an error quotes.
@@ -125,7 +125,7 @@ pub fn compile_in_child(program: &Path, request: &CompileRequest) -> Result<Comp
     }
 }
 
-/// Loads a plugin in a child process and reports its health; `program` as for [`compile_in_child`].
+/// Loads a plugin in a child process and reports its health; `program` is as for [`compile_in_child`].
 ///
 /// # Errors
 ///
@@ -143,7 +143,7 @@ pub(crate) fn look_in_child(program: &Path, kind: PluginKind, plugin: &Path) -> 
     }
 }
 
-/// Runs a task for a kind of plugin in a child. Returns its answer, if there is one, and how the child ended.
+/// Runs a task for a kind of plugin in a child. Returns the child's answer, if there is one, and an error with the way the child ended.
 fn ask(
     (program, kind): (&Path, PluginKind),
     request: &Path,
@@ -173,7 +173,7 @@ fn ask(
     Ok((answer, RuntimeError::ChildDied { how: how_it_ended(status), stderr_tail: tail }))
 }
 
-/// Flags of XLA without those of its CPU compiler: the TPU compiler ends the process at some of them (libtpu 0.0.51).
+/// Removes the flags of XLA's CPU compiler from `XLA_FLAGS`: the TPU compiler aborts the process on some of them (libtpu 0.0.51).
 fn without_cpu_flags(flags: &str) -> String {
     let flags = flags.split_whitespace().filter(|flag| !flag.starts_with("--xla_cpu_"));
     flags.collect::<Vec<_>>().join(" ")

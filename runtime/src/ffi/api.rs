@@ -151,7 +151,7 @@ impl Api {
         }
         // SAFETY: every function of the table except the two that `call_void` calls has this signature.
         let function: Function = unsafe { std::mem::transmute(function) };
-        // SAFETY: the structure is the function's own (`Call`), and the caller guarantees the pointers in it.
+        // SAFETY: this is the argument structure of the function (`Call`), and the caller guarantees the pointers in it.
         let error = unsafe { function(ptr::from_mut(arguments).cast()) };
         match NonNull::new(error) {
             None => Ok(()),
@@ -230,7 +230,7 @@ fn with_source(error: &libloading::Error) -> String {
 ///
 /// `start` must be null or point to `size` readable bytes.
 pub(super) unsafe fn text(start: *const c_char, size: usize) -> String {
-    // SAFETY: the caller guarantees it.
+    // SAFETY: the caller upholds the conditions in `# Safety`.
     String::from_utf8_lossy(unsafe { slice(start.cast::<u8>(), size) }).into_owned()
 }
 
@@ -243,7 +243,7 @@ pub(super) unsafe fn slice<'a, T>(start: *const T, size: usize) -> &'a [T] {
     if start.is_null() || size == 0 {
         return &[];
     }
-    // SAFETY: the caller guarantees it.
+    // SAFETY: the caller upholds the conditions in `# Safety`.
     unsafe { std::slice::from_raw_parts(start, size) }
 }
 

@@ -125,7 +125,7 @@ fn ffi_extension(api: &Api) -> Result<NonNull<xla::FfiExtension>> {
 unsafe fn done(api: &Api, call: &'static str, error: *mut abi::Error) -> Result<()> {
     match NonNull::new(error) {
         None => Ok(()),
-        // SAFETY: the caller guarantees it.
+        // SAFETY: the caller upholds the conditions in `# Safety`.
         Some(error) => Err(unsafe { api.take_error(call, error) }),
     }
 }
@@ -155,7 +155,7 @@ pub(crate) fn register(api: &Api) -> Result<()> {
         type_info: &raw const nothing,
     };
     let function = functions.type_register.ok_or_else(|| lacking(api))?;
-    // SAFETY: the structure is the function's, and everything that it points to outlives the call.
+    // SAFETY: this is the argument structure of the function, and everything that it points to outlives the call.
     unsafe { done(api, "PJRT_FFI_Type_Register", function(&raw mut ty)) }?;
     CONTEXT_TYPE_ID.store(ty.type_id, Ordering::Release);
     let function = functions.register_handler.ok_or_else(|| lacking(api))?;
@@ -171,14 +171,14 @@ pub(crate) fn register(api: &Api) -> Result<()> {
             platform_name_size: PLATFORM.len(),
             traits: 0,
         };
-        // SAFETY: the structure is the function's; the handler lives as long as the process.
+        // SAFETY: this is the argument structure of the function; the handler lives as long as the process.
         unsafe { done(api, "PJRT_FFI_Register_Handler", function(&raw mut arguments)) }?;
     }
     registered.push(extension.addr().get());
     Ok(())
 }
 
-/// The pending results of a call. Its future is completed exactly once, with success or an error.
+/// The pending results of a call. The future is completed exactly once, with success or an error.
 struct Pending {
     table: Table,
     future: *mut Future,
@@ -219,7 +219,7 @@ impl Pending {
                     extension_start: ptr::null_mut(),
                     future: self.future,
                 };
-                // SAFETY: the structure is the function's; the future is alive until it is completed, here.
+                // SAFETY: this is the argument structure of the function; the future is alive until it is completed, here.
                 unsafe { self.table.call(offset_of!(XlaApi, future_set_available), &mut set) }
             }
             Err(error) => {
@@ -252,7 +252,7 @@ impl Drop for Pending {
 ///
 /// `frame` must be a frame that XLA passes to a handler.
 unsafe extern "C" fn collective(frame: *mut CallFrame) -> *mut XlaError {
-    // SAFETY: the caller guarantees it.
+    // SAFETY: the caller upholds the conditions in `# Safety`.
     unsafe { answer(frame, begin_collective) }
 }
 
@@ -276,7 +276,7 @@ fn begin_collective(incoming: &mut Incoming<'_>) -> Result<()> {
         future: ptr::null_mut(),
     };
     let table = incoming.table();
-    // SAFETY: the structure is the function's, and contains only the result.
+    // SAFETY: this is the argument structure of the function, and contains only the result.
     unsafe { table.call(offset_of!(XlaApi, future_create), &mut create) }?;
     let future = non_null("XLA_FFI_Future_Create", create.future)?;
     let pending = Pending { table, future, results, is_done: false };
@@ -292,7 +292,7 @@ fn begin_collective(incoming: &mut Incoming<'_>) -> Result<()> {
 ///
 /// `frame` must be a frame that XLA passes to a handler.
 unsafe extern "C" fn first_device(frame: *mut CallFrame) -> *mut XlaError {
-    // SAFETY: the caller guarantees it.
+    // SAFETY: the caller upholds the conditions in `# Safety`.
     unsafe {
         answer(frame, |incoming| {
             let launch = launch(incoming)?;
@@ -324,7 +324,7 @@ fn launch<'a>(incoming: &Incoming<'a>) -> Result<&'a Launch> {
 ///
 /// `frame` must be a frame that XLA passes to a handler.
 unsafe fn answer(frame: *mut CallFrame, work: impl FnOnce(&mut Incoming<'_>) -> Result<()>) -> *mut XlaError {
-    // SAFETY: the caller guarantees it.
+    // SAFETY: the caller upholds the conditions in `# Safety`.
     let outcome = match unsafe { Incoming::read(frame) } {
         Frame::Call(mut incoming) => work(&mut incoming).map_err(|error| (incoming.table(), error)),
         Frame::Question => Ok(()),

@@ -113,7 +113,7 @@ impl RawProgram {
         RawProgram::of(client, non_null(abi::ClientCompile::NAME, arguments.executable)?)
     }
 
-    /// Loads the bytes from [`RawExecutable::serialize`].
+    /// Loads an executable from the bytes that [`RawExecutable::serialize`] returned.
     pub(crate) fn load(client: &Arc<RawClient>, bytes: &[u8]) -> Result<RawProgram> {
         let mut arguments = abi::ExecutableLoad {
             client: client.ptr,
@@ -144,7 +144,7 @@ impl RawProgram {
         self.across.as_ref()
     }
 
-    /// The client on which the program runs.
+    /// The client on whose devices the program runs.
     pub(crate) fn client(&self) -> &Arc<RawClient> {
         &self.loaded.client
     }

@@ -417,7 +417,7 @@ impl RawBuffer {
         dims.iter().map(size).collect()
     }
 
-    /// The kind of memory that contains it.
+    /// The kind of memory that contains the buffer.
     pub(crate) fn memory_kind(&self) -> Result<String> {
         self.client.check()?;
         let mut arguments = abi::BufferMemory { buffer: self.ptr, ..abi::BufferMemory::empty() };
@@ -499,7 +499,7 @@ impl RawBuffer {
         let expected_size = HostArray::byte_size(dtype, shape)?;
         if self.shape()?.len() != shape.len() {
             return Err(RuntimeError::Argument(format!(
-                "an array of {} dimensions is read as {shape:?}",
+                "cannot read an array of rank {} as shape {shape:?}",
                 self.shape()?.len()
             )));
         }
@@ -527,7 +527,7 @@ impl RawBuffer {
         if arguments.destination_size != expected_size {
             return Err(RuntimeError::Protocol {
                 call: abi::BufferToHostBuffer::NAME,
-                what: format!("{} bytes for an array of {expected_size}", arguments.destination_size),
+                what: format!("{} bytes for an array of {expected_size} bytes", arguments.destination_size),
             });
         }
         let mut data = vec![0u8; expected_size];
@@ -542,5 +542,5 @@ impl RawBuffer {
     }
 }
 
-/// The plugin takes a C `int`, for which the handles have an `i32`.
+/// The handles store the C `int`s of the API as `i32`.
 const _: () = assert!(size_of::<c_int>() == 4);

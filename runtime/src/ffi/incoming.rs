@@ -48,7 +48,7 @@ impl Table {
             .ok_or_else(|| protocol("a table of functions that is too short: the plugin is too old"))?;
         // SAFETY: all functions of the table have this signature, except two functions for errors that return nothing.
         let function: xla::Function = unsafe { std::mem::transmute(function.as_ptr()) };
-        // SAFETY: the caller guarantees it.
+        // SAFETY: the caller upholds the conditions in `# Safety`.
         let error = unsafe { function(ptr::from_mut(arguments).cast()) };
         if error.is_null() {
             return Ok(());
@@ -94,7 +94,7 @@ pub(super) enum Frame<'a> {
     Call(Incoming<'a>),
     /// A query of the API version for which the handler was built, which has already been answered.
     Question,
-    /// A frame that is not understood.
+    /// A frame of an unknown kind or an invalid size, and the error.
     Unknown(Table, RuntimeError),
 }
 
@@ -111,8 +111,8 @@ impl<'a> Incoming<'a> {
     ///
     /// `frame` must be a frame that XLA passes to a handler.
     pub(super) unsafe fn read(frame: *mut CallFrame) -> Frame<'a> {
-        // SAFETY: the caller guarantees it. Frames of all versions begin with their size, the extensions and the table, which is never
-        // null.
+        // SAFETY: the caller upholds the conditions in `# Safety`. Frames of all versions begin with their size, the extensions and the
+        // table, which is never null.
         let (size, mut extension, table) = unsafe {
             let table = NonNull::new_unchecked((*frame).api.cast_mut());
             ((*frame).struct_size, (*frame).extension_start, Table(table))
@@ -162,7 +162,7 @@ impl<'a> Incoming<'a> {
             type_id: &raw const type_id,
             data: ptr::null_mut(),
         };
-        // SAFETY: the structure is the function's, with the context of this call.
+        // SAFETY: this is the argument structure of the function, with the context of this call.
         unsafe { self.table.call(offset_of!(XlaApi, execution_context_get), &mut get) }?;
         NonNull::new(get.data).ok_or_else(|| protocol("a launch without a context"))
     }
@@ -222,8 +222,8 @@ impl Table {
         if metadata.is_null() {
             return;
         }
-        // SAFETY: the caller guarantees it; fields are written only if the structure has them. The head of the table is the same in all
-        // versions.
+        // SAFETY: the caller upholds the conditions in `# Safety`; fields are written only if the structure has them. The head of the table
+        // is the same in all versions.
         unsafe {
             let size = (*metadata).struct_size;
             if size >= offset_of!(xla::Metadata, traits) {
@@ -244,7 +244,7 @@ impl Table {
 unsafe fn sized<'a, T>(start: *const T, size: i64) -> Result<&'a [T]> {
     match usize::try_from(size) {
         Ok(0) => Ok(&[]),
-        // SAFETY: the caller guarantees it.
+        // SAFETY: the caller upholds the conditions in `# Safety`.
         Ok(size) if !start.is_null() => Ok(unsafe { slice(start, size) }),
         _ => Err(protocol("a list of invalid length")),
     }
@@ -455,7 +455,7 @@ mod tests {
         let short = Table(NonNull::from(&short));
         let mut create =
             xla::FutureCall { struct_size: 24, extension_start: ptr::null_mut(), future: ptr::null_mut() };
-        // SAFETY: the structure is the function's; the table does not have the function.
+        // SAFETY: this is the argument structure of the function; the table does not have the function.
         let outcome = unsafe { short.call(offset_of!(XlaApi, future_create), &mut create) };
         assert!(outcome.unwrap_err().to_string().contains("too old"));
         let none = table(offset_of!(XlaApi, error_create));

@@ -29,7 +29,7 @@ pub(super) fn user_arg(job: &Arc<Job>) -> *mut c_void {
 ///
 /// `user_arg` must come from [`user_arg`].
 unsafe fn job<'a>(user_arg: *mut c_void) -> &'a Job {
-    // SAFETY: the caller guarantees it; the job is never freed.
+    // SAFETY: the caller upholds the conditions in `# Safety`; the job is never freed.
     unsafe { &*user_arg.cast::<Job>() }
 }
 
@@ -37,7 +37,7 @@ unsafe fn job<'a>(user_arg: *mut c_void) -> &'a Job {
 ///
 /// `make_error` must point to the function that the plugin passes to its callbacks, or be null.
 unsafe fn error(make_error: *const MakeError, code: c_int, message: &str) -> *mut abi::Error {
-    // SAFETY: the caller guarantees it; the message is copied.
+    // SAFETY: the caller upholds the conditions in `# Safety`; the message is copied.
     unsafe {
         match make_error.as_ref() {
             Some(make) => make(code, message.as_ptr().cast(), message.len()),
@@ -76,7 +76,7 @@ unsafe extern "C" fn free(value: *mut c_char) {
 ///
 /// The plugin passes its own structure, with the `user_arg` of its client.
 pub(super) unsafe extern "C" fn get(arguments: *mut Get) -> *mut abi::Error {
-    // SAFETY: the caller guarantees it.
+    // SAFETY: the caller upholds the conditions in `# Safety`.
     let (arguments, job, key) = unsafe {
         let arguments = &mut *arguments;
         let key = slice(arguments.key.cast::<u8>(), arguments.key_size);
@@ -104,7 +104,7 @@ pub(super) unsafe extern "C" fn get(arguments: *mut Get) -> *mut abi::Error {
 ///
 /// The plugin passes its own structure, with the `user_arg` of its client.
 pub(super) unsafe extern "C" fn try_get(arguments: *mut TryGet) -> *mut abi::Error {
-    // SAFETY: the caller guarantees it.
+    // SAFETY: the caller upholds the conditions in `# Safety`.
     let (arguments, job, key) = unsafe {
         let arguments = &mut *arguments;
         let key = slice(arguments.key.cast::<u8>(), arguments.key_size);
@@ -131,7 +131,7 @@ pub(super) unsafe extern "C" fn try_get(arguments: *mut TryGet) -> *mut abi::Err
 ///
 /// The plugin passes its own structure, with the `user_arg` of its client.
 pub(super) unsafe extern "C" fn put(arguments: *mut Put) -> *mut abi::Error {
-    // SAFETY: the caller guarantees it.
+    // SAFETY: the caller upholds the conditions in `# Safety`.
     let (arguments, job, key, value) = unsafe {
         let arguments = &*arguments;
         let key = slice(arguments.key.cast::<u8>(), arguments.key_size);

@@ -17,8 +17,8 @@
 //! Queue, watchdog and time limit are in `crate::launcher`, which is independent of plugins.
 //!
 //! - Callers of [`launch`] first check every condition under which the plugin would reject the launch.
-//! - Launches on a client are queued, and made by a separate thread. So the caller can stop waiting, whether the plugin is in the call or a
-//!   device in the program. Each launch has a unique ID, by which collectives identify their peers.
+//! - Launches on a client are queued, and a separate thread calls the plugin. So the caller can stop waiting even if the plugin's call or a
+//!   device hangs. Each launch has a unique ID, by which collectives identify their peers.
 //! - A launch returns when the plugin has started its devices. Its completion is recorded even if nobody waits for it, and reported to
 //!   later callers. The error of a device, with the device ID, is reported when the other devices are done. If they wait for the failed
 //!   device, it is reported after [`GRACE`].
@@ -85,8 +85,8 @@ struct Job {
 ///
 /// # Errors
 ///
-/// Lists whose length does not match the program; arguments of another client; an error of the plugin's launch; an abandoned client. Later
-/// errors of devices are reported by the launch.
+/// The number of lists or arguments is wrong, an argument belongs to another client, the plugin's launch fails, or the client is
+/// abandoned. Later errors of devices are reported by the launch.
 pub(crate) fn launch(
     program: &Arc<RawProgram>,
     arguments: Arguments,
@@ -192,8 +192,8 @@ impl Job {
             device_complete_events: events.as_mut_ptr(),
             ..abi::LoadedExecutableExecute::empty()
         };
-        // SAFETY: there is one list for each device of the program (`run` compares), with `num_args` entries; result lists have one entry
-        // for each of the program's results; all of it outlives the call. This job is the only owner of donated arguments.
+        // SAFETY: there is one list for each device of the program (`launch` checks this), with `num_args` entries; result lists have one
+        // entry for each of the program's results; all of them outlive the call. This job is the only owner of donated arguments.
         let launched = unsafe { client.api().call(&mut call) };
         // Wrapped before the outcome is checked, so that nothing leaks on an error.
         let events = events
@@ -255,7 +255,7 @@ struct Waiter {
 ///
 /// `waiter` must be a [`Waiter`] that was boxed for this call; `error` must be null or owned by the callee.
 unsafe extern "C" fn on_ready(error: *mut abi::Error, waiter: *mut c_void) {
-    // SAFETY: the caller guarantees it.
+    // SAFETY: the caller upholds the conditions in `# Safety`.
     let Waiter { device, event, reporter } = *unsafe { Box::from_raw(waiter.cast::<Waiter>()) };
     let outcome = match NonNull::new(error) {
         None => Ok(()),

@@ -50,7 +50,7 @@ impl Api {
         // SAFETY: every function of the extension has this signature.
         let function: unsafe extern "C" fn(*mut C) -> *mut abi::Error =
             unsafe { std::mem::transmute(function.as_ptr()) };
-        // SAFETY: the caller guarantees it.
+        // SAFETY: the caller upholds the conditions in `# Safety`.
         match NonNull::new(unsafe { function(arguments) }) {
             None => Ok(true),
             // SAFETY: the call has just created this error for its caller.
@@ -93,7 +93,7 @@ impl Api {
         if layout.is_null() {
             return Ok(None);
         }
-        // SAFETY: the caller guarantees it.
+        // SAFETY: the caller upholds the conditions in `# Safety`.
         unsafe {
             let read = self.read_layout(layout);
             self.call_layouts(&mut Destroy { layout, ..Destroy::empty() })?;

@@ -141,7 +141,7 @@ fn number(dtype: DType, client: &RawClient) -> Result<i32> {
 ///
 /// `kept` must be a [`Kept`] that was boxed for this call; `error` must be null or owned by the callee.
 unsafe extern "C" fn on_done(error: *mut abi::Error, kept: *mut c_void) {
-    // SAFETY: the caller guarantees it.
+    // SAFETY: the caller upholds the conditions in `# Safety`.
     let Kept { event, array, release } = *unsafe { Box::from_raw(kept.cast::<Kept>()) };
     if let Some(error) = NonNull::new(error) {
         // The buffer reports the error, too.

@@ -1,8 +1,8 @@
 //! The collectives of an optimized HLO program, with the bytes that one device sends.
 //!
 //! The cost model is a ring of `k` devices, for one execution of the program on one device: an all-gather sends `(k-1)/k` of its result, a
-//! reduce-scatter `(k-1)/k` of its operand, an all-reduce twice that of its operand, an all-to-all `(k-1)/k`, a collective-permute all of
-//! it. A collective in a loop counts once per iteration if the trip count is known, and once otherwise.
+//! reduce-scatter `(k-1)/k` of its operand, an all-reduce `2(k-1)/k`, an all-to-all `(k-1)/k`, a collective-permute its whole operand. A
+//! collective in a loop counts once per iteration if the trip count is known, and once otherwise.
 
 mod proto;
 mod scattered;
@@ -21,7 +21,7 @@ use trips::Program;
 /// Executions of one kind of collective, and the bytes sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollectiveStat {
-    /// How often it executes in one execution of the program.
+    /// The number of times that collectives of this kind execute in one execution of the program.
     pub count: u64,
     /// Bytes that one device sends in one execution of the program, over a ring.
     pub bytes_sent: u64,

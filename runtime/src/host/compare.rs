@@ -31,7 +31,7 @@ impl Difference {
         self.mismatches == 0 && self.max_rel_to_scale <= tolerance
     }
 
-    /// The maximum of both differences in each field; finite fractions are averaged by weight.
+    /// Merges two differences: the maximum of both errors, the sums of the counts, and the weighted mean of the finite fractions.
     #[must_use]
     pub fn worst(self, other: Difference) -> Difference {
         let compared = self.compared + other.compared;

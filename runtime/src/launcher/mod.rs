@@ -67,9 +67,9 @@ impl Launcher {
         }
     }
 
-    /// Calls `start`, which starts all devices and reports that; their completion may be reported later. Waits until fewer launches are in
-    /// flight than the maximum, and until the devices are started. Returns the launch, and the time waited for the maximum. `at_end` is
-    /// called at the end of the launch, even if it is rejected here.
+    /// Queues a launch, and waits until its devices are started. `start` starts all devices and reports that; their completion may be
+    /// reported later. If the maximum number of launches is in flight, this first waits; the time of that wait is returned, too. `at_end`
+    /// is called at the end of the launch, even if the launch is rejected here.
     ///
     /// # Errors
     ///

@@ -59,8 +59,9 @@ pub(super) fn download(
         .tls_config(TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build())
         .build()
         .into();
-    let refused =
-        |url: &str, status: ureq::http::StatusCode| fail(format!("{url}: the server responded {status}"));
+    let refused = |url: &str, status: ureq::http::StatusCode| {
+        fail(format!("{url}: the server responded with status {status}"))
+    };
     let index = environment.variable("PIP_INDEX_URL").and_then(|url| url.to_str()).unwrap_or(INDEX);
     let page_url = format!("{}/{}/", index.trim_end_matches('/'), pin.project);
     progress(InstallProgress::Looking { url: page_url.clone() });

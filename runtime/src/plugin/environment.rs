@@ -32,7 +32,7 @@ impl Environment {
         }
     }
 
-    /// Names the file of a plugin.
+    /// Sets the path of a plugin's file.
     #[must_use]
     pub fn with_plugin(mut self, kind: PluginKind, path: impl Into<PathBuf>) -> Environment {
         self.explicit.insert(kind, path.into());

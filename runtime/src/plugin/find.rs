@@ -11,7 +11,7 @@ use crate::error::{Result, RuntimeError};
 pub enum PluginSource {
     /// The user named the file.
     Explicit,
-    /// A variable names the file.
+    /// This environment variable contains the path.
     Variable(&'static str),
     /// It is in a Python package in this directory.
     Python(PathBuf),
@@ -90,8 +90,8 @@ pub fn find(kind: PluginKind, environment: &Environment) -> Result<FoundPlugin> 
     found.ok_or(RuntimeError::PluginNotFound { kind: kind.to_string(), looked })
 }
 
-/// Every plugin of every kind, in the order of preference of [`find`]. A named file that does not exist is listed, too:
-/// [`doctor`](crate::doctor) reports the problem.
+/// Every plugin of every kind, in the order of preference of [`find`]. Paths given by the user are listed even if no such file exists, so
+/// that [`doctor`](crate::doctor) reports the problem.
 #[must_use]
 pub fn list(environment: &Environment) -> Vec<FoundPlugin> {
     let mut found = Vec::new();
@@ -108,7 +108,7 @@ pub fn list(environment: &Environment) -> Vec<FoundPlugin> {
     found
 }
 
-/// The plugins that are found without being named.
+/// The plugins in Python packages and in shardc's cache. Adds the searched folders to `looked`.
 fn candidates(kind: PluginKind, environment: &Environment, looked: &mut Vec<String>) -> Vec<FoundPlugin> {
     let mut found = Vec::new();
     for directory in environment.site_packages() {

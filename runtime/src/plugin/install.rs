@@ -171,8 +171,9 @@ fn enough(wheel: &Wheel, need: u64, free: Option<u64>) -> Result<()> {
         Some(free) if free < need => {
             let gigabytes = |bytes: u64| bytes as f64 / 1e9;
             let (need, free) = (gigabytes(need), gigabytes(free));
-            let reason =
-                format!("it takes {need:.1} GB of disk, and {free:.1} GB are free in shardc's cache");
+            let reason = format!(
+                "it needs {need:.1} GB of disk space, but only {free:.1} GB are free in shardc's cache"
+            );
             Err(RuntimeError::Install { package: wheel.package(), reason })
         }
         _ => Ok(()),
@@ -231,7 +232,10 @@ mod tests {
         assert!(enough(&WHEEL, 10, Some(10)).is_ok() && enough(&WHEEL, 10, None).is_ok());
         let error = enough(&WHEEL, 5_600_000_000, Some(1_000_000_000)).unwrap_err();
         assert_eq!(error.code(), "RT0105");
-        assert!(error.to_string().contains("takes 5.6 GB of disk, and 1.0 GB are free"), "{error}");
+        assert!(
+            error.to_string().contains("needs 5.6 GB of disk space, but only 1.0 GB are free"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::host::HostArray;
 /// The operands of this process's devices, keyed by device index: one array per operand.
 pub(super) type Operands = BTreeMap<usize, Vec<HostArray>>;
 
-/// One process's part of an execution of a collective by one group. All devices of the process in the group have arrived.
+/// The data of one process in an execution of a collective by one group. All devices of the process in the group have arrived.
 pub(super) struct Meeting<'a> {
     pub(super) spec: &'a Spec,
     pub(super) group: usize,
@@ -235,7 +235,7 @@ impl Meeting<'_> {
 }
 
 fn no_dimension(dim: usize) -> RuntimeError {
-    RuntimeError::Argument(format!("a collective along the missing dimension {dim}"))
+    RuntimeError::Argument(format!("a collective uses dimension {dim}, which its operand does not have"))
 }
 
 /// The rest of a message.

@@ -108,7 +108,7 @@ fn call_once(
     at: &str,
     left: Duration,
 ) -> std::result::Result<Connection, Refusal> {
-    let mut last = io::Error::other(format!("{at} is not an address"));
+    let mut last = io::Error::other(format!("{at} is not a valid address"));
     for address in at.to_socket_addrs()? {
         match TcpStream::connect_timeout(&address, left.min(HANDSHAKE)) {
             Ok(mut stream) => {

@@ -1,8 +1,8 @@
 //! Collectives between processes that are in progress.
 //!
-//! A device that arrives at a collective does not block. It leaves its operands and a callback, and XLA continues with work that does not
-//! need the result. When all devices of a group in this process have arrived, their part is sent to the other processes. When the parts of
-//! the other processes have also arrived, the results are delivered. So devices may arrive in any order without deadlock.
+//! A device that arrives at a collective does not block. It registers its operands and a callback, and XLA continues with work that does
+//! not need the result. When all devices of a group in this process have arrived, this process sends their data to the other processes.
+//! When the data of the other processes has arrived, the results are delivered. So devices may arrive in any order without deadlock.
 //!
 //! A meeting is one execution of a collective by one group. It is identified by the launch, the collective's channel in the program, the
 //! number of earlier executions by the device in this launch (in loops), and the group. Each process numbers its launches. At each launch
@@ -43,7 +43,7 @@ pub(crate) trait Members {
     fn fail(&self, reason: &str);
 }
 
-/// Identifies a meeting by launch, channel, number of the device's earlier executions, and group.
+/// The key of a meeting: the launch, the channel, the number of earlier executions by the device, and the group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key {
     launch: u64,
@@ -151,7 +151,7 @@ impl Exchange {
         if differ {
             job.lose(
                 process,
-                &format!("runs a different program than process {} as its run {launch}", self.process),
+                &format!("runs a different program than process {} in launch {launch}", self.process),
             );
         }
     }
@@ -239,7 +239,7 @@ impl Exchange {
         }
     }
 
-    /// Advances a meeting as far as possible: sends this process's part, delivers results.
+    /// Advances a meeting as far as possible: sends this process's data to the other processes, and delivers results.
     fn advance(&self, job: &dyn Members, key: Key) {
         let group = key.group as usize;
         let mut state = lock(&self.state);
@@ -250,7 +250,7 @@ impl Exchange {
             return;
         }
         if !open.is_sent {
-            // Only the thread that first finds the meeting complete gets here; the operands are kept for the results.
+            // Only one thread sends. It takes the operands without the lock, and puts them back, because the results need them.
             open.is_sent = true;
             let operands = std::mem::take(&mut open.operands);
             drop(state);

@@ -76,18 +76,20 @@ impl Frame {
         from.read_exact(&mut head)?;
         let bad = |text: String| io::Error::new(io::ErrorKind::InvalidData, text);
         let kind =
-            Kind::of(head[0]).ok_or_else(|| bad(format!("a message of the unknown kind {}", head[0])))?;
+            Kind::of(head[0]).ok_or_else(|| bad(format!("a message has the unknown kind {}", head[0])))?;
         let key_len = u32::from_le_bytes([head[1], head[2], head[3], head[4]]) as usize;
         let mut length = [0u8; 8];
         length.copy_from_slice(&head[5..]);
         let length = u64::from_le_bytes(length);
         if key_len > MAX_KEY {
-            return Err(bad(format!("message key of {key_len} bytes exceeds the limit of {MAX_KEY} bytes")));
+            return Err(bad(format!(
+                "a message key of {key_len} bytes exceeds the limit of {MAX_KEY} bytes"
+            )));
         }
         let length = usize::try_from(length)
             .ok()
             .filter(|&length| length <= max)
-            .ok_or_else(|| bad(format!("a message of {length} bytes, but at most {max} are allowed")))?;
+            .ok_or_else(|| bad(format!("a message of {length} bytes exceeds the limit of {max} bytes")))?;
         let mut key = vec![0; key_len];
         from.read_exact(&mut key)?;
         // Memory grows with the received bytes, not with the announced length.

@@ -1,8 +1,8 @@
 //! Handshake: two processes prove to each other that they know the job's secret.
 //!
 //! Each sends a greeting with a fresh random number, then an HMAC-SHA256 code, keyed with the secret, of both greetings and the sender's
-//! side. So recorded messages cannot be replayed, and a code cannot be reflected to its sender. The caller proves itself first. The
-//! connection is neither encrypted nor signed afterwards.
+//! role (caller or listener). So recorded messages cannot be replayed, and a code cannot be reflected to its sender. The caller sends its
+//! code first. The connection is neither encrypted nor signed afterwards.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -28,9 +28,9 @@ pub(super) enum Side {
 /// The reason why a handshake failed.
 #[derive(Debug)]
 pub(super) enum Refusal {
-    /// The other side has a different secret, or none.
+    /// The other process has a different secret, or none.
     Secret,
-    /// The other side is not a process of a job with this many processes.
+    /// The other process is not a process of a job with this many processes.
     Job(String),
     /// The connection failed, or nothing was received in time.
     Io(io::Error),

@@ -29,7 +29,7 @@ pub(crate) struct Job {
     mail: Mail,
     store: Mutex<Store>,
     pub(crate) exchange: Exchange,
-    /// The number of gathers of each name.
+    /// The number of earlier gathers with each name.
     rounds: Mutex<HashMap<String, u64>>,
     questions: AtomicU64,
     leaving: AtomicBool,
@@ -91,7 +91,7 @@ impl Job {
     pub(super) fn send(&self, to: usize, frame: Frame) -> Result<()> {
         if frame.key.len() > MAX_KEY || frame.payload.len() > self.options.max_message {
             return Err(RuntimeError::Processes(format!(
-                "a message of {} bytes with a key of {} bytes: at most {} and {MAX_KEY} are allowed",
+                "a message of {} bytes with a key of {} bytes exceeds the limits of {} and {MAX_KEY} bytes",
                 frame.payload.len(),
                 frame.key.len(),
                 self.options.max_message

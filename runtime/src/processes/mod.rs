@@ -1,7 +1,7 @@
 //! Jobs of several processes: connection, detection of lost processes, exchange of bytes.
 //!
 //! Each process of a job calls [`Processes::connect`] with the same options except its index. Each is then connected to all others, after a
-//! mutual proof that both sides know the job's secret. Data is not encrypted: the network between the processes must be trusted.
+//! mutual proof that both processes know the job's secret. Data is not encrypted: the network between the processes must be trusted.
 //!
 //! A wait for another process ends with an error within seconds after that process is gone: its connection closes, it is silent for longer
 //! than [`ProcessOptions::patience`], or it reports a failed execution.

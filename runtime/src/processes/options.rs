@@ -163,7 +163,7 @@ impl ProcessOptions {
 ///
 /// [`RuntimeError::Processes`] if there are no random numbers or no free port.
 pub fn local_job(count: usize) -> Result<Vec<(&'static str, String)>> {
-    let failed = |error: &dyn fmt::Display| RuntimeError::Processes(format!("cannot make a job: {error}"));
+    let failed = |error: &dyn fmt::Display| RuntimeError::Processes(format!("cannot create a job: {error}"));
     let mut secret = [0; 32];
     getrandom::fill(&mut secret).map_err(|error| failed(&error))?;
     let secret: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();

@@ -35,7 +35,7 @@ pub(super) enum Action {
     ReduceScatter { by: ReductionKind, dim: usize },
     /// Each device of a group gets its block along `split` of every operand, concatenated along `concat`.
     AllToAll { split: usize, concat: usize },
-    /// The second device of each pair gets the operand of the first; others get zeros.
+    /// The target of each source-target pair gets the operand of the source; other devices get zeros.
     Permute,
 }
 

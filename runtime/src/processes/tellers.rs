@@ -23,7 +23,7 @@ pub(super) struct Tellers {
 }
 
 impl Tellers {
-    /// Calls `telling` on the thread of a device.
+    /// Runs `telling` on the thread that delivers results to this device.
     pub(super) fn tell(&self, device: usize, telling: impl FnOnce() + Send + 'static) {
         let mut threads = lock(&self.threads);
         let mut telling: Telling = Box::new(telling);

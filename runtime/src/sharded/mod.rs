@@ -21,25 +21,25 @@ use crate::processes::Processes;
 /// A block of a global array, as a request for its elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockRequest {
-    /// The position of the device in the layout.
+    /// The position of the device in the sharding.
     pub place: usize,
     /// The offsets of the block in the global array.
     pub offsets: Vec<usize>,
     /// The sizes of the block without padding.
     pub extent: Vec<usize>,
-    /// The sizes of the block with padding: those that its array may have instead of `extent`.
+    /// The sizes of the block with padding. The callback may return an array of these sizes or of `extent`.
     pub padded: Vec<usize>,
 }
 
 /// A global array as blocks on devices. Cheap to clone: clones share device memory.
 ///
-/// In a job of several processes each has the blocks of its own devices, and the layout of all.
+/// In a job of several processes, each process has the blocks of its own devices, and the sharding over the devices of all processes.
 #[derive(Clone, Debug)]
 pub struct ShardedArray {
     layout: ShardLayout,
     dtype: DType,
     buffers: Vec<Buffer>,
-    /// The position of each buffer in the layout.
+    /// For each buffer, the position of its device in the sharding.
     places: Arc<[usize]>,
 }
 
@@ -48,7 +48,7 @@ impl ShardedArray {
     ///
     /// # Errors
     ///
-    /// The array's shape or the number of devices does not match the layout, or a copy fails.
+    /// The array's shape or the number of devices does not match the sharding, or a copy fails.
     pub fn from_host(
         client: &Client,
         devices: impl Into<Placement>,
@@ -87,12 +87,12 @@ impl ShardedArray {
     }
 
     /// Creates an array from blocks that `block` returns, one for each device of this process, so the full array is never on the
-    /// host. Devices with the same block share one. A block may be returned with or without its padding.
+    /// host. Consecutive devices with the same block share one call. A block may be returned with or without its padding.
     ///
     /// # Errors
     ///
     /// [`RuntimeError::Layout`] if a block has a different type or shape than requested; the number of devices does not match the
-    /// layout; the layout is unreduced; errors of `block`; a copy fails.
+    /// sharding; the sharding is unreduced; errors of `block`; a copy fails.
     pub fn from_callback(
         client: &Client,
         devices: impl Into<Placement>,
@@ -102,7 +102,7 @@ impl ShardedArray {
     ) -> Result<ShardedArray> {
         if layout.num_addends() > 1 {
             return Err(RuntimeError::Layout(format!(
-                "cannot create an array {layout} from blocks: devices hold partial sums"
+                "cannot create an unreduced array from blocks ({layout}): devices hold partial sums"
             )));
         }
         let mut last: Option<(Vec<usize>, HostArray)> = None;
@@ -130,7 +130,7 @@ impl ShardedArray {
             };
             let made = made.ok_or_else(|| {
                 RuntimeError::Layout(format!(
-                    "the callback returned a block for device {place} whose type is not {dtype}"
+                    "the callback must return blocks of type {dtype}, but returned a different type for device {place}"
                 ))
             })?;
             last = Some((request.offsets, made.clone()));
@@ -159,34 +159,34 @@ impl ShardedArray {
     ///
     /// # Errors
     ///
-    /// Their number or shape does not match the layout, or they have several element types.
+    /// The number or shape of the blocks does not match the sharding, or the blocks have several element types.
     pub fn from_buffers(layout: ShardLayout, buffers: Vec<Buffer>) -> Result<ShardedArray> {
         check_count(&layout, buffers.len())?;
         let places = (0..buffers.len()).collect();
         ShardedArray::from_local(layout, places, buffers)
     }
 
-    /// Wraps blocks on this process's devices; `places[i]` is the position of the `i`-th block in the layout.
+    /// Wraps blocks on this process's devices; `places[i]` is the position of the `i`-th block in the sharding.
     fn from_local(layout: ShardLayout, places: Arc<[usize]>, buffers: Vec<Buffer>) -> Result<ShardedArray> {
         if let Some(buffer) = buffers.iter().find(|buffer| buffer.shape() != layout.local_shape()) {
             return Err(RuntimeError::Layout(format!(
-                "a block of shape {:?} does not match a layout with blocks of {:?}",
+                "a block of shape {:?} does not match a sharding with blocks of shape {:?}",
                 buffer.shape(),
                 layout.local_shape()
             )));
         }
         let Some(dtype) = buffers.first().map(Buffer::dtype) else {
-            return Err(RuntimeError::Layout("no devices".to_owned()));
+            return Err(RuntimeError::Layout("a sharded array must have at least one device".to_owned()));
         };
         if let Some(buffer) = buffers.iter().find(|buffer| buffer.dtype() != dtype) {
             return Err(RuntimeError::Layout(format!(
-                "blocks have several element types: {dtype} and {}",
+                "blocks must have the same element type, got {dtype} and {}",
                 buffer.dtype()
             )));
         }
         if buffers.len() != places.len() || places.iter().any(|&place| place >= layout.num_devices()) {
             return Err(RuntimeError::Layout(format!(
-                "{} blocks do not match the positions {places:?} in a layout of {} devices",
+                "{} blocks do not match the device positions {places:?} in a sharding over {} devices",
                 buffers.len(),
                 layout.num_devices()
             )));
@@ -200,13 +200,13 @@ impl ShardedArray {
         &self.layout
     }
 
-    /// The blocks on this process's devices; if these are all devices, in the layout's order.
+    /// The blocks on this process's devices; if these are all devices, in the order of the sharding's devices.
     #[must_use]
     pub fn buffers(&self) -> &[Buffer] {
         &self.buffers
     }
 
-    /// The position in the layout of each of [`ShardedArray::buffers`].
+    /// For each of [`ShardedArray::buffers`], the position of its device in the sharding.
     #[must_use]
     pub fn places(&self) -> &[usize] {
         &self.places
@@ -253,7 +253,7 @@ impl ShardedArray {
         self.buffers.iter().try_for_each(Buffer::wait)
     }
 
-    /// Copies every block of this process's devices to the host, padding and replicas included.
+    /// Copies all blocks of this process's devices to the host, including padding and replicas.
     ///
     /// # Errors
     ///
@@ -301,7 +301,7 @@ impl ShardedArray {
     ///
     /// A copy fails, or another process is gone or sends inconsistent data.
     pub fn to_host_across(&self, processes: &Processes) -> Result<HostArray> {
-        // This depends only on the layout, so that all processes agree.
+        // This depends only on the sharding, so that all processes agree.
         let is_whole = self.layout.num_addends() == 1 && self.layout.shards().iter().all(|&k| k == 1);
         if self.is_all_here() || is_whole {
             return self.to_host();
@@ -368,11 +368,11 @@ impl ShardedArray {
         Ok((0..devices).map(list).collect())
     }
 
-    /// Wraps the results of [`crate::LoadedExecutable::execute`], one array per layout, if all devices belong to this process.
+    /// Wraps the results of [`crate::LoadedExecutable::execute`], one array per sharding, if all devices belong to this process.
     ///
     /// # Errors
     ///
-    /// The number of results or devices, or a shape, does not match the layouts.
+    /// The number of results or devices, or a shape, does not match the shardings.
     pub fn from_results(results: &[Vec<Buffer>], layouts: &[ShardLayout]) -> Result<Vec<ShardedArray>> {
         ShardedArray::of_results(results, layouts, (0..results.len()).collect(), results.len())
     }
@@ -398,7 +398,7 @@ impl ShardedArray {
     ) -> Result<Vec<ShardedArray>> {
         if let Some(list) = results.iter().find(|list| list.len() != layouts.len()) {
             return Err(RuntimeError::Layout(format!(
-                "{} results do not match {} layouts",
+                "{} results do not match {} shardings",
                 list.len(),
                 layouts.len()
             )));
@@ -419,13 +419,13 @@ fn request(layout: &ShardLayout, place: usize) -> Result<BlockRequest> {
             Ok(BlockRequest { place, offsets, extent, padded: layout.local_shape().to_vec() })
         }
         _ => Err(RuntimeError::Layout(format!(
-            "device {place} is not in a layout of {} devices",
+            "device {place} is out of range for a sharding over {} devices",
             layout.num_devices()
         ))),
     }
 }
 
-/// Decodes the positions at the beginning of a message, and returns the rest, which are the blocks.
+/// Decodes the positions at the beginning of a message; also returns the rest of the message, which contains the blocks.
 fn read_places(message: &[u8]) -> Option<(Vec<usize>, &[u8])> {
     let number = |bytes: &[u8]| usize::try_from(u64::from_le_bytes(bytes.try_into().ok()?)).ok();
     let (count, rest) = message.split_at_checked(8)?;
@@ -438,7 +438,7 @@ fn check_count(layout: &ShardLayout, devices: usize) -> Result<()> {
         return Ok(());
     }
     Err(RuntimeError::Layout(format!(
-        "a layout of {} devices does not match {devices} devices",
+        "a sharding over {} devices does not match {devices} devices",
         layout.num_devices()
     )))
 }

@@ -1,4 +1,4 @@
-//! Resharding of arrays on devices, also to other devices.
+//! Resharding of arrays on devices, including to different devices.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::layout::ShardLayout;
 use crate::placement::Placement;
 
 impl ShardedArray {
-    /// Reshards the array to another layout over these devices, possibly with a different mesh, or on devices of a different client. A
+    /// Reshards the array to another sharding over these devices, possibly with a different mesh, or on devices of a different client. A
     /// device that already holds its block keeps it. Other blocks go through the host, each assembled from the blocks that it overlaps.
     ///
     /// In a job of several processes all must call this, and the full array is temporarily on each host, unless it is replicated on every
@@ -19,7 +19,7 @@ impl ShardedArray {
     ///
     /// # Errors
     ///
-    /// [`RuntimeError::Layout`] if the layout has a different shape or number of devices; a copy fails.
+    /// [`RuntimeError::Layout`] if the sharding has a different shape or number of devices; a copy fails.
     pub fn reshard(
         &self,
         client: &Client,
@@ -29,7 +29,7 @@ impl ShardedArray {
         let placement = devices.into();
         if layout.global_shape() != self.layout.global_shape() {
             return Err(RuntimeError::Layout(format!(
-                "an array of shape {:?} does not match a layout of {:?}",
+                "an array of shape {:?} does not match a sharding of shape {:?}",
                 self.layout.global_shape(),
                 layout.global_shape()
             )));
@@ -61,7 +61,7 @@ impl ShardedArray {
         Ok(array)
     }
 
-    /// The blocks of a layout that are already on their devices, by position.
+    /// The blocks of the target sharding that are already on their devices, keyed by position.
     fn kept(&self, client: &Client, placement: &Placement, layout: &ShardLayout) -> BTreeMap<usize, Buffer> {
         let is_alike = layout.local_shape() == self.layout.local_shape();
         let mut kept = BTreeMap::new();
@@ -115,7 +115,7 @@ impl Sources<'_> {
         }
         if covered != part.len() {
             return Err(RuntimeError::Layout(format!(
-                "the devices hold {covered} of the {} elements of a block of an array {target}",
+                "this process's devices hold only {covered} of the {} elements of a block of the array {target}",
                 part.len()
             )));
         }

@@ -254,7 +254,7 @@ fn device_memory_stats_or_not_available() {
         Ok(memory) => assert!(memory.limit.is_none_or(|limit| limit >= memory.in_use), "{memory:?}"),
         Err(error) => {
             assert_eq!((error.code(), error.class()), ("RT0206", ErrorClass::Unsupported), "{error}");
-            assert_eq!(error.to_string(), "a plugin for cpu has no device memory statistics");
+            assert_eq!(error.to_string(), "the plugin for cpu does not provide device memory statistics");
         }
     }
 }

@@ -9,13 +9,13 @@ use crate::common::{ALL_REDUCE_REPLICAS, Watchdog, cpu_client, place};
 use shardc_ir::{DType, ReductionKind};
 use shardc_runtime::{CompileCache, CompileOptions, HostArray, ShardLayout, ShardedArray};
 
-/// The layout of a mesh of `rows` by `columns` devices that shards both dimensions.
+/// A sharding of both dimensions over a mesh of `rows` by `columns` devices.
 fn grid(shape: &[usize], rows: usize, columns: usize) -> ShardLayout {
     let blocks = (0..rows * columns).map(|device| vec![device / columns, device % columns]).collect();
     ShardLayout::new(shape, &[rows, columns], blocks).unwrap()
 }
 
-/// The layout that shards the second dimension over all devices, in descending order.
+/// A sharding of the second dimension over all devices, in descending order.
 fn turned(shape: &[usize], devices: usize) -> ShardLayout {
     let blocks = (0..devices).map(|device| vec![0, devices - 1 - device]).collect();
     ShardLayout::new(shape, &[1, devices], blocks).unwrap()

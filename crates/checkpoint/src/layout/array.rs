@@ -111,7 +111,7 @@ impl StoredArray {
             return Err(format!("chunks of shape {block:?} do not fit the shape {shape:?}"));
         }
         let size = block.iter().chain(&shape).try_fold(16usize, |all, &n| all.checked_mul(n.max(1)));
-        size.ok_or("the array is larger than an address space")?;
+        size.ok_or("the array is too large for the address space")?;
         Ok(StoredArray { dtype, shape, block, tiles, plain, fill, zarr })
     }
 

@@ -86,8 +86,8 @@ pub(crate) fn is_zero(value: &Value) -> bool {
     }
 }
 
-/// The type as which elements pass through decoders: unsigned integers of the same width, because decoders move bytes and know few type
-/// names. Complex types are unchanged, because each of their parts has its own byte order.
+/// The type that decoders use for the elements: the unsigned integer of the same width, because decoders only move bytes and support few
+/// types. Complex types are unchanged, because the byte order applies to the real and imaginary parts separately.
 pub(crate) fn carrier(dtype: DType) -> (&'static str, Value) {
     match (dtype, dtype.bytes()) {
         (DType::C64, _) => ("complex64", json!([0.0, 0.0])),

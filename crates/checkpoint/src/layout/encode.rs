@@ -1,8 +1,8 @@
 //! Encoder of a block's file, which produces it piece by piece.
 //!
 //! The file has the format of Zarr's codec `sharding_indexed`, with the inner codecs `bytes` and `crc32c`. All sizes are known in advance,
-//! so the file can be produced in pieces. The library zarrs would produce the file as a whole, in the memory of a second block. Tests read
-//! these files with zarrs and tensorstore.
+//! so the file can be produced in pieces. The zarrs library would build the whole file in memory, which takes as much memory as a second
+//! block. Tests read these files with zarrs and tensorstore.
 
 use std::ops::Range;
 
@@ -91,8 +91,8 @@ impl<'a> BlockFile<'a> {
         self.tiles.len()
     }
 
-    /// The position after which the tiles contain at least the last `bytes` of the elements. If these tiles are written first, the writer
-    /// needs only the elements before them. `None` if there are fewer elements, or if tiles span the first dimension.
+    /// The position after which the tiles contain at least the last `bytes` of the elements. If these tiles are written first, the memory
+    /// of their elements can be freed. `None` if there are fewer elements, or if tiles span the first dimension.
     pub(crate) fn cut(&self, bytes: usize) -> Option<Cut> {
         let bands = *self.grid.counts().first().filter(|_| self.has_index)?;
         let rows = *self.own.shape.first()?;

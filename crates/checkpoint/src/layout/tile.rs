@@ -1,7 +1,7 @@
 //! Division of a block into the tiles of its file.
 
-/// Approximate maximum size of a tile in bytes: small enough that another sharding reads little unneeded data, large enough for object
-/// stores.
+/// Approximate maximum size of a tile in bytes: small enough that a restore with another sharding reads little unneeded data, large enough
+/// for efficient requests to object stores.
 const TILE: usize = 1 << 20;
 
 /// The last dimension is divided first only if a row of a tile has more bytes than this. Longer rows contain many elements that another

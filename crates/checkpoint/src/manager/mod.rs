@@ -26,7 +26,7 @@ const COPIERS: usize = 4;
 
 /// The options of a [`CheckpointManager`].
 pub struct Options {
-    /// The save interval, at least 1: its multiples are saved.
+    /// The save interval, at least 1: steps that are multiples of it are saved.
     pub save_interval: u64,
     /// The retention policy.
     pub keep: Keep,

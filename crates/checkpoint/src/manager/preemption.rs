@@ -1,11 +1,11 @@
-//! Preemption: the signal that a machine is about to be taken away.
+//! Preemption: detects `SIGTERM`, the signal that this machine is about to be reclaimed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::Result;
 
-/// Whether this process was asked to end.
+/// Records whether this process received `SIGTERM`.
 #[derive(Debug)]
 pub struct Preemption {
     requested: Arc<AtomicBool>,
@@ -28,7 +28,7 @@ impl Preemption {
         Ok(Preemption { requested, id })
     }
 
-    /// This system has no signals: only [`Preemption::request`] has an effect.
+    /// This system has no `SIGTERM`, so only [`Preemption::request`] requests a preemption.
     ///
     /// # Errors
     /// None.
@@ -37,13 +37,13 @@ impl Preemption {
         Ok(Preemption { requested: Arc::default() })
     }
 
-    /// Whether the signal was received.
+    /// Whether the signal was received, or [`Preemption::request`] was called.
     #[must_use]
     pub fn is_requested(&self) -> bool {
         self.requested.load(Ordering::Relaxed)
     }
 
-    /// Requests the end of the process, as the signal does.
+    /// Has the same effect as receiving `SIGTERM`.
     pub fn request(&self) {
         self.requested.store(true, Ordering::Relaxed);
     }

@@ -1,6 +1,6 @@
 //! Reading the fields of encoded nodes.
 
-/// The rest of an encoded body. Every read is checked against its end.
+/// A reader of an encoded body. Every read is checked against the end of the body.
 pub(super) struct Cursor<'a> {
     rest: &'a [u8],
     /// The number of bytes before `rest`.
@@ -61,7 +61,10 @@ impl<'a> Cursor<'a> {
 
     /// Reads `count` lengths in bytes.
     pub(super) fn lengths(&mut self, count: usize) -> Result<Vec<usize>, String> {
-        let length = |n: u64| usize::try_from(n).map_err(|_| format!("a length of {n} bytes"));
+        let length = |n: u64| {
+            usize::try_from(n)
+                .map_err(|_| format!("a length of {n} bytes is too large for the address space"))
+        };
         self.varints(count)?.into_iter().map(length).collect()
     }
 
@@ -69,7 +72,7 @@ impl<'a> Cursor<'a> {
     pub(super) fn end(&self) -> Result<(), String> {
         match self.rest.len() {
             0 => Ok(()),
-            left => Err(format!("{left} bytes follow its last entry")),
+            left => Err(format!("{left} unexpected bytes follow its last entry")),
         }
     }
 }

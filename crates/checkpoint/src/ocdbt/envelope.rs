@@ -46,7 +46,7 @@ pub(super) fn open(encoded: &Bytes, kind: Kind, room: u64) -> Result<Bytes, Stri
         return Err(format!("it is truncated: it has {} bytes, expected {length}", encoded.len()));
     }
     if crc32c(content).to_le_bytes() != checksum {
-        return Err("its checksum is wrong".to_owned());
+        return Err("its checksum does not match".to_owned());
     }
     let mut header = Cursor::new(&content[12..]);
     let (version, compression) = (header.varint()?, header.varint()?);

@@ -86,7 +86,7 @@ impl<'a> Reader<'a> {
         Reader { store, checkpoint, folder, values: Values::new(), nodes: 0, bytes: 0 }
     }
 
-    /// The error for an object of the database.
+    /// The error for a damaged object of the database.
     fn damaged(&self, path: &str, what: impl Into<String>) -> CheckpointError {
         let object = path.strip_prefix(self.checkpoint).unwrap_or(path).trim_start_matches('/').to_owned();
         CheckpointError::Damaged(vec![Damage { entry: String::new(), object, what: what.into() }])

@@ -47,7 +47,7 @@ impl Processes for Folder {
         let name = &self.made.next(name);
         let failed = |error: std::io::Error| {
             CheckpointError::Process(format!(
-                "processes cannot communicate in {}: {error}",
+                "cannot exchange data with the other processes through files in {}: {error}",
                 self.folder.display()
             ))
         };
@@ -66,7 +66,7 @@ impl Processes for Folder {
                             return Err(failed(error));
                         }
                         Err(_) if Instant::now() > end => {
-                            let text = format!("process {index} did not answer at {name}");
+                            let text = format!("timed out waiting for process {index} at {name:?}");
                             return Err(CheckpointError::Process(text));
                         }
                         Err(_) => std::thread::sleep(PAUSE),
@@ -118,9 +118,9 @@ mod tests {
     fn missing_process_is_named() {
         let short = Duration::from_millis(5);
         let error = Threads::group(2, short)[0].barrier("x").unwrap_err();
-        assert_eq!(error.to_string(), "process 1 did not answer at x 1");
+        assert_eq!(error.to_string(), "timed out waiting for process 1 at \"x 1\"");
         let dir = tempfile::tempdir().unwrap();
         let error = Folder::new(dir.path().to_owned(), 0, 2, short).barrier("x").unwrap_err();
-        assert_eq!(error.to_string(), "process 1 did not answer at x 1");
+        assert_eq!(error.to_string(), "timed out waiting for process 1 at \"x 1\"");
     }
 }

@@ -96,7 +96,7 @@ pub(crate) fn agree(processes: &dyn Processes, name: &str, own: Result<Vec<u8>>)
                 let text = String::from_utf8_lossy(&value[1..]);
                 return Err(CheckpointError::Process(format!("process {process} failed: {text}")));
             }
-            None => return Err(CheckpointError::Process(format!("process {process} sent nothing"))),
+            None => return Err(CheckpointError::Process(format!("process {process} sent an empty message"))),
         }
     }
     Ok(values)

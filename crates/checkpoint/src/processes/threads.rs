@@ -71,7 +71,7 @@ impl Processes for Threads {
                     .filter(|index| !call.values.contains_key(index))
                     .map(|index| index.to_string())
                     .collect();
-                let text = format!("process {} did not answer at {name}", missing.join(", "));
+                let text = format!("timed out waiting for process {} at {name:?}", missing.join(", "));
                 return Err(CheckpointError::Process(text));
             }
             all = changed.wait_timeout(all, left).unwrap_or_else(PoisonError::into_inner).0;

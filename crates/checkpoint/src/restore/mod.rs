@@ -41,12 +41,12 @@ pub struct Wanted {
     pub regions: Vec<Region>,
 }
 
-/// How requested arrays are matched with a checkpoint.
+/// The rules for matching requested arrays with the arrays of a checkpoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fit {
     /// For arrays that are requested by a different name, the name in the checkpoint.
     pub names: BTreeMap<String, String>,
-    /// Whether requested arrays may be missing from the checkpoint; these are left unchanged.
+    /// Whether requested arrays may be missing from the checkpoint; missing arrays are not restored.
     pub may_lack: bool,
     /// Whether the checkpoint may have arrays that are not requested.
     pub may_have_more: bool,
@@ -120,7 +120,7 @@ impl Checkpoint {
         let mut take_all = || -> Result<()> {
             for (slot, &(number, region)) in numbers.iter().enumerate() {
                 let Some(mut elements) = queue.whole(slot) else { break };
-                // After the first damage, the remaining files are only verified.
+                // After the first damaged file, the remaining files are only verified.
                 if lock(&damages).is_empty() {
                     done += slots[slot].bytes as u64;
                     take(number, region, &mut elements).map_err(|reason| CheckpointError::Values {
@@ -172,7 +172,8 @@ impl Checkpoint {
                     let text = format!("{name} is {}, expected {}{:?}", entry.ty(), want.dtype, want.shape);
                     mismatch.misshaped.push(text);
                 } else if let Some(region) = want.regions.iter().find(|region| !region.fits(&entry.shape)) {
-                    let text = format!("{name} is {}, which has no {region}", entry.ty());
+                    let text =
+                        format!("{name} is {}, which does not contain the region {region}", entry.ty());
                     mismatch.misshaped.push(text);
                 }
             }

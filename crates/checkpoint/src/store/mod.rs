@@ -37,10 +37,10 @@ pub struct Store {
 }
 
 impl Store {
-    /// Any object store; paths begin below `root`, which may be empty.
+    /// Wraps any object store; paths are relative to `root`, which may be empty.
     ///
     /// # Errors
-    /// `root` is not a valid path, or the system has no threads left.
+    /// `root` is not a valid path, or threads cannot be started.
     pub fn new(inner: Arc<dyn ObjectStore>, root: &str) -> Result<Store> {
         let root = Path::parse(root).map_err(|error| CheckpointError::Settings(error.to_string()))?;
         Ok(Store { inner, root, folder: None, retry: Retry::default(), driver: Arc::new(Driver::start()?) })
@@ -175,7 +175,7 @@ impl Store {
                     match outcome {
                         Ok(()) => upload.complete().await.map(|_| ()),
                         Err(error) => {
-                            // Remains of the upload are not listed. If aborting also fails, the first error is the cause.
+                            // An incomplete upload is not visible as an object. If aborting also fails, the first error is returned.
                             let _ = upload.abort().await;
                             Err(error)
                         }

@@ -30,7 +30,7 @@ impl Store {
     /// Creates a store in this process's memory.
     ///
     /// # Errors
-    /// The system has no threads left.
+    /// Threads cannot be started.
     pub fn memory() -> Result<Store> {
         Store::new(Arc::new(InMemory::new()), "")
     }
@@ -38,7 +38,7 @@ impl Store {
     /// Opens a folder of a file system, which is created at the first write. A write returns when the data is durable.
     ///
     /// # Errors
-    /// The folder has no absolute name, or the system has no threads left.
+    /// The folder's absolute path cannot be determined, or threads cannot be started.
     pub fn folder(folder: &FilePath) -> Result<Store> {
         let bad = |error: String| CheckpointError::Settings(format!("{}: {error}", folder.display()));
         let absolute = without_parents(&std::path::absolute(folder).map_err(|e| bad(e.to_string()))?);
@@ -105,7 +105,7 @@ fn cloud(scheme: &str, _url: &str, _options: &[(String, String)]) -> Result<Stor
 
 fn unknown(scheme: &str) -> CheckpointError {
     CheckpointError::Settings(format!(
-        "no store for {scheme}:// is built in: the stores are file, memory, and those of the features s3, gcs and azure"
+        "unsupported store {scheme}://: use a folder, or enable the feature s3, gcs or azure for that object store"
     ))
 }
 

@@ -18,7 +18,7 @@ print(server.get_host_and_port()[1], flush=True)
 sys.stdin.read()
 ";
 
-/// A server. It ends when this value is dropped, or when this process ends.
+/// A server process. It exits when this value is dropped, or when this process exits.
 pub(crate) struct Server {
     child: Child,
     /// The port.

@@ -198,7 +198,7 @@ pub(crate) fn interrupted_save_is_complete_or_absent(place: &Place) {
         let path = format!("after {last}");
         let outcome = save_own(&store, &path, &arrays, &Info::default(), &Alone);
         match Checkpoint::open(&open(), &path) {
-            // The acknowledgement of a write may be lost, but not its data.
+            // A checkpoint may be complete although the save failed, if only a response of the store was lost.
             Ok(checkpoint) => check(&checkpoint, &arrays, &[1, 1], 0, 1),
             Err(error) => {
                 assert!(outcome.is_err(), "{last} of {requests}");

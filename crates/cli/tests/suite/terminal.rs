@@ -59,7 +59,7 @@ fn an_error_has_one_prefix() {
     for (args, first) in [
         (&["partition", "plain.mlir", "-o", "-"][..], "error[SH0303]: the program has no mesh"),
         (&["partition", "absent.mlir", "-o", "-"], "error: cannot read absent.mlir"),
-        (&["compile", "plain.mlir", "--target", "abacus"], "error: `abacus` is not a target"),
+        (&["compile", "plain.mlir", "--target", "abacus"], "error: invalid target `abacus`"),
     ] {
         let shown = on_terminal(&folder, 100, args, &[]);
         assert!(colored(&shown), "{shown:?}");

@@ -180,7 +180,7 @@ fn backward_only(module: &Module, op: OpId, given: &Given) -> Box<Diagnostic> {
     let name = &module.funcs[given.backward].name;
     let text =
         format!("forward mode needs a JVP rule, but the operation with the backward rule @{name} has none");
-    let hint = "give it a JVP rule, which both modes can use";
+    let hint = "use a JVP rule instead: it supports both modes";
     let mut error = Diagnostic::unsupported("SH1006", text).at(module.ops[op].span).hint(hint);
     error.user_loc = module.user_loc(op);
     Box::new(error)

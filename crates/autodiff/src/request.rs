@@ -95,7 +95,7 @@ impl Request {
                     "result {i} of @{} has type {shown}, but a gradient needs a floating-point scalar",
                     func.name
                 );
-                let hint = "return a sum, or compute a vector-Jacobian product (vjp)";
+                let hint = "return a scalar, such as a sum, or compute a vector-Jacobian product (vjp)";
                 return Err(Box::new(Diagnostic::invalid("SH1003", text).at(func.res_span(i)).hint(hint)));
             }
         }

@@ -102,6 +102,6 @@ fn of_operand(
 /// The error for an operation that no differentiation rule should write to a tape.
 fn unknown(t: &Transposed<'_, '_>, op: OpId) -> Box<Diagnostic> {
     let data = &t.linear.module.ops[op];
-    let message = format!("no transpose rule for {} of tangents", data.kind.title());
+    let message = format!("no transposition rule for {} on tangents", data.kind.title());
     Box::new(Diagnostic::internal("SH1002", message).at(data.span))
 }

@@ -5,7 +5,7 @@
 /// The composite that returns its operands and stops gradients.
 pub const STOP_GRADIENT: &str = "shardc.stop_gradient";
 
-/// The rule for calls of a function, composites or custom calls of a name.
+/// The derivative rule for all calls, composites or custom calls with a given name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CustomRule {
     /// The name of the function or composite, or the target of the custom call.

@@ -54,7 +54,7 @@ impl Readers {
     /// Whether no result changes if `root` shifts a little. Unknown effects count as changes.
     pub(super) fn cancels(&self, module: &Module, root: ValueId) -> bool {
         let mut root = root;
-        // The value may pass through operations that keep it finite.
+        // The root may first pass through other operations, such as a `select` that replaces an infinite value.
         for _ in 0..8 {
             if self.cancels_from(module, root) {
                 return true;
@@ -121,7 +121,7 @@ fn can_change(module: &Module, value: ValueId) -> bool {
     !matches!(class, Some(DTypeClass::Bool | DTypeClass::Signed | DTypeClass::Unsigned))
 }
 
-/// The effect on a value, in multiples of the root's shift.
+/// The effect on a value, as a multiple of the root's shift.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum How {
     /// Shifted by this multiple.
@@ -134,7 +134,7 @@ enum How {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Moved {
     how: How,
-    /// For each dimension, the dimension of the root that it corresponds to; none if all elements change alike.
+    /// For each dimension, the dimension of the root that it corresponds to; `None` if all elements change by the same amount.
     along: Along,
 }
 
@@ -304,7 +304,7 @@ impl Step<'_> {
         Some(Moved { how: from.how, along })
     }
 
-    /// Gathers along dimensions in which all elements change alike.
+    /// A gather along dimensions in which all elements change by the same amount.
     fn gather(&self, spec: &GatherSpec) -> Option<Moved> {
         let (operand, indices) = (self.operand(0), self.operand(1));
         let from = self.moved(0)?;

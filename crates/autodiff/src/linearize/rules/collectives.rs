@@ -55,7 +55,7 @@ pub(super) fn linear(at: &mut At<'_, '_>) -> Result<Tangents, Box<Diagnostic>> {
     Ok(tangents)
 }
 
-/// `all_reduce` by addition, maximum or minimum: devices with the extreme value share the tangent.
+/// `all_reduce` by addition, maximum or minimum: for maximum and minimum, the devices with the extreme value contribute equal shares.
 pub(super) fn all_reduce(at: &mut At<'_, '_>, spec: &CollectiveSpec) -> Result<Tangents, Box<Diagnostic>> {
     let (region, n) = {
         let data = &at.linear.module.ops[at.op];

@@ -2,7 +2,7 @@
 
 use shardc_ir::{BinaryOp, Module, OpId, OpKind};
 
-/// The text after `... cannot be differentiated`, and a workaround.
+/// Returns the text after `... cannot be differentiated`, and a hint with a workaround.
 pub(super) fn reason(module: &Module, op: OpId) -> (&'static str, &'static str) {
     match &module.ops[op].kind {
         OpKind::CustomCall(_) | OpKind::Opaque(_) => (

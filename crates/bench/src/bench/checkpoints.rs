@@ -100,7 +100,7 @@ impl Bench {
             forget();
             self.speed("checkpoint, restored, cold", &["restore", "leave"])?;
         } else {
-            println!("SKIPPED: files outside of the page cache: {DROP_CACHES} is not writable");
+            println!("SKIPPED: reads from a cold page cache: {DROP_CACHES} is not writable");
         }
         self.empty()?;
         self.speed("checkpoint, saved", &["save", &state, &shard])?;
@@ -183,7 +183,7 @@ impl Bench {
 }
 
 fn of(said: &Value, key: &str) -> Result<f64> {
-    said[key].as_f64().with_context(|| format!("{key} is missing"))
+    said[key].as_f64().with_context(|| format!("the output of the measured program has no `{key}`"))
 }
 
 /// Flushes all writes to the disk, so that no measurement waits for the data of another.

@@ -61,7 +61,9 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     let xla = xla(workspace, args, &pairs)?;
     let mut rows = Vec::with_capacity(pairs.len());
     for pair in pairs {
-        let ours = pair.ours().with_context(|| format!("no collectives were found for {}", pair.name()))?;
+        let ours = pair
+            .ours()
+            .with_context(|| format!("cannot find the collectives of the reshard {}", pair.name()))?;
         let xla = xla.get(&pair.name()).copied().flatten();
         rows.push(Row { pair, ours, xla });
     }
@@ -83,7 +85,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
         page::update(workspace, "--only reshard", &table)?;
     }
     let open = rows.iter().filter(|row| row.is_above() && row.reason().is_none()).count();
-    ensure!(open == 0, "{open} reshards send more bytes than their bound, without a listed reason");
+    ensure!(open == 0, "{open} reshards receive more bytes than the bounds allow, for no known reason");
     Ok(())
 }
 
@@ -111,7 +113,7 @@ impl Row {
 
     /// Returns the known reason for the received bytes; the page lists it after the table. No reason excuses a ratio above the bound.
     fn reason(&self) -> Option<&'static str> {
-        (self.ratio() <= BOUND.min(self.pair.padding())).then_some("padding of the parts of one dimension")
+        (self.ratio() <= BOUND.min(self.pair.padding())).then_some("padding of the pieces of a dimension")
     }
 }
 
@@ -272,10 +274,10 @@ fn xla(workspace: &Workspace, args: &BenchArgs, pairs: &[Pair]) -> Result<BTreeM
             continue;
         }
         let python = python::with_jax(args.python.as_deref())?;
-        let title = format!("{} reshards on {}, by XLA", missing.len(), times(mesh));
+        let title = format!("partition {} reshards on {} with XLA", missing.len(), times(mesh));
         let found = process::step(&title, || counted(&dir, &python, &script, mesh, &missing))?;
         known.extend(missing.iter().map(|pair| pair.name()).zip(found));
-        let text = serde_json::to_string(&known).context("writing what XLA sends")?;
+        let text = serde_json::to_string(&known).context("writing the bytes of XLA's reshards")?;
         fs::write(&known_file, text).with_context(|| format!("writing {}", known_file.display()))?;
     }
     Ok(known)
@@ -298,8 +300,13 @@ fn counted(
     command.stdin(fs::File::open(&input).with_context(|| format!("reading {}", input.display()))?);
     let said = process::output(&mut command)?;
     let found: Result<Vec<Option<f64>>, _> = said.lines().map(serde_json::from_str).collect();
-    let found = found.context("reading what XLA sends")?;
-    ensure!(found.len() == pairs.len(), "{} answers for {} reshards", found.len(), pairs.len());
+    let found = found.context("parsing the bytes of XLA's reshards")?;
+    ensure!(
+        found.len() == pairs.len(),
+        "the script returned {} results for {} reshards",
+        found.len(),
+        pairs.len()
+    );
     Ok(found)
 }
 
@@ -327,9 +334,9 @@ fn verdict(rows: &[Row]) -> String {
         over.iter().map(|row| format!("`{}` {:.3}", row.pair.name(), row.over_xla())).collect();
     let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
     format!(
-        "\nAbove XLA's: {names}. There pieces go in rounds of one shape, as long as the longest part of a dimension that blocks \
-         before and after are both made of; where what is received exceeds XLA's, the bench checks that it is no more than that \
-         padding over the bound, and that nothing is above {BOUND}.\n"
+        "\nAbove XLA's: {names}. These reshards exchange pieces of blocks in rounds, and pad the pieces of a dimension to the longest. \
+         The bench checks that the ratio of received to lacking bytes is at most the ratio of this padding, and that no ratio is \
+         above {BOUND}.\n"
     )
 }
 

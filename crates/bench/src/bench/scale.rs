@@ -117,7 +117,10 @@ struct Usage {
 }
 
 pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
-    ensure!(cfg!(target_os = "linux"), "the memory of a process is read from /proc, so this needs Linux");
+    ensure!(
+        cfg!(target_os = "linux"),
+        "--only scale needs Linux: the memory of a process is read from /proc"
+    );
     let shardc = match std::env::var_os("SHARDC_BIN") {
         Some(_) => shardc()?,
         None => process::step("build shardc, optimised", || demo::build(workspace, true))?,
@@ -157,7 +160,10 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
         }
     }
     let over = if over.is_empty() { "none".to_owned() } else { over.join(", ") };
-    let _ = writeln!(table, "\n* above {BOUND} of half as many, where that takes {LEAST} s or more: {over}");
+    let _ = writeln!(
+        table,
+        "\n* * more than {BOUND} times the time of half as many, if that is {LEAST} s or more: {over}"
+    );
     println!("above {BOUND}: {over}");
     if args.update {
         page::update(workspace, "--only scale", &table)?;

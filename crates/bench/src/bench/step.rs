@@ -104,7 +104,7 @@ fn compare(
     let done = partition.output().with_context(|| format!("starting {}", process::shown(&partition)))?;
     if !done.status.success() {
         let said = String::from_utf8_lossy(&done.stderr).lines().next().unwrap_or_default().to_owned();
-        return Ok(Err(format!("shardc cannot partition it: {said}")));
+        return Ok(Err(format!("shardc cannot partition the program: {said}")));
     }
     timer.arg(&subject.file).arg(subject.mode).arg(&program).arg(&manifest).arg(steps.to_string());
     // XLA aborts the process on unexpected input.
@@ -112,26 +112,30 @@ fn compare(
     if !out.status.success() {
         let said = String::from_utf8_lossy(&out.stderr);
         let why = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
-        return Ok(Err(format!("the process ended ({}): {why}", out.status)));
+        return Ok(Err(format!("the timing process failed ({}): {why}", out.status)));
     }
-    let said = String::from_utf8(out.stdout).context("reading what the timer prints")?;
-    times(&said).with_context(|| format!("reading the times of {}", subject.name))
+    let said = String::from_utf8(out.stdout).context("reading the output of the timing process")?;
+    times(&said).with_context(|| format!("parsing the times of {}", subject.name))
 }
 
 /// Parses the timer's output for both sides.
 fn times(json: &str) -> Result<Result<Times, String>> {
     let said: Value = serde_json::from_str(json)?;
-    for (who, key) in [("XLA's own partition", "xla"), ("ours", "ours")] {
+    for (who, key) in [("XLA's own partition", "xla"), ("shardc's partition", "ours")] {
         if let Some(error) = said[key]["error"].as_str() {
             return Ok(Err(format!("{who} does not compile: {error}")));
         }
     }
     let side = |key: &str| -> Result<Side> {
-        let seconds = said[key]["seconds"].as_f64().ok_or_else(|| anyhow!("the time of {key} is missing"))?;
+        let seconds = said[key]["seconds"]
+            .as_f64()
+            .ok_or_else(|| anyhow!("the output of the timing process has no time of {key}"))?;
         let collectives = serde_json::from_value(said[key]["collectives"].clone())?;
         Ok(Side { seconds, collectives })
     };
-    let cpu = said["cpu"].as_f64().ok_or_else(|| anyhow!("the ratio of processor times is missing"))?;
+    let cpu = said["cpu"]
+        .as_f64()
+        .ok_or_else(|| anyhow!("the output of the timing process has no ratio of CPU times"))?;
     Ok(Ok(Times { ours: side("ours")?, xla: side("xla")?, cpu }))
 }
 
@@ -144,7 +148,9 @@ fn line(Row { name, outcome }: &Row) -> String {
     match outcome {
         Ok(times) => {
             let [xla, ours, ratio, cpu, theirs, own] = times.cells();
-            format!("{name}: {xla} -> {ours}, ratio {ratio}, of processor time {cpu}, {theirs} -> {own}")
+            format!(
+                "{name}: XLA {xla}, shardc {ours}, ratio {ratio}, ratio of CPU times {cpu}, collectives {theirs} -> {own}"
+            )
         }
         Err(why) => format!("{name}: {why}"),
     }

@@ -27,7 +27,9 @@ impl Exceptions {
     fn parse(text: &str) -> Result<Self> {
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
         let exception = |line: &str| {
-            let (place, reason) = line.split_once(": ").with_context(|| format!("no reason in `{line}`"))?;
+            let (place, reason) = line
+                .split_once(": ")
+                .with_context(|| format!("the exception `{line}` has no reason, expected `path: reason`"))?;
             let (path, parts) = place.split_once('#').unwrap_or((place, ""));
             let parts = parts.split(',').filter(|part| !part.is_empty()).map(str::to_owned).collect();
             Ok(Exception { path: path.to_owned(), parts, reason: reason.to_owned() })

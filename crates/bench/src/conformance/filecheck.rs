@@ -41,7 +41,7 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
     paths.retain(|path| args.wants(&relative(path)));
 
     let run = |i: usize, file: &PathBuf| tools.with_scratch(i, |scratch| one(file, scratch, &tools.path));
-    let title = format!("run {} of StableHLO's test files", paths.len());
+    let title = format!("run {} StableHLO test files", paths.len());
     let outcomes = process::step(&title, || Ok(in_parallel(&paths, run)))?;
 
     let mut folders: BTreeMap<String, (usize, usize)> = BTreeMap::new();
@@ -75,7 +75,7 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
         all += total;
     }
     println!(
-        "{all_passed:>5} of {all:<5} total; the messages of the others are in {}",
+        "{all_passed:>5} of {all:<5} total; the messages of failed files are in {}",
         report_file.display()
     );
     if !crashes.is_empty() {

@@ -63,7 +63,7 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
     let pairs = root.join("gradients");
     let tool = root.join(TOOL);
     if !tool.is_file() {
-        bail!("{} is missing", tool.display());
+        bail!("cannot find {}", tool.display());
     }
     let program =
         process::step("build the worker", || worker::build(workspace, worker::WORKER, args.release))?;
@@ -100,7 +100,7 @@ fn report(rows: &[Row], args: &ConformanceArgs) -> Result<()> {
     }
     let count = |is: &dyn Fn(&Row) -> bool| rows.iter().filter(|row| is(row)).count();
     println!(
-        "\n{} functions: {} have JAX's gradients, {} were compared with differences, {} are the same partitioned wherever that runs",
+        "\n{} functions: {} agree with JAX's gradients, {} were compared with finite differences, {} agree with one device in every partition that the back end can run",
         rows.len(),
         count(&|row| row.jax.is_some()),
         count(&|row| row.smooth.is_some()),
@@ -122,7 +122,7 @@ fn report(rows: &[Row], args: &ConformanceArgs) -> Result<()> {
     }
     match wrong.len() {
         0 => Ok(()),
-        n => bail!("{n} comparisons have an unexpected result"),
+        n => bail!("{n} comparisons failed"),
     }
 }
 
@@ -173,7 +173,7 @@ impl<'a> Lane<'a> {
                 Reply::Answer(answer) => row.wrong.push(format!("{name}: compared with JAX: {answer}")),
             }
         }
-        let answer = self.done(&derivatives, "compared with differences", &mut row)?;
+        let answer = self.done(&derivatives, "compared with finite differences", &mut row)?;
         row.smooth = answer.and_then(|answer| answer["smooth"].as_u64());
         for (i, mode) in ["replica", "partition"].into_iter().enumerate() {
             for number in 0..args.shardings {

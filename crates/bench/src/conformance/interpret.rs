@@ -64,7 +64,7 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
     }
     paths.retain(|path| args.wants(&format!("conformance/stablehlo/{}", path.display())));
     let dir = workspace.scratch("interpret")?;
-    let title = format!("run {} of StableHLO's interpreter test files with random shardings", paths.len());
+    let title = format!("run {} StableHLO interpreter test files with random shardings", paths.len());
     let (tests, totals) = process::step(&title, || {
         let mut session = Session {
             worker,
@@ -101,7 +101,7 @@ fn report(
         covered.extend(exception);
         ran += usize::from(test.skipped.is_none());
         let said: Vec<String> = match &test.skipped {
-            Some(why) => vec![format!("{name}: not run: {why}")],
+            Some(why) => vec![format!("{name}: cannot be run: {why}")],
             None => test
                 .failures
                 .iter()
@@ -125,7 +125,11 @@ fn report(
     let programs: usize = tests.values().map(|t| t.programs).sum();
     let passed: usize = tests.values().map(|t| t.passed).sum();
     println!("{passed:>6} {programs:>5}  total, {} of them with uneven shardings", totals.uneven);
-    println!("\nTests: {whole} of {} passed completely, {} could not be run", tests.len(), tests.len() - ran);
+    println!(
+        "\nTests: {whole} of {} passed with all shardings, {} could not be run",
+        tests.len(),
+        tests.len() - ran
+    );
     for (outcome, count) in &totals.outcomes {
         println!("{count:>6}  {outcome}");
     }
@@ -135,14 +139,14 @@ fn report(
             println!("{count:>6}  {warning}");
         }
     }
-    println!("\nAs listed in tests/conformance/interpret.txt: {} tests", listed.len());
+    println!("\nExpected failures, listed in tests/conformance/interpret.txt: {} tests", listed.len());
     for (said, reason) in listed.iter().filter(|_| args.verbose) {
         said.iter().for_each(|line| println!("   {line} [{reason}]"));
     }
     for line in &wrong {
         println!("   {line}");
     }
-    println!("Programs that failed are in {}", dir.display());
+    println!("Failed programs are in {}", dir.display());
     // Stale lines can be detected only without filters.
     let stale = covered.difference(&used).filter(|_| args.filters.is_empty());
     for &line in stale.clone() {
@@ -150,7 +154,7 @@ fn report(
     }
     match wrong.len() + stale.count() {
         0 => Ok(()),
-        n => bail!("{n} tests or lines of tests/conformance/interpret.txt are not as expected"),
+        n => bail!("{n} unexpected failures or stale lines of tests/conformance/interpret.txt"),
     }
 }
 
@@ -179,10 +183,13 @@ impl Session<'_> {
                 if done {
                     return Ok(());
                 }
-                bail!("the runner failed: {}", fs::read_to_string(errors).unwrap_or_default());
+                bail!(
+                    "the runner of interpreter tests failed: {}",
+                    fs::read_to_string(errors).unwrap_or_default()
+                );
             };
             if after.as_ref() == Some(&begun) {
-                bail!("the runner fails again at {begun}");
+                bail!("the runner of interpreter tests crashed twice at {begun}");
             }
             let said = last_words(&fs::read_to_string(errors).unwrap_or_default());
             self.crashed(&begun, &said);
@@ -202,7 +209,7 @@ impl Session<'_> {
         command.args(self.paths).stdout(Stdio::piped()).stderr(File::create(&errors)?);
         let mut child = command.spawn().with_context(|| format!("starting {}", self.worker.display()))?;
         let (send, lines) = channel();
-        let out = child.stdout.take().context("the runner's output")?;
+        let out = child.stdout.take().context("the runner of interpreter tests has no standard output")?;
         thread::spawn(move || {
             for line in BufReader::new(out).lines().map_while(Result::ok) {
                 if send.send(line).is_err() {

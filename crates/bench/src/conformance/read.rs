@@ -41,7 +41,7 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
         let tally = process::step(&format!("read {folder}"), || check(root, folder, &exceptions, args))?;
         let Tally { read, printed, rejected, excepted, failed, covered, used } = tally;
         println!(
-            "   read and printed back: {read} (as they were: {printed}); rejected as they must be: {rejected}"
+            "   parsed and printed: {read} (of these, unchanged: {printed}); rejected as expected: {rejected}"
         );
         println!("   exceptions: {}, unexpected: {}", excepted.len(), failed.len());
         for line in excepted.iter().chain(&failed) {
@@ -50,12 +50,12 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
         // Stale lines can be detected only without filters.
         let stale = covered.difference(&used).filter(|_| args.filters.is_empty());
         for &line in stale.clone() {
-            println!("   {}: listed as an exception, but there is nothing wrong", exceptions.line(line).0);
+            println!("   {}: listed as an exception, but it passes", exceptions.line(line).0);
         }
         failures += failed.len() + stale.count();
     }
     if failures > 0 {
-        bail!("{failures} programs are not as expected");
+        bail!("{failures} unexpected failures or stale lines of tests/conformance/read.txt");
     }
     Ok(())
 }
@@ -110,7 +110,7 @@ fn one(program: &str, expected: Expected, name: &str) -> Result<(), String> {
     let said = |errors: &[Diagnostic], text: &str| render(errors, name, text, false);
     let module = match (accept(program), expected) {
         (Err(_), Expected::Rejected) => return Ok(()),
-        (Ok(_), Expected::Rejected) => return Err("accepted, though it must be rejected".to_owned()),
+        (Ok(_), Expected::Rejected) => return Err("the program is accepted, but must be rejected".to_owned()),
         (Err(errors), _) => return Err(said(&errors, program)),
         (Ok(module), _) => module,
     };
@@ -118,10 +118,10 @@ fn one(program: &str, expected: Expected, name: &str) -> Result<(), String> {
     let printed = print(&module, &pretty);
     let generic = print(&module, &PrintOptions { form: PrintForm::Generic, ..pretty });
     for (form, text) in [("print", &printed), ("generic print", &generic)] {
-        let again =
-            accept(text).map_err(|errors| format!("its {form} is rejected: {}", said(&errors, text)))?;
+        let again = accept(text)
+            .map_err(|errors| format!("the parser rejects its {form}: {}", said(&errors, text)))?;
         if print(&again, &pretty) != printed {
-            return Err(format!("its {form} is read as a different program"));
+            return Err(format!("its {form} parses as a different program"));
         }
     }
     if expected == Expected::ReadAndPrinted && printed != program {

@@ -47,7 +47,7 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
     let mut paths = files(root, "mlir").with_context(|| format!("reading {}", root.display()))?;
     paths.retain(|path| args.wants(&format!("conformance/shardy/{}", relative(path))));
     let run = |i: usize, file: &PathBuf| tools.with_scratch(i, |scratch| one(file, scratch, &tools.path));
-    let title = format!("run {} of Shardy's test files", paths.len());
+    let title = format!("run {} Shardy test files", paths.len());
     let outcomes = process::step(&title, || Ok(in_parallel(&paths, run)))?;
 
     println!("\npassed    of  expected to fail");
@@ -94,7 +94,7 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
         all += functions.len();
     }
     println!(
-        "{all_passed:>6} {all:>5} {all_listed:>5}  total; {not_for_us} other files are for Shardy's interpreter"
+        "{all_passed:>6} {all:>5} {all_listed:>5}  total; {not_for_us} other files need Shardy's interpreter"
     );
     let report_file = dir.join("shardy-failures.txt");
     fs::write(&report_file, report).with_context(|| format!("writing {}", report_file.display()))?;
@@ -112,7 +112,7 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
     }
     match wrong.len() + stale.count() {
         0 => Ok(()),
-        n => bail!("{n} functions or lines of tests/conformance/shardy.txt are not as expected"),
+        n => bail!("{n} unexpected failures or stale lines of tests/conformance/shardy.txt"),
     }
 }
 

@@ -76,17 +76,20 @@ impl Worker {
         let how = match answer {
             Ok(line) => {
                 let answer = serde_json::from_str(&line)
-                    .with_context(|| format!("unexpected output of a worker: {line}"))?;
+                    .with_context(|| format!("unexpected output of the worker: {line}"))?;
                 self.running = Some(running);
                 return Ok(Reply::Answer(answer));
             }
             Err(RecvTimeoutError::Timeout) => {
-                running.child.kill().context("ending a worker")?;
-                running.child.wait().context("waiting for a worker")?;
-                format!("took more than {} s", self.limit.as_secs())
+                running.child.kill().context("killing the worker")?;
+                running.child.wait().context("waiting for the worker")?;
+                format!("the worker took more than {} s", self.limit.as_secs())
             }
             Err(RecvTimeoutError::Disconnected) => {
-                format!("the process ended: {}", running.child.wait().context("waiting for a worker")?)
+                format!(
+                    "the worker process exited: {}",
+                    running.child.wait().context("waiting for the worker")?
+                )
             }
         };
         let log = fs::read(&self.log).unwrap_or_default();
@@ -101,8 +104,8 @@ impl Worker {
         let mut command = (self.make)();
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
         let mut child = command.spawn().with_context(|| format!("starting {command:?}"))?;
-        let jobs = child.stdin.take().context("a worker has no input")?;
-        let output = child.stdout.take().context("a worker has no output")?;
+        let jobs = child.stdin.take().context("the worker has no standard input")?;
+        let output = child.stdout.take().context("the worker has no standard output")?;
         let (send, answers) = mpsc::channel();
         // The thread ends with the process whose output it reads.
         thread::spawn(move || {

@@ -100,14 +100,14 @@ fn functions(
     let manifest = data.join("manifest.json");
     let text = fs::read_to_string(&manifest).with_context(|| {
         format!(
-            "cannot read {}: the benchmark functions must be in a directory next to the repository checkout",
+            "cannot read {}: the functions must be in `shared/gradients` next to the checkout, or in the folder SHARDC_SHARED",
             manifest.display()
         )
     })?;
-    let manifest: Value = serde_json::from_str(&text).context("reading the list of functions")?;
+    let manifest: Value = serde_json::from_str(&text).context("parsing the manifest of functions")?;
     let mut out = Vec::new();
-    for function in manifest["programs"].as_array().context("the list has no functions")? {
-        let name = function["name"].as_str().context("a function has no name")?;
+    for function in manifest["programs"].as_array().context("the manifest has no `programs`")? {
+        let name = function["name"].as_str().context("a function in the manifest has no `name`")?;
         if args.wants(name, || is_default(function)) {
             out.push((name.to_owned(), function.clone()));
         }
@@ -126,9 +126,13 @@ fn compare(
     dir: &Path,
     cost: &dyn Fn(&Path) -> Result<Cost>,
 ) -> Result<Result<Costs, String>> {
-    let file =
-        |key: &str| function[key].as_str().map(|name| data.join(name)).context("a function has no file");
-    let arguments = function["args"].as_array().context("a function has no arguments")?;
+    let file = |key: &str| {
+        function[key]
+            .as_str()
+            .map(|name| data.join(name))
+            .context("a function in the manifest has no program file")
+    };
+    let arguments = function["args"].as_array().context("a function in the manifest has no `args`")?;
     let wrt: Vec<String> = (arguments.iter().enumerate())
         .filter(|(_, argument)| argument["differentiated"] == true)
         .map(|(i, _)| format!("arg{i}"))
@@ -144,7 +148,7 @@ fn compare(
         .with_context(|| format!("starting {}", process::shown(&grad)))?;
     if !done.status.success() {
         let said = String::from_utf8_lossy(&done.stderr).lines().next().unwrap_or_default().to_owned();
-        return Ok(Err(format!("shardc cannot differentiate it: {said}")));
+        return Ok(Err(format!("shardc cannot differentiate the function: {said}")));
     }
     both(cost, &output, &file("gradient")?)
 }
@@ -153,9 +157,9 @@ fn compare(
 fn both(cost: &dyn Fn(&Path) -> Result<Cost>, ours: &Path, jax: &Path) -> Result<Result<Costs, String>> {
     Ok(match (cost(ours)?, cost(jax)?) {
         (Ok(ours), Ok(jax)) => Ok(Costs { ours, jax }),
-        (Ok(_), Err(why)) => Err(format!("JAX's does not compile, ours does: {why}")),
-        (Err(why), Ok(_)) => Err(format!("ours does not compile, JAX's does: {why}")),
-        (Err(why), Err(_)) => Err(format!("neither compiles: {why}")),
+        (Ok(_), Err(why)) => Err(format!("JAX's program does not compile, but shardc's does: {why}")),
+        (Err(why), Ok(_)) => Err(format!("shardc's program does not compile, but JAX's does: {why}")),
+        (Err(why), Err(_)) => Err(format!("neither program compiles: {why}")),
     })
 }
 
@@ -207,9 +211,9 @@ fn speed(runs: usize) -> Result<String> {
     }
     let seconds = median(seconds.into_iter());
     ensure!(seconds.is_finite(), "no time was measured");
-    let profile = if cfg!(debug_assertions) { ", without optimisation" } else { "" };
+    let profile = if cfg!(debug_assertions) { ", in a debug build" } else { "" };
     Ok(format!(
-        "a model of {operations} operations is differentiated by its {} arguments in {}{profile}; bar {}",
+        "a model of {operations} operations is differentiated with respect to its {} arguments in {}{profile}; bound {}",
         wrt.len(),
         page::three_digits(seconds, UNITS),
         page::three_digits(SECONDS, UNITS),

@@ -40,7 +40,9 @@ pub(super) fn write(
     let mut module = read(step)?;
     inline_calls(&mut module).map_err(|errors| told(&errors))?;
     let step = Step::of(&module)?;
-    let Some(loss) = step.loss() else { return Ok(Err("no result is one number".to_owned())) };
+    let Some(loss) = step.loss() else {
+        return Ok(Err("no result of the step is a floating-point scalar".to_owned()));
+    };
     let next = step.next(loss);
     let forward = step.only(loss);
     let wrt = parameters(&forward, &next)?;
@@ -50,7 +52,7 @@ pub(super) fn write(
         match step.gradient(argument, result) {
             Some(value) => replaced.push(value),
             None => {
-                return Ok(Err(format!("no value of the step is known to be the gradient of arg{argument}")));
+                return Ok(Err(format!("cannot find the gradient of arg{argument} in the step")));
             }
         }
     }
@@ -62,7 +64,7 @@ pub(super) fn write(
     let done = grad.output().with_context(|| format!("starting {}", process::shown(&grad)))?;
     if !done.status.success() {
         let said = String::from_utf8_lossy(&done.stderr).lines().next().unwrap_or_default().to_owned();
-        return Ok(Err(format!("shardc cannot differentiate it: {said}")));
+        return Ok(Err(format!("shardc cannot differentiate the loss: {said}")));
     }
     let mut with_ours = step.with(read(&output)?, &replaced)?;
     // As in the original, there are no calls between a gradient and its users.
@@ -126,7 +128,7 @@ impl<'m> Step<'m> {
     fn of(module: &'m Module) -> Result<Step<'m>> {
         let entry = module.entry().context("the step has no entry function")?;
         let body = module.funcs[entry].body.context("the entry function of the step has no body")?;
-        let end = module.terminator(body).context("the entry function of the step does not end")?;
+        let end = module.terminator(body).context("the entry function of the step has no terminator")?;
         Ok(Step { module, entry, body, returned: module.ops[end].operands.to_vec(), uses: module.uses() })
     }
 

@@ -131,7 +131,11 @@ impl Compiler {
     fn new(workspace: &Workspace, args: &BenchArgs) -> Result<Compiler> {
         let python = python::with_jax(args.python.as_deref())?;
         let libtpu = python::version_of(&python, "libtpu");
-        ensure!(libtpu.is_some(), "{} has no TPU compiler: `{0} -m pip install libtpu`", python.display());
+        ensure!(
+            libtpu.is_some(),
+            "{} has no TPU compiler; install it with `{0} -m pip install libtpu`",
+            python.display()
+        );
         let mut hasher = DefaultHasher::new();
         (SCRIPT, libtpu, python::version_of(&python, "jaxlib")).hash(&mut hasher);
         let dir = workspace.scratch("grad-tpu")?;
@@ -167,7 +171,7 @@ impl Compiler {
         command.arg(&self.script).arg(device).arg(program);
         let out = command.output().with_context(|| format!("starting {}", process::shown(&command)))?;
         let json = if out.status.success() {
-            String::from_utf8(out.stdout).context("reading what the compiler prints")?
+            String::from_utf8(out.stdout).context("reading the output of the TPU compiler")?
         } else {
             serde_json::json!({ "error": ended(&String::from_utf8_lossy(&out.stderr)) }).to_string()
         };
@@ -185,11 +189,13 @@ fn ended(stderr: &str) -> String {
 }
 
 fn read(json: &str) -> Result<Cost> {
-    let said: Value = serde_json::from_str(json).context("reading the compiler's verdict")?;
+    let said: Value = serde_json::from_str(json).context("parsing the output of the TPU compiler")?;
     if let Some(error) = said["error"].as_str() {
         return Ok(Err(error.lines().next().unwrap_or_default().to_owned()));
     }
-    let number = |key: &str| said[key].as_f64().with_context(|| format!("the verdict has no {key}"));
+    let number = |key: &str| {
+        said[key].as_f64().with_context(|| format!("the output of the TPU compiler has no `{key}`"))
+    };
     Ok(Ok(vec![
         number("flops")?,
         number("bytes")?,

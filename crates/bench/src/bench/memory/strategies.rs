@@ -27,7 +27,7 @@ pub(super) fn table(
     shardc: &Path,
     figures: &mut Value,
 ) -> Result<String> {
-    let meshes = figures["meshes"].as_object().context("the figures have no meshes")?;
+    let meshes = figures["meshes"].as_object().context("tests/memory.json has no `meshes`")?;
     let meshes: Vec<(String, String)> =
         meshes.iter().filter_map(|(words, mesh)| Some((words.clone(), mesh.as_str()?.to_owned()))).collect();
     let mut table = String::from("| step | slice |");
@@ -37,12 +37,12 @@ pub(super) fn table(
     let _ = write!(table, "\n|---|---|{}", "---:|".repeat(meshes.len()));
     let mut notes = Vec::new();
     let graphs = graphs(workspace, &meshes)?;
-    for step in figures["strategies"].as_array_mut().context("the figures have no strategies")? {
+    for step in figures["strategies"].as_array_mut().context("tests/memory.json has no `strategies`")? {
         let name = step["name"].as_str().unwrap_or_default().to_owned();
         if !args.wants(&name, || true) {
             continue;
         }
-        let slice = step["slice"].as_str().context("a step has no slice")?.to_owned();
+        let slice = step["slice"].as_str().context("a step in tests/memory.json has no `slice`")?.to_owned();
         let mut line = format!("| `{name}` | {slice} |");
         for (words, mesh) in &meshes {
             let words_of_all = format!("{words} {}", step["settings"].as_str().unwrap_or_default());

@@ -72,7 +72,7 @@ impl Compiler {
         command.arg(&self.tool).args([topology, mode]).arg(&copy);
         let out = command.output().with_context(|| format!("starting {}", process::shown(&command)))?;
         let json = if out.status.success() {
-            let said = String::from_utf8(out.stdout).context("reading what the compiler prints")?;
+            let said = String::from_utf8(out.stdout).context("reading the output of the TPU compiler")?;
             let hlo = PathBuf::from(format!("{}.{mode}.hlo", copy.display()));
             if hlo.is_file() { self.with_sent_once(&said, &hlo, devices)? } else { said }
         } else {
@@ -86,11 +86,12 @@ impl Compiler {
 
     /// Adds the bytes sent with an overlapped all-gather counted once, and deletes the compiled program.
     fn with_sent_once(&self, verdict: &str, hlo: &Path, devices: u64) -> Result<String> {
-        let mut said: Value = serde_json::from_str(verdict).context("reading the compiler's verdict")?;
+        let mut said: Value =
+            serde_json::from_str(verdict).context("parsing the output of the TPU compiler")?;
         let mut count = Command::new(&self.python);
         count.args(["-c", SENT_ONCE]).arg(&self.tool).arg(hlo).arg(devices.to_string());
         let once: Value =
-            serde_json::from_str(&process::output(&mut count)?).context("reading what is sent")?;
+            serde_json::from_str(&process::output(&mut count)?).context("parsing the bytes sent")?;
         for key in ["sent", "collectives"] {
             said[format!("{key}_once")] = once[key].clone();
         }
@@ -108,11 +109,13 @@ impl Compiler {
 }
 
 fn read(json: &str) -> Result<Side> {
-    let said: Value = serde_json::from_str(json).context("reading the compiler's verdict")?;
+    let said: Value = serde_json::from_str(json).context("parsing the output of the TPU compiler")?;
     if let Some(error) = said["error"].as_str() {
         return Ok(Err(error.lines().next().unwrap_or_default().to_owned()));
     }
-    let number = |key: &str| said[key].as_f64().with_context(|| format!("the verdict has no {key}"));
+    let number = |key: &str| {
+        said[key].as_f64().with_context(|| format!("the output of the TPU compiler has no `{key}`"))
+    };
     let kinds = said["collectives_once"].as_object().into_iter().flatten();
     let collectives = kinds.map(|(kind, of)| (kind.clone(), of[0].as_u64().unwrap_or(0))).collect();
     Ok(Ok(Verdict {

@@ -40,11 +40,11 @@ type Side = Result<Verdict, String>;
 
 pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     let tool = shared(workspace).join("tools/tpu_compile.py");
-    ensure!(tool.is_file(), "{} not found: it is needed to compile for TPUs", tool.display());
+    ensure!(tool.is_file(), "cannot find {}, which is needed to compile for TPUs", tool.display());
     let python = python::with_jax(args.python.as_deref())?;
     ensure!(
         python::version_of(&python, "libtpu").is_some(),
-        "{} has no TPU compiler: `{0} -m pip install libtpu`",
+        "{} has no TPU compiler; install it with `{0} -m pip install libtpu`",
         python.display()
     );
     setup::run(&[])?;
@@ -77,7 +77,7 @@ fn compare(subject: &Subject, shardc: &Path, compiler: &Compiler, dir: &Path) ->
     let done = partition.output().with_context(|| format!("starting {}", process::shown(&partition)))?;
     if !done.status.success() {
         let said = String::from_utf8_lossy(&done.stderr).lines().next().unwrap_or_default().to_owned();
-        println!("{name}: shardc cannot partition it: {said}");
+        println!("{name}: shardc cannot partition the program: {said}");
         return Ok(None);
     }
     // The program that `shardc compile` passes to the compiler.

@@ -38,8 +38,8 @@ pub(super) fn run(workspace: &Workspace, args: &ConformanceArgs) -> Result<()> {
     let dir = workspace.scratch("conformance/jax")?;
     let folder = dir.join("programs");
     let manifest = process::step("export programs", || export(workspace, &python, &folder, args))?;
-    let version = manifest["jax"].as_str().context("the manifest has no version of JAX")?.to_owned();
-    let programs = manifest["programs"].as_array().context("the manifest has no programs")?;
+    let version = manifest["jax"].as_str().context("the manifest has no JAX version")?.to_owned();
+    let programs = manifest["programs"].as_array().context("the manifest has no `programs`")?;
     let out = dir.join("out");
     let make = move || {
         let mut command = Command::new(&program);
@@ -65,7 +65,7 @@ pub(super) fn run(workspace: &Workspace, args: &ConformanceArgs) -> Result<()> {
     let is_whole = args.filters.is_empty();
     if args.update {
         if !is_whole {
-            bail!("--update needs all programs, without filters");
+            bail!("--update cannot be combined with filters, because it needs the results of all programs");
         }
         report.update(&workspace.root.join("docs/JAX.md"))?;
     }
@@ -109,7 +109,7 @@ fn check(program: &Value, job: &Value, worker: &mut Worker) -> Result<Row> {
         Reply::Answer(answer) => {
             let checks = answer["checks"]
                 .as_array()
-                .with_context(|| format!("invalid answer of a worker: {answer}"))?;
+                .with_context(|| format!("invalid answer from the conformance worker: {answer}"))?;
             row.checks = checks.iter().map(|c| (text(&c[0]), text(&c[1]), text(&c[2]))).collect();
         }
     }

@@ -158,7 +158,7 @@ impl<'r> Report<'r> {
         let unlisted = self.failures.iter().filter(|(_, _, line)| line.is_none()).count();
         match unlisted + stale.len() {
             0 => Ok(()),
-            n => bail!("{n} checks or lines of tests/conformance/jax.txt are not as expected"),
+            n => bail!("{n} unexpected failures or stale lines of tests/conformance/jax.txt"),
         }
     }
 }

@@ -188,7 +188,7 @@ impl Lane {
 /// Fails if `tool` does not exist.
 fn need(tool: &Path) -> Result<()> {
     if !tool.is_file() {
-        bail!("{} is missing", tool.display());
+        bail!("cannot find {}", tool.display());
     }
     Ok(())
 }

@@ -60,7 +60,7 @@ pub(super) fn programs(root: &Path, folder: &str) -> Result<Vec<Program>> {
     list.iter()
         .filter(|program| program["executable"] == true)
         .map(|program| {
-            let name = program["file"].as_str().context("a program has no file")?;
+            let name = program["file"].as_str().context("a program in the manifest has no `file`")?;
             let file = root.join(folder).join(name);
             let text = fs::read_to_string(&file).with_context(|| format!("reading {}", file.display()))?;
             let is_manual =

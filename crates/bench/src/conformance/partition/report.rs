@@ -36,7 +36,7 @@ impl Outcome {
             Some("wrong") => Outcome::Wrong(said()),
             Some("refused") => Outcome::Refused(said()),
             Some("failed") => Outcome::Failed(said()),
-            _ => bail!("invalid answer of a worker: {answer}"),
+            _ => bail!("invalid answer from the conformance worker: {answer}"),
         })
     }
 
@@ -158,7 +158,7 @@ impl<'e> Report<'e> {
         }
         match self.wrong.len() + stale.len() {
             0 => Ok(()),
-            n => bail!("{n} comparisons or lines of tests/conformance/partition.txt are not as expected"),
+            n => bail!("{n} unexpected failures or stale lines of tests/conformance/partition.txt"),
         }
     }
 }

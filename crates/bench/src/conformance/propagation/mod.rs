@@ -72,7 +72,7 @@ const BYTES: &str = "bytes";
 pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) -> Result<()> {
     let tool = root.join("tools/shardy_pipeline.py");
     if !tool.is_file() {
-        bail!("there is no {}", tool.display());
+        bail!("cannot find {}", tool.display());
     }
     let exceptions = Exceptions::read(&workspace.root.join("tests/conformance/propagation.txt"))?;
     let python = python::with_jax(args.python.as_deref())?;
@@ -80,7 +80,7 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
     let mut paths = files(&root.join("corpus/jax"), "mlir").context("reading the corpus")?;
     let relative = |path: &Path| path.strip_prefix(root).unwrap_or(path).display().to_string();
     paths.retain(|path| args.wants(&relative(path)));
-    let title = format!("propagate {} programs, and compare with Shardy", paths.len());
+    let title = format!("propagate {} programs and compare them with Shardy", paths.len());
     let outcomes =
         process::step(&title, || Ok(in_parallel(&paths, |_, path: &PathBuf| compare(&peer, path))))?;
 
@@ -97,7 +97,7 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
     }
     match tally.unexpected.len() + stale.len() {
         0 => Ok(()),
-        n => bail!("{n} differences or lines of tests/conformance/propagation.txt are not as expected"),
+        n => bail!("{n} unexpected differences or stale lines of tests/conformance/propagation.txt"),
     }
 }
 
@@ -137,9 +137,8 @@ impl Tally {
         self.equal_by_its_rules += usize::from(outcome.wrong_by_its_rules.is_empty());
         self.without_calls.extend(outcome.without_calls.then(|| name.clone()));
         let differences = outcome.wrong_by_its_rules.into_iter();
-        self.unexpected.extend(
-            differences.map(|(what, how)| format!("{name}#{what}: {how} (with the rules that Shardy has)")),
-        );
+        self.unexpected
+            .extend(differences.map(|(what, how)| format!("{name}#{what}: {how} (with Shardy's rules)")));
         if outcome.wrong.iter().all(|(what, _)| what == BYTES) && outcome.as_xla == 0 {
             self.equal += 1;
         }
@@ -176,13 +175,16 @@ impl Tally {
     fn print(&self, verbose: bool) {
         let all = |lines: &[String]| lines.iter().for_each(|line| println!("   {line}"));
         println!(
-            "\narguments, results and constraints equal, with the rules that Shardy has: {} of {} programs",
+            "\nequal arguments, results and constraints with Shardy's rules: {} of {} programs",
             self.equal_by_its_rules, self.compared
         );
-        println!("of these, given to Shardy with calls inlined: {}", self.without_calls.len());
+        println!(
+            "compared with Shardy's propagation of the program with inlined calls: {}",
+            self.without_calls.len()
+        );
         all(&self.without_calls);
-        println!("with all rules: {} of {}", self.equal, self.compared);
-        println!("others with results sharded as by XLA with Shardy: {}", self.as_xla.len());
+        println!("equal with all rules: {} of {}", self.equal, self.compared);
+        println!("programs with other results that agree with XLA's use of Shardy: {}", self.as_xla.len());
         all(&self.as_xla);
         println!("differences that are listed: {}; not listed: {}", self.listed, self.unexpected.len());
         all(&self.unexpected);
@@ -199,14 +201,14 @@ impl Tally {
             }
         }
         println!(
-            "bytes sent with our shardings and with Shardy's, for {} programs with such values:",
+            "bytes sent with shardc's and with Shardy's shardings, for {} programs with different intermediate values:",
             self.costs.len()
         );
         for (name, (ours, theirs)) in &self.costs {
             println!("   {ours:>14} {theirs:>14}  {name}");
         }
         if !self.not_planned.is_empty() {
-            println!("others, of which the planner rejects one side:");
+            println!("other programs, for which the planner rejects shardc's or Shardy's shardings:");
             all(&self.not_planned);
         }
     }
@@ -269,7 +271,10 @@ fn compare(peer: &Peer, path: &Path) -> Result<Result<Outcome, String>> {
         if let Ok((ours, theirs)) = both
             && ours > theirs
         {
-            wrong.push((BYTES.to_owned(), format!("{ours} sent, with Shardy's shardings {theirs}")));
+            wrong.push((
+                BYTES.to_owned(),
+                format!("{ours} bytes sent with shardc's shardings, {theirs} with Shardy's"),
+            ));
         }
         costs = Some(both.map_err(|errors| errors.first().map_or_else(String::new, ToString::to_string)));
     }
@@ -283,10 +288,13 @@ fn boundary(ours: &Found, theirs: &Found) -> Differences {
         [("argument", &ours.args, &theirs.args), (RESULT, &ours.results, &theirs.results)]
     {
         if ours.len() != theirs.len() {
-            out.push((what.to_owned(), format!("{} here, {} there", ours.len(), theirs.len())));
+            out.push((
+                what.to_owned(),
+                format!("{} in shardc's program, {} in Shardy's", ours.len(), theirs.len()),
+            ));
         }
         for (i, (ours, theirs)) in ours.iter().zip(theirs).enumerate().filter(|(_, (a, b))| a != b) {
-            out.push((format!("{what} {i}"), format!("{ours}, Shardy has {theirs}")));
+            out.push((format!("{what} {i}"), format!("shardc has {ours}, Shardy has {theirs}")));
         }
     }
     for (place, ours) in &ours.constraints {
@@ -301,7 +309,7 @@ fn boundary(ours: &Found, theirs: &Found) -> Differences {
         });
         if missing {
             let (ours, theirs) = (ours.join("; "), theirs.join("; "));
-            out.push((format!("constraint on {place}"), format!("{ours}, Shardy has {theirs}")));
+            out.push((format!("constraint on {place}"), format!("shardc has {ours}, Shardy has {theirs}")));
         }
     }
     out
@@ -320,11 +328,11 @@ fn between(module: &Module, ours: &Found, theirs: &Found) -> (usize, BTreeMap<St
             for (ours, theirs) in texts.iter().zip(others).filter(|(a, b)| a != b) {
                 let axes = |text: &str| text.matches('"').count();
                 let how = match axes(ours).cmp(&axes(theirs)) {
-                    std::cmp::Ordering::Less => "split by more axes in Shardy",
-                    std::cmp::Ordering::Equal => "split otherwise",
-                    std::cmp::Ordering::Greater => "split by more axes here",
+                    std::cmp::Ordering::Less => "sharded by more axes in Shardy",
+                    std::cmp::Ordering::Equal => "sharded by different axes",
+                    std::cmp::Ordering::Greater => "sharded by more axes in shardc",
                 };
-                let different = format!("operation {number}: {ours}, Shardy has {theirs}");
+                let different = format!("operation {number}: shardc has {ours}, Shardy has {theirs}");
                 classes.entry(format!("{kind}, {how}")).or_default().push(different);
             }
             continue;
@@ -333,8 +341,8 @@ fn between(module: &Module, ours: &Found, theirs: &Found) -> (usize, BTreeMap<St
         let set = |texts: &[String]| texts.iter().cloned().collect::<BTreeSet<String>>();
         let (ours, theirs) = (set(texts), set(others));
         if ours != theirs {
-            let how = if others.is_empty() { "gone in Shardy" } else { "other copies" };
-            let different = format!("operation {number}: {ours:?}, Shardy has {theirs:?}");
+            let how = if others.is_empty() { "removed by Shardy" } else { "different copies" };
+            let different = format!("operation {number}: shardc has {ours:?}, Shardy has {theirs:?}");
             classes.entry(format!("{kind}, {how}")).or_default().push(different);
         }
     }

@@ -1,4 +1,4 @@
-//! The compared programs: programs of the shared corpus of real programs, or files.
+//! The programs to compare: programs of the shared corpus of real programs, or files.
 
 use std::{collections::BTreeMap, fs, path::PathBuf};
 

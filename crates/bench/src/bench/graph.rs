@@ -14,10 +14,10 @@ use shardc_runtime::{
 
 use super::{BenchArgs, median};
 
-/// Operations of the built graph.
+/// Number of operations of the built graph.
 const OPERATIONS: usize = 100_000;
 
-/// Upper bound of the build time.
+/// Upper bound of the time to build the graph, in seconds.
 const SECONDS: f64 = 0.2;
 
 /// Devices of the step.
@@ -26,7 +26,7 @@ const DEVICES: usize = 4;
 /// Steps per measurement.
 const STEPS: usize = 200;
 
-/// Upper bound of a step's overhead per device.
+/// Upper bound of a step's overhead per device, in microseconds.
 const MICROSECONDS: f64 = 50.0;
 
 pub(super) fn run(args: &BenchArgs) -> Result<()> {
@@ -90,7 +90,7 @@ fn dense<'g>(p: &Scope<'g>, x: Tensor<'g>, features: i64) -> Tensor<'g> {
     x.dot(kernel) + p.parameter("bias", [features], Init::zeros())
 }
 
-/// Overhead of a step per device over running its program with existing buffers, in microseconds.
+/// Returns the overhead of a step per device, compared with executing its program on existing buffers, in microseconds.
 fn overhead(runs: usize) -> Result<f64> {
     let plugin = find(PluginKind::Cpu, &Environment::from_process())?;
     let client =
@@ -100,7 +100,7 @@ fn overhead(runs: usize) -> Result<f64> {
     let x = step.put_input("x", &HostArray::random(0, F32, &[32, 64])?)?;
     let executable = step.program().executable();
     let arrays: Vec<_> = state.iter().map(|(_, array)| array.clone()).chain([x.clone()]).collect();
-    // The arguments are in program order, which begins with the input.
+    // The arguments are in the order of the program, whose first argument is the input.
     let arrays = [&arrays[arrays.len() - 1..], &arrays[..arrays.len() - 1]].concat();
     let arguments = ShardedArray::argument_lists(&arrays, DEVICES)?;
     let mut beyond = Vec::new();

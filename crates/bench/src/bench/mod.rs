@@ -1,6 +1,6 @@
 //! `cargo xtask bench`: shardc compared with its peers on the same file.
 //!
-//! Both run in turns on one machine, so that other load affects both; ratios are more reliable than times.
+//! Both tools run in turns on one machine, so that other load affects both. Ratios are therefore more reliable than times.
 
 mod checkpoints;
 mod corpus;
@@ -58,7 +58,7 @@ pub(crate) struct BenchArgs {
 }
 
 impl BenchArgs {
-    /// Whether a program of this name is measured: it is named, or no files are named and it is measured by default.
+    /// Whether the program `name` is measured: the command line names it, or it names no programs and this one is measured by default.
     fn wants(&self, name: &str, is_usual: impl FnOnce() -> bool) -> bool {
         if self.files.is_empty() {
             is_usual()
@@ -179,7 +179,8 @@ pub(crate) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
 /// The training step that is part of the checkout.
 const BUNDLED: &str = "tests/programs/llama_tiny_fsdp_tp_train.mlir";
 
-/// The named programs; by default the program in the checkout, and the programs `large` of the corpus of real programs, if available.
+/// Returns the programs that the command line names. The default is [`BUNDLED`], and the programs `large` of the corpus if they are
+/// available.
 fn files(workspace: &Workspace, args: &BenchArgs, large: &[&str]) -> Vec<PathBuf> {
     if !args.files.is_empty() {
         return args.files.clone();
@@ -189,12 +190,12 @@ fn files(workspace: &Workspace, args: &BenchArgs, large: &[&str]) -> Vec<PathBuf
     files
 }
 
-/// The folder of tools and real programs next to the checkout.
+/// The folder of shared data: `SHARDC_SHARED`, or `shared/` next to the checkout.
 fn shared(workspace: &Workspace) -> PathBuf {
     env::var_os("SHARDC_SHARED").map_or_else(|| workspace.root.join("../shared"), PathBuf::from)
 }
 
-/// The member `name` of the JSON that a program printed; the entire JSON if there is no such member.
+/// The member `name` of a JSON object that a program printed, or the entire JSON if there is no such member.
 fn json_member(json: &str, name: &str) -> Result<serde_json::Value> {
     let value: serde_json::Value =
         serde_json::from_str(json).with_context(|| format!("parsing the times in {}", json.trim()))?;
@@ -210,7 +211,7 @@ fn announce(file: &Path, runs: usize, what: &str) {
     println!("\n{}: {what} ({runs} alternating runs each)", file.display());
 }
 
-/// Prints the median of each stage, in the order `order`, and the median of the sums, which is returned.
+/// Prints the median time of each stage, in the order `order`, and the median of the total time. Returns the latter.
 fn print_stages(who: &str, runs: &[Seconds], order: &[&str]) -> f64 {
     let mut stages: Vec<&String> = runs.first().map(|run| run.keys().collect()).unwrap_or_default();
     stages.sort_by_key(|stage| order.iter().position(|s| s == stage));

@@ -1,5 +1,5 @@
-//! Scaling of entire commands with the program: CPU time and peak memory of the process, with each program twice as large as the previous
-//! one.
+//! Scaling of shardc's commands with the size of the program: CPU time and peak memory of the process. Each program is twice as large as
+//! the previous one.
 
 use std::{
     fmt::Write as _,
@@ -19,13 +19,13 @@ use xtask::{demo, process, workspace::Workspace};
 /// The mesh of training steps.
 const MESH: (usize, usize) = (8, 8);
 
-/// Upper bound of the growth in time when the program doubles, apart from measurement errors below [`LEAST`].
+/// Upper bound of the ratio of times when the program doubles. It applies if the smaller program takes at least [`LEAST`].
 const BOUND: f64 = 2.3;
 
-/// The minimum time in seconds: shorter measurements are too noisy to determine growth.
+/// The minimum time in seconds: ratios of shorter times are too noisy.
 const LEAST: f64 = 0.1;
 
-/// Linux reports CPU time in hundredths of a second.
+/// The resolution of CPU time in seconds: Linux reports hundredths of a second.
 const TICK: f64 = 0.01;
 
 /// A measured growth.
@@ -149,7 +149,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
                 page::three_digits(usage.seconds, &[("s", 1.0), ("ms", 1e-3)]),
                 page::three_digits(usage.bytes, &[("GiB", 1_073_741_824.0), ("MiB", 1_048_576.0)]),
                 ratio.map_or_else(String::new, |ratio| format!("{ratio:.2}")),
-                // With few ticks of the clock, the ratio would be noise.
+                // The exponent of a short time, which has few ticks of the clock, would be noise.
                 ratio
                     .zip(before.filter(|before| before.seconds >= LEAST))
                     .map_or_else(String::new, |(ratio, _)| { format!("{:.2}", ratio.log2()) }),
@@ -199,7 +199,7 @@ fn watch(child: &mut Child) -> Result<Usage> {
     let folder = format!("/proc/{}", child.id());
     let mut usage = Usage { seconds: 0.0, bytes: 0.0 };
     loop {
-        // If the files no longer exist, the last numbers are kept.
+        // If the process has ended, its files no longer exist, and the last numbers are kept.
         let bytes = fs::read_to_string(format!("{folder}/status")).ok().and_then(|text| peak_bytes(&text));
         usage.bytes = bytes.unwrap_or(0.0).max(usage.bytes);
         let seconds = fs::read_to_string(format!("{folder}/stat")).ok().and_then(|text| cpu_seconds(&text));
@@ -220,7 +220,7 @@ fn peak_bytes(status: &str) -> Option<f64> {
 
 /// The user and system CPU time of a process, from its `stat`.
 fn cpu_seconds(stat: &str) -> Option<f64> {
-    // The second field is the program's name in parentheses, which may have any characters.
+    // The second field is the program's name in parentheses, which may contain spaces and parentheses.
     let fields: Vec<&str> = stat.get(stat.rfind(')')? + 1..)?.split_whitespace().collect();
     let ticks = |i: usize| fields.get(i)?.parse::<f64>().ok();
     Some(TICK * (ticks(11)? + ticks(12)?))

@@ -9,12 +9,12 @@ use anyhow::{Context, Result};
 #[derive(Debug, PartialEq, Eq)]
 struct Exception {
     path: String,
-    /// The programs or functions of the file to which the entry applies; empty for the entire file.
+    /// The programs or functions of the file to which the entry applies; empty if it applies to the entire file.
     parts: Vec<String>,
     reason: String,
 }
 
-/// The expected differences of one part of `conformance`.
+/// The expected differences of one part of the conformance tests.
 #[derive(Debug, Default)]
 pub(super) struct Exceptions(Vec<Exception>);
 
@@ -37,14 +37,14 @@ impl Exceptions {
         lines.map(exception).collect::<Result<_>>().map(Exceptions)
     }
 
-    /// The line that permits `part` of the file at `path` to differ.
+    /// The index of the line that permits `part` of the file at `path` to differ.
     pub(super) fn find(&self, path: &str, part: &str) -> Option<usize> {
         let is_part = |e: &Exception| e.parts.is_empty() || e.parts.iter().any(|p| p == part);
         let fits = |e: &Exception| is_part(e) && fits(&e.path, path);
         self.0.iter().position(fits)
     }
 
-    /// The lines for the file at `path`.
+    /// The indices of the lines for the file at `path`.
     pub(super) fn about(&self, path: &str) -> impl Iterator<Item = usize> {
         self.0.iter().enumerate().filter(move |(_, e)| fits(&e.path, path)).map(|(line, _)| line)
     }

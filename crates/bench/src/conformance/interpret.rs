@@ -1,5 +1,5 @@
-//! StableHLO's interpreter tests as multi-device programs, each with random shardings in both modes, compared with the expected results
-//! of the test.
+//! Runs StableHLO's interpreter tests as multi-device programs, each with random shardings in both SPMD modes, and compares the results
+//! with those that the test expects.
 //!
 //! A program of `shardc-tests` does the work (see its module `interpret`), and announces each test before it starts. XLA may abort the
 //! process on an invalid program; the tests then continue after that program.
@@ -25,7 +25,7 @@ use xtask::{process, setup, workspace::Workspace};
 
 /// The folders of interpreter tests.
 const FOLDERS: [&str; 2] = ["tests/interpret", "testdata"];
-/// Time limit of a program. Devices that wait for each other would never finish.
+/// Time limit of a program: devices that wait for each other would never finish.
 const PATIENCE: Duration = Duration::from_secs(150);
 
 /// The outcomes of a test's programs.
@@ -200,7 +200,7 @@ impl Session<'_> {
     fn start(&self, after: Option<&str>) -> Result<(Child, Receiver<String>, PathBuf)> {
         let errors = self.dir.join("errors.txt");
         let mut command = Command::new(&self.worker);
-        // The faster emitters do not support the maximum of complex numbers.
+        // Without fusion emitters, XLA does not support the maximum of complex numbers.
         let flags = format!("{} --xla_cpu_use_fusion_emitters=true", xla_flags());
         command.current_dir(self.root).env("XLA_FLAGS", flags).arg("--keep").arg(self.dir);
         if let Some(after) = after {
@@ -220,7 +220,7 @@ impl Session<'_> {
         Ok((child, lines, errors))
     }
 
-    /// Counts the worker's messages; returns the test that was running when the output ended.
+    /// Records the worker's messages. Returns the program that was running when the output ended, if any.
     fn follow(&mut self, lines: &Receiver<String>) -> Option<String> {
         let mut begun = None;
         while let Ok(line) = lines.recv_timeout(PATIENCE) {
@@ -277,7 +277,7 @@ impl Session<'_> {
     }
 }
 
-/// Whether the worker succeeded; a worker that is still running hangs.
+/// Whether the worker exits successfully. A worker that does not exit in time is killed.
 fn finish(mut child: Child) -> Result<bool> {
     for _ in 0..50 {
         if let Some(status) = child.try_wait()? {

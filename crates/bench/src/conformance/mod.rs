@@ -1,8 +1,8 @@
 //! `cargo xtask conformance`: runs shardc on the test files of StableHLO and Shardy and on the corpus of real programs.
 //!
-//! Both are in `shared/` next to the checkout; the programs of the part `jax` are in `tests/conformance/jax`. Expected differences are
-//! listed with their reasons in `tests/conformance/`. Any other difference is an error, and so is a listed difference that no longer
-//! occurs.
+//! The files and the corpus are in `shared/` next to the checkout; the programs of the part `jax` are in `tests/conformance/jax`. Expected
+//! differences are listed with their reasons in `tests/conformance/`. Any other difference is an error, as is a listed difference that no
+//! longer occurs.
 
 mod bytecode;
 mod exceptions;
@@ -57,7 +57,7 @@ pub(crate) struct ConformanceArgs {
     update: bool,
 }
 
-/// The partitioned programs that are compared a second time.
+/// The partitioned programs that `check_partition.py` also compares.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum CheckWith {
     /// No programs.
@@ -94,7 +94,7 @@ enum Part {
 }
 
 impl ConformanceArgs {
-    /// Treats a first word that names a part like `--only`.
+    /// If the first filter names a part, treats it like `--only`.
     fn part_first(&self) -> Self {
         let mut args = self.clone();
         let named = args.filters.first().and_then(|word| Part::from_str(word, false).ok());

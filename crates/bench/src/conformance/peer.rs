@@ -1,5 +1,5 @@
-//! Partitions of the corpora and of `tests/programs`, in both modes, parse and verify in jaxlib's MLIR, and compile on jaxlib's CPU client
-//! if the original program does.
+//! Checks that jaxlib's MLIR parses and verifies the partitions of the corpora and of `tests/programs`, in both SPMD modes, and that
+//! jaxlib's CPU client compiles them if it compiles the original program.
 //!
 //! Expected failures are listed in `tests/conformance/peer.txt`, as `path: reason`.
 
@@ -20,7 +20,7 @@ use super::{
 };
 use xtask::{process, python, setup, workspace::Workspace};
 
-/// Time limit of both partitions of a program.
+/// Time limit of the checks of both partitions of a program.
 const LIMIT: Duration = Duration::from_secs(600);
 
 /// Number of programs between progress messages.

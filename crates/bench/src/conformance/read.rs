@@ -1,5 +1,6 @@
-//! Every program parses, verifies, and round-trips through its pretty and generic print; programs that the peers mark with `expected-error`
-//! are rejected. JAX's programs are printed unchanged, byte for byte.
+//! Checks that every program parses and verifies, and that its pretty and generic forms parse as the same program. Programs that
+//! StableHLO's and Shardy's tests mark with `expected-error` must be rejected. Programs of the corpora must be printed unchanged, byte for
+//! byte.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -15,7 +16,7 @@ use xtask::{process, workspace::Workspace};
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Expected {
     Read,
-    /// Parses, and is printed unchanged.
+    /// The program parses, and is printed unchanged.
     ReadAndPrinted,
     Rejected,
 }
@@ -26,10 +27,10 @@ struct Tally {
     read: usize,
     printed: usize,
     rejected: usize,
-    /// Differences that the list expects; the next field has unexpected differences.
+    /// Expected differences. `failed` has the others.
     excepted: Vec<String>,
     failed: Vec<String>,
-    /// Lines of the list whose programs were read; the next field has those whose programs differ.
+    /// Exceptions whose programs were parsed. `used` has those that permitted a difference.
     covered: BTreeSet<usize>,
     used: BTreeSet<usize>,
 }
@@ -70,7 +71,7 @@ fn check(root: &Path, folder: &str, exceptions: &Exceptions, args: &ConformanceA
         }
         let text = fs::read_to_string(&file).with_context(|| format!("reading {}", file.display()))?;
         let as_it_was = folder.starts_with("corpus");
-        // Without this option, the separator is a comment.
+        // Only with this option, the comment `// -----` separates programs.
         let split = text.contains("-split-input-file");
         let programs = if split { text.split("// -----").collect() } else { vec![&*text] };
         for (number, program) in programs.into_iter().enumerate() {

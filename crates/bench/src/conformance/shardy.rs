@@ -1,6 +1,6 @@
-//! Shardy's own tests with `shardc opt` in place of `sdy_opt`, counted by function: each `CHECK-LABEL` begins one.
+//! Runs Shardy's own tests with `shardc opt` in place of `sdy_opt`, and counts functions: each `CHECK-LABEL` begins one.
 //!
-//! Expected failures are listed in `tests/conformance/shardy.txt`. An unlisted failure or a listed function that passes is an error.
+//! Expected failures are listed in `tests/conformance/shardy.txt`. An unlisted failure is an error, as is a listed function that passes.
 //! Tests for Shardy's interpreter are counted separately.
 
 use std::{
@@ -30,7 +30,7 @@ const TOOL: &str = "sdy_opt";
 /// The outcome of one file.
 enum Outcome {
     Ran(Vec<Function>),
-    /// Its `RUN:` lines need Shardy's interpreter.
+    /// The `RUN:` lines of the file need Shardy's interpreter.
     NotForUs,
     /// The file could not be run.
     Failed(String),

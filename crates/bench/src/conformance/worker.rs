@@ -1,4 +1,5 @@
-//! Worker processes that may crash. Each line has one job or one answer in JSON; each job has a time limit.
+//! Worker processes that may crash. Each line of standard input is a job in JSON, and each line of standard output is an answer. Each job
+//! has a time limit.
 
 use std::{
     fs::{self, File},
@@ -18,7 +19,7 @@ use xtask::{
     workspace::{Workspace, cargo},
 };
 
-/// The program that partitions, runs and compares on request.
+/// The worker program, which partitions, runs and compares programs.
 pub(super) const WORKER: &str = "conformance-worker";
 
 /// Builds a program of the tests, such as [`WORKER`], and returns its path.
@@ -42,7 +43,7 @@ pub(super) enum Reply {
     Lost(String),
 }
 
-/// One process at a time, which is replaced after a crash.
+/// A worker process, which is replaced by a new one after a crash.
 pub(super) struct Worker {
     make: Box<dyn Fn() -> Command + Send>,
     log: PathBuf,
@@ -57,7 +58,7 @@ struct Running {
 }
 
 impl Worker {
-    /// A worker started by `make`; the standard error of its processes goes to `log`.
+    /// Creates a worker whose processes `make` starts. Their standard error goes to the file `log`.
     pub(super) fn new(make: impl Fn() -> Command + Send + 'static, log: PathBuf, limit: Duration) -> Worker {
         Worker { make: Box::new(make), log, limit, running: None }
     }

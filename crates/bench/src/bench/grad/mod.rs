@@ -1,8 +1,8 @@
-//! Costs of gradients, compared with JAX's gradients of the same functions, by the analysis of XLA's CPU compiler, or of the TPU compiler
-//! with `--tpu` ([`tpu`]). Also the time to differentiate a large model.
+//! Costs of gradients, compared with JAX's gradients of the same functions, according to XLA's CPU compiler, or to the TPU compiler with
+//! `--tpu` ([`tpu`]). Also measures the time to differentiate a large model.
 //!
-//! The functions and JAX's gradients are in the shared data. `shardc grad` differentiates each function. One client compiles both
-//! programs with the same options and reports their costs. shardc rematerializes the same values as JAX.
+//! The functions and JAX's gradients are in the shared data. `shardc grad` differentiates each function. One client compiles both gradients
+//! with the same options and reports their costs. shardc rematerializes the same values as JAX.
 
 mod step;
 mod tpu;
@@ -29,13 +29,13 @@ use xtask::{process, setup, workspace::Workspace};
 /// Upper bound of the ratio to JAX.
 const BOUND: f64 = 1.05;
 
-/// Operations of the model for the measurement of differentiation time.
+/// Number of operations of the model whose differentiation is timed.
 const OPERATIONS: usize = 30_000;
 
-/// Upper bound of its differentiation time in seconds.
+/// Upper bound of the time to differentiate this model, in seconds.
 const SECONDS: f64 = 0.2;
 
-/// The compared quantities, in order.
+/// The compared quantities, in the order of the table's columns.
 const QUANTITIES: [&str; 3] = ["flops", "bytes accessed", "bytes of temporaries"];
 
 /// The comparison of a function's two gradients, or the reason why there is none.
@@ -44,14 +44,14 @@ struct Row {
     outcome: Result<Costs, String>,
 }
 
-/// The quantities of both sides; NaN if the compiler does not report one.
+/// The quantities of both gradients; NaN if the compiler does not report one.
 struct Costs {
     ours: Vec<f64>,
     jax: Vec<f64>,
 }
 
 impl Costs {
-    /// The ratios to JAX; `None` if only ours is zero, or if one is unknown.
+    /// The ratios to JAX; `None` if only shardc's quantity is zero, or if one quantity is unknown.
     fn ratios(&self) -> Vec<Option<f64>> {
         let ratio = |(&ours, &jax): (&f64, &f64)| match (ours, jax) {
             (ours, jax) if ours == jax => Some(1.0),
@@ -91,7 +91,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     Ok(())
 }
 
-/// The named functions, or those whose entry satisfies `is_default`, each with its entry.
+/// Returns the functions that the command line names, by default those for which `is_default` holds, each with its entry in the manifest.
 fn functions(
     data: &Path,
     args: &BenchArgs,
@@ -115,7 +115,7 @@ fn functions(
     Ok(out)
 }
 
-/// The compiler's figures of a program, or the reason for its rejection.
+/// The quantities that the compiler reports for a program, or the reason for which it rejects the program.
 type Cost = Result<Vec<f64>, String>;
 
 /// Differentiates a function, and analyzes both gradients.
@@ -166,8 +166,8 @@ fn both(cost: &dyn Fn(&Path) -> Result<Cost>, ours: &Path, jax: &Path) -> Result
 /// The name of a loop body in JAX's output.
 const LOOP_BODY: &str = "closed_call";
 
-/// The rematerialization policy of JAX's gradient. If the gradient has a barrier that the function lacks, values are rematerialized: in
-/// loop bodies if there are loops, otherwise everywhere.
+/// The options of `shardc grad` for the rematerialization policy of JAX's gradient. If JAX's gradient has a barrier, values are
+/// rematerialized: in loop bodies if the function has loops, otherwise everywhere.
 fn policy(forward: &Path, gradient: &Path) -> Result<Vec<&'static str>> {
     let read = |path: &Path| fs::read_to_string(path).with_context(|| format!("reading {}", path.display()));
     let mut policy = Vec::new();
@@ -180,7 +180,7 @@ fn policy(forward: &Path, gradient: &Path) -> Result<Vec<&'static str>> {
     Ok(policy)
 }
 
-/// The figures of XLA's CPU compiler for a program.
+/// The quantities that XLA's CPU compiler reports for a program.
 fn cost(client: &Client, file: &Path) -> Result<Cost> {
     let text = fs::read(file).with_context(|| format!("reading {}", file.display()))?;
     let compiled = match client.compile(&text, &CompileOptions::replicas(1)) {
@@ -191,7 +191,7 @@ fn cost(client: &Client, file: &Path) -> Result<Cost> {
     Ok(Ok(vec![cost.flops, cost.bytes_accessed, memory.temp_bytes as f64]))
 }
 
-/// One line: the time to differentiate a large model with respect to all of its arguments.
+/// Returns a line with the time to differentiate a large model with respect to all of its arguments.
 fn speed(runs: usize) -> Result<String> {
     let text = generate::program(generate::Shape::Layers, OPERATIONS, (1, 1));
     let told = |errors: &[shardc_ir::Diagnostic]| {
@@ -226,7 +226,7 @@ fn worst(row: &Row) -> f64 {
     row.outcome.as_ref().map_or(f64::INFINITY, Costs::worst)
 }
 
-/// The ratios of a function, as text.
+/// The ratios of a function as cells of the table.
 fn cells(costs: &Costs) -> Vec<String> {
     let cell = |ratio: Option<f64>| ratio.map_or_else(|| "none".to_owned(), |ratio| format!("{ratio:.3}"));
     costs.ratios().into_iter().map(cell).collect()
@@ -246,7 +246,7 @@ fn line(Row { name, outcome }: &Row, quantities: &[&str]) -> String {
     }
 }
 
-/// A table of ratios in Markdown, followed by their means, the programs above the bound, and `told`.
+/// A table of ratios in Markdown, followed by their means, the programs above the bound, and the lines `told`.
 fn table(what: &str, rows: &[Row], quantities: &[&str], told: &[String]) -> String {
     let rule = "---|".repeat(quantities.len());
     let mut out = format!("| {what} | {} |\n|---|{rule}\n", quantities.join(" | "));

@@ -1,7 +1,7 @@
-//! The estimate of device memory, compared with the TPU compiler's.
+//! shardc's estimate of device memory, compared with the memory that the TPU compiler reports.
 //!
-//! The compiler's figures of each program are in `tests/memory.json`, which a test also reads, because the compiler takes minutes and the
-//! estimate takes seconds. `--tpu` compiles the named programs, or all, and rewrites the figures.
+//! The compiler's results for each program are in `tests/memory.json`, which a test also reads, because the compiler takes minutes and the
+//! estimate takes seconds. `--tpu` compiles the named programs, or all, and rewrites the file.
 
 mod strategies;
 
@@ -63,7 +63,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     if args.update { page::update(workspace, "--only memory", &table) } else { Ok(()) }
 }
 
-/// The reason why a program or a step is outside the usual range, if any.
+/// A line with the reason for which the estimate of a program or a step is outside of the usual range, if it is.
 fn note(program: &Value) -> Option<String> {
     let text = |key: &str| program[key].as_str();
     Some(format!("* `{}` ({}): {}", text("name")?, text("slice")?, text("why")?))
@@ -78,7 +78,7 @@ fn file_of(workspace: &Workspace, program: &Value) -> Result<PathBuf> {
     Ok(file)
 }
 
-/// Runs the TPU compiler on a program for a slice.
+/// Runs the TPU compiler on a program for a slice, and returns the memory that it reports.
 fn asked(compile: &mut Command, slice: &str) -> Result<Value> {
     compile.args(["--target", &format!("tpu:{slice}"), "--quiet", "--json", "-"]);
     let report: Value =

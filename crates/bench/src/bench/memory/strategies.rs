@@ -17,10 +17,10 @@ use xtask::{
     workspace::{Workspace, cargo},
 };
 
-/// The program that writes the steps of the graph builder.
+/// The program that writes training steps of the graph builder to files.
 const STEPS: &str = "steps";
 
-/// A table of ratios for arguments and for total memory, with the reasons of outliers.
+/// A table of the ratios of estimated to reported memory, for arguments and in total, followed by the reasons for outliers.
 pub(super) fn table(
     workspace: &Workspace,
     args: &BenchArgs,
@@ -72,7 +72,7 @@ pub(super) fn table(
     Ok(format!("{table}\n\n{}", notes.join("\n")))
 }
 
-/// Writes the steps of the graph builder, and returns the folder with a file `STEP.MESH.mlir` for each.
+/// Writes the training steps of the graph builder, and returns the folder, which has a file `STEP.MESH.mlir` for each step and mesh.
 fn graphs(workspace: &Workspace, meshes: &[(String, String)]) -> Result<PathBuf> {
     let folder = workspace.scratch("steps")?;
     let mut command = cargo();

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use super::{Row, compile::Verdict};
 use crate::bench::page::{Compared, collectives, three_digits, under};
 
-/// Added to both sides of a ratio, so that programs that send almost nothing neither cause divisions by zero nor dominate the mean.
+/// Bytes added to the numerator and denominator of a ratio, so that programs that send almost nothing neither cause divisions by zero nor
+/// dominate the mean.
 const GRAIN: f64 = 16.0 * 1024.0;
 
 /// A measured quantity.
@@ -54,7 +55,7 @@ pub(super) fn line(row: &Row) -> String {
     out
 }
 
-/// The entire table in Markdown, with means and the programs above the bounds.
+/// The table in Markdown, followed by the means and the programs above the bounds.
 pub(super) fn page(rows: &[Row]) -> String {
     let mut out = String::from(
         "| program | slice | sent: XLA | ours | ratio | temporaries: XLA | ours | ratio | cycles: ratio | \

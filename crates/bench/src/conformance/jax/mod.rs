@@ -1,5 +1,6 @@
-//! Programs of `tests/conformance/jax`, lowered by the JAX of a Python installation. Checks: each program is parsed, printed byte for byte,
-//! partitioned in both modes, accepted by that jaxlib, equal to one device, and differentiated with the same results as JAX.
+//! Programs of `tests/conformance/jax`, lowered by the JAX of a Python installation. Each program must pass these checks: shardc parses it,
+//! prints it byte for byte, and partitions it in both SPMD modes. jaxlib accepts the partitions, their results equal those on one device,
+//! and the gradient equals JAX's.
 //!
 //! The checks run in the worker of `shardc-tests`. Expected failures are listed in `tests/conformance/jax.txt`, as
 //! `VERSION/KIND/NAME#check: reason`. `--update` writes the table of results to `docs/JAX.md`.
@@ -92,7 +93,7 @@ fn export(
     serde_json::from_str(&text).with_context(|| format!("reading {}", file.display()))
 }
 
-/// The checks of one program.
+/// Runs the checks of one program.
 fn check(program: &Value, job: &Value, worker: &mut Worker) -> Result<Row> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let mut row = Row {

@@ -16,7 +16,7 @@ use super::super::exceptions::Exceptions;
 /// The outcome of a comparison.
 pub(super) enum Outcome {
     Equal,
-    /// Equal in double precision; the difference in the program's own precision exceeds the tolerance.
+    /// The results are equal in double precision, but in the program's own precision their difference exceeds the tolerance.
     Rounding,
     Wrong(String),
     /// shardc rejects the program with this message.
@@ -40,7 +40,7 @@ impl Outcome {
         })
     }
 
-    /// The column of the table, and the message.
+    /// The index of the outcome in [`WORDS`], and the message.
     fn parts(&self) -> (usize, &str) {
         match self {
             Outcome::Equal => (0, ""),
@@ -59,7 +59,7 @@ const WORDS: [&str; 6] = ["equal", "equal in double precision", "wrong", "refuse
 /// One comparison.
 pub(super) struct Case<'c> {
     pub(super) path: &'c str,
-    /// The mesh, with `check` for the second comparison: `own`, `check 4x2`.
+    /// The mesh, after `check` in the second comparison: `own`, `check 4x2`.
     pub(super) part: String,
     pub(super) mode: &'static str,
     pub(super) time: Duration,
@@ -69,7 +69,7 @@ pub(super) struct Case<'c> {
 pub(super) struct Report<'e> {
     exceptions: &'e Exceptions,
     is_verbose: bool,
-    /// Counts of each outcome by folder and mesh (own or another), for both comparisons.
+    /// The number of comparisons with each outcome, by folder and by mesh (own or other), for both comparisons.
     counts: BTreeMap<(String, &'static str), [usize; 6]>,
     wrong: Vec<String>,
     listed: usize,

@@ -2,14 +2,14 @@
 //!
 //! Shardings of arguments, results and constraints must be equal in two comparisons:
 //!
-//! * With Shardy's rules ([`RuleSet::Shardy`]). If the results differ, Shardy gets the program again with its calls inlined: it may drop
-//!   a call in a loop if the call's operand is sharded later.
-//! * With all of shardc's rules, which also propagate through CHLO. Shardy's passes alone do not, but in XLA, CHLO is expanded before
-//!   Shardy runs. A result that differs from Shardy's passes is correct if XLA, compiling the same file with Shardy, shards it as shardc
-//!   does.
+//! * With only the sharding rules that Shardy has ([`RuleSet::Shardy`]). If the shardings differ, Shardy propagates the program again with
+//!   inlined calls, because it may drop a call in a loop if the call's operand is sharded later.
+//! * With all of shardc's rules, which also propagate through CHLO. Shardy's passes alone do not, but XLA expands CHLO before it runs
+//!   Shardy. A result that differs from Shardy's passes is correct if XLA, which runs Shardy on the same file, shards it as shardc does.
 //!
-//! Intermediate values may differ, and are counted by class. If some do, the program is partitioned with shardc's shardings and with
-//! Shardy's: shardc's must not send more bytes. Expected differences are listed in `tests/conformance/propagation.txt`.
+//! Shardings of intermediate values may differ; differences are counted by class. If there are any, the program is partitioned with
+//! shardc's shardings and with Shardy's, and the former must not send more bytes. Expected differences are listed in
+//! `tests/conformance/propagation.txt`.
 
 mod numbers;
 mod peer;
@@ -42,30 +42,30 @@ use self::{
 use super::{ConformanceArgs, exceptions::Exceptions, tools::in_parallel};
 use xtask::{process, python, workspace::Workspace};
 
-/// The differences of a program: the part, and the description.
+/// The differences of a program: the differing value, and the description of the difference.
 type Differences = Vec<(String, String)>;
 
 /// The outcome of a program.
 struct Outcome {
-    /// Differences of arguments, results and constraints with Shardy's rules.
+    /// Differences of arguments, results and constraints with only Shardy's rules.
     wrong_by_its_rules: Differences,
-    /// Whether Shardy needed the program with inlined calls to agree.
+    /// Whether the shardings were also compared with Shardy's propagation of the program with inlined calls.
     without_calls: bool,
-    /// Differences of arguments, results and constraints, and `bytes` if shardc sends more.
+    /// Differences of arguments, results and constraints with all rules, and [`BYTES`] if shardc sends more bytes.
     wrong: Differences,
-    /// Results that differ from Shardy's passes alone but agree with XLA.
+    /// Number of results that differ from Shardy's passes alone but agree with XLA.
     as_xla: usize,
-    /// Number of intermediate values; the next field has the differing values by class.
+    /// Number of intermediate values. `classes` has the differing values by class.
     values: usize,
     classes: BTreeMap<String, Vec<String>>,
     /// Bytes sent with shardc's shardings and with Shardy's, if intermediate values differ.
     costs: Option<Result<(u64, u64), String>>,
 }
 
-/// The part's name for a differing result, followed by the index of the result.
+/// The name of a differing result, before its index.
 const RESULT: &str = "result";
 
-/// The part's name if shardc sends more bytes.
+/// The name of the difference if shardc sends more bytes.
 const BYTES: &str = "bytes";
 
 /// Compares all programs; prints the differences.
@@ -105,24 +105,25 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
 #[derive(Default)]
 struct Tally {
     compared: usize,
-    /// Programs that are equal with Shardy's rules.
+    /// Number of programs whose shardings are equal with only Shardy's rules.
     equal_by_its_rules: usize,
-    /// Those of them that Shardy needed with inlined calls.
+    /// Programs that Shardy also propagated with inlined calls.
     without_calls: Vec<String>,
-    /// Programs that are equal to Shardy's passes; the next field has those that are equal except for results that agree with XLA.
+    /// Number of programs whose shardings are equal to those of Shardy's passes. `as_xla` lists programs with results that differ from
+    /// these but agree with XLA.
     equal: usize,
     as_xla: Vec<String>,
-    /// Programs that Shardy rejects; the next field has those that the planner rejects. Both with reasons.
+    /// Programs that Shardy rejects, with reasons. `not_planned` has those that the planner rejects.
     refused: Vec<String>,
     not_planned: Vec<String>,
-    /// Differences that the list expects; the next field has unexpected differences.
+    /// Number of expected differences. `unexpected` has the others.
     listed: usize,
     unexpected: Vec<String>,
-    /// Lines of the list whose programs were compared; the next field has those whose programs differ.
+    /// Exceptions whose programs were compared. `used` has those that permitted a difference.
     covered: BTreeSet<usize>,
     used: BTreeSet<usize>,
     values: usize,
-    /// For each class, the number of values, and an example from each program.
+    /// For each class of differences, the number of values, and an example from each program.
     classes: BTreeMap<String, (usize, Vec<String>)>,
     costs: Vec<(String, (u64, u64))>,
 }
@@ -214,7 +215,7 @@ impl Tally {
     }
 }
 
-/// The inner error is Shardy's message.
+/// Compares shardc's propagation of a program with Shardy's. The inner error is Shardy's message.
 fn compare(peer: &Peer, path: &Path) -> Result<Result<Outcome, String>> {
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     let text = fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
@@ -315,7 +316,7 @@ fn boundary(ours: &Found, theirs: &Found) -> Differences {
     out
 }
 
-/// The number of values, and those that differ by class: the operation, and the side that shards more.
+/// The number of intermediate values, and those that differ, by class: the operation, and the compiler that shards the value by more axes.
 fn between(module: &Module, ours: &Found, theirs: &Found) -> (usize, BTreeMap<String, Vec<String>>) {
     let mut classes: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut values = 0;
@@ -337,7 +338,7 @@ fn between(module: &Module, ours: &Found, theirs: &Found) -> (usize, BTreeMap<St
             }
             continue;
         }
-        // Copies of constants: compared as a set, because their number does not matter.
+        // Compilers may copy constants. The shardings of copies are compared as a set, because the number of copies does not matter.
         let set = |texts: &[String]| texts.iter().cloned().collect::<BTreeSet<String>>();
         let (ours, theirs) = (set(texts), set(others));
         if ours != theirs {

@@ -1,4 +1,5 @@
-//! XLA's result for a program with Shardy: the reference if Shardy's passes, run alone, get a less complete program than in XLA.
+//! The shardings of results when XLA compiles a program with Shardy. They are the reference for programs that XLA rewrites before it runs
+//! Shardy.
 
 use std::{fs, path::Path, process::Command};
 
@@ -13,7 +14,7 @@ use xtask::process;
 /// Compiles a program and prints the shardings of its results.
 const SCRIPT: &str = include_str!("../../../python/xla_results.py");
 
-/// Numbers of the results of the program at `path` that XLA shards like the propagated module `ours`.
+/// Indices of the results of the program at `path` that XLA and the propagated module `ours` shard in the same way.
 pub(super) fn agreeing_results(peer: &Peer, path: &Path, ours: &Module) -> Result<Vec<usize>> {
     let mut ours = ours.clone();
     export_gspmd(&mut ours).map_err(|errors| anyhow!("{}: {errors:?}", path.display()))?;

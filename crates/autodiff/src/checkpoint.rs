@@ -61,7 +61,7 @@ impl fmt::Display for UnknownPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let meant = nearest(&self.0, ["everything", "nothing", "dots"]);
         let meant = meant.map(|meant| format!("; did you mean {meant}?")).unwrap_or_default();
-        write!(f, "unknown policy '{}': expected everything, nothing, dots or names:A,B{meant}", self.0)
+        write!(f, "{}: expected everything, nothing, dots or names:A,B{meant}", self.0)
     }
 }
 

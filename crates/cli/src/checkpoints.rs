@@ -28,7 +28,7 @@ pub(crate) fn line(damage: &Damage) -> String {
 pub(crate) fn options(given: &[String]) -> Result<Vec<(String, String)>> {
     let pair = |text: &String| match text.split_once('=') {
         Some((key, value)) => Ok((key.to_owned(), value.to_owned())),
-        None => Err(usage(format!("--store-option: {text} is not KEY=VALUE"))),
+        None => Err(usage(format!("--store-option {text}: expected KEY=VALUE"))),
     };
     given.iter().map(pair).collect()
 }
@@ -84,7 +84,9 @@ pub(crate) fn split(to: &str) -> Result<(&str, &str)> {
     };
     // The part after `://` is a bucket, not the name of a checkpoint.
     if name.is_empty() || folder.ends_with(":/") {
-        return Err(usage(format!("{to} is not a place for a checkpoint: name a folder within the store")));
+        return Err(usage(format!(
+            "{to} is not a valid location for a checkpoint: name a folder in the store"
+        )));
     }
     Ok((folder, name))
 }

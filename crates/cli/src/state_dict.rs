@@ -92,7 +92,7 @@ impl Destination {
         else {
             let path = path.display();
             return Err(usage(format!(
-                "{option} {path}: end it with .safetensors, .pth, .pt or .bin, or name a folder"
+                "{option} {path}: the name must end with .safetensors, .pth, .pt or .bin, or be that of a folder"
             )));
         };
         let (folder, stem) = (path.parent().unwrap_or(Path::new("")).to_owned(), stem.to_owned());

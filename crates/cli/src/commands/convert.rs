@@ -66,7 +66,10 @@ fn some(dict: &StateDict, patterns: &[String]) -> Result<StateDict> {
         None => Ok(found),
         Some(pattern) => {
             let names: Vec<&str> = dict.names().take(8).collect();
-            Err(usage(format!("--only: no tensor matches {pattern}; tensors are {}", names.join(", "))))
+            Err(usage(format!(
+                "--only: no tensor matches {pattern}; the first tensors are {}",
+                names.join(", ")
+            )))
         }
     }
 }

@@ -156,7 +156,7 @@ fn all_mismatches_are_reported_at_once() {
     let lenient = ["--random-missing", "--ignore-unexpected"];
     let ran = folder.run(&[&["run", "step.mlir", "--load", "strange.safetensors"], &lenient[..]].concat());
     assert!(
-        ran.code == Some(1) && ran.err.contains("no array in strange.safetensors is an argument"),
+        ran.code == Some(1) && ran.err.contains("no array in strange.safetensors matches an argument"),
         "{}",
         ran.err
     );
@@ -167,7 +167,7 @@ fn all_mismatches_are_reported_at_once() {
         // A file is not a folder: it has no checkpoint and cannot take one.
         (&["--save", "other.safetensors/3"], 1, "SH1301"),
         (&["--load", "other", "--map", "params"], 2, "ARG=NAME"),
-        (&["--steps", "2", "--feed", "res2=arg0"], 2, "the result is tensor<f32>"),
+        (&["--steps", "2", "--feed", "res2=arg0"], 2, "the result has type tensor<f32>"),
         (&["--steps", "0"], 2, "--steps"),
         (&["--processes", "3"], 1, "cannot be divided evenly"),
     ] {

@@ -116,8 +116,8 @@ fn usage_errors_leave_no_file() {
         assert_eq!(folder.made(), ["in.pth"], "{args:?}");
     };
     said(&["in.pth", "-o", "in.pth"], 2, "would overwrite the input");
-    said(&["in.pth", "-o", "out.npz"], 2, "end it with .safetensors");
-    said(&["in.pth", "-o", "-"], 2, "end it with .safetensors");
+    said(&["in.pth", "-o", "out.npz"], 2, "must end with .safetensors");
+    said(&["in.pth", "-o", "-"], 2, "must end with .safetensors");
     said(&["in.pth", "-o", "out.pth", "--max-shard-size", "1GB"], 2, "is not split");
     said(&["in.pth", "-o", "out.safetensors", "--max-shard-size", "much"], 2, "write it as 5GB");
     said(

@@ -159,7 +159,9 @@ fn compare(args: &DiffArgs, ui: &Ui) -> Result<ExitCode> {
         let line = |difference: &Difference| match difference {
             Difference::OnlyFirst(name) => format!("- {name}\n"),
             Difference::OnlySecond(name) => format!("+ {name}\n"),
-            Difference::Type { name, first, second } => format!("! {name}: {first}, then {second}\n"),
+            Difference::Type { name, first, second } => {
+                format!("! {name}: {first} in the first checkpoint, {second} in the second\n")
+            }
             Difference::Values { name, elements, of } => format!("~ {name}: {elements} of {of} elements\n"),
         };
         found.iter().map(line).collect()

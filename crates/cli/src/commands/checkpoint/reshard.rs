@@ -56,7 +56,7 @@ fn mesh(text: &str) -> Result<Mesh> {
 /// Parses `params.w=data,-,x+y`.
 fn spec(text: &str) -> Result<(&str, Vec<Vec<String>>)> {
     let (name, spec) =
-        text.rsplit_once('=').ok_or_else(|| usage(format!("--spec: {text} is not NAME=SPEC")))?;
+        text.rsplit_once('=').ok_or_else(|| usage(format!("--spec {text}: expected NAME=SPEC")))?;
     let dim = |dim: &str| match dim.trim() {
         "-" | "" => Vec::new(),
         axes => axes.split('+').map(|axis| axis.trim().to_owned()).collect(),

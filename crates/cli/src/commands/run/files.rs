@@ -49,7 +49,7 @@ pub(super) fn load(path: &Path, names: &Names, ports: &[Port]) -> Result<BTreeMa
             }
         };
         if let Some(other) = given.insert(index, name.clone()) {
-            wrong.push(format!("{other} and {name} are the same input"));
+            wrong.push(format!("{other} and {name} name the same input"));
             continue;
         }
         let wanted = &ports[index].ty;
@@ -60,10 +60,8 @@ pub(super) fn load(path: &Path, names: &Names, ports: &[Port]) -> Result<BTreeMa
                 let array = HostArray::new(wanted.dtype, view.shape(), data).map_err(runtime_error)?;
                 arrays.insert(index, array);
             }
-            Some(ty) => wrong.push(format!("{name} is {ty}, but {wanted} is expected")),
-            None => {
-                wrong.push(format!("{name} has elements of {:?}, but {wanted} is expected", view.dtype()))
-            }
+            Some(ty) => wrong.push(format!("{name} has type {ty}, expected {wanted}")),
+            None => wrong.push(format!("{name} has element type {:?}, expected {wanted}", view.dtype())),
         }
     }
     if wrong.is_empty() {

@@ -45,7 +45,7 @@ impl Misfit {
 
     /// A source contains no argument.
     pub(super) fn is_of_no_use(&mut self, place: &str) {
-        self.of_no_use.push(format!("unused: no array in {place} is an argument"));
+        self.of_no_use.push(format!("unused: no array in {place} matches an argument"));
     }
 
     /// Returns `fitting` if there are no mismatches.

@@ -20,7 +20,8 @@ use xtask::{process, python, setup, workspace::Workspace};
 /// Compiles and times both programs.
 const SCRIPT: &str = include_str!("../../python/step_time.py");
 
-/// Minimum number of timed steps of each program, for each of `--runs`. The median of many steps is robust against other load on the machine.
+/// Minimum number of timed steps of each program, for each of `--runs`. The median of many steps is robust against other load on the
+/// machine.
 const STEPS: usize = 5;
 
 /// Programs above this ratio of step times are listed after the table.

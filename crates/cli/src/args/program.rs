@@ -69,7 +69,7 @@ pub(crate) struct HowArgs {
     /// ragged_all_to_all
     #[arg(long, value_enum)]
     pub(crate) spmd_mode: Option<Mode>,
-    /// The kind of device for which the program is compiled, if the command knows it.
+    /// The kind of device for which the program is compiled; `None` if the command does not compile it.
     #[arg(skip)]
     pub(crate) target: Option<PluginKind>,
     /// The form of replica groups
@@ -165,7 +165,7 @@ pub(crate) enum Groups {
     MeshAxes,
 }
 
-/// The form of a written program.
+/// The form in which a program is written.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct FormArgs {
     /// The format of the program
@@ -186,7 +186,7 @@ pub(crate) enum Locations {
 }
 
 impl FormArgs {
-    /// The options of the printer. `located` tells whether the input of the command has source locations.
+    /// The options of the printer. `located` is whether the input of the command has source locations.
     pub(crate) fn print_options(self, located: bool) -> PrintOptions {
         let form = match self.emit {
             Emit::Pretty | Emit::Bytecode => PrintForm::Pretty,

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 
 use super::program::{Machine, SymbolicArgs, ToArgs};
 
-/// The sharding strategy for a training step without annotations.
+/// Options that select a sharding strategy for a training step without annotations.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct StrategyArgs {
     /// Shard a training step without annotations by a file of `accelerate config`; unless --mesh is given, the mesh has the
@@ -65,7 +65,7 @@ pub(crate) enum FsdpCommand {
     Config(FsdpConfigArgs),
 }
 
-/// A training step, with roles that the user states.
+/// A training step, and the roles of arguments that the user specifies.
 #[derive(Args, Debug)]
 pub(crate) struct StepArgs {
     /// The step: StableHLO as text, MLIR bytecode or a portable artifact; - for standard input
@@ -93,7 +93,7 @@ pub(crate) struct FsdpRolesArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct FsdpConfigArgs {
-    /// Ask nothing, and take the answer in brackets to every question
+    /// Ask no questions: use the default answers, which are in brackets
     #[arg(long)]
     pub(crate) defaults: bool,
     /// The file to which the settings are written; - for standard output
@@ -155,8 +155,8 @@ pub(crate) struct FsdpApplyArgs {
     pub(crate) step: StepArgs,
     #[command(flatten)]
     pub(crate) strategy: StrategyArgs,
-    /// The mesh: "fsdp=8", "node=2,fsdp=4", "data=4,model=2", "data=2,context=4", "data=2,expert=4". The name of an axis decides
-    /// what it shards, see below. By default that of --config, or else that of the step
+    /// The mesh: "fsdp=8", "node=2,fsdp=4", "data=4,model=2", "data=2,context=4", "data=2,expert=4". The name of an axis determines what it
+    /// shards, see below. By default that of --config, or else that of the step
     #[arg(long, value_name = "MESH")]
     pub(crate) mesh: Option<String>,
     /// Whether parameters are all-gathered again for the backward pass; by default the strategy decides

@@ -6,7 +6,7 @@ use crate::common::{Folder, Ran};
 use serde_json::Value;
 use shardc_filetest::skip::{Need, skip};
 
-/// A step of gradient descent towards 3, sharded over four devices, with a batch that is added to the loss.
+/// A step of gradient descent towards 3, sharded over four devices. A batch is added to the loss.
 const STEP: &str = r#"sdy.mesh @mesh = <["data"=4]>
 func.func @main(
     %w: tensor<10x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>, tf.aliasing_output = 0 : i32} loc("params['w']"),
@@ -29,7 +29,7 @@ func.func @main(
 }
 "#;
 
-/// A folder with the step, or `None` with the reason why the test is skipped.
+/// A folder with the step. If the test must be skipped, prints the reason and returns `None`.
 fn folder() -> Option<Folder> {
     let folder = Folder::new();
     if !folder.run(&["plugin", "list"]).out.contains("cpu") {
@@ -67,7 +67,7 @@ fn a_run_resumes_from_a_checkpoint() {
 
     let first = run(&["--steps", "2", "--save", "runs/2"]);
     assert_eq!(losses(&first), whole[..2]);
-    // The random batch is the same; an additional saved array, the loss, is accepted.
+    // The random batch is the same in both runs. The loss, an additional array in the checkpoint, is accepted.
     let rest = run(&["--steps", "3", "--load", "runs/2", "--random-missing", "--save", "runs/5"]);
     assert_eq!(losses(&rest), whole[2..]);
     let shown = succeeds(&folder, &["checkpoint", "show", "runs/5", "--format", "json"]);
@@ -77,7 +77,7 @@ fn a_run_resumes_from_a_checkpoint() {
         shown["arrays"].as_array().unwrap().iter().map(|array| array["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["params.w", "params.b", "loss"]);
 
-    // A safetensors file holds the same; so does a mesh of another size, with uneven shards.
+    // A safetensors file contains the same state, and can be loaded onto a mesh of another size with uneven shards.
     run(&["--steps", "2", "--save", "two.safetensors"]);
     let args = ["--steps", "3", "--load", "two.safetensors", "--random-missing"];
     assert_eq!(losses(&run(&args)), whole[2..]);
@@ -198,7 +198,7 @@ fn several_processes_compute_the_same_as_one() {
         let shown = succeeds(&folder, &["checkpoint", "show", &place, "--format", "json"]);
         let shown: Value = serde_json::from_str(&shown.out).unwrap();
         assert_eq!(shown["processes"].to_string(), processes, "{shown}");
-        // One process resumes, and so do several.
+        // The checkpoint can be resumed by one process and by several.
         for others in ["1", "2"] {
             let args = [
                 "run",
@@ -232,7 +232,7 @@ fn several_processes_compute_the_same_as_one() {
     }
 }
 
-/// A shell command in `count` processes.
+/// Runs a shell command in `count` processes.
 #[cfg(unix)]
 fn launch(folder: &Folder, processes: &str, script: &str) -> Ran {
     folder.run(&["launch", "-n", processes, "--", "sh", "-c", script])

@@ -32,7 +32,7 @@ pub(crate) fn run(args: &CheckpointArgs, ui: &Ui) -> Result<ExitCode> {
 fn list(args: &PlaceArgs, ui: &Ui) -> Result<ExitCode> {
     let store = store(&args.place, &options(&args.store.options)?)?;
     let numbers = steps(&store, "").map_err(failure)?;
-    // The item is empty if a step has no items.
+    // The item name is empty if the step has no named items.
     let mut all: Vec<(u64, String, Result<Checkpoint, CheckpointError>)> = Vec::new();
     for step in numbers {
         let path = step.to_string();

@@ -8,11 +8,11 @@ use super::names::path;
 use crate::args::StateArgs;
 use crate::failure::{Failure, usage};
 
-/// Pairs of a result and the argument of the next step that it becomes: pairs of `--feed`, pairs by donation, then pairs by name. Each
-/// argument occurs at most once.
+/// Pairs of a result and the argument of the next step that it becomes. The pairs of `--feed` have priority, then pairs by donation, then
+/// pairs by name. Each argument occurs at most once.
 ///
 /// # Errors
-/// `--feed` has an unknown name or unequal types; or several steps are requested, and there are no pairs.
+/// `--feed` has an unknown name, or a result and an argument of different types; or several steps are requested, and there are no pairs.
 pub(super) fn pairs(args: &StateArgs, interface: &Interface, names: &Names) -> Result<Vec<(usize, usize)>> {
     let (inputs, outputs) = (&interface.inputs, &interface.outputs);
     let mut pairs: Vec<(usize, usize)> = Vec::new();

@@ -29,7 +29,7 @@ const TYPES: &[(DType, Dtype)] = &[
     (DType::F64, Dtype::F64),
 ];
 
-/// Reads the arrays of a file by argument. All mismatches are reported in one error.
+/// Reads the arrays of a file, keyed by the index of the argument. All mismatches are reported in one error.
 pub(super) fn load(path: &Path, names: &Names, ports: &[Port]) -> Result<BTreeMap<usize, HostArray>> {
     let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     let file = SafeTensors::deserialize(&bytes)

@@ -22,7 +22,7 @@ pub(super) fn path(name: &str) -> String {
     path
 }
 
-/// The name of each result: that of the argument donated to it, or its own name, or `outN`. Names are unique.
+/// The name of each result: the name of the argument that is donated to it, else its own name. A result without a unique name is `outN`.
 pub(super) fn results(interface: &Interface) -> Vec<String> {
     let argument = |(i, name): (usize, Option<&str>)| name.map_or_else(|| format!("arg{i}"), str::to_owned);
     let aliased: BTreeMap<usize, String> = interface

@@ -46,7 +46,7 @@ pub enum ImageFolderError {
         source: image::ImageError,
     },
     /// The folder has no images.
-    #[error("error[SH1104]: {path}: none of its folders contains images")]
+    #[error("error[SH1104]: {path}: no subfolder contains images")]
     Empty {
         /// The folder.
         path: PathBuf,

@@ -93,7 +93,7 @@ impl TokenFile {
         let wrong = |reason: String| TokenError::Format { path: self.path.clone(), reason };
         if at.checked_add(count as u64).is_none_or(|end| end > self.len) {
             return Err(wrong(format!(
-                "tokens {at} to {at} + {count} are out of range: it has {} tokens",
+                "tokens {at} to {at} + {count} are out of range: the file has {} tokens",
                 self.len
             )));
         }

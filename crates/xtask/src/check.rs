@@ -192,7 +192,7 @@ fn tests(workspace: &Workspace, cargo: impl Fn() -> Command) -> Result<()> {
 /// Runs the tests that arguments of nextest select. nextest runs tests in parallel, and continues after a crash.
 fn nextest(workspace: &Workspace, cargo: impl Fn() -> Command, selection: &[&str]) -> Result<()> {
     if !selection.is_empty() && which(NEXTEST).is_none() {
-        bail!("selecting tests needs `cargo-nextest` (`cargo install cargo-nextest`)");
+        bail!("cannot select tests without `cargo-nextest`: run `cargo install cargo-nextest`");
     }
     // nextest starts a process for each test; so `shardc` is built first, to avoid that each process calls cargo.
     process::run(cargo().args(["build", "--workspace", "--bin", "shardc"]).args(FEATURES))?;

@@ -88,16 +88,20 @@ pub fn build(workspace: &Workspace, release: bool) -> Result<PathBuf> {
 fn show(program: &Path, out: &Path, manifest: &Path) -> Result<()> {
     let read = |path: &Path| fs::read_to_string(path).with_context(|| format!("reading {}", path.display()));
     let (before, after) = (read(program)?, read(out)?);
-    println!("\n{} operations before, {} after; among them", operations(&before), operations(&after));
+    println!(
+        "\n{} operations before partitioning, {} after, including",
+        operations(&before),
+        operations(&after)
+    );
     for (name, count) in collectives(&after) {
         println!("  {count:>5} {name}");
     }
     let manifest: serde_json::Value =
         serde_json::from_str(&read(manifest)?).context("reading the manifest")?;
-    println!("on {} devices. The first inputs:", manifest["num_devices"]);
+    println!("for {} devices. The first inputs:", manifest["num_devices"]);
     for (i, input) in manifest["inputs"].as_array().into_iter().flatten().take(5).enumerate() {
         println!(
-            "  {:<24} {}{} is {} on each device, split along {}",
+            "  {:<24} {}{} is {} on each device, sharded by {}",
             input["name"].as_str().map_or_else(|| format!("argument {i}"), str::to_owned),
             input["dtype"].as_str().unwrap_or("?"),
             input["global_shape"],

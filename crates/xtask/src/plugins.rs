@@ -22,7 +22,7 @@ pub fn ensure(kind: PluginKind) -> Result<()> {
     let terminal = std::io::stdout().is_terminal();
     let mut percent = 0;
     let mut show = |progress: InstallProgress| match progress {
-        InstallProgress::Looking { url } => println!("{title}: from {url}"),
+        InstallProgress::Looking { url } => println!("{title}: looking up the file on {url}"),
         InstallProgress::Downloading { file, received, total } => {
             // On a terminal, a line is updated in place; a log gets only one line.
             let now = total.filter(|&all| all > 0).map_or(0, |all| received * 100 / all);

@@ -37,9 +37,7 @@ pub fn for_tests() -> Result<Option<PathBuf>> {
         Ok(python) => Ok(Some(python)),
         Err(error) if set("CI").is_some() => Err(error),
         Err(error) => {
-            println!(
-                "SKIPPED: tests that need Python are skipped, since its environment cannot be created: {error:#}"
-            );
+            println!("SKIPPED: tests that need Python, because its environment cannot be created: {error:#}");
             Ok(None)
         }
     }
@@ -52,11 +50,14 @@ pub fn with_jax(named: Option<&Path>) -> Result<PathBuf> {
         return match version_of(python, "jax") {
             Some(version) => {
                 if version != JAX {
-                    println!("note: {} has jax {version}, but the comparison is for {JAX}", python.display());
+                    println!(
+                        "note: {} has jax {version}, but the comparison expects {JAX}",
+                        python.display()
+                    );
                 }
                 Ok(python.to_owned())
             }
-            None => bail!("{} has no jax: `{0} -m pip install jax=={JAX}`", python.display()),
+            None => bail!("{} has no jax; install it with `{0} -m pip install jax=={JAX}`", python.display()),
         };
     }
     let active = set("VIRTUAL_ENV").map(|dir| python_in(Path::new(&dir)));
@@ -70,7 +71,7 @@ pub fn with_jax(named: Option<&Path>) -> Result<PathBuf> {
 pub fn with_any_jax(named: Option<&Path>) -> Result<PathBuf> {
     match named {
         Some(python) if version_of(python, "jax").is_some() => Ok(python.to_owned()),
-        Some(python) => bail!("{} has no jax: `{0} -m pip install jax`", python.display()),
+        Some(python) => bail!("{} has no jax; install it with `{0} -m pip install jax`", python.display()),
         None => with_jax(None),
     }
 }
@@ -86,7 +87,8 @@ pub fn version_of(python: &Path, package: &str) -> Option<String> {
 /// The virtual environment in shardc's cache, created unless it exists with all packages.
 fn own() -> Result<PathBuf> {
     let cache = Environment::from_process().cache();
-    let cache = cache.context("there is no cache folder: neither XDG_CACHE_HOME nor HOME is set")?;
+    let cache =
+        cache.context("cannot find the cache folder because neither XDG_CACHE_HOME nor HOME is set")?;
     let folder = cache.join("python");
     let python = python_in(&folder);
     fs::create_dir_all(&cache).with_context(|| format!("making {}", cache.display()))?;
@@ -102,18 +104,18 @@ fn own() -> Result<PathBuf> {
         return Ok(python);
     }
     process::step(
-        &format!("Python packages for tests, some 900 MB unpacked, in {}", folder.display()),
+        &format!("install Python packages for tests (about 900 MB unpacked) in {}", folder.display()),
         || {
             let _ = fs::remove_file(&installed);
             process::run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder)).context(
-                "python3 cannot make virtual environments (Debian: `apt-get install python3-venv`)",
+                "python3 cannot create virtual environments; on Debian, run `apt-get install python3-venv`",
             )?;
             let list = folder.join("installing.txt");
             fs::write(&list, REQUIREMENTS).with_context(|| format!("writing {}", list.display()))?;
             let mut pip = Command::new(&python);
             pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]);
             pip.args(["--no-deps", "--only-binary", ":all:", "--requirement"]).arg(&list);
-            process::run(&mut pip).context("installing Python packages (they need Python 3.11 or newer)")?;
+            process::run(&mut pip).context("installing Python packages, which need Python 3.11 or newer")?;
             process::run(Command::new(&python).args(["-m", "pip", "check"]))?;
             fs::rename(&list, &installed).with_context(|| format!("renaming {}", list.display()))
         },

@@ -168,10 +168,14 @@ fn address(workspace: &Workspace, parts: &[Part]) -> Result<()> {
     for (file, text) in &found {
         println!("\n== {}\n{text}", file.display());
     }
-    ensure!(found.is_empty(), "the sanitizer found errors in {} processes, see above", found.len());
+    ensure!(
+        found.is_empty(),
+        "the sanitizer found errors in {} processes; see the reports above",
+        found.len()
+    );
     ensure!(
         failed.is_empty(),
-        "these tests failed, but the sanitizer reported no error:\n{}",
+        "these commands failed, but the sanitizer reported no error:\n{}",
         failed.join("\n")
     );
     println!("\nthe sanitizer found no errors");
@@ -184,7 +188,7 @@ fn host() -> Result<String> {
     let mut rustc = Command::new(env::var_os("RUSTC").unwrap_or_else(|| OsString::from("rustc")));
     let said = process::output(rustc.arg("-vV"))?;
     let host = said.lines().find_map(|line| line.strip_prefix("host: "));
-    host.map(str::to_owned).context("rustc names no host")
+    host.map(str::to_owned).context("the output of `rustc -vV` has no host")
 }
 
 /// Makes cargo build with AddressSanitizer, which this compiler channel has as an unstable feature.
@@ -262,9 +266,9 @@ fn miri(workspace: &Workspace, args: &SanitizeArgs) -> Result<()> {
     version.env_remove("RUSTUP_TOOLCHAIN").stdout(Stdio::null()).stderr(Stdio::null());
     if !version.status().is_ok_and(|status| status.success()) {
         bail!(
-            "the toolchain {toolchain} has no Miri: `rustup toolchain install {toolchain} --component miri,rust-src` \
-             installs it. Without Miri, `cargo xtask sanitize` checks the crates with `unsafe` code; that no other crate \
-             has any is a test (`cargo test -p xtask --test rooms`)"
+            "the toolchain {toolchain} has no Miri; install it with `rustup toolchain install {toolchain} --component miri,rust-src`. \
+             Without Miri, `cargo xtask sanitize` checks the crates with `unsafe` code, and \
+             `cargo test -p xtask --test rooms` checks that no other crate has any"
         );
     }
     let is_asked = |package: &str| args.package.is_empty() || args.package.iter().any(|of| of == package);

@@ -51,7 +51,7 @@ fn system_packages() -> Result<()> {
         println!("LLVM 22 with MLIR: already installed (Debian packages)");
         return Ok(());
     }
-    println!("installing Debian packages, some 2 GB unpacked: {}", missing.join(" "));
+    println!("installing Debian packages (about 2 GB unpacked): {}", missing.join(" "));
     let mut arguments = vec!["install", "--yes", "--no-install-recommends"];
     arguments.extend(&missing);
     let known = missing.iter().all(|p| has_candidate(p));
@@ -63,7 +63,7 @@ fn system_packages() -> Result<()> {
     let unknown: Vec<&str> = missing.iter().copied().filter(|p| !has_candidate(p)).collect();
     if !unknown.is_empty() {
         bail!(
-            "apt has no package {}: LLVM 22 is in Debian 12 (with its updates) and later, and at https://apt.llvm.org",
+            "apt cannot find the packages {}: LLVM 22 is in Debian 12 (with updates) and later, and at https://apt.llvm.org",
             unknown.join(", ")
         );
     }
@@ -79,8 +79,8 @@ fn without_apt() -> Result<()> {
         return Ok(());
     }
     bail!(
-        "apt is not available, so please install these by hand:\n\
-         \x20 * LLVM 22 with MLIR and its C interface, Polly and libclang (Debian calls them {})\n\
+        "apt is not available; install these packages manually:\n\
+         \x20 * LLVM 22 with MLIR and its C interface, Polly and libclang (Debian packages: {})\n\
          \x20 * a C++ compiler\n\
          and set MLIR_SYS_220_PREFIX and TABLEGEN_220_PREFIX to the prefix of LLVM, and LIBCLANG_PATH to the folder of libclang",
         PACKAGES.join(", ")
@@ -106,7 +106,7 @@ fn as_root(program: &str, arguments: &[&str]) -> Result<Command> {
     let root = process::output(Command::new("id").arg("-u"))?.trim() == "0";
     if !root && which("sudo").is_none() {
         bail!(
-            "`{program} {}` needs root privileges, and sudo is not installed: please run it as root",
+            "`{program} {}` needs root privileges, but sudo is not installed: run it as root",
             arguments.join(" ")
         );
     }

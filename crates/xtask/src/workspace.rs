@@ -33,7 +33,9 @@ impl Workspace {
         ensure!(out.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&out.stderr));
         let metadata: Value = serde_json::from_slice(&out.stdout).context("reading cargo metadata")?;
         let path = |key: &str| {
-            let text = metadata[key].as_str().with_context(|| format!("cargo metadata names no {key}"))?;
+            let text = metadata[key]
+                .as_str()
+                .with_context(|| format!("the output of cargo metadata has no `{key}`"))?;
             Ok::<_, anyhow::Error>(PathBuf::from(text))
         };
         Ok(Workspace { root: path("workspace_root")?, target: path("target_directory")?, metadata })

@@ -50,8 +50,8 @@ pub(super) fn run(workspace: &Workspace, minutes: u64) -> Result<()> {
     let installed = Command::new("cargo").args(["+nightly", "fuzz", "--version"]).output();
     ensure!(
         installed.is_ok_and(|out| out.status.success()),
-        "this needs a nightly compiler and cargo-fuzz: `rustup toolchain install nightly`, `cargo install cargo-fuzz`; \
-         the other fuzzers need neither"
+        "`fuzz readers` needs a nightly compiler and cargo-fuzz: run `rustup toolchain install nightly` and \
+         `cargo install cargo-fuzz`; the other fuzzers need neither"
     );
     [Target::Text, Target::Bytecode].into_iter().try_for_each(|target| one(workspace, target, minutes))
 }

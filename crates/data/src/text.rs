@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// The sorted characters of a text: each is a token.
+/// A vocabulary of the sorted distinct characters of a text; each is a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Characters {
     characters: Vec<char>,
@@ -25,7 +25,7 @@ impl Characters {
         self.characters.len()
     }
 
-    /// Whether the text was empty.
+    /// Whether the vocabulary is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.characters.is_empty()

@@ -15,7 +15,8 @@ const PACKAGE: &str = "shardc";
 /// The features to check.
 #[derive(Args)]
 pub struct FeaturesArgs {
-    /// Check only these features, each alone; by default also none, and all together. `mlir` needs LLVM, from `cargo xtask setup`.
+    /// Check only these features, each alone. By default, each feature is checked alone, and so are no features and all features together.
+    /// `mlir` needs LLVM, from `cargo xtask setup`.
     only: Vec<String>,
 }
 

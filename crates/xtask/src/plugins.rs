@@ -5,8 +5,8 @@ use std::io::{IsTerminal, Write};
 use anyhow::{Context, Result};
 use shardc_runtime::plugin::{Environment, InstallProgress, Libraries, PluginKind, find, install_with};
 
-/// Installs the pinned plugin of a kind into shardc's cache, unless this machine has one. The GPU plugin is used only for compilation: no
-/// check runs on a GPU.
+/// Installs the pinned plugin of a kind into shardc's cache, unless a plugin of this kind is already installed. The GPU plugin is used only
+/// for compilation: no check runs on a GPU.
 pub fn ensure(kind: PluginKind) -> Result<()> {
     let title = match kind {
         PluginKind::Cpu => "XLA's CPU plugin",
@@ -24,7 +24,7 @@ pub fn ensure(kind: PluginKind) -> Result<()> {
     let mut show = |progress: InstallProgress| match progress {
         InstallProgress::Looking { url } => println!("{title}: looking up the file on {url}"),
         InstallProgress::Downloading { file, received, total } => {
-            // On a terminal, a line is updated in place; a log gets only one line.
+            // On a terminal, the progress is updated in one line. Otherwise, only the start of the download is printed.
             let now = total.filter(|&all| all > 0).map_or(0, |all| received * 100 / all);
             if terminal && now > percent {
                 percent = now;

@@ -11,7 +11,7 @@ use shardc_runtime::plugin::PluginKind;
 
 use crate::{plugins, process, python, workspace::which};
 
-/// Debian's packages of LLVM 22 with MLIR, and the libraries that LLVM was built against.
+/// The Debian packages of LLVM 22 with MLIR, and of libraries that LLVM links.
 const PACKAGES: [&str; 7] = [
     "libmlir-22-dev",
     "llvm-22-dev",
@@ -22,10 +22,10 @@ const PACKAGES: [&str; 7] = [
     "zlib1g-dev",
 ];
 
-/// The compiler that links LLVM's C++ libraries.
+/// The compiler that is used to link LLVM's C++ libraries.
 const COMPILER: &str = "g++";
 
-/// Installs missing dependencies, and the plugins for `others`; returns the Python for tests, if any.
+/// Installs missing dependencies, and the plugins for `others`. Returns the Python for tests, if there is one.
 pub fn run(others: &[PluginKind]) -> Result<Option<PathBuf>> {
     process::step("setup", || {
         system_packages()?;
@@ -55,7 +55,7 @@ fn system_packages() -> Result<()> {
     let mut arguments = vec!["install", "--yes", "--no-install-recommends"];
     arguments.extend(&missing);
     let known = missing.iter().all(|p| has_candidate(p));
-    // Outdated package lists may name packages that the server no longer has; the installation then fails, and is repeated with new lists.
+    // Outdated package lists may name versions that the server no longer has. If the installation fails, it is repeated with new lists.
     if known && process::run(&mut as_root("apt-get", &arguments)?).is_ok() {
         return Ok(());
     }
@@ -70,7 +70,7 @@ fn system_packages() -> Result<()> {
     process::run(&mut as_root("apt-get", &arguments)?).context("installing Debian packages")
 }
 
-/// On systems without apt, succeeds if LLVM is installed, otherwise reports how to install it.
+/// Handles systems without apt: succeeds if LLVM is installed, and otherwise reports how to install it.
 fn without_apt() -> Result<()> {
     let prefix = std::env::var("MLIR_SYS_220_PREFIX").unwrap_or_else(|_| "/usr/lib/llvm-22".to_owned());
     let config = Path::new(&prefix).join("bin").join("llvm-config");

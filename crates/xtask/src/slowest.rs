@@ -34,7 +34,7 @@ fn table(text: &str, most: usize) -> Result<String> {
     Ok(format!("{}\n{}", lines("tests", tests, most), lines("test binaries", binaries, most)))
 }
 
-/// A heading with the sum, and a line for each of the slowest.
+/// Renders a heading with the total time, and a line for each of the `most` slowest entries.
 fn lines(of: &str, mut all: Vec<(Duration, String)>, most: usize) -> String {
     let sum = all.iter().map(|(time, _)| *time).sum();
     let mut text = format!("{} {of}, {} total\n", all.len(), process::seconds(sum));

@@ -41,20 +41,20 @@ impl Workspace {
         Ok(Workspace { root: path("workspace_root")?, target: path("target_directory")?, metadata })
     }
 
-    /// A built program: `target/PROFILE/NAME`.
+    /// The path of a built program: `target/PROFILE/NAME`.
     pub fn program(&self, release: bool, name: &str) -> PathBuf {
         let profile = if release { "release" } else { "debug" };
         self.target.join(profile).join(format!("{name}{}", env::consts::EXE_SUFFIX))
     }
 
-    /// A folder for files that this program writes.
+    /// Creates and returns a folder for files that `cargo xtask` writes.
     pub fn scratch(&self, name: &str) -> Result<PathBuf> {
         let dir = self.target.join("xtask").join(name);
         std::fs::create_dir_all(&dir).with_context(|| format!("making {}", dir.display()))?;
         Ok(dir)
     }
 
-    /// The folder of each package relative to the root, and the package's name.
+    /// The folder of each package, relative to the root, and the package's name.
     pub fn package_folders<'w>(&'w self) -> Vec<(&'w Path, &'w str)> {
         let folder_and_name = |package: &'w Value| -> Option<(&'w Path, &'w str)> {
             let manifest = Path::new(package["manifest_path"].as_str()?);
@@ -77,7 +77,7 @@ pub fn which(name: &str) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    /// This program installs LLVM, so it must build without LLVM.
+    /// `cargo xtask` installs LLVM, so it must build without LLVM.
     #[test]
     fn xtask_needs_no_llvm() {
         let mut tree = cargo();

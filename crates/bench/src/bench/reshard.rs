@@ -27,7 +27,7 @@ const UNEVEN: &[&[i64]] = &[&[25_165_813], &[6143, 6137], &[383, 389, 379]];
 /// Upper bound of the ratio of received bytes to lacking bytes.
 const BOUND: f64 = 1.25;
 
-/// Of the largest families, one in this many pairs is compared with XLA.
+/// One in this many pairs of a family with more than [`MANY`] pairs is compared with XLA.
 const SAMPLE: usize = 8;
 
 /// Families with more pairs than this are sampled for the comparison with XLA.

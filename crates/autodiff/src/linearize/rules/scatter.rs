@@ -294,7 +294,7 @@ fn last_written(
 ) -> Result<Option<ValueId>, Box<Diagnostic>> {
     let Lane { x, indices, updates, .. } = lane;
     let [whole, part] = [x, updates].map(|value| at.primal().type_of(value).shape);
-    // Where windows overlap, they can differ only along the dimensions that they do not cover entirely.
+    // Overlapping windows can differ only along the dimensions that they do not cover entirely.
     let thin = thin(spec, &whole, &part).ok_or_else(|| unsupported(at))?;
     let shape_of = |shape: &[i64], dims: &[u32]| dims.iter().map(|&d| shape[d as usize]).collect::<Vec<_>>();
     let thin_part = shape_of(&part, &thin.of_updates);

@@ -203,7 +203,7 @@ fn is_exactly(module: &Module, mut value: ValueId, mut vector_dim: usize, number
         } else if let [n] = numbers {
             return range(module, value).is_some_and(|range| is(&range, *n));
         }
-        // A row that is broadcast.
+        // The value may be a broadcast of a vector of constants.
         let Some(op) = module.def_op(value).map(|op| &module.ops[op]) else { return false };
         let OpKind::BroadcastInDim { dims } = &op.kind else { return false };
         let Some(from) = dims.iter().position(|&d| d as usize == vector_dim) else { return false };

@@ -77,7 +77,7 @@ fn along(module: &Module, value: ValueId, dim: usize, left: &mut u32) -> Option<
             }
             all.into_iter().collect()
         }
-        // The operand is a vector of bounds.
+        // The value is a broadcast of a vector of bounds.
         (OpKind::BroadcastInDim { dims }, &[row]) => {
             let from = dims.iter().position(|&d| d as usize == dim);
             match from.filter(|&from| module.shape(row).get(from) == Some(&(size as i64))) {

@@ -27,7 +27,7 @@ struct Timed {
     time: Duration,
 }
 
-/// The end of the pipeline.
+/// The point at which `--stop-after` ends the pipeline.
 enum Stop {
     Number(usize),
     Pass(&'static str),

@@ -28,7 +28,7 @@ impl<T: Send + 'static> Prefetch<T> {
         let (give, made) = sync_channel(ahead.max(1) - 1);
         let maker = std::thread::spawn(move || {
             for item in items {
-                // The consumer is gone.
+                // The consumer was dropped.
                 if give.send(item).is_err() {
                     return;
                 }

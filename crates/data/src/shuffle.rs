@@ -100,7 +100,7 @@ pub struct Batches {
 /// The examples of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
-    /// Its epoch, from 0.
+    /// The epoch of the batch, counted from 0.
     pub epoch: u64,
     /// The indices of the examples in the batch.
     pub examples: Vec<u64>,

@@ -10,7 +10,7 @@ pub struct Characters {
 }
 
 impl Characters {
-    /// The characters of a text.
+    /// Creates a vocabulary from the characters of a text.
     #[must_use]
     pub fn of(text: &str) -> Characters {
         let tokens: BTreeMap<char, i32> = text.chars().map(|c| (c, 0)).collect();

@@ -68,7 +68,7 @@ pub(crate) struct Linear<'m> {
     pub(crate) map: ValueMap,
     /// Operations on the tape that represent operations with regions of the program.
     pub(crate) nested: FxHashMap<OpId, Nested>,
-    /// Stacks in host memory.
+    /// Stacked residuals in host memory.
     pub(crate) at_host: FxHashSet<ValueId>,
     /// Loops over blocks of iterations, which save only the initial state of each block.
     pub(crate) blocks: FxHashSet<OpId>,

@@ -37,7 +37,7 @@ const TOLERANCE: f64 = 16.0;
 pub(super) struct Test {
     /// The result of the comparison.
     pub(super) goes_on: ValueId,
-    /// The bound.
+    /// The bound with which the term is compared.
     bound: f64,
     /// The tangent of the term.
     pub(super) tangent: ValueId,

@@ -19,7 +19,7 @@ pub(super) struct Body<'a> {
     pub(super) trips: i64,
     /// The transposed body.
     pub(super) ops: &'a mut Vec<OpId>,
-    /// The returned values.
+    /// The values that the transposed body returns.
     pub(super) next: &'a mut Vec<ValueId>,
 }
 
@@ -150,7 +150,7 @@ impl Body<'_> {
             ValueDef::Arg(region, i) => self.carried(region, i as usize, depth)?,
             ValueDef::Result(..) => self.computed(value, depth)?,
         };
-        // No number wraps around.
+        // The integer must not wrap around in any iteration.
         let bits = ty.dtype.bits().min(32) - 1;
         let fits = |n: i64| (-(1i64 << bits)..1i64 << bits).contains(&n);
         (fits(counts.start) && fits(counts.at(self.trips - 1)?)).then_some(counts)

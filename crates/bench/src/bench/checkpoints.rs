@@ -129,7 +129,7 @@ impl Bench {
         sync()
     }
 
-    /// A measurement of `speed`.
+    /// Runs the measured program `speed`, and records the time.
     fn speed(&mut self, what: &'static str, words: &[&str]) -> Result<()> {
         fs::create_dir_all(&self.folder)?;
         sync()?;

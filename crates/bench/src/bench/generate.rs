@@ -27,7 +27,7 @@ impl Shape {
         }
     }
 
-    /// Operations of one layer.
+    /// Number of operations of one layer.
     fn operations(self) -> usize {
         // The layer has three reductions, and the body of each has two operations.
         let layer = LAYER.lines().count() + 6;

@@ -20,10 +20,10 @@ const OPERATIONS: usize = 100_000;
 /// Upper bound of the time to build the graph, in seconds.
 const SECONDS: f64 = 0.2;
 
-/// Devices of the step.
+/// Number of devices that execute the step.
 const DEVICES: usize = 4;
 
-/// Steps per measurement.
+/// Number of steps per measurement.
 const STEPS: usize = 200;
 
 /// Upper bound of a step's overhead per device, in microseconds.

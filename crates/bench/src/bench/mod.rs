@@ -106,7 +106,7 @@ enum Comparison {
 /// Seconds by stage.
 type Seconds = BTreeMap<String, f64>;
 
-/// Measures and prints.
+/// Runs the selected comparisons.
 pub(crate) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     ensure!(args.runs > 0, "--runs must be at least 1");
     let is_step = args.only == Some(Comparison::Step);

@@ -36,7 +36,7 @@ const MANY: usize = 4000;
 /// Upper bound of the ratio to XLA's received bytes: for uneven shapes, the programs differ by a few bytes.
 const SLACK: f64 = 1.002;
 
-/// One resharding.
+/// One reshard: a mesh, a shape, and a pair of shardings.
 struct Pair {
     mesh: &'static [i64],
     shape: &'static [i64],

@@ -28,7 +28,7 @@ const LEAST: f64 = 0.1;
 /// The resolution of CPU time in seconds: Linux reports hundredths of a second.
 const TICK: f64 = 0.01;
 
-/// A measured growth.
+/// A family of programs of increasing size, and the measured commands.
 struct Growth {
     what: &'static str,
     commands: &'static [&'static str],

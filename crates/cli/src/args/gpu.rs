@@ -30,9 +30,9 @@ pub(crate) struct GpuArgs {
 /// The allocator of GPU memory.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Allocator {
-    /// XLA's pool
+    /// XLA's memory pool
     Bfc,
-    /// The driver's pool
+    /// The CUDA driver's memory pool
     CudaAsync,
     /// The CUDA driver, without a pool
     Platform,

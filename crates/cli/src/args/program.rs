@@ -128,7 +128,7 @@ pub(crate) struct ObserveArgs {
     pub(crate) verify_each: bool,
 }
 
-/// The end of the pipeline.
+/// Options that end the pipeline early.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Pass inspection")]
 pub(crate) struct StopArgs {

@@ -142,7 +142,7 @@ fn all_mismatches_are_reported_at_once() {
             assert!(ran.err.contains(part), "{part}: {}", ran.err);
         }
     }
-    // Other names, by a map.
+    // Arguments with other names can be loaded with `--map`.
     let renamed = STEP.replace("params['w']", "model/w").replace("params['b']", "model/b");
     std::fs::write(folder.path("renamed.mlir"), renamed).unwrap();
     succeeds(&folder, &["run", "renamed.mlir", "--save", "renamed.safetensors"]);

@@ -82,7 +82,7 @@ fn colors_follow_the_option_and_the_environment() {
         &[&args[..], &["--color=always"]].concat(),
         &[("NO_COLOR", "1")]
     )));
-    // Not on a terminal.
+    // Output that is not on a terminal has no colors.
     assert!(!colored(&folder.run(&args).err));
     assert!(colored(&folder.run(&[&["--color", "always"], &args[..]].concat()).err));
     assert!(colored(&folder.run(&["--color", "always", "nothing"]).err));

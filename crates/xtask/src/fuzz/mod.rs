@@ -70,7 +70,7 @@ enum Fuzzer {
     Ops,
     /// Operations on meshes of up to a million devices, partitioned and verified.
     Devices,
-    /// All of these.
+    /// All fuzzers above.
     All,
     /// Random reshards: their collectives are simulated, and the search for collectives is timed.
     Reshards,

@@ -49,7 +49,7 @@ pub(super) fn reshape(t: &mut Transposed<'_, '_>, op: OpId, ct: ValueId) -> Opti
     Some(t.emit(op).op1(OpKind::Reshape, &[ct], ty))
 }
 
-/// The inverse permutation.
+/// Transposes by the inverse permutation.
 pub(super) fn permute(
     t: &mut Transposed<'_, '_>,
     op: OpId,
@@ -125,7 +125,7 @@ pub(super) fn pad(
     Some(e.sub(whole, part))
 }
 
-/// The slice of an operand.
+/// The cotangent of operand `i` is the slice at the operand's position in the result.
 pub(super) fn concatenate(
     t: &mut Transposed<'_, '_>,
     op: OpId,

@@ -20,7 +20,7 @@ use super::{Cost, Costs, Row, both, compare, functions, line, step, table, worst
 use crate::bench::{BenchArgs, page, shared};
 use xtask::{process, python, setup, workspace::Workspace};
 
-/// Analyzes a program.
+/// The script that compiles a program and prints its costs.
 const SCRIPT: &str = include_str!("../../../python/tpu_cost.py");
 
 /// The compared quantities, in the order of the table's columns.

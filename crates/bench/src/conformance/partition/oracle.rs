@@ -64,7 +64,7 @@ impl Oracle {
     }
 }
 
-/// A process of the tool.
+/// A worker process that runs the tool.
 pub(super) struct Checker(Worker);
 
 impl Checker {

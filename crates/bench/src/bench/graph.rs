@@ -116,7 +116,7 @@ fn overhead(runs: usize) -> Result<f64> {
         }
         let bare = started.elapsed().as_secs_f64();
         println!(
-            "  {:.1} us a step, {:.1} us its program",
+            "  {:.1} us per step, {:.1} us for its program",
             ours / STEPS as f64 * 1e6,
             bare / STEPS as f64 * 1e6
         );

@@ -52,7 +52,7 @@ const ALL: [Growth; 13] = [
         program: programs::chain,
     },
     Growth {
-        what: "products of different sizes",
+        what: "matmuls of different sizes",
         commands: BOTH,
         sizes: &[2_000, 4_000, 8_000],
         program: programs::products,
@@ -94,13 +94,8 @@ const ALL: [Growth; 13] = [
         sizes: &[2_000, 4_000, 8_000],
         program: programs::slices,
     },
-    Growth { what: "loops in one another", commands: BOTH, sizes: &[10, 20, 40], program: programs::nested },
-    Growth {
-        what: "axes of the mesh, of two each",
-        commands: BOTH,
-        sizes: &[5, 10, 20],
-        program: programs::axes,
-    },
+    Growth { what: "nested loops", commands: BOTH, sizes: &[10, 20, 40], program: programs::nested },
+    Growth { what: "mesh axes of size two", commands: BOTH, sizes: &[5, 10, 20], program: programs::axes },
     Growth {
         what: "dimensions of a value",
         commands: BOTH,
@@ -162,7 +157,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     let over = if over.is_empty() { "none".to_owned() } else { over.join(", ") };
     let _ = writeln!(
         table,
-        "\n* * more than {BOUND} times the time of half as many, if that is {LEAST} s or more: {over}"
+        "\n* more than {BOUND} times the time of half as many, if that is {LEAST} s or more: {over}"
     );
     println!("above {BOUND}: {over}");
     if args.update {

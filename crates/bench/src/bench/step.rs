@@ -152,7 +152,7 @@ fn line(Row { name, outcome }: &Row) -> String {
         Ok(times) => {
             let [xla, ours, ratio, cpu, theirs, own] = times.cells();
             format!(
-                "{name}: XLA {xla}, shardc {ours}, ratio {ratio}, ratio of CPU times {cpu}, collectives {theirs} -> {own}"
+                "{name}: XLA {xla}, shardc {ours}, ratio {ratio}, ratio of CPU times {cpu}, collectives {theirs} (XLA), {own} (shardc)"
             )
         }
         Err(why) => format!("{name}: {why}"),

@@ -29,10 +29,10 @@ const TOOL: &str = "tools/check_grad.py";
 
 /// Limitations of XLA's CPU back end: a fragment of the error message, and the reason.
 const BACK_END: [(&str, &str); 2] = [
-    ("fft_thunk.cc", "lays out what is gathered in an order that its own fft refuses"),
+    ("fft_thunk.cc", "assigns the layout of a later all-gather to an FFT, which rejects it"),
     (
         "Inconsistent while sharding",
-        "finds some of what a loop hands on replicated, where all is marked as manual",
+        "treats some loop-carried values as replicated, although all are marked as manual",
     ),
 ];
 

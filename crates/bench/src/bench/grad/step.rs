@@ -262,7 +262,12 @@ impl<'m> Step<'m> {
         func.visibility = Visibility::Private;
         let made = transplant_func(&gradient, entry, &mut out);
         let types = out.funcs[made].results.clone();
-        ensure!(types.len() == values.len(), "the gradient has {} results", types.len());
+        ensure!(
+            types.len() == values.len(),
+            "the gradient has {} results, expected {}",
+            types.len(),
+            values.len()
+        );
         let args = out.regions[self.body].args.clone();
         let call = out.add_op(OpKind::Call { callee: GRADIENT.into() }, &args, &types, &[]);
         let made = out.ops[call].results.clone();

@@ -85,6 +85,6 @@ fn graphs(workspace: &Workspace, meshes: &[(String, String)]) -> Result<PathBuf>
         STEPS,
     ]);
     command.arg("--").arg(&folder).args(meshes.iter().map(|(_, mesh)| mesh).collect::<BTreeSet<_>>());
-    process::step("write our own steps", || process::run(&mut command))?;
+    process::step("write the steps of the graph builder", || process::run(&mut command))?;
     Ok(folder)
 }

@@ -116,7 +116,11 @@ impl<'r> Report<'r> {
             .filter_map(|row| row.skip.as_ref().map(|why| format!("* `{}/{}`: {why}", row.kind, row.name)))
             .collect();
         if !skipped.is_empty() {
-            let _ = write!(section, "\nNot written by this JAX:\n\n{}\n", skipped.join("\n"));
+            let _ = write!(
+                section,
+                "\nPrograms that this version of JAX cannot export:\n\n{}\n",
+                skipped.join("\n")
+            );
         }
         let mut reasons: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for (place, said, line) in &self.failures {

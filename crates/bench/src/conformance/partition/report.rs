@@ -139,7 +139,7 @@ impl<'e> Report<'e> {
             let _ = writeln!(table, "   {folder}, {kind}: {total} runs, {}", words.join(", "));
         }
         print!("\n{table}");
-        println!("   not equal and listed: {}; not equal and not listed: {}", self.listed, self.wrong.len());
+        println!("   expected differences: {}; unexpected differences: {}", self.listed, self.wrong.len());
         self.times.sort();
         for (time, name) in self.times.iter().rev().take(3) {
             println!("   slowest: {:.1} s, {name}", time.as_secs_f64());

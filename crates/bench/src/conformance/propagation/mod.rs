@@ -187,7 +187,7 @@ impl Tally {
         println!("equal with all rules: {} of {}", self.equal, self.compared);
         println!("programs with other results that agree with XLA's use of Shardy: {}", self.as_xla.len());
         all(&self.as_xla);
-        println!("differences that are listed: {}; not listed: {}", self.listed, self.unexpected.len());
+        println!("expected differences: {}; unexpected: {}", self.listed, self.unexpected.len());
         all(&self.unexpected);
         println!("programs that Shardy rejects: {}", self.refused.len());
         all(&self.refused);

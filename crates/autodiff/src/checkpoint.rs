@@ -19,7 +19,7 @@ pub enum Keep {
     /// each iteration.
     #[default]
     Everything,
-    /// No values: the backward pass recomputes from the arguments.
+    /// No values: the backward pass recomputes all values from the arguments.
     Nothing,
     /// Results of matmuls and convolutions.
     Products,
@@ -128,8 +128,8 @@ pub struct Checkpoint {
     /// The residuals to offload to host memory.
     pub offload: Offload,
     /// Functions whose calls are rematerialized one by one in the backward pass. Their operands and all values outside of them are saved;
-    /// values inside are saved according to [`Checkpoint::keep`]. If there are no such functions, the policy applies to the whole
-    /// program. It always applies to loop bodies, and a named computation with the attribute [`CHECKPOINT`] has its own.
+    /// values inside are saved according to [`Checkpoint::keep`]. If there are no such functions, the policy applies to the whole program.
+    /// It always applies to loop bodies, and a named computation with the attribute [`CHECKPOINT`] has its own policy.
     pub layers: Vec<String>,
     /// Whether loops are checkpointed in blocks: the carried state is saved at about the square root of the number of iterations, and the
     /// iterations in between are recomputed block by block.

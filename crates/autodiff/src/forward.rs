@@ -14,7 +14,7 @@ use crate::replace::replace;
 #[derive(Debug)]
 pub(crate) struct Forward<'l, 'm> {
     linear: &'l mut Linear<'m>,
-    /// Replacements of results of operations on tapes.
+    /// Maps results of operations on tapes to the values that replace them.
     instead: FxHashMap<ValueId, ValueId>,
 }
 

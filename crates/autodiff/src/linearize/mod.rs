@@ -66,7 +66,7 @@ pub(crate) struct Linear<'m> {
     pub(crate) checkpoint: &'m Checkpoint,
     /// Maps values to their copies while one operation or region is copied. Entries of earlier copies are stale.
     pub(crate) map: ValueMap,
-    /// Operations on the tape that represent operations with regions of the program.
+    /// Operations on the tape that represent operations of the program with regions.
     pub(crate) nested: FxHashMap<OpId, Nested>,
     /// Stacked residuals in host memory.
     pub(crate) at_host: FxHashSet<ValueId>,
@@ -138,7 +138,7 @@ pub(crate) enum Nested {
     Loop(LoopTape),
     /// A region is executed on each device.
     Manual(ManualTape),
-    /// A function computes the cotangents of operands.
+    /// A custom gradient function computes the cotangents of the operands.
     Given(Given),
 }
 
@@ -228,7 +228,7 @@ impl<'m> Linear<'m> {
         self.readers.get_or_insert_with(|| Readers::of(module)).users(value)
     }
 
-    /// Whether the returned values do not depend on a value, except for rounding, because its contributions cancel.
+    /// Whether the contributions of a value to the returned values cancel, except for rounding.
     pub(crate) fn cancels(&mut self, value: ValueId) -> bool {
         let module = &*self.module;
         self.readers.get_or_insert_with(|| Readers::of(module)).cancels(module, value)
@@ -317,7 +317,7 @@ impl Linear<'_> {
         }
         let mut seen = FxHashSet::default();
         let mut out = Vec::new();
-        // Values inside have no tangent yet.
+        // Values that are defined inside have no tangent yet, so only captured values are found.
         for inner in data.regions.iter().flat_map(|&region| self.module.walk(region)) {
             for &value in &self.module.ops[inner].operands {
                 if self.tangent(value).is_some() && seen.insert(value) {

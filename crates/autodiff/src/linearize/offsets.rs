@@ -51,7 +51,7 @@ impl Readers {
         self.uses.of(value).iter().map(|&(op, _)| op).collect()
     }
 
-    /// Whether no result changes if `root` shifts a little. Unknown effects count as changes.
+    /// Whether all results stay the same if `root` is shifted by a small amount. Unknown effects count as changes.
     pub(super) fn cancels(&self, module: &Module, root: ValueId) -> bool {
         let mut root = root;
         // The root may first pass through other operations, such as a `select` that replaces an infinite value.
@@ -249,7 +249,7 @@ impl Step<'_> {
         Some(Moved { how: from.how, along })
     }
 
-    /// Dimensions of size 1 are added or removed.
+    /// The effect through a reshape that only adds or removes dimensions of size 1.
     fn reshape(&self) -> Option<Moved> {
         let from = self.moved(0)?;
         let (old, new) =
@@ -265,7 +265,7 @@ impl Step<'_> {
         left.next().is_none().then_some(Moved { how: from.how, along })
     }
 
-    /// A sum of equally scaled values is scaled in the same way.
+    /// The effect through a sum: a sum of equally scaled values is scaled in the same way.
     fn sum(&self, dims: &DimList) -> Option<Moved> {
         let data = &self.module.ops[self.op];
         let from = self.moved(0).filter(|moved| matches!(moved.how, How::Times(_)))?;
@@ -281,7 +281,7 @@ impl Step<'_> {
         Some(Moved { how: from.how, along: along.collect() })
     }
 
-    /// A matmul with an unaffected operand is scaled like the other one.
+    /// The effect through a matmul: if one operand is unaffected, the result is scaled like the other operand.
     fn product(&self, spec: &DotSpec) -> Option<Moved> {
         let (from, i) = match (self.moved(0), self.moved(1)) {
             (Some(from), None) => (from, 0),
@@ -304,7 +304,7 @@ impl Step<'_> {
         Some(Moved { how: from.how, along })
     }
 
-    /// A gather along dimensions in which all elements change by the same amount.
+    /// The effect through a gather along dimensions in which all elements change by the same amount.
     fn gather(&self, spec: &GatherSpec) -> Option<Moved> {
         let (operand, indices) = (self.operand(0), self.operand(1));
         let from = self.moved(0)?;

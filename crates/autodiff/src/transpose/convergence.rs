@@ -30,7 +30,7 @@ use crate::linearize::{LoopTape, compare, number_of};
 /// A constant up to this multiple of the rounding error counts as a convergence bound.
 const TINY: f64 = 16.0;
 
-/// A derivative below this multiple of the bound has converged. It accumulates the rounding errors of several terms.
+/// A derivative below this multiple of the bound has converged. A derivative accumulates the rounding errors of several terms.
 const TOLERANCE: f64 = 16.0;
 
 /// A convergence test in a loop body: an element continues to iterate while its term exceeds the bound.

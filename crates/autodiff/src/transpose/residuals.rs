@@ -36,8 +36,8 @@ pub(super) struct Plan {
     pub(super) held: bool,
 }
 
-/// Plans how the backward pass gets `needed` values of `region`. Arguments for which `is_at_hand` holds need not be saved. Cheap operations
-/// are recomputed if that saves fewer bytes. Values that the checkpointing policy does not save are recomputed, too.
+/// Plans how the backward pass obtains the values `needed` of `region`. Arguments for which `is_at_hand` holds need not be saved. Cheap
+/// operations are recomputed if that saves fewer bytes. Values that the checkpointing policy does not save are recomputed, too.
 pub(super) fn plan(
     module: &Module,
     region: RegionId,

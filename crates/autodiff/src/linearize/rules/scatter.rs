@@ -285,7 +285,7 @@ fn extreme(at: &mut At<'_, '_>, spec: &ScatterSpec, lane: Lane) -> Result<Option
 }
 
 /// If several updates write to one position, only the update that was written last has a derivative; StableHLO does not specify which one
-/// this is. To find it, the numbers of the updates are scattered in the same way: an update was written last if its number is at its
+/// this is. To find it, consecutive numbers are scattered in place of the updates: an update was written last if its number is at its
 /// position afterwards.
 fn last_written(
     at: &mut At<'_, '_>,

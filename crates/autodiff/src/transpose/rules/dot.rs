@@ -24,12 +24,12 @@ pub(super) fn dot(
     };
     let this_free = free(this_ty.shape.len(), this_batch, this_contract);
     let other_free = free(other_ty.shape.len(), other_batch, other_contract);
-    // The result has batching dimensions, then the left operand's, then the right operand's.
+    // The result has the batching dimensions, then the free dimensions of the left operand, then those of the right operand.
     let batch = this_batch.len() as u32;
     let before = if i == 0 { this_free.len() } else { 0 } as u32;
     let result_other: DimList = (0..other_free.len() as u32).map(|d| batch + before + d).collect();
     let mut precision = spec.precision.clone();
-    // A precision belongs to an operand and moves with it.
+    // The precision of each operand moves with the operand.
     if i == 1 {
         precision.reverse();
     }
@@ -41,8 +41,8 @@ pub(super) fn dot(
         precision,
         algorithm: spec.algorithm.clone(),
     };
-    // The dot's result has the batching dimensions, the free dimensions of this operand, and the contracting dimensions in the order of the
-    // other operand.
+    // The result of the new dot has the batching dimensions, the free dimensions of this operand, and the contracting dimensions in the
+    // order of the other operand.
     let mut sorted: Vec<(u32, u32)> =
         other_contract.iter().copied().zip(this_contract.iter().copied()).collect();
     sorted.sort_unstable();

@@ -82,7 +82,7 @@ pub(super) fn ragged_dot(
         () => DimList::new(),
     };
     let mut precision = spec.precision.clone();
-    // A precision belongs to an operand and moves with it.
+    // The precision of each operand moves with the operand.
     if i == 0 && !asked_first {
         precision.reverse();
     }

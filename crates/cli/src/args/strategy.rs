@@ -40,15 +40,15 @@ pub(crate) enum FsdpCommand {
         shardc partition annotated.mlir -o out.mlir --manifest out.json\n\n\
         Words: full_shard (ZeRO-3), shard_grad_op (ZeRO-2), zero1, no_shard (DDP), hybrid_shard and hybrid_shard_zero2 (the first axis \
         of the mesh counts nodes);\n\
-        auto_wrap (a unit for each layer), always_wrap, no_wrap, min_num_params=1e8: the units, whose parameters are all-gathered again \
-        together; parameters outside of units are all-gathered once;\n\
-        backward_prefetch (BACKWARD_PRE: a unit is all-gathered while the unit after it computes its gradients);\n\
+        auto_wrap (a unit for each layer), always_wrap, no_wrap, min_num_params=1e8: the units. The parameters of a unit are \
+        all-gathered together, also in the backward pass; parameters outside of units are all-gathered once;\n\
+        backward_prefetch (BACKWARD_PRE: the parameters of a unit are all-gathered while the gradients of the next unit are computed);\n\
         activation_checkpointing (the backward pass rematerializes units, or layers);\n\
         offload (parameters and optimizer state are kept in host memory; TPU, GPU);\n\
-        bf16, fp16 (the type of matmul operands), fp32_reduce_scatter (gradients are summed in f32 nevertheless);\n\
+        bf16, fp16 (the type of matmul operands), fp32_reduce_scatter (gradients are summed in f32 in spite of bf16 or fp16);\n\
         sequence_parallel (activations between layers are sharded along the axis of tensor parallelism).\n\n\
-        Output: the step with sharding annotations, which `shardc partition` takes.\n\n\
-        The name of a mesh axis decides what it shards: model, tensor, tp or mp the weights within layers; context, cp, sequence, seq \
+        Output: the step with sharding annotations, an input of `shardc partition`.\n\n\
+        The name of a mesh axis determines what it shards: model, tensor, tp or mp the weights within layers; context, cp, sequence, seq \
         or sp the sequence; expert, experts or ep the experts and the batch; any other name the batch."
     )]
     Apply(FsdpApplyArgs),

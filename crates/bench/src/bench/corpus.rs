@@ -21,7 +21,7 @@ pub(super) struct Subject {
     pub(super) strategy: String,
 }
 
-/// The named programs, or by default the programs of the corpus whose entry satisfies `is_default`.
+/// Returns the programs that the command line names. By default, returns the programs of the corpus for whose entries `is_default` holds.
 pub(super) fn subjects(
     workspace: &Workspace,
     args: &BenchArgs,

@@ -147,7 +147,7 @@ fn report(
         println!("   {line}");
     }
     println!("Failed programs are in {}", dir.display());
-    // Stale lines can be detected only without filters.
+    // Stale exceptions can be detected only without filters, when all programs are checked.
     let stale = covered.difference(&used).filter(|_| args.filters.is_empty());
     for &line in stale.clone() {
         println!("   {}: listed as an exception, but nothing fails", exceptions.line(line).0);

@@ -102,7 +102,7 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
     for line in &wrong {
         println!("   {line}");
     }
-    // Stale lines can be detected only without filters.
+    // Stale exceptions can be detected only without filters, when all programs are checked.
     let stale = covered.difference(&used).filter(|_| args.filters.is_empty());
     for &line in stale.clone() {
         println!("   {}: listed as an exception, but nothing fails", exceptions.line(line).0);

@@ -38,7 +38,7 @@ pub(super) struct Compiler {
     tool: PathBuf,
     /// The folder of cached results.
     dir: PathBuf,
-    /// A hash of the other inputs of the cache: the texts of the tool and the script, and the compiler's version.
+    /// A hash of the other inputs of a cached result: the texts of the tool and the script, and the compiler's version.
     version: u64,
 }
 

@@ -155,7 +155,7 @@ impl<'r> Report<'r> {
         fs::write(file, said).with_context(|| format!("writing {}", file.display()))?;
         println!("The messages of failed checks are in {}", file.display());
         let used: BTreeSet<usize> = self.failures.iter().filter_map(|(_, _, line)| *line).collect();
-        // Stale lines can be detected only without filters.
+        // Stale exceptions can be detected only without filters, when all programs are checked.
         let stale: Vec<usize> = self.covered.difference(&used).copied().filter(|_| is_whole).collect();
         for &line in &stale {
             println!("   {}: listed as an exception, but every check passes", self.exceptions.line(line).0);

@@ -151,7 +151,7 @@ impl<'e> Report<'e> {
         for line in &self.wrong {
             println!("   {line}");
         }
-        // Stale lines can be detected only without filters.
+        // Stale exceptions can be detected only without filters, when all programs are checked.
         let stale: Vec<usize> = self.covered.difference(&self.used).copied().filter(|_| is_whole).collect();
         for &line in &stale {
             println!("   {}: listed as an exception, but everything is equal", self.exceptions.line(line).0);

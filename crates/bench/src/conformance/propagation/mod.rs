@@ -89,7 +89,7 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
         tally.add(relative(path), outcome?, &exceptions);
     }
     tally.print(args.verbose);
-    // Stale lines can be detected only without filters.
+    // Stale exceptions can be detected only without filters, when all programs are checked.
     let stale: Vec<usize> =
         tally.covered.difference(&tally.used).copied().filter(|_| args.filters.is_empty()).collect();
     for &line in &stale {

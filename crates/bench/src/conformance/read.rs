@@ -119,16 +119,21 @@ fn one(program: &str, expected: Expected, name: &str) -> Result<(), String> {
     let printed = print(&module, &pretty);
     let generic = print(&module, &PrintOptions { form: PrintForm::Generic, ..pretty });
     for (form, text) in [("print", &printed), ("generic print", &generic)] {
-        let again = accept(text)
-            .map_err(|errors| format!("the parser rejects its {form}: {}", said(&errors, text)))?;
+        let again = accept(text).map_err(|errors| {
+            format!("the parser rejects the {form} of the program: {}", said(&errors, text))
+        })?;
         if print(&again, &pretty) != printed {
-            return Err(format!("its {form} parses as a different program"));
+            return Err(format!("the {form} of the program parses as a different program"));
         }
     }
     if expected == Expected::ReadAndPrinted && printed != program {
         let differs = printed.lines().zip(program.lines()).find(|(ours, theirs)| ours != theirs);
         let (ours, theirs) = differs.unwrap_or(("", "(one is longer)"));
-        return Err(format!("printed differently: `{}` instead of `{}`", ours.trim(), theirs.trim()));
+        return Err(format!(
+            "the program is printed differently: got `{}`, expected `{}`",
+            ours.trim(),
+            theirs.trim()
+        ));
     }
     Ok(())
 }

@@ -319,8 +319,16 @@ mod tests {
         let text = include_str!("../sanitize/leaks.supp");
         let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
         for pair in lines.windows(2).filter(|pair| !pair[1].starts_with('#')) {
-            assert!(pair[0].starts_with("# "), "{}: the line before it says no reason", pair[1]);
-            assert!(pair[1].starts_with("leak:") && !pair[1].contains("shardc"), "{}: that is ours", pair[1]);
+            assert!(
+                pair[0].starts_with("# "),
+                "{}: the preceding line must be a comment with the reason",
+                pair[1]
+            );
+            assert!(
+                pair[1].starts_with("leak:") && !pair[1].contains("shardc"),
+                "{}: a suppression must not name functions of shardc",
+                pair[1]
+            );
         }
     }
 }

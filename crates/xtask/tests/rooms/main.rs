@@ -44,7 +44,7 @@ fn rooms_have_no_import_cycles() {
         let name = |path: &Path| path.strip_prefix(workspace()).unwrap_or(path).display().to_string();
         let source = Crate::read(&root, &|path| std::fs::read_to_string(path).ok());
         for Use { file, line, text, .. } in &source.unclear {
-            let _ = writeln!(faults, "{}:{line}: `{text}` hides which room is used", name(file));
+            let _ = writeln!(faults, "{}:{line}: it is unclear which room `{text}` uses", name(file));
         }
         let edges = source.edges();
         for component in components(&edges) {

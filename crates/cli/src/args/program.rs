@@ -83,8 +83,8 @@ pub(crate) struct HowArgs {
     /// 64KiB, or 1 % of the bytes that the program sends if that is less
     #[arg(long, value_name = "BYTES", value_parser = number_of_bytes)]
     pub(crate) warn_bytes: Option<u64>,
-    /// The largest size of a combined collective; a 256th of it if operands must be copied; 0 disables combining. By default
-    /// 4MiB, or the setting of --config
+    /// The maximum size of a combined collective; a 256th of it if operands must be copied; 0 disables combining. By default 4MiB, or the
+    /// setting of --config
     #[arg(long, value_name = "BYTES", value_parser = number_of_bytes)]
     pub(crate) combine_bytes: Option<u64>,
     /// The additional bytes that a loop may keep on each device to move collectives out of it; 0 disables this
@@ -108,7 +108,7 @@ pub(crate) struct HowArgs {
 /// The limit on inlining.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct InlineArgs {
-    /// The largest number of operations with all calls inlined; above it, functions that are called often are not inlined
+    /// The maximum number of operations after inlining all calls; above it, functions that are called often are not inlined
     #[arg(long, value_name = "OPERATIONS")]
     pub(crate) inline_budget: Option<u64>,
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// A seeded permutation of `n` examples for each epoch. The position of each example is computed separately, so the permutation needs no
+/// A seeded permutation of `n` examples for each epoch. The example at each position is computed separately, so the permutation needs no
 /// memory, and each process computes only its own slice.
 ///
 /// The permutation is a four-round Feistel network on the two halves of the index's bits, applied repeatedly until the result is below `n`

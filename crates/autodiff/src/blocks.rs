@@ -14,8 +14,8 @@ use crate::emit::{Arithmetic, Emit};
 /// Loops with fewer iterations are not split.
 const LEAST_TRIPS: i64 = 4;
 
-/// Splits the loops under a region with known trip counts. Returns the loops over blocks, which save only the initial state of each
-/// block. Remaining iterations get a separate loop.
+/// Splits the loops with known trip counts in a region and in its nested regions. Returns the loops over blocks, which save only the
+/// initial state of each block. If the block size does not divide the trip count, the remaining iterations run in a separate loop.
 pub(crate) fn split_loops(module: &mut Module, region: RegionId) -> FxHashSet<OpId> {
     let mut blocks = FxHashSet::default();
     split_region(&mut Rewriter::new(module), region, &mut blocks);
@@ -37,13 +37,13 @@ fn split_region(rw: &mut Rewriter<'_>, region: RegionId, blocks: &mut FxHashSet<
     }
 }
 
-/// Inserts loops equivalent to the current loop. Returns their results.
+/// Inserts a loop over blocks, and a loop over the remaining iterations if there are any, in place of the loop `op`. Returns the results.
 fn split(rw: &mut Rewriter<'_>, op: OpId, trips: i64, blocks: &mut FxHashSet<OpId>) -> Vec<ValueId> {
     let each = block_of(trips);
     let (inits, body) = (rw.module.ops[op].operands.to_vec(), rw.module.ops[op].regions[1]);
     let types: Vec<TypeId> = inits.iter().map(|&v| rw.module.values[v].ty).collect();
 
-    // One block, in the body of the loop over blocks.
+    // The body of the loop over blocks: it runs one block.
     let region = counted_region(rw.module, &types);
     let args = rw.module.regions[region].args.clone();
     let Some((&count, carried)) = args.split_last() else { return inits };
@@ -121,7 +121,7 @@ fn counted_loop(
     e.op(OpKind::While, &operands, &types, &[cond, body])
 }
 
-/// A region with arguments of these types and a counter.
+/// Adds a region whose arguments have these types, followed by a counter.
 fn counted_region(module: &mut Module, types: &[TypeId]) -> RegionId {
     let count = module.types.tensor(&[], DType::I32);
     module.add_region(&[types, &[count]].concat())
@@ -133,7 +133,7 @@ fn next(module: &mut Module, ops: &mut Vec<OpId>, like: OpId, count: ValueId) ->
     e.add(count, one)
 }
 
-/// Whether a loop returns a carried value unchanged.
+/// Whether the body of a loop returns carried value `place` unchanged.
 fn stays(module: &Module, body: RegionId, place: usize) -> bool {
     let returned = module.terminator(body).and_then(|end| module.ops[end].operands.get(place));
     returned == module.regions[body].args.get(place)

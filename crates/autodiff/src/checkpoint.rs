@@ -15,14 +15,15 @@ pub const CHECKPOINT: &str = "shardc.checkpoint";
 /// Which results of the forward pass are saved as residuals.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Keep {
-    /// All values that the backward pass reads. In loops, cheap values are recomputed, since saving them needs a stack.
+    /// All values that the backward pass reads. In loops, cheap values are recomputed, since saving them needs a tensor with a slot for
+    /// each iteration.
     #[default]
     Everything,
-    /// No values: the backward pass recomputes from the arguments.
+    /// No values: the backward pass recomputes all values from the arguments.
     Nothing,
     /// Results of matmuls and convolutions.
     Products,
-    /// Results that a composite [`CHECKPOINT_NAME`] gives one of these names.
+    /// Results named by a [`CHECKPOINT_NAME`] composite with one of these names.
     Named(Vec<String>),
 }
 
@@ -101,7 +102,7 @@ pub enum Offload {
     Everything,
     /// Results of matmuls and convolutions.
     Products,
-    /// Results that a composite [`CHECKPOINT_NAME`] gives one of these names.
+    /// Results named by a [`CHECKPOINT_NAME`] composite with one of these names.
     Named(Vec<String>),
 }
 
@@ -127,8 +128,8 @@ pub struct Checkpoint {
     /// The residuals to offload to host memory.
     pub offload: Offload,
     /// Functions whose calls are rematerialized one by one in the backward pass. Their operands and all values outside of them are saved;
-    /// values inside are saved according to [`Checkpoint::keep`]. If there are no such functions, the policy applies to the whole
-    /// program. It always applies to loop bodies, and a named computation with the attribute [`CHECKPOINT`] has its own.
+    /// values inside are saved according to [`Checkpoint::keep`]. If there are no such functions, the policy applies to the whole program.
+    /// It always applies to loop bodies, and a named computation with the attribute [`CHECKPOINT`] has its own policy.
     pub layers: Vec<String>,
     /// Whether loops are checkpointed in blocks: the carried state is saved at about the square root of the number of iterations, and the
     /// iterations in between are recomputed block by block.
@@ -136,7 +137,7 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// Returns this policy, or the policy of a named computation that has its own.
+    /// Returns the policy for the regions of `op`: its own policy if `op` is a named computation with one, and otherwise this policy.
     pub(crate) fn within(&self, module: &Module, op: OpId) -> Checkpoint {
         let mut policy = self.clone();
         if let Some(Attr::Str(text)) = module.ops[op].attrs.get(CHECKPOINT)
@@ -160,7 +161,7 @@ impl Checkpoint {
 }
 
 impl Offload {
-    /// Whether a residual is saved in host memory.
+    /// Whether a residual is offloaded to host memory.
     pub(crate) fn takes(&self, module: &Module, value: ValueId) -> bool {
         let is_scalar = || module.tensor(value).is_none_or(|ty| ty.rank() == 0);
         let is_named = || module.def_op(value).is_some_and(|op| self.names(module, op));
@@ -191,13 +192,13 @@ fn is_named(module: &Module, op: OpId, names: &[String]) -> bool {
         && matches!(name, Some(Attr::Str(name)) if names.iter().any(|n| **n == **name))
 }
 
-/// Whether an operation can be recomputed: it returns the same results and has no side effects. A loop that terminated once terminates
-/// again.
+/// Whether an operation can be recomputed: it returns the same results and has no side effects. A loop that terminated in the forward pass
+/// terminates again.
 fn may_repeat(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let is_loop = data.kind.def().effect == Effect::MayNotEnd;
     let may_repeat = |&op: &OpId| may_repeat(module, op) || module.ops[op].kind.def().effect == Effect::Ends;
-    // A composite is equivalent to its decomposition.
+    // A composite has side effects if its decomposition has.
     let function = match &data.kind {
         OpKind::Composite(spec) => module.func_names.get(&spec.decomposition),
         _ => None,

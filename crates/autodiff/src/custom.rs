@@ -1,11 +1,11 @@
 //! Custom derivative rules of a front end, for functions, composites and custom calls.
 //!
-//! A rule is a function in the program, so that it is part of the program's text.
+//! A rule names functions of the program, so that derivatives are part of the program's text.
 
 /// The composite that returns its operands and stops gradients.
 pub const STOP_GRADIENT: &str = "shardc.stop_gradient";
 
-/// The rule for calls of a function, composites or custom calls of a name.
+/// The derivative rule for all calls, composites or custom calls with a given name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CustomRule {
     /// The name of the function or composite, or the target of the custom call.
@@ -17,7 +17,7 @@ pub struct CustomRule {
 /// A custom derivative. *Differentiable* operands and results are floats and complex numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum CustomDerivative {
-    /// The results are constants.
+    /// The derivative is zero: the results are treated as constants.
     Nothing,
     /// A function from the operands and a tangent for each differentiable operand, to the results and a tangent for each differentiable
     /// result. It is linear in the tangents.

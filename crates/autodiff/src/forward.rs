@@ -14,7 +14,7 @@ use crate::replace::replace;
 #[derive(Debug)]
 pub(crate) struct Forward<'l, 'm> {
     linear: &'l mut Linear<'m>,
-    /// Replacements of results of operations on tapes.
+    /// Maps results of operations on tapes to the values that replace them.
     instead: FxHashMap<ValueId, ValueId>,
 }
 
@@ -60,7 +60,7 @@ impl<'l, 'm> Forward<'l, 'm> {
         Ok(())
     }
 
-    /// Makes the branches of `of` return tangents, which replace the results of `choice`.
+    /// Makes the branches of `of` return tangents. New results of `of` replace the results of `choice`, which represents `of` on the tape.
     fn branches(&mut self, choice: OpId, of: OpId, tapes: &[Tape]) -> Result<(), Box<Diagnostic>> {
         let regions = self.linear.module.ops[of].regions.clone();
         for (&region, tape) in regions.iter().zip(tapes) {
@@ -81,7 +81,8 @@ impl<'l, 'm> Forward<'l, 'm> {
         Ok(())
     }
 
-    /// Makes a region that runs once return tangents, which replace the results of `whole`.
+    /// Makes the region of `of`, which runs once, return tangents. New results of `of` replace the results of `whole`, which represents
+    /// `of` on the tape.
     fn once(&mut self, whole: OpId, of: OpId, tape: &Tape) -> Result<(), Box<Diagnostic>> {
         let region = self.linear.module.ops[of].regions[0];
         self.region(region, tape)?;
@@ -98,7 +99,7 @@ impl<'l, 'm> Forward<'l, 'm> {
     }
 
     /// Adds tangents to a manual computation: it takes the tangents of its operands, and returns the tangents of its results, which replace
-    /// the results of `whole`. A tangent has the sharding of its operand or result.
+    /// the results of `whole`, the operation on the tape. A tangent has the sharding of its operand or result.
     fn manual(&mut self, whole: OpId, manual: ManualTape) -> Result<(), Box<Diagnostic>> {
         let ManualTape { op, operands, args, tape } = manual;
         let region = self.linear.module.ops[op].regions[0];
@@ -128,7 +129,7 @@ impl<'l, 'm> Forward<'l, 'm> {
         Ok(())
     }
 
-    /// Makes a loop carry tangents, the operands and results of `whole`.
+    /// Makes a loop carry tangents, which replace the operands and results of `whole`, the operation on the tape.
     fn looped(&mut self, whole: OpId, looped: LoopTape) -> Result<(), Box<Diagnostic>> {
         let LoopTape { op, carried, args, inits, tape, .. } = looped;
         let regions = self.linear.module.ops[op].regions.clone();
@@ -180,7 +181,7 @@ fn backward_only(module: &Module, op: OpId, given: &Given) -> Box<Diagnostic> {
     let name = &module.funcs[given.backward].name;
     let text =
         format!("forward mode needs a JVP rule, but the operation with the backward rule @{name} has none");
-    let hint = "give it a JVP rule, which both modes can use";
+    let hint = "use a JVP rule instead: it supports both modes";
     let mut error = Diagnostic::unsupported("SH1006", text).at(module.ops[op].span).hint(hint);
     error.user_loc = module.user_loc(op);
     Box::new(error)

@@ -13,9 +13,9 @@ use crate::transpose::Transposed;
 
 /// Transforms a function to return derivatives of its results.
 ///
-/// After its arguments, and in the order of the request, the function takes a tangent for each differentiated argument or a cotangent for
-/// each result, if the derivative needs them. It returns the results if requested, then a gradient for each differentiated argument, or a
-/// tangent for each result. Calls must have been inlined. Dead operations may remain.
+/// The transformed function takes the original arguments. They are followed by a tangent for each differentiated argument (JVP) or a
+/// cotangent for each result (VJP), in the order of the request. It returns the results if requested, then a gradient for each
+/// differentiated argument, or a tangent for each result. Calls must have been inlined. Dead operations may remain.
 ///
 /// # Errors
 /// Returns an error if an argument or a result does not exist or is not differentiable (`SH1003`), or if an operation between
@@ -49,7 +49,7 @@ pub fn gradient_in_region(
     reverse(module, request, blocks, region, wrt, cotangents).map_err(|error| vec![*error])
 }
 
-/// Returns the gradient for each of `args`. If there are no cotangents, it is the gradient of a scalar.
+/// Returns the gradient with respect to each of `args`. Without `cotangents`, each differentiated result has cotangent 1.
 fn reverse(
     module: &mut Module,
     request: &Request,
@@ -61,7 +61,7 @@ fn reverse(
     let Some(end) = module.terminator(body) else { return Ok(Vec::new()) };
     let of: Vec<ValueId> = request.of.iter().map(|&i| module.ops[end].operands[i]).collect();
     let types: Vec<_> = args.iter().map(|&v| module.values[v].ty).collect();
-    // Tangents of arguments are arguments of a temporary region.
+    // The tangents of the arguments are arguments of a temporary region.
     let scratch = module.add_region(&types);
     let tangents = module.regions[scratch].args.clone();
     let needed = Needed::of(module, body, &of);
@@ -111,7 +111,7 @@ fn reverse(
 /// The error for a differentiated value that depends on another differentiated value.
 fn depends(module: &Module, value: ValueId) -> Box<Diagnostic> {
     let text = "one differentiated value depends on another";
-    let hint = "differentiate with respect to one of them, or apply stop_gradient to the first";
+    let hint = "differentiate with respect to only one of them, or apply stop_gradient to the dependent one";
     let mut error = Diagnostic::invalid("SH1003", text).hint(hint);
     if let Some(op) = module.def_op(value) {
         error.user_loc = module.user_loc(op);
@@ -124,7 +124,7 @@ struct Maker<'a> {
     module: &'a mut Module,
     func: FuncId,
     request: &'a Request,
-    /// Loops over blocks of trips.
+    /// Loops over blocks of iterations.
     blocks: FxHashSet<OpId>,
 }
 
@@ -228,7 +228,7 @@ impl Maker<'_> {
         arg
     }
 
-    /// Makes the function return the results, if requested, and their derivatives.
+    /// Makes the function return its results, if requested, and then the derivatives.
     fn give_back(&mut self, end: OpId, of: &[ValueId], derivatives: &[ValueId]) {
         let mut returned = Vec::new();
         let func = &mut self.module.funcs[self.func];
@@ -265,7 +265,7 @@ impl Maker<'_> {
         let func = &mut self.module.funcs[self.func];
         func.results = returned.iter().map(|&v| self.module.values[v].ty).collect();
         (func.res_attrs, func.res_shardings, func.res_spans) = (attrs, shardings, Vec::new());
-        // Result indices change, so donations to results are dropped.
+        // Result indices change, so donations of arguments to specific results are dropped.
         for attrs in &mut func.arg_attrs {
             attrs.remove_donation();
         }
@@ -273,7 +273,7 @@ impl Maker<'_> {
     }
 }
 
-/// The index, in the request, of the value that a new argument belongs to.
+/// The index in the request of the argument or result to which a new argument belongs.
 #[derive(Clone, Copy)]
 enum Asked {
     Argument(usize),

@@ -2,9 +2,9 @@
 
 use shardc_ir::{EntityRef, Loc, LocId, Module, OpId};
 
-/// Marks the location of each operation from index `first` on with `word` ("transpose of").
+/// Prefixes the location of each operation from index `first` on with `word` ("transpose of").
 ///
-/// A name stays readable for tools that show names of operations alone: `transpose of jit(f)/dot_general`.
+/// The prefix is part of the name, for tools that show only names: `transpose of jit(f)/dot_general`.
 pub(crate) fn say(module: &mut Module, first: usize, word: &str) {
     for i in first..module.ops.len() {
         let op = OpId::new(i);

@@ -9,7 +9,7 @@ use shardc_ir::{
 use crate::emit::{Arithmetic, Emit};
 use crate::ranges::{Range, range, ranges_along};
 
-/// The gather that reads the elements that a scatter writes; `None` if dimensions do not fit.
+/// The gather that reads the elements that a scatter writes; `None` if the dimensions do not match.
 pub(crate) fn gather_of(spec: &ScatterSpec, input: &[i64], updates: &[i64]) -> Option<GatherSpec> {
     let mut window = spec.update_window_dims.iter();
     let slice_sizes: SizeList = (0..input.len() as u32)
@@ -38,8 +38,8 @@ pub(crate) struct Thin {
     pub(crate) of_updates: DimList,
 }
 
-/// Drops the dimensions that every window covers entirely: along these, all elements are treated in the same way. `None` if dimensions do
-/// not fit.
+/// Drops the dimensions that every window covers entirely: along these, all elements of a window are treated in the same way. `None` if the
+/// dimensions do not match.
 pub(crate) fn thin(spec: &ScatterSpec, input: &[i64], updates: &[i64]) -> Option<Thin> {
     let gather = gather_of(spec, input, updates)?;
     let is_whole = |d: u32| {
@@ -99,7 +99,7 @@ fn is_within(module: &Module, indices: ValueId, vector_dim: u32, last: &[i64]) -
     }
 }
 
-/// The indices, clamped so that windows are within the operand, as `gather` does.
+/// Clamps the indices so that windows are within the operand, as `gather` does.
 pub(crate) fn clamped(e: &mut Emit<'_>, indices: ValueId, vector_dim: u32, last: &[i64]) -> ValueId {
     if is_within(e.module(), indices, vector_dim, last) {
         return indices;
@@ -112,7 +112,7 @@ pub(crate) fn clamped(e: &mut Emit<'_>, indices: ValueId, vector_dim: u32, last:
     e.alike_to(OpKind::Clamp, &[low, indices, high], indices)
 }
 
-/// Like [`clamped`], with fewer elements to clamp: clamps operands of the concatenation or broadcast that produces the indices.
+/// Like [`clamped`], but clamps the operands of the concatenation or broadcast that produces the indices, which have fewer elements.
 fn clamped_before(e: &mut Emit<'_>, indices: ValueId, vector_dim: u32, last: &[i64]) -> Option<ValueId> {
     let op = e.module().def_op(indices)?;
     let (kind, operands) = (e.module().ops[op].kind.clone(), e.module().ops[op].operands.clone());
@@ -137,7 +137,7 @@ fn clamped_before(e: &mut Emit<'_>, indices: ValueId, vector_dim: u32, last: &[i
     }
 }
 
-/// The cotangent of the windows at `indices` before the mask that zeroes windows outside of the operand; `None` if it was not masked in
+/// Returns the cotangent of the windows at `indices` before a mask zeroed windows outside of the operand. `None` if `ct` is not masked in
 /// this way.
 pub(crate) fn without_mask(
     module: &Module,
@@ -153,7 +153,7 @@ pub(crate) fn without_mask(
     if zero.iter().any(|&byte| byte != 0) {
         return None;
     }
-    // For each window, whether all components are in bounds.
+    // For each window, whether all index components are in bounds.
     let mask_made = made(mask)?;
     let of_windows = match &mask_made.kind {
         OpKind::BroadcastInDim { dims } => {
@@ -189,7 +189,7 @@ pub(crate) fn without_mask(
     is_within.then_some(unmasked)
 }
 
-/// Whether each component of an index tensor is a known constant.
+/// Whether the components of an index tensor are the constants `numbers`.
 fn is_exactly(module: &Module, mut value: ValueId, mut vector_dim: usize, numbers: &[i64]) -> bool {
     let is = |range: &Range, n: i64| (range.low, range.high) == (n.into(), n.into());
     loop {
@@ -203,7 +203,7 @@ fn is_exactly(module: &Module, mut value: ValueId, mut vector_dim: usize, number
         } else if let [n] = numbers {
             return range(module, value).is_some_and(|range| is(&range, *n));
         }
-        // A row that is broadcast.
+        // The value may be a broadcast of a vector of constants.
         let Some(op) = module.def_op(value).map(|op| &module.ops[op]) else { return false };
         let OpKind::BroadcastInDim { dims } = &op.kind else { return false };
         let Some(from) = dims.iter().position(|&d| d as usize == vector_dim) else { return false };
@@ -211,11 +211,11 @@ fn is_exactly(module: &Module, mut value: ValueId, mut vector_dim: usize, number
     }
 }
 
-/// A tensor like `indices` whose component `i` is `of[i]`.
+/// A tensor of the type of `indices` whose component `i` is `of[i]`.
 fn limits(e: &mut Emit<'_>, indices: ValueId, vector_dim: u32, of: &[i64]) -> ValueId {
     let ty = e.type_of(indices);
     let bytes = ty.dtype.bytes();
-    // Capped at the maximum of the type, which no index of this type exceeds.
+    // The limits are capped at the maximum of the index type, which no index can exceed.
     let most = |n: &i64| match ty.dtype.class() {
         DTypeClass::Signed => (*n).min(i64::MAX >> (64 - ty.dtype.bits().min(64))),
         _ => (*n).min(i64::MAX >> 63u32.saturating_sub(ty.dtype.bits())),
@@ -230,7 +230,8 @@ fn limits(e: &mut Emit<'_>, indices: ValueId, vector_dim: u32, of: &[i64]) -> Va
     e.number(of.first().copied().unwrap_or(0) as f64, indices)
 }
 
-/// Returns `value`, whose windows belong to `indices`, with zeros for windows outside of the operand, since `scatter` ignores these.
+/// Returns `value`, whose windows belong to `indices`, with zeros in windows that are outside of the operand, since `scatter` ignores these
+/// windows.
 pub(crate) fn only_within(
     e: &mut Emit<'_>,
     value: ValueId,

@@ -20,7 +20,7 @@ impl Range {
         Range { low, high }
     }
 
-    /// Whether the range is within zero to `last`.
+    /// Whether the range is within `0..=last`.
     pub(crate) fn is_within(self, last: i64) -> bool {
         self.low >= 0 && self.high <= i128::from(last)
     }
@@ -35,7 +35,7 @@ impl Range {
         (low <= high).then_some(Range { low, high })
     }
 
-    /// The range of an operation whose extremes are at extremes of its operands.
+    /// The range of an operation whose minimum and maximum occur at minima or maxima of its operands.
     fn of_corners(a: Range, b: Range, of: impl Fn(i128, i128) -> i128) -> Range {
         let all = [of(a.low, b.low), of(a.low, b.high), of(a.high, b.low), of(a.high, b.high)];
         all.into_iter().map(|n| Range::new(n, n)).reduce(Range::union).unwrap_or(a)
@@ -77,7 +77,7 @@ fn along(module: &Module, value: ValueId, dim: usize, left: &mut u32) -> Option<
             }
             all.into_iter().collect()
         }
-        // A row of bounds that is broadcast.
+        // The value is a broadcast of a vector of bounds.
         (OpKind::BroadcastInDim { dims }, &[row]) => {
             let from = dims.iter().position(|&d| d as usize == dim);
             match from.filter(|&from| module.shape(row).get(from) == Some(&(size as i64))) {
@@ -107,7 +107,7 @@ struct Ranges<'a> {
     module: &'a Module,
     /// The number of values that may still be visited.
     left: u32,
-    /// Ranges of values under the current condition, for elements at the same position.
+    /// Ranges of values under the conditions that hold here, for elements at the same position.
     known: Vec<(ValueId, Range)>,
     /// Ranges found without a condition.
     found: FxHashMap<ValueId, Range>,
@@ -121,7 +121,7 @@ impl Ranges<'_> {
         }
         let Some(left) = self.left.checked_sub(1) else { return Some(limits) };
         self.left = left;
-        // A value outside of these limits would have wrapped around.
+        // If the range exceeds these limits, the value may have wrapped around.
         let found = self.made(value).filter(|r| limits.low <= r.low && r.high <= limits.high);
         let mut found = found.unwrap_or(limits);
         for &(known, range) in &self.known {
@@ -147,7 +147,7 @@ impl Ranges<'_> {
         }
     }
 
-    /// The range according to the operation that produces the value.
+    /// The range of the results of the operation that produces the value.
     fn made(&mut self, value: ValueId) -> Option<Range> {
         let module = self.module;
         let ValueDef::Result(op, place) = module.values[value].def() else { return None };
@@ -221,7 +221,8 @@ impl Ranges<'_> {
         ranges?.into_iter().reduce(Range::union)
     }
 
-    /// The range of a select, where each side is analyzed under its condition: `i < 0 ? i + n : i` is not negative for `i >= -n`.
+    /// The range of a select, where each operand is analyzed under the condition that it is selected: `i < 0 ? i + n : i` is not negative
+    /// for `i >= -n`.
     fn select(&mut self, op: OpId) -> Option<Range> {
         let module = self.module;
         let &[condition, yes, no] = module.ops[op].operands.as_slice() else { return None };
@@ -237,7 +238,7 @@ impl Ranges<'_> {
         all
     }
 
-    /// Records the ranges under a condition that holds, or does not. Returns whether that is possible.
+    /// Adds the ranges implied by a condition that is true (`holds`) or false. Returns whether that is possible.
     fn assume(&mut self, condition: ValueId, holds: bool) -> bool {
         let may_be = |found: Option<Range>| {
             found.is_none_or(|found| found.meet(Range::new(holds.into(), holds.into())).is_some())

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use shardc_ir::{Module, OpId, ValueId};
 
-/// Replaces operands of operations and of those in their regions.
+/// Replaces operands of operations and of the operations in their regions.
 pub(crate) fn replace(module: &mut Module, ops: &[OpId], map: &FxHashMap<ValueId, ValueId>) {
     if map.is_empty() {
         return;
@@ -19,7 +19,7 @@ pub(crate) fn replace(module: &mut Module, ops: &[OpId], map: &FxHashMap<ValueId
     }
 }
 
-/// Visits operations and those in their regions.
+/// Visits operations and the operations in their regions.
 pub(crate) fn for_each_under(module: &Module, ops: &[OpId], mut each: impl FnMut(OpId)) {
     for &op in ops {
         each(op);

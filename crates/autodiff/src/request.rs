@@ -24,11 +24,11 @@ pub struct Request {
     pub derivative: Derivative,
     /// The indices of the differentiated arguments.
     pub wrt: Vec<usize>,
-    /// The indices of the results; for a gradient, the index of one scalar.
+    /// The indices of the results; for a gradient, the index of one scalar result.
     pub of: Vec<usize>,
     /// Whether the function also returns these results, before their derivatives.
     pub value: bool,
-    /// Whether derivatives are free of the shardings of the corresponding arguments, results and constraints.
+    /// If true, derivatives do not get the shardings of the corresponding arguments, results and constraints.
     pub free_shardings: bool,
     /// Custom derivative rules.
     pub rules: Vec<CustomRule>,
@@ -95,7 +95,7 @@ impl Request {
                     "result {i} of @{} has type {shown}, but a gradient needs a floating-point scalar",
                     func.name
                 );
-                let hint = "return a sum, or compute a vector-Jacobian product (vjp)";
+                let hint = "return a scalar, such as a sum, or compute a vector-Jacobian product (vjp)";
                 return Err(Box::new(Diagnostic::invalid("SH1003", text).at(func.res_span(i)).hint(hint)));
             }
         }

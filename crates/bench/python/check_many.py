@@ -1,6 +1,6 @@
-"""Runs a tool that compares once for each line of the standard input, in one process: JAX takes seconds to start.
+"""Runs a comparison tool once for each line of standard input, in one process, because JAX takes seconds to start.
 
-A job is a JSON list, the tool's arguments; the answer is one JSON object: what the tool printed last, or what went wrong.
+A job is a JSON list with the arguments of the tool. The answer is one JSON object: the last line that the tool printed, or the error.
 """
 
 import contextlib
@@ -12,7 +12,7 @@ import traceback
 
 import jax
 
-jax.devices()  # Before the tool asks for fewer of them.
+jax.devices()  # Creates all devices, before the tool requests fewer.
 
 tool = sys.argv[1]
 answers = sys.stdout
@@ -24,7 +24,7 @@ for line in sys.stdin:
             runpy.run_path(tool, run_name="__main__")
         except SystemExit:
             pass
-        except Exception:  # The back end's errors are of many kinds.
+        except Exception:  # The back end raises exceptions of many types.
             answer = {"error": traceback.format_exc(limit=1)}
     lines = said.getvalue().splitlines()
     if not answer:

@@ -1,9 +1,9 @@
-"""Times MLIR's own reader, verifier and printer, as jaxlib ships them, on one program and one thread.
+"""Times the MLIR parser, verifier and printer of jaxlib on one program, on one thread.
 
     mlir_text.py FILE
 
-Prints one JSON object: the seconds of each stage. The reader's time excludes the verifier's, which it calls: verifying
-is timed on its own and subtracted.
+Prints one JSON object with the seconds of each stage. The parser calls the verifier, so the time of a separate verification is
+subtracted from the parser's time.
 """
 import json
 import os

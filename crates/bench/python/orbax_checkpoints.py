@@ -1,7 +1,7 @@
-"""Saves or restores a state with Orbax, and prints how many seconds that took.
+"""Saves or restores a state with Orbax, and prints the time in seconds.
 
-Arguments: `save` or `restore`, a folder, gibibytes of the state, mebibytes of an array, and the layout: `zarr3` (files of arrays, as
-shardc has them) or `default`.
+Arguments: `save` or `restore`, a folder, the size of the state in GiB, the size of an array in MiB, and the layout: `zarr3` (separate
+files for each array, as in shardc) or `default`.
 """
 
 import json
@@ -26,7 +26,7 @@ names = [f"w{i}" for i in range(count)]
 
 with ocp.Checkpointer(handler) as checkpointer:
     if what == "save":
-        # Floats of either sign in [0.5, 1), which compress as little as weights do.
+        # Floats of either sign with absolute values in [0.5, 1), which compress as little as weights.
         random = np.random.default_rng(1).integers(0, 1 << 32, shape, np.uint32)
         block = (random & np.uint32(0x807FFFFF) | np.uint32(0x3F000000)).view(np.float32)
         tree = {"params": {name: jax.device_put(block, device) for name in names}}

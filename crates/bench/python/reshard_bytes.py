@@ -1,11 +1,11 @@
-"""What a device receives when XLA's own partitioner changes the sharding of a value.
+"""Counts the bytes that a device receives when XLA's own partitioner reshards a value.
 
     reshard_bytes.py DEVICES
 
-Reads from standard input, one JSON list per line, programs in which a value changes its sharding and nothing else happens;
-prints for each the bytes of its collectives over a ring, or null where XLA does not compile it: an all-gather brings a
-device (k-1)/k of its result, an all-to-all of its operand, a reduce-scatter of its operand, an all-reduce twice that, a
-collective-permute its operand.
+Reads programs from standard input, one JSON list per line. Each program consists of only a reshard. For each program, prints the
+bytes that its ring collectives receive on a device, or null if XLA does not compile it. With k devices in a group, an all-gather
+receives (k-1)/k of its result, an all-to-all or a reduce-scatter (k-1)/k of its operand, an all-reduce twice that, and a
+collective-permute its entire operand.
 """
 
 import json
@@ -16,7 +16,7 @@ import sys
 
 devices = int(sys.argv[1])
 os.environ["JAX_PLATFORMS"] = "cpu"
-# What code is made for the blocks does not matter.
+# Only the collectives matter, so the code is not optimized.
 os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={devices} --xla_backend_optimization_level=0"
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -32,13 +32,13 @@ WIDTHS = {"f32": 4}
 
 
 def size_of(shapes):
-    """Bytes of a type, or of all the types of a tuple."""
+    """The size of a type in bytes, or the total size of the types of a tuple."""
     found = re.findall(r"\b(f32)\[([\d,]*)\]", shapes)
     return sum(WIDTHS[kind] * math.prod(int(n) for n in dims.split(",") if n) for kind, dims in found)
 
 
 def group_of(line):
-    """How many devices a collective is among."""
+    """The number of devices in a group of a collective."""
     listed = re.search(r"replica_groups=\{\{([\d,]*)\}", line)
     if listed:
         return len(listed[1].split(","))
@@ -86,6 +86,6 @@ for line in sys.stdin:
                 module = ir.Module.parse(program)
             executable = client.compile_and_load(module, chips, wanted)
             answer = received(executable.hlo_modules()[0].to_string())
-        except Exception:  # The back end's errors are of many kinds.
+        except Exception:  # The back end raises exceptions of many types.
             answer = None
         print(json.dumps(answer), flush=True)

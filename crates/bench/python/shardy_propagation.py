@@ -1,8 +1,8 @@
-"""Times Shardy's propagation, as jaxlib ships it, on one program and one thread.
+"""Times the Shardy propagation of jaxlib on one program, on one thread.
 
     shardy_propagation.py FILE
 
-Prints one JSON object: seconds to parse, propagate and print.
+Prints one JSON object with the seconds to parse, propagate and print.
 """
 import json
 import os

@@ -1,15 +1,16 @@
-"""Times one program as shardc partitions it beside the same program as XLA partitions it, in turns in one process.
+"""Times the steps of shardc's and of XLA's partition of the same program, in turns in one process.
 
     step_time.py ANNOTATED shardy|gspmd PARTITIONED MANIFEST STEPS [FOLDER]
 
-ANNOTATED is what XLA gets, with sdy.* or mhlo.sharding annotations; PARTITIONED and MANIFEST are what `shardc partition`
-wrote of it. Both run on the CPU client of jaxlib, on as many virtual devices as the mesh has, from the same inputs, each
-split as the manifest says. Each side runs STEPS steps, and as many more as fit into some time. Nothing is donated on either
-side, so that inputs can be used again. FOLDER is where the optimised HLO of both goes, if given.
+ANNOTATED is the program that XLA partitions, with sdy.* or mhlo.sharding annotations. PARTITIONED and MANIFEST are the output of
+`shardc partition` for this program. Both partitions run on the CPU client of jaxlib, on as many virtual devices as the mesh has,
+with the same inputs, which are sharded according to the manifest. Each partition runs at least STEPS steps, and more until a
+minimum time has passed. No arguments are donated, so that inputs can be reused. If FOLDER is given, the optimized HLO of both is
+written there.
 
-Prints one JSON object: `ours` and `xla` are each {"seconds": median of a step, "collectives": {kind: how many are in the
-program}} or {"error": why}; `ratio` is ours over XLA's, `cpu` the same of the time of all threads, which tells less of what
-else the machine does.
+Prints one JSON object: `ours` and `xla` are each {"seconds": median time of a step, "collectives": {kind: number in the program}}
+or {"error": message}. `ratio` is the ratio of shardc's to XLA's time, and `cpu` is the ratio of the CPU times of all threads,
+which depends less on other load of the machine.
 """
 
 import json
@@ -36,7 +37,7 @@ from jax._src.interpreters import mlir as jax_mlir
 from jaxlib import xla_client
 from jaxlib.mlir import ir
 
-try:  # JAX tells XLA where LAPACK is when it first needs it, which nothing here does.
+try:  # JAX registers LAPACK with XLA on first use, which does not occur in this script.
     from jaxlib.cpu import _lapack
 
     _lapack.initialize()
@@ -56,12 +57,12 @@ TYPES = {
 TYPES |= {f"i{n}": np.dtype(f"int{n}") for n in (8, 16, 32, 64)}
 TYPES |= {f"ui{n}": np.dtype(f"uint{n}") for n in (8, 16, 32, 64)}
 
-# How long the measurement lasts at least: the median of short steps needs many of them.
+# The minimum duration of the measurement in seconds: the median of short steps needs many steps.
 SECONDS = 2.0
 
 
 def draw(random, tensor):
-    """Numbers from which no step goes astray: floats around a half, small indices."""
+    """Random inputs with which training steps remain finite: floats around one half, and small indices."""
     shape, kind = tensor["global_shape"], np.dtype(TYPES[tensor["dtype"]])
     if kind == np.bool_:
         return random.integers(0, 2, shape).astype(kind)
@@ -71,7 +72,7 @@ def draw(random, tensor):
 
 
 def split(axis, sizes):
-    """The stride and the size of an axis or of a part of one, `name:(pre)size`."""
+    """The name, stride and size of an axis or of a sub-axis `name:(pre)size`."""
     part = re.fullmatch(r"(.*):\((\d+)\)(\d+)", axis)
     if not part:
         return axis, 1, sizes[axis]
@@ -80,7 +81,7 @@ def split(axis, sizes):
 
 
 def block(array, tensor, device):
-    """What a device has of an array: the last blocks are filled up where a dimension does not divide."""
+    """The block of an array on a device. If a dimension is not divisible, the last blocks are padded."""
     mesh = manifest["meshes"][tensor["mesh"]] if "mesh" in tensor else manifest["mesh"]
     sizes = {axis["name"]: axis["size"] for axis in mesh["axes"]}
     place = (mesh.get("device_ids") or list(range(devices))).index(device)
@@ -96,7 +97,7 @@ def block(array, tensor, device):
 
 
 def stacked(blocks):
-    """One array of what each device has; a scalar is the same everywhere."""
+    """One array of the blocks of all devices; a scalar is replicated."""
     mesh = jax.sharding.Mesh(np.array(chips), ("d",))
     shape = blocks[0].shape
     spec = jax.sharding.PartitionSpec("d") if shape else jax.sharding.PartitionSpec()
@@ -106,7 +107,7 @@ def stacked(blocks):
 
 
 def program(path):
-    """The module, with no argument donated."""
+    """The module in a file, without donations of arguments."""
     context = jax_mlir.make_ir_context()
     context.allow_unregistered_dialects = True
     with context:
@@ -135,7 +136,7 @@ def compiled(path, replicas, partitions, **options):
 
 
 class Side:
-    """A compiled program and the seconds that its steps took."""
+    """A compiled partition, and the times of its steps in seconds."""
 
     def __init__(self, name, *arguments, **options):
         self.error, self.seconds, self.cpu = None, [], []
@@ -144,7 +145,7 @@ class Side:
             self.text = self.executable.hlo_modules()[0].to_string()
             if folder:
                 (folder / f"{name}.hlo").write_text(self.text)
-        except Exception as error:  # The back end's errors are of many kinds.
+        except Exception as error:  # The back end raises exceptions of many types.
             self.error = str(error).split("\n")[0]
 
     def step(self, inputs):
@@ -188,14 +189,14 @@ if not (xla.error or ours.error):
     for tensor in manifest["inputs"]:
         array = draw(random, tensor)
         inputs.append(stacked([block(array, tensor, device) for device in range(devices)]))
-    # The first steps of each are to warm up.
+    # The first steps of each partition are warm-up steps.
     for side in (xla, ours, xla, ours):
         side.step(inputs)
     for side in (xla, ours):
         side.forget()
     end = time.perf_counter() + SECONDS
     while len(ours.seconds) < int(steps) or time.perf_counter() < end:
-        # What one side leaves behind should not always meet the other.
+        # The order alternates, so that effects of one partition's step on the next step are balanced.
         for side in (xla, ours) if len(ours.seconds) % 2 else (ours, xla):
             side.step(inputs)
     for key, of in (("ratio", lambda side: side.seconds), ("cpu", lambda side: side.cpu)):

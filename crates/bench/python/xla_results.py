@@ -1,8 +1,8 @@
-"""Prints how XLA, with Shardy as its partitioner, shards the results of a program: a JSON list of HLO shardings.
+"""Prints the shardings of a program's results in XLA with the Shardy partitioner, as a JSON list of HLO shardings.
 
     xla_results.py FILE DEVICES
 
-The program is only compiled, for virtual CPU devices. Before Shardy sees it, XLA expands CHLO and inlines calls.
+The program is compiled for virtual CPU devices, but not executed. XLA expands CHLO and inlines calls before it runs Shardy.
 needs: jax
 """
 import json, os, sys

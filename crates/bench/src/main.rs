@@ -1,4 +1,4 @@
-//! Comparisons of shardc with its peers: `cargo xtask bench` and `cargo xtask conformance`.
+//! Comparisons of shardc with StableHLO, Shardy, XLA and JAX: `cargo xtask bench` and `cargo xtask conformance`.
 
 #![allow(clippy::print_stdout, reason = "the output of these commands is for people")]
 

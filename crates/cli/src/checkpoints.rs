@@ -5,7 +5,7 @@ use shardc::checkpoint::{Checkpoint, CheckpointError, Damage, Store, steps};
 
 use crate::failure::{Failure, usage};
 
-/// Converts an error, with its code and hint.
+/// Converts an error of a checkpoint, with its code and hint.
 pub(crate) fn failure(error: CheckpointError) -> anyhow::Error {
     let notes = match &error {
         CheckpointError::Damaged(damages) => damages.iter().map(line).collect(),
@@ -19,7 +19,7 @@ pub(crate) fn failure(error: CheckpointError) -> anyhow::Error {
     Failure::Runtime { code, message, notes, hint }.into()
 }
 
-/// One damage as a line of text.
+/// Describes a damaged object in one line.
 pub(crate) fn line(damage: &Damage) -> String {
     format!("{} {}", damage.object, damage.what)
 }
@@ -28,7 +28,7 @@ pub(crate) fn line(damage: &Damage) -> String {
 pub(crate) fn options(given: &[String]) -> Result<Vec<(String, String)>> {
     let pair = |text: &String| match text.split_once('=') {
         Some((key, value)) => Ok((key.to_owned(), value.to_owned())),
-        None => Err(usage(format!("--store-option: {text} is not KEY=VALUE"))),
+        None => Err(usage(format!("--store-option {text}: expected KEY=VALUE"))),
     };
     given.iter().map(pair).collect()
 }
@@ -38,7 +38,7 @@ pub(crate) fn store(place: &str, options: &[(String, String)]) -> Result<Store> 
     Store::open(place, options).map_err(|error| usage(error.to_string()))
 }
 
-/// Opens the checkpoint at a location; in a folder of steps, the requested step or the last step.
+/// Opens the checkpoint at a location. If the location is a folder of steps, opens the requested step or the last step.
 pub(crate) fn open(
     place: &str,
     options: &[(String, String)],
@@ -48,7 +48,7 @@ pub(crate) fn open(
     try_open(place, options, step, item)?.map_err(failure)
 }
 
-/// Like [`open`], except that an error of the checkpoint itself is the inner result.
+/// Like [`open`], except that an error of the checkpoint itself, not of the options, is the inner result.
 pub(crate) fn try_open(
     place: &str,
     options: &[(String, String)],
@@ -74,7 +74,7 @@ pub(crate) fn try_open(
     })
 }
 
-/// The folder and the name of a new checkpoint.
+/// Splits the location of a new checkpoint into its folder and its name.
 pub(crate) fn split(to: &str) -> Result<(&str, &str)> {
     let to = to.trim_end_matches('/');
     let (folder, name) = match to.rsplit_once('/') {
@@ -84,7 +84,9 @@ pub(crate) fn split(to: &str) -> Result<(&str, &str)> {
     };
     // The part after `://` is a bucket, not the name of a checkpoint.
     if name.is_empty() || folder.ends_with(":/") {
-        return Err(usage(format!("{to} is not a place for a checkpoint: name a folder within the store")));
+        return Err(usage(format!(
+            "{to} is not a valid location for a checkpoint: name a folder in the store"
+        )));
     }
     Ok((folder, name))
 }

@@ -16,7 +16,7 @@ pub(crate) enum Failure {
         name: String,
         /// The text of the program; empty if it is not text.
         text: String,
-        /// Whether the command line is invalid.
+        /// Whether the diagnostics are about the command line, so that the exit code is 2.
         usage: bool,
     },
     /// An error of the runtime.
@@ -65,7 +65,7 @@ impl Failure {
     }
 }
 
-/// One line for each error; [`Ui`](crate::ui::Ui) renders the complete text.
+/// Displays the message of each error on a line; [`Ui`](crate::ui::Ui) renders the complete text.
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -82,12 +82,12 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// A mistake in the command line: exit code 2.
+/// Creates the error for a mistake in the command line (exit code 2).
 pub(crate) fn usage(message: impl Into<String>) -> anyhow::Error {
     Failure::Usage { message: message.into(), hint: None }.into()
 }
 
-/// Whether an error is about the values of --mesh and --spec.
+/// Whether an error is about an option, such as `--mesh` or `--spec`.
 fn is_about_options(diagnostic: &Diagnostic) -> bool {
     const CODES: &[&str] =
         &["SH0306", "SH0307", "SH0331", "SH0333", "SH0334", "SH0335", "SH0336", "SH0337", "SH0338", "SH0339"];

@@ -1,4 +1,4 @@
-//! The first part of most commands: a compiler configured by the options, and the partitioned program.
+//! The steps that most commands begin with: they configure a compiler by the options, and partition the program.
 
 use anyhow::Result;
 use shardc::rules::{Callee, RuleFile, RuleParseError};
@@ -86,7 +86,7 @@ pub(crate) fn sizes(symbolic: &SymbolicArgs) -> Result<Vec<DimSize>> {
     symbolic.dim.iter().map(read).collect()
 }
 
-/// Makes the function named by an option the entry of a program, and sets the sizes of symbolic dimensions.
+/// Selects the function `entry` as the entry of a program, if given, and sets the sizes of symbolic dimensions.
 pub(crate) fn specialize(
     module: &mut Module,
     entry: Option<&str>,
@@ -99,7 +99,7 @@ pub(crate) fn specialize(
     shardc::specialize(module, &sizes(symbolic)?).map_err(|errors| source.explain(&errors.into()))
 }
 
-/// The program of a file before partitioning, with the entry and the sizes of the options.
+/// Reads the program before partitioning, with the entry and the dimension sizes of the options.
 pub(crate) fn original(source: &Source, annotations: &AnnotationArgs) -> Result<Module> {
     let mut module = Compiler::read(&source.bytes).map_err(|e| source.explain(&e))?;
     specialize(&mut module, annotations.entry.as_deref(), &annotations.symbolic, source)?;
@@ -136,7 +136,7 @@ impl From<Mode> for shardc::SpmdMode {
 }
 
 impl InputArgs {
-    /// The program, as an input that no output may overwrite.
+    /// The input file, which no output file may overwrite.
     pub(crate) fn named(&self) -> Named<'_> {
         ("the input", &self.input)
     }
@@ -152,7 +152,7 @@ impl HowArgs {
         }
     }
 
-    /// Returns these options, with memory estimates for the devices of the target unless the user chose a machine.
+    /// Returns these options with the machine of the target for memory estimates, unless the user chose a machine.
     pub(crate) fn for_target(&self, kind: PluginKind, topology: Option<&str>) -> HowArgs {
         let of_target = match kind {
             PluginKind::Cuda => Some(Machine::Gpu),
@@ -169,7 +169,7 @@ impl HowArgs {
     }
 }
 
-/// The result of partitioning a file: its source, the output, and the times.
+/// The result of partitioning a program: its source, the output, and the times.
 pub(crate) struct Job {
     pub(crate) source: Source,
     pub(crate) output: Output,
@@ -190,9 +190,9 @@ impl Job {
 
 /// The result of a pipeline that `--stop-after` may end.
 pub(crate) enum Ran {
-    /// The complete pipeline ran.
+    /// The entire pipeline ran.
     Whole(Box<Job>),
-    /// `--stop-after` ended the pipeline: the module, and the document of `--timings`.
+    /// `--stop-after` ended the pipeline. Contains the module, and the document for `--timings`.
     Stopped(Box<Module>, String),
 }
 
@@ -200,17 +200,17 @@ pub(crate) enum Ran {
 pub(crate) fn partition(input: &InputArgs, how: &HowArgs, ui: &Ui) -> Result<Job> {
     match partition_until(input, how, None, ui)? {
         Ran::Whole(job) => Ok(*job),
-        Ran::Stopped(..) => Err(anyhow::anyhow!("the pipeline ended early")),
+        Ran::Stopped(..) => Err(anyhow::anyhow!("the pipeline ended before its last pass")),
     }
 }
 
-/// Whether the target's compiler accepts an operation of the program only between partitions. XLA's TPU compiler rejects
-/// `ragged_all_to_all` between replicas, and the dense form would send more bytes.
+/// Whether the target's compiler accepts an operation of the program only in partition mode. XLA's TPU compiler rejects `ragged_all_to_all`
+/// in replica mode, and its expansion to a dense all-to-all would send more bytes.
 fn needs_partitions(module: &Module, target: Option<PluginKind>) -> bool {
     target == Some(PluginKind::Tpu) && module.ops.values().any(|op| op.kind.is_ragged_all_to_all())
 }
 
-/// Like [`partition`], but the pipeline may end early, at `stop`.
+/// Like [`partition`], but the pipeline ends early if `stop` requests it.
 pub(crate) fn partition_until(
     input: &InputArgs,
     how: &HowArgs,
@@ -221,7 +221,7 @@ pub(crate) fn partition_until(
     if let (Some(chosen), Some(machine)) = (&mut chosen, how.machine) {
         chosen.settings = chosen.settings.for_machine(machine.into());
     }
-    // A strategy adds its mesh to the program, and requires static shapes.
+    // A strategy adds its own mesh to the program later, and requires static shapes, so these options are not passed to the compiler.
     let mesh = input.annotations.mesh.as_deref();
     let rest = AnnotationArgs { mesh: None, symbolic: SymbolicArgs::default(), ..input.annotations.clone() };
     let annotations = if chosen.is_some() { &rest } else { &input.annotations };

@@ -73,7 +73,7 @@ fn run(command: &Command, ui: &Ui) -> Result<ExitCode> {
         Command::Checkpoint(args) => commands::checkpoint::run(args, ui),
         Command::Completions { shell } => commands::manual::completions(*shell, ui),
         Command::Man { directory } => commands::manual::pages(directory.as_deref(), ui),
-        // This command is handled in `main`, because the child process has no user interface.
+        // `main` handles this command earlier, because the child process has no user interface.
         Command::AotCompile { .. } => Ok(ExitCode::FAILURE),
     }
 }

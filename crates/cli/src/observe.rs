@@ -20,14 +20,14 @@ use crate::ui::progress::Progress;
 use crate::ui::table::Table;
 use crate::ui::{Ui, complain};
 
-/// A pass and the time that it took.
+/// A pass that ran, and its time.
 struct Timed {
     step: String,
     strategy: Option<&'static str>,
     time: Duration,
 }
 
-/// The end of the pipeline.
+/// The point at which `--stop-after` ends the pipeline.
 enum Stop {
     Number(usize),
     Pass(&'static str),
@@ -98,7 +98,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// The number of passes that ran, and the last pass with its options and strategy.
+    /// The number of passes that ran, and the last of them with its options and strategy.
     pub(crate) fn last(&self) -> Option<(usize, String)> {
         let last = self.runs.last()?;
         let strategy = last.strategy.map(|s| format!(" (strategy {s})")).unwrap_or_default();
@@ -142,7 +142,7 @@ pub(crate) struct Timings {
 }
 
 impl Timings {
-    /// The document of `--timings`: a table, or JSON, with the passes and the other stages.
+    /// Renders the document of `--timings`, a table or JSON, with the times of passes and of the other stages.
     pub(crate) fn document(&self, stages: &Value, ui: &Ui) -> String {
         if ui.is_json() {
             let document = json!({

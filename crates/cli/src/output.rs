@@ -1,7 +1,7 @@
 //! The output files of a command: all of them are written, or none.
 //!
-//! Each file is written under a temporary name in the same folder, and all are renamed at the end. So a reader never sees a partial file, a
-//! failure leaves the old files unchanged, and a program and its manifest are always from the same command.
+//! Each file is written under a temporary name in the same folder, and all are renamed at the end. So no process sees a partial file, a
+//! failure leaves the old files unchanged, and a program and its manifest always come from the same command.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -20,9 +20,9 @@ pub(crate) struct Outputs {
 }
 
 enum Staged {
-    /// A temporary file in the folder of the target.
+    /// The output is in a temporary file in the folder of the target.
     Beside { temporary: Scratch<NamedTempFile>, target: PathBuf },
-    /// A target that is not a regular file, or in whose folder no file can be created.
+    /// The output is written directly, because the target is not a regular file, or no file can be created in its folder.
     Direct { target: PathBuf, bytes: Vec<u8> },
     /// The standard output.
     Standard { bytes: Vec<u8> },
@@ -37,7 +37,7 @@ impl Outputs {
     /// Files are compared by identity, following links.
     ///
     /// # Errors
-    /// Invalid usage, if an output is an input or another output; or a file that cannot be written.
+    /// An output is the same file as an input or another output (invalid usage), or a file cannot be written.
     pub(crate) fn plan(outputs: &[Named<'_>], inputs: &[Named<'_>]) -> Result<Outputs> {
         let places: Vec<Destination> = outputs.iter().map(|(_, path)| Destination::of(path)).collect();
         for (i, (place, (option, path))) in places.iter().zip(outputs).enumerate() {
@@ -63,7 +63,7 @@ impl Outputs {
         Ok(Outputs::default())
     }
 
-    /// Stages `bytes` for `path`; `-` is standard output.
+    /// Stages `bytes` as the content of `path`; `-` is standard output.
     pub(crate) fn put(&mut self, path: &Path, bytes: impl Into<Vec<u8>>) -> Result<()> {
         let staged = match Destination::of(path) {
             Destination::Standard => Staged::Standard { bytes: bytes.into() },
@@ -86,7 +86,7 @@ impl Outputs {
         Ok(())
     }
 
-    /// The path at which another process writes the file for `path`.
+    /// Returns the path to which another process writes the file that is later renamed to `path`.
     pub(crate) fn place(&mut self, path: &Path) -> Result<PathBuf> {
         if let Destination::File { target, .. } = Destination::of(path)
             && let Some(temporary) =
@@ -157,7 +157,7 @@ fn rename_all<'a>(files: &[(&Path, &'a Path)]) -> Result<(), (&'a Path, io::Erro
     failed.map_or(Ok(()), Err)
 }
 
-/// The new file keeps the permissions of the file that it replaces.
+/// Copies the permissions of the replaced file to the new file.
 fn keep_permissions(from: &Path, to: &Path) -> io::Result<()> {
     match fs::metadata(to) {
         Ok(old) => fs::set_permissions(from, old.permissions()),
@@ -192,7 +192,7 @@ fn folder_of(target: &Path) -> &Path {
 enum Destination {
     /// Standard output: `-`.
     Standard,
-    /// A pipe, a device, or a stream with a path of the system, such as `/dev/stdout`.
+    /// A pipe, a device, or a standard stream with a path, such as `/dev/stdout`.
     Special(PathBuf),
     /// A file that exists or can be created. Two files are the same if their identities or their paths are equal.
     File { target: PathBuf, identity: Option<(u64, u64)> },
@@ -223,7 +223,7 @@ impl Destination {
         }
     }
 
-    /// Checks that it can be written, as far as possible before writing.
+    /// Checks that the destination can be written, as far as this is possible before writing.
     fn check(&self) -> io::Result<()> {
         let Destination::File { target, .. } = self else { return Ok(()) };
         if target.is_dir() {
@@ -236,7 +236,7 @@ impl Destination {
     }
 }
 
-/// Resolves all links of the path, including the last component: the link is kept, and its target is replaced.
+/// Resolves all symbolic links of the path, including the last component: a link is kept, and the file that it refers to is replaced.
 fn resolved(path: &Path) -> PathBuf {
     const LINKS: usize = 40;
     let mut path = path.to_owned();
@@ -266,7 +266,7 @@ fn identity(_: &fs::Metadata) -> Option<(u64, u64)> {
     None
 }
 
-/// Writes to standard output. It is not an error if the reader, such as `head`, closes the pipe.
+/// Writes to standard output. It is not an error if the reading process, such as `head`, closes the pipe.
 pub(crate) fn write_stdout(bytes: &[u8]) -> Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(bytes)
@@ -292,7 +292,7 @@ mod tests {
         for name in ["old", "new", "late"] {
             outputs.put(&path(name), "after").unwrap();
         }
-        // A folder that another program created in the meantime.
+        // Another program creates a folder at the target in the meantime.
         fs::create_dir(path("late")).unwrap();
         let error = outputs.commit().unwrap_err();
         assert!(format!("{error:#}").starts_with(&format!("cannot write {}", path("late").display())));

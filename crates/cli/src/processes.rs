@@ -1,4 +1,4 @@
-//! The role of this process in a job.
+//! The role of this process in a job of several processes.
 
 use anyhow::Result;
 use shardc::runtime::ProcessOptions;
@@ -18,7 +18,7 @@ pub(crate) enum Place {
 /// Determines the role from the environment and `--processes`.
 ///
 /// # Errors
-/// Variables are missing, or contradict the option (RT0701).
+/// Environment variables are missing or invalid (RT0701), or contradict the option (invalid usage).
 pub(crate) fn place(asked: Option<usize>) -> Result<Place> {
     let options = ProcessOptions::from_variables(|name| std::env::var(name).ok());
     let options = options.map_err(|error| anyhow::Error::from(Failure::runtime(&error)))?;

@@ -14,8 +14,8 @@ use crate::source::Source;
 /// The maximum number of reproducers of one pass in a folder.
 const FILES: usize = 100;
 
-/// Writes a file that replays an internal error into the current folder, and adds a note to the error. Other errors are
-/// returned unchanged. If the file cannot be written, the note reports that.
+/// If the error is an internal compiler error, writes a file to the current folder that replays it, and adds a note to the error. If the
+/// file cannot be written, the note reports that. Other errors are returned unchanged.
 pub(crate) fn write(error: Error, source: &Source, watch: &Watch<'_>) -> Error {
     let Error::Diagnostics(mut diagnostics) = error else { return error };
     if let Some(internal) = diagnostics.iter_mut().find(|d| d.class == Class::Internal) {
@@ -51,7 +51,7 @@ struct About {
     pipeline: String,
 }
 
-/// Writes the file under a temporary name, then renames it to a name that is not taken.
+/// Writes a temporary file, then renames it to a name that does not exist yet.
 fn put(
     folder: &Path,
     about: &About,
@@ -85,7 +85,7 @@ fn put(
         write_whole(file.as_file_mut(), &format!("{head}{text}"))?;
         match file.persist_noclobber(&path) {
             Ok(_) => return Ok(path),
-            // Another process took the name in the meantime.
+            // Another process created a file of this name in the meantime.
             Err(taken) if taken.error.kind() == std::io::ErrorKind::AlreadyExists => file = taken.file,
             Err(other) => return Err(other.error),
         }

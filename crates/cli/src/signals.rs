@@ -1,4 +1,4 @@
-//! Signals: temporary files are removed before the process ends, or the signal is forwarded to child processes.
+//! Handling of signals: temporary files are removed before the process exits, or the signal is forwarded to child processes.
 
 #[cfg(unix)]
 pub(crate) use self::unix::{Forwarding, clean_up_on_termination, forward, terminate};
@@ -21,8 +21,8 @@ mod unix {
     /// The processes to which signals are forwarded; `None` if they are not forwarded.
     static RECEIVERS: Mutex<Option<Vec<Pid>>> = Mutex::new(None);
 
-    /// Installs a handler with which SIGINT and SIGTERM remove temporary files and folders, then end the process as the default handler
-    /// does. While there is a [`Forwarding`], the child processes get the signal instead.
+    /// Installs a handler for SIGINT and SIGTERM. It removes temporary files and folders, then terminates the process as the default
+    /// handler does. While there is a [`Forwarding`], the handler forwards the signal to the child processes instead.
     pub(crate) fn clean_up_on_termination() -> Result<()> {
         let mut signals = Signals::new([SIGINT, SIGTERM]).context("cannot handle signals")?;
         std::thread::spawn(move || {
@@ -36,7 +36,7 @@ mod unix {
                     continue;
                 }
                 scratch::remove_all();
-                // This does not return unless it fails.
+                // This call returns only if it fails.
                 let _ = emulate_default_handler(signal);
                 std::process::exit(1);
             }
@@ -61,7 +61,7 @@ mod unix {
             }
         }
 
-        /// Removes a process that has ended: its pid may be reused.
+        /// Removes a process that has exited, since its process ID may be reused.
         pub(crate) fn remove(&self, child: &Child) {
             let mut receivers = RECEIVERS.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(receivers) = &mut *receivers {
@@ -76,7 +76,7 @@ mod unix {
         }
     }
 
-    /// Sends SIGTERM to a process that was not waited for yet.
+    /// Sends SIGTERM to a process that was not waited for yet, so that its process ID is still valid.
     pub(crate) fn terminate(child: &Child) {
         let _ = kill_process(Pid::from_child(child), Signal::TERM);
     }
@@ -105,6 +105,6 @@ mod others {
         pub(crate) fn remove(&self, _: &Child) {}
     }
 
-    /// Without SIGTERM, a process that does not end is killed later.
+    /// Does nothing on systems without SIGTERM: the launcher kills the process later.
     pub(crate) fn terminate(_: &Child) {}
 }

@@ -14,11 +14,11 @@ use crate::failure::{Failure, usage};
 use crate::output::{Named, Outputs};
 use crate::ui::Ui;
 
-/// The size of files in a folder, which is the default of Hugging Face.
+/// The default size of safetensors files in a folder, as in Hugging Face libraries.
 const SHARD_SIZE: &str = "5GB";
 /// The extensions of files of torch.save.
 const TORCH: [&str; 4] = ["pth", "pt", "bin", "ckpt"];
-/// The size of write buffers. Tensors are written in larger pieces, and only headers are smaller.
+/// The size of write buffers. Only headers are written in smaller pieces.
 const BUFFER: usize = 1 << 16;
 
 /// Converts an error of the library.
@@ -92,7 +92,7 @@ impl Destination {
         else {
             let path = path.display();
             return Err(usage(format!(
-                "{option} {path}: end it with .safetensors, .pth, .pt or .bin, or name a folder"
+                "{option} {path}: the name must end with .safetensors, .pth, .pt or .bin, or be that of a folder"
             )));
         };
         let (folder, stem) = (path.parent().unwrap_or(Path::new("")).to_owned(), stem.to_owned());
@@ -171,7 +171,7 @@ pub(crate) fn write(
     Ok(())
 }
 
-/// A temporary file that [`Outputs::commit`] renames to `path`.
+/// Creates a temporary file that [`Outputs::commit`] renames to `path`.
 fn made(outputs: &mut Outputs, path: &Path) -> Result<std::fs::File> {
     let place = outputs.place(path)?;
     let file = OpenOptions::new().write(true).truncate(true).open(&place);

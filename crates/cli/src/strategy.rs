@@ -11,7 +11,7 @@ use crate::source::Source;
 use crate::ui::Ui;
 use crate::words::COMMAND_LINE;
 
-/// A strategy, and the mesh of its file.
+/// The settings of a strategy, and the mesh of the configuration file, if any.
 #[derive(Default)]
 pub(crate) struct Chosen {
     pub(crate) settings: Settings,
@@ -19,8 +19,8 @@ pub(crate) struct Chosen {
 }
 
 impl StrategyArgs {
-    /// The strategy, if options select one. Ignored settings of a file are warnings, or errors if `strict` and they would
-    /// change the result.
+    /// Returns the strategy, if options select one. Settings of the file that are ignored cause warnings; with `strict`, those that would
+    /// change the result are errors.
     pub(crate) fn chosen(&self, strict: bool, ui: &Ui) -> Result<Option<Chosen>> {
         if let Some(path) = &self.config {
             let source = Source::read(path)?;
@@ -45,7 +45,7 @@ impl Chosen {
         mesh_for(given.or(self.mesh.as_deref()), step)
     }
 
-    /// Annotates a step with inferred roles; returns warnings.
+    /// Infers the roles of a step's arguments, and annotates the step. Returns warnings.
     pub(crate) fn annotate(
         &self,
         step: &mut Module,

@@ -10,7 +10,7 @@ use shardc::{Diagnostic, RenderOptions};
 /// The file name of diagnostics about options.
 pub(crate) const COMMAND_LINE: &str = "<command line>";
 
-/// Terms of the library, and the options that replace them.
+/// Terms of the library, and the command-line terms that replace them.
 const WORDS: &[(&str, &str)] = &[
     ("`Compiler::mesh(\"data=4,model=2\")`", "--mesh \"data=4,model=2\""),
     ("`Compiler::spec(\"ARG\", \"data,-\")`", "--spec ARG=data,-"),
@@ -28,7 +28,7 @@ pub(crate) fn hint(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// The quoted option as written on the command line, and the span of the error in it.
+/// The quoted option as it is written on the command line, and the span of the error in it.
 pub(crate) fn option(quote: &Quote) -> (String, Span) {
     let option = format!("--{} ", quote.origin);
     let (start, end) = (quote.span.start as usize, quote.span.end as usize);

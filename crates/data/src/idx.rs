@@ -1,14 +1,14 @@
 //! IDX files: arrays of numbers, the format of MNIST.
 //!
-//! Format: two zero bytes, the element type, the number of dimensions, the sizes as big-endian 32-bit numbers, the elements, big-endian
-//! (<http://yann.lecun.com/exdb/mnist/>). A file with gzip's magic number is decompressed.
+//! Format: two zero bytes, the element type, the number of dimensions, the sizes as big-endian 32-bit numbers, and the elements in
+//! big-endian order (<http://yann.lecun.com/exdb/mnist/>). A file with gzip's magic number is decompressed.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
 
-/// The code of unsigned bytes.
+/// The type code of unsigned bytes.
 const UNSIGNED_BYTE: u8 = 0x08;
 /// The magic number of gzip files.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
@@ -48,7 +48,7 @@ impl Idx {
     /// Reads a file.
     ///
     /// # Errors
-    /// The file cannot be read, its elements are not bytes, or their number differs from its header.
+    /// The file cannot be read, its elements are not bytes, or it does not have as many elements as its header specifies.
     pub fn open(path: &Path) -> Result<Idx, IdxError> {
         let failed = |source| IdxError::Io { path: path.to_owned(), source };
         let mut bytes = std::fs::read(path).map_err(failed)?;
@@ -63,7 +63,7 @@ impl Idx {
     /// Parses the bytes of a file.
     ///
     /// # Errors
-    /// A description of what is invalid.
+    /// The bytes are not a valid IDX file; the error describes the reason.
     pub fn parse(mut bytes: Vec<u8>) -> Result<Idx, String> {
         let &[0, 0, ty, rank] = bytes.first_chunk().ok_or("it is truncated")? else {
             return Err("it is not an IDX file, which begins with two zero bytes".to_owned());
@@ -101,13 +101,13 @@ impl Idx {
         self.shape.first().copied().unwrap_or(0)
     }
 
-    /// Whether there are no examples.
+    /// Whether the array has no examples.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The elements of an example; empty if it does not exist.
+    /// The elements of example `i`; empty if there is no such example.
     #[must_use]
     pub fn example(&self, i: usize) -> &[u8] {
         let size: usize = self.shape.iter().skip(1).product();

@@ -13,7 +13,7 @@ use crate::shuffle::Random;
 /// File name extensions of images.
 const ENDINGS: [&str; 3] = ["jpg", "jpeg", "png"];
 
-/// The maximum number of random crops tried until one fits the image; after that, the center is cropped.
+/// The maximum number of random crops that are tried. If none of them fits the image, the center is cropped.
 const TRIES: usize = 10;
 
 /// A folder with one subfolder of images per class.
@@ -21,7 +21,7 @@ const TRIES: usize = 10;
 pub struct ImageFolder {
     /// Names of the classes.
     pub classes: Vec<String>,
-    /// Files, and the indices of their classes.
+    /// The files, each with the index of its class.
     pub examples: Vec<(PathBuf, usize)>,
 }
 
@@ -46,7 +46,7 @@ pub enum ImageFolderError {
         source: image::ImageError,
     },
     /// The folder has no images.
-    #[error("error[SH1104]: {path}: none of its folders contains images")]
+    #[error("error[SH1104]: {path}: no subfolder contains images")]
     Empty {
         /// The folder.
         path: PathBuf,
@@ -88,13 +88,13 @@ impl ImageFolder {
         self.examples.len()
     }
 
-    /// Whether there are no examples.
+    /// Whether the folder has no examples.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.examples.is_empty()
     }
 
-    /// An example as a square image: `[side, side, 3]` bytes, in RGB order.
+    /// Returns example `i` as a square image: `[side, side, 3]` bytes, in RGB order.
     ///
     /// # Errors
     /// The file cannot be read (SH1101), or is not an image (SH1103).
@@ -123,7 +123,7 @@ fn is_image(path: &Path) -> bool {
     ending.is_some_and(|ending| ENDINGS.contains(&ending.as_str()))
 }
 
-/// A crop of an image, resized to a square.
+/// Crops an image, and resizes it to a square.
 fn square(image: &DynamicImage, side: u32, cut: Cut) -> RgbImage {
     let (width, height) = (image.width().max(1), image.height().max(1));
     match cut {
@@ -143,7 +143,7 @@ fn square(image: &DynamicImage, side: u32, cut: Cut) -> RgbImage {
     }
 }
 
-/// A random crop of an image of this size: its origin and size.
+/// A random crop of an image of this size, as the origin and the size of the crop.
 fn random_part(width: u32, height: u32, random: &mut Random) -> (u32, u32, u32, u32) {
     let area = f64::from(width) * f64::from(height);
     for _ in 0..TRIES {

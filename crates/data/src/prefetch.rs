@@ -4,8 +4,8 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::JoinHandle;
 
 /// Runs an iterator on its own thread, up to a number of items ahead, so that examples are read and preprocessed while devices compute. The
-/// order is the iterator's. To resume training, resume the iterator ([`Batches::seek`](crate::Batches::seek)): the position counts consumed
-/// items, not prefetched items.
+/// order of the items is that of the iterator. To resume training, seek to the number of consumed batches with
+/// [`Batches::seek`](crate::Batches::seek): prefetched items that were not consumed do not count.
 #[derive(Debug)]
 pub struct Prefetch<T> {
     /// `None` after drop.
@@ -28,7 +28,7 @@ impl<T: Send + 'static> Prefetch<T> {
         let (give, made) = sync_channel(ahead.max(1) - 1);
         let maker = std::thread::spawn(move || {
             for item in items {
-                // The consumer is gone.
+                // The consumer was dropped.
                 if give.send(item).is_err() {
                     return;
                 }
@@ -59,7 +59,7 @@ impl<T> Drop for Prefetch<T> {
     fn drop(&mut self) {
         self.made = None;
         if let Some(maker) = self.maker.take() {
-            // A panic is ignored after the consumer is gone.
+            // After the consumer was dropped, a panic of the iterator is ignored.
             let _ = maker.join();
         }
     }

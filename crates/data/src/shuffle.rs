@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-/// A seeded permutation of `n` examples for each epoch. It is computed per example, so it needs no memory, and each process computes its
-/// own slice.
+/// A seeded permutation of `n` examples for each epoch. The example at each position is computed separately, so the permutation needs no
+/// memory, and each process computes only its own slice.
 ///
-/// A four-round Feistel network on the halves of the index, iterated until the result is below `n` (cycle walking; "Ciphers with Arbitrary
-/// Finite Domains", Black and Rogaway, CT-RSA 2002).
+/// The permutation is a four-round Feistel network on the two halves of the index's bits, applied repeatedly until the result is below `n`
+/// (cycle walking; "Ciphers with Arbitrary Finite Domains", Black and Rogaway, CT-RSA 2002).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shuffle {
     examples: u64,
@@ -23,7 +23,7 @@ impl Shuffle {
         Shuffle { examples, seed, half: bits.div_ceil(2).max(1) }
     }
 
-    /// The example at position `i` of an epoch; `i` is below the number of examples.
+    /// The index of the example at position `i` of an epoch; `i` must be below the number of examples.
     #[must_use]
     pub fn at(&self, epoch: u64, i: u64) -> u64 {
         if self.examples <= 1 {
@@ -32,7 +32,7 @@ impl Shuffle {
         let mut at = i % self.examples;
         loop {
             at = self.round_trip(epoch, at);
-            // Fewer than four in five values are out of range, so this ends soon.
+            // Fewer than four in five values are out of range, so this loop ends soon.
             if at < self.examples {
                 return at;
             }
@@ -70,23 +70,23 @@ impl Random {
         bits
     }
 
-    /// A number from `low` (inclusive) to `high` (exclusive).
+    /// A random number from `low` (inclusive) to `high` (exclusive).
     pub(crate) fn between(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * ((self.bits() >> 11) as f64 / (1u64 << 53) as f64)
     }
 }
 
-/// Handling of the incomplete last batch of an epoch.
+/// Whether the incomplete last batch of an epoch is dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LastBatch {
-    /// Drops the batch; the dropped examples differ from epoch to epoch.
+    /// The batch is dropped; the dropped examples differ from epoch to epoch.
     #[default]
     Drop,
-    /// Keeps the batch, with fewer examples. A loader pads it with zeros.
+    /// The batch is kept, with fewer examples. A loader pads it with zeros.
     Keep,
 }
 
-/// The batches of a training run, reshuffled in each epoch. The position is one number, to be saved in checkpoints.
+/// The batches of a training run, reshuffled in each epoch. The position in the run is one number, which a checkpoint can store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batches {
     shuffle: Shuffle,
@@ -100,9 +100,9 @@ pub struct Batches {
 /// The examples of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
-    /// Its epoch, from 0.
+    /// The epoch of the batch, counted from 0.
     pub epoch: u64,
-    /// The indices of its examples.
+    /// The indices of the examples in the batch.
     pub examples: Vec<u64>,
 }
 
@@ -115,7 +115,7 @@ impl Batches {
         Batches { shuffle, examples, size, last: LastBatch::Drop, position: 0 }
     }
 
-    /// Sets the handling of the last batch of an epoch.
+    /// Sets whether the incomplete last batch of an epoch is dropped.
     #[must_use]
     pub fn with_last(mut self, last: LastBatch) -> Batches {
         self.last = last;
@@ -150,7 +150,7 @@ impl Batches {
         }
     }
 
-    /// The examples `rows` of the batch at a position.
+    /// The indices of the examples `rows` of the batch at a position.
     #[must_use]
     pub fn at(&self, position: u64, rows: Range<u64>) -> Batch {
         let (epoch, batch) = (position / self.per_epoch(), position % self.per_epoch());
@@ -165,13 +165,13 @@ impl Batches {
         self.position
     }
 
-    /// Continues after this many batches, as restored from a checkpoint.
+    /// Continues after `position` batches, a number that was restored from a checkpoint.
     pub fn seek(&mut self, position: u64) {
         self.position = position;
     }
 }
 
-/// The batches; the iterator is infinite.
+/// Returns the batches in order. The iterator is infinite.
 impl Iterator for Batches {
     type Item = Batch;
 
@@ -204,7 +204,7 @@ mod tests {
             |seed, epoch| -> Vec<u64> { (0..1000).map(|i| Shuffle::new(1000, seed).at(epoch, i)).collect() };
         let first = order(1, 0);
         assert!(first != order(1, 1) && first != order(2, 0) && first == order(1, 0));
-        // Adjacent positions have distant examples: a third of the range apart on average.
+        // Examples at adjacent positions are a third of the range apart on average, as in a random order.
         let distance: u64 = first.windows(2).map(|pair| pair[0].abs_diff(pair[1])).sum::<u64>() / 999;
         assert!((250..420).contains(&distance), "{distance}");
     }
@@ -229,7 +229,7 @@ mod tests {
         let mut seen: Vec<u64> = batches.clone().take(3).flat_map(|batch| batch.examples).collect();
         seen.sort_unstable();
         assert_eq!(seen, (0..10).collect::<Vec<_>>());
-        // Slices of a batch concatenate to the batch.
+        // The concatenated slices of a batch are equal to the batch.
         for position in 0..7 {
             let parts = [0..1, 1..3, 3..4].map(|rows| batches.at(position, rows).examples).concat();
             assert_eq!(parts, batches.at(position, 0..4).examples);

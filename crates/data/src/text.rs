@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// The sorted characters of a text: each is a token.
+/// A vocabulary of the sorted distinct characters of a text; each is a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Characters {
     characters: Vec<char>,
@@ -10,7 +10,7 @@ pub struct Characters {
 }
 
 impl Characters {
-    /// The characters of a text.
+    /// Creates a vocabulary from the characters of a text.
     #[must_use]
     pub fn of(text: &str) -> Characters {
         let tokens: BTreeMap<char, i32> = text.chars().map(|c| (c, 0)).collect();
@@ -25,7 +25,7 @@ impl Characters {
         self.characters.len()
     }
 
-    /// Whether the text was empty.
+    /// Whether the vocabulary is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.characters.is_empty()

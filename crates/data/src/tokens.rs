@@ -1,7 +1,7 @@
 //! Token files: 16-bit or 32-bit little-endian numbers without a header, such as nanoGPT's `train.bin`.
 //!
-//! Tokens are read on demand, so a file may be larger than host memory, and processes can share it. Recent reads are in the system's page
-//! cache.
+//! Tokens are read on demand, so a file may be larger than host memory, and processes can share it. The page cache of the operating system
+//! has recently read parts.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -60,7 +60,7 @@ impl TokenFile {
     /// Opens a file.
     ///
     /// # Errors
-    /// It cannot be opened (SH1111), or its last token is incomplete (SH1112).
+    /// The file cannot be opened (SH1111), or its last token is incomplete (SH1112).
     pub fn open(path: &Path, width: TokenWidth) -> Result<TokenFile, TokenError> {
         let failed = |source| TokenError::Io { path: path.to_owned(), source };
         let file = File::open(path).map_err(failed)?;
@@ -79,21 +79,21 @@ impl TokenFile {
         self.len
     }
 
-    /// Whether there are no tokens.
+    /// Whether the file has no tokens.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The `count` tokens from index `at` on.
+    /// Reads `count` tokens, beginning with index `at`.
     ///
     /// # Errors
-    /// The range reaches beyond the end, or a token is 2^31 or larger (SH1112); the file cannot be read (SH1111).
+    /// The range exceeds the file, or a token is 2^31 or larger (SH1112); or the file cannot be read (SH1111).
     pub fn read(&self, at: u64, count: usize) -> Result<Vec<i32>, TokenError> {
         let wrong = |reason: String| TokenError::Format { path: self.path.clone(), reason };
         if at.checked_add(count as u64).is_none_or(|end| end > self.len) {
             return Err(wrong(format!(
-                "tokens {at} to {at} + {count} are out of range: it has {} tokens",
+                "tokens {at} to {at} + {count} are out of range: the file has {} tokens",
                 self.len
             )));
         }

@@ -37,7 +37,7 @@ pub struct TestArgs {
     /// Continue after a step that fails.
     #[arg(long)]
     keep_going: bool,
-    /// Run only the tests of crates with files that differ from the commit BASE.
+    /// Run only the tests of crates with files that differ from those in the commit BASE.
     #[arg(long, value_name = "BASE", num_args = 0..=1, default_missing_value = "HEAD", conflicts_with_all = ["steps", "slowest"])]
     changed: Option<String>,
     /// Only list the N slowest tests of the last run [default: 20].
@@ -52,11 +52,11 @@ enum CheckStep {
     Fmt,
     /// Clippy and the compiler report no warnings.
     Clippy,
-    /// The program `typos` finds no spelling mistakes. Skipped if it is not installed.
+    /// The tool `typos` finds no spelling mistakes. Skipped if it is not installed.
     Typos,
-    /// The licenses, versions and sources of dependencies satisfy `deny.toml`. Skipped without `cargo-deny`.
+    /// The licenses, versions and sources of dependencies satisfy `deny.toml`. Skipped if `cargo-deny` is not installed.
     Deny,
-    /// Unit tests and filetests pass. They are a part of `test`, so this step only runs if it is named.
+    /// Unit tests and filetests pass. `test` includes them, so this step only runs if it is named.
     Quick,
     /// Every test of every crate passes.
     Test,
@@ -77,7 +77,7 @@ impl CheckStep {
         }
     }
 
-    /// How to fix a failure of the step.
+    /// Describes how to fix a failure of the step.
     fn advice(self) -> &'static str {
         match self {
             CheckStep::Fmt => "`cargo fmt --all` formats the code",
@@ -126,7 +126,7 @@ impl CheckStep {
     }
 }
 
-/// A command with the environment variables that tests read.
+/// Adds the working directory and the environment variables that tests read to a command.
 fn with_environment(mut command: Command, workspace: &Workspace, python: Option<&Path>) -> Command {
     command.current_dir(&workspace.root);
     if let Some(list) = required(|name| env::var_os(name), shared().is_some()) {
@@ -138,8 +138,8 @@ fn with_environment(mut command: Command, workspace: &Workspace, python: Option<
     command
 }
 
-/// The requirements for which tests may not be skipped: in continuous integration (`CI` is set), everything that setup installs, and the
-/// shared data if present. `None` outside of continuous integration.
+/// The requirements that must be met, so that no test is skipped because of them. In continuous integration (`CI` is set), these are
+/// everything that setup installs, and the shared data if present. `None` outside of continuous integration.
 fn required(variable: impl Fn(&str) -> Option<OsString>, has_shared: bool) -> Option<String> {
     let is_set = |name| variable(name).is_some_and(|value| !value.is_empty());
     if !is_set("CI") || is_set(skip::REQUIRE) {
@@ -155,7 +155,7 @@ fn typos(workspace: &Workspace) -> Result<()> {
     process::run(Command::new(program).current_dir(&workspace.root))
 }
 
-/// Checks dependencies without downloads: advisories are checked if a local copy of their database exists.
+/// Checks dependencies without downloads. Security advisories are checked if there is a local copy of their database.
 fn deny(cargo: impl Fn() -> Command) -> Result<()> {
     if which("cargo-deny").is_none() {
         return skipped("`cargo-deny` (`cargo install cargo-deny`)");
@@ -175,7 +175,7 @@ fn skipped(tool: &str) -> Result<()> {
     Ok(())
 }
 
-/// Runs all tests, and the doctests, which nextest does not run.
+/// Runs all tests, and the doctests separately, because nextest does not run them.
 fn tests(workspace: &Workspace, cargo: impl Fn() -> Command) -> Result<()> {
     if which(NEXTEST).is_none() {
         setup::plugins(&workspace.build_shardc()?, &[])?;
@@ -185,12 +185,12 @@ fn tests(workspace: &Workspace, cargo: impl Fn() -> Command) -> Result<()> {
     process::run(cargo().args(["test", "--workspace", "--doc"]).args(FEATURES))
 }
 
-/// Runs the tests that arguments of nextest select. nextest runs tests in parallel, and continues after a crash.
+/// Runs the tests that nextest selects by the arguments `selection`. nextest runs tests in parallel, and continues after a crash.
 fn nextest(workspace: &Workspace, cargo: impl Fn() -> Command, selection: &[&str]) -> Result<()> {
     if !selection.is_empty() && which(NEXTEST).is_none() {
-        bail!("selecting tests needs `cargo-nextest` (`cargo install cargo-nextest`)");
+        bail!("cannot select tests without `cargo-nextest`: run `cargo install cargo-nextest`");
     }
-    // nextest starts a process for each test; so `shardc` is built first, to avoid that each process calls cargo.
+    // nextest starts a process for each test; `shardc` is built first, so that these processes do not call cargo.
     let shardc = workspace.build_shardc()?;
     setup::plugins(&shardc, &[])?;
     let mut run = cargo();
@@ -199,7 +199,7 @@ fn nextest(workspace: &Workspace, cargo: impl Fn() -> Command, selection: &[&str
     process::run(run.args(selection))
 }
 
-/// Commands whose programs minimize XLA's compile time, which is most of the time of tests that run programs.
+/// Makes commands minimize XLA's compile time, which is most of the time of tests that execute programs.
 fn quick_xla(cargo: impl Fn() -> Command) -> impl Fn() -> Command {
     move || {
         let mut command = cargo();

@@ -16,25 +16,25 @@ use crate::{
     workspace::{Workspace, cargo},
 };
 
-/// The bundled program: one training step of a small Llama (forward, backward and optimizer), as printed by JAX, with weights sharded
-/// over a mesh of 2 x 4 devices.
+/// The default program: one training step of a small Llama (forward, backward and optimizer), as printed by JAX, with weights sharded over
+/// a mesh of 2 x 4 devices.
 const PROGRAM: &str = "tests/programs/llama_tiny_fsdp_tp_train.mlir";
 
 /// The program of the demo, and its devices.
 #[derive(Args)]
 pub struct DemoArgs {
-    /// Also compile the program for a TPU v5e slice. Downloads the TPU compiler; needs no TPU.
+    /// Also compile the program for a TPU v5e slice. This downloads the TPU compiler, and needs no TPU.
     #[arg(long)]
     tpu: bool,
     /// The annotated StableHLO program to partition.
     #[arg(long, default_value = PROGRAM)]
     program: PathBuf,
-    /// The number of virtual devices that run it; by default the size of its mesh.
+    /// The number of virtual devices that run the program; by default the size of its mesh.
     #[arg(long)]
     devices: Option<usize>,
 }
 
-/// Builds shardc and demonstrates it.
+/// Builds shardc, and partitions, verifies and optionally compiles a program with it.
 pub fn run(workspace: &Workspace, args: &DemoArgs) -> Result<()> {
     let others: &[Plugin] = if args.tpu { &[Plugin::Tpu] } else { &[] };
     let shardc = process::step("build shardc", || build(workspace, false))?;
@@ -73,7 +73,7 @@ pub fn run(workspace: &Workspace, args: &DemoArgs) -> Result<()> {
     Ok(())
 }
 
-/// Builds the command line and returns its path.
+/// Builds the `shardc` executable and returns its path.
 pub fn build(workspace: &Workspace, release: bool) -> Result<PathBuf> {
     let mut command = cargo();
     command.current_dir(&workspace.root).args(["build", "--package", "shardc-cli", "--bin", "shardc"]);
@@ -84,20 +84,24 @@ pub fn build(workspace: &Workspace, release: bool) -> Result<PathBuf> {
     Ok(workspace.program(release, "shardc"))
 }
 
-/// Prints the size of both programs, the collectives, and the shardings of the inputs.
+/// Prints the number of operations of both programs, the collectives, and the shardings of the first inputs.
 fn show(program: &Path, out: &Path, manifest: &Path) -> Result<()> {
     let read = |path: &Path| fs::read_to_string(path).with_context(|| format!("reading {}", path.display()));
     let (before, after) = (read(program)?, read(out)?);
-    println!("\n{} operations before, {} after; among them", operations(&before), operations(&after));
+    println!(
+        "\n{} operations before partitioning, {} after, including",
+        operations(&before),
+        operations(&after)
+    );
     for (name, count) in collectives(&after) {
         println!("  {count:>5} {name}");
     }
     let manifest: serde_json::Value =
         serde_json::from_str(&read(manifest)?).context("reading the manifest")?;
-    println!("on {} devices. The first inputs:", manifest["num_devices"]);
+    println!("for {} devices. The first inputs:", manifest["num_devices"]);
     for (i, input) in manifest["inputs"].as_array().into_iter().flatten().take(5).enumerate() {
         println!(
-            "  {:<24} {}{} is {} on each device, split along {}",
+            "  {:<24} {}{} is {} on each device, sharded by {}",
             input["name"].as_str().map_or_else(|| format!("argument {i}"), str::to_owned),
             input["dtype"].as_str().unwrap_or("?"),
             input["global_shape"],
@@ -108,7 +112,7 @@ fn show(program: &Path, out: &Path, manifest: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The number of operations with a result in a text.
+/// The number of operations with a result in a program's text.
 fn operations(text: &str) -> usize {
     text.lines().filter(|line| line.trim_start().starts_with('%') && line.contains(" = ")).count()
 }

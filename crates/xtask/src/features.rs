@@ -15,7 +15,8 @@ const PACKAGE: &str = "shardc";
 /// The features to check.
 #[derive(Args)]
 pub struct FeaturesArgs {
-    /// Check only these features, each alone; by default also none, and all together. `mlir` needs LLVM, from `cargo xtask setup`.
+    /// Check only these features, each alone. By default, each feature is checked alone, and so are no features and all features together.
+    /// `mlir` needs LLVM, from `cargo xtask setup`.
     only: Vec<String>,
 }
 
@@ -23,7 +24,11 @@ pub struct FeaturesArgs {
 pub fn run(workspace: &Workspace, args: &FeaturesArgs) -> Result<()> {
     let known = names(workspace)?;
     for name in &args.only {
-        ensure!(known.contains(name), "{PACKAGE} has no feature {name}; it has {}", known.join(", "));
+        ensure!(
+            known.contains(name),
+            "{PACKAGE} has no feature {name}; its features are {}",
+            known.join(", ")
+        );
     }
     if !args.only.is_empty() {
         return args.only.iter().try_for_each(|name| check(workspace, &["--features", name]));
@@ -49,6 +54,7 @@ fn names(workspace: &Workspace) -> Result<Vec<String>> {
         serde_json::from_str(&process::output(&mut metadata)?).context("reading cargo metadata")?;
     let mut packages = metadata["packages"].as_array().into_iter().flatten();
     let features = packages.find(|package| package["name"] == PACKAGE).map(|package| &package["features"]);
-    let features = features.and_then(Value::as_object).context("cargo metadata names no features")?;
+    let features =
+        features.and_then(Value::as_object).context("the output of cargo metadata has no features")?;
     Ok(features.keys().cloned().collect())
 }

@@ -8,14 +8,14 @@ use crate::{
     workspace::{Workspace, cargo},
 };
 
-/// The number of kills, and the store.
+/// The number of kills, and the store of the checkpoints.
 #[derive(Args)]
 pub struct KillsArgs {
     /// The number of kills in each store.
     #[arg(long, default_value_t = 200)]
     times: u64,
-    /// Save only to this store, with credentials from the environment: a folder without checkpoints, in which the last steps remain.
-    /// By default runs save to a folder, with each of the two ways to commit a checkpoint, and to a local S3.
+    /// Save only to this store, with credentials from the environment. It must be a folder without checkpoints; the last steps remain
+    /// there. By default, runs save to a local folder, with each of the two ways to commit a checkpoint, and to a local S3 server.
     #[arg(long, value_name = "URL")]
     store: Option<String>,
 }

@@ -29,8 +29,8 @@ struct Cli {
 enum Command {
     /// Install the requirements of shardc: LLVM's MLIR, XLA's CPU plugin, and the Python packages of tests.
     ///
-    /// Installed packages are not changed. `test` runs this first. Without a network the Python packages are left out with a message,
-    /// and tests that need them are skipped; if `CI` is set, this is an error.
+    /// Installed packages are not changed. `test` runs this first. Without a network, the Python packages are not installed, and tests that
+    /// need them are skipped; if `CI` is set, this is an error.
     #[command(
         after_help = "Examples:\n  cargo xtask setup\n  cargo xtask setup --tpu    # and the TPU compiler, which needs no TPU\n  cargo xtask setup --cuda   # and the GPU compiler, which needs no GPU"
     )]
@@ -40,7 +40,7 @@ enum Command {
         after_help = "Examples:\n  cargo xtask demo\n  cargo xtask demo --tpu     # and compile it for a TPU v5e slice\n  cargo xtask demo --program my_step.mlir --devices 4"
     )]
     Demo(demo::DemoArgs),
-    /// Check everything: format, lints, tests, documentation, examples.
+    /// Check everything: formatting, lints, tests, documentation, examples.
     #[command(
         after_help = "Examples:\n  cargo xtask test\n  cargo xtask test quick            # only unit tests and filetests\n  cargo xtask test --changed main   # only tests of crates that differ from main\n  cargo xtask test --slowest        # list the slowest tests of the last run\n  cargo xtask test fmt clippy       # only these steps\n  cargo xtask test --keep-going     # do not stop at the first failure"
     )]
@@ -53,18 +53,19 @@ enum Command {
     /// Run shardc on the test files of Shardy and StableHLO, and on the corpus of real programs.
     #[command(disable_help_flag = true)]
     Conformance(Forwarded),
-    /// Partition random programs, or training steps with random settings, and compare runs on 8 virtual devices and on one; or run all
-    /// tests with all their cases.
+    /// Partition random programs, or training steps with random settings, and compare the results on 8 virtual devices and on one; or run
+    /// all tests with all their cases.
     #[command(
         after_help = "Examples:\n  cargo xtask sweep --cases 2000 --seed 7\n  cargo xtask sweep --of settings --cases 1000\n  cargo xtask sweep --of tests                         # all tests, with all their cases\n  cargo xtask sweep --seed 7 --first 1234 --cases 1    # repeat a failed case"
     )]
     Sweep(sweep::SweepArgs),
-    /// Fuzz: corrupted text, bytecode and partitions, extreme meshes, passes in any order, wrong inputs, any attributes.
+    /// Fuzz shardc: corrupted text, bytecode and partitions, extreme meshes, passes in any order, invalid inputs, any attributes.
     #[command(
         after_help = "Examples:\n  cargo xtask fuzz all --minutes 60\n  cargo xtask fuzz text --seed 7 --cases 10000\n  cargo xtask fuzz ops --seconds 600 --op scatter\n  cargo xtask fuzz text --seed 7 --case 1234    # repeat a case that failed\n  cargo xtask fuzz text --file target/fuzz/text/FOUND.mlir"
     )]
     Fuzz(fuzz::FuzzArgs),
-    /// Kill a run that saves checkpoints at random times, and check that it resumes from its last complete step with equal bits.
+    /// Kill a training run at random times while it saves checkpoints, and check that it resumes from its last complete step with bitwise
+    /// equal results.
     #[command(
         after_help = "Examples:\n  cargo xtask kills --times 200\n  cargo xtask kills --store s3://bucket/folder"
     )]
@@ -79,7 +80,7 @@ enum Command {
     Bench(Forwarded),
 }
 
-/// The arguments of a command of `shardc-bench`, the crate of commands that link the compiler.
+/// The arguments of a command that `shardc-bench` implements, because the command links the compiler.
 #[derive(Args)]
 struct Forwarded {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -96,10 +97,10 @@ impl Forwarded {
 
 #[derive(Args)]
 struct SetupArgs {
-    /// Also install the TPU compiler (libtpu, some 200 MB), which needs no TPU.
+    /// Also install the TPU compiler (libtpu, about 200 MB), which needs no TPU.
     #[arg(long)]
     tpu: bool,
-    /// Also install the GPU compiler (XLA's CUDA plugin and NVIDIA's compiler, some 230 MB), which needs no GPU.
+    /// Also install the GPU compiler (XLA's CUDA plugin and NVIDIA's compiler, about 230 MB), which needs no GPU.
     #[arg(long)]
     cuda: bool,
 }

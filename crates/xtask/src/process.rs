@@ -18,7 +18,7 @@ pub fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Runs a command and returns its standard output; its standard error is inherited.
+/// Runs a command, and returns its standard output. Its standard error is inherited.
 pub fn output(command: &mut Command) -> Result<String> {
     let out =
         command.stderr(Stdio::inherit()).output().with_context(|| format!("starting {}", shown(command)))?;
@@ -28,7 +28,7 @@ pub fn output(command: &mut Command) -> Result<String> {
     String::from_utf8(out.stdout).with_context(|| format!("reading the output of {}", shown(command)))
 }
 
-/// The command as typed in a shell.
+/// The command as one would type it in a shell.
 pub fn shown(command: &Command) -> String {
     let program = Path::new(command.get_program());
     // The variable `CARGO` contains the full path, so it is shortened.
@@ -37,7 +37,7 @@ pub fn shown(command: &Command) -> String {
     words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
 }
 
-/// Prints the title, does the work, and prints its duration.
+/// Prints the title, calls `work`, and prints how long it took.
 pub fn step<T>(title: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     println!("\n== {title}");
     let start = Instant::now();

@@ -1,4 +1,4 @@
-//! A Python environment with pinned packages for independent checks (JAX, Orbax, tensorstore, safetensors, a local S3).
+//! A Python environment with pinned packages for independent checks: JAX, Orbax, tensorstore, safetensors, and moto's local S3 server.
 
 use std::{
     env,
@@ -12,10 +12,10 @@ use anyhow::{Context, Result, bail};
 
 use crate::process;
 
-/// The packages with pinned versions.
+/// The installed packages, with pinned versions.
 const REQUIREMENTS: &str = include_str!("../python/requirements.txt");
 
-/// The JAX release used in comparisons, one of the requirements.
+/// The JAX release that comparisons use. It is one of the requirements.
 const JAX: &str = "0.10.2";
 
 /// The environment variable that names a Python for tests.
@@ -23,10 +23,11 @@ pub const VARIABLE: &str = "SHARDC_PYTHON";
 
 /// The Python for tests: the interpreter that `SHARDC_PYTHON` names, or a virtual environment that is created on first use.
 ///
-/// Returns `None` with a message if it cannot be created: without a network, tests that need it are skipped.
+/// Prints a message and returns `None` if the environment cannot be created, for example without a network. Tests that need it are then
+/// skipped.
 ///
 /// # Errors
-/// It cannot be created in continuous integration (`CI` is set), where no test may be skipped.
+/// The environment cannot be created in continuous integration (`CI` is set), where no test may be skipped.
 pub fn for_tests() -> Result<Option<PathBuf>> {
     if let Some(named) = set(VARIABLE) {
         println!("Python for tests: {} ({VARIABLE})", PathBuf::from(&named).display());
@@ -36,26 +37,27 @@ pub fn for_tests() -> Result<Option<PathBuf>> {
         Ok(python) => Ok(Some(python)),
         Err(error) if set("CI").is_some() => Err(error),
         Err(error) => {
-            println!(
-                "SKIPPED: tests that need Python are skipped, since its environment cannot be created: {error:#}"
-            );
+            println!("SKIPPED: tests that need Python, because its environment cannot be created: {error:#}");
             Ok(None)
         }
     }
 }
 
-/// A Python with the pinned JAX: the named interpreter, that of the active virtual environment, or a virtual environment that is created on
-/// first use.
+/// Returns a Python with the pinned JAX: the interpreter `named`, else that of the active virtual environment, else that of a virtual
+/// environment that is created on first use.
 pub fn with_jax(named: Option<&Path>) -> Result<PathBuf> {
     if let Some(python) = named {
         return match version_of(python, "jax") {
             Some(version) => {
                 if version != JAX {
-                    println!("note: {} has jax {version}, but the comparison is for {JAX}", python.display());
+                    println!(
+                        "note: {} has jax {version}, but the comparison expects {JAX}",
+                        python.display()
+                    );
                 }
                 Ok(python.to_owned())
             }
-            None => bail!("{} has no jax: `{0} -m pip install jax=={JAX}`", python.display()),
+            None => bail!("{} has no jax; install it with `{0} -m pip install jax=={JAX}`", python.display()),
         };
     }
     let active = set("VIRTUAL_ENV").map(|dir| python_in(Path::new(&dir)));
@@ -65,16 +67,16 @@ pub fn with_jax(named: Option<&Path>) -> Result<PathBuf> {
     }
 }
 
-/// A Python with any release of JAX: the named interpreter, or that of [`with_jax`].
+/// Returns a Python with any release of JAX: the interpreter `named`, or that of [`with_jax`].
 pub fn with_any_jax(named: Option<&Path>) -> Result<PathBuf> {
     match named {
         Some(python) if version_of(python, "jax").is_some() => Ok(python.to_owned()),
-        Some(python) => bail!("{} has no jax: `{0} -m pip install jax`", python.display()),
+        Some(python) => bail!("{} has no jax; install it with `{0} -m pip install jax`", python.display()),
         None => with_jax(None),
     }
 }
 
-/// The version of a package that this Python imports.
+/// The installed version of a package in this Python; `None` if it is not installed.
 pub fn version_of(python: &Path, package: &str) -> Option<String> {
     let code = format!("import importlib.metadata as m; print(m.version('{package}'))");
     let out = Command::new(python).args(["-c", &code]).output().ok()?;
@@ -82,16 +84,17 @@ pub fn version_of(python: &Path, package: &str) -> Option<String> {
     (out.status.success() && !version.is_empty()).then_some(version)
 }
 
-/// The virtual environment in shardc's cache, created unless it exists with all packages.
+/// Returns the Python of the virtual environment in shardc's cache. The environment is created if it does not have all packages.
 fn own() -> Result<PathBuf> {
-    let cache = cache().context("there is no cache folder: neither XDG_CACHE_HOME nor HOME is set")?;
+    let cache =
+        cache().context("cannot find the cache folder because neither XDG_CACHE_HOME nor HOME is set")?;
     let folder = cache.join("python");
     let python = python_in(&folder);
     fs::create_dir_all(&cache).with_context(|| format!("making {}", cache.display()))?;
     let lock = cache.join("python.lock");
     let lock = fs::File::create(&lock).with_context(|| format!("making {}", lock.display()))?;
-    // The lock is held until the end of this function, so that one of two concurrent processes installs the packages and the other uses
-    // them.
+    // The lock is held until the end of this function. If two processes need the packages at the same time, one installs them, and the
+    // other waits.
     lock.lock().context("waiting for another process that installs the same packages")?;
     // This file is written last: if it exists with the same text, the packages are installed.
     let installed = folder.join("requirements.txt");
@@ -100,18 +103,18 @@ fn own() -> Result<PathBuf> {
         return Ok(python);
     }
     process::step(
-        &format!("Python packages for tests, some 900 MB unpacked, in {}", folder.display()),
+        &format!("install Python packages for tests (about 900 MB unpacked) in {}", folder.display()),
         || {
             let _ = fs::remove_file(&installed);
             process::run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder)).context(
-                "python3 cannot make virtual environments (Debian: `apt-get install python3-venv`)",
+                "python3 cannot create virtual environments; on Debian, run `apt-get install python3-venv`",
             )?;
             let list = folder.join("installing.txt");
             fs::write(&list, REQUIREMENTS).with_context(|| format!("writing {}", list.display()))?;
             let mut pip = Command::new(&python);
             pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]);
             pip.args(["--no-deps", "--only-binary", ":all:", "--requirement"]).arg(&list);
-            process::run(&mut pip).context("installing Python packages (they need Python 3.11 or newer)")?;
+            process::run(&mut pip).context("installing Python packages, which need Python 3.11 or newer")?;
             process::run(Command::new(&python).args(["-m", "pip", "check"]))?;
             fs::rename(&list, &installed).with_context(|| format!("renaming {}", list.display()))
         },
@@ -130,12 +133,12 @@ fn python_in(environment: &Path) -> PathBuf {
     environment.join("bin").join("python")
 }
 
-/// Whether an interpreter starts; an environment is broken if its base Python was removed.
+/// Whether an interpreter starts. An environment is broken if its base Python was removed.
 fn runs(python: &Path) -> bool {
     Command::new(python).args(["-c", ""]).status().is_ok_and(|status| status.success())
 }
 
-/// A variable that is set and not empty.
+/// The value of an environment variable, if it is set and not empty.
 fn set(name: &str) -> Option<OsString> {
     env::var_os(name).filter(|value| !value.is_empty())
 }

@@ -2,8 +2,8 @@
 //! the other crates under Miri, if installed.
 //!
 //! All of shardc's code is built with the sanitizer, including the programs that tests start. The standard library, LLVM and XLA's plugin
-//! are not, but their allocations are tracked. Each process writes its findings to a file, so a test that expects a process to fail
-//! cannot hide them.
+//! are not, but their allocations are tracked. Each process writes its findings to a file, so that they are not lost if a test expects a
+//! process to fail.
 
 use std::{
     env,
@@ -26,12 +26,12 @@ use crate::{
 /// The tests to run, and the tool.
 #[derive(Args)]
 pub struct SanitizeArgs {
-    /// The parts to run; by default all.
+    /// The parts of the tests to run; by default all.
     parts: Vec<Part>,
-    /// Use Miri instead of AddressSanitizer, for the crates and tests that call no foreign functions.
+    /// Use Miri instead of AddressSanitizer, for crates and tests that do not call foreign functions.
     #[arg(long, conflicts_with = "parts")]
     miri: bool,
-    /// The crates to run under Miri; by default all that it supports.
+    /// The crates to test under Miri; by default all crates that Miri supports.
     #[arg(long, value_name = "CRATE", requires = "miri", value_parser = UNDER_MIRI)]
     package: Vec<String>,
     /// The toolchain with Miri.
@@ -39,7 +39,7 @@ pub struct SanitizeArgs {
     toolchain: String,
 }
 
-/// The parts that run under AddressSanitizer.
+/// The parts of the tests that run under AddressSanitizer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Part {
     /// All tests of the runtime, with XLA's CPU plugin: calls, callbacks, asynchronous runs, jobs of several processes.
@@ -61,7 +61,7 @@ impl Part {
     fn commands(self) -> Vec<Vec<&'static str>> {
         let tests = |packages: &[&'static str]| {
             let named = packages.iter().flat_map(|package| ["--package", package]);
-            // Doctests are linked by rustdoc, which does not link the sanitizer.
+            // Doctests are excluded: rustdoc links them without the sanitizer.
             ["test", "--no-fail-fast", "--tests"].into_iter().chain(named).collect()
         };
         match self {
@@ -83,18 +83,19 @@ impl Part {
     }
 }
 
-/// Sanitizer options other than paths. Tests make the plugin request terabytes; the allocator must then return null like the C library.
+/// Options of AddressSanitizer other than paths. Tests make the plugin request terabytes of memory; the allocator must then return null, as
+/// in the C library.
 const OPTIONS: &str =
     "detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1:allocator_may_return_null=1";
 
-/// Marks a report that is more than a warning.
+/// The text that only reports of errors contain, not those of warnings.
 const FAULT: &str = "ERROR: ";
 
-/// The test that measures the memory of a process, most of which is the sanitizer's own.
+/// The test that measures the memory of a process. It is skipped, because the sanitizer itself uses most of the memory.
 const MEASURES_MEMORY: &str = "saving_and_restoring_need_no_more_than_two_shards";
 
-/// Crates with little or no FFI, which Miri runs one by one: with the features that other crates enable, more of them would need
-/// [`BY_TREE_BORROWS`].
+/// Crates with little or no FFI, which Miri can run. They are tested one by one, because features that other crates enable would make more
+/// crates need [`BY_TREE_BORROWS`].
 const UNDER_MIRI: [&str; 11] = [
     "shardc-statedict",
     "shardc-data",
@@ -109,15 +110,15 @@ const UNDER_MIRI: [&str; 11] = [
     "shardc-checkpoint",
 ];
 
-/// The crate that Miri checks with Tree Borrows: `zlib-rs` 0.6 violates the stricter Stacked Borrows on deallocation, and
+/// The crate that Miri checks with the Tree Borrows model: `zlib-rs` 0.6 violates the stricter Stacked Borrows model on deallocation, and
 /// `crossbeam-epoch` casts integers to pointers.
 const BY_TREE_BORROWS: &str = "shardc-checkpoint";
 
-/// Tests of the runtime that use system calls unsupported by Miri: file times, processes, libraries, sockets.
+/// Tests of the runtime that use system calls that Miri does not support: file times, processes, libraries, sockets.
 const WITHOUT_MIRI: [&str; 5] =
     ["cache::", "launcher::", "plugin::", "processes::handshake", "local_job_needs_only_an_index"];
 
-/// Large or exhaustive tests, which are too slow under Miri: it takes microseconds for nanoseconds of work.
+/// Large or exhaustive tests, which are too slow under Miri: it is about a thousand times slower.
 const TOO_LONG_FOR_MIRI: [&str; 13] = [
     "every_small_float_reads_back",
     "large_sources_are_read_in_parts",
@@ -135,7 +136,7 @@ const TOO_LONG_FOR_MIRI: [&str; 13] = [
     "layout::encode::",
 ];
 
-/// The number of property-test cases under Miri, through proptest's variable.
+/// The number of cases of each property test under Miri, as an environment variable of proptest.
 const CASES_UNDER_MIRI: (&str, &str) = ("PROPTEST_CASES", "2");
 
 /// Runs tests under a memory checker. Any finding is an error.
@@ -168,26 +169,30 @@ fn address(workspace: &Workspace, parts: &[Part]) -> Result<()> {
     for (file, text) in &found {
         println!("\n== {}\n{text}", file.display());
     }
-    ensure!(found.is_empty(), "the sanitizer found errors in {} processes, see above", found.len());
+    ensure!(
+        found.is_empty(),
+        "the sanitizer found errors in {} processes; see the reports above",
+        found.len()
+    );
     ensure!(
         failed.is_empty(),
-        "these tests failed, but the sanitizer reported no error:\n{}",
+        "these commands failed, but the sanitizer reported no error:\n{}",
         failed.join("\n")
     );
     println!("\nthe sanitizer found no errors");
     Ok(())
 }
 
-/// The host triple. With an explicit target, cargo's flags do not apply to build scripts and procedural macros, which cannot be loaded
-/// with a sanitizer.
+/// The host triple. It is passed as an explicit target, so that cargo's flags do not apply to build scripts and procedural macros, which
+/// cannot be loaded with a sanitizer.
 fn host() -> Result<String> {
     let mut rustc = Command::new(env::var_os("RUSTC").unwrap_or_else(|| OsString::from("rustc")));
     let said = process::output(rustc.arg("-vV"))?;
     let host = said.lines().find_map(|line| line.strip_prefix("host: "));
-    host.map(str::to_owned).context("rustc names no host")
+    host.map(str::to_owned).context("the output of `rustc -vV` has no host")
 }
 
-/// Makes cargo build with AddressSanitizer, which this compiler channel has as an unstable feature.
+/// Makes cargo build with AddressSanitizer, an unstable feature that `RUSTC_BOOTSTRAP` enables in this compiler.
 fn sanitized(command: &mut Command, host: &str, flags: Option<OsString>) {
     let mut flags = flags.unwrap_or_default();
     flags.push(" -Zsanitizer=address");
@@ -221,7 +226,7 @@ impl Reports {
         environment
     }
 
-    /// The report files by name, with their contents.
+    /// The report files, sorted by name, with their contents.
     fn found(&self) -> Result<Vec<(PathBuf, String)>> {
         let entries = fs::read_dir(&self.0).with_context(|| format!("reading {}", self.0.display()))?;
         let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
@@ -240,7 +245,7 @@ impl Reports {
 fn miri(workspace: &Workspace, args: &SanitizeArgs) -> Result<()> {
     let toolchain = &args.toolchain;
     let tests_of = |package: &str| {
-        // Uses rustup, because the cargo that runs this process belongs to a different toolchain.
+        // The command is `cargo` of rustup, because the cargo that runs this process belongs to a different toolchain.
         let mut command = Command::new("cargo");
         command.current_dir(&workspace.root).env_remove("RUSTUP_TOOLCHAIN").arg(format!("+{toolchain}"));
         command.args(["miri", "test", "--package", package, "--lib", "--"]);
@@ -262,9 +267,9 @@ fn miri(workspace: &Workspace, args: &SanitizeArgs) -> Result<()> {
     version.env_remove("RUSTUP_TOOLCHAIN").stdout(Stdio::null()).stderr(Stdio::null());
     if !version.status().is_ok_and(|status| status.success()) {
         bail!(
-            "the toolchain {toolchain} has no Miri: `rustup toolchain install {toolchain} --component miri,rust-src` \
-             installs it. Without Miri, `cargo xtask sanitize` checks the crates with `unsafe` code; that no other crate \
-             has any is a test (`cargo test -p xtask --test rooms`)"
+            "the toolchain {toolchain} has no Miri; install it with `rustup toolchain install {toolchain} --component miri,rust-src`. \
+             Without Miri, `cargo xtask sanitize` checks the crates with `unsafe` code, and \
+             `cargo test -p xtask --test rooms` checks that no other crate has any"
         );
     }
     let is_asked = |package: &str| args.package.is_empty() || args.package.iter().any(|of| of == package);
@@ -308,14 +313,22 @@ mod tests {
         assert_eq!(found, [(folder.join("report.shardc.7"), "a leak".to_owned())]);
     }
 
-    /// Checks that no suppression covers shardc's functions, and that each has a reason.
+    /// Checks that no suppression covers functions of shardc, and that each suppression has a reason.
     #[test]
     fn every_suppression_has_a_reason() {
         let text = include_str!("../sanitize/leaks.supp");
         let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
         for pair in lines.windows(2).filter(|pair| !pair[1].starts_with('#')) {
-            assert!(pair[0].starts_with("# "), "{}: the line before it says no reason", pair[1]);
-            assert!(pair[1].starts_with("leak:") && !pair[1].contains("shardc"), "{}: that is ours", pair[1]);
+            assert!(
+                pair[0].starts_with("# "),
+                "{}: the preceding line must be a comment with the reason",
+                pair[1]
+            );
+            assert!(
+                pair[1].starts_with("leak:") && !pair[1].contains("shardc"),
+                "{}: a suppression must not name functions of shardc",
+                pair[1]
+            );
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::{
     workspace::{Workspace, which},
 };
 
-/// Debian's packages of LLVM 22 with MLIR, and the libraries that LLVM was built against.
+/// The Debian packages of LLVM 22 with MLIR, and of libraries that LLVM links.
 const PACKAGES: [&str; 7] = [
     "libmlir-22-dev",
     "llvm-22-dev",
@@ -24,7 +24,7 @@ const PACKAGES: [&str; 7] = [
     "zlib1g-dev",
 ];
 
-/// The compiler that links LLVM's C++ libraries.
+/// The compiler that is used to link LLVM's C++ libraries.
 const COMPILER: &str = "g++";
 
 /// Installs missing dependencies, and the plugins for `others`; returns the Python for tests, if any.
@@ -59,11 +59,11 @@ fn system_packages() -> Result<()> {
         println!("LLVM 22 with MLIR: already installed (Debian packages)");
         return Ok(());
     }
-    println!("installing Debian packages, some 2 GB unpacked: {}", missing.join(" "));
+    println!("installing Debian packages (about 2 GB unpacked): {}", missing.join(" "));
     let mut arguments = vec!["install", "--yes", "--no-install-recommends"];
     arguments.extend(&missing);
     let known = missing.iter().all(|p| has_candidate(p));
-    // Outdated package lists may name packages that the server no longer has; the installation then fails, and is repeated with new lists.
+    // Outdated package lists may name versions that the server no longer has. If the installation fails, it is repeated with new lists.
     if known && process::run(&mut as_root("apt-get", &arguments)?).is_ok() {
         return Ok(());
     }
@@ -71,14 +71,14 @@ fn system_packages() -> Result<()> {
     let unknown: Vec<&str> = missing.iter().copied().filter(|p| !has_candidate(p)).collect();
     if !unknown.is_empty() {
         bail!(
-            "apt has no package {}: LLVM 22 is in Debian 12 (with its updates) and later, and at https://apt.llvm.org",
+            "apt cannot find the packages {}: LLVM 22 is in Debian 12 (with updates) and later, and at https://apt.llvm.org",
             unknown.join(", ")
         );
     }
     process::run(&mut as_root("apt-get", &arguments)?).context("installing Debian packages")
 }
 
-/// On systems without apt, succeeds if LLVM is installed, otherwise reports how to install it.
+/// Handles systems without apt: succeeds if LLVM is installed, and otherwise reports how to install it.
 fn without_apt() -> Result<()> {
     let prefix = std::env::var("MLIR_SYS_220_PREFIX").unwrap_or_else(|_| "/usr/lib/llvm-22".to_owned());
     let config = Path::new(&prefix).join("bin").join("llvm-config");
@@ -87,8 +87,8 @@ fn without_apt() -> Result<()> {
         return Ok(());
     }
     bail!(
-        "apt is not available, so please install these by hand:\n\
-         \x20 * LLVM 22 with MLIR and its C interface, Polly and libclang (Debian calls them {})\n\
+        "apt is not available; install these packages manually:\n\
+         \x20 * LLVM 22 with MLIR and its C interface, Polly and libclang (Debian packages: {})\n\
          \x20 * a C++ compiler\n\
          and set MLIR_SYS_220_PREFIX and TABLEGEN_220_PREFIX to the prefix of LLVM, and LIBCLANG_PATH to the folder of libclang",
         PACKAGES.join(", ")
@@ -114,7 +114,7 @@ fn as_root(program: &str, arguments: &[&str]) -> Result<Command> {
     let root = process::output(Command::new("id").arg("-u"))?.trim() == "0";
     if !root && which("sudo").is_none() {
         bail!(
-            "`{program} {}` needs root privileges, and sudo is not installed: please run it as root",
+            "`{program} {}` needs root privileges, but sudo is not installed: run it as root",
             arguments.join(" ")
         );
     }

@@ -14,13 +14,13 @@ const REPORT: &str = "nextest/default/junit.xml";
 pub(crate) fn list(workspace: &Workspace, most: usize) -> Result<()> {
     let path = workspace.target.join(REPORT);
     let text = fs::read_to_string(&path)
-        .with_context(|| format!("reading {}: `cargo xtask test test` writes it", path.display()))?;
+        .with_context(|| format!("reading {}, which `cargo xtask test test` writes", path.display()))?;
     print!("{}", table(&text, most)?);
     Ok(())
 }
 
 fn table(text: &str, most: usize) -> Result<String> {
-    let report = Report::deserialize_from_str(text).context("reading the report of nextest")?;
+    let report = Report::deserialize_from_str(text).context("parsing the report of nextest")?;
     let mut tests = Vec::new();
     let mut binaries: BTreeMap<&str, Duration> = BTreeMap::new();
     for suite in &report.test_suites {
@@ -34,7 +34,7 @@ fn table(text: &str, most: usize) -> Result<String> {
     Ok(format!("{}\n{}", lines("tests", tests, most), lines("test binaries", binaries, most)))
 }
 
-/// A heading with the sum, and a line for each of the slowest.
+/// Renders a heading with the total time, and a line for each of the `most` slowest entries.
 fn lines(of: &str, mut all: Vec<(Duration, String)>, most: usize) -> String {
     let sum = all.iter().map(|(time, _)| *time).sum();
     let mut text = format!("{} {of}, {} total\n", all.len(), process::seconds(sum));

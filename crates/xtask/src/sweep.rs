@@ -1,4 +1,4 @@
-//! `cargo xtask sweep`: more random programs and strategy settings than the tests use, and tests that are too slow for every change.
+//! `cargo xtask sweep`: runs more random programs and strategy settings than the tests do, and tests that are too slow for every change.
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
@@ -32,11 +32,11 @@ pub struct SweepArgs {
 enum Of {
     /// Programs with random shardings.
     Programs,
-    /// Settings of strategies, on random meshes, for training steps.
+    /// Training steps with random settings of strategies, on random meshes.
     Settings,
-    /// As `settings`, for eight TPUs: programs are compiled but not run.
+    /// Like `settings`, but for eight TPUs: programs are compiled but not run.
     SettingsForTpus,
-    /// All tests with all their cases. `cargo xtask test` runs a sample of long ones. The other options have no effect.
+    /// All tests with all their cases, of which `cargo xtask test` runs only a sample if there are many. The other options have no effect.
     Tests,
 }
 

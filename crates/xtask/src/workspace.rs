@@ -36,13 +36,15 @@ impl Workspace {
         ensure!(out.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&out.stderr));
         let metadata: Value = serde_json::from_slice(&out.stdout).context("reading cargo metadata")?;
         let path = |key: &str| {
-            let text = metadata[key].as_str().with_context(|| format!("cargo metadata names no {key}"))?;
+            let text = metadata[key]
+                .as_str()
+                .with_context(|| format!("the output of cargo metadata has no `{key}`"))?;
             Ok::<_, anyhow::Error>(PathBuf::from(text))
         };
         Ok(Workspace { root: path("workspace_root")?, target: path("target_directory")?, metadata })
     }
 
-    /// A built program: `target/PROFILE/NAME`.
+    /// The path of a built program: `target/PROFILE/NAME`.
     pub fn program(&self, release: bool, name: &str) -> PathBuf {
         let profile = if release { "release" } else { "debug" };
         self.target.join(profile).join(format!("{name}{}", env::consts::EXE_SUFFIX))
@@ -65,7 +67,7 @@ impl Workspace {
         Ok(dir)
     }
 
-    /// The folder of each package relative to the root, and the package's name.
+    /// The folder of each package, relative to the root, and the package's name.
     pub fn package_folders<'w>(&'w self) -> Vec<(&'w Path, &'w str)> {
         let folder_and_name = |package: &'w Value| -> Option<(&'w Path, &'w str)> {
             let manifest = Path::new(package["manifest_path"].as_str()?);

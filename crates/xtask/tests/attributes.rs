@@ -1,4 +1,5 @@
-//! The names of attributes that shardc interprets occur in only one file: code that reads or writes them uses `shardc_ir::discardable`.
+//! Checks that the names of attributes that shardc interprets occur in only one file. Code that reads or writes these attributes uses
+//! `shardc_ir::discardable`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -24,7 +25,7 @@ const NAMES: &[&str] = &[
     SHARDING_RULE,
 ];
 
-/// The only file that may name them.
+/// The only file that may contain these names.
 const HOME: &str = "ir/src/discardable.rs";
 
 #[test]
@@ -41,7 +42,7 @@ fn attribute_names_are_defined_in_one_file() {
     let mut found = Vec::new();
     for file in files.iter().filter(|file| !file.ends_with(HOME)) {
         let text = fs::read_to_string(file).expect("a source can be read");
-        // Tests may contain the names.
+        // Unit tests may contain the names.
         let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
         for (number, line) in code.lines().enumerate() {
             if NAMES.iter().any(|name| line.contains(&format!("\"{name}\""))) {

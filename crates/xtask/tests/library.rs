@@ -1,4 +1,4 @@
-//! The crates that `shardc` without features depends on, which front ends compile.
+//! Checks the crates that `shardc` without features depends on, because front ends compile them.
 
 #![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 
 use shardc_filetest::program::cargo;
 
-/// The maximum number of crates in the tree, including `shardc`.
+/// The maximum number of crates in the dependency tree, including `shardc`.
 const MOST: usize = 45;
 
-/// Crates that compile C, open connections, unpack archives, or belong to features.
+/// Crates that must not be in this tree: they compile C, open connections, unpack archives, or belong to features.
 const ABSENT: &[&str] = &[
     "bindgen",
     "cc",
@@ -40,7 +40,7 @@ const ABSENT: &[&str] = &[
     "zstd-sys",
 ];
 
-/// The crates that `shardc` needs with these features on Linux.
+/// The crates in the dependency tree of `shardc` with these cargo arguments, on Linux.
 fn tree(features: &[&str]) -> BTreeSet<String> {
     let mut command = cargo();
     command.args(["tree", "--offline", "--package", "shardc", "--prefix", "none", "--format", "{p}"]);
@@ -48,7 +48,7 @@ fn tree(features: &[&str]) -> BTreeSet<String> {
     let output = command.current_dir(env!("CARGO_MANIFEST_DIR")).output().expect("cargo starts");
     let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{errors}");
-    // The line of a crate that was already listed ends with `(*)`.
+    // The line of a crate that is listed again ends with `(*)`.
     text.lines()
         .map(|line| line.trim_end_matches(" (*)").to_owned())
         .filter(|line| !line.is_empty())
@@ -71,7 +71,7 @@ fn without_features_the_library_has_few_crates_and_no_c() {
     assert!(unwanted.is_empty(), "{unwanted:?}");
 }
 
-/// Checks that the packages listed as absent above are dependencies of features, under these names.
+/// Checks that names in [`ABSENT`] are names of real packages, by finding some of them among the dependencies of the default features.
 #[test]
 fn default_features_add_optional_packages() {
     let crates = tree(&[]);

@@ -1,4 +1,4 @@
-//! The prose of documents, comments and filetests: short sentences, narrow tables, standard terms.
+//! Checks the prose of documents, comments and filetests: short sentences, narrow tables, standard terms.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -103,7 +103,7 @@ fn sources() -> Vec<PathBuf> {
     files
 }
 
-/// The text of the line comments of a source, on the same lines; lines with code or filetest directives are empty.
+/// The text of the line comments of a source, with the same line numbers. Lines with code or with filetest directives become empty.
 fn comments(source: &str) -> String {
     let text = |line: &str| -> String {
         let Some(text) = line.trim_start().strip_prefix("//") else { return String::new() };
@@ -115,7 +115,7 @@ fn comments(source: &str) -> String {
     source.lines().map(|line| text(line) + "\n").collect()
 }
 
-/// A paragraph, list item or table cell, with the line on which it begins. Code blocks and headings are omitted.
+/// The paragraphs, list items and table cells, each with the line on which it begins. Code blocks and headings are omitted.
 fn blocks(text: &str) -> Vec<(usize, String)> {
     let mut blocks: Vec<(usize, String)> = Vec::new();
     let (mut is_code, mut continues) = (false, false);
@@ -152,7 +152,7 @@ fn list_item(line: &str) -> Option<&str> {
     is_mark.then_some(text)
 }
 
-/// The words of each sentence; a code span is one word.
+/// The words of each sentence. A code span counts as one word.
 fn sentences(block: &str) -> Vec<Vec<&str>> {
     let mut sentences = vec![Vec::new()];
     let without_code = block.split('`').enumerate().flat_map(|(part, text)| {

@@ -101,7 +101,7 @@ pub(super) fn i0e(e: &mut Emit<'_>, x: ValueId) -> ValueId {
     e.convert(value, dtype)
 }
 
-/// A Chebyshev series of half of `twice`, by Clenshaw's recurrence, with as many terms as the element type resolves.
+/// A Chebyshev series in half of `twice`, by Clenshaw's recurrence. Terms that the element type cannot resolve are omitted.
 fn series(e: &mut Emit<'_>, coefficients: &[f64], twice: ValueId) -> ValueId {
     let least = if e.type_of(twice).dtype == DType::F64 { 0.0 } else { 3e-9 };
     let count = coefficients.iter().rposition(|c| c.abs() > least).map_or(1, |last| last + 1);
@@ -117,7 +117,8 @@ fn series(e: &mut Emit<'_>, coefficients: &[f64], twice: ValueId) -> ValueId {
     e.mul(half, difference)
 }
 
-/// `x`, if a value is `i0e(x)` in the form above, whose terms have no derivative at zero although it has one.
+/// Returns `x` if a value is `i0e(x)` in the form that [`i0e`] emits. At zero, the terms of this form have no derivative, but `i0e` has
+/// one.
 pub(super) fn argument_of_i0e(module: &Module, value: ValueId) -> Option<ValueId> {
     let &[is_near, near, far] = made(module, value, &OpKind::Select)? else { return None };
     let compare = &module.ops[module.def_op(is_near)?];
@@ -140,13 +141,13 @@ pub(super) fn argument_of_i0e(module: &Module, value: ValueId) -> Option<ValueId
     is_it.then_some(x)
 }
 
-/// `v`, if a value is `v - 2`.
+/// Returns `v` if `value` is `v - 2`.
 fn shifted(module: &Module, value: ValueId) -> Option<ValueId> {
     let [v, two] = pair(module, value, BinaryOp::Subtract)?;
     (number(module, two)? == 2.0).then_some(v)
 }
 
-/// The argument of a series with these coefficients, if a value is one.
+/// Returns the argument of a Chebyshev series if `value` is such a series with these coefficients.
 fn argument_of(module: &Module, value: ValueId, coefficients: &[f64]) -> Option<ValueId> {
     let [half, difference] = pair(module, value, BinaryOp::Multiply)?;
     let [mut last, one_before] = pair(module, difference, BinaryOp::Subtract)?;
@@ -158,7 +159,7 @@ fn argument_of(module: &Module, value: ValueId, coefficients: &[f64]) -> Option<
         let [product, next_but_one] = pair(module, rest, BinaryOp::Subtract)?;
         let [twice, next] = pair(module, product, BinaryOp::Multiply)?;
         let coefficient = if k == 0 { 2.0 * coefficient } else { coefficient };
-        // The last terms of a double are within rounding error.
+        // The smallest coefficients of an `f64` series are within the rounding error of the others.
         let is_near = (number(module, c)? - coefficient).abs() <= 1e-6 * coefficient.abs() + 1e-18;
         let goes_on =
             before.is_none_or(|before| is_same(module, before, next)) && of.is_none_or(|of| of == twice);
@@ -175,7 +176,7 @@ fn argument_of(module: &Module, value: ValueId, coefficients: &[f64]) -> Option<
     (ends && is_all && number(module, half)? == 0.5).then_some(of?)
 }
 
-/// The operands of a value's producer, if it is of this kind.
+/// Returns the operands of the producer of `value`, if the producer is of this kind.
 fn made<'a>(module: &'a Module, value: ValueId, kind: &OpKind) -> Option<&'a [ValueId]> {
     let data = &module.ops[module.def_op(value)?];
     (data.kind == *kind).then_some(data.operands.as_slice())
@@ -185,7 +186,7 @@ fn pair(module: &Module, value: ValueId, op: BinaryOp) -> Option<[ValueId; 2]> {
     made(module, value, &OpKind::Binary(op))?.try_into().ok()
 }
 
-/// Whether two values are the same, or the same number: scalar programs have a constant for each zero of a series.
+/// Whether two values are the same value or equal constants: a scalar program has a separate constant for each zero in a series.
 fn is_same(module: &Module, a: ValueId, b: ValueId) -> bool {
     a == b || number(module, a).is_some_and(|a| number(module, b) == Some(a))
 }

@@ -15,7 +15,7 @@ pub(super) struct Combiner {
 }
 
 impl Combiner {
-    /// The combiner in a region of scalars; `None` if it is not element-wise.
+    /// Returns the combiner in a region of scalars, or `None` if it is not element-wise.
     pub(super) fn of(module: &Module, region: RegionId) -> Option<Combiner> {
         let data = &module.regions[region];
         let is_elementwise = |op: &OpId| {
@@ -55,7 +55,7 @@ impl Combiner {
     }
 }
 
-/// Elements `start`, `start + stride`, ... below `limit` along a dimension.
+/// Returns the elements `start`, `start + stride`, ... below `limit` along a dimension.
 fn every(e: &mut Emit<'_>, value: ValueId, dim: usize, (start, limit, stride): (i64, i64, i64)) -> ValueId {
     let ty = e.type_of(value);
     let mut spec = SliceSpec {
@@ -174,8 +174,8 @@ pub(super) fn reduce(
     Some(combiner.apply(e, &args))
 }
 
-/// Combines the elements of windows. `spec` has every list in full. Padding around and between elements is `init`, as if windows were
-/// computed one by one.
+/// Combines the elements of windows. Each list of `spec` has an entry for each dimension. Padding around and between elements is `init`, as
+/// in a `reduce_window`.
 pub(super) fn windows(
     e: &mut Emit<'_>,
     combiner: &Combiner,
@@ -206,7 +206,7 @@ pub(super) fn windows(
             false => e.tensor(OpKind::Pad(Box::new(pad)), &[value, init], &shape, ty.dtype),
         });
     }
-    // One dimension after the other: the sum of window sizes is less than their product.
+    // Windows are combined along one dimension after the other: the sum of the window sizes is less than their product.
     for d in 0..rank {
         let (n, gap, stride) = (spec.dimensions[d], spec.window_dilations[d], spec.strides[d]);
         let room = e.type_of(padded[0]).shape[d] - ((n - 1) * gap + 1);

@@ -18,7 +18,7 @@ pub(super) fn while_loop(at: &mut At<'_, '_>) -> Result<Tangents, Box<Diagnostic
     let carried = changing(at, body);
     let args: Vec<ValueId> = at.linear.module.regions[body].args.clone();
     let types: Vec<_> = carried.iter().map(|&i| at.linear.module.values[args[i]].ty).collect();
-    // The tangents are arguments of a temporary region.
+    // The tangents of the carried values are arguments of a temporary region.
     let scratch = at.linear.module.add_region(&types);
     let tangents = at.linear.module.regions[scratch].args.clone();
     for (&i, &tangent) in carried.iter().zip(&tangents) {
@@ -85,7 +85,7 @@ fn changing(at: &At<'_, '_>, body: RegionId) -> Vec<usize> {
     is_changing.iter().enumerate().filter(|(_, is)| **is).map(|(i, _)| i).collect()
 }
 
-/// Adds to `changed` the values under a region that depend on it.
+/// Adds to `changed` the differentiable results of operations in `region` that depend on values in `changed`.
 fn reach(at: &At<'_, '_>, module: &Module, region: RegionId, changed: &mut FxHashSet<ValueId>) {
     for &op in &module.regions[region].ops {
         let data = &module.ops[op];

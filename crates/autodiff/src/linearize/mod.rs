@@ -64,32 +64,32 @@ pub(crate) struct Linear<'m> {
     pub(crate) rules: &'m [CustomRule],
     /// The checkpointing policy.
     pub(crate) checkpoint: &'m Checkpoint,
-    /// Values of copies under construction; an entry is valid for one copy.
+    /// Maps values to their copies while one operation or region is copied. Entries of earlier copies are stale.
     pub(crate) map: ValueMap,
-    /// Operations on the tape that represent operations with regions of the program.
+    /// Operations on the tape that represent operations of the program with regions.
     pub(crate) nested: FxHashMap<OpId, Nested>,
-    /// Stacks in host memory.
+    /// Stacked residuals in host memory.
     pub(crate) at_host: FxHashSet<ValueId>,
-    /// Loops over blocks of trips, which keep only the initial state of each block.
+    /// Loops over blocks of iterations, which save only the initial state of each block.
     pub(crate) blocks: FxHashSet<OpId>,
     /// The operations of a region that are differentiated; the others need no tangents.
     pub(crate) needed: Option<Needed>,
-    /// The last channel id of the program, if it was computed.
+    /// The last channel ID of the program; `None` until it is needed.
     pub(crate) last_channel: Option<i64>,
-    /// Operations to insert before operations that get more results.
+    /// Operations to insert before operations to which linearization adds results.
     pub(crate) insertions: Insertions,
     /// The tangent of the orthogonal factor of each result of `geqrf`.
     pub(crate) orthogonal: FxHashMap<ValueId, ValueId>,
-    /// The users of values, if they were computed.
+    /// The users of values; `None` until they are needed.
     readers: Option<Readers>,
 }
 
-/// The part of a region that some of its values depend on.
+/// The operations of a region that some of its values depend on.
 #[derive(Debug)]
 pub(crate) struct Needed {
     region: RegionId,
     ops: FxHashSet<OpId>,
-    /// Operations from this index on were created for them.
+    /// Operations from this index on were created after this analysis, and are always needed.
     first_new: usize,
 }
 
@@ -117,7 +117,7 @@ impl Needed {
     }
 }
 
-/// The operation of the program that an operation on a tape represents, if its regions have tapes.
+/// The operation of the program that an operation on a tape represents, if the regions of the former have tapes.
 #[derive(Debug)]
 pub(crate) enum Nested {
     /// One of several regions is executed.
@@ -138,7 +138,7 @@ pub(crate) enum Nested {
     Loop(LoopTape),
     /// A region is executed on each device.
     Manual(ManualTape),
-    /// A function computes the cotangents of operands.
+    /// A custom gradient function computes the cotangents of the operands.
     Given(Given),
 }
 
@@ -147,7 +147,7 @@ pub(crate) enum Nested {
 pub(crate) struct Given {
     /// The function that computes the gradient.
     pub(crate) backward: FuncId,
-    /// The operands of this function that precede the cotangents of the results.
+    /// The operands of the gradient function that precede the cotangents of the results.
     pub(crate) residuals: Vec<ValueId>,
     /// The tangent of each operand for which the function returns a cotangent.
     pub(crate) operands: Vec<Option<ValueId>>,
@@ -180,7 +180,7 @@ pub(crate) struct LoopTape {
     pub(crate) args: Vec<ValueId>,
     /// The tangent of each of them before the loop.
     pub(crate) inits: Vec<Option<ValueId>>,
-    /// The tape of the body, which returns the tangents of all of them.
+    /// The tape of the body, which returns the tangents of all carried values.
     pub(crate) tape: Tape,
 }
 
@@ -228,7 +228,7 @@ impl<'m> Linear<'m> {
         self.readers.get_or_insert_with(|| Readers::of(module)).users(value)
     }
 
-    /// Whether returned values are independent of a value that they are computed from, except for rounding.
+    /// Whether the contributions of a value to the returned values cancel, except for rounding.
     pub(crate) fn cancels(&mut self, value: ValueId) -> bool {
         let module = &*self.module;
         self.readers.get_or_insert_with(|| Readers::of(module)).cancels(module, value)
@@ -317,7 +317,7 @@ impl Linear<'_> {
         }
         let mut seen = FxHashSet::default();
         let mut out = Vec::new();
-        // Values inside have no tangent yet.
+        // Values that are defined inside have no tangent yet, so only captured values are found.
         for inner in data.regions.iter().flat_map(|&region| self.module.walk(region)) {
             for &value in &self.module.ops[inner].operands {
                 if self.tangent(value).is_some() && seen.insert(value) {
@@ -328,7 +328,7 @@ impl Linear<'_> {
         out
     }
 
-    /// Applies pending insertions under a region.
+    /// Applies the pending insertions in a region and in its nested regions.
     pub(crate) fn finish(&mut self, region: RegionId) {
         let insertions = std::mem::take(&mut self.insertions);
         insertions.apply(self.module, region, &ValueMap::new(), |_| false);
@@ -338,11 +338,11 @@ impl Linear<'_> {
 /// The result of a differentiation rule.
 #[derive(Debug)]
 pub(crate) enum Rule {
-    /// The operation stays; the tangents of its results.
+    /// The operation stays. Contains the tangents of its results.
     Tangents(Tangents),
-    /// The operation was removed, and operations of the rule compute its results; the tangents of the results.
+    /// The operation was removed, and operations of the rule compute its results. Contains the tangents of the results.
     Replaced(Tangents),
-    /// The operation must be replaced by operations that the rule inserted after it, with these results.
+    /// The operation must be replaced by these results of operations that the rule inserted after the operation.
     Instead(Vec<ValueId>),
 }
 

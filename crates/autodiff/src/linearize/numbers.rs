@@ -15,7 +15,7 @@ pub(crate) fn number(module: &Module, mut value: ValueId) -> Option<f64> {
     }
 }
 
-/// Whether a value is a constant, which may be broadcast, reshaped, converted or negated, or its absolute value.
+/// Whether a value is a constant: possibly broadcast, reshaped, converted, negated, or as an absolute value.
 pub(super) fn is_constant(module: &Module, mut value: ValueId) -> bool {
     while let Some(op) = module.def_op(value) {
         match &module.ops[op].kind {
@@ -30,7 +30,7 @@ pub(super) fn is_constant(module: &Module, mut value: ValueId) -> bool {
     false
 }
 
-/// Decodes an element of the types that constants of floating-point programs have.
+/// Decodes one element of a constant; `None` if its type is not used for constants of floating-point programs.
 fn decode(dtype: DType, bytes: &[u8]) -> Option<f64> {
     match dtype {
         DType::BF16 => Some(bf16::from_le_bytes(bytes.try_into().ok()?).into()),

@@ -51,10 +51,10 @@ impl Readers {
         self.uses.of(value).iter().map(|&(op, _)| op).collect()
     }
 
-    /// Whether no result changes if `root` shifts a little. Unknown effects count as changes.
+    /// Whether all results stay the same if `root` is shifted by a small amount. Unknown effects count as changes.
     pub(super) fn cancels(&self, module: &Module, root: ValueId) -> bool {
         let mut root = root;
-        // The value may pass through operations that keep it finite.
+        // The root may first pass through other operations, such as a `select` that replaces an infinite value.
         for _ in 0..8 {
             if self.cancels_from(module, root) {
                 return true;
@@ -121,7 +121,7 @@ fn can_change(module: &Module, value: ValueId) -> bool {
     !matches!(class, Some(DTypeClass::Bool | DTypeClass::Signed | DTypeClass::Unsigned))
 }
 
-/// The effect on a value, in multiples of the root's shift.
+/// The effect on a value, as a multiple of the root's shift.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum How {
     /// Shifted by this multiple.
@@ -134,7 +134,7 @@ enum How {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Moved {
     how: How,
-    /// For each dimension, the dimension of the root that it corresponds to; none if all elements change alike.
+    /// For each dimension, the dimension of the root that it corresponds to; `None` if all elements change by the same amount.
     along: Along,
 }
 
@@ -249,7 +249,7 @@ impl Step<'_> {
         Some(Moved { how: from.how, along })
     }
 
-    /// Dimensions of size 1 are added or removed.
+    /// The effect through a reshape that only adds or removes dimensions of size 1.
     fn reshape(&self) -> Option<Moved> {
         let from = self.moved(0)?;
         let (old, new) =
@@ -265,7 +265,7 @@ impl Step<'_> {
         left.next().is_none().then_some(Moved { how: from.how, along })
     }
 
-    /// A sum of equally scaled values is scaled in the same way.
+    /// The effect through a sum: a sum of equally scaled values is scaled in the same way.
     fn sum(&self, dims: &DimList) -> Option<Moved> {
         let data = &self.module.ops[self.op];
         let from = self.moved(0).filter(|moved| matches!(moved.how, How::Times(_)))?;
@@ -281,7 +281,7 @@ impl Step<'_> {
         Some(Moved { how: from.how, along: along.collect() })
     }
 
-    /// A matmul with an unaffected operand is scaled like the other one.
+    /// The effect through a matmul: if one operand is unaffected, the result is scaled like the other operand.
     fn product(&self, spec: &DotSpec) -> Option<Moved> {
         let (from, i) = match (self.moved(0), self.moved(1)) {
             (Some(from), None) => (from, 0),
@@ -304,7 +304,7 @@ impl Step<'_> {
         Some(Moved { how: from.how, along })
     }
 
-    /// Gathers along dimensions in which all elements change alike.
+    /// The effect through a gather along dimensions in which all elements change by the same amount.
     fn gather(&self, spec: &GatherSpec) -> Option<Moved> {
         let (operand, indices) = (self.operand(0), self.operand(1));
         let from = self.moved(0)?;

@@ -49,9 +49,9 @@ pub(super) fn of_inverse(at: &mut At<'_, '_>, product: ValueId) -> Option<ValueI
     Some(tape.mul(change, count))
 }
 
-/// The value that a product is a power of, and the exponent; of two such values the earlier one.
+/// Returns the base and the exponent if a product is a power. If several bases are possible, returns the earliest.
 fn factors(module: &Module, product: ValueId) -> Option<(ValueId, usize)> {
-    // Starting with the earliest value.
+    // From the product to the earliest candidate for the base.
     let mut chain = vec![product];
     while let Some((a, _)) = chain.last().and_then(|&last| parts(module, last)).filter(|_| chain.len() < MANY)
     {
@@ -95,7 +95,7 @@ fn parts(module: &Module, value: ValueId) -> Option<(ValueId, ValueId)> {
     (op.kind == OpKind::Binary(BinaryOp::Multiply)).then(|| (op.operands[0], op.operands[1]))
 }
 
-/// The product with one factor less.
+/// Returns the product with one factor removed.
 fn one_less(e: &mut Emit<'_>, product: ValueId, base: ValueId) -> Option<ValueId> {
     let (a, b) = parts(e.module(), product)?;
     if a == base {

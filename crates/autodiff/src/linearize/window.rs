@@ -1,4 +1,4 @@
-//! Windows: attributes with defaults filled in, and a combiner of pairs.
+//! Windows: attributes with defaults filled in, and reducers of pairs.
 
 use shardc_ir::{CompareDirection, DType, Module, OpKind, RegionId, SizeList, ValueId, WindowSpec};
 use smallvec::SmallVec;
@@ -39,7 +39,7 @@ pub(crate) fn cumulative(spec: &WindowSpec, shape: &[i64]) -> Option<(usize, boo
     }
 }
 
-/// Builds a region that selects one of two pairs by comparing their first items.
+/// Builds a reducer of pairs that selects one of two pairs by comparing their first elements.
 pub(crate) fn pairs(module: &mut Module, direction: CompareDirection, dtype: DType) -> RegionId {
     let (scalar, truth) = (module.types.tensor(&[], dtype), module.types.tensor(&[], DType::I1));
     let region = module.add_region(&[scalar; 4]);

@@ -8,7 +8,7 @@ use super::{Transposed, recompute};
 use crate::emit::{Arithmetic, Emit};
 use crate::linearize::Tape;
 
-/// Passes the cotangents of the results of `choice`, which represents `op` on the tape, through the tapes of its branches.
+/// Passes the cotangents of the results of `choice`, which represents `op` on the tape, through the tapes of the branches.
 pub(super) fn transpose(
     t: &mut Transposed<'_, '_>,
     choice: OpId,
@@ -60,7 +60,7 @@ pub(super) fn transpose(
 /// Makes the branches of the program return the residuals of the backward branches.
 fn keep_for_backward(t: &mut Transposed<'_, '_>, op: OpId, regions: &[RegionId], bodies: &mut [Vec<OpId>]) {
     let checkpoint = t.linear.checkpoint;
-    // Branches share a result for residuals of the same type, since only one branch is executed.
+    // Residuals of the same type in different branches share a result, since only one branch is executed.
     let mut slots: Vec<TypeId> = Vec::new();
     let mut placed: Vec<Vec<(usize, ValueId)>> = Vec::new();
     let mut plans = Vec::new();

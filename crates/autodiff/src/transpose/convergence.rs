@@ -30,14 +30,14 @@ use crate::linearize::{LoopTape, compare, number_of};
 /// A constant up to this multiple of the rounding error counts as a convergence bound.
 const TINY: f64 = 16.0;
 
-/// A derivative below this multiple of the bound has converged. It accumulates the rounding errors of several terms.
+/// A derivative below this multiple of the bound has converged. A derivative accumulates the rounding errors of several terms.
 const TOLERANCE: f64 = 16.0;
 
-/// A convergence test in a loop body: an element continues while its term exceeds the bound.
+/// A convergence test in a loop body: an element continues to iterate while its term exceeds the bound.
 pub(super) struct Test {
     /// The result of the comparison.
     pub(super) goes_on: ValueId,
-    /// The bound.
+    /// The bound with which the term is compared.
     bound: f64,
     /// The tangent of the term.
     pub(super) tangent: ValueId,
@@ -67,7 +67,7 @@ pub(super) fn tests(t: &Transposed<'_, '_>, looped: &LoopTape) -> Vec<Test> {
     module.regions[body].ops.iter().filter_map(test).collect()
 }
 
-/// Whether the loop condition is a conjunction that compares a carried scalar, the trip counter, with a constant.
+/// Whether the loop condition is a conjunction in which one term compares a carried scalar, the trip counter, with a constant.
 fn has_most_trips(module: &Module, cond: RegionId) -> bool {
     let ops = &module.regions[cond].ops;
     let is_bound = |op: &OpId| {
@@ -92,8 +92,8 @@ fn rounding_error(module: &Module, value: ValueId) -> Option<f64> {
     }
 }
 
-/// Extends a test: an element also continues while one of `slopes` exceeds the tolerance. `goes_on` is the copy of the test's
-/// result in the body `ops`. The test is left unchanged if a slope depends on it.
+/// Extends a test: an element also continues to iterate while one of its derivatives `slopes` exceeds the tolerance. `goes_on` is the copy
+/// of the test's result in the body `ops`. The test is left unchanged if a slope depends on it.
 pub(super) fn extend(
     module: &mut Module,
     ops: &mut Vec<OpId>,

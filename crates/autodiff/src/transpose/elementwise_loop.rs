@@ -82,8 +82,8 @@ fn is_elementwise(t: &Transposed<'_, '_>, looped: &LoopTape) -> bool {
         })
 }
 
-/// Pairs of indices in [`LoopTape::carried`]: an initial value with a tangent, and a carried value that depends on it and that a result
-/// with a cotangent depends on.
+/// Pairs of indices in [`LoopTape::carried`]: an initial value with a tangent, and a carried value. The carried value depends on the
+/// initial value, and a result with a cotangent depends on the carried value.
 fn pairs(t: &Transposed<'_, '_>, looped: &LoopTape, asked: &[Option<ValueId>]) -> Vec<(usize, usize)> {
     let count = looped.args.len();
     // For each carried value, the carried values that depend on it after one iteration.
@@ -183,14 +183,14 @@ fn slopes(
 /// One iteration of the loop that carries derivatives.
 struct Trip<'a> {
     looped: &'a LoopTape,
-    /// The values of the copied body.
+    /// Maps values of the body to their copies.
     map: &'a ValueMap,
     end: OpId,
 }
 
 impl Trip<'_> {
-    /// Copies the tape into a body; `tangents` maps to the copied nonzero tangents: at first those at the start of an iteration,
-    /// afterwards all.
+    /// Copies the tape into a body; `tangents` maps nonzero tangents to their copies. It initially contains the tangents at the start of an
+    /// iteration; the returned map contains all.
     fn copy(
         &self,
         module: &mut Module,

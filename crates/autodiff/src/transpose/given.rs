@@ -6,7 +6,7 @@ use super::Transposed;
 use crate::emit::Arithmetic;
 use crate::linearize::Given;
 
-/// Copies the body of the function to the backward pass, when the cotangents of the results are known.
+/// Copies the body of the gradient function to the backward pass, after the operations that compute the cotangents of the results.
 pub(super) fn transpose(t: &mut Transposed<'_, '_>, call: OpId, given: &Given, asked: &[Option<ValueId>]) {
     let results = t.linear.module.ops[call].results.clone();
     let mut args = given.residuals.clone();

@@ -1,7 +1,7 @@
 //! Transposition of `while`: the transposed tape of the body, from the last iteration to the first.
 //!
-//! The forward loop saves the residuals of each iteration in stacks. Invariant values are not saved, nor values that an iteration can
-//! recompute: the counter, and slices of invariant values at the counter.
+//! The forward loop saves the residuals of all iterations in stacked tensors, with one slot for each iteration. Invariant values are not
+//! saved, nor values that an iteration can recompute: the counter, and slices of invariant values at the counter.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::trip_count::counter;
@@ -35,7 +35,7 @@ pub(super) fn transpose(
     let live = live(t, looped, asked);
     let at_hand = AtHand::of(t.linear.module, looped.op);
     let mut carried: Vec<usize> = (0..live.len()).filter(|&i| live[i]).collect();
-    // Carried state comes first, then sums for values that the loop only reads, as in a transposed scan.
+    // Carried state comes first, then the accumulated cotangents of values that the loop only reads, as in a transposed scan.
     let body = t.linear.module.ops[looped.op].regions[1];
     let args = &t.linear.module.regions[body].args;
     carried.sort_by_key(|&i| at_hand.of.contains_key(&args[looped.carried[i]]));
@@ -89,7 +89,7 @@ pub(super) fn transpose(
     before.extend(ops);
     let mut ops = before;
 
-    // The next iteration is the previous iteration of the forward loop.
+    // The backward loop visits the iterations of the forward loop in reverse order.
     {
         let mut e = Emit::new(t.linear.module, &mut ops, whole);
         let one = e.splat(&1i32.to_le_bytes(), &[], DType::I32);
@@ -148,7 +148,7 @@ fn live(t: &Transposed<'_, '_>, looped: &LoopTape, asked: &[Option<ValueId>]) ->
     }
 }
 
-/// The arguments of a loop's body that each iteration can recompute.
+/// The arguments of a loop's body that the backward loop can recompute in each iteration.
 struct AtHand {
     of: FxHashMap<ValueId, Told>,
 }
@@ -200,7 +200,7 @@ impl Outer {
     }
 }
 
-/// Makes the forward loop save values of its body, in one stack for each value. Returns the stacks.
+/// Makes the forward loop save values of its body, each value in a stacked tensor with a slot for each iteration. Returns these tensors.
 fn keep(t: &mut Transposed<'_, '_>, op: OpId, trips: i64, values: &[ValueId]) -> Vec<ValueId> {
     if values.is_empty() {
         return Vec::new();
@@ -282,7 +282,7 @@ fn trip_number(t: &mut Transposed<'_, '_>, op: OpId) -> ValueId {
     arg
 }
 
-/// Makes values of the forward body available in the backward body. Returns their replacements.
+/// Makes values of the forward body available in the backward body. Returns a map from each value to its replacement.
 #[allow(clippy::too_many_arguments, reason = "the arguments describe the two loops")]
 fn bring(
     t: &mut Transposed<'_, '_>,
@@ -335,7 +335,7 @@ fn bring(
     map
 }
 
-/// Builds the condition of the backward loop: whether iterations remain.
+/// Builds the condition of the backward loop: true while iterations remain.
 fn condition(t: &mut Transposed<'_, '_>, whole: OpId, types: &[TypeId]) -> RegionId {
     let region = t.linear.module.add_region(types);
     let k = t.linear.module.regions[region].args[0];

@@ -1,8 +1,8 @@
 //! Transposition of manual computations, by another manual computation.
 //!
-//! If a result is replicated along manual axes, its cotangent is divided equally between devices. The cotangent of a replicated
-//! operand is the sum over all devices: contributions are stacked along the axes and summed outside, where the sum may stay unreduced.
-//! Residuals of the forward computation are stacked in the same way.
+//! If a result is replicated along manual axes, its cotangent is divided equally between devices. The cotangent of a replicated operand is
+//! the sum over all devices: the contributions of the devices are stacked along a new leading dimension that these axes shard. They are
+//! summed outside of the computation, where the sum may stay unreduced. Residuals of the forward computation are stacked in the same way.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
@@ -130,7 +130,8 @@ struct Back {
     operands: Vec<ValueId>,
 }
 
-/// Makes the forward computation return values of its body as stacks, one per device. Returns these and their shardings.
+/// Makes the forward computation return values of its body, stacked along a new leading dimension with an element for each device. Returns
+/// the stacked values and their shardings.
 fn keep_stacked(
     t: &mut Transposed<'_, '_>,
     op: OpId,
@@ -161,21 +162,21 @@ fn keep_stacked(
     out
 }
 
-/// The value with a leading dimension of size 1.
+/// The value with a new leading dimension of size 1.
 fn in_front(e: &mut Emit<'_>, value: ValueId) -> ValueId {
     let ty = e.type_of(value);
     let shape: Vec<i64> = std::iter::once(1).chain(ty.shape.iter().copied()).collect();
     e.tensor(OpKind::Reshape, &[value], &shape, ty.dtype)
 }
 
-/// A type with a leading dimension.
+/// The type with a new leading dimension of size `count`.
 fn with_count(module: &mut Module, ty: TypeId, count: i64) -> TypeId {
     let Some(mut tensor) = module.types.as_tensor(ty).cloned() else { return ty };
     tensor.shape.insert(0, count);
     module.types.intern(Type::Tensor(tensor))
 }
 
-/// A sharding with a leading dimension that is sharded along axes.
+/// The sharding of a tensor with a new leading dimension that is sharded along `axes`.
 fn stacked(module: &mut Module, mesh: MeshId, axes: &AxisList, rest: ShardingId) -> ShardingId {
     let rest = module.shardings.get(rest).dims.clone();
     let dims = std::iter::once(DimSharding::closed(axes)).chain(rest);

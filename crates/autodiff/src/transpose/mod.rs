@@ -29,7 +29,7 @@ use crate::linearize::{Linear, Nested, Tape};
 #[derive(Debug)]
 pub(crate) struct Transposed<'l, 'm> {
     pub(crate) linear: &'l mut Linear<'m>,
-    /// The contributions of a tangent's users, to be added or subtracted.
+    /// For each tangent, the contributions of its users, to be added or subtracted.
     asked: SecondaryMap<ValueId, SmallVec<[(Sign, ValueId); 1]>>,
     /// Maps values to their negations.
     negated: FxHashMap<ValueId, ValueId>,
@@ -63,7 +63,7 @@ impl<'l, 'm> Transposed<'l, 'm> {
         self.ask_signed(tangent, Sign::Plus, cotangent);
     }
 
-    /// Adds a contribution to the cotangent of `tangent`, or subtracts it.
+    /// Adds a contribution to the cotangent of `tangent`, or subtracts it, depending on `sign`.
     fn ask_signed(&mut self, tangent: ValueId, sign: Sign, cotangent: ValueId) {
         self.asked[tangent].push((sign, cotangent));
     }
@@ -74,7 +74,7 @@ impl<'l, 'm> Transposed<'l, 'm> {
         Some(self.signed(sign, sum, like))
     }
 
-    /// Like [`Transposed::take`], with a separate sign: if possible, contributions are subtracted instead of negated.
+    /// Like [`Transposed::take`], but returns the sign separately: if possible, contributions are subtracted instead of negated.
     fn take_signed(&mut self, tangent: ValueId, like: OpId) -> Option<(Sign, ValueId)> {
         let mut asked = std::mem::take(&mut self.asked[tangent]);
         self.put_together(&mut asked, like);
@@ -138,7 +138,8 @@ impl<'l, 'm> Transposed<'l, 'm> {
         Ok(())
     }
 
-    /// Whether the differentiable operands of an operation have more elements than its results, so that negating before it is cheaper.
+    /// Whether the differentiable operands of an operation have more elements than its results, so that negating its results' cotangent is
+    /// cheaper than negating the operands' cotangents.
     fn grows(&self, op: OpId) -> bool {
         let module = &*self.linear.module;
         let elements = |v: ValueId| module.tensor(v).and_then(|ty| ty.num_elements()).unwrap_or(i64::MAX);
@@ -147,7 +148,7 @@ impl<'l, 'm> Transposed<'l, 'm> {
         data.results.first().is_some_and(|&result| most > Some(elements(result)))
     }
 
-    /// Makes later operations recompute the values of a region that the checkpointing policy does not save.
+    /// Makes operations of the backward pass recompute the values of a region that the checkpointing policy does not save.
     pub(crate) fn recomputed(&mut self, region: RegionId, ops: Vec<OpId>) -> Vec<OpId> {
         let checkpoint = self.linear.checkpoint;
         if checkpoint.keep == Keep::Everything {

@@ -1,7 +1,7 @@
 //! Host offload of residuals.
 //!
 //! A residual is copied to pinned host memory after its producer, and back before its first use in the backward pass. Both are calls of
-//! XLA's `annotate_device_placement`, as in JAX for `jax.device_put` within a program; a back end without such a memory ignores them.
+//! XLA's `annotate_device_placement`, as in JAX for `jax.device_put` within a program; a back end without pinned host memory ignores them.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{Attr, AttrDict, Build, CustomCallSpec, Module, OpId, OpKind, RegionId, ValueId};
@@ -11,12 +11,13 @@ use super::residuals::free_values;
 use crate::emit::Emit;
 use crate::replace::{for_each_under, replace};
 
-/// The host memory that devices access directly.
+/// The host memory space that devices access directly.
 pub(super) const HOST: &str = "pinned_host";
 /// Device memory.
 pub(super) const DEVICE: &str = "device";
 
-/// Makes `ops`, the backward pass, read values of a region from host memory if the policy requests it. Returns `ops` with the copies back.
+/// Makes `ops`, the backward pass, read values of a region from host memory if the policy requests it. Returns `ops` with the copies from
+/// host to device inserted.
 pub(super) fn offload(t: &mut Transposed<'_, '_>, region: RegionId, ops: Vec<OpId>) -> Vec<OpId> {
     let needed = free_values(t.linear.module, region, &ops);
     let goes = |value: &ValueId| {
@@ -54,7 +55,7 @@ pub(super) fn offload(t: &mut Transposed<'_, '_>, region: RegionId, ops: Vec<OpI
     out
 }
 
-/// The operands of an operation and of those in its regions.
+/// The operands of an operation and of the operations in its regions.
 fn read_under(module: &Module, op: OpId) -> Vec<ValueId> {
     let mut read = Vec::new();
     for_each_under(module, &[op], |op| read.extend(module.ops[op].operands.iter().copied()));

@@ -7,7 +7,7 @@ use super::residuals::{free_values, plan};
 use super::{Transposed, recompute};
 use crate::linearize::Tape;
 
-/// Passes the cotangents of the results of `whole`, which is `op` on the tape, through the tape of its region.
+/// Passes the cotangents of the results of `whole`, which represents `op` on the tape, through the tape of the region.
 pub(super) fn transpose(
     t: &mut Transposed<'_, '_>,
     whole: OpId,
@@ -26,7 +26,7 @@ pub(super) fn transpose(
     inner.tape(tape, region)?;
     let given: Vec<Option<ValueId>> = outside.iter().map(|&tangent| inner.take(tangent, whole)).collect();
     let mut ops = inner.ops;
-    // A returned cotangent may be a forward value of the region.
+    // A cotangent that the region returns may be a value of its forward pass.
     let values: Vec<ValueId> = given.iter().copied().flatten().collect();
     let end = t.linear.module.add_op(OpKind::Return, &values, &[], &[]);
     ops.push(end);

@@ -9,7 +9,7 @@ use crate::emit::{Arithmetic, Emit};
 /// A slice of a value along one dimension, padded with zeros.
 #[derive(Clone, Copy)]
 struct Part {
-    /// The index among the contributions.
+    /// The index among the contributions to the cotangent.
     place: usize,
     value: ValueId,
     dim: usize,
@@ -18,7 +18,7 @@ struct Part {
 }
 
 impl Transposed<'_, '_> {
-    /// Replaces contributions that are disjoint padded slices by one value.
+    /// Replaces contributions that are disjoint padded slices by one concatenation.
     pub(super) fn put_together(&mut self, asked: &mut SmallVec<[(Sign, ValueId); 1]>, like: OpId) {
         if asked.len() < 2 {
             return;
@@ -38,7 +38,7 @@ impl Transposed<'_, '_> {
         if parts.len() < 2 {
             return;
         }
-        // The sign of most parts.
+        // The concatenation has the sign of most slices.
         let minus = parts.iter().filter(|part| asked[part.place].0 == Sign::Minus).count();
         let sign = if 2 * minus > parts.len() { Sign::Minus } else { Sign::Plus };
         let whole = asked[parts[0].place].1;

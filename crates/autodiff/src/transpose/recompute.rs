@@ -8,11 +8,11 @@ use super::residuals::Plan;
 use crate::emit::Emit;
 use crate::replace::{for_each_under, replace};
 
-/// Makes backward operations read `stand_ins` instead of values of the forward pass, and copies of the operations that the plan
-/// recomputes. Each group of copies is right before its first user. Returns the operations in their new order.
+/// Makes backward operations read `stand_ins` and recomputed values instead of values of the forward pass. The recomputed operations are
+/// copied in groups, each immediately before its first user. Returns the backward operations and copies in order.
 ///
-/// If the plan is [held](Plan::held), a barrier ties each group to an incoming cotangent, so that it cannot start earlier and is not
-/// merged with the original computation.
+/// If the plan is [held](Plan::held), a barrier ties each group to an incoming cotangent, so that the group cannot start before the
+/// cotangent is available, and CSE does not merge it with the original computation.
 pub(super) fn place(
     t: &mut Transposed<'_, '_>,
     plan: &Plan,
@@ -49,7 +49,7 @@ pub(super) fn place(
 
 struct Placing<'a> {
     plan: &'a Plan,
-    /// For each value, the recomputed operation that produces it.
+    /// For each value, the index of the recomputed operation that produces it.
     makers: FxHashMap<ValueId, usize>,
     is_done: Vec<bool>,
     /// Replacements of values of the forward pass.
@@ -79,7 +79,7 @@ impl Placing<'_> {
         group
     }
 
-    /// Copies a group to before `reader`.
+    /// Inserts copies of a group of operations before `reader`.
     fn copy(&mut self, t: &mut Transposed<'_, '_>, group: &[usize], reader: OpId, out: &mut Vec<OpId>) {
         let ops: Vec<OpId> = group.iter().map(|&i| self.plan.again[i]).collect();
         let inputs = self.inputs(t.linear.module, &ops);
@@ -99,7 +99,7 @@ impl Placing<'_> {
         }
     }
 
-    /// The values from outside that a group uses, each once, in order.
+    /// The values that a group uses but does not define, each once, in order.
     fn inputs(&self, module: &Module, ops: &[OpId]) -> Vec<ValueId> {
         let mut made: FxHashSet<ValueId> = FxHashSet::default();
         let mut inputs = Vec::new();

@@ -6,7 +6,7 @@ use shardc_ir::{Access, DTypeClass, Effect, Module, OpId, OpKind, RegionId, Valu
 use crate::checkpoint::{Checkpoint, Keep};
 use crate::replace::for_each_under;
 
-/// The values of `region` that outside operations use, including in their regions; each once, in order.
+/// The values of `region` that operations outside of it use, also in nested regions; each once, in order.
 pub(super) fn free_values(module: &Module, region: RegionId, ops: &[OpId]) -> Vec<ValueId> {
     let data = &module.regions[region];
     let mut inside: FxHashSet<ValueId> = data.args.iter().copied().collect();
@@ -29,16 +29,15 @@ pub(super) struct Plan {
     pub(super) kept: Vec<ValueId>,
     /// The operations that are recomputed, in order.
     pub(super) again: Vec<OpId>,
-    /// Available arguments that are used.
+    /// The arguments that need not be saved and that the backward pass uses.
     pub(super) args: Vec<ValueId>,
     /// Whether a barrier ties recomputation to a cotangent. This prevents CSE with the original computation, which would undo the saving
     /// of memory.
     pub(super) held: bool,
 }
 
-/// Plans how the backward pass gets `needed` values of `region`. Arguments for which `is_at_hand` holds need not be kept. Operations
-/// that only move, widen or count elements are recomputed if that keeps less; values that the checkpointing policy does not keep are
-/// recomputed, too.
+/// Plans how the backward pass obtains the values `needed` of `region`. Arguments for which `is_at_hand` holds need not be saved. Cheap
+/// operations are recomputed if that saves fewer bytes. Values that the checkpointing policy does not save are recomputed, too.
 pub(super) fn plan(
     module: &Module,
     region: RegionId,

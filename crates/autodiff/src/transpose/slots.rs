@@ -1,7 +1,7 @@
-//! Stacks in loops of which each iteration reads or writes its own slot.
+//! Simplifies cotangents of stacked tensors in loops in which each iteration reads or writes its own slot.
 //!
-//! If the loop writes a stack, each slot of its cotangent is read once, so slots need not be set to zero afterwards. If the loop reads a
-//! stack, each slot of its cotangent is written once, so the contribution need not be added to zeros.
+//! If the loop writes a stacked tensor, each slot of its cotangent is read once, so slots need not be set to zero afterwards. If the loop
+//! reads a stacked tensor, each slot of its cotangent is written once, so the contribution need not be added to zeros.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::trip_count::counter;
@@ -19,7 +19,7 @@ pub(super) struct Body<'a> {
     pub(super) trips: i64,
     /// The transposed body.
     pub(super) ops: &'a mut Vec<OpId>,
-    /// The returned values.
+    /// The values that the transposed body returns.
     pub(super) next: &'a mut Vec<ValueId>,
 }
 
@@ -62,7 +62,7 @@ impl Body<'_> {
         Some((op, &data.kind, &data.operands))
     }
 
-    /// Handles `next = arg` with zeros where this iteration reads `arg`, if there is no other read.
+    /// Handles `next = arg` with zeros in the slot that this iteration reads, if nothing else reads `arg`.
     fn read_only(&mut self, i: usize, of: Carried, users: &FxHashMap<ValueId, Vec<OpId>>) -> bool {
         let Some((op, OpKind::DynamicUpdateSlice, operands)) = self.made(self.next[i]) else { return false };
         let is_emptied = operands[0] == of.arg && is_zero(self.module, operands[1]);
@@ -150,7 +150,7 @@ impl Body<'_> {
             ValueDef::Arg(region, i) => self.carried(region, i as usize, depth)?,
             ValueDef::Result(..) => self.computed(value, depth)?,
         };
-        // No number wraps around.
+        // The integer must not wrap around in any iteration.
         let bits = ty.dtype.bits().min(32) - 1;
         let fits = |n: i64| (-(1i64 << bits)..1i64 << bits).contains(&n);
         (fits(counts.start) && fits(counts.at(self.trips - 1)?)).then_some(counts)
@@ -198,7 +198,7 @@ impl Body<'_> {
         }
     }
 
-    /// How the elements of a vector depend on their index, such as layer numbers that a scan reads one by one.
+    /// How the elements of a constant vector depend on their index, such as layer numbers that a scan reads one by one.
     fn numbers(&self, mut vector: ValueId) -> Option<Counts> {
         while let ValueDef::Arg(region, i) = self.module.values[vector].def() {
             let data = &self.module.ops[self.op];
@@ -221,7 +221,7 @@ impl Body<'_> {
         }
     }
 
-    /// Whether a comparison holds in all iterations, or in none.
+    /// Returns `true` if a comparison holds in all iterations, `false` if it holds in none, and `None` otherwise.
     fn holds(&self, condition: ValueId, depth: u32) -> Option<bool> {
         let (_, &OpKind::Compare(direction, _), &[a, b]) = self.made(condition)? else { return None };
         let apart = self.counts(a, depth)?.plus(self.counts(b, depth)?.times(-1)?)?;
@@ -230,7 +230,7 @@ impl Body<'_> {
             CompareDirection::LE => Some(n <= 0),
             CompareDirection::GT => Some(n > 0),
             CompareDirection::GE => Some(n >= 0),
-            // It may hold for iterations in between.
+            // The comparison may hold in an iteration between the first and the last.
             CompareDirection::EQ | CompareDirection::NE => None,
         };
         let first = holds(apart.start)?;
@@ -240,7 +240,7 @@ impl Body<'_> {
 
 /// Disjoint slots.
 struct Slots {
-    /// Whether the slots cover all elements.
+    /// Whether the slots together cover all elements.
     are_all: bool,
 }
 

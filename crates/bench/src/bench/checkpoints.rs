@@ -1,6 +1,6 @@
 //! Saving and restoring a state of several gibibytes on a local disk, compared with plain files, a copy in memory, and Orbax.
 //!
-//! In each round, all measurements run in turn; ratios are computed within a round.
+//! All measurements run once or more in each round, and ratios are computed from measurements of the same round.
 
 use std::{
     collections::BTreeMap,
@@ -22,12 +22,12 @@ use xtask::{
 
 /// Size of the state in GiB.
 const STATE: usize = 4;
-/// Size in MiB of an array, which is one shard, and of the reads and writes of a plain file.
+/// Size in MiB of an array, which is stored as one shard, and of each read and write of a plain file.
 const SHARD: usize = 64;
 
 const SCRIPT: &str = include_str!("../../python/orbax_checkpoints.py");
 
-/// The kernel's file for dropping caches, if it is writable.
+/// The kernel's file that drops the page cache when it is written; it may not be writable.
 const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 
 /// The seconds of all rounds, by measurement.
@@ -37,7 +37,7 @@ type Times = BTreeMap<&'static str, Vec<f64>>;
 struct Bench {
     speed: PathBuf,
     folder: PathBuf,
-    /// A Python with Orbax, and the script.
+    /// A Python with Orbax, and the path of the script; `None` if there is no such Python.
     orbax: Option<(PathBuf, PathBuf)>,
     times: Times,
     /// Peak memory in bytes in addition to the state, by measurement.
@@ -73,7 +73,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     if args.update { page::update(workspace, "--only checkpoints", &table) } else { Ok(()) }
 }
 
-/// The named Python, if it has Orbax.
+/// The Python of `--python` or `SHARDC_PYTHON`, if it has Orbax.
 fn with_orbax(args: &BenchArgs) -> Option<PathBuf> {
     let python = args.python.clone().or_else(|| env::var_os("SHARDC_PYTHON").map(PathBuf::from))?;
     let version = python::version_of(&python, "orbax-checkpoint")?;
@@ -84,7 +84,7 @@ fn with_orbax(args: &BenchArgs) -> Option<PathBuf> {
 impl Bench {
     fn round(&mut self) -> Result<()> {
         let (state, shard) = (STATE.to_string(), SHARD.to_string());
-        // A disk may be slower for blocks that were never written, so each side reuses the blocks of the other.
+        // A disk may be slower for blocks that were never written, so each measurement of writes reuses blocks that were written before.
         self.speed("plain file, written", &["plain", &state, &shard])?;
         self.empty()?;
         self.speed("checkpoint, saved", &["save", &state, &shard])?;
@@ -100,7 +100,7 @@ impl Bench {
             forget();
             self.speed("checkpoint, restored, cold", &["restore", "leave"])?;
         } else {
-            println!("SKIPPED: files outside of the page cache: {DROP_CACHES} is not writable");
+            println!("SKIPPED: reads from a cold page cache: {DROP_CACHES} is not writable");
         }
         self.empty()?;
         self.speed("checkpoint, saved", &["save", &state, &shard])?;
@@ -122,14 +122,14 @@ impl Bench {
         Ok(())
     }
 
-    /// Empties the folder, and waits until the disk is idle.
+    /// Empties the folder, and flushes all writes to the disk.
     fn empty(&self) -> Result<()> {
         fs::remove_dir_all(&self.folder).with_context(|| format!("emptying {}", self.folder.display()))?;
         fs::create_dir_all(&self.folder)?;
         sync()
     }
 
-    /// A measurement of `speed`.
+    /// Runs the measured program `speed`, and records the time.
     fn speed(&mut self, what: &'static str, words: &[&str]) -> Result<()> {
         fs::create_dir_all(&self.folder)?;
         sync()?;
@@ -147,7 +147,7 @@ impl Bench {
         Ok(())
     }
 
-    /// `dd` reads the plain file.
+    /// Measures the time in which `dd` reads the plain file.
     fn dd(&mut self, what: &'static str) -> Result<()> {
         let mut command = Command::new("dd");
         command.arg(format!("if={}", self.folder.join("plain").display()));
@@ -165,7 +165,7 @@ impl Bench {
         let mut command = Command::new(python);
         command.arg(script).arg(word).arg(&self.folder);
         command.args([&STATE.to_string(), &SHARD.to_string(), layout]);
-        // Its warnings are not relevant for measurements.
+        // Orbax's warnings are not relevant for measurements.
         let out = command.output().with_context(|| format!("starting {}", process::shown(&command)))?;
         let text = String::from_utf8_lossy(&out.stdout);
         let said: Value = text
@@ -183,7 +183,7 @@ impl Bench {
 }
 
 fn of(said: &Value, key: &str) -> Result<f64> {
-    said[key].as_f64().with_context(|| format!("{key} is missing"))
+    said[key].as_f64().with_context(|| format!("the output of the measured program has no `{key}`"))
 }
 
 /// Flushes all writes to the disk, so that no measurement waits for the data of another.
@@ -191,7 +191,7 @@ fn sync() -> Result<()> {
     process::output(&mut Command::new("sync")).map(|_| ())
 }
 
-/// Drops the file caches; returns whether that succeeded.
+/// Drops the page cache. Returns whether that succeeded.
 fn forget() -> bool {
     sync().is_ok() && fs::write(Path::new(DROP_CACHES), "3").is_ok()
 }
@@ -206,7 +206,7 @@ fn dd_seconds(said: &str) -> Option<f64> {
     said.split_once("copied, ")?.1.split_whitespace().next()?.parse().ok()
 }
 
-/// The compared pairs: our measurement, the other, and the minimum ratio of their speeds.
+/// The compared pairs: shardc's measurement, the measurement that it is compared with, and the minimum ratio of their speeds.
 const RATIOS: [(&str, &str, f64); 8] = [
     ("checkpoint, saved", "plain file, written", 0.8),
     ("checkpoint, restored, warm", "plain file, read, warm", 0.8),
@@ -218,7 +218,7 @@ const RATIOS: [(&str, &str, f64); 8] = [
     ("checkpoint, restored and kept", "Orbax, its default, restored", 1.0),
 ];
 
-/// The tables in Markdown: speeds, their ratios within rounds, and memory.
+/// The tables in Markdown: speeds and memory, and the ratios of speeds.
 fn table(times: &Times, extra: &BTreeMap<&'static str, u64>, rounds: usize) -> String {
     let mut out = String::from("| | median | memory beside the state |\n|---|---:|---:|\n");
     for (what, seconds) in times {

@@ -1,4 +1,4 @@
-//! The compared programs: programs of the shared corpus of real programs, or files.
+//! The programs to compare: programs of the shared corpus of real programs, or files.
 
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
@@ -21,7 +21,7 @@ pub(super) struct Subject {
     pub(super) strategy: String,
 }
 
-/// The named programs, or by default the programs of the corpus whose entry satisfies `is_default`.
+/// Returns the programs that the command line names. By default, returns the programs of the corpus for whose entries `is_default` holds.
 pub(super) fn subjects(
     workspace: &Workspace,
     args: &BenchArgs,

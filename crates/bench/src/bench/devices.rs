@@ -1,4 +1,5 @@
-//! Partitioning for increasing numbers of devices: time, peak memory and size of the text, with replica groups as lists and as axes.
+//! Partitioning for increasing numbers of devices: time, peak memory and size of the partitioned program's text, with replica groups as
+//! lists and as mesh axes.
 
 use std::{
     fmt::Write as _,
@@ -34,7 +35,7 @@ struct Taken {
 /// A program for each number of devices.
 struct Subject {
     name: &'static str,
-    /// The file, and the mesh that replaces its own.
+    /// For each number of devices, the file, and the mesh that replaces the file's own mesh, if any.
     files: Vec<(PathBuf, Option<String>)>,
 }
 
@@ -71,8 +72,8 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     if args.update { page::update(workspace, "--only devices", &table) } else { Ok(()) }
 }
 
-/// The training step of the shared corpus if available, an all-reduce over all devices, and a shift along a dimension that all devices
-/// shard.
+/// Returns the training step of the shared corpus, if it is available, and two generated programs: an all-reduce over all devices, and a
+/// shift along a dimension that is sharded over all devices.
 fn subjects(workspace: &Workspace, dir: &Path) -> Result<Vec<Subject>> {
     let mut out = Vec::new();
     let llama = shared(workspace).join(LLAMA);
@@ -134,7 +135,7 @@ fn partition(shardc: &Path, file: &Path, mesh: Option<&str>, form: &str, dir: &P
     let status = format!("/proc/{}/status", child.id());
     let mut peak_bytes = 0.0;
     let done = loop {
-        // The last reported peak memory before the process ends.
+        // Keeps the last peak memory that is reported before the process ends.
         if let Some(kib) = fs::read_to_string(&status).ok().as_deref().and_then(high_water) {
             peak_bytes = kib * 1024.0;
         }

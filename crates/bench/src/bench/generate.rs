@@ -1,6 +1,7 @@
 //! Programs of any size, to measure the scaling of passes.
 //!
-//! Each is a sequence of transformer layers on a mesh of two axes. Shapes do not depend on the mesh, so that only the shardings differ.
+//! Each program is a sequence of transformer layers on a mesh of two axes. Shapes do not depend on the mesh, so programs of one size differ
+//! only in their shardings.
 
 use std::fmt::Write as _;
 
@@ -11,7 +12,7 @@ pub(super) enum Shape {
     Layers,
     /// Each layer in a separate loop.
     Loops,
-    /// Like [`Shape::Layers`], but only a weight of the last layer is annotated, and propagates through the entire program.
+    /// Like [`Shape::Layers`], but only one weight of the last layer is annotated, and its sharding propagates through the entire program.
     Far,
 }
 
@@ -26,19 +27,19 @@ impl Shape {
         }
     }
 
-    /// Operations of one layer.
+    /// Number of operations of one layer.
     fn operations(self) -> usize {
-        // Each of three reductions has a body with two operations.
+        // The layer has three reductions, and the body of each has two operations.
         let layer = LAYER.lines().count() + 6;
         match self {
             Shape::Layers | Shape::Far => layer,
-            // The loop, three constants, the comparison, the addition, and two region terminators.
+            // Counts the loop, three constants, the comparison, the addition, and two region terminators.
             Shape::Loops => layer + 8,
         }
     }
 }
 
-/// `X` is the layer's input, `O` its output, `P` the prefix of its value names.
+/// A layer's text, in which `X` is replaced by the input, `O` by the output, and `P` by the prefix of value names.
 const LAYER: &str = "\
 %P_sq = stablehlo.multiply X, X : tensor<256x64x1024xf32>
 %P_zero = stablehlo.constant dense<0.000000e+00> : tensor<f32>

@@ -1,6 +1,6 @@
 //! `cargo xtask bench`: shardc compared with its peers on the same file.
 //!
-//! Both run in turns on one machine, so that other load affects both; ratios are more reliable than times.
+//! Both tools run in turns on one machine, so that other load affects both. Ratios are therefore more reliable than times.
 
 mod checkpoints;
 mod corpus;
@@ -35,30 +35,30 @@ use xtask::{python, workspace::Workspace};
 /// The comparisons to run, and their options.
 #[derive(Args)]
 pub(crate) struct BenchArgs {
-    /// Annotated programs.
+    /// Annotated programs to compare.
     files: Vec<PathBuf>,
     /// Run only this comparison.
     #[arg(long)]
     only: Option<Comparison>,
-    /// Compile the partitions of shardc and of XLA for the same TPU slice, and compare bytes sent, memory and arithmetic. Files may
-    /// be names of programs of the corpus; by default those too large to run. With --only grad, compare gradients instead: those of
-    /// models, and training steps with their gradient replaced by shardc's.
+    /// Compile the partitions of shardc and of XLA for the same TPU slice, and compare bytes sent, memory and compute cycles. Files
+    /// may be names of corpus programs; by default, programs too large to execute are compared. With --only grad, compare gradients
+    /// of models, and training steps whose gradient is replaced by shardc's.
     #[arg(long)]
     tpu: bool,
     /// Write the table of --tpu, or of --only step, reshard, scale, devices, grad, memory or checkpoints, to docs/results, and its
     /// summary to docs/QUALITY.md.
     #[arg(long)]
     update: bool,
-    /// The number of runs of each side.
+    /// The number of runs of each compared program.
     #[arg(long, default_value_t = 5)]
     runs: usize,
-    /// A Python with jax; by default that of the active virtual environment, or one that is created in `target/`.
+    /// The Python with jax. Defaults to the active virtual environment, or else to a new one in `target/`.
     #[arg(long)]
     python: Option<PathBuf>,
 }
 
 impl BenchArgs {
-    /// Whether a program of this name is measured: it is named, or no files are named and it is measured by default.
+    /// Whether the program `name` is measured: the command line names it, or it names no programs and this one is measured by default.
     fn wants(&self, name: &str, is_usual: impl FnOnce() -> bool) -> bool {
         if self.files.is_empty() {
             is_usual()
@@ -77,15 +77,16 @@ enum Comparison {
     Propagate,
     /// Time of propagation and partitioning, compared with Shardy's propagation.
     Partition,
-    /// Training steps on virtual CPU devices, compared with XLA's own partition of the same program. Files may be names of
-    /// programs of the corpus. Takes minutes, and only runs if named.
+    /// Time of training steps on virtual CPU devices, compared with XLA's own partition of the same program. Files may be names of
+    /// corpus programs. Takes minutes, and only runs if named.
     Step,
-    /// Growth of the time and memory of commands with the program, up to a million operations. Takes minutes, and only runs if
-    /// named.
+    /// Growth of the time and memory of shardc's commands with the size of the program, up to a million operations. Takes minutes,
+    /// and only runs if named.
     Scale,
-    /// Bytes of every reshard on small meshes, compared with the bytes that a device lacks, and with XLA. Only runs if named.
+    /// Bytes received in every reshard on small meshes, compared with the bytes that a device lacks, and with XLA. Only runs if
+    /// named.
     Reshard,
-    /// Time and peak memory of partitioning for 64 to 1,048,576 devices, without a comparison. Only runs if named.
+    /// Time and peak memory of partitioning for 64 to 1,048,576 devices, not compared with another tool. Only runs if named.
     Devices,
     /// Costs of gradients by XLA's cost analysis, compared with JAX's gradients of the same functions; and the time to differentiate
     /// a large model. Files may be names of functions. Only runs if named.
@@ -93,19 +94,19 @@ enum Comparison {
     /// The estimated memory of a device, compared with that of the TPU compiler for the same program. With --tpu the programs are
     /// compiled again, which takes minutes. Files may be names of the programs. Only runs if named.
     Memory,
-    /// Time to save and restore a state of 4 GiB on the local disk, compared with plain files (in the page cache, and not), a copy in
-    /// memory, and Orbax, for which --python or SHARDC_PYTHON names a Python with orbax-checkpoint. Needs 9 GB of disk and of memory,
-    /// and an idle machine. Only runs if named.
+    /// Time to save and restore a state of 4 GiB on the local disk, compared with plain files (with a warm and a cold page cache), a
+    /// copy in memory, and Orbax. For Orbax, --python or SHARDC_PYTHON must name a Python with orbax-checkpoint. Needs 9 GB of disk
+    /// and of memory, and an idle machine. Only runs if named.
     Checkpoints,
-    /// The graph builder: time to build a graph of 100,000 operations, and the overhead of a step over its program. Only runs if
-    /// named; times of a debug build are not meaningful.
+    /// The graph builder: time to build a graph of 100,000 operations, and the overhead of a step over executing its program. Only
+    /// runs if named; times of a debug build are not meaningful.
     Graph,
 }
 
 /// Seconds by stage.
 type Seconds = BTreeMap<String, f64>;
 
-/// Measures and prints.
+/// Runs the selected comparisons.
 pub(crate) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     ensure!(args.runs > 0, "--runs must be at least 1");
     let is_step = args.only == Some(Comparison::Step);
@@ -117,7 +118,7 @@ pub(crate) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     let is_checkpoints = args.only == Some(Comparison::Checkpoints);
     ensure!(
         !args.tpu || is_grad || is_memory || args.only.is_none(),
-        "--tpu may be combined only with --only grad or memory"
+        "--tpu can be combined only with --only grad or --only memory"
     );
     ensure!(
         !args.update
@@ -178,7 +179,8 @@ pub(crate) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
 /// The training step that is part of the checkout.
 const BUNDLED: &str = "tests/programs/llama_tiny_fsdp_tp_train.mlir";
 
-/// The named programs; by default the program in the checkout, and the programs `large` of the corpus of real programs, if available.
+/// Returns the programs that the command line names. The default is [`BUNDLED`], and the programs `large` of the corpus if they are
+/// available.
 fn files(workspace: &Workspace, args: &BenchArgs, large: &[&str]) -> Vec<PathBuf> {
     if !args.files.is_empty() {
         return args.files.clone();
@@ -188,28 +190,28 @@ fn files(workspace: &Workspace, args: &BenchArgs, large: &[&str]) -> Vec<PathBuf
     files
 }
 
-/// The folder of tools and real programs next to the checkout.
+/// The folder of shared data: `SHARDC_SHARED`, or `shared/` next to the checkout.
 fn shared(workspace: &Workspace) -> PathBuf {
     env::var_os("SHARDC_SHARED").map_or_else(|| workspace.root.join("../shared"), PathBuf::from)
 }
 
-/// The member `name` of the JSON that a program printed; the entire JSON if there is no such member.
+/// The member `name` of a JSON object that a program printed, or the entire JSON if there is no such member.
 fn json_member(json: &str, name: &str) -> Result<serde_json::Value> {
     let value: serde_json::Value =
-        serde_json::from_str(json).with_context(|| format!("reading the times in {}", json.trim()))?;
+        serde_json::from_str(json).with_context(|| format!("parsing the times in {}", json.trim()))?;
     Ok(value.get(name).unwrap_or(&value).clone())
 }
 
 /// Reads the seconds of each stage from JSON.
 fn seconds(value: serde_json::Value) -> Result<Seconds> {
-    serde_json::from_value(value).context("reading the times")
+    serde_json::from_value(value).context("parsing the times")
 }
 
 fn announce(file: &Path, runs: usize, what: &str) {
     println!("\n{}: {what} ({runs} alternating runs each)", file.display());
 }
 
-/// Prints the median of each stage, in the order `order`, and the median of the sums, which is returned.
+/// Prints the median time of each stage, in the order `order`, and the median of the total time. Returns the latter.
 fn print_stages(who: &str, runs: &[Seconds], order: &[&str]) -> f64 {
     let mut stages: Vec<&String> = runs.first().map(|run| run.keys().collect()).unwrap_or_default();
     stages.sort_by_key(|stage| order.iter().position(|s| s == stage));

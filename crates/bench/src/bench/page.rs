@@ -15,7 +15,7 @@ const TABLES: &str = "docs/results";
 /// The marker after the last line of each table.
 const END: &str = "<!-- end -->";
 
-/// The words that each line of a summary contains.
+/// The words that identify the lines of a page that belong to its summary.
 const MEAN: &str = "in the geometric mean of";
 
 /// Writes the table of `cargo xtask bench COMMAND` to its page, and its summary to the page of summaries.
@@ -27,7 +27,7 @@ pub(super) fn update(workspace: &Workspace, command: &str, table: &str) -> Resul
     replace(&workspace.root.join(PAGE), command, &(summary(table) + &link))
 }
 
-/// The lines of a table's text that compare all programs, and an empty line if there are any.
+/// The lines of a page that compare all programs, followed by an empty line if there are any.
 fn summary(table: &str) -> String {
     let lines: String =
         table.lines().filter(|line| line.contains(MEAN)).map(|line| format!("{line}\n")).collect();
@@ -40,7 +40,7 @@ fn name(command: &str) -> String {
     words.filter(|word| *word != "only").collect::<Vec<_>>().join("-")
 }
 
-/// Replaces the text between a command's marks in a file.
+/// Replaces the text between the markers of a command in a file.
 fn replace(file: &Path, command: &str, text: &str) -> Result<()> {
     let page = fs::read_to_string(file).with_context(|| format!("reading {}", file.display()))?;
     let begin = begin(command);
@@ -65,7 +65,7 @@ fn replaced(text: &str, begin: &str, table: &str) -> Option<String> {
 /// A quantity of shardc compared with a peer's.
 pub(super) struct Compared<'a> {
     pub(super) quantity: &'a str,
-    /// shardc's value over the peer's, for each program.
+    /// The ratio of shardc's value to the peer's, for each program.
     pub(super) ratios: Vec<(f64, &'a str)>,
     /// The upper bound of a ratio.
     pub(super) bound: f64,
@@ -82,8 +82,8 @@ fn verdict(peer: &str, Compared { quantity, ratios, bound }: &Compared<'_>) -> S
     format!("* {quantity}: {mean:.3} of {peer} {MEAN} {count} programs; above {bound}: {over}")
 }
 
-/// The text after a table: a line for each quantity and its bound relative to a peer ("XLA's"), and the programs that are missing from the
-/// table.
+/// Returns the lines after a table. For each quantity, a line compares shardc with `peer` ("XLA's") and lists the programs above the bound.
+/// The lines `missing` follow, about programs that are not in the table.
 pub(super) fn under(peer: &str, quantities: &[Compared<'_>], missing: &[String]) -> String {
     let verdicts = quantities.iter().map(|compared| verdict(peer, compared));
     let missing = missing.iter().map(|line| format!("* {line}"));
@@ -91,7 +91,7 @@ pub(super) fn under(peer: &str, quantities: &[Compared<'_>], missing: &[String])
     format!("\n{}\n", lines.join("\n"))
 }
 
-/// A quantity in the largest of `units` in which it is at least one, or the last of them, with three digits: `14.6 ms`.
+/// Formats a quantity with three digits in the largest unit in which it is at least one, or else in the last unit: `14.6 ms`.
 pub(super) fn three_digits(quantity: f64, units: &[(&str, f64)]) -> String {
     let found = units.iter().find(|(_, size)| quantity >= *size).or(units.last());
     let (unit, size) = found.copied().unwrap_or(("", 1.0));

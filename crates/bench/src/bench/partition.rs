@@ -11,7 +11,7 @@ use xtask::{demo, process, setup, workspace::Workspace};
 
 const LARGE: &str = "corpus/jax/llama7b_32l_fsdp_tp_train.mlir";
 
-/// Stages in order of execution; unlisted stages are first.
+/// Stages in the order of execution; stages that are not listed are printed first.
 const STAGES: [&str; 6] = ["read", "parse", "import", "propagate", "partition", "print"];
 
 pub(super) fn run(workspace: &Workspace, args: &BenchArgs, python: &Path) -> Result<()> {

@@ -1,4 +1,4 @@
-//! Programs that stress one kind of operation.
+//! Generated programs with many operands, values or axes of one kind.
 
 use std::fmt::Write as _;
 
@@ -22,7 +22,7 @@ pub(super) fn concatenate(n: usize) -> String {
     )
 }
 
-/// The sum of `n` arguments, two in three of them annotated.
+/// The sum of `n` arguments, of which two in three are annotated.
 pub(super) fn arguments(n: usize) -> String {
     let sharding = "{sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}, {}]>}";
     let args: Vec<String> = (0..n)
@@ -50,7 +50,7 @@ pub(super) fn chain(n: usize) -> String {
     )
 }
 
-/// The shardings of matrices in these programs, used in turn.
+/// The shardings of matrices in these programs; value `i` has sharding `i` modulo 3.
 const SHARDINGS: [&str; 3] = [r#"{"x"}, {}"#, r#"{}, {"x"}"#, r#"{"y"}, {}"#];
 
 const MATRIX: &str = "tensor<64x64xf32>";
@@ -60,18 +60,18 @@ fn sharded(i: usize) -> String {
     format!("{{sdy.sharding = #sdy.sharding<@mesh, [{}]>}}", SHARDINGS[i % 3])
 }
 
-/// The results of `item` for 0 to `n` - 1, separated by commas.
+/// The results of `item` for 0 to `n - 1`, separated by commas.
 fn list(n: usize, item: impl Fn(usize) -> String) -> String {
     (0..n).map(item).collect::<Vec<String>>().join(", ")
 }
 
-/// A function of matrices `%a0`, `%a1`, ... with results of `types`.
+/// A function with matrices `%a0`, `%a1`, ... as arguments, and with results of `types`.
 fn of_matrices(n: usize, types: &str, body: &str) -> String {
     let args = list(n, |i| format!("%a{i}: {MATRIX} {}", sharded(i)));
     format!("{HEAD}func.func @main({args}) -> ({types}) {{\n{body}}}\n")
 }
 
-/// `n` results with three different shardings.
+/// A function with `n` results, with three different shardings.
 pub(super) fn results(n: usize) -> String {
     let mut body = String::new();
     for i in 0..n {
@@ -123,7 +123,7 @@ pub(super) fn reduction(n: usize) -> String {
     of_matrices(n, &results, &body)
 }
 
-/// A sort of `n` matrices by the first of them.
+/// A sort of `n` matrices by the elements of the first matrix.
 pub(super) fn sort(n: usize) -> String {
     let types = list(n, |_| MATRIX.to_owned());
     let mut body = String::new();
@@ -204,8 +204,8 @@ pub(super) fn slices(n: usize) -> String {
     format!("{HEAD}func.func @main(%a: {ty} {}) -> {ty} {{\n{body}}}\n", sharded(0))
 }
 
-/// A sum and a matmul of two matrices on a mesh of `n` axes of size two; one matrix is sharded by all axes, the other by all axes in
-/// reverse order.
+/// A sum and a matmul of two matrices on a mesh of `n` axes of size two. One matrix has a dimension that all axes shard, the other one that
+/// all axes shard in reverse order.
 pub(super) fn axes(n: usize) -> String {
     let mesh = list(n, |i| format!("\"a{i}\"=2"));
     let (up, down) = (list(n, |i| format!("\"a{i}\"")), list(n, |i| format!("\"a{}\"", n - 1 - i)));

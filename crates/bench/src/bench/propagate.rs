@@ -24,10 +24,10 @@ const LARGE: [&str; 2] =
     ["corpus/jax/llama7b_32l_fsdp_tp_train.mlir", "corpus/jax/llama70b_80l_fsdp_tp_train.mlir"];
 const STAGES: [&str; 6] = ["read", "parse", "import", "inline", "propagate", "print"];
 
-/// Numbers of operations; the next constant has the meshes of two axes.
+/// Numbers of operations of the generated programs. [`MESHES`] has the sizes of the two mesh axes.
 const SIZES: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
 const MESHES: [(usize, usize); 4] = [(4, 2), (8, 8), (32, 32), (256, 256)];
-/// The mesh for varying sizes, and the size for varying meshes.
+/// The mesh for programs of different sizes. [`SIZE`] is the size for different meshes.
 const MESH: (usize, usize) = (4, 2);
 const SIZE: usize = 10_000;
 
@@ -60,7 +60,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs, python: &Path) -> Res
     growth(workspace, args, &dir, title, &MESHES.map(|mesh| (Shape::Layers, SIZE, mesh)))
 }
 
-/// One generated program per line, measured in turns.
+/// Measures generated programs in turns, and prints a line for each.
 fn growth(
     workspace: &Workspace,
     args: &BenchArgs,
@@ -109,12 +109,12 @@ fn growth(
     Ok(())
 }
 
-/// The figures that one run reports.
+/// The measurements of one run.
 struct Run {
     seconds: Seconds,
     operations: f64,
     visits: f64,
-    /// Memory of propagation in addition to the module.
+    /// Bytes that propagation needs in addition to the module.
     bytes: f64,
 }
 

@@ -1,6 +1,6 @@
-//! Every resharding on small meshes: the bytes that a device receives, compared with the bytes that it lacks and with XLA's partitioner.
+//! Bytes that a device receives in every reshard on small meshes, compared with the bytes that it lacks, and with XLA's partitioner.
 //!
-//! For comparison, XLA partitions a program that consists of only that resharding. Its results are cached in a file, because they take
+//! For this comparison, XLA partitions a program that consists of only the reshard. Its results are cached in a file, because they take
 //! minutes.
 
 use std::{collections::BTreeMap, fs, path::Path, process::Command};
@@ -18,31 +18,31 @@ const SCRIPT: &str = include_str!("../../python/reshard_bytes.py");
 /// Axis sizes of each mesh.
 const MESHES: &[&[i64]] = &[&[8], &[4, 2], &[2, 4], &[2, 2, 2], &[3, 2], &[6, 4]];
 
-/// Shapes, by rank, that all axes divide. They are large, so that bytes and not latency determine the choice.
+/// Shapes that all axes divide, by rank. They are large, so that bytes and not latency determine how a reshard is lowered.
 const EVEN: &[&[i64]] = &[&[25_165_824], &[6144, 6144], &[384, 384, 384]];
 
 /// Shapes that no axis divides.
 const UNEVEN: &[&[i64]] = &[&[25_165_813], &[6143, 6137], &[383, 389, 379]];
 
-/// Upper bound of received bytes over lacking bytes.
+/// Upper bound of the ratio of received bytes to lacking bytes.
 const BOUND: f64 = 1.25;
 
-/// One in this many pairs of the largest family is compared with XLA.
+/// One in this many pairs of a family with more than [`MANY`] pairs is compared with XLA.
 const SAMPLE: usize = 8;
 
 /// Families with more pairs than this are sampled for the comparison with XLA.
 const MANY: usize = 4000;
 
-/// XLA's program for uneven shapes sends a few additional bytes.
+/// Upper bound of the ratio to XLA's received bytes: for uneven shapes, the programs differ by a few bytes.
 const SLACK: f64 = 1.002;
 
-/// One resharding.
+/// One reshard: a mesh, a shape, and a pair of shardings.
 struct Pair {
     mesh: &'static [i64],
     shape: &'static [i64],
     from: Axes,
     to: Axes,
-    /// Whether it is compared with XLA.
+    /// Whether the pair is compared with XLA.
     compares: bool,
 }
 
@@ -61,7 +61,9 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     let xla = xla(workspace, args, &pairs)?;
     let mut rows = Vec::with_capacity(pairs.len());
     for pair in pairs {
-        let ours = pair.ours().with_context(|| format!("no collectives were found for {}", pair.name()))?;
+        let ours = pair
+            .ours()
+            .with_context(|| format!("cannot find the collectives of the reshard {}", pair.name()))?;
         let xla = xla.get(&pair.name()).copied().flatten();
         rows.push(Row { pair, ours, xla });
     }
@@ -83,12 +85,12 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
         page::update(workspace, "--only reshard", &table)?;
     }
     let open = rows.iter().filter(|row| row.is_above() && row.reason().is_none()).count();
-    ensure!(open == 0, "{open} reshards send more bytes than their bound, without a listed reason");
+    ensure!(open == 0, "{open} reshards receive more bytes than the bounds allow, for no known reason");
     Ok(())
 }
 
 impl Row {
-    /// Received bytes over lacking bytes.
+    /// The ratio of received bytes to lacking bytes.
     fn ratio(&self) -> f64 {
         match (self.ours.received, self.ours.lacking) {
             (0, 0) => 1.0,
@@ -96,7 +98,7 @@ impl Row {
         }
     }
 
-    /// Received bytes over those in XLA's partition; 0 if unknown.
+    /// The ratio of received bytes to those in XLA's partition; 0 if the latter are unknown.
     fn over_xla(&self) -> f64 {
         match self.xla {
             Some(xla) if self.ours.received > 0 => self.ours.received as f64 / xla,
@@ -109,16 +111,17 @@ impl Row {
         self.ratio() > BOUND || self.over_xla() > SLACK
     }
 
-    /// Returns the known reason for the received bytes; the page lists it after the table. No reason excuses a ratio above the bound.
+    /// Returns the reason why a device receives more bytes than a bound allows, if padding explains them. No reason permits a ratio to
+    /// lacking bytes above [`BOUND`].
     fn reason(&self) -> Option<&'static str> {
-        (self.ratio() <= BOUND.min(self.pair.padding())).then_some("padding of the parts of one dimension")
+        (self.ratio() <= BOUND.min(self.pair.padding())).then_some("padding of the pieces of a dimension")
     }
 }
 
 impl Pair {
-    /// The largest ratio of padded size to size among the dimensions. A dimension consists of pieces, of which both the old and the new
-    /// shards consist, and which are all padded to the longest. For example, 379 elements in 4 pieces are padded to 4 times 95, a ratio of
-    /// 1.003.
+    /// The largest ratio of padded to actual size among the dimensions. A reshard divides a dimension into pieces such that each old and
+    /// each new shard consists of whole pieces. All pieces are padded to the longest: 379 elements in 4 pieces are padded to 4 times 95, a
+    /// ratio of 1.003.
     fn padding(&self) -> f64 {
         let count = |axes: &Vec<usize>| axes.iter().map(|&axis| self.mesh[axis]).product::<i64>();
         let padding = |(&n, (from, to)): (&i64, (&Vec<usize>, &Vec<usize>))| {
@@ -147,14 +150,14 @@ impl Pair {
         EVEN.contains(&self.shape)
     }
 
-    /// `4x2 6144x6144 [a][b] -> [b][a]`.
+    /// Mesh, shape and shardings: `4x2 6144x6144 [a][b] -> [b][a]`.
     fn name(&self) -> String {
         let (from, to) = (letters(&self.from), letters(&self.to));
         format!("{} {} {from} -> {to}", times(self.mesh), times(self.shape))
     }
 
-    /// The program for XLA's partitioner. XLA ignores uneven shardings of arguments and results; in that case the value is computed from
-    /// an argument with the size of its shards, and summed up.
+    /// The program for XLA's partitioner. XLA ignores uneven shardings of arguments and results. For these, the program slices the value
+    /// from an argument that is padded to an even size, and returns the sum of the resharded value.
     fn program(&self) -> String {
         let axes: Vec<String> =
             ["a", "b", "c"].iter().zip(self.mesh).map(|(name, n)| format!("\"{name}\"={n}")).collect();
@@ -210,7 +213,7 @@ fn shardy(axes: &Axes) -> String {
     format!("[{}]", axes.iter().map(dim).collect::<Vec<_>>().join(", "))
 }
 
-/// Every pair of shardings by entire axes.
+/// Every pair of shardings by full axes (no sub-axes).
 fn pairs() -> Vec<Pair> {
     let mut pairs = Vec::new();
     for shapes in [EVEN, UNEVEN] {
@@ -232,7 +235,7 @@ fn pairs() -> Vec<Pair> {
     pairs
 }
 
-/// Appends all shardings of the remaining dimensions of `rank` by any of the axes in `left`, in any order.
+/// Appends all shardings of the remaining dimensions up to `rank` by any of the axes in `left`, in any order.
 fn shardings(dims: &mut Axes, left: Vec<usize>, rank: usize, out: &mut Vec<Axes>) {
     if dims.len() == rank {
         out.push(dims.clone());
@@ -252,7 +255,7 @@ fn shardings(dims: &mut Axes, left: Vec<usize>, rank: usize, out: &mut Vec<Axes>
     }
 }
 
-/// Received bytes in XLA's partition of each compared pair, by name.
+/// Received bytes in XLA's partition of each compared pair, by the pair's name.
 fn xla(workspace: &Workspace, args: &BenchArgs, pairs: &[Pair]) -> Result<BTreeMap<String, Option<f64>>> {
     let dir = workspace.scratch("reshard")?;
     let (known_file, script) = (dir.join("xla.json"), dir.join("reshard_bytes.py"));
@@ -272,10 +275,10 @@ fn xla(workspace: &Workspace, args: &BenchArgs, pairs: &[Pair]) -> Result<BTreeM
             continue;
         }
         let python = python::with_jax(args.python.as_deref())?;
-        let title = format!("{} reshards on {}, by XLA", missing.len(), times(mesh));
+        let title = format!("partition {} reshards on {} with XLA", missing.len(), times(mesh));
         let found = process::step(&title, || counted(&dir, &python, &script, mesh, &missing))?;
         known.extend(missing.iter().map(|pair| pair.name()).zip(found));
-        let text = serde_json::to_string(&known).context("writing what XLA sends")?;
+        let text = serde_json::to_string(&known).context("writing the bytes of XLA's reshards")?;
         fs::write(&known_file, text).with_context(|| format!("writing {}", known_file.display()))?;
     }
     Ok(known)
@@ -298,8 +301,13 @@ fn counted(
     command.stdin(fs::File::open(&input).with_context(|| format!("reading {}", input.display()))?);
     let said = process::output(&mut command)?;
     let found: Result<Vec<Option<f64>>, _> = said.lines().map(serde_json::from_str).collect();
-    let found = found.context("reading what XLA sends")?;
-    ensure!(found.len() == pairs.len(), "{} answers for {} reshards", found.len(), pairs.len());
+    let found = found.context("parsing the bytes of XLA's reshards")?;
+    ensure!(
+        found.len() == pairs.len(),
+        "the script returned {} results for {} reshards",
+        found.len(),
+        pairs.len()
+    );
     Ok(found)
 }
 
@@ -320,23 +328,23 @@ fn table(rows: &[Row]) -> String {
     out
 }
 
-/// The text after the table: the number of reshardings above XLA's bytes, and the reasons.
+/// The text after the table: the reshards that receive more bytes than XLA's, and the reason.
 fn verdict(rows: &[Row]) -> String {
     let over: Vec<&Row> = rows.iter().filter(|row| row.over_xla() > SLACK).collect();
     let names: Vec<String> =
         over.iter().map(|row| format!("`{}` {:.3}", row.pair.name(), row.over_xla())).collect();
     let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
     format!(
-        "\nAbove XLA's: {names}. There pieces go in rounds of one shape, as long as the longest part of a dimension that blocks \
-         before and after are both made of; where what is received exceeds XLA's, the bench checks that it is no more than that \
-         padding over the bound, and that nothing is above {BOUND}.\n"
+        "\nAbove XLA's: {names}. These reshards exchange pieces of blocks in rounds, and pad the pieces of a dimension to the longest. \
+         The bench checks that the ratio of received to lacking bytes is at most the ratio of this padding, and that no ratio is \
+         above {BOUND}.\n"
     )
 }
 
 fn line(mesh: &str, sizes: &str, rows: &[&Row]) -> String {
     let mean = |ratios: &[f64]| ratios.iter().sum::<f64>() / ratios.len().max(1) as f64;
     let worst = |ratios: &[f64]| ratios.iter().copied().fold(0.0, f64::max);
-    // A device that already has its block should receive nothing.
+    // Excludes reshards in which each device already has its block, so that the ratio is not defined.
     let lacking = || rows.iter().filter(|row| row.ours.lacking > 0);
     let ours: Vec<f64> = lacking().map(|row| row.ratio()).collect();
     let xla: Vec<f64> = lacking().filter_map(|row| Some(row.xla? / row.ours.lacking as f64)).collect();

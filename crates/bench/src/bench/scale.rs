@@ -1,5 +1,5 @@
-//! Scaling of entire commands with the program: CPU time and peak memory of the process, with each program twice as large as the previous
-//! one.
+//! Scaling of shardc's commands with the size of the program: CPU time and peak memory of the process. Each program is twice as large as
+//! the previous one.
 
 use std::{
     fmt::Write as _,
@@ -19,16 +19,16 @@ use xtask::{demo, process, workspace::Workspace};
 /// The mesh of training steps.
 const MESH: (usize, usize) = (8, 8);
 
-/// Upper bound of the growth in time when the program doubles, apart from measurement errors below [`LEAST`].
+/// Upper bound of the ratio of times when the program doubles. It applies if the smaller program takes at least [`LEAST`].
 const BOUND: f64 = 2.3;
 
-/// The minimum time in seconds: shorter measurements are too noisy to determine growth.
+/// The minimum time in seconds: ratios of shorter times are too noisy.
 const LEAST: f64 = 0.1;
 
-/// Linux reports CPU time in hundredths of a second.
+/// The resolution of CPU time in seconds: Linux reports hundredths of a second.
 const TICK: f64 = 0.01;
 
-/// A measured growth.
+/// A family of programs of increasing size, and the measured commands.
 struct Growth {
     what: &'static str,
     commands: &'static [&'static str],
@@ -52,7 +52,7 @@ const ALL: [Growth; 13] = [
         program: programs::chain,
     },
     Growth {
-        what: "products of different sizes",
+        what: "matmuls of different sizes",
         commands: BOTH,
         sizes: &[2_000, 4_000, 8_000],
         program: programs::products,
@@ -94,13 +94,8 @@ const ALL: [Growth; 13] = [
         sizes: &[2_000, 4_000, 8_000],
         program: programs::slices,
     },
-    Growth { what: "loops in one another", commands: BOTH, sizes: &[10, 20, 40], program: programs::nested },
-    Growth {
-        what: "axes of the mesh, of two each",
-        commands: BOTH,
-        sizes: &[5, 10, 20],
-        program: programs::axes,
-    },
+    Growth { what: "nested loops", commands: BOTH, sizes: &[10, 20, 40], program: programs::nested },
+    Growth { what: "mesh axes of size two", commands: BOTH, sizes: &[5, 10, 20], program: programs::axes },
     Growth {
         what: "dimensions of a value",
         commands: BOTH,
@@ -117,7 +112,10 @@ struct Usage {
 }
 
 pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
-    ensure!(cfg!(target_os = "linux"), "the memory of a process is read from /proc, so this needs Linux");
+    ensure!(
+        cfg!(target_os = "linux"),
+        "--only scale needs Linux: the memory of a process is read from /proc"
+    );
     let shardc = match std::env::var_os("SHARDC_BIN") {
         Some(_) => shardc()?,
         None => process::step("build shardc, optimised", || demo::build(workspace, true))?,
@@ -146,7 +144,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
                 page::three_digits(usage.seconds, &[("s", 1.0), ("ms", 1e-3)]),
                 page::three_digits(usage.bytes, &[("GiB", 1_073_741_824.0), ("MiB", 1_048_576.0)]),
                 ratio.map_or_else(String::new, |ratio| format!("{ratio:.2}")),
-                // With few ticks of the clock, the ratio would be noise.
+                // The exponent of a short time, which has few ticks of the clock, would be noise.
                 ratio
                     .zip(before.filter(|before| before.seconds >= LEAST))
                     .map_or_else(String::new, |(ratio, _)| { format!("{:.2}", ratio.log2()) }),
@@ -157,7 +155,10 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
         }
     }
     let over = if over.is_empty() { "none".to_owned() } else { over.join(", ") };
-    let _ = writeln!(table, "\n* above {BOUND} of half as many, where that takes {LEAST} s or more: {over}");
+    let _ = writeln!(
+        table,
+        "\n* more than {BOUND} times the time of half as many, if that is {LEAST} s or more: {over}"
+    );
     println!("above {BOUND}: {over}");
     if args.update {
         page::update(workspace, "--only scale", &table)?;
@@ -193,7 +194,7 @@ fn watch(child: &mut Child) -> Result<Usage> {
     let folder = format!("/proc/{}", child.id());
     let mut usage = Usage { seconds: 0.0, bytes: 0.0 };
     loop {
-        // If the files no longer exist, the last numbers are kept.
+        // If the process has ended, its files no longer exist, and the last numbers are kept.
         let bytes = fs::read_to_string(format!("{folder}/status")).ok().and_then(|text| peak_bytes(&text));
         usage.bytes = bytes.unwrap_or(0.0).max(usage.bytes);
         let seconds = fs::read_to_string(format!("{folder}/stat")).ok().and_then(|text| cpu_seconds(&text));
@@ -214,7 +215,7 @@ fn peak_bytes(status: &str) -> Option<f64> {
 
 /// The user and system CPU time of a process, from its `stat`.
 fn cpu_seconds(stat: &str) -> Option<f64> {
-    // The second field is the program's name in parentheses, which may have any characters.
+    // The second field is the program's name in parentheses, which may contain spaces and parentheses.
     let fields: Vec<&str> = stat.get(stat.rfind(')')? + 1..)?.split_whitespace().collect();
     let ticks = |i: usize| fields.get(i)?.parse::<f64>().ok();
     Some(TICK * (ticks(11)? + ticks(12)?))

@@ -32,7 +32,7 @@ impl Peer {
 
     pub(super) fn seconds(&self, python: &Path, file: &Path) -> Result<Seconds> {
         let json = process::output(Command::new(python).arg(&self.script).args(self.arguments).arg(file))?;
-        // The tool reports times separately from the results, under Shardy's name of the pass.
+        // The tool of the shared data reports the time of propagation under the name of Shardy's pass pipeline.
         let mut times = seconds(json_member(&json, "seconds")?)?;
         if let Some(time) = times.remove("sdy-propagation-pipeline") {
             times.insert("propagate".to_owned(), time);

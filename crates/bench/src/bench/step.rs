@@ -1,8 +1,8 @@
 //! Time of training steps on virtual CPU devices: shardc's partition of a program compared with XLA's own.
 //!
-//! One jaxlib process compiles both with the same options and runs them in turns on the same inputs. XLA partitions the annotated file
-//! itself; shardc's program is partitioned by `shardc partition` first, in replica mode. Virtual devices share the machine's cores, so the
-//! time of a step is the compute time of all devices together, and the cost of communication is that of copies and synchronization.
+//! One jaxlib process compiles both programs with the same options and executes them in turns on the same inputs. XLA partitions the
+//! annotated file itself; `shardc partition` partitions the other program first, in replica mode. Virtual devices share the machine's
+//! cores. So the time of a step is the compute time of all devices together, and communication costs only copies and synchronization.
 
 use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path, process::Command};
 
@@ -17,13 +17,14 @@ use super::{
 };
 use xtask::{process, python, setup, workspace::Workspace};
 
-/// Compiles and times both sides.
+/// Compiles and times both programs.
 const SCRIPT: &str = include_str!("../../python/step_time.py");
 
-/// Minimum number of steps of each side in each of `--runs`. Because of other load on the machine, a median needs many steps.
+/// Minimum number of timed steps of each program, for each of `--runs`. The median of many steps is robust against other load on the
+/// machine.
 const STEPS: usize = 5;
 
-/// Programs above this ratio are named after the table.
+/// Programs above this ratio of step times are listed after the table.
 const BOUND: f64 = 1.05;
 
 /// The comparison of one program, or the reason why there is none.
@@ -35,7 +36,7 @@ struct Row {
 struct Times {
     ours: Side,
     xla: Side,
-    /// CPU time of all devices, ours over XLA's, which is less sensitive to other load.
+    /// The ratio of shardc's to XLA's CPU time, summed over all devices. It depends less on other load than the step time.
     cpu: f64,
 }
 
@@ -51,7 +52,8 @@ impl Times {
         self.ours.seconds / self.xla.seconds
     }
 
-    /// The step times of XLA and shardc, their ratio and that of CPU times, and the collectives of both.
+    /// The cells of the table: step times of XLA and shardc, the ratio of step times and of CPU times, and the collectives of both
+    /// programs.
     fn cells(&self) -> [String; 6] {
         [
             duration(self.xla.seconds),
@@ -80,7 +82,8 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
         println!("{}", line(&row));
         rows.push(row);
     }
-    // The worst program is last, next to the prompt; programs without a comparison are reported after the table.
+    // Rows are sorted by ratio, so that the worst program is last, next to the prompt. Programs without a comparison are reported after the
+    // table.
     rows.sort_by(|a, b| ratio(a).total_cmp(&ratio(b)));
     let table = table(&rows);
     println!("\n{table}");
@@ -104,34 +107,38 @@ fn compare(
     let done = partition.output().with_context(|| format!("starting {}", process::shown(&partition)))?;
     if !done.status.success() {
         let said = String::from_utf8_lossy(&done.stderr).lines().next().unwrap_or_default().to_owned();
-        return Ok(Err(format!("shardc cannot partition it: {said}")));
+        return Ok(Err(format!("shardc cannot partition the program: {said}")));
     }
     timer.arg(&subject.file).arg(subject.mode).arg(&program).arg(&manifest).arg(steps.to_string());
-    // XLA aborts the process on unexpected input.
+    // A failure of this process is not an error of the benchmark, because XLA aborts the process on unexpected input.
     let out = timer.output().with_context(|| format!("starting {}", process::shown(timer)))?;
     if !out.status.success() {
         let said = String::from_utf8_lossy(&out.stderr);
         let why = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
-        return Ok(Err(format!("the process ended ({}): {why}", out.status)));
+        return Ok(Err(format!("the timing process failed ({}): {why}", out.status)));
     }
-    let said = String::from_utf8(out.stdout).context("reading what the timer prints")?;
-    times(&said).with_context(|| format!("reading the times of {}", subject.name))
+    let said = String::from_utf8(out.stdout).context("reading the output of the timing process")?;
+    times(&said).with_context(|| format!("parsing the times of {}", subject.name))
 }
 
-/// Parses the timer's output for both sides.
+/// Parses the output of the timing process for both programs.
 fn times(json: &str) -> Result<Result<Times, String>> {
     let said: Value = serde_json::from_str(json)?;
-    for (who, key) in [("XLA's own partition", "xla"), ("ours", "ours")] {
+    for (who, key) in [("XLA's own partition", "xla"), ("shardc's partition", "ours")] {
         if let Some(error) = said[key]["error"].as_str() {
             return Ok(Err(format!("{who} does not compile: {error}")));
         }
     }
     let side = |key: &str| -> Result<Side> {
-        let seconds = said[key]["seconds"].as_f64().ok_or_else(|| anyhow!("the time of {key} is missing"))?;
+        let seconds = said[key]["seconds"]
+            .as_f64()
+            .ok_or_else(|| anyhow!("the output of the timing process has no time of {key}"))?;
         let collectives = serde_json::from_value(said[key]["collectives"].clone())?;
         Ok(Side { seconds, collectives })
     };
-    let cpu = said["cpu"].as_f64().ok_or_else(|| anyhow!("the ratio of processor times is missing"))?;
+    let cpu = said["cpu"]
+        .as_f64()
+        .ok_or_else(|| anyhow!("the output of the timing process has no ratio of CPU times"))?;
     Ok(Ok(Times { ours: side("ours")?, xla: side("xla")?, cpu }))
 }
 
@@ -144,13 +151,15 @@ fn line(Row { name, outcome }: &Row) -> String {
     match outcome {
         Ok(times) => {
             let [xla, ours, ratio, cpu, theirs, own] = times.cells();
-            format!("{name}: {xla} -> {ours}, ratio {ratio}, of processor time {cpu}, {theirs} -> {own}")
+            format!(
+                "{name}: XLA {xla}, shardc {ours}, ratio {ratio}, ratio of CPU times {cpu}, collectives {theirs} (XLA), {own} (shardc)"
+            )
         }
         Err(why) => format!("{name}: {why}"),
     }
 }
 
-/// The entire table in Markdown, with the mean and the programs above the bound.
+/// The table in Markdown, followed by the means and the programs above the bound.
 fn table(rows: &[Row]) -> String {
     let mut out = String::from(
         "| program | step: XLA | ours | ratio | processor time: ratio | collectives: XLA | ours |\n\

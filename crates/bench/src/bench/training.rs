@@ -1,11 +1,11 @@
-//! A training step of a transformer with any number of layers, as a front end writes it: without functions or loops for layers; forward
-//! pass, backward pass and weight updates follow one another.
+//! A training step of a transformer with any number of layers, as a front end writes it without functions or loops for layers: the forward
+//! pass, the backward pass and the weight updates follow one another.
 //!
-//! Weights are sharded over both axes of the mesh (FSDP and tensor parallelism), the batch over the first.
+//! Weights are sharded over both axes of the mesh (FSDP and tensor parallelism), the batch over the first axis.
 
 use std::fmt::Write as _;
 
-/// The forward pass of a layer with input `%IN`; `%P` is the prefix of its value names, `%OUT` its output.
+/// The forward pass of a layer with input `%IN` and output `%OUT`; `%P` is the prefix of its value names.
 const FORWARD: &str = "\
 %P_q = stablehlo.dot_general %IN, %P_wq, contracting_dims = [2] x [0] : (tensor<64x128x1024xbf16>, tensor<1024x16x64xbf16>) -> tensor<64x128x16x64xbf16>
 %P_k = stablehlo.dot_general %IN, %P_wk, contracting_dims = [2] x [0] : (tensor<64x128x1024xbf16>, tensor<1024x16x64xbf16>) -> tensor<64x128x16x64xbf16>
@@ -25,7 +25,7 @@ const FORWARD: &str = "\
 %OUT = stablehlo.add %P_y, %P_f : tensor<64x128x1024xbf16>
 ";
 
-/// The gradients of a layer's weights and, as `%P_g`, of its input, from the output cotangent `%G`.
+/// The gradients of a layer's weights, and of its input (`%P_g`), from the cotangent `%G` of its output.
 const BACKWARD: &str = "\
 %P_dw2 = stablehlo.dot_general %P_t, %G, contracting_dims = [0, 1] x [0, 1] : (tensor<64x128x4096xbf16>, tensor<64x128x1024xbf16>) -> tensor<4096x1024xbf16>
 %P_dt = stablehlo.dot_general %G, %P_w2, contracting_dims = [2] x [1] : (tensor<64x128x1024xbf16>, tensor<4096x1024xbf16>) -> tensor<64x128x4096xbf16>
@@ -83,7 +83,7 @@ const WEIGHTS: [(&str, &str, &str); 6] = [
 
 const ACTIVATIONS: &str = "tensor<64x128x1024xbf16>";
 
-/// Operations of one layer; each of two reductions has a body with two operations.
+/// Number of operations of one layer. The body of each of the two reductions has two operations.
 fn operations() -> usize {
     FORWARD.lines().count() + BACKWARD.lines().count() + WEIGHTS.len() * UPDATE.lines().count() + 4
 }

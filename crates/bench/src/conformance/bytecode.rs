@@ -1,5 +1,5 @@
-//! Bytecode and portable artifacts of every program of the corpus, written by jaxlib for several versions, must read as the same module
-//! as their text.
+//! jaxlib writes every program of the corpus as bytecode and as portable artifacts for several versions. These must parse as the same
+//! module as the program's text.
 
 use anyhow::Result;
 
@@ -11,7 +11,7 @@ use xtask::{
     workspace::{Workspace, cargo},
 };
 
-/// Runs the reader's tests on all programs and versions instead of the usual sample.
+/// Runs the tests of the bytecode reader on all programs and versions instead of the usual sample.
 pub(super) fn run(workspace: &Workspace, args: &ConformanceArgs) -> Result<()> {
     let python = python::with_jax(args.python.as_deref())?;
     process::step("read jaxlib's bytecode and portable artifacts of the corpus", || {

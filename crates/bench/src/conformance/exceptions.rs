@@ -9,12 +9,12 @@ use anyhow::{Context, Result};
 #[derive(Debug, PartialEq, Eq)]
 struct Exception {
     path: String,
-    /// The programs or functions of the file to which the entry applies; empty for the entire file.
+    /// The programs or functions of the file to which the entry applies; empty if it applies to the entire file.
     parts: Vec<String>,
     reason: String,
 }
 
-/// The expected differences of one part of `conformance`.
+/// The expected differences of one part of the conformance tests.
 #[derive(Debug, Default)]
 pub(super) struct Exceptions(Vec<Exception>);
 
@@ -27,7 +27,9 @@ impl Exceptions {
     fn parse(text: &str) -> Result<Self> {
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
         let exception = |line: &str| {
-            let (place, reason) = line.split_once(": ").with_context(|| format!("no reason in `{line}`"))?;
+            let (place, reason) = line
+                .split_once(": ")
+                .with_context(|| format!("the exception `{line}` has no reason, expected `path: reason`"))?;
             let (path, parts) = place.split_once('#').unwrap_or((place, ""));
             let parts = parts.split(',').filter(|part| !part.is_empty()).map(str::to_owned).collect();
             Ok(Exception { path: path.to_owned(), parts, reason: reason.to_owned() })
@@ -35,14 +37,14 @@ impl Exceptions {
         lines.map(exception).collect::<Result<_>>().map(Exceptions)
     }
 
-    /// The line that permits `part` of the file at `path` to differ.
+    /// The index of the line that permits `part` of the file at `path` to differ.
     pub(super) fn find(&self, path: &str, part: &str) -> Option<usize> {
         let is_part = |e: &Exception| e.parts.is_empty() || e.parts.iter().any(|p| p == part);
         let fits = |e: &Exception| is_part(e) && fits(&e.path, path);
         self.0.iter().position(fits)
     }
 
-    /// The lines for the file at `path`.
+    /// The indices of the lines for the file at `path`.
     pub(super) fn about(&self, path: &str) -> impl Iterator<Item = usize> {
         self.0.iter().enumerate().filter(move |(_, e)| fits(&e.path, path)).map(|(line, _)| line)
     }

@@ -26,7 +26,7 @@ const TOOL: &str = "stablehlo-opt";
 enum Outcome {
     Passed,
     Failed(String),
-    /// Its `RUN:` lines need a tool for which shardc has no counterpart.
+    /// The test has no `RUN:` line that shardc supports, or needs another tool.
     NotForUs,
 }
 
@@ -41,7 +41,7 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
     paths.retain(|path| args.wants(&relative(path)));
 
     let run = |i: usize, file: &PathBuf| tools.with_scratch(i, |scratch| one(file, scratch, &tools.path));
-    let title = format!("run {} of StableHLO's test files", paths.len());
+    let title = format!("run {} StableHLO test files", paths.len());
     let outcomes = process::step(&title, || Ok(in_parallel(&paths, run)))?;
 
     let mut folders: BTreeMap<String, (usize, usize)> = BTreeMap::new();
@@ -75,7 +75,7 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
         all += total;
     }
     println!(
-        "{all_passed:>5} of {all:<5} total; the messages of the others are in {}",
+        "{all_passed:>5} of {all:<5} total; the messages of failed files are in {}",
         report_file.display()
     );
     if !crashes.is_empty() {
@@ -95,8 +95,9 @@ fn one(file: &Path, scratch: &Path, path: &OsStr) -> Outcome {
     }
 }
 
-/// The test with its supported lines. Lines under a condition (`%if`) depend on builds of StableHLO's tools. Programs for StableHLO's
-/// interpreter are instead parsed and printed twice, which must produce the same text.
+/// The test with only its supported `RUN:` lines; `None` if shardc cannot run it. Lines under a condition (`%if`) are omitted, since they
+/// depend on builds of StableHLO's tools. A program for StableHLO's interpreter is instead parsed and printed twice, which must produce the
+/// same text.
 fn for_us(text: &str, mut test: FileTest) -> Option<FileTest> {
     if text.contains("stablehlo-translate") {
         test.runs = vec![format!("{TOOL} %s > %t.0"), format!("{TOOL} %t.0 | diff %t.0 -")];

@@ -1,8 +1,8 @@
 //! Compares gradients of the functions in `gradients` of the shared data in several ways:
 //!
-//! * with JAX's gradients, by `check_grad.py`, which runs both through another XLA build,
-//! * with finite differences, and forward with backward derivatives, including second derivatives, in double precision,
-//! * partitioned with random shardings on eight devices, in both modes, with the results of one device.
+//! * with JAX's gradients, by `check_grad.py`, which runs both with another XLA build,
+//! * forward- and reverse-mode derivatives, including second derivatives, with each other and with finite differences, in double precision,
+//! * gradients partitioned with random shardings on eight devices, in both SPMD modes, with the gradients on one device.
 //!
 //! The only exceptions are programs that XLA's CPU back end cannot run.
 
@@ -27,12 +27,12 @@ use xtask::{process, python, setup, workspace::Workspace};
 /// The path of the tool in the shared data.
 const TOOL: &str = "tools/check_grad.py";
 
-/// Limitations of XLA's CPU back end, by their messages, with reasons.
+/// Limitations of XLA's CPU back end: a fragment of the error message, and the reason.
 const BACK_END: [(&str, &str); 2] = [
-    ("fft_thunk.cc", "lays out what is gathered in an order that its own fft refuses"),
+    ("fft_thunk.cc", "assigns the layout of a later all-gather to an FFT, which rejects it"),
     (
         "Inconsistent while sharding",
-        "finds some of what a loop hands on replicated, where all is marked as manual",
+        "treats some loop-carried values as replicated, although all are marked as manual",
     ),
 ];
 
@@ -50,9 +50,9 @@ struct Row {
     jax: Option<f64>,
     /// Number of elements compared with finite differences.
     smooth: Option<u64>,
-    /// Number of shardings that agree with one device, by mode.
+    /// Number of random shardings whose results agree with one device, by SPMD mode.
     partitioned: [u64; 2],
-    /// Number of shardings that the back end cannot run, by reason.
+    /// Number of random shardings that the back end cannot run, by reason.
     not_run: [u64; BACK_END.len()],
     /// The failures.
     wrong: Vec<String>,
@@ -63,7 +63,7 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
     let pairs = root.join("gradients");
     let tool = root.join(TOOL);
     if !tool.is_file() {
-        bail!("{} is missing", tool.display());
+        bail!("cannot find {}", tool.display());
     }
     let program =
         process::step("build the worker", || worker::build(workspace, worker::WORKER, args.release))?;
@@ -100,7 +100,7 @@ fn report(rows: &[Row], args: &ConformanceArgs) -> Result<()> {
     }
     let count = |is: &dyn Fn(&Row) -> bool| rows.iter().filter(|row| is(row)).count();
     println!(
-        "\n{} functions: {} have JAX's gradients, {} were compared with differences, {} are the same partitioned wherever that runs",
+        "\n{} functions: {} agree with JAX's gradients, {} were compared with finite differences, {} agree with one device in every partition that the back end can run",
         rows.len(),
         count(&|row| row.jax.is_some()),
         count(&|row| row.smooth.is_some()),
@@ -122,16 +122,16 @@ fn report(rows: &[Row], args: &ConformanceArgs) -> Result<()> {
     }
     match wrong.len() {
         0 => Ok(()),
-        n => bail!("{n} comparisons have an unexpected result"),
+        n => bail!("{n} comparisons failed"),
     }
 }
 
-/// Compares functions one after the other.
+/// Two workers, which compare functions one after the other.
 struct Lane<'a> {
     pairs: &'a Path,
     worker: Worker,
     check: Worker,
-    /// The folder for the worker's derivatives.
+    /// The file to which the worker writes a gradient.
     out: PathBuf,
 }
 
@@ -147,7 +147,7 @@ impl<'a> Lane<'a> {
         };
         let make_check = move || {
             let mut command = Command::new(&python);
-            // Uses XLA's default flags, so that the tool's verdict is reliable.
+            // Uses XLA's default flags, so that the comparison does not depend on flags of the environment.
             command.arg(&script).arg(&tool).env("JAX_PLATFORMS", "cpu").env_remove("XLA_FLAGS");
             command.env("TF_CPP_MIN_LOG_LEVEL", "3");
             command
@@ -173,7 +173,7 @@ impl<'a> Lane<'a> {
                 Reply::Answer(answer) => row.wrong.push(format!("{name}: compared with JAX: {answer}")),
             }
         }
-        let answer = self.done(&derivatives, "compared with differences", &mut row)?;
+        let answer = self.done(&derivatives, "compared with finite differences", &mut row)?;
         row.smooth = answer.and_then(|answer| answer["smooth"].as_u64());
         for (i, mode) in ["replica", "partition"].into_iter().enumerate() {
             for number in 0..args.shardings {
@@ -189,7 +189,7 @@ impl<'a> Lane<'a> {
         Ok(row)
     }
 
-    /// Runs a job in the worker; returns its answer if all is equal, else reports the failure.
+    /// Runs a job in the worker. Returns the answer if all results are equal; otherwise records the failure in `row` and returns `None`.
     fn done(&mut self, job: &Value, what: &str, row: &mut Row) -> Result<Option<Value>> {
         let (outcome, said) = match self.worker.ask(job)? {
             Reply::Answer(answer) if answer["outcome"] == "equal" => return Ok(Some(answer)),

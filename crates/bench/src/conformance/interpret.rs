@@ -1,5 +1,5 @@
-//! StableHLO's interpreter tests as multi-device programs, each with random shardings in both modes, compared with the expected results
-//! of the test.
+//! Runs StableHLO's interpreter tests as multi-device programs, each with random shardings in both SPMD modes, and compares the results
+//! with those that the test expects.
 //!
 //! A program of `shardc-tests` does the work (see its module `interpret`), and announces each test before it starts. XLA may abort the
 //! process on an invalid program; the tests then continue after that program.
@@ -25,7 +25,7 @@ use xtask::{process, setup, workspace::Workspace};
 
 /// The folders of interpreter tests.
 const FOLDERS: [&str; 2] = ["tests/interpret", "testdata"];
-/// Time limit of a program. Devices that wait for each other would never finish.
+/// Time limit of a program: devices that wait for each other would never finish.
 const PATIENCE: Duration = Duration::from_secs(150);
 
 /// The outcomes of a test's programs.
@@ -64,7 +64,7 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
     }
     paths.retain(|path| args.wants(&format!("conformance/stablehlo/{}", path.display())));
     let dir = workspace.scratch("interpret")?;
-    let title = format!("run {} of StableHLO's interpreter test files with random shardings", paths.len());
+    let title = format!("run {} StableHLO interpreter test files with random shardings", paths.len());
     let (tests, totals) = process::step(&title, || {
         let mut session = Session {
             worker,
@@ -101,7 +101,7 @@ fn report(
         covered.extend(exception);
         ran += usize::from(test.skipped.is_none());
         let said: Vec<String> = match &test.skipped {
-            Some(why) => vec![format!("{name}: not run: {why}")],
+            Some(why) => vec![format!("{name}: cannot be run: {why}")],
             None => test
                 .failures
                 .iter()
@@ -125,7 +125,11 @@ fn report(
     let programs: usize = tests.values().map(|t| t.programs).sum();
     let passed: usize = tests.values().map(|t| t.passed).sum();
     println!("{passed:>6} {programs:>5}  total, {} of them with uneven shardings", totals.uneven);
-    println!("\nTests: {whole} of {} passed completely, {} could not be run", tests.len(), tests.len() - ran);
+    println!(
+        "\nTests: {whole} of {} passed with all shardings, {} could not be run",
+        tests.len(),
+        tests.len() - ran
+    );
     for (outcome, count) in &totals.outcomes {
         println!("{count:>6}  {outcome}");
     }
@@ -135,22 +139,22 @@ fn report(
             println!("{count:>6}  {warning}");
         }
     }
-    println!("\nAs listed in tests/conformance/interpret.txt: {} tests", listed.len());
+    println!("\nExpected failures, listed in tests/conformance/interpret.txt: {} tests", listed.len());
     for (said, reason) in listed.iter().filter(|_| args.verbose) {
         said.iter().for_each(|line| println!("   {line} [{reason}]"));
     }
     for line in &wrong {
         println!("   {line}");
     }
-    println!("Programs that failed are in {}", dir.display());
-    // Stale lines can be detected only without filters.
+    println!("Failed programs are in {}", dir.display());
+    // Stale exceptions can be detected only without filters, when all programs are checked.
     let stale = covered.difference(&used).filter(|_| args.filters.is_empty());
     for &line in stale.clone() {
         println!("   {}: listed as an exception, but nothing fails", exceptions.line(line).0);
     }
     match wrong.len() + stale.count() {
         0 => Ok(()),
-        n => bail!("{n} tests or lines of tests/conformance/interpret.txt are not as expected"),
+        n => bail!("{n} unexpected failures or stale lines of tests/conformance/interpret.txt"),
     }
 }
 
@@ -179,10 +183,13 @@ impl Session<'_> {
                 if done {
                     return Ok(());
                 }
-                bail!("the runner failed: {}", fs::read_to_string(errors).unwrap_or_default());
+                bail!(
+                    "the runner of interpreter tests failed: {}",
+                    fs::read_to_string(errors).unwrap_or_default()
+                );
             };
             if after.as_ref() == Some(&begun) {
-                bail!("the runner fails again at {begun}");
+                bail!("the runner of interpreter tests crashed twice at {begun}");
             }
             let said = last_words(&fs::read_to_string(errors).unwrap_or_default());
             self.crashed(&begun, &said);
@@ -193,7 +200,7 @@ impl Session<'_> {
     fn start(&self, after: Option<&str>) -> Result<(Child, Receiver<String>, PathBuf)> {
         let errors = self.dir.join("errors.txt");
         let mut command = Command::new(&self.worker);
-        // The faster emitters do not support the maximum of complex numbers.
+        // Without fusion emitters, XLA does not support the maximum of complex numbers.
         let flags = format!("{} --xla_cpu_use_fusion_emitters=true", xla_flags());
         command.current_dir(self.root).env("XLA_FLAGS", flags).arg("--keep").arg(self.dir);
         if let Some(after) = after {
@@ -202,7 +209,7 @@ impl Session<'_> {
         command.args(self.paths).stdout(Stdio::piped()).stderr(File::create(&errors)?);
         let mut child = command.spawn().with_context(|| format!("starting {}", self.worker.display()))?;
         let (send, lines) = channel();
-        let out = child.stdout.take().context("the runner's output")?;
+        let out = child.stdout.take().context("the runner of interpreter tests has no standard output")?;
         thread::spawn(move || {
             for line in BufReader::new(out).lines().map_while(Result::ok) {
                 if send.send(line).is_err() {
@@ -213,7 +220,7 @@ impl Session<'_> {
         Ok((child, lines, errors))
     }
 
-    /// Counts the worker's messages; returns the test that was running when the output ended.
+    /// Records the worker's messages. Returns the program that was running when the output ended, if any.
     fn follow(&mut self, lines: &Receiver<String>) -> Option<String> {
         let mut begun = None;
         while let Ok(line) = lines.recv_timeout(PATIENCE) {
@@ -270,7 +277,7 @@ impl Session<'_> {
     }
 }
 
-/// Whether the worker succeeded; a worker that is still running hangs.
+/// Whether the worker exits successfully. A worker that does not exit in time is killed.
 fn finish(mut child: Child) -> Result<bool> {
     for _ in 0..50 {
         if let Some(status) = child.try_wait()? {

@@ -1,8 +1,8 @@
 //! `cargo xtask conformance`: runs shardc on the test files of StableHLO and Shardy and on the corpus of real programs.
 //!
-//! Both are in `shared/` next to the checkout; the programs of the part `jax` are in `tests/conformance/jax`. Expected differences are
-//! listed with their reasons in `tests/conformance/`. Any other difference is an error, and so is a listed difference that no longer
-//! occurs.
+//! The files and the corpus are in `shared/` next to the checkout; the programs of the part `jax` are in `tests/conformance/jax`. Expected
+//! differences are listed with their reasons in `tests/conformance/`. Any other difference is an error, as is a listed difference that no
+//! longer occurs.
 
 mod bytecode;
 mod exceptions;
@@ -40,13 +40,13 @@ pub(crate) struct ConformanceArgs {
     /// Use an optimized build of shardc.
     #[arg(long)]
     release: bool,
-    /// A Python with jax; by default that of the active virtual environment, or one that is created in `target/`.
+    /// The Python with jax. Defaults to the active virtual environment, or else to a new one in `target/`.
     #[arg(long)]
     python: Option<PathBuf>,
-    /// The meshes for which `check_partition.py` compares partitioned programs too.
+    /// The meshes whose partitioned programs are also compared by `check_partition.py`.
     #[arg(long, value_enum, default_value_t = CheckWith::Own)]
     check_with: CheckWith,
-    /// The number of random shardings of each gradient, in either mode.
+    /// The number of random shardings of each gradient, in each SPMD mode.
     #[arg(long, default_value_t = 4)]
     shardings: u64,
     /// The random seed; the same seed gives the same shardings.
@@ -57,7 +57,7 @@ pub(crate) struct ConformanceArgs {
     update: bool,
 }
 
-/// The partitioned programs that are compared a second time.
+/// The partitioned programs that `check_partition.py` also compares.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum CheckWith {
     /// No programs.
@@ -77,9 +77,9 @@ enum Part {
     Bytecode,
     /// The `RUN:` lines of StableHLO's and Shardy's tests pass with `shardc opt` instead of their tools.
     Filecheck,
-    /// Only those of Shardy's tests, counted by function.
+    /// The `RUN:` lines of Shardy's tests only, counted by function.
     Shardy,
-    /// StableHLO's interpreter tests pass on several devices with random shardings.
+    /// Programs of StableHLO's interpreter tests pass on several devices with random shardings.
     Interpret,
     /// Propagation computes the same shardings for the corpus as Shardy in jaxlib.
     Propagation,
@@ -87,14 +87,14 @@ enum Part {
     Partition,
     /// Gradients equal JAX's and finite differences, also if partitioned with random shardings.
     Gradients,
-    /// Programs that the JAX of `--python` lowers pass every check. Needs no shared data.
+    /// Programs lowered by the JAX of `--python` pass every check. Does not need the shared data.
     Jax,
-    /// Partitions of the corpora parse, verify and compile in the jaxlib of `--python`.
+    /// Partitioned programs of the corpora parse, verify and compile in the jaxlib of `--python`.
     Peer,
 }
 
 impl ConformanceArgs {
-    /// Treats a first word that names a part like `--only`.
+    /// If the first filter names a part, treats it like `--only`.
     fn part_first(&self) -> Self {
         let mut args = self.clone();
         let named = args.filters.first().and_then(|word| Part::from_str(word, false).ok());
@@ -118,7 +118,7 @@ pub(crate) fn run(workspace: &Workspace, args: &ConformanceArgs) -> Result<()> {
     }
     let Some(root) = shared().filter(|dir| dir.join("conformance").is_dir()) else {
         bail!(
-            "there is no conformance data: it must be in `shared/conformance` beside the checkout, or in the folder SHARDC_SHARED"
+            "cannot find the conformance data: it must be in `shared/conformance` next to the checkout, or in the folder SHARDC_SHARED"
         );
     };
     let wants = |part| args.only.is_none_or(|only| only == part);

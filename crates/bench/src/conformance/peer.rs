@@ -1,5 +1,5 @@
-//! Partitions of the corpora and of `tests/programs`, in both modes, parse and verify in jaxlib's MLIR, and compile on jaxlib's CPU client
-//! if the original program does.
+//! Checks that jaxlib's MLIR parses and verifies the partitions of the corpora and of `tests/programs`, in both SPMD modes, and that
+//! jaxlib's CPU client compiles them if it compiles the original program.
 //!
 //! Expected failures are listed in `tests/conformance/peer.txt`, as `path: reason`.
 
@@ -20,7 +20,7 @@ use super::{
 };
 use xtask::{process, python, setup, workspace::Workspace};
 
-/// Time limit of both partitions of a program.
+/// Time limit of the checks of both partitions of a program.
 const LIMIT: Duration = Duration::from_secs(600);
 
 /// Number of programs between progress messages.
@@ -46,7 +46,7 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
         programs.extend(named(base, folder)?);
     }
     programs.retain(|(path, _)| args.wants(path));
-    let title = format!("partition {} programs, and check them with jaxlib", programs.len());
+    let title = format!("partition {} programs and check them with jaxlib", programs.len());
     let (mut wrong, mut listed) = (Vec::new(), 0);
     process::step(&title, || {
         for (i, (path, file)) in programs.iter().enumerate() {
@@ -61,7 +61,9 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
             };
             match (said, exceptions.find(path, "")) {
                 (None, None) => {}
-                (None, Some(_)) => wrong.push(format!("{path}: listed as an exception, but accepted")),
+                (None, Some(_)) => {
+                    wrong.push(format!("{path}: listed as an exception, but jaxlib accepts its partitions"))
+                }
                 (Some(_), Some(_)) => listed += 1,
                 (Some(said), None) => {
                     let line = format!("{path}: {}", if args.verbose { &said } else { first_line(&said) });
@@ -72,12 +74,16 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
         }
         Ok(())
     })?;
-    println!("   {} programs, {listed} listed, {} not as expected", programs.len(), wrong.len());
+    println!(
+        "   {} programs, {listed} expected failures, {} unexpected results",
+        programs.len(),
+        wrong.len()
+    );
     for line in &wrong {
         println!("   {line}");
     }
     if !wrong.is_empty() {
-        bail!("{} programs or lines of tests/conformance/peer.txt are not as expected", wrong.len());
+        bail!("{} unexpected failures or stale lines of tests/conformance/peer.txt", wrong.len());
     }
     Ok(())
 }

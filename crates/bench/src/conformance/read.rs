@@ -1,5 +1,6 @@
-//! Every program parses, verifies, and round-trips through its pretty and generic print; programs that the peers mark with `expected-error`
-//! are rejected. JAX's programs are printed unchanged, byte for byte.
+//! Checks that every program parses and verifies, and that its pretty and generic forms parse as the same program. Programs that
+//! StableHLO's and Shardy's tests mark with `expected-error` must be rejected. Programs of the corpora must be printed unchanged, byte for
+//! byte.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -15,7 +16,7 @@ use xtask::{process, workspace::Workspace};
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Expected {
     Read,
-    /// Parses, and is printed unchanged.
+    /// The program parses, and is printed unchanged.
     ReadAndPrinted,
     Rejected,
 }
@@ -26,10 +27,10 @@ struct Tally {
     read: usize,
     printed: usize,
     rejected: usize,
-    /// Differences that the list expects; the next field has unexpected differences.
+    /// Expected differences. `failed` has the others.
     excepted: Vec<String>,
     failed: Vec<String>,
-    /// Lines of the list whose programs were read; the next field has those whose programs differ.
+    /// Exceptions whose programs were parsed. `used` has those that permitted a difference.
     covered: BTreeSet<usize>,
     used: BTreeSet<usize>,
 }
@@ -41,21 +42,21 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
         let tally = process::step(&format!("read {folder}"), || check(root, folder, &exceptions, args))?;
         let Tally { read, printed, rejected, excepted, failed, covered, used } = tally;
         println!(
-            "   read and printed back: {read} (as they were: {printed}); rejected as they must be: {rejected}"
+            "   parsed and printed: {read} (of these, unchanged: {printed}); rejected as expected: {rejected}"
         );
         println!("   exceptions: {}, unexpected: {}", excepted.len(), failed.len());
         for line in excepted.iter().chain(&failed) {
             println!("   {line}");
         }
-        // Stale lines can be detected only without filters.
+        // Stale exceptions can be detected only without filters, when all programs are checked.
         let stale = covered.difference(&used).filter(|_| args.filters.is_empty());
         for &line in stale.clone() {
-            println!("   {}: listed as an exception, but there is nothing wrong", exceptions.line(line).0);
+            println!("   {}: listed as an exception, but it passes", exceptions.line(line).0);
         }
         failures += failed.len() + stale.count();
     }
     if failures > 0 {
-        bail!("{failures} programs are not as expected");
+        bail!("{failures} unexpected failures or stale lines of tests/conformance/read.txt");
     }
     Ok(())
 }
@@ -70,7 +71,7 @@ fn check(root: &Path, folder: &str, exceptions: &Exceptions, args: &ConformanceA
         }
         let text = fs::read_to_string(&file).with_context(|| format!("reading {}", file.display()))?;
         let as_it_was = folder.starts_with("corpus");
-        // Without this option, the separator is a comment.
+        // Only with this option, the comment `// -----` separates programs.
         let split = text.contains("-split-input-file");
         let programs = if split { text.split("// -----").collect() } else { vec![&*text] };
         for (number, program) in programs.into_iter().enumerate() {
@@ -110,7 +111,7 @@ fn one(program: &str, expected: Expected, name: &str) -> Result<(), String> {
     let said = |errors: &[Diagnostic], text: &str| render(errors, name, text, false);
     let module = match (accept(program), expected) {
         (Err(_), Expected::Rejected) => return Ok(()),
-        (Ok(_), Expected::Rejected) => return Err("accepted, though it must be rejected".to_owned()),
+        (Ok(_), Expected::Rejected) => return Err("the program is accepted, but must be rejected".to_owned()),
         (Err(errors), _) => return Err(said(&errors, program)),
         (Ok(module), _) => module,
     };
@@ -118,16 +119,21 @@ fn one(program: &str, expected: Expected, name: &str) -> Result<(), String> {
     let printed = print(&module, &pretty);
     let generic = print(&module, &PrintOptions { form: PrintForm::Generic, ..pretty });
     for (form, text) in [("print", &printed), ("generic print", &generic)] {
-        let again =
-            accept(text).map_err(|errors| format!("its {form} is rejected: {}", said(&errors, text)))?;
+        let again = accept(text).map_err(|errors| {
+            format!("the parser rejects the {form} of the program: {}", said(&errors, text))
+        })?;
         if print(&again, &pretty) != printed {
-            return Err(format!("its {form} is read as a different program"));
+            return Err(format!("the {form} of the program parses as a different program"));
         }
     }
     if expected == Expected::ReadAndPrinted && printed != program {
         let differs = printed.lines().zip(program.lines()).find(|(ours, theirs)| ours != theirs);
         let (ours, theirs) = differs.unwrap_or(("", "(one is longer)"));
-        return Err(format!("printed differently: `{}` instead of `{}`", ours.trim(), theirs.trim()));
+        return Err(format!(
+            "the program is printed differently: got `{}`, expected `{}`",
+            ours.trim(),
+            theirs.trim()
+        ));
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
-//! Shardy's own tests with `shardc opt` in place of `sdy_opt`, counted by function: each `CHECK-LABEL` begins one.
+//! Runs Shardy's own tests with `shardc opt` in place of `sdy_opt`, and counts functions: each `CHECK-LABEL` begins one.
 //!
-//! Expected failures are listed in `tests/conformance/shardy.txt`. An unlisted failure or a listed function that passes is an error.
+//! Expected failures are listed in `tests/conformance/shardy.txt`. An unlisted failure is an error, as is a listed function that passes.
 //! Tests for Shardy's interpreter are counted separately.
 
 use std::{
@@ -30,7 +30,7 @@ const TOOL: &str = "sdy_opt";
 /// The outcome of one file.
 enum Outcome {
     Ran(Vec<Function>),
-    /// Its `RUN:` lines need Shardy's interpreter.
+    /// The `RUN:` lines of the file need Shardy's interpreter.
     NotForUs,
     /// The file could not be run.
     Failed(String),
@@ -47,7 +47,7 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
     let mut paths = files(root, "mlir").with_context(|| format!("reading {}", root.display()))?;
     paths.retain(|path| args.wants(&format!("conformance/shardy/{}", relative(path))));
     let run = |i: usize, file: &PathBuf| tools.with_scratch(i, |scratch| one(file, scratch, &tools.path));
-    let title = format!("run {} of Shardy's test files", paths.len());
+    let title = format!("run {} Shardy test files", paths.len());
     let outcomes = process::step(&title, || Ok(in_parallel(&paths, run)))?;
 
     println!("\npassed    of  expected to fail");
@@ -94,7 +94,7 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
         all += functions.len();
     }
     println!(
-        "{all_passed:>6} {all:>5} {all_listed:>5}  total; {not_for_us} other files are for Shardy's interpreter"
+        "{all_passed:>6} {all:>5} {all_listed:>5}  total; {not_for_us} other files need Shardy's interpreter"
     );
     let report_file = dir.join("shardy-failures.txt");
     fs::write(&report_file, report).with_context(|| format!("writing {}", report_file.display()))?;
@@ -102,7 +102,7 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
     for line in &wrong {
         println!("   {line}");
     }
-    // Stale lines can be detected only without filters.
+    // Stale exceptions can be detected only without filters, when all programs are checked.
     let stale = covered.difference(&used).filter(|_| args.filters.is_empty());
     for &line in stale.clone() {
         println!("   {}: listed as an exception, but nothing fails", exceptions.line(line).0);
@@ -112,7 +112,7 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
     }
     match wrong.len() + stale.count() {
         0 => Ok(()),
-        n => bail!("{n} functions or lines of tests/conformance/shardy.txt are not as expected"),
+        n => bail!("{n} unexpected failures or stale lines of tests/conformance/shardy.txt"),
     }
 }
 

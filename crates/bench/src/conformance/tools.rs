@@ -1,4 +1,4 @@
-//! Wrappers for the peers' tools, and parallel test execution.
+//! Wrappers that replace the tools of StableHLO and Shardy, and parallel test execution.
 
 use std::{
     collections::BTreeMap,
@@ -15,10 +15,10 @@ use std::{
 use anyhow::Result;
 use shardc_filetest::program;
 
-/// The search path of the tests, and the folder that they may write to.
+/// The tools of tests, and the folders that tests may write to.
 pub(super) struct Tools {
     dir: PathBuf,
-    /// The wrappers, LLVM's tools, and the existing path.
+    /// The search path of tests: the wrappers, LLVM's tools, and the existing `PATH`.
     pub(super) path: OsString,
 }
 

@@ -1,4 +1,5 @@
-//! Worker processes that may crash. Each line has one job or one answer in JSON; each job has a time limit.
+//! Worker processes that may crash. Each line of standard input is a job in JSON, and each line of standard output is an answer. Each job
+//! has a time limit.
 
 use std::{
     fs::{self, File},
@@ -18,7 +19,7 @@ use xtask::{
     workspace::{Workspace, cargo},
 };
 
-/// The program that partitions, runs and compares on request.
+/// The worker program, which partitions, runs and compares programs.
 pub(super) const WORKER: &str = "conformance-worker";
 
 /// Builds a program of the tests, such as [`WORKER`], and returns its path.
@@ -42,7 +43,7 @@ pub(super) enum Reply {
     Lost(String),
 }
 
-/// One process at a time, which is replaced after a crash.
+/// A worker process, which is replaced by a new one after a crash.
 pub(super) struct Worker {
     make: Box<dyn Fn() -> Command + Send>,
     log: PathBuf,
@@ -57,7 +58,7 @@ struct Running {
 }
 
 impl Worker {
-    /// A worker started by `make`; the standard error of its processes goes to `log`.
+    /// Creates a worker whose processes `make` starts. Their standard error goes to the file `log`.
     pub(super) fn new(make: impl Fn() -> Command + Send + 'static, log: PathBuf, limit: Duration) -> Worker {
         Worker { make: Box::new(make), log, limit, running: None }
     }
@@ -76,17 +77,20 @@ impl Worker {
         let how = match answer {
             Ok(line) => {
                 let answer = serde_json::from_str(&line)
-                    .with_context(|| format!("unexpected output of a worker: {line}"))?;
+                    .with_context(|| format!("unexpected output of the worker: {line}"))?;
                 self.running = Some(running);
                 return Ok(Reply::Answer(answer));
             }
             Err(RecvTimeoutError::Timeout) => {
-                running.child.kill().context("ending a worker")?;
-                running.child.wait().context("waiting for a worker")?;
-                format!("took more than {} s", self.limit.as_secs())
+                running.child.kill().context("killing the worker")?;
+                running.child.wait().context("waiting for the worker")?;
+                format!("the worker took more than {} s", self.limit.as_secs())
             }
             Err(RecvTimeoutError::Disconnected) => {
-                format!("the process ended: {}", running.child.wait().context("waiting for a worker")?)
+                format!(
+                    "the worker process exited: {}",
+                    running.child.wait().context("waiting for the worker")?
+                )
             }
         };
         let log = fs::read(&self.log).unwrap_or_default();
@@ -101,8 +105,8 @@ impl Worker {
         let mut command = (self.make)();
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
         let mut child = command.spawn().with_context(|| format!("starting {command:?}"))?;
-        let jobs = child.stdin.take().context("a worker has no input")?;
-        let output = child.stdout.take().context("a worker has no output")?;
+        let jobs = child.stdin.take().context("the worker has no standard input")?;
+        let output = child.stdout.take().context("the worker has no standard output")?;
         let (send, answers) = mpsc::channel();
         // The thread ends with the process whose output it reads.
         thread::spawn(move || {

@@ -23,7 +23,7 @@ pub(crate) enum CheckpointCommand {
         Without --step, the last step of a folder of steps is shown."
     )]
     Show(StepPlaceArgs),
-    /// Read all data and compare it with its checksums
+    /// Read all data and compare it with the stored checksums
     #[command(
         after_help = "Examples:\n  shardc checkpoint verify runs/mnist/100\n  shardc checkpoint verify runs/mnist --all\n\n\
         Exit code: 0 all data is intact, 1 data is damaged (each file is named) or cannot be read, 2 wrong usage."
@@ -32,10 +32,10 @@ pub(crate) enum CheckpointCommand {
     /// Compare two checkpoints: names, types, shapes, and every bit
     #[command(after_help = "Examples:\n  shardc checkpoint diff runs/a/100 runs/b/100\n  \
         shardc checkpoint diff runs/a/100 runs/a/200 --types-only\n\n\
-        Output: a line for each difference: - and + for an array of one checkpoint only, ! for another type or shape, ~ for other \
-        values. Shardings are not compared. Exit code: 0 equal, 1 different or unreadable, 2 wrong usage.")]
+        Output: a line for each difference: - and + for an array of only the first or second checkpoint, ! for different types or \
+        shapes, ~ for different values. Shardings are not compared. Exit code: 0 equal, 1 different or unreadable, 2 wrong usage.")]
     Diff(DiffArgs),
-    /// Rewrite a checkpoint with the blocks of another sharding
+    /// Rewrite a checkpoint in the blocks of a different sharding
     #[command(
         after_help = "Examples:\n  shardc checkpoint reshard runs/mnist/100 for-serving --mesh model=4\n  \
         shardc checkpoint reshard runs/mnist/100 one-file-each --whole\n  \
@@ -68,7 +68,7 @@ pub(crate) enum CheckpointCommand {
 /// Options of object stores.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct StoreArgs {
-    /// An option of the store, KEY=VALUE, with a key of the crate object_store
+    /// An option of the store: KEY=VALUE, with a key of the Rust crate object_store
     #[arg(long = "store-option", value_name = "KEY=VALUE")]
     pub(crate) options: Vec<String>,
 }
@@ -89,7 +89,7 @@ pub(crate) struct StepPlaceArgs {
     /// The step to read from a folder of steps
     #[arg(long, value_name = "N")]
     pub(crate) step: Option<u64>,
-    /// The item to read from a checkpoint with several, such as `state` of Orbax's CheckpointManager
+    /// The item to read from a checkpoint with several items, such as `state` of Orbax's CheckpointManager
     #[arg(long, value_name = "NAME")]
     pub(crate) item: Option<String>,
 }
@@ -98,21 +98,21 @@ pub(crate) struct StepPlaceArgs {
 pub(crate) struct VerifyCheckpointArgs {
     #[command(flatten)]
     pub(crate) place: StepPlaceArgs,
-    /// Verify every step of a folder
+    /// Verify every step in the folder
     #[arg(long, conflicts_with = "step")]
     pub(crate) all: bool,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct DiffArgs {
-    /// A checkpoint, or a folder of steps, of which the last is taken
+    /// A checkpoint, or a folder of steps, whose last step is used
     pub(crate) first: String,
     /// The checkpoint or folder of steps to compare it with
     pub(crate) second: String,
     /// Compare only names, types and shapes
     #[arg(long)]
     pub(crate) types_only: bool,
-    /// The item to read from checkpoints with several, such as `state` of Orbax's CheckpointManager
+    /// The item to read from checkpoints with several items, such as `state` of Orbax's CheckpointManager
     #[arg(long, value_name = "NAME")]
     pub(crate) item: Option<String>,
     #[command(flatten)]
@@ -121,9 +121,9 @@ pub(crate) struct DiffArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct ReshardArgs {
-    /// A checkpoint, or a folder of steps, of which the last is taken
+    /// A checkpoint, or a folder of steps, whose last step is used
     pub(crate) from: String,
-    /// The place of the new checkpoint
+    /// The location of the new checkpoint
     pub(crate) to: String,
     /// The mesh, as in "data=2,model=4"
     #[arg(long, value_name = "MESH", required_unless_present = "whole")]
@@ -131,10 +131,10 @@ pub(crate) struct ReshardArgs {
     /// The sharding of arrays: NAME=SPEC, as in params.w=data,- (* in a name matches any text; the last match wins)
     #[arg(long, value_name = "NAME=SPEC", requires = "mesh")]
     pub(crate) spec: Vec<String>,
-    /// Write one block for each array
+    /// Write each array as one block, without a sharding
     #[arg(long, conflicts_with = "mesh")]
     pub(crate) whole: bool,
-    /// The item to read from a checkpoint with several, such as `state` of Orbax's CheckpointManager
+    /// The item to read from a checkpoint with several items, such as `state` of Orbax's CheckpointManager
     #[arg(long, value_name = "NAME")]
     pub(crate) item: Option<String>,
     #[command(flatten)]

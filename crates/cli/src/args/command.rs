@@ -72,8 +72,8 @@ pub(crate) enum Command {
         after_help = "Examples:\n  shardc explain step.mlir\n  shardc explain step.mlir --value %5\n  \
         shardc explain step.mlir --line 120\n  shardc explain step.mlir --collective 3\n  \
         shardc explain step.mlir --html step.html --json step.json\n\n\
-        Output: without a question, an overview of shardings, conflicts and collectives. For a value, its sharding, and for each axis \
-        the annotation from which it comes and the operations that propagated it."
+        Output: by default, an overview of shardings, conflicts and collectives. For a value, its sharding, and for each axis the \
+        annotation from which it comes and the operations that propagated it."
     )]
     Explain(ExplainArgs),
     /// Write a program that returns the gradient of a result with respect to some arguments

@@ -30,19 +30,19 @@ pub(crate) struct DerivativeArgs {
     /// NAME=FORWARD,BACKWARD, functions that return values and residuals, and cotangents; or NAME=stop for no derivative
     #[arg(long, value_name = "NAME=RULE")]
     pub(crate) rule: Vec<String>,
-    /// The results of the forward pass that are kept for the backward pass: everything, nothing, dots (matmuls and
-    /// convolutions), or names:A,B (values named by shardc.checkpoint_name). All others are rematerialized
+    /// The results of the forward pass that are saved for the backward pass: everything, nothing, dots (matmuls and convolutions), or
+    /// names:A,B (values named by shardc.checkpoint_name). All others are rematerialized
     #[arg(long, value_name = "POLICY", default_value = "everything")]
     pub(crate) checkpoint: String,
-    /// The kept values that are offloaded to host memory: nothing, everything, dots, or names:A,B
+    /// The saved values that are offloaded to host memory: nothing, everything, dots, or names:A,B
     #[arg(long, value_name = "POLICY", default_value = "nothing")]
     pub(crate) offload: String,
     /// Functions whose calls are rematerialized one by one in the backward pass; by default --checkpoint applies to the whole
     /// program
     #[arg(long, value_name = "FUNCTION", value_delimiter = ',')]
     pub(crate) layers: Vec<String>,
-    /// Checkpoint loops in blocks: keep the state of about the square root of their trips, and rematerialize the trips between
-    /// them block by block in the backward pass
+    /// Checkpoint loops in blocks: save the loop state once for about the square root of the iterations, and rematerialize the iterations
+    /// in between block by block in the backward pass
     #[arg(long)]
     pub(crate) blocks: bool,
     /// Do not copy the shardings of arguments, results and constraints to derivatives

@@ -73,15 +73,15 @@ pub(crate) struct RunArgs {
     pub(crate) processes: Option<usize>,
 }
 
-/// The sources of arguments, the place of results, and the number of steps.
+/// The sources of arguments, the destination of results, and the number of steps.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "State")]
 pub(crate) struct StateArgs {
-    /// The arguments by name: a checkpoint, a folder of steps (its last step is taken), a safetensors file, a Hugging Face folder, or
+    /// The arguments by name: a checkpoint, a folder of steps (its last step is used), a safetensors file, a Hugging Face folder, or
     /// a file of torch.save. May be repeated
     #[arg(long, value_name = "PLACE")]
     pub(crate) load: Vec<String>,
-    /// The item to read from a checkpoint with several, such as `state` of Orbax's CheckpointManager
+    /// The item to read from a checkpoint with several items, such as `state` of Orbax's CheckpointManager
     #[arg(long, value_name = "NAME", requires = "load")]
     pub(crate) item: Option<String>,
     /// The name of an argument in the files of --load: ARG=NAME, with one * for any text on both sides, as in "params.*=model.*"
@@ -90,7 +90,7 @@ pub(crate) struct StateArgs {
     /// Use random values for arguments that --load and --inputs lack
     #[arg(long, requires = "load")]
     pub(crate) random_missing: bool,
-    /// Ignore arrays in --load that are no arguments of the program
+    /// Ignore arrays in --load that are not arguments of the program
     #[arg(long, requires = "load")]
     pub(crate) ignore_unexpected: bool,
     /// Save the results by name in a new checkpoint, or in a file that ends with .safetensors, .pth, .pt or .bin

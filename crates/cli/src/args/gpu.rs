@@ -9,20 +9,20 @@ use super::program::number_of_bytes;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "NVIDIA GPUs")]
 pub(crate) struct GpuArgs {
-    /// The allocator of GPU memory: a pool of XLA's (bfc), a pool of the driver's (cuda-async), or the driver, without a pool
+    /// The allocator of GPU memory: XLA's memory pool (bfc), the CUDA driver's memory pool (cuda-async), or the CUDA driver without a pool
     /// (platform)
     #[arg(long, value_enum, value_name = "ALLOCATOR")]
     pub(crate) gpu_allocator: Option<Allocator>,
-    /// The fraction of GPU memory that a pool may take; by default 0.75
+    /// The fraction of GPU memory that a pool may allocate; by default 0.75
     #[arg(long, value_name = "FRACTION", value_parser = part)]
     pub(crate) gpu_memory_fraction: Option<f32>,
-    /// Whether a pool takes this memory at the start; by default true
+    /// Whether a pool allocates this memory at startup; by default true
     #[arg(long, value_name = "BOOL")]
     pub(crate) gpu_preallocate: Option<bool>,
     /// The memory of each GPU that is reserved for collectives
     #[arg(long, value_name = "BYTES", value_parser = number_of_bytes)]
     pub(crate) gpu_collective_memory: Option<u64>,
-    /// The numbers of the GPUs to use; by default all GPUs of this machine
+    /// The indices of the GPUs to use; by default all GPUs of this machine
     #[arg(long, value_name = "N", value_delimiter = ',')]
     pub(crate) gpu_visible_devices: Vec<u32>,
 }
@@ -30,11 +30,11 @@ pub(crate) struct GpuArgs {
 /// The allocator of GPU memory.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Allocator {
-    /// XLA's pool
+    /// XLA's memory pool
     Bfc,
-    /// The driver's pool
+    /// The CUDA driver's memory pool
     CudaAsync,
-    /// The driver, without a pool
+    /// The CUDA driver, without a pool
     Platform,
 }
 

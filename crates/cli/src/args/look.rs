@@ -55,10 +55,10 @@ pub(crate) struct LintArgs {
     /// Disable a rule, by name or code, or all; may be repeated
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     pub(crate) allow: Vec<String>,
-    /// The smallest finding that is reported, for rules that count bytes
+    /// The threshold in bytes: findings about fewer bytes are not reported
     #[arg(long, value_name = "BYTES", default_value = "1MiB", value_parser = number_of_bytes)]
     pub(crate) min_bytes: u64,
-    /// The largest number of findings that are shown for each rule
+    /// The maximum number of findings that are shown for each rule
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) max: usize,
     /// Same as --format json

@@ -24,7 +24,7 @@ pub(crate) struct OptArgs {
     pub(crate) split_input_file: bool,
     /// Compare errors and warnings with the comments that expect them (`expected-error@+1 {{...}}`).
     ///
-    /// Expected texts are MLIR's, so by default only a text that begins with a code is compared: {{SH0102}}
+    /// Expected texts are usually those of MLIR, so by default a text is compared only if it begins with a code: {{SH0102}}
     #[arg(long, value_enum, value_name = "LEVEL", num_args = 0..=1, require_equals = true, default_missing_value = "line")]
     pub(crate) verify_diagnostics: Option<Expect>,
     #[command(flatten)]
@@ -49,7 +49,7 @@ pub(crate) struct OptArgs {
 pub(crate) enum Expect {
     /// The severity (error or warning), anywhere in the program
     Kind,
-    /// The severity and the line; the text only if it begins with a code
+    /// The severity and the line, and the text if it begins with a code
     Line,
     /// The severity, the line and the text
     Text,
@@ -75,7 +75,7 @@ pub(crate) fn normalized(mut args: Vec<OsString>, is_pass: impl Fn(&str) -> bool
     args
 }
 
-/// The position of the command, which is after the global options.
+/// The index of the command name, which is after the global options.
 fn command(args: &[OsString]) -> Option<usize> {
     let mut at = 1;
     while let Some(option) = args.get(at)?.to_str().filter(|arg| arg.starts_with('-')) {

@@ -8,9 +8,9 @@ use super::program::{FormArgs, HowArgs, InputArgs, ObserveArgs, StopArgs, ToArgs
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Rules {
-    /// All operations that relate dimensions
+    /// All operations that have a sharding rule
     Whole,
-    /// Operations with a rule in Shardy, for exactly its shardings (nothing propagates through CHLO, for example)
+    /// Only operations that have a sharding rule in Shardy, to reproduce Shardy's shardings (not CHLO, for example)
     Shardy,
 }
 

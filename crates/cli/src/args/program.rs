@@ -69,7 +69,7 @@ pub(crate) struct HowArgs {
     /// ragged_all_to_all
     #[arg(long, value_enum)]
     pub(crate) spmd_mode: Option<Mode>,
-    /// The kind of device for which the program is compiled, if the command knows it.
+    /// The kind of device for which the program is compiled; `None` if the command does not compile it.
     #[arg(skip)]
     pub(crate) target: Option<PluginKind>,
     /// The form of replica groups
@@ -83,8 +83,8 @@ pub(crate) struct HowArgs {
     /// 64KiB, or 1 % of the bytes that the program sends if that is less
     #[arg(long, value_name = "BYTES", value_parser = number_of_bytes)]
     pub(crate) warn_bytes: Option<u64>,
-    /// The largest size of a combined collective; a 256th of it if operands must be copied; 0 disables combining. By default
-    /// 4MiB, or the setting of --config
+    /// The maximum size of a combined collective; a 256th of it if operands must be copied; 0 disables combining. By default 4MiB, or the
+    /// setting of --config
     #[arg(long, value_name = "BYTES", value_parser = number_of_bytes)]
     pub(crate) combine_bytes: Option<u64>,
     /// The additional bytes that a loop may keep on each device to move collectives out of it; 0 disables this
@@ -108,7 +108,7 @@ pub(crate) struct HowArgs {
 /// The limit on inlining.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct InlineArgs {
-    /// The largest number of operations with all calls inlined; above it, functions that are called often are not inlined
+    /// The maximum number of operations after inlining all calls; above it, functions that are called often are not inlined
     #[arg(long, value_name = "OPERATIONS")]
     pub(crate) inline_budget: Option<u64>,
 }
@@ -128,7 +128,7 @@ pub(crate) struct ObserveArgs {
     pub(crate) verify_each: bool,
 }
 
-/// The end of the pipeline.
+/// Options that end the pipeline early.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Pass inspection")]
 pub(crate) struct StopArgs {
@@ -165,7 +165,7 @@ pub(crate) enum Groups {
     MeshAxes,
 }
 
-/// The form of a written program.
+/// The form in which a program is written.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct FormArgs {
     /// The format of the program
@@ -186,7 +186,7 @@ pub(crate) enum Locations {
 }
 
 impl FormArgs {
-    /// The options of the printer. `located` tells whether the input of the command has source locations.
+    /// The options of the printer. `located` is whether the input of the command has source locations.
     pub(crate) fn print_options(self, located: bool) -> PrintOptions {
         let form = match self.emit {
             Emit::Pretty | Emit::Bytecode => PrintForm::Pretty,

@@ -50,7 +50,7 @@ pub(crate) struct ConvertArgs {
     /// Convert only tensors with this name, "params.*"; * matches any text; may be repeated
     #[arg(long, value_name = "PATTERN")]
     pub(crate) only: Vec<String>,
-    /// The item to read from a checkpoint with several, such as `state` of Orbax's CheckpointManager
+    /// The item to read from a checkpoint with several items, such as `state` of Orbax's CheckpointManager
     #[arg(long, value_name = "NAME")]
     pub(crate) item: Option<String>,
     #[command(flatten)]

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 
 use super::program::{Machine, SymbolicArgs, ToArgs};
 
-/// The sharding strategy for a training step without annotations.
+/// Options that select a sharding strategy for a training step without annotations.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct StrategyArgs {
     /// Shard a training step without annotations by a file of `accelerate config`; unless --mesh is given, the mesh has the
@@ -40,15 +40,15 @@ pub(crate) enum FsdpCommand {
         shardc partition annotated.mlir -o out.mlir --manifest out.json\n\n\
         Words: full_shard (ZeRO-3), shard_grad_op (ZeRO-2), zero1, no_shard (DDP), hybrid_shard and hybrid_shard_zero2 (the first axis \
         of the mesh counts nodes);\n\
-        auto_wrap (a unit for each layer), always_wrap, no_wrap, min_num_params=1e8: the units, whose parameters are all-gathered again \
-        together; parameters outside of units are all-gathered once;\n\
-        backward_prefetch (BACKWARD_PRE: a unit is all-gathered while the unit after it computes its gradients);\n\
+        auto_wrap (a unit for each layer), always_wrap, no_wrap, min_num_params=1e8: the units. The parameters of a unit are \
+        all-gathered together, also in the backward pass; parameters outside of units are all-gathered once;\n\
+        backward_prefetch (BACKWARD_PRE: the parameters of a unit are all-gathered while the gradients of the next unit are computed);\n\
         activation_checkpointing (the backward pass rematerializes units, or layers);\n\
         offload (parameters and optimizer state are kept in host memory; TPU, GPU);\n\
-        bf16, fp16 (the type of matmul operands), fp32_reduce_scatter (gradients are summed in f32 nevertheless);\n\
+        bf16, fp16 (the type of matmul operands), fp32_reduce_scatter (gradients are summed in f32 in spite of bf16 or fp16);\n\
         sequence_parallel (activations between layers are sharded along the axis of tensor parallelism).\n\n\
-        Output: the step with sharding annotations, which `shardc partition` takes.\n\n\
-        The name of a mesh axis decides what it shards: model, tensor, tp or mp the weights within layers; context, cp, sequence, seq \
+        Output: the step with sharding annotations, an input of `shardc partition`.\n\n\
+        The name of a mesh axis determines what it shards: model, tensor, tp or mp the weights within layers; context, cp, sequence, seq \
         or sp the sequence; expert, experts or ep the experts and the batch; any other name the batch."
     )]
     Apply(FsdpApplyArgs),
@@ -65,7 +65,7 @@ pub(crate) enum FsdpCommand {
     Config(FsdpConfigArgs),
 }
 
-/// A training step, with roles that the user states.
+/// A training step, and the roles of arguments that the user specifies.
 #[derive(Args, Debug)]
 pub(crate) struct StepArgs {
     /// The step: StableHLO as text, MLIR bytecode or a portable artifact; - for standard input
@@ -93,7 +93,7 @@ pub(crate) struct FsdpRolesArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct FsdpConfigArgs {
-    /// Ask nothing, and take the answer in brackets to every question
+    /// Ask no questions: use the default answers, which are in brackets
     #[arg(long)]
     pub(crate) defaults: bool,
     /// The file to which the settings are written; - for standard output
@@ -155,8 +155,8 @@ pub(crate) struct FsdpApplyArgs {
     pub(crate) step: StepArgs,
     #[command(flatten)]
     pub(crate) strategy: StrategyArgs,
-    /// The mesh: "fsdp=8", "node=2,fsdp=4", "data=4,model=2", "data=2,context=4", "data=2,expert=4". The name of an axis decides
-    /// what it shards, see below. By default that of --config, or else that of the step
+    /// The mesh: "fsdp=8", "node=2,fsdp=4", "data=4,model=2", "data=2,context=4", "data=2,expert=4". The name of an axis determines what it
+    /// shards, see below. By default that of --config, or else that of the step
     #[arg(long, value_name = "MESH")]
     pub(crate) mesh: Option<String>,
     /// Whether parameters are all-gathered again for the backward pass; by default the strategy decides

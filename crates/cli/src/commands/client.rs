@@ -1,4 +1,4 @@
-//! The client that runs a program.
+//! Creates the PJRT client that runs a program.
 
 use std::time::Duration;
 
@@ -15,7 +15,8 @@ use super::fit;
 use crate::args::DeviceArgs;
 use crate::failure::Failure;
 
-/// Creates a client of the chosen plugin with one device for each device of the mesh; in a job, only with the devices of this process.
+/// Creates a client of the chosen plugin with one device for each device of the mesh. In a job of several processes, the client has only
+/// the devices of this process.
 pub(super) fn client(args: &DeviceArgs, mesh: &Mesh, job: Option<&Processes>) -> Result<Client> {
     let devices = mesh.num_devices();
     if let Some(wanted) = args.devices
@@ -49,7 +50,7 @@ pub(super) fn client(args: &DeviceArgs, mesh: &Mesh, job: Option<&Processes>) ->
     client.map_err(|error| devices_error(&error, mesh))
 }
 
-/// The kind of plugin: the chosen kind, or that of the file's name, or the CPU.
+/// Returns the kind of plugin: the chosen kind, else the kind in the name of the plugin's file, else the CPU.
 pub(super) fn kind(args: &DeviceArgs) -> PluginKind {
     let of_file = || args.plugin.file.as_deref().map(|file| FoundPlugin::named(file).kind);
     args.target.map(PluginKind::from).or_else(of_file).unwrap_or(PluginKind::Cpu)

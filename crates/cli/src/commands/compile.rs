@@ -47,7 +47,7 @@ pub(crate) fn run(args: &CompileArgs, ui: &Ui) -> Result<ExitCode> {
         outputs.put(path, format!("{}\n", serde_json::to_string_pretty(&report)?))?;
     }
     outputs.commit()?;
-    // A report on standard output replaces the text.
+    // If the JSON report goes to standard output, the text is not printed.
     if args.json.as_deref() != Some(Path::new("-")) {
         let json = serde_json::to_value(&report)?;
         ui.result(|| describe(&report, ui), || json)?;

@@ -53,7 +53,7 @@ pub(crate) fn run(args: &ConvertArgs, ui: &Ui) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The tensors whose names match a pattern.
+/// Returns the tensors whose names match one of the patterns.
 fn some(dict: &StateDict, patterns: &[String]) -> Result<StateDict> {
     let mut found = StateDict::new();
     found.metadata.clone_from(&dict.metadata);
@@ -66,7 +66,10 @@ fn some(dict: &StateDict, patterns: &[String]) -> Result<StateDict> {
         None => Ok(found),
         Some(pattern) => {
             let names: Vec<&str> = dict.names().take(8).collect();
-            Err(usage(format!("--only: no tensor matches {pattern}; tensors are {}", names.join(", "))))
+            Err(usage(format!(
+                "--only: no tensor matches {pattern}; the first tensors are {}",
+                names.join(", ")
+            )))
         }
     }
 }

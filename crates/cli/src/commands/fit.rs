@@ -15,8 +15,8 @@ pub(crate) fn hint(mesh: &Mesh, devices: usize) -> Option<String> {
 }
 
 /// Changes sizes until their product is `devices`. If one axis suffices, only the first such axis changes. Otherwise each axis, starting
-/// with the minor axis, gets the greatest common divisor of its size and the remaining product, and the major axis is also multiplied by
-/// the remainder.
+/// with the minor axis, gets the greatest common divisor of its size and the part of `devices` that is not yet distributed, and the major
+/// axis is multiplied by what remains.
 fn fit(axes: &mut [(&str, usize)], devices: usize) {
     for i in 0..axes.len() {
         let others = axes.iter().enumerate().filter(|(j, _)| *j != i);

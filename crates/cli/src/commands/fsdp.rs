@@ -42,7 +42,7 @@ pub(crate) fn run(args: &FsdpArgs, ui: &Ui) -> Result<ExitCode> {
     }
 }
 
-/// Asks questions on standard error and reads answers from standard input; after the end of input, every answer is the default.
+/// Asks questions on standard error, and reads answers from standard input. After the end of the input, the default is used.
 fn config(args: &FsdpConfigArgs) -> Result<ExitCode> {
     let mut outputs = Outputs::plan(&[("--output", &args.output)], &[])?;
     let mut answers = Vec::new();
@@ -174,16 +174,16 @@ fn apply(args: &FsdpApplyArgs, ui: &Ui) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The memory of a device, and the bytes that it sends, under a strategy.
+/// Under one strategy, the memory of a device and the bytes that it sends.
 struct Row {
     name: &'static str,
     parameters: u64,
     optimizer: u64,
-    /// Bytes of gradients in a formula, or of accumulators in a step.
+    /// Bytes of gradients if estimated by formulas, or of gradient accumulators if a step is partitioned.
     gradients: u64,
-    /// Bytes of other arguments of a step; `None` for a formula.
+    /// Bytes of the other arguments of the step; `None` if estimated by formulas.
     others: Option<u64>,
-    /// The peak memory of the step minus its arguments.
+    /// The peak memory of the partitioned step minus its arguments; `None` if estimated by formulas.
     temporaries: Option<u64>,
     sent: u64,
 }
@@ -248,7 +248,7 @@ fn is_hybrid(sharding: Sharding) -> bool {
     matches!(sharding, Sharding::HybridShard | Sharding::HybridShardZero2)
 }
 
-/// The strategies that a mesh with this number of axes supports.
+/// The strategies that are possible on a mesh with this number of axes.
 fn possible(axes: usize) -> impl Iterator<Item = (&'static str, Sharding)> {
     STRATEGIES.into_iter().filter(move |&(_, sharding)| axes > 1 || !is_hybrid(sharding))
 }
@@ -289,7 +289,7 @@ fn of_step(
         let mut step = module.clone();
         let settings = Settings { sharding, ..Settings::default() }.for_machine(machine);
         match strategy::apply(&mut step, roles, &settings, mesh) {
-            // A hybrid strategy on a mesh with only one data-parallel axis.
+            // Hybrid strategies are omitted on a mesh with only one data-parallel axis.
             Err(Error::Diagnostics(errors))
                 if is_hybrid(sharding) && errors.iter().any(|e| e.code == "SH1251") =>
             {

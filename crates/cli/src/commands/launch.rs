@@ -1,7 +1,7 @@
 //! `shardc launch`: starts a command as several processes on this machine.
 //!
-//! The environment tells each process its index ([`shardc::runtime::ProcessOptions::from_variables`]). The launcher forwards their output
-//! line by line, and forwards signals to them. It ends when all of them have ended.
+//! Environment variables tell each process its index ([`shardc::runtime::ProcessOptions::from_variables`]). The launcher prints the output
+//! of the processes line by line, and forwards signals to them. It exits when all of them have exited.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -19,7 +19,7 @@ use crate::failure::usage;
 use crate::signals::{self, Forwarding};
 use crate::ui::Ui;
 
-/// The time that processes have to end after SIGTERM, once one of them failed.
+/// The time that processes have to exit after SIGTERM, before they are killed.
 const GRACE: Duration = Duration::from_secs(10);
 /// The interval at which processes are polled.
 const TICK: Duration = Duration::from_millis(20);
@@ -94,7 +94,7 @@ fn start(count: usize, program: &OsStr, rest: &[OsString], labels: Labels, ui: &
     }
     let failed = wait(&mut group, &forwarding, ui)?;
     drop(forwarding);
-    // A grandchild may keep a pipe open; its output is not awaited.
+    // A grandchild process may keep a pipe open; its output is awaited for at most one second.
     let until = Instant::now() + Duration::from_secs(1);
     for writer in writers {
         let _ = writer.recv_timeout(until.saturating_duration_since(Instant::now()));
@@ -102,8 +102,8 @@ fn start(count: usize, program: &OsStr, rest: &[OsString], labels: Labels, ui: &
     Ok(failed.map_or(ExitCode::SUCCESS, |status| ExitCode::from(code(status))))
 }
 
-/// Waits for all processes; returns the status of the first that failed. The others then get SIGTERM, and are killed after
-/// [`GRACE`].
+/// Waits for all processes. Returns the status of the first process that failed, if any. After a failure, the other processes get SIGTERM,
+/// and are killed after [`GRACE`].
 fn wait(group: &mut Group, forwarding: &Forwarding, ui: &Ui) -> Result<Option<ExitStatus>> {
     let mut failed: Option<(ExitStatus, Instant)> = None;
     let mut is_killed = false;
@@ -152,7 +152,7 @@ fn code(status: ExitStatus) -> u8 {
     status.code().and_then(|code| u8::try_from(code).ok()).filter(|&code| code != 0).unwrap_or(1)
 }
 
-/// Copies lines with the index of their process as a prefix; the receiver gets a message at the end.
+/// Copies lines, each with the index of the process as a prefix. The receiver gets a message at the end of the input.
 fn labelled(
     index: usize,
     from: impl Read + Send + 'static,

@@ -54,7 +54,7 @@ pub(crate) fn run(args: &LintArgs, ui: &Ui) -> Result<ExitCode> {
     Ok(ExitCode::from(u8::from(report.has_errors())))
 }
 
-/// Renders the findings with their lines, the parts of the program that were not checked, and the counts.
+/// Renders the findings with their source lines, notes about parts of the program that were not checked, and the number of findings.
 fn text(report: &LintReport, source: &Source, ui: &Ui) -> String {
     let found = report.findings.iter().map(|finding| {
         let rule = (Span::NONE, format!("rule {}", finding.lint.name));

@@ -65,7 +65,7 @@ pub(crate) fn run(args: &LoraArgs, ui: &Ui) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The adapters, as configured by options or a file of PEFT.
+/// Returns the settings of the adapters, from the options or from PEFT's configuration file.
 fn settings(args: &LoraArgs) -> Result<Lora> {
     if let Some(path) = &args.config {
         let source = Source::read(path)?;
@@ -133,7 +133,7 @@ fn argument_name(module: &Module, i: usize) -> String {
     module.entry().map(|func| module.funcs[func].shown_argument(&module.locs, i)).unwrap_or_default()
 }
 
-/// The sizes of dimensions of a linear layer, as in `4 x 8`.
+/// The sizes of some dimensions of a linear layer's weight, as in `4 x 8`.
 fn sizes(map: &LinearMap, dims: &[usize]) -> String {
     dims.iter().map(|&d| map.shape[d].to_string()).collect::<Vec<_>>().join(" x ")
 }

@@ -25,7 +25,7 @@ use shardc::{Compiler, Module};
 
 use crate::args::{Emit, FormArgs};
 
-/// Prints a program in the form requested for a file. `located` is whether the input of the command has source locations.
+/// Prints a program in the requested form. `located` is whether the input of the command has source locations.
 fn printed(module: &Module, form: FormArgs, located: bool) -> Result<Vec<u8>, shardc::Error> {
     match form.emit {
         Emit::Bytecode => Compiler::write_bytecode(module),

@@ -24,7 +24,7 @@ pub(crate) fn run(args: &OpsArgs, ui: &Ui) -> Result<ExitCode> {
                 names.flat_map(|op| op.split_once('.').map(|(_, short)| short).into_iter().chain([*op]));
             let hint = match nearest(name, names) {
                 Some(meant) => format!("did you mean {meant}?"),
-                None => "`shardc ops` lists all".to_owned(),
+                None => "`shardc ops` lists all operations".to_owned(),
             };
             return Err(usage(format!("no operation is called {name}; {hint}")));
         }

@@ -80,7 +80,7 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
             !again
         });
         if let Some(expect) = args.verify_diagnostics {
-            // An expected result is also printed, as in MLIR; a rejected program leaves an empty part.
+            // With `--verify-diagnostics`, programs are also printed, as in MLIR. A rejected program leaves an empty part in the output.
             texts.push(match done {
                 Ok(module) => printed(&module, located),
                 Err(Error::Diagnostics(errors)) => {
@@ -139,7 +139,7 @@ fn list(ui: &Ui) -> Result<()> {
     )
 }
 
-/// Reads the programs of a source, each with its range of bytes.
+/// Reads the programs of a source, each with its byte range.
 fn programs(source: &Source, is_split: bool) -> Vec<(Range<usize>, Result<Module, Error>)> {
     match std::str::from_utf8(&source.bytes) {
         Ok(text) if is_split => shardc_stablehlo::parse_split(text)

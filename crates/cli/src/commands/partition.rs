@@ -48,7 +48,7 @@ pub(crate) fn run(args: &PartitionArgs, ui: &Ui) -> Result<ExitCode> {
     if args.at_peak {
         at_peak(&job.output, ui);
     }
-    // The process ends here, so its memory is not freed piece by piece.
+    // Since the process exits next, freeing the memory of the job would only take time.
     std::mem::forget(job);
     Ok(ExitCode::SUCCESS)
 }
@@ -127,7 +127,7 @@ fn summary(output: &Output, limit: Option<u64>, ui: &Ui) {
     });
 }
 
-/// The maximum number of rows of the text form of `--at-peak`.
+/// The maximum number of values that `--at-peak` prints as text.
 const SHOWN: usize = 20;
 
 /// Prints the values that are live at the memory peak.

@@ -113,7 +113,9 @@ fn health(check: &Check) -> Value {
 
 fn install(kind: Kind, libraries: Libraries, environment: &Environment, ui: &Ui) -> Result<ExitCode> {
     if libraries != Libraries::Fetched && !matches!(kind, Kind::Cuda) {
-        return Err(usage("--with-system-cuda and --compiler-only are for `shardc plugin install cuda`"));
+        return Err(usage(
+            "--with-system-cuda and --compiler-only apply only to `shardc plugin install cuda`",
+        ));
     }
     let bar = if ui.shows_progress() { ProgressBar::new(0) } else { ProgressBar::hidden() };
     if let Ok(style) =

@@ -6,14 +6,14 @@ use shardc::{Diagnostic, Severity};
 
 use crate::words;
 
-/// A diagnostic as one line of standard error.
+/// The JSON object of a diagnostic for a line of standard error.
 pub(crate) fn line(diagnostic: &Diagnostic, file: &str, text: &str) -> Value {
     let mut object = self::diagnostic(diagnostic, file, text);
     object["type"] = json!("diagnostic");
     object
 }
 
-/// An error without a location in a program.
+/// The JSON object of an error without a location in a program.
 pub(crate) fn error(code: Option<&str>, message: &str, notes: &[String], hint: Option<&str>) -> Value {
     let notes = notes.iter().map(|note| json!({ "message": note, "line": null, "column": null }));
     json!({
@@ -31,9 +31,9 @@ pub(crate) fn error(code: Option<&str>, message: &str, notes: &[String], hint: O
     })
 }
 
-/// A diagnostic with its file, line and column; null if unknown.
+/// The JSON object of a diagnostic, with its file, line and column, which are null if unknown.
 ///
-/// For an error in an option, `option` is its text, and the column is a position in that text.
+/// For an error in an option, `option` is the text of the option, and the column is a position in that text.
 pub(crate) fn diagnostic(diagnostic: &Diagnostic, file: &str, text: &str) -> Value {
     let (file, (line, column)) = match &diagnostic.quote {
         Some(quote) => {
@@ -69,7 +69,7 @@ pub(crate) fn diagnostic(diagnostic: &Diagnostic, file: &str, text: &str) -> Val
     })
 }
 
-/// Line and column, from 1; null without a location or text.
+/// Line and column, counted from 1; null if there is no location or no text.
 fn place(span: Span, text: &str) -> (Value, Value) {
     let before = usize::try_from(span.start).ok().filter(|_| span.is_some()).and_then(|at| text.get(..at));
     let Some(before) = before.filter(|_| !text.is_empty()) else { return (Value::Null, Value::Null) };

@@ -25,7 +25,7 @@ use progress::Progress;
 use table::Table;
 use terminal::{Stream, Terminal};
 
-/// The form of output, and the two streams.
+/// The form of the output, and the two output streams.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ui {
     format: Format,
@@ -44,7 +44,7 @@ impl Ui {
         }
     }
 
-    /// Guesses the form of output from a command line that could not be parsed.
+    /// Determines the form of the output from a command line that could not be parsed.
     pub(crate) fn guess(args: &[OsString]) -> Ui {
         let value = |option: &str| {
             let mut rest = args.iter().filter_map(|arg| arg.to_str());
@@ -71,7 +71,7 @@ impl Ui {
         Ui { format: if wanted { Format::Json } else { self.format }, ..self }
     }
 
-    /// Prints only errors unless `wanted`: in a job, only one process prints other output.
+    /// Suppresses all output except errors unless `wanted`: in a job, only one process prints other output.
     pub(crate) fn quiet_unless(self, wanted: bool) -> Ui {
         Ui { quiet: self.quiet || !wanted, ..self }
     }
@@ -123,14 +123,14 @@ impl Ui {
         }
     }
 
-    /// Prints diagnostics of a program on standard error, unless the user asked for quiet output.
+    /// Prints warnings about a program on standard error, unless `--quiet` is given.
     pub(crate) fn warn(&self, source: &Source, diagnostics: &[Diagnostic]) {
         if !self.quiet && !diagnostics.is_empty() {
             self.diagnostics(diagnostics, &source.name, &source.text());
         }
     }
 
-    /// Prints the warnings above the threshold, and the number of other warnings.
+    /// Prints the warnings above the threshold, and the number of the other warnings.
     pub(crate) fn warn_selected(&self, source: &Source, selection: &Selection) {
         if self.quiet {
             return;
@@ -176,7 +176,7 @@ impl Ui {
         }
     }
 
-    /// Prints an error of the command line, or the help that it requests; returns the exit code.
+    /// Prints an error of the command line, or the help text that it requests. Returns the exit code.
     pub(crate) fn command_line(&self, error: &clap::Error) -> u8 {
         let text = |terminal: &Terminal| {
             let text = error.render();
@@ -249,7 +249,7 @@ impl Terminal {
     }
 }
 
-/// Writes to standard error. Failures are ignored, since there is nowhere left to report them.
+/// Writes to standard error. Failures are ignored, since they cannot be reported anywhere.
 pub(crate) fn complain(text: &str) {
     let mut err = std::io::stderr().lock();
     let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 /// The stages so far.
 pub(crate) struct Progress {
     visible: bool,
-    /// The spinner, while a stage is shown.
+    /// The spinner; `None` if no stage is shown.
     bar: Option<ProgressBar>,
     stages: Vec<(String, Duration)>,
     current: Option<(String, Instant)>,
@@ -20,7 +20,7 @@ impl Progress {
         Progress { visible, bar: None, stages: Vec::new(), current: None }
     }
 
-    /// Ends the current stage, and begins this one.
+    /// Ends the current stage, and begins the stage `name`.
     pub(crate) fn stage(&mut self, name: &str) {
         self.end();
         if self.visible {
@@ -43,7 +43,7 @@ impl Progress {
         }
     }
 
-    /// Ends the last stage; returns the seconds of each stage by name. A stage may occur more than once.
+    /// Ends the last stage. Returns the seconds of each stage by name; times of stages with the same name are added.
     pub(crate) fn finish(&mut self) -> Value {
         self.pause();
         let mut times: BTreeMap<&str, f64> = BTreeMap::new();

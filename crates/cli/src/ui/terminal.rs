@@ -44,7 +44,7 @@ impl Terminal {
     }
 }
 
-/// Whether to use color, by `NO_COLOR`, then `CLICOLOR_FORCE`, then `CLICOLOR` and `TERM` for a terminal.
+/// Whether to use color according to `NO_COLOR`, then `CLICOLOR_FORCE`, and for a terminal also `CLICOLOR` and `TERM`.
 fn wants_color(is_terminal: bool) -> bool {
     !anstyle_query::no_color()
         && (anstyle_query::clicolor_force()

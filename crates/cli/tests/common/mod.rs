@@ -1,4 +1,4 @@
-//! The program under test, and a small program for it to read.
+//! The `shardc` executable under test, and small programs that it reads.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(dead_code, reason = "each test binary uses only some of these functions")]
@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
-/// A program without annotations: `--mesh` is needed.
+/// A program without annotations, so that `--mesh` is needed.
 pub(crate) const PLAIN: &str = "func.func @main(%x: tensor<32x64xf32> loc(\"x\"), %w: tensor<64x16xf32> loc(\"params['w']\")) -> (tensor<32x16xf32> {jax.result_info = \"result['y']\"}) {
   %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<32x64xf32>, tensor<64x16xf32>) -> tensor<32x16xf32>
   return %0 : tensor<32x16xf32>
@@ -46,7 +46,7 @@ impl Folder {
         self.0.path()
     }
 
-    /// The existing files other than the two programs.
+    /// The names of the files in the folder, except the two programs.
     pub(crate) fn made(&self) -> Vec<String> {
         let names = std::fs::read_dir(self.0.path()).unwrap();
         let mut names: Vec<String> =
@@ -89,7 +89,7 @@ impl From<Output> for Ran {
 }
 
 impl Ran {
-    /// The lines of the standard error, each a JSON object.
+    /// The lines of standard error, each parsed as a JSON object.
     pub(crate) fn complaints(&self) -> Vec<serde_json::Value> {
         self.err.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }

@@ -1,4 +1,4 @@
-//! `shardc checkpoint`: lists, shows, verifies, compares and reshards.
+//! `shardc checkpoint`: listing, showing, verifying, comparing and resharding checkpoints.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use shardc::checkpoint::{CheckpointManager, Entry, Info, Options, Sharding, Slice, StateParts, Store};
 use shardc_ir::DType;
 
-/// Two steps of a run, in `run`.
+/// Saves two steps of a run in the folder `run`.
 fn saved(folder: &Folder) {
     let store = Store::folder(&folder.path("run")).unwrap();
     let manager = CheckpointManager::new(&store, "", Options::default()).unwrap();
@@ -57,7 +57,7 @@ fn steps_are_listed_and_shown() {
         ran.out
     );
     assert!(ran.out.contains("step: 1\nprogram: abc\n"), "{}", ran.out);
-    // The last step of a folder, and a given step.
+    // Both show step 2: the last step of the folder, and the named step.
     for args in [["show", "run"], ["show", "run/2"]] {
         let shown = json_of(&folder, &args);
         assert_eq!((&shown["step"], &shown["arrays"][0]["block"]), (&json!(2), &json!([4, 3])));

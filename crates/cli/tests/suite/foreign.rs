@@ -21,7 +21,7 @@ fn json_of(folder: &Folder, args: &[&str]) -> Value {
     serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{args:?}: {}", ran.err))
 }
 
-/// Names and types listed by `show`.
+/// The names and types of the arrays that `show` lists.
 fn types(folder: &Folder, args: &[&str]) -> Vec<String> {
     let shown = json_of(folder, &[&["show"], args].concat());
     let array = |array: &Value| {

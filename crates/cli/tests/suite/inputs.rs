@@ -33,7 +33,7 @@ fn errors_name_files_that_are_not_programs() {
     }
 }
 
-/// The text above carets in an error.
+/// The line above the carets in an error, and the part of that line that the carets mark.
 fn marked(err: &str) -> (String, String) {
     let lines: Vec<&str> = err.lines().collect();
     let at = lines.iter().position(|line| line.contains('^')).unwrap_or_else(|| panic!("{err}"));
@@ -61,7 +61,7 @@ fn carets_mark_the_error() {
         assert_eq!(marked(&ran.err), (format!("{option} {value}"), part.to_owned()), "{}", ran.err);
         assert!(ran.err.contains("--> <command line>:1:"), "{}", ran.err);
     }
-    // The argument is shown, too.
+    // The error also shows the argument in the program.
     let ran = folder.run(&["partition", "plain.mlir", "-o", "-", "--mesh", "data=4", "--spec", "arg1=-,dta"]);
     assert!(ran.err.contains("::: plain.mlir:1:") && ran.err.contains("did you mean data?"), "{}", ran.err);
 }
@@ -98,7 +98,7 @@ fn arguments_have_names_and_positions() {
     assert_eq!(explain(&["--result", "result['y']"]), explain(&["--result", "0"]));
 }
 
-/// A library's caller has no command line, and a user of this program no `Compiler`.
+/// Hints for the command line name options, while hints of the library name methods of `Compiler`.
 #[test]
 fn hints_name_options() {
     let folder = Folder::new();
@@ -118,7 +118,7 @@ fn hints_name_options() {
 #[test]
 fn names_of_the_file_are_accepted() {
     let folder = Folder::new();
-    // `plain.mlir` has %x, with x in its location too, and %w, which the front end calls params['w'].
+    // `plain.mlir` has %x, whose location also names x, and %w, which the front end calls params['w'].
     let run = |spec: &str| {
         let ran = folder.run(&["partition", "plain.mlir", "-o", "-", "--mesh", "data=4", "--spec", spec]);
         assert_eq!(ran.code, Some(0), "{}", ran.err);

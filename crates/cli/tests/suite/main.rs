@@ -1,4 +1,4 @@
-//! Tests of the program `shardc`, in one test binary, because linking a binary takes seconds.
+//! Tests of the `shardc` executable. They are in one test binary, because linking a binary takes seconds.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -5,7 +5,7 @@
 use crate::common::Folder;
 use shardc_filetest::skip::{Need, skip};
 
-/// The plugin file of a kind, if there is one.
+/// The file of the installed plugin of a kind, if there is one.
 fn plugin(folder: &Folder, kind: &str) -> Option<String> {
     let listed = folder.run(&["plugin", "list", "--format", "json"]);
     let list: serde_json::Value = serde_json::from_str(&listed.out).unwrap();
@@ -46,7 +46,7 @@ fn only_a_given_plugin_is_checked() {
     let file = file.as_str();
     let folder_of_plugin = std::path::Path::new(file).parent().unwrap();
     let name = std::path::Path::new(file).file_name().unwrap().to_str().unwrap();
-    // A name without a folder is a file in the current folder; the loader's search path is not used.
+    // A plugin file named without a folder is in the current folder; the search path of the dynamic loader is not used.
     for (dir, named) in [(folder.root(), file), (folder_of_plugin, name)] {
         let ran = folder.command(&["plugin", "doctor", "--plugin", named]).current_dir(dir).output().unwrap();
         let out = String::from_utf8(ran.stdout).unwrap();

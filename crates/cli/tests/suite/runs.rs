@@ -6,7 +6,7 @@ use crate::common::{Folder, Ran};
 use serde_json::Value;
 use shardc_filetest::skip::{Need, skip};
 
-/// A step of gradient descent towards 3, sharded over four devices, with a batch that is added to the loss.
+/// A step of gradient descent towards 3, sharded over four devices. A batch is added to the loss.
 const STEP: &str = r#"sdy.mesh @mesh = <["data"=4]>
 func.func @main(
     %w: tensor<10x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>, tf.aliasing_output = 0 : i32} loc("params['w']"),
@@ -29,7 +29,7 @@ func.func @main(
 }
 "#;
 
-/// A folder with the step, or `None` with the reason why the test is skipped.
+/// A folder with the step. If the test must be skipped, prints the reason and returns `None`.
 fn folder() -> Option<Folder> {
     let folder = Folder::new();
     if !folder.run(&["plugin", "list"]).out.contains("cpu") {
@@ -67,7 +67,7 @@ fn a_run_resumes_from_a_checkpoint() {
 
     let first = run(&["--steps", "2", "--save", "runs/2"]);
     assert_eq!(losses(&first), whole[..2]);
-    // The random batch is the same; an additional saved array, the loss, is accepted.
+    // The random batch is the same in both runs. The loss, an additional array in the checkpoint, is accepted.
     let rest = run(&["--steps", "3", "--load", "runs/2", "--random-missing", "--save", "runs/5"]);
     assert_eq!(losses(&rest), whole[2..]);
     let shown = succeeds(&folder, &["checkpoint", "show", "runs/5", "--format", "json"]);
@@ -77,7 +77,7 @@ fn a_run_resumes_from_a_checkpoint() {
         shown["arrays"].as_array().unwrap().iter().map(|array| array["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["params.w", "params.b", "loss"]);
 
-    // A safetensors file holds the same; so does a mesh of another size, with uneven shards.
+    // A safetensors file contains the same state, and can be loaded onto a mesh of another size with uneven shards.
     run(&["--steps", "2", "--save", "two.safetensors"]);
     let args = ["--steps", "3", "--load", "two.safetensors", "--random-missing"];
     assert_eq!(losses(&run(&args)), whole[2..]);
@@ -142,7 +142,7 @@ fn all_mismatches_are_reported_at_once() {
             assert!(ran.err.contains(part), "{part}: {}", ran.err);
         }
     }
-    // Other names, by a map.
+    // Arguments with other names can be loaded with `--map`.
     let renamed = STEP.replace("params['w']", "model/w").replace("params['b']", "model/b");
     std::fs::write(folder.path("renamed.mlir"), renamed).unwrap();
     succeeds(&folder, &["run", "renamed.mlir", "--save", "renamed.safetensors"]);
@@ -156,7 +156,7 @@ fn all_mismatches_are_reported_at_once() {
     let lenient = ["--random-missing", "--ignore-unexpected"];
     let ran = folder.run(&[&["run", "step.mlir", "--load", "strange.safetensors"], &lenient[..]].concat());
     assert!(
-        ran.code == Some(1) && ran.err.contains("no array in strange.safetensors is an argument"),
+        ran.code == Some(1) && ran.err.contains("no array in strange.safetensors matches an argument"),
         "{}",
         ran.err
     );
@@ -167,7 +167,7 @@ fn all_mismatches_are_reported_at_once() {
         // A file is not a folder: it has no checkpoint and cannot take one.
         (&["--save", "other.safetensors/3"], 1, "SH1301"),
         (&["--load", "other", "--map", "params"], 2, "ARG=NAME"),
-        (&["--steps", "2", "--feed", "res2=arg0"], 2, "the result is tensor<f32>"),
+        (&["--steps", "2", "--feed", "res2=arg0"], 2, "the result has type tensor<f32>"),
         (&["--steps", "0"], 2, "--steps"),
         (&["--processes", "3"], 1, "cannot be divided evenly"),
     ] {
@@ -198,7 +198,7 @@ fn several_processes_compute_the_same_as_one() {
         let shown = succeeds(&folder, &["checkpoint", "show", &place, "--format", "json"]);
         let shown: Value = serde_json::from_str(&shown.out).unwrap();
         assert_eq!(shown["processes"].to_string(), processes, "{shown}");
-        // One process resumes, and so do several.
+        // The checkpoint can be resumed by one process and by several.
         for others in ["1", "2"] {
             let args = [
                 "run",
@@ -232,7 +232,7 @@ fn several_processes_compute_the_same_as_one() {
     }
 }
 
-/// A shell command in `count` processes.
+/// Runs a shell command in `count` processes.
 #[cfg(unix)]
 fn launch(folder: &Folder, processes: &str, script: &str) -> Ran {
     folder.run(&["launch", "-n", processes, "--", "sh", "-c", script])

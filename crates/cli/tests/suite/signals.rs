@@ -16,7 +16,7 @@ struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // An ended process cannot be killed again.
+        // Killing a process that has exited is an error, which is ignored.
         let _ = self.0.kill().and_then(|()| self.0.wait());
     }
 }
@@ -35,7 +35,7 @@ fn signal(child: &Child, name: &str) {
     assert!(sent.success());
 }
 
-/// The program is written and the manifest goes to a pipe without a reader: the signal arrives between the two.
+/// The program is written to a file, and the manifest to a pipe without a reader. The signal arrives between the two.
 #[test]
 fn partial_outputs_are_removed_on_a_signal() {
     for (name, number) in [("TERM", 15), ("INT", 2)] {
@@ -52,7 +52,7 @@ fn partial_outputs_are_removed_on_a_signal() {
     }
 }
 
-/// The compiling process, and its folder. Needs the CPU plugin.
+/// The child process that compiles is terminated, and its temporary folder is removed. Needs the CPU plugin.
 #[test]
 fn an_interrupted_compilation_removes_its_folder() {
     let folder = Folder::new();
@@ -78,7 +78,7 @@ fn an_interrupted_compilation_removes_its_folder() {
     signal(&child.0, "TERM");
     assert_eq!(child.0.wait().unwrap().signal(), Some(15));
     wait_until("the compiler outlives its parent", || {
-        // An ended process may be a zombie.
+        // A process that has exited may be a zombie, which has no command line.
         fs::read_to_string(format!("/proc/{grandchild}/cmdline")).unwrap_or_default().is_empty()
     });
     assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0);

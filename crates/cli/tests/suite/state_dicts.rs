@@ -1,4 +1,4 @@
-//! `shardc checkpoint`: conversion of state dicts between formats, and files of ranks.
+//! `shardc checkpoint`: conversion of state dicts between formats, and consolidation of the files of FSDP ranks.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -39,7 +39,7 @@ fn ranks_are_consolidated() {
     for layout in ["flat", "flattened", "first", "single"] {
         ranks(&folder, layout, layout);
         let want = contents(&open(&data(&format!("{layout}.safetensors"))).unwrap());
-        // In the syntax of torch_xla's own command, including options with underscores.
+        // The options are those of torch_xla's own command, including names with underscores.
         let suffix = "_rank-*-of-*.pth";
         let ran =
             folder.run(&["checkpoint", "consolidate", "--ckpt_prefix", layout, "--ckpt_suffix", suffix]);
@@ -47,7 +47,7 @@ fn ranks_are_consolidated() {
         let made = format!("{layout}_consolidated.pth");
         assert!(ran.err.starts_with(&format!("{made}: {} tensors, ", want.len())), "{}", ran.err);
         assert_eq!(contents(&open(&folder.path(&made)).unwrap()), want);
-        // It is nested in a dict, as in torch_xla.
+        // The state dict is nested in a dict under `model`, as in torch_xla.
         assert!(torch::load(&folder.path(&made)).unwrap().get("model").is_some());
         let one = format!("{layout}.safetensors");
         let args = ["--ckpt-prefix", layout, "--ckpt-suffix", suffix, "--save-path", &one];
@@ -63,7 +63,7 @@ fn a_consolidated_file_is_not_read_as_a_rank_file() {
     ranks(&folder, "flat", "c");
     let consolidate = ["checkpoint", "consolidate", "--ckpt-prefix", "c"];
     assert_eq!(folder.run(&consolidate).code, Some(0));
-    // The default pattern matches the result, too.
+    // The default pattern also matches the consolidated file.
     let ran = folder.run(&consolidate);
     assert_eq!(ran.code, Some(1));
     assert!(
@@ -116,8 +116,8 @@ fn usage_errors_leave_no_file() {
         assert_eq!(folder.made(), ["in.pth"], "{args:?}");
     };
     said(&["in.pth", "-o", "in.pth"], 2, "would overwrite the input");
-    said(&["in.pth", "-o", "out.npz"], 2, "end it with .safetensors");
-    said(&["in.pth", "-o", "-"], 2, "end it with .safetensors");
+    said(&["in.pth", "-o", "out.npz"], 2, "must end with .safetensors");
+    said(&["in.pth", "-o", "-"], 2, "must end with .safetensors");
     said(&["in.pth", "-o", "out.pth", "--max-shard-size", "1GB"], 2, "is not split");
     said(&["in.pth", "-o", "out.safetensors", "--max-shard-size", "much"], 2, "write it as 5GB");
     said(

@@ -1,4 +1,4 @@
-//! Standard streams that are full or closed: no panic, and an exit code that reports the failure.
+//! Standard streams that are full or closed cause no panic, and an exit code that reports the failure.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![cfg(target_os = "linux")]
@@ -53,7 +53,7 @@ fn a_result_that_cannot_be_written_is_a_failure() {
         assert_eq!(output.status.code(), Some(1), "{args:?}: {err}");
         assert!(err.starts_with("error: cannot write to standard output"), "{args:?}: {err}");
     }
-    // Its companion file is not written either.
+    // If the program cannot be written, the manifest is not written either.
     let args = ["partition", "plain.mlir", "-o", "-", "--manifest", "manifest", "--mesh", "data=4"];
     assert_eq!(folder.command(&args).stdout(full()).output().unwrap().status.code(), Some(1));
     assert_eq!(folder.made(), [""; 0]);

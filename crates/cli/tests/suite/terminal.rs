@@ -1,4 +1,4 @@
-//! Differences of the output on a terminal: colors and width.
+//! The output on a terminal differs by colors and width.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![cfg(unix)]
@@ -8,7 +8,7 @@ use std::process::Stdio;
 
 use crate::common::Folder;
 
-/// Runs on a terminal with this number of columns; returns its output.
+/// Runs the command on a terminal with this number of columns. Returns its output.
 fn on_terminal(folder: &Folder, columns: u16, args: &[&str], env: &[(&str, &str)]) -> String {
     let (mut terminal, end) = pty_process::blocking::open().unwrap();
     terminal.resize(pty_process::Size::new(24, columns)).unwrap();
@@ -40,12 +40,12 @@ fn plain(text: &str) -> String {
         rest = after.split_once(|c: char| c.is_ascii_alphabetic()).map_or("", |(_, rest)| rest);
     }
     let out = out + rest;
-    // Only the last overwrite of a line counts: a spinner is then gone.
+    // A carriage return overwrites the line. Only the last text of a line is kept, so a spinner is gone.
     let lines = out.split('\n').map(|line| line.rsplit('\r').next().unwrap_or(line));
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Whether text has a color or another rendition, not only cursor movements.
+/// Whether the text has color or other text attributes, not only cursor movements.
 fn colored(text: &str) -> bool {
     text.split("\x1b[").skip(1).any(|rest| {
         let end = rest.find(|c: char| c.is_ascii_alphabetic());
@@ -82,7 +82,7 @@ fn colors_follow_the_option_and_the_environment() {
         &[&args[..], &["--color=always"]].concat(),
         &[("NO_COLOR", "1")]
     )));
-    // Not on a terminal.
+    // Output that is not on a terminal has no colors.
     assert!(!colored(&folder.run(&args).err));
     assert!(colored(&folder.run(&[&["--color", "always"], &args[..]].concat()).err));
     assert!(colored(&folder.run(&["--color", "always", "nothing"]).err));

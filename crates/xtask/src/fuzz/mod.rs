@@ -1,6 +1,7 @@
-//! `cargo xtask fuzz`: corrupted programs, extreme meshes, passes in any order, invalid inputs, and operations with any attributes.
+//! `cargo xtask fuzz`: fuzzes shardc with corrupted programs, extreme meshes, passes in any order, invalid inputs, and operations with any
+//! attributes.
 //!
-//! The fuzzers are in the package of tests; this module builds and starts them.
+//! The fuzzers are in the package `shardc-tests`; this module builds and starts them.
 
 mod readers;
 
@@ -16,7 +17,7 @@ use crate::{
 };
 use shardc_filetest::quick::{xla_flags, xla_flags_for_gradients};
 
-/// The profile: optimized, with the checks of a debug build.
+/// The cargo profile of the fuzzers: optimized, with the checks of a debug build.
 const PROFILE: &str = "checked";
 
 /// The fuzzers to run, and their inputs.
@@ -28,10 +29,10 @@ pub struct FuzzArgs {
     /// The minutes that each fuzzer runs.
     #[arg(long, default_value_t = 1)]
     minutes: u64,
-    /// The seconds that each fuzzer runs, instead of minutes.
+    /// The seconds that each fuzzer runs, instead of `--minutes`.
     #[arg(long, conflicts_with = "minutes")]
     seconds: Option<u64>,
-    /// The number of cases that each fuzzer runs, instead of a time.
+    /// The number of cases that each fuzzer runs, instead of a time limit.
     #[arg(long)]
     cases: Option<u64>,
     /// The random seed; the same seed gives the same inputs.
@@ -43,17 +44,17 @@ pub struct FuzzArgs {
     /// The number of parallel processes.
     #[arg(long, default_value_t = 2)]
     jobs: u64,
-    /// The only operation that `ops` generates; its dialect may be left out.
+    /// The only operation for which `ops` generates cases; its dialect may be left out.
     #[arg(long, value_name = "NAME")]
     op: Option<String>,
-    /// An input file of an earlier failure to repeat.
+    /// The input file of an earlier failure, to repeat it.
     #[arg(long, conflicts_with_all = ["cases", "case"])]
     file: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Fuzzer {
-    /// Corrupted text, for everything that reads a program.
+    /// Corrupted text, for all readers of programs.
     Text,
     /// Corrupted MLIR bytecode and portable artifacts.
     Bytecode,
@@ -63,19 +64,19 @@ enum Fuzzer {
     Meshes,
     /// Passes in any order.
     Passes,
-    /// Wrong inputs to a run on devices.
+    /// Invalid inputs to a program that is executed on devices.
     Inputs,
-    /// Every operation of the table with any attributes, partitioned and compared on devices.
+    /// Every operation with any attributes, partitioned, executed, and compared with one device.
     Ops,
     /// Operations on meshes of up to a million devices, partitioned and verified.
     Devices,
-    /// All of these.
+    /// All fuzzers above.
     All,
-    /// Random reshards: the collectives are simulated, and the search for them is timed.
+    /// Random reshards: their collectives are simulated, and the search for collectives is timed.
     Reshards,
     /// Derivatives of random programs, compared with finite differences and with each other.
     Gradients,
-    /// Only the readers, guided by coverage; needs a nightly compiler and cargo-fuzz.
+    /// Corrupted programs for the readers, guided by coverage. Needs a nightly compiler and cargo-fuzz.
     Readers,
 }
 
@@ -96,7 +97,7 @@ impl Fuzzer {
     }
 }
 
-/// Runs fuzzers. Findings are an error, and are written to files under `target/fuzz`.
+/// Runs fuzzers. Returns an error if there are findings, which are written to files under `target/fuzz`.
 pub fn run(workspace: &Workspace, args: &FuzzArgs) -> Result<()> {
     let mut chosen: Vec<Fuzzer> = Vec::new();
     for &fuzzer in &args.fuzzers {
@@ -148,7 +149,7 @@ pub fn run(workspace: &Workspace, args: &FuzzArgs) -> Result<()> {
     process::run(&mut command)
 }
 
-/// Runs the test of random gradients, optimized.
+/// Runs the test of random gradients in a release build.
 fn gradients(workspace: &Workspace, args: &FuzzArgs) -> Result<()> {
     plugins::ensure(&workspace.build_shardc()?, Plugin::Cpu)?;
     let mut command = cargo();
@@ -162,7 +163,7 @@ fn gradients(workspace: &Workspace, args: &FuzzArgs) -> Result<()> {
     process::run(&mut command)
 }
 
-/// Runs the test of random resharding, optimized, because it has a time limit for each case.
+/// Runs the test of random reshards in a release build, because each case has a time limit.
 fn reshards(workspace: &Workspace, args: &FuzzArgs) -> Result<()> {
     let mut command = cargo();
     command.current_dir(&workspace.root).args(["test", "--release", "--package", "shardc-passes", "--lib"]);

@@ -1,6 +1,6 @@
 //! `cargo xtask fuzz readers`: coverage-guided fuzzing of small programs (libFuzzer through cargo-fuzz).
 //!
-//! The seeds are the small programs of the checkout and, if available, of the shared corpus and of the peers' own tests.
+//! The seeds are the small programs of the checkout and, if available, of the shared corpus and of StableHLO's and Shardy's tests.
 
 use std::{
     fs,
@@ -16,7 +16,7 @@ use crate::{process, workspace::Workspace};
 /// The path of the fuzz targets in the checkout.
 const DIR: &str = "crates/stablehlo/fuzz";
 
-/// Larger seeds slow down fuzzing and find nothing more.
+/// The maximum size of a seed in bytes: larger seeds slow down fuzzing without additional findings.
 const MAX_SEED: u64 = 16 * 1024;
 
 /// The fuzz target.
@@ -45,13 +45,13 @@ impl Target {
     }
 }
 
-/// Fuzzes both readers for this time each; a crashing input is an error that names its file.
+/// Fuzzes each reader for this time. An input that causes a crash is an error, which names the input's file.
 pub(super) fn run(workspace: &Workspace, minutes: u64) -> Result<()> {
     let installed = Command::new("cargo").args(["+nightly", "fuzz", "--version"]).output();
     ensure!(
         installed.is_ok_and(|out| out.status.success()),
-        "this needs a nightly compiler and cargo-fuzz: `rustup toolchain install nightly`, `cargo install cargo-fuzz`; \
-         the other fuzzers need neither"
+        "`fuzz readers` needs a nightly compiler and cargo-fuzz: run `rustup toolchain install nightly` and \
+         `cargo install cargo-fuzz`; the other fuzzers need neither"
     );
     [Target::Text, Target::Bytecode].into_iter().try_for_each(|target| one(workspace, target, minutes))
 }
@@ -74,7 +74,7 @@ fn one(workspace: &Workspace, target: Target, minutes: u64) -> Result<()> {
     process::run(&mut command)
 }
 
-/// Copies small programs to `seeds`, and splits files with several programs.
+/// Copies small programs to `seeds`, each program of a file to its own file. Returns their number.
 fn collect(workspace: &Workspace, target: Target, seeds: &Path) -> Result<usize> {
     let mut roots: Vec<PathBuf> =
         vec![workspace.root.join("tests"), workspace.root.join("crates/stablehlo/tests/data")];

@@ -1,5 +1,5 @@
-//! `unsafe` occurs only in the FFI modules; tests and examples are also checked. The compiler proves the rest memory-safe, so the
-//! sanitizers (`cargo xtask sanitize`) only have to cover these few files.
+//! Checks that `unsafe` occurs only in the FFI modules, also in tests and examples. The compiler proves that all other code is memory-safe,
+//! so the sanitizers (`cargo xtask sanitize`) only have to cover these few files.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -13,7 +13,7 @@ use super::{packages, text, workspace};
 /// Files and folders that may contain `unsafe`.
 const FOREIGN: [&str; 2] = ["crates/mlir/src/ffi.rs", "runtime/src/ffi/"];
 
-/// The files that may allow the lint: the root files of these modules.
+/// The files that may allow the lint: the root files of the FFI modules.
 const ALLOWING: [&str; 2] = ["crates/mlir/src/ffi.rs", "runtime/src/ffi/mod.rs"];
 
 /// The lint, and the keyword that it denies.
@@ -44,7 +44,7 @@ fn unsafe_code_is_only_in_ffi_modules() {
     assert_eq!(allowing, ALLOWING);
 }
 
-/// In other files, the compiler rejects `unsafe` before any test runs.
+/// Checks that all crates deny the lint, so that the compiler rejects `unsafe` in other files before any test runs.
 #[test]
 fn every_crate_denies_unsafe_code() {
     let of = |path: &Path| fs::read_to_string(path).expect("a Cargo.toml can be read");
@@ -66,7 +66,7 @@ fn unsafe_is_found_only_in_code() {
     assert_eq!(found, [(LINT.to_owned(), 2), (WORD.to_owned(), 4), (WORD.to_owned(), 7)]);
 }
 
-/// Occurrences of these words as tokens in a source, with their lines.
+/// The occurrences of these words as tokens in a source, with their line numbers.
 fn lines_with(source: &str, words: &[&str]) -> Result<Vec<(String, usize)>, proc_macro2::LexError> {
     let mut found = Vec::new();
     let mut streams: Vec<TokenStream> = vec![source.parse()?];

@@ -1,4 +1,4 @@
-//! Cycles in a graph of rooms.
+//! Finds cycles in a graph of rooms.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

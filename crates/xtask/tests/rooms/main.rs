@@ -1,7 +1,7 @@
-//! Checks dependencies. Crates depend on each other in the order of `docs/ARCHITECTURE.md`. Within a crate, its rooms (the modules directly
-//! below the root) have no cycles, and neither have the children of each module (`modules.rs`).
+//! Checks the dependencies of crates and rooms. Crates depend on each other in the order of `docs/ARCHITECTURE.md`. The rooms of a crate
+//! are the modules directly below its root. Rooms have no import cycles, and neither have the children of each module (`modules.rs`).
 //!
-//! A room in a cycle cannot be understood, tested or moved without the others. Code shared by two rooms belongs in a third room, on which
+//! A room in a cycle cannot be understood, tested or moved without the others. Code that two rooms share belongs in a third room, on which
 //! both depend.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
@@ -20,7 +20,7 @@ use graph::{circle, components};
 use serde_json::Value;
 use sources::{Crate, Use};
 
-/// Layers of crates: a crate may use only crates of earlier rows.
+/// Layers of crates, the lowest first: a crate may use only crates of lower layers.
 const FLOORS: &[&[&str]] = &[
     &["shardc-ir", "shardc-data"],
     &["shardc-stablehlo", "shardc-passes", "shardc-autodiff", "shardc-checkpoint", "shardc-statedict"],
@@ -44,7 +44,7 @@ fn rooms_have_no_import_cycles() {
         let name = |path: &Path| path.strip_prefix(workspace()).unwrap_or(path).display().to_string();
         let source = Crate::read(&root, &|path| std::fs::read_to_string(path).ok());
         for Use { file, line, text, .. } in &source.unclear {
-            let _ = writeln!(faults, "{}:{line}: `{text}` hides which room is used", name(file));
+            let _ = writeln!(faults, "{}:{line}: it is unclear which room `{text}` uses", name(file));
         }
         let edges = source.edges();
         for component in components(&edges) {
@@ -127,7 +127,7 @@ fn array<'v>(value: &'v Value, key: &str) -> &'v [Value] {
     value[key].as_array().expect("a list in cargo's metadata")
 }
 
-/// A crate with the given file contents.
+/// Reads a crate that consists of the given files and contents.
 fn made_up(files: &[(&str, &str)]) -> Crate {
     let files: BTreeMap<PathBuf, &str> = files.iter().map(|&(path, text)| (path.into(), text)).collect();
     Crate::read(Path::new("src/lib.rs"), &|path| files.get(path).map(|&text| text.to_owned()))
@@ -185,7 +185,7 @@ fn every_form_of_import_is_parsed() {
             "lib.rs -> a (src/lib.rs:4)",
         ]
     );
-    // Uses count only in the root's own code; re-exports do not count.
+    // Only uses in the code of the root itself are edges; re-exports are not.
     assert_eq!(components(&source.edges()), [["a", "b", "c", "d", "e", "lib.rs"]]);
 }
 

@@ -1,4 +1,4 @@
-//! The imports between the source files of a crate.
+//! Finds the imports between the source files of a crate.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -10,9 +10,9 @@ use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 /// A use of a room in another room.
 #[derive(Debug)]
 pub(crate) struct Use {
-    /// Module path from the crate root to the module with the use.
+    /// The path from the crate root to the module that contains the use.
     module: Vec<String>,
-    /// The used path, from the crate root.
+    /// The path that is used, from the crate root.
     path: Vec<String>,
     /// The file.
     pub(crate) file: PathBuf,
@@ -25,25 +25,25 @@ pub(crate) struct Use {
 /// The imports of a crate.
 #[derive(Debug)]
 pub(crate) struct Crate {
-    /// File name of the root, which is the room of the root's own items.
+    /// The file name of the root, which is the room of the items that the root itself defines.
     root: String,
     /// The modules directly below the root.
     rooms: BTreeSet<String>,
     /// Paths of all modules from the root.
     modules: BTreeSet<Vec<String>>,
-    /// Names that the root re-exports: the room, or `None` for another crate.
+    /// Names that the root re-exports, each with its room, or `None` if it comes from another crate.
     exports: BTreeMap<String, Option<String>>,
     /// Names that the root defines itself.
     own: BTreeSet<String>,
     /// The rooms with glob re-exports in the root.
     globs: Vec<String>,
     uses: Vec<Use>,
-    /// Imports whose room is ambiguous.
+    /// Imports for which it is unclear which room they use.
     pub(crate) unclear: Vec<Use>,
 }
 
 impl Crate {
-    /// Reads a crate from its root file through `read`, without test-only code.
+    /// Reads a crate, beginning with its root file; `read` returns the text of a file. Test-only code is omitted.
     pub(crate) fn read(root: &Path, read: &dyn Fn(&Path) -> Option<String>) -> Crate {
         let mut found = Crate {
             root: root.file_name().unwrap_or_default().to_string_lossy().into_owned(),
@@ -75,7 +75,7 @@ impl Crate {
         found
     }
 
-    /// The edges between rooms, with the first use of each.
+    /// The edges between rooms, each with the first use.
     pub(crate) fn edges(&self) -> BTreeMap<(&str, &str), &Use> {
         let mut edges = BTreeMap::new();
         for used in &self.uses {
@@ -89,8 +89,8 @@ impl Crate {
         edges
     }
 
-    /// The edges between the children of each module, by the module's path, with the first use of each edge. A use belongs to the level at
-    /// which the two paths diverge. A path through a re-export names no module and is not an edge.
+    /// The edges between the children of each module, by the module's path, with the first use of each edge. A use is an edge at the level
+    /// at which the paths of the using and the used module diverge. A path through a re-export names no module and is not an edge.
     pub(crate) fn levels(&self) -> BTreeMap<String, BTreeMap<(&str, &str), &Use>> {
         let mut levels: BTreeMap<String, BTreeMap<(&str, &str), &Use>> = BTreeMap::new();
         for used in &self.uses {
@@ -123,7 +123,7 @@ impl Crate {
         }
     }
 
-    /// Resolves uses after the entire root has been read.
+    /// Resolves the uses, after the entire root has been read.
     fn sort_out(&mut self) {
         let rooms = &self.rooms;
         for room in self.exports.values_mut() {
@@ -194,7 +194,7 @@ impl Scan<'_, '_> {
                             self.module(module, &name.to_string(), body);
                         }
                         ("macro_rules", Some(_), Some(TokenTree::Ident(name))) => {
-                            // Exported macros have paths as if the root defined them.
+                            // The path of an exported macro is as if the root defined it.
                             match module.first() {
                                 Some(room) => {
                                     self.found.exports.insert(name.to_string(), Some(room.clone()));
@@ -287,7 +287,7 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// A path in code: returns the number of tokens that it takes, at least one.
+    /// Reads a path in code. Returns the number of its tokens, at least one.
     fn path(&mut self, module: &[String], tokens: &[TokenTree], at: usize) -> usize {
         let mut path = Vec::new();
         let mut end = at;
@@ -311,7 +311,7 @@ impl Scan<'_, '_> {
         end - at
     }
 
-    /// Records a path that starts with `crate`, `self` or `super`; other paths are in other crates or in the same room.
+    /// Records a path that starts with `crate`, `self` or `super`. Other paths refer to other crates or to the same room.
     fn used(&mut self, module: &[String], path: &[String], span: Span) {
         let supers = path.iter().take_while(|word| *word == "super").count();
         let mut whole: Vec<String> = match &*path[0] {
@@ -357,7 +357,7 @@ fn is_for_tests(attribute: TokenStream) -> bool {
     is_cfg && words.contains(&"test") && !words.contains(&"not")
 }
 
-/// The end of the item at `at`: a module, function, import or field.
+/// The index after the end of the item at `at`: a module, function, import or field.
 fn end_of_item(tokens: &[TokenTree], mut at: usize) -> usize {
     let (mut is_import, mut is_list) = (false, true);
     while let Some(token) = tokens.get(at) {

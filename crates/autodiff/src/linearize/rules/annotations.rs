@@ -11,7 +11,7 @@ pub(super) fn handed_on(at: &mut At<'_, '_>) -> Tangents {
     (0..at.num_operands()).map(|i| at.tangent(i)).collect()
 }
 
-/// Emits a separate barrier for the tangent: otherwise a back end could move the tangent where it may not move the value.
+/// Emits a separate barrier for the tangent: otherwise a back end could move the tangent to a point where it may not move the value.
 pub(super) fn barrier(at: &mut At<'_, '_>) -> Tangents {
     let count = at.num_operands();
     let held = |i: usize| {
@@ -54,7 +54,7 @@ pub(super) fn known_call(at: &mut At<'_, '_>, target: &str) -> Result<Option<Rul
         }
         RAGGED_ALL_TO_ALL => Some(Rule::Tangents(smallvec![ragged_exchange::ragged_all_to_all(at)])),
         "mhlo.topk" if is_unary => Some(Rule::Tangents(sorting::top_k(at)?)),
-        // A CHLO operation, written for readers without CHLO.
+        // A CHLO operation that a front end emitted as a custom call, for consumers that do not have the CHLO dialect.
         _ => match target.strip_prefix("mhlo.").and_then(|name| UnaryOp::parse(&format!("chlo.{name}"))) {
             Some(op) if is_unary => Some(Rule::Tangents(smallvec![elementwise::unary(at, op)?])),
             _ => None,

@@ -55,7 +55,8 @@ pub(super) fn linear(at: &mut At<'_, '_>) -> Result<Tangents, Box<Diagnostic>> {
     Ok(tangents)
 }
 
-/// `all_reduce` by addition, maximum or minimum: devices with the extreme value share the tangent.
+/// Linearizes `all_reduce` by addition, maximum or minimum. For maximum and minimum, the devices with the extreme value contribute equal
+/// shares.
 pub(super) fn all_reduce(at: &mut At<'_, '_>, spec: &CollectiveSpec) -> Result<Tangents, Box<Diagnostic>> {
     let (region, n) = {
         let data = &at.linear.module.ops[at.op];
@@ -94,7 +95,7 @@ fn extreme(at: &mut At<'_, '_>, spec: &CollectiveSpec, i: usize) -> Result<Optio
     Ok(Some(add(at, chosen, true)))
 }
 
-/// `collective_broadcast`: gathers all tangents and takes the first.
+/// Linearizes `collective_broadcast`: gathers all tangents and takes the first.
 pub(super) fn broadcast(at: &mut At<'_, '_>, spec: &CollectiveSpec) -> Result<Tangents, Box<Diagnostic>> {
     let Some(size) = spec.groups.group_size().filter(|_| !spec.has_dynamic_root) else {
         return Err(unsupported(at));
@@ -124,7 +125,7 @@ pub(super) fn broadcast(at: &mut At<'_, '_>, spec: &CollectiveSpec) -> Result<Ta
     Ok(tangents)
 }
 
-/// `cross-replica-sum`, which has no region.
+/// Linearizes the custom call `cross-replica-sum`, which has no region.
 pub(super) fn sum(at: &mut At<'_, '_>) -> Option<ValueId> {
     let tangent = at.tangent(0)?;
     Some(on_tape(at, &[tangent]))

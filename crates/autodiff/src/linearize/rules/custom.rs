@@ -89,7 +89,7 @@ fn by_vjp(at: &mut At<'_, '_>, forward: &str, backward: &str) -> Result<Rule, Bo
 }
 
 /// Copies the body of a function to the current position, and makes its first returned values the results of the operation. Returns all
-/// values, at least `least`.
+/// returned values; there must be at least `least`.
 fn splice(
     at: &mut At<'_, '_>,
     name: &str,

@@ -109,7 +109,7 @@ fn derivative(at: &mut At<'_, '_>, op: UnaryOp, x: ValueId, y: ValueId) -> Resul
     let error = unsupported(at);
     let mut e = at.primal();
     let e = &mut e;
-    // These emit `1 / sqrt(value)` and `a + b x^2`.
+    // These closures emit `1 / sqrt(value)` and `a + b x^2`.
     let squared = |e: &mut crate::emit::Emit<'_>, a: f64, b: f64| {
         let square = e.mul(x, x);
         let constant = e.number(a, x);
@@ -342,7 +342,7 @@ fn divide(at: &mut At<'_, '_>) -> Option<ValueId> {
     })
 }
 
-/// `1 / value` of floats, if the value is a broadcast of one with fewer elements.
+/// Returns `1 / value` of floats, if the value is a broadcast of a tensor with fewer elements.
 fn spread_inverse(at: &mut At<'_, '_>, value: ValueId) -> Option<ValueId> {
     let module = &*at.linear.module;
     if at.is_complex(value) {
@@ -364,7 +364,7 @@ fn spread_inverse(at: &mut At<'_, '_>, value: ValueId) -> Option<ValueId> {
     Some(spread.into_iter().rev().fold(inverse, |value, (kind, ty)| e.op1(kind, &[value], ty)))
 }
 
-/// `u`, if a value is `1 + exp(u)`.
+/// Returns `u` if a value is `1 + exp(u)`.
 fn exponent_beside_one(module: &Module, value: ValueId) -> Option<ValueId> {
     let sum = module.def_op(value).map(|op| &module.ops[op])?;
     if sum.kind != OpKind::Binary(BinaryOp::Add) {
@@ -487,7 +487,8 @@ fn slope(
     }))
 }
 
-/// Selects between the tangents. If the predicate is known, as for a mask of indices in bounds, returns the selected tangent.
+/// Selects between the tangents of both operands. If the predicate is known, as for a mask of indices in bounds, returns the selected
+/// tangent.
 pub(super) fn select(at: &mut At<'_, '_>) -> Option<ValueId> {
     let which = at.operand(0);
     match range(at.linear.module, which) {

@@ -12,7 +12,7 @@
 //! if:
 //!
 //! * a `minimum` of the same two operands exists (`celu`, `maximum(x, 0) + minimum(x, 0)`),
-//! * or `exp(-|x|)` does (cross-entropy with logits: `maximum(x, 0) - x z + log1p(exp(-|x|))`).
+//! * or `exp(-|x|)` exists (cross-entropy with logits: `maximum(x, 0) - x z + log1p(exp(-|x|))`).
 
 use shardc_ir::{BinaryOp, CompareDirection, OpKind, TensorBuild, UnaryOp, ValueId};
 

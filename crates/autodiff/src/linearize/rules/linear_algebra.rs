@@ -33,7 +33,7 @@ pub(super) fn triangular_solve(
         }
         None => None,
     };
-    // One system is solved for both tangents.
+    // One triangular solve computes the contributions of both tangents.
     let right = match (at.tangent(1), product) {
         (Some(db), Some(product)) => at.tape().sub(db, product),
         (None, Some(product)) => at.tape().neg(product),
@@ -62,7 +62,7 @@ pub(super) fn cholesky(
     let solve = |left_side: bool, transpose_a: Transposition| {
         solve_kind(TriangularSpec { left_side, lower: true, unit_diagonal: false, transpose_a })
     };
-    // Only one triangle is read; the other mirrors it.
+    // Cholesky reads one triangle of `A` and assumes that `A` is Hermitian, so `dA` is assumed to be Hermitian, too.
     let whole = da;
     let right = at.tape().alike_to(solve(false, Transposition::Adjoint), &[l, whole], da);
     let both = at.tape().alike_to(solve(true, Transposition::None), &[l, right], da);
@@ -177,7 +177,7 @@ pub(super) fn identity_like(e: &mut Emit<'_>, like: ValueId) -> ValueId {
     diagonal(e, like, 0)
 }
 
-/// The real part of the diagonal of a square tangent.
+/// The real part of the diagonal of the tangent of a square matrix.
 pub(super) fn diagonal_of(at: &mut At<'_, '_>, tangent: ValueId) -> Option<ValueId> {
     let real = if at.is_complex(tangent) {
         let ty = at.primal().type_of(tangent);

@@ -12,22 +12,22 @@ use crate::linearize::numbers::{is_constant, number};
 /// The maximum deviation of `k c` from 1: bf16 constants have a precision of 8 bits.
 const ROUNDING: f64 = 0.01;
 
-/// The operands, `a - b`, and `c`.
+/// The operands `a` and `b`, `a - b`, and `c`.
 struct Parts {
     operands: [ValueId; 2],
     apart: ValueId,
     scale: f64,
 }
 
-/// The tangent of such a sum; `None` if the current sum has a different form.
+/// The tangent of such an addition; `None` if the current addition has a different form.
 pub(super) fn of_sum(at: &mut At<'_, '_>) -> Option<ValueId> {
     let parts = parts(at.linear.module, at.result())?;
-    // If both are infinite, `a - b` is NaN. Programs often select a different value in this case, and the unselected tangent must not be
-    // infinite.
+    // If both are infinite, `a - b` is NaN. Programs often select a different value in this case. The tangent that is not selected must be
+    // finite even then.
     tangent(at, &parts, 0.0)
 }
 
-/// The tangent of such a sum, or of `a + b` where `a - b` is NaN; `None` if the current selection has a different form.
+/// The tangent of such an addition, or of `a + b` where `a - b` is NaN; `None` if the current `select` has a different form.
 pub(super) fn of_select(at: &mut At<'_, '_>) -> Option<ValueId> {
     let module = &*at.linear.module;
     let made = |value: ValueId| module.def_op(value).map(|op| &module.ops[op]);
@@ -82,7 +82,7 @@ fn parts(module: &Module, value: ValueId) -> Option<Parts> {
     let binary = |value: ValueId, op: BinaryOp| {
         made(value).filter(|data| data.kind == OpKind::Binary(op)).map(|d| [d.operands[0], d.operands[1]])
     };
-    // A value as the product of a constant and another value.
+    // Splits a value into a constant factor and another value.
     let factored = |value: ValueId| {
         binary(value, BinaryOp::Multiply)
             .and_then(|[a, b]| {
@@ -109,7 +109,7 @@ fn parts(module: &Module, value: ValueId) -> Option<Parts> {
     is_it.then_some(Parts { operands, apart, scale })
 }
 
-/// Whether two pairs are equal, in either order.
+/// Whether two pairs contain the same values, in either order.
 fn is_pair(module: &Module, [a, b]: [ValueId; 2], [c, d]: [ValueId; 2]) -> bool {
     is_same(module, a, c) && is_same(module, b, d) || is_same(module, a, d) && is_same(module, b, c)
 }

@@ -37,7 +37,7 @@ use crate::emit::Arithmetic;
 /// Linearizes one operation.
 ///
 /// # Errors
-/// Returns an error if the operation has no derivative, or no known derivative.
+/// Returns an error if the operation has no derivative, or if its derivative is unknown.
 #[expect(clippy::too_many_lines, reason = "a table: an arm for each operation")]
 pub(super) fn linearize(at: &mut At<'_, '_>) -> Result<Rule, Box<Diagnostic>> {
     if at.kind() == OpKind::BitcastConvert {
@@ -118,7 +118,7 @@ pub(super) fn linearize(at: &mut At<'_, '_>) -> Result<Rule, Box<Diagnostic>> {
         OpKind::Rng(distribution) => {
             one(expanded::drawn(at, distribution == shardc_ir::RngDistribution::Uniform)?)
         }
-        // Bits have no derivative (`bits`), and a constant uses only the shape of its operand.
+        // The bits of a number have no derivative (see `bits`), and a constant uses only the shape of its operand.
         OpKind::BitcastConvert | OpKind::ConstantLike(_) => return Ok(Rule::nothing(results.len())),
         // The results of these are integers or booleans, or they have no differentiable operands, or they end a region.
         OpKind::Compare(..)
@@ -129,7 +129,7 @@ pub(super) fn linearize(at: &mut At<'_, '_>) -> Result<Rule, Box<Diagnostic>> {
         | OpKind::ReplicaId
         | OpKind::GetDimensionSize { .. }
         | OpKind::Return => return Ok(Rule::nothing(results.len())),
-        // These are decomposed before differentiation, when shapes are known.
+        // These are decomposed before differentiation, when all shapes are known.
         OpKind::Splice(_)
         | OpKind::Dynamic(_)
         | OpKind::SetDimensionSize { .. }
@@ -178,7 +178,7 @@ fn sum(at: &mut At<'_, '_>, changes: &[Option<ValueId>]) -> Option<ValueId> {
     Some(changes.fold(first, |sum, change| at.tape().binary(BinaryOp::Add, sum, change)))
 }
 
-/// The tangent of operand `i`; zeros if it has none.
+/// The tangent of operand `i`, or a tensor of zeros if it has no tangent.
 fn written_out(at: &mut At<'_, '_>, i: usize) -> ValueId {
     if let Some(tangent) = at.tangent(i) {
         return tangent;
@@ -187,7 +187,7 @@ fn written_out(at: &mut At<'_, '_>, i: usize) -> ValueId {
     at.primal().zeros_like(operand)
 }
 
-/// The current operation on other operands, on the tape.
+/// Emits the current operation on other operands onto the tape.
 fn on_tape(at: &mut At<'_, '_>, operands: &[ValueId]) -> ValueId {
     let (kind, ty) = (at.kind(), at.linear.module.values[at.result()].ty);
     at.tape().op1(kind, operands, ty)

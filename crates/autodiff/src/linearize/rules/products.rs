@@ -13,13 +13,14 @@ pub(super) fn product(at: &mut At<'_, '_>) -> Option<ValueId> {
     sum(at, &[left, right])
 }
 
-/// Linearizes `ragged_dot`, for which group sizes are constants.
+/// Linearizes `ragged_dot`. The group sizes are integers and have no tangent.
 pub(super) fn ragged_dot(
     at: &mut At<'_, '_>,
     spec: &RaggedDotSpec,
 ) -> Result<Option<ValueId>, Box<Diagnostic>> {
     let (a, b, groups) = (at.operand(0), at.operand(1), at.operand(2));
-    // Group sizes for each contracting dimension before the ragged one: the gradient has these in a different order.
+    // With several contracting dimensions, group sizes may differ along those before the ragged one. The gradient needs these in a
+    // different order.
     let contracts_groups = spec.lhs_ragged.iter().any(|dim| spec.lhs_contract.contains(dim));
     let in_order = spec.lhs_contract.is_sorted() && spec.rhs_contract.is_sorted();
     if contracts_groups && !in_order && at.linear.module.shape(groups).len() > 1 {

@@ -22,7 +22,7 @@ pub(super) fn reduce(at: &mut At<'_, '_>, dims: &DimList) -> Result<Rule, Box<Di
         Some(kind @ (ReductionKind::Max | ReductionKind::Min))
             if n == 1 && is_identity(at.linear.module, at.operand(1), kind) =>
         {
-            // This is the maximum that is subtracted before exponentials for numerical stability.
+            // This maximum is subtracted before exponentials for numerical stability, so that its derivative cancels.
             if at.linear.cancels(at.result()) {
                 return Ok(Rule::nothing(1));
             }
@@ -35,7 +35,7 @@ pub(super) fn reduce(at: &mut At<'_, '_>, dims: &DimList) -> Result<Rule, Box<Di
     }
 }
 
-/// Any other combiner is applied to halves of the tensors repeatedly.
+/// Expands a reduction with another combiner: applies the combiner to halves of the tensors repeatedly.
 fn by_halves(at: &mut At<'_, '_>, dims: &DimList, n: usize) -> Result<Rule, Box<Diagnostic>> {
     let error = unsupported(at);
     let region = at.linear.module.ops[at.op].regions[0];
@@ -62,7 +62,7 @@ fn sum(at: &mut At<'_, '_>, i: usize, n: usize, dims: &DimList) -> Result<Option
     Ok(super::sum(at, &[inner, init]))
 }
 
-/// The tangent of the extreme element; equal elements share it.
+/// The tangent of the maximum or minimum; equal elements contribute equal shares.
 fn extreme(at: &mut At<'_, '_>, dims: &DimList) -> Option<ValueId> {
     let tangent = at.tangent(0)?;
     let (x, y) = (at.operand(0), at.result());

@@ -2,19 +2,19 @@
 
 use shardc_ir::{BinaryOp, Module, OpId, OpKind};
 
-/// The text after `... cannot be differentiated`, and a workaround.
+/// Returns the text after `... cannot be differentiated`, and a hint with a workaround.
 pub(super) fn reason(module: &Module, op: OpId) -> (&'static str, &'static str) {
     match &module.ops[op].kind {
         OpKind::CustomCall(_) | OpKind::Opaque(_) => (
-            ": its function is unknown",
-            "give it a JVP rule (--rule NAME=JVP), or forward and backward functions (--rule NAME=FORWARD,BACKWARD)",
+            ": its semantics are unknown",
+            "give the operation a JVP rule (--rule NAME=JVP), or forward and backward functions (--rule NAME=FORWARD,BACKWARD)",
         ),
         OpKind::Binary(BinaryOp::Polygamma | BinaryOp::Zeta) => (
             " with respect to its first operand: StableHLO and CHLO have no operation for that derivative",
             "the first operand must not depend on the differentiated arguments",
         ),
         OpKind::Dynamic(_) | OpKind::SetDimensionSize { .. } | OpKind::GetDimensionSize { .. } => {
-            (" with dynamic shapes, padding or strides", "make them constant")
+            (" with dynamic shapes, padding or strides", "make the shapes, padding and strides constant")
         }
         OpKind::Reduce { .. }
         | OpKind::ReduceWindow(_)
@@ -34,7 +34,7 @@ pub(super) fn reason(module: &Module, op: OpId) -> (&'static str, &'static str) 
         ),
         OpKind::RaggedDot(_) => (
             " with per-position group sizes if lhs and rhs list the contracting dimensions in different orders",
-            "list the contracting dimensions in the order of both operands",
+            "list the contracting dimensions of lhs and rhs in ascending order",
         ),
         OpKind::Send(_) | OpKind::Recv(_) | OpKind::Infeed(_) | OpKind::Outfeed { .. } => (
             ": it exchanges data with other programs",

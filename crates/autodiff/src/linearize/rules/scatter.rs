@@ -12,14 +12,14 @@ use crate::linearize::expand::Combiner;
 use crate::linearize::{At, Rule, Tangents};
 use crate::places::{gather_of, thin};
 
-/// One of the tensors of a scatter.
+/// One operand of a variadic scatter, with its updates, its result and their tangents.
 #[derive(Clone, Copy)]
 struct Lane {
-    /// The operand, its updates and its result.
+    /// The operand.
     x: ValueId,
     updates: ValueId,
     y: ValueId,
-    /// The indices, common to all tensors.
+    /// The indices, which all operands share.
     indices: ValueId,
     dx: Option<ValueId>,
     du: Option<ValueId>,
@@ -159,7 +159,7 @@ fn writer(module: &mut Module, dtype: DType) -> RegionId {
     region
 }
 
-/// A scatter of tangents, on the tape.
+/// Emits a scatter of tangents onto the tape.
 fn on_tape(
     at: &mut At<'_, '_>,
     spec: &ScatterSpec,
@@ -176,7 +176,7 @@ fn on_tape(
     Ok(at.linear.module.ops[op].results[0])
 }
 
-/// A scatter of values, after the operation.
+/// Emits a scatter of values after the current operation.
 fn scattered(
     e: &mut Emit<'_>,
     spec: &ScatterSpec,
@@ -204,7 +204,8 @@ fn read_back(
     Ok(e.tensor(OpKind::Gather(Box::new(gather)), &[value, indices], &part.shape, input.dtype))
 }
 
-/// `y = x u` at an update's position: the tangent is `dx u`, and `x du` times the other updates of the position.
+/// `y = x u` at an update's position. The tangent is `dx u + x du`; if several updates have the same position, each term is also multiplied
+/// by the other updates.
 fn multiply(
     at: &mut At<'_, '_>,
     spec: &ScatterSpec,
@@ -231,8 +232,8 @@ fn multiply(
     Ok(sum(at, &[of_operand, of_updates]))
 }
 
-/// The product of the element at an update's position and all other updates of that position: the product of all nonzero factors divided
-/// by the update; zero if another update is zero.
+/// The product of the element at an update's position and all other updates of that position. It is the product of all nonzero factors
+/// divided by the update, and zero if another factor is zero.
 fn others(at: &mut At<'_, '_>, spec: &ScatterSpec, lane: Lane) -> Result<ValueId, Box<Diagnostic>> {
     let Lane { x, indices, updates, .. } = lane;
     let (product, zeros, is_zero, nonzero) = {
@@ -258,7 +259,7 @@ fn others(at: &mut At<'_, '_>, spec: &ScatterSpec, lane: Lane) -> Result<ValueId
     Ok(e.alike_to(OpKind::Select, &[only_own, quotient, zero], updates))
 }
 
-/// Each element has the tangent of the value that it was taken from; equal values contribute equal shares.
+/// Each element has the tangent of the operand or update that is the maximum or minimum; equal values contribute equal shares.
 fn extreme(at: &mut At<'_, '_>, spec: &ScatterSpec, lane: Lane) -> Result<Option<ValueId>, Box<Diagnostic>> {
     let Lane { x, indices, updates, y, .. } = lane;
     let there = read_back(at, spec, y, indices, updates)?;
@@ -283,8 +284,9 @@ fn extreme(at: &mut At<'_, '_>, spec: &ScatterSpec, lane: Lane) -> Result<Option
     Ok(Some(at.tape().div(total, count)))
 }
 
-/// If several updates write to one position, only the update that was written last has a derivative; which one this is, is not specified.
-/// To find it, the indices of the updates are scattered: an update was last if its index is at its position afterwards.
+/// If several updates write to one position, only the update that was written last has a derivative; StableHLO does not specify which one
+/// this is. To find it, consecutive numbers are scattered in place of the updates: an update was written last if its number is at its
+/// position afterwards.
 fn last_written(
     at: &mut At<'_, '_>,
     spec: &ScatterSpec,
@@ -292,14 +294,14 @@ fn last_written(
 ) -> Result<Option<ValueId>, Box<Diagnostic>> {
     let Lane { x, indices, updates, .. } = lane;
     let [whole, part] = [x, updates].map(|value| at.primal().type_of(value).shape);
-    // Overlapping windows are equal along the dimensions that they cover entirely.
+    // Overlapping windows can differ only along the dimensions that they do not cover entirely.
     let thin = thin(spec, &whole, &part).ok_or_else(|| unsupported(at))?;
     let shape_of = |shape: &[i64], dims: &[u32]| dims.iter().map(|&d| shape[d as usize]).collect::<Vec<_>>();
     let thin_part = shape_of(&part, &thin.of_updates);
     let (written, numbers) = {
         let error = unsupported(at);
         let mut e = at.primal();
-        // All elements of a window have the same index.
+        // All elements of a window get the same number.
         let windows = &thin.spec.update_window_dims;
         let dims: DimList = (0..thin_part.len() as u32).filter(|d| !windows.contains(d)).collect();
         let rows = shape_of(&thin_part, &dims);

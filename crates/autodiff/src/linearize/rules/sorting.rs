@@ -8,7 +8,7 @@ use super::unsupported;
 use crate::emit::{Arithmetic, Emit};
 use crate::linearize::{At, Tangents};
 
-/// Linearizes `sort`: sorts an additional iota, and gathers tangents by it.
+/// Linearizes `sort`: sorts an additional iota, and gathers tangents by the sorted indices.
 pub(super) fn sort(at: &mut At<'_, '_>, dim: Option<i64>) -> Result<Tangents, Box<Diagnostic>> {
     let op = at.op;
     let n = at.num_operands();

@@ -24,12 +24,12 @@ pub(super) fn dot(
     };
     let this_free = free(this_ty.shape.len(), this_batch, this_contract);
     let other_free = free(other_ty.shape.len(), other_batch, other_contract);
-    // The result has batching dimensions, then the left operand's, then the right operand's.
+    // The result has the batching dimensions, then the free dimensions of the left operand, then those of the right operand.
     let batch = this_batch.len() as u32;
     let before = if i == 0 { this_free.len() } else { 0 } as u32;
     let result_other: DimList = (0..other_free.len() as u32).map(|d| batch + before + d).collect();
     let mut precision = spec.precision.clone();
-    // Each operand keeps its own precision.
+    // The precision of each operand moves with the operand.
     if i == 1 {
         precision.reverse();
     }
@@ -41,7 +41,8 @@ pub(super) fn dot(
         precision,
         algorithm: spec.algorithm.clone(),
     };
-    // It has the batching dimensions, the free ones of this operand, and the contracted ones in the other operand's order.
+    // The result of the new dot has the batching dimensions, the free dimensions of this operand, and the contracting dimensions in the
+    // order of the other operand.
     let mut sorted: Vec<(u32, u32)> =
         other_contract.iter().copied().zip(this_contract.iter().copied()).collect();
     sorted.sort_unstable();
@@ -56,7 +57,8 @@ pub(super) fn dot(
     if permutation.iter().enumerate().all(|(i, &p)| i == p as usize) {
         return Some(e.convert(made, this_ty.dtype));
     }
-    // The transpose precedes the conversion to a narrower type: a matmul can produce a different layout, but later operations cannot.
+    // The transpose directly follows the matmul, before the conversion to a narrower type: a matmul can write its result in a transposed
+    // layout, but a conversion cannot.
     let ordered = e.tensor(OpKind::Transpose { permutation }, &[made], &this_ty.shape, result.dtype);
     Some(e.convert(ordered, this_ty.dtype))
 }

@@ -5,7 +5,7 @@ use shardc_ir::{BinaryOp, DTypeClass, OpId, OpKind, TensorBuild, UnaryOp, ValueI
 use crate::emit::Arithmetic;
 use crate::transpose::Transposed;
 
-/// The cotangent of operand `i`, if `ct` is that of the result, up to the sign of subtractions.
+/// The cotangent of operand `i`, if `ct` is the cotangent of the result. The caller negates the cotangent of a subtracted operand.
 pub(super) fn of_operand(t: &mut Transposed<'_, '_>, op: OpId, i: usize, ct: ValueId) -> Option<ValueId> {
     let data = &t.linear.module.ops[op];
     let (kind, operands) = (data.kind.clone(), data.operands.clone());
@@ -29,7 +29,7 @@ pub(super) fn of_operand(t: &mut Transposed<'_, '_>, op: OpId, i: usize, ct: Val
             let imag = e.alike_to(OpKind::Unary(UnaryOp::Imag), &[ct], operand);
             e.neg(imag)
         }
-        // The caller handles the sign.
+        // The caller negates the cotangent if necessary.
         OpKind::Unary(UnaryOp::Negate) | OpKind::Binary(BinaryOp::Add | BinaryOp::Subtract) => ct,
         OpKind::Binary(BinaryOp::Multiply) => e.mul(ct, operands[1 - i]),
         OpKind::Binary(BinaryOp::Divide) if i == 0 => e.div(ct, operands[1]),

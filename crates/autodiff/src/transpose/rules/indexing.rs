@@ -9,7 +9,7 @@ use crate::emit::Arithmetic;
 use crate::places::{clamped, gather_of, last_places, only_within, scatter_of, without_mask};
 use crate::transpose::Transposed;
 
-/// Returns zeros with the cotangent of the slice at its position.
+/// Returns zeros with the slice's cotangent at the position of the slice.
 pub(super) fn dynamic_slice(t: &mut Transposed<'_, '_>, op: OpId, ct: ValueId) -> Option<ValueId> {
     let operands = t.linear.module.ops[op].operands.clone();
     let mut e = t.emit(op);
@@ -19,7 +19,7 @@ pub(super) fn dynamic_slice(t: &mut Transposed<'_, '_>, op: OpId, ct: ValueId) -
     Some(e.alike(OpKind::DynamicUpdateSlice, &written))
 }
 
-/// The cotangent of the update is the slice at its position; that of the operand is zero there.
+/// The cotangent of the update is the slice of the result's cotangent at the update's position. The operand's cotangent is zero there.
 pub(super) fn dynamic_update_slice(
     t: &mut Transposed<'_, '_>,
     op: OpId,
@@ -39,7 +39,7 @@ pub(super) fn dynamic_update_slice(
     Some(e.alike_to(OpKind::DynamicSlice { sizes }, &others, operands[1]))
 }
 
-/// Adds cotangents at the positions that were read.
+/// Adds the cotangent at the positions that the gather reads.
 pub(super) fn gather(
     t: &mut Transposed<'_, '_>,
     op: OpId,
@@ -52,7 +52,7 @@ pub(super) fn gather(
     let ty = e.type_of(operands[0]);
     let last = last_places(spec, &ty.shape);
     let (indices, ct) = match without_mask(e.module(), ct, operands[1], spec, &last) {
-        // A scatter ignores the masked windows anyway.
+        // A scatter ignores windows that are out of bounds, so they need no mask.
         Some(unmasked) => (operands[1], unmasked),
         None => (clamped(&mut e, operands[1], spec.index_vector_dim, &last), ct),
     };
@@ -62,9 +62,9 @@ pub(super) fn gather(
     e.module().ops[made].results.first().copied()
 }
 
-/// Transposes a scatter. For addition, the operand gets the cotangent of the result, and updates get its elements at their positions. For
-/// assignment with unique indices, the cotangent of overwritten elements is zero. For multiplication, the cotangent is multiplied as
-/// well.
+/// Transposes a scatter. For addition, the operand gets the cotangent of the result, and the updates get the elements of that cotangent at
+/// their positions. For assignment with unique indices, the cotangent of overwritten elements is zero. For multiplication, the cotangent is
+/// also multiplied by the other factor.
 pub(super) fn scatter(
     t: &mut Transposed<'_, '_>,
     op: OpId,

@@ -37,7 +37,7 @@ pub(super) fn triangular_solve(
     Some(e.alike_to(OpKind::TriangularSolve(Box::new(back)), &[matrix, ct], ct))
 }
 
-/// A discrete Fourier transform is a symmetric matrix, so it is its own transpose; real transforms lack half of it.
+/// A discrete Fourier transform is a symmetric matrix, so it is its own transpose; real transforms omit half of the spectrum.
 pub(super) fn fft(
     t: &mut Transposed<'_, '_>,
     op: OpId,
@@ -52,7 +52,7 @@ pub(super) fn fft(
     match kind {
         FftKind::Fft | FftKind::Ifft => Some(e.alike(whole(kind), &[ct])),
         FftKind::Rfft => {
-            // The inverse counts each element twice, except the first and, for an even length, the middle one.
+            // The inverse transform counts each element of the spectrum twice, except the first and, for an even length, the middle one.
             let count: i64 = length.iter().product();
             let twice = halves(&mut e, &output.shape, *length.last()?);
             let (whole_of, half_of) = (count as f64, count as f64 / 2.0);
@@ -63,7 +63,7 @@ pub(super) fn fft(
             Some(e.alike_to(whole(FftKind::Irfft), &[conj], operand))
         }
         FftKind::Irfft => {
-            // Each element represents two, except the first and, for an even length, the middle one.
+            // Each element of the spectrum represents two, except the first and, for an even length, the middle one.
             let turned = e.alike_to(whole(FftKind::Rfft), &[ct], operand);
             let conj = e.unary(UnaryOp::Conj, turned);
             let count: i64 = length.iter().product();

@@ -74,7 +74,7 @@ fn of_operand(
         // Calls on a tape are sharding annotations.
         OpKind::CustomCall(_) => Some(t.emit(op).alike(kind, &[ct])),
         OpKind::Reverse { .. } => Some(t.emit(op).alike(kind, &[ct])),
-        // The cotangent has no users before the value is available.
+        // The cotangent needs no barrier: it has no users before the value is available.
         OpKind::OptimizationBarrier => Some(ct),
         OpKind::Slice(spec) => shape::slice(t, op, spec, ct),
         OpKind::Pad(spec) => shape::pad(t, op, spec, i, ct),
@@ -99,9 +99,9 @@ fn of_operand(
     }
 }
 
-/// The error for an operation that no differentiation rule should write to a tape.
+/// The error for an operation that a differentiation rule wrote to a tape although it has no transposition rule.
 fn unknown(t: &Transposed<'_, '_>, op: OpId) -> Box<Diagnostic> {
     let data = &t.linear.module.ops[op];
-    let message = format!("no transpose rule for {} of tangents", data.kind.title());
+    let message = format!("no transposition rule for {} on tangents", data.kind.title());
     Box::new(Diagnostic::internal("SH1002", message).at(data.span))
 }

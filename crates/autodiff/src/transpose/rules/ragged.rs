@@ -10,14 +10,14 @@ struct Side {
     value: ValueId,
     batch: DimList,
     contract: DimList,
-    /// In order, without the group dimension.
+    /// The dimensions that the result has, in order: neither batching, contracting nor group dimensions.
     kept: DimList,
-    /// The positions of the kept dimensions in the result.
+    /// The positions of these dimensions in the result.
     in_result: DimList,
 }
 
 impl Side {
-    /// The contracting dimensions of a product with `other` along its kept dimensions: in the order of the other operand.
+    /// This operand's contracting dimensions, in the order in which the other operand has them.
     fn contract_by(&self, other: &Side) -> DimList {
         let mut pairs: Vec<(u32, u32)> =
             other.contract.iter().copied().zip(self.contract.iter().copied()).collect();
@@ -26,10 +26,12 @@ impl Side {
     }
 }
 
-/// The cotangent of one operand: a `ragged_dot` of the result's cotangent and the other operand, over that operand's kept dimensions.
+/// The cotangent of one operand: a `ragged_dot` of the result's cotangent and the other operand, contracted over the dimensions that only
+/// the other operand has.
 ///
-/// If rows are ragged, the left operand's gradient also has ragged rows, and the right operand's gradient contracts them. If the
-/// contracting dimension is ragged, both have ragged rows. A ragged batching dimension stays one.
+/// If a row dimension is ragged, it is a ragged row dimension of the dot for the left operand, and a ragged contracting dimension of the
+/// dot for the right operand. If the contracting dimension is ragged, both dots have ragged rows. A ragged batching dimension remains a
+/// batching dimension.
 pub(super) fn ragged_dot(
     t: &mut Transposed<'_, '_>,
     op: OpId,
@@ -43,8 +45,8 @@ pub(super) fn ragged_dot(
     };
     let contracts_groups = spec.lhs_contract.contains(&ragged);
     let mut e = t.emit(op);
-    // The result has the group dimension, if groups are contracted, then batching dimensions, then those kept of the left and the right
-    // operand.
+    // The result has the group dimension, if groups are contracted, then the batching dimensions, then the kept dimensions of the left and
+    // of the right operand.
     let first = u32::from(contracts_groups);
     let batch = spec.lhs_batch.len() as u32;
     let mut side = |value: ValueId, batch: &DimList, contract: &DimList, from: u32| {
@@ -60,7 +62,7 @@ pub(super) fn ragged_dot(
     let right = side(rhs, &spec.rhs_batch, &spec.rhs_contract, first + batch + left.kept.len() as u32);
     let (this, other) = if i == 0 { (&left, &right) } else { (&right, &left) };
     let in_ct: DimList = (first..first + batch).collect();
-    // The cotangent is the left operand of the product if its rows or its batch are ragged.
+    // The cotangent is the left operand of the new dot if its rows or its batch are ragged.
     let asked_first = i == 0 && !contracts_groups;
     let of_asked = (ct, in_ct, other.in_result.clone());
     let of_other = (other.value, other.batch.clone(), other.kept.clone());
@@ -80,7 +82,7 @@ pub(super) fn ragged_dot(
         () => DimList::new(),
     };
     let mut precision = spec.precision.clone();
-    // Each operand keeps its own precision.
+    // The precision of each operand moves with the operand.
     if i == 0 && !asked_first {
         precision.reverse();
     }
@@ -93,7 +95,7 @@ pub(super) fn ragged_dot(
         rhs_group: group,
         precision,
     };
-    // The product has the group dimension, if it contracts groups, the batching dimensions, and those of its operands.
+    // The new dot has the group dimension, if it contracts groups, then the batching dimensions, and then the dimensions of its operands.
     let contracted = this.contract_by(other);
     let of_groups = if i == 0 { DimList::new() } else { spec.rhs_group.clone() };
     let (then, last) = if asked_first { (&this.kept, &contracted) } else { (&contracted, &this.kept) };

@@ -11,9 +11,9 @@ use crate::transpose::Transposed;
 
 /// Returns the cotangent of operand `i`, where `ct` is the cotangent of the result.
 ///
-/// The cotangent of the rows is an exchange with sizes and offsets swapped: a receiver knows where a slice is in its result, and
-/// where its sender has it, by an `all_to_all` of both lists of offsets. The cotangent of the initial result is zero where a
-/// slice was written. `jax.lax.ragged_all_to_all` has the same rule.
+/// The cotangent of the rows is an exchange with sizes and offsets swapped: an `all_to_all` of both lists of offsets tells each receiver
+/// the position of a slice in its result and in the sender's rows. The cotangent of the initial result is zero where a slice was written.
+/// `jax.lax.ragged_all_to_all` has the same rule.
 pub(super) fn ragged_all_to_all(
     t: &mut Transposed<'_, '_>,
     op: OpId,

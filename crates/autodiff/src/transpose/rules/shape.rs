@@ -23,7 +23,7 @@ pub(super) fn broadcast(
     let stays = |d: usize| dims.iter().position(|&r| r as usize == d).is_some_and(|i| shape[i] == result[d]);
     let gone: DimList = (0..result.len()).filter(|&d| !stays(d)).map(|d| d as u32).collect();
     let summed = if gone.is_empty() { ct } else { e.sum(ct, gone)? };
-    // The remaining dimensions are in the order of the result's.
+    // The remaining dimensions are in the order of the result's dimensions.
     let left: Vec<u32> = dims.iter().copied().filter(|&d| stays(d as usize)).collect();
     let mut sorted = left.clone();
     sorted.sort_unstable();
@@ -49,7 +49,7 @@ pub(super) fn reshape(t: &mut Transposed<'_, '_>, op: OpId, ct: ValueId) -> Opti
     Some(t.emit(op).op1(OpKind::Reshape, &[ct], ty))
 }
 
-/// The inverse permutation.
+/// Transposes by the inverse permutation.
 pub(super) fn permute(
     t: &mut Transposed<'_, '_>,
     op: OpId,
@@ -63,7 +63,7 @@ pub(super) fn permute(
     Some(transposed(&mut t.emit(op), ct, &back))
 }
 
-/// Inserts zeros around and between the slice's elements.
+/// Inserts zeros around and between the elements of the slice's cotangent.
 pub(super) fn slice(t: &mut Transposed<'_, '_>, op: OpId, spec: &SliceSpec, ct: ValueId) -> Option<ValueId> {
     let (shape, ty) = operand_type(t, op, 0);
     let taken = t.linear.module.shape(ct).to_vec();
@@ -71,7 +71,7 @@ pub(super) fn slice(t: &mut Transposed<'_, '_>, op: OpId, spec: &SliceSpec, ct: 
     for (d, &n) in taken.iter().enumerate() {
         let stride = spec.stride[d];
         let covered = if n == 0 { 0 } else { (n - 1) * stride + 1 };
-        // Empty slices have nothing between elements.
+        // An empty slice has no gaps between elements.
         pad.interior.push(if n > 1 { stride - 1 } else { 0 });
         pad.high.push(shape[d] - spec.start[d] - covered);
     }
@@ -81,7 +81,7 @@ pub(super) fn slice(t: &mut Transposed<'_, '_>, op: OpId, spec: &SliceSpec, ct: 
     Some(e.op1(OpKind::Pad(Box::new(pad)), &[ct, zero], ty))
 }
 
-/// Returns the unpadded elements or, for the padding value, the sum of the padding.
+/// Returns the cotangent of the unpadded elements or, for the padding value, the sum of the cotangent over the padding.
 pub(super) fn pad(
     t: &mut Transposed<'_, '_>,
     op: OpId,
@@ -93,7 +93,7 @@ pub(super) fn pad(
     let mut e = t.emit(op);
     let dtype = e.type_of(ct).dtype;
     let zero = e.zeros(&[], dtype);
-    // Negative padding removes padded elements, and adds zeros for removed ones.
+    // Negative padding removes the elements that `pad` added, and adds zeros for the elements that it removed.
     let negated = |sizes: &SizeList| sizes.iter().map(|&n| -n).collect();
     let back = PadSpec {
         low: negated(&spec.low),
@@ -125,7 +125,7 @@ pub(super) fn pad(
     Some(e.sub(whole, part))
 }
 
-/// The slice of an operand.
+/// The cotangent of operand `i` is the slice at the operand's position in the result.
 pub(super) fn concatenate(
     t: &mut Transposed<'_, '_>,
     op: OpId,

@@ -1,8 +1,8 @@
-//! Costs of gradients, compared with JAX's gradients of the same functions, by the analysis of XLA's CPU compiler, or of the TPU compiler
-//! with `--tpu` ([`tpu`]). Also the time to differentiate a large model.
+//! Costs of gradients, compared with JAX's gradients of the same functions, according to XLA's CPU compiler, or to the TPU compiler with
+//! `--tpu` ([`tpu`]). Also measures the time to differentiate a large model.
 //!
-//! The functions and JAX's gradients are in the shared data. `shardc grad` differentiates each function. One client compiles both
-//! programs with the same options and reports their costs. shardc rematerializes the same values as JAX.
+//! The functions and JAX's gradients are in the shared data. `shardc grad` differentiates each function. One client compiles both gradients
+//! with the same options and reports their costs. shardc rematerializes the same values as JAX.
 
 mod step;
 mod tpu;
@@ -29,13 +29,13 @@ use xtask::{process, setup, workspace::Workspace};
 /// Upper bound of the ratio to JAX.
 const BOUND: f64 = 1.05;
 
-/// Operations of the model for the measurement of differentiation time.
+/// Number of operations of the model whose differentiation is timed.
 const OPERATIONS: usize = 30_000;
 
-/// Upper bound of its differentiation time in seconds.
+/// Upper bound of the time to differentiate this model, in seconds.
 const SECONDS: f64 = 0.2;
 
-/// The compared quantities, in order.
+/// The compared quantities, in the order of the table's columns.
 const QUANTITIES: [&str; 3] = ["flops", "bytes accessed", "bytes of temporaries"];
 
 /// The comparison of a function's two gradients, or the reason why there is none.
@@ -44,14 +44,14 @@ struct Row {
     outcome: Result<Costs, String>,
 }
 
-/// The quantities of both sides; NaN if the compiler does not report one.
+/// The quantities of both gradients; NaN if the compiler does not report one.
 struct Costs {
     ours: Vec<f64>,
     jax: Vec<f64>,
 }
 
 impl Costs {
-    /// The ratios to JAX; `None` if only ours is zero, or if one is unknown.
+    /// The ratios to JAX; `None` if only shardc's quantity is zero, or if one quantity is unknown.
     fn ratios(&self) -> Vec<Option<f64>> {
         let ratio = |(&ours, &jax): (&f64, &f64)| match (ours, jax) {
             (ours, jax) if ours == jax => Some(1.0),
@@ -91,7 +91,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     Ok(())
 }
 
-/// The named functions, or those whose entry satisfies `is_default`, each with its entry.
+/// Returns the functions that the command line names, by default those for which `is_default` holds, each with its entry in the manifest.
 fn functions(
     data: &Path,
     args: &BenchArgs,
@@ -100,14 +100,14 @@ fn functions(
     let manifest = data.join("manifest.json");
     let text = fs::read_to_string(&manifest).with_context(|| {
         format!(
-            "cannot read {}: the benchmark functions must be in a directory next to the repository checkout",
+            "cannot read {}: the functions must be in `shared/gradients` next to the checkout, or in the folder SHARDC_SHARED",
             manifest.display()
         )
     })?;
-    let manifest: Value = serde_json::from_str(&text).context("reading the list of functions")?;
+    let manifest: Value = serde_json::from_str(&text).context("parsing the manifest of functions")?;
     let mut out = Vec::new();
-    for function in manifest["programs"].as_array().context("the list has no functions")? {
-        let name = function["name"].as_str().context("a function has no name")?;
+    for function in manifest["programs"].as_array().context("the manifest has no `programs`")? {
+        let name = function["name"].as_str().context("a function in the manifest has no `name`")?;
         if args.wants(name, || is_default(function)) {
             out.push((name.to_owned(), function.clone()));
         }
@@ -115,7 +115,7 @@ fn functions(
     Ok(out)
 }
 
-/// The compiler's figures of a program, or the reason for its rejection.
+/// The quantities that the compiler reports for a program, or the reason for which it rejects the program.
 type Cost = Result<Vec<f64>, String>;
 
 /// Differentiates a function, and analyzes both gradients.
@@ -126,9 +126,13 @@ fn compare(
     dir: &Path,
     cost: &dyn Fn(&Path) -> Result<Cost>,
 ) -> Result<Result<Costs, String>> {
-    let file =
-        |key: &str| function[key].as_str().map(|name| data.join(name)).context("a function has no file");
-    let arguments = function["args"].as_array().context("a function has no arguments")?;
+    let file = |key: &str| {
+        function[key]
+            .as_str()
+            .map(|name| data.join(name))
+            .context("a function in the manifest has no program file")
+    };
+    let arguments = function["args"].as_array().context("a function in the manifest has no `args`")?;
     let wrt: Vec<String> = (arguments.iter().enumerate())
         .filter(|(_, argument)| argument["differentiated"] == true)
         .map(|(i, _)| format!("arg{i}"))
@@ -144,7 +148,7 @@ fn compare(
         .with_context(|| format!("starting {}", process::shown(&grad)))?;
     if !done.status.success() {
         let said = String::from_utf8_lossy(&done.stderr).lines().next().unwrap_or_default().to_owned();
-        return Ok(Err(format!("shardc cannot differentiate it: {said}")));
+        return Ok(Err(format!("shardc cannot differentiate the function: {said}")));
     }
     both(cost, &output, &file("gradient")?)
 }
@@ -153,17 +157,17 @@ fn compare(
 fn both(cost: &dyn Fn(&Path) -> Result<Cost>, ours: &Path, jax: &Path) -> Result<Result<Costs, String>> {
     Ok(match (cost(ours)?, cost(jax)?) {
         (Ok(ours), Ok(jax)) => Ok(Costs { ours, jax }),
-        (Ok(_), Err(why)) => Err(format!("JAX's does not compile, ours does: {why}")),
-        (Err(why), Ok(_)) => Err(format!("ours does not compile, JAX's does: {why}")),
-        (Err(why), Err(_)) => Err(format!("neither compiles: {why}")),
+        (Ok(_), Err(why)) => Err(format!("JAX's program does not compile, but shardc's does: {why}")),
+        (Err(why), Ok(_)) => Err(format!("shardc's program does not compile, but JAX's does: {why}")),
+        (Err(why), Err(_)) => Err(format!("neither program compiles: {why}")),
     })
 }
 
 /// The name of a loop body in JAX's output.
 const LOOP_BODY: &str = "closed_call";
 
-/// The rematerialization policy of JAX's gradient. If the gradient has a barrier that the function lacks, values are rematerialized: in
-/// loop bodies if there are loops, otherwise everywhere.
+/// The options of `shardc grad` for the rematerialization policy of JAX's gradient. If JAX's gradient has a barrier, values are
+/// rematerialized: in loop bodies if the function has loops, otherwise everywhere.
 fn policy(forward: &Path, gradient: &Path) -> Result<Vec<&'static str>> {
     let read = |path: &Path| fs::read_to_string(path).with_context(|| format!("reading {}", path.display()));
     let mut policy = Vec::new();
@@ -176,7 +180,7 @@ fn policy(forward: &Path, gradient: &Path) -> Result<Vec<&'static str>> {
     Ok(policy)
 }
 
-/// The figures of XLA's CPU compiler for a program.
+/// The quantities that XLA's CPU compiler reports for a program.
 fn cost(client: &Client, file: &Path) -> Result<Cost> {
     let text = fs::read(file).with_context(|| format!("reading {}", file.display()))?;
     let compiled = match client.compile(&text, &CompileOptions::replicas(1)) {
@@ -187,7 +191,7 @@ fn cost(client: &Client, file: &Path) -> Result<Cost> {
     Ok(Ok(vec![cost.flops, cost.bytes_accessed, memory.temp_bytes as f64]))
 }
 
-/// One line: the time to differentiate a large model with respect to all of its arguments.
+/// Returns a line with the time to differentiate a large model with respect to all of its arguments.
 fn speed(runs: usize) -> Result<String> {
     let text = generate::program(generate::Shape::Layers, OPERATIONS, (1, 1));
     let told = |errors: &[shardc_ir::Diagnostic]| {
@@ -207,9 +211,9 @@ fn speed(runs: usize) -> Result<String> {
     }
     let seconds = median(seconds.into_iter());
     ensure!(seconds.is_finite(), "no time was measured");
-    let profile = if cfg!(debug_assertions) { ", without optimisation" } else { "" };
+    let profile = if cfg!(debug_assertions) { ", in a debug build" } else { "" };
     Ok(format!(
-        "a model of {operations} operations is differentiated by its {} arguments in {}{profile}; bar {}",
+        "a model of {operations} operations is differentiated with respect to its {} arguments in {}{profile}; bound {}",
         wrt.len(),
         page::three_digits(seconds, UNITS),
         page::three_digits(SECONDS, UNITS),
@@ -222,7 +226,7 @@ fn worst(row: &Row) -> f64 {
     row.outcome.as_ref().map_or(f64::INFINITY, Costs::worst)
 }
 
-/// The ratios of a function, as text.
+/// The ratios of a function as cells of the table.
 fn cells(costs: &Costs) -> Vec<String> {
     let cell = |ratio: Option<f64>| ratio.map_or_else(|| "none".to_owned(), |ratio| format!("{ratio:.3}"));
     costs.ratios().into_iter().map(cell).collect()
@@ -242,7 +246,7 @@ fn line(Row { name, outcome }: &Row, quantities: &[&str]) -> String {
     }
 }
 
-/// A table of ratios in Markdown, followed by their means, the programs above the bound, and `told`.
+/// A table of ratios in Markdown, followed by their means, the programs above the bound, and the lines `told`.
 fn table(what: &str, rows: &[Row], quantities: &[&str], told: &[String]) -> String {
     let rule = "---|".repeat(quantities.len());
     let mut out = format!("| {what} | {} |\n|---|{rule}\n", quantities.join(" | "));

@@ -1,8 +1,8 @@
 //! A training step for one device, unchanged and with its gradient replaced by shardc's.
 //!
-//! The loss depends on the forward pass, which `shardc grad` differentiates with respect to the state that it reads. The loss and each
-//! gradient replace the step's own, which are found from the next value of the state. Dead operations are then removed. The optimizer is
-//! unchanged.
+//! The forward pass, which computes the loss, is extracted from the step. `shardc grad` differentiates it with respect to the state that it
+//! reads. shardc's loss and gradients replace those of the step, which are found by following the computation of the state's next value
+//! back to them. Dead operations are then removed. The optimizer is unchanged.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -25,11 +25,10 @@ use shardc_stablehlo::PrintOptions;
 
 use xtask::process;
 
-/// The name of the gradient function within a step.
+/// The name of shardc's gradient function in a step.
 const GRADIENT: &str = "gradient";
 
-/// Writes the unchanged step to `original` and the step with shardc's gradient to `ours`; or returns the reason why there is no such
-/// gradient.
+/// Writes the unchanged step to `original`, and the step with shardc's gradient to `ours`. Returns the reason if this is not possible.
 pub(super) fn write(
     step: &Path,
     shardc: &Path,
@@ -40,17 +39,20 @@ pub(super) fn write(
     let mut module = read(step)?;
     inline_calls(&mut module).map_err(|errors| told(&errors))?;
     let step = Step::of(&module)?;
-    let Some(loss) = step.loss() else { return Ok(Err("no result is one number".to_owned())) };
+    let Some(loss) = step.loss() else {
+        return Ok(Err("no result of the step is a floating-point scalar".to_owned()));
+    };
     let next = step.next(loss);
     let forward = step.only(loss);
     let wrt = parameters(&forward, &next)?;
-    // The loop that saves residuals for the backward pass differs from the loop that computes the loss.
+    // The loss is also replaced, because shardc's gradient computes it, too. Otherwise, a loop in the forward pass would run twice: once
+    // for the loss, and once to save residuals.
     let mut replaced = vec![step.returned[loss]];
     for &(argument, result) in &wrt {
         match step.gradient(argument, result) {
             Some(value) => replaced.push(value),
             None => {
-                return Ok(Err(format!("no value of the step is known to be the gradient of arg{argument}")));
+                return Ok(Err(format!("cannot find the gradient of arg{argument} in the step")));
             }
         }
     }
@@ -62,7 +64,7 @@ pub(super) fn write(
     let done = grad.output().with_context(|| format!("starting {}", process::shown(&grad)))?;
     if !done.status.success() {
         let said = String::from_utf8_lossy(&done.stderr).lines().next().unwrap_or_default().to_owned();
-        return Ok(Err(format!("shardc cannot differentiate it: {said}")));
+        return Ok(Err(format!("shardc cannot differentiate the loss: {said}")));
     }
     let mut with_ours = step.with(read(&output)?, &replaced)?;
     // As in the original, there are no calls between a gradient and its users.
@@ -94,7 +96,7 @@ fn for_one_device(mut module: Module) -> Result<Module> {
     Ok(module)
 }
 
-/// The float arguments that the loss depends on and that are state, each with the result that is its next value.
+/// The floating-point arguments that are state and that the loss depends on, each with the index of the result that is its next value.
 fn parameters(forward: &Module, next: &BTreeMap<usize, usize>) -> Result<Vec<(usize, usize)>> {
     let body = Step::of(forward)?.body;
     let args = &forward.regions[body].args;
@@ -117,7 +119,7 @@ struct Step<'m> {
     module: &'m Module,
     entry: FuncId,
     body: RegionId,
-    /// The values that it returns.
+    /// The values that the step returns.
     returned: Vec<ValueId>,
     uses: Uses,
 }
@@ -126,19 +128,19 @@ impl<'m> Step<'m> {
     fn of(module: &'m Module) -> Result<Step<'m>> {
         let entry = module.entry().context("the step has no entry function")?;
         let body = module.funcs[entry].body.context("the entry function of the step has no body")?;
-        let end = module.terminator(body).context("the entry function of the step does not end")?;
+        let end = module.terminator(body).context("the entry function of the step has no terminator")?;
         Ok(Step { module, entry, body, returned: module.ops[end].operands.to_vec(), uses: module.uses() })
     }
 
-    /// The first result that is a float scalar.
+    /// The index of the first result that is a floating-point scalar.
     fn loss(&self) -> Option<usize> {
         let is_number =
             |v: &ValueId| self.module.tensor(*v).is_some_and(|ty| ty.shape.is_empty() && ty.dtype.is_float());
         self.returned.iter().position(is_number)
     }
 
-    /// For each argument that is state, the result with its next value: the result that it is donated to. A step without donations returns
-    /// its state in the order of its arguments.
+    /// For each argument that is state, the result to which it is donated, which is its next value. A step without donations returns its
+    /// state in the order of its arguments.
     fn next(&self, loss: usize) -> BTreeMap<usize, usize> {
         let func = &self.module.funcs[self.entry];
         let donated = func.arg_attrs.iter().map(AttrDict::donated_to).enumerate();
@@ -156,7 +158,7 @@ impl<'m> Step<'m> {
         out
     }
 
-    /// The program with only this result, and the operations that it depends on.
+    /// The program with only this result and the operations that this result depends on.
     fn only(&self, result: usize) -> Module {
         let mut out = self.module.clone();
         if let Some(end) = out.terminator(self.body) {
@@ -175,9 +177,8 @@ impl<'m> Step<'m> {
 
     /// The gradient of an argument, from the result with the argument's next value.
     ///
-    /// An optimizer is elementwise: it computes the next value from the gradient, from uniform values, and from state. The remaining
-    /// sources of the elementwise computation are gradients or terms of gradients; the first value that depends on all of them is the
-    /// gradient.
+    /// An optimizer is elementwise: it computes the next value from the gradient, from broadcast scalars, and from state. All other inputs
+    /// of this elementwise computation are gradients or terms of gradients. The first value that depends on all of them is the gradient.
     fn gradient(&self, argument: usize, result: usize) -> Option<ValueId> {
         let module = self.module;
         let ty = module.values[module.regions[self.body].args[argument]].ty;
@@ -185,7 +186,7 @@ impl<'m> Step<'m> {
         let elements = |v: ValueId| shape(v).map(|shape| shape.iter().product::<i64>());
         let mut seen = BTreeSet::from([self.returned[result]]);
         let mut todo = vec![self.returned[result]];
-        // For each value, its elementwise operands; none for a source.
+        // For each value, its elementwise operands; none if the value is an input of the elementwise computation.
         let mut made_of: BTreeMap<ValueId, Vec<ValueId>> = BTreeMap::new();
         while let Some(value) = todo.pop() {
             let ValueDef::Result(op, _) = module.values[value].def() else { continue };
@@ -222,10 +223,10 @@ impl<'m> Step<'m> {
         None
     }
 
-    /// The scaled gradient, if its only use is a multiplication by uniform numbers.
+    /// The gradient after it was multiplied by scalars, if that is its only use.
     ///
-    /// The factor may belong to an optimizer without state: then the value replaced by our gradient differs by this factor, at the same
-    /// cost.
+    /// The factor may belong to an optimizer without state. Then the value that shardc's gradient replaces differs from the gradient by
+    /// this factor, but the cost is the same.
     fn scaled(&self, mut value: ValueId) -> ValueId {
         let module = self.module;
         let is_number = |v: ValueId| match module.values[v].def() {
@@ -261,7 +262,12 @@ impl<'m> Step<'m> {
         func.visibility = Visibility::Private;
         let made = transplant_func(&gradient, entry, &mut out);
         let types = out.funcs[made].results.clone();
-        ensure!(types.len() == values.len(), "the gradient has {} results", types.len());
+        ensure!(
+            types.len() == values.len(),
+            "the gradient has {} results, expected {}",
+            types.len(),
+            values.len()
+        );
         let args = out.regions[self.body].args.clone();
         let call = out.add_op(OpKind::Call { callee: GRADIENT.into() }, &args, &types, &[]);
         let made = out.ops[call].results.clone();
@@ -318,7 +324,7 @@ mod tests {
         assert_eq!(wrt, [(0, 0)]);
         let ValueDef::Result(sum, _) = module.values[step.gradient(0, 0).unwrap()].def() else { panic!() };
         assert_eq!(module.ops[sum].kind.def().name, "stablehlo.add");
-        // The gradient is the sum of both terms, which is squared and clipped, and not the value added to the moment.
+        // The gradient is the sum of both terms. It is squared and clipped, and is not the value that is added to the moment.
         let place = module.regions[step.body].ops.iter().position(|&op| op == sum);
         assert_eq!(place, Some(9));
     }

@@ -1,7 +1,8 @@
-//! Costs of gradients on a TPU, compared with JAX's gradients, by the TPU compiler's analysis for one device; a loop body counts once.
+//! Costs of gradients on a TPU, compared with JAX's gradients, according to the TPU compiler's analysis for one device. Operations in a
+//! loop body count once.
 //!
-//! Models are compared as functions, and training steps of real sizes with their gradients replaced by shardc's. No TPU is needed. The
-//! compiler's figures are cached in the target folder, keyed by the program's text.
+//! Models are compared as functions, and training steps of realistic size with their gradients replaced by shardc's. No TPU is needed. The
+//! compiler's output is cached in the target folder, keyed by the program's text.
 
 use std::{
     collections::hash_map::DefaultHasher,
@@ -19,13 +20,13 @@ use super::{Cost, Costs, Row, both, compare, functions, line, step, table, worst
 use crate::bench::{BenchArgs, page, shared};
 use xtask::{process, python, setup, workspace::Workspace};
 
-/// Analyzes a program.
+/// The script that compiles a program and prints its costs.
 const SCRIPT: &str = include_str!("../../../python/tpu_cost.py");
 
-/// The compared quantities, in order.
+/// The compared quantities, in the order of the table's columns.
 const QUANTITIES: [&str; 4] = ["flops", "bytes accessed", "bytes of temporaries", "cycles"];
 
-/// Devices with 16 GB, and with 95 GB for programs that do not fit.
+/// A device with 16 GB of memory, and one with 95 GB for programs that do not fit into 16 GB.
 const DEVICES: [&str; 2] = ["v5e:1x1", "v5p:1x1x1"];
 
 /// The folders of training steps in the shared data, and the steps that are compared by default.
@@ -90,7 +91,7 @@ fn told(rows: &mut Vec<Row>, row: Row) {
     rows.push(row);
 }
 
-/// The programs of a folder, by name.
+/// The programs of a folder, sorted by name.
 fn programs(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut out = Vec::new();
     for entry in fs::read_dir(folder).with_context(|| format!("reading {}", folder.display()))? {
@@ -103,7 +104,7 @@ fn programs(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(out)
 }
 
-/// Replaces a step's gradient by shardc's, and analyzes both steps.
+/// Replaces a step's gradient by shardc's, and compares the costs of both steps.
 fn compare_step(
     file: &Path,
     shardc: &Path,
@@ -117,13 +118,13 @@ fn compare_step(
     }
 }
 
-/// The TPU compiler, through a script that prints JSON.
+/// The TPU compiler, which runs in a script that prints its results as JSON.
 struct Compiler {
     python: PathBuf,
     script: PathBuf,
-    /// The cache folder of verdicts.
+    /// The folder of cached compiler outputs.
     dir: PathBuf,
-    /// A hash of the other inputs of a verdict.
+    /// A hash of the other inputs of a cached output: the script and the compiler's version.
     version: u64,
 }
 
@@ -131,7 +132,11 @@ impl Compiler {
     fn new(workspace: &Workspace, args: &BenchArgs) -> Result<Compiler> {
         let python = python::with_jax(args.python.as_deref())?;
         let libtpu = python::version_of(&python, "libtpu");
-        ensure!(libtpu.is_some(), "{} has no TPU compiler: `{0} -m pip install libtpu`", python.display());
+        ensure!(
+            libtpu.is_some(),
+            "{} has no TPU compiler; install it with `{0} -m pip install libtpu`",
+            python.display()
+        );
         let mut hasher = DefaultHasher::new();
         (SCRIPT, libtpu, python::version_of(&python, "jaxlib")).hash(&mut hasher);
         let dir = workspace.scratch("grad-tpu")?;
@@ -140,7 +145,8 @@ impl Compiler {
         Ok(Compiler { python, script, dir, version: hasher.finish() })
     }
 
-    /// The compiler's figures for the first device that the program fits on, or the reason for its rejection.
+    /// The quantities that the compiler reports for the first device that the program fits on, or the reason for which it rejects the
+    /// program.
     fn cost(&self, program: &Path) -> Result<Cost> {
         let mut said = Err(String::new());
         for device in DEVICES {
@@ -162,12 +168,12 @@ impl Compiler {
             return Ok(json);
         }
         let mut command = Command::new(&self.python);
-        // libtpu allows one process per TPU, but no TPU is used here.
+        // libtpu allows one process per TPU. This check is disabled, since no TPU is used here.
         command.env("ALLOW_MULTIPLE_LIBTPU_LOAD", "1");
         command.arg(&self.script).arg(device).arg(program);
         let out = command.output().with_context(|| format!("starting {}", process::shown(&command)))?;
         let json = if out.status.success() {
-            String::from_utf8(out.stdout).context("reading what the compiler prints")?
+            String::from_utf8(out.stdout).context("reading the output of the TPU compiler")?
         } else {
             serde_json::json!({ "error": ended(&String::from_utf8_lossy(&out.stderr)) }).to_string()
         };
@@ -176,7 +182,7 @@ impl Compiler {
     }
 }
 
-/// The reason for the compiler's abort, from its output: the failed check, otherwise the last line.
+/// The reason for which the compiler aborted, from its output: the failed check, or else the last line.
 fn ended(stderr: &str) -> String {
     let check = stderr.lines().find_map(|line| line.split_once("Check failed: "));
     let last = || stderr.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
@@ -185,11 +191,13 @@ fn ended(stderr: &str) -> String {
 }
 
 fn read(json: &str) -> Result<Cost> {
-    let said: Value = serde_json::from_str(json).context("reading the compiler's verdict")?;
+    let said: Value = serde_json::from_str(json).context("parsing the output of the TPU compiler")?;
     if let Some(error) = said["error"].as_str() {
         return Ok(Err(error.lines().next().unwrap_or_default().to_owned()));
     }
-    let number = |key: &str| said[key].as_f64().with_context(|| format!("the verdict has no {key}"));
+    let number = |key: &str| {
+        said[key].as_f64().with_context(|| format!("the output of the TPU compiler has no `{key}`"))
+    };
     Ok(Ok(vec![
         number("flops")?,
         number("bytes")?,

@@ -1,7 +1,7 @@
-//! The estimate of device memory, compared with the TPU compiler's.
+//! shardc's estimate of device memory, compared with the memory that the TPU compiler reports.
 //!
-//! The compiler's figures of each program are in `tests/memory.json`, which a test also reads, because the compiler takes minutes and the
-//! estimate takes seconds. `--tpu` compiles the named programs, or all, and rewrites the figures.
+//! The compiler's results for each program are in `tests/memory.json`, which a test also reads, because the compiler takes minutes and the
+//! estimate takes seconds. `--tpu` compiles the named programs, or all, and rewrites the file.
 
 mod strategies;
 
@@ -30,13 +30,13 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
         "| program | slice | TPU compiler | arguments | temporaries | estimate | temporaries | ratio |\n|---|---|---:|---:|---:|---:|---:|---:|\n",
     );
     let mut notes = Vec::new();
-    for program in json["programs"].as_array_mut().context("the figures have no programs")? {
+    for program in json["programs"].as_array_mut().context("tests/memory.json has no `programs`")? {
         let name = program["name"].as_str().unwrap_or_default().to_owned();
         if !args.wants(&name, || true) {
             continue;
         }
         if args.tpu {
-            let slice = program["slice"].as_str().context("a program has no slice")?;
+            let slice = program["slice"].as_str().context("a program in tests/memory.json has no `slice`")?;
             let mut compile = command(&shardc, "compile", &file_of(workspace, program)?, program);
             let mut answer = asked(&mut compile, slice)?;
             // libtpu 0.0.51 reports no temporaries for most forward-only programs, although its buffer assignments contain some.
@@ -63,7 +63,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     if args.update { page::update(workspace, "--only memory", &table) } else { Ok(()) }
 }
 
-/// The reason why a program or a step is outside the usual range, if any.
+/// A line with the reason for which the estimate of a program or a step is outside of the usual range, if it is.
 fn note(program: &Value) -> Option<String> {
     let text = |key: &str| program[key].as_str();
     Some(format!("* `{}` ({}): {}", text("name")?, text("slice")?, text("why")?))
@@ -71,18 +71,21 @@ fn note(program: &Value) -> Option<String> {
 
 /// The file of a program.
 fn file_of(workspace: &Workspace, program: &Value) -> Result<PathBuf> {
-    let file = program["file"].as_str().context("a program has no file")?;
+    let file = program["file"].as_str().context("a program in tests/memory.json has no `file`")?;
     let file =
         if file.starts_with("tests/") { workspace.root.join(file) } else { shared(workspace).join(file) };
-    ensure!(file.is_file(), "{} is missing", file.display());
+    ensure!(file.is_file(), "the program {} does not exist", file.display());
     Ok(file)
 }
 
-/// Runs the TPU compiler on a program for a slice.
+/// Runs the TPU compiler on a program for a slice, and returns the memory that it reports.
 fn asked(compile: &mut Command, slice: &str) -> Result<Value> {
     compile.args(["--target", &format!("tpu:{slice}"), "--quiet", "--json", "-"]);
-    let report: Value = serde_json::from_str(&process::output(compile)?).context("reading the report")?;
-    let bytes = |key: &str| report[key].as_u64().with_context(|| format!("the report has no {key}"));
+    let report: Value =
+        serde_json::from_str(&process::output(compile)?).context("parsing the report of `shardc compile`")?;
+    let bytes = |key: &str| {
+        report[key].as_u64().with_context(|| format!("the report of `shardc compile` has no `{key}`"))
+    };
     Ok(json!({
         "arguments": bytes("argument_bytes")?,
         "outputs": bytes("output_bytes")?,

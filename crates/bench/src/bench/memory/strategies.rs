@@ -17,17 +17,17 @@ use xtask::{
     workspace::{Workspace, cargo},
 };
 
-/// The program that writes the steps of the graph builder.
+/// The program that writes training steps of the graph builder to files.
 const STEPS: &str = "steps";
 
-/// A table of ratios for arguments and for total memory, with the reasons of outliers.
+/// A table of the ratios of estimated to reported memory, for arguments and in total, followed by the reasons for outliers.
 pub(super) fn table(
     workspace: &Workspace,
     args: &BenchArgs,
     shardc: &Path,
     figures: &mut Value,
 ) -> Result<String> {
-    let meshes = figures["meshes"].as_object().context("the figures have no meshes")?;
+    let meshes = figures["meshes"].as_object().context("tests/memory.json has no `meshes`")?;
     let meshes: Vec<(String, String)> =
         meshes.iter().filter_map(|(words, mesh)| Some((words.clone(), mesh.as_str()?.to_owned()))).collect();
     let mut table = String::from("| step | slice |");
@@ -37,12 +37,12 @@ pub(super) fn table(
     let _ = write!(table, "\n|---|---|{}", "---:|".repeat(meshes.len()));
     let mut notes = Vec::new();
     let graphs = graphs(workspace, &meshes)?;
-    for step in figures["strategies"].as_array_mut().context("the figures have no strategies")? {
+    for step in figures["strategies"].as_array_mut().context("tests/memory.json has no `strategies`")? {
         let name = step["name"].as_str().unwrap_or_default().to_owned();
         if !args.wants(&name, || true) {
             continue;
         }
-        let slice = step["slice"].as_str().context("a step has no slice")?.to_owned();
+        let slice = step["slice"].as_str().context("a step in tests/memory.json has no `slice`")?.to_owned();
         let mut line = format!("| `{name}` | {slice} |");
         for (words, mesh) in &meshes {
             let words_of_all = format!("{words} {}", step["settings"].as_str().unwrap_or_default());
@@ -72,7 +72,7 @@ pub(super) fn table(
     Ok(format!("{table}\n\n{}", notes.join("\n")))
 }
 
-/// Writes the steps of the graph builder, and returns the folder with a file `STEP.MESH.mlir` for each.
+/// Writes the training steps of the graph builder, and returns the folder, which has a file `STEP.MESH.mlir` for each step and mesh.
 fn graphs(workspace: &Workspace, meshes: &[(String, String)]) -> Result<PathBuf> {
     let folder = workspace.scratch("steps")?;
     let mut command = cargo();
@@ -85,6 +85,6 @@ fn graphs(workspace: &Workspace, meshes: &[(String, String)]) -> Result<PathBuf>
         STEPS,
     ]);
     command.arg("--").arg(&folder).args(meshes.iter().map(|(_, mesh)| mesh).collect::<BTreeSet<_>>());
-    process::step("write our own steps", || process::run(&mut command))?;
+    process::step("write the steps of the graph builder", || process::run(&mut command))?;
     Ok(folder)
 }

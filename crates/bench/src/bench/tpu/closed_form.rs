@@ -1,23 +1,24 @@
-//! Closed forms of the bytes that a strategy has to send: per device, in one execution.
+//! Closed forms of the bytes that each device has to send in one execution, by strategy.
 //!
-//! With `P` bytes of parameters on `d` devices along the batch axis, and ring collectives:
+//! Assume `P` bytes of parameters on `d` devices along the batch axis, and ring collectives.
 //!
-//! * data parallel: gradients are all-reduced, `2 P (d-1)/d`; a forward pass sends nothing.
+//! * Data parallelism: gradients are all-reduced, `2 P (d-1)/d`; a forward pass alone sends nothing.
 //! * FSDP: each sharded parameter is all-gathered for the forward and for the backward pass, and its gradient is reduce-scattered: `3 P
-//!   (d-1)/d`; the forward pass alone, `P (d-1)/d`. Replicated parameters are data parallel.
-//! * Megatron on `m` devices: with `A` bytes of activations on a device between layers, `4 · 2 A (m-1)/m` per layer in training (two
-//!   all-reduces in the forward pass, two in the backward pass), half of that in the forward pass alone. Sequence parallelism sends the
-//!   same: each all-reduce becomes a reduce-scatter and an all-gather. A device holds a fraction `1/m` of the parameters.
+//!   (d-1)/d`. The forward pass alone sends `P (d-1)/d`. Replicated parameters are treated as in data parallelism.
+//! * Megatron tensor parallelism on `m` devices, with `A` bytes of activations on a device between layers: `4 · 2 A (m-1)/m` per layer in
+//!   training (two all-reduces in the forward pass, two in the backward pass), and half of that in the forward pass alone. Sequence
+//!   parallelism sends the same, since each all-reduce becomes a reduce-scatter and an all-gather. A device holds a fraction `1/m` of the
+//!   parameters.
 //!
-//!   If the vocabulary is also sharded, the embedding needs one more all-reduce in the forward pass, and the output one more in the
-//!   backward pass.
+//!   If the vocabulary is also sharded, the embedding needs one more all-reduce in the forward pass, and the output layer needs one more in
+//!   the backward pass.
 //!
-//! Losses and norms of gradients send a little more; a tolerance of a tenth allows for this.
+//! Reductions for the loss and for gradient norms send a little more; a tolerance of a tenth allows for this.
 
 use serde_json::Value;
 
-/// The transformers of the corpus with significant activations: name, all-reduces of activations over the model axis in a training step,
-/// hidden size, bytes of an element.
+/// The transformers of the corpus whose activations are significant: name, number of all-reduces of activations over the model axis in a
+/// training step, hidden size, bytes of an element.
 const TRANSFORMERS: [(&str, f64, f64, f64); 5] = [
     ("hf_bert_large_tp_train", 4.0 * 24.0, 1024.0, 4.0),
     ("llama7b_2l_fsdp_tp_train", 4.0 * 2.0 + 2.0, 4096.0, 2.0),
@@ -48,7 +49,7 @@ pub(super) fn closed_form(name: &str, strategy: &str, manifest: &Value) -> Optio
     let mut tokens = 0.0;
     for (i, input) in manifest["inputs"].as_array()?.iter().enumerate() {
         let Some(local) = parameter(input, i, manifest, is_training) else {
-            // Token indices are integers; a float is optimizer state.
+            // Token indices are integers. A floating-point input here is optimizer state.
             if bytes_of(input["dtype"].as_str()?).is_none() {
                 tokens = f64::max(tokens, product(&input["global_shape"]));
             }
@@ -56,7 +57,7 @@ pub(super) fn closed_form(name: &str, strategy: &str, manifest: &Value) -> Optio
         };
         let is_split =
             input["spec"].as_array()?.iter().any(|axes| axes[0] == manifest["mesh"]["axes"][0]["name"]);
-        // The size on a device if only the other axes shard the input.
+        // The bytes on a device if all axes except the batch axis shard the input.
         let bytes = local * if is_split { data } else { 1.0 };
         let times = match (is_fsdp && is_split, is_training) {
             (true, true) => 3.0,

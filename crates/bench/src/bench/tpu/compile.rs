@@ -14,31 +14,31 @@ use serde_json::Value;
 use super::Side;
 use xtask::{process, python};
 
-/// The compiler's figures of a program, per device.
+/// The compiler's results for a program, per device.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Verdict {
     /// Bytes sent in one execution; an all-gather that the compiler overlaps with compute counts once.
     pub(super) sent: f64,
-    /// Bytes sent if such an all-gather counts once for each of its steps.
+    /// Bytes sent if an overlapped all-gather counts once for each of its steps.
     pub(super) sent_by_steps: f64,
     /// Bytes of temporaries.
     pub(super) temporaries: f64,
     /// The compiler's estimate of compute cycles.
     pub(super) cycles: f64,
-    /// Executions of each kind of collective.
+    /// Number of executed collectives of each kind.
     pub(super) collectives: BTreeMap<String, u64>,
 }
 
 /// Counts the bytes sent by a compiled program.
 const SENT_ONCE: &str = include_str!("../../../python/sent_once.py");
 
-/// The TPU compiler, through a tool that prints JSON.
+/// The TPU compiler, which runs in a tool that prints its results as JSON.
 pub(super) struct Compiler {
     python: PathBuf,
     tool: PathBuf,
-    /// The cache folder of verdicts.
+    /// The folder of cached results.
     dir: PathBuf,
-    /// A hash of the other inputs of a verdict: the tool's text and the compiler's version.
+    /// A hash of the other inputs of a cached result: the texts of the tool and the script, and the compiler's version.
     version: u64,
 }
 
@@ -56,8 +56,8 @@ impl Compiler {
         })
     }
 
-    /// The verdict on a program for this number of devices, from the cache if possible. If the compiler rejects the program or aborts, the
-    /// result reports this, and is also cached.
+    /// The results for a program on this number of devices, from the cache if possible. If the compiler rejects the program or aborts, the
+    /// inner result is an error, which is also cached.
     pub(super) fn compile(&self, topology: &str, mode: &str, program: &Path, devices: u64) -> Result<Side> {
         let kept = self.kept(topology, mode, program)?;
         if let Ok(json) = fs::read_to_string(&kept) {
@@ -67,12 +67,12 @@ impl Compiler {
         let copy = self.dir.join("compiled.mlir");
         fs::copy(program, &copy).with_context(|| format!("copying {}", program.display()))?;
         let mut command = Command::new(&self.python);
-        // libtpu allows one process per TPU, but no TPU is used here.
+        // libtpu allows one process per TPU. This check is disabled, since no TPU is used here.
         command.env("ALLOW_MULTIPLE_LIBTPU_LOAD", "1").env("DUMP_HLO", "1");
         command.arg(&self.tool).args([topology, mode]).arg(&copy);
         let out = command.output().with_context(|| format!("starting {}", process::shown(&command)))?;
         let json = if out.status.success() {
-            let said = String::from_utf8(out.stdout).context("reading what the compiler prints")?;
+            let said = String::from_utf8(out.stdout).context("reading the output of the TPU compiler")?;
             let hlo = PathBuf::from(format!("{}.{mode}.hlo", copy.display()));
             if hlo.is_file() { self.with_sent_once(&said, &hlo, devices)? } else { said }
         } else {
@@ -84,13 +84,14 @@ impl Compiler {
         read(&json)
     }
 
-    /// Adds the bytes sent with an overlapped all-gather counted once, and deletes the compiled program.
+    /// Adds the bytes sent if an overlapped all-gather counts once, and deletes the compiled program.
     fn with_sent_once(&self, verdict: &str, hlo: &Path, devices: u64) -> Result<String> {
-        let mut said: Value = serde_json::from_str(verdict).context("reading the compiler's verdict")?;
+        let mut said: Value =
+            serde_json::from_str(verdict).context("parsing the output of the TPU compiler")?;
         let mut count = Command::new(&self.python);
         count.args(["-c", SENT_ONCE]).arg(&self.tool).arg(hlo).arg(devices.to_string());
         let once: Value =
-            serde_json::from_str(&process::output(&mut count)?).context("reading what is sent")?;
+            serde_json::from_str(&process::output(&mut count)?).context("parsing the bytes sent")?;
         for key in ["sent", "collectives"] {
             said[format!("{key}_once")] = once[key].clone();
         }
@@ -98,7 +99,7 @@ impl Compiler {
         Ok(said.to_string())
     }
 
-    /// The cache file of a program's verdict, keyed by the program's text.
+    /// The cache file of a program's results, whose name is a hash of the program's text.
     fn kept(&self, topology: &str, mode: &str, program: &Path) -> Result<PathBuf> {
         let text = fs::read(program).with_context(|| format!("reading {}", program.display()))?;
         let mut hasher = DefaultHasher::new();
@@ -108,11 +109,13 @@ impl Compiler {
 }
 
 fn read(json: &str) -> Result<Side> {
-    let said: Value = serde_json::from_str(json).context("reading the compiler's verdict")?;
+    let said: Value = serde_json::from_str(json).context("parsing the output of the TPU compiler")?;
     if let Some(error) = said["error"].as_str() {
         return Ok(Err(error.lines().next().unwrap_or_default().to_owned()));
     }
-    let number = |key: &str| said[key].as_f64().with_context(|| format!("the verdict has no {key}"));
+    let number = |key: &str| {
+        said[key].as_f64().with_context(|| format!("the output of the TPU compiler has no `{key}`"))
+    };
     let kinds = said["collectives_once"].as_object().into_iter().flatten();
     let collectives = kinds.map(|(kind, of)| (kind.clone(), of[0].as_u64().unwrap_or(0))).collect();
     Ok(Ok(Verdict {

@@ -1,8 +1,8 @@
-//! Compares the TPU compiler's figures of shardc's partition of a program with those of XLA's own partition.
+//! Compares the TPU compiler's results for shardc's partition of a program with those for XLA's own partition.
 //!
-//! Both are compiled for the same slice, which need not exist. XLA partitions the annotated file itself; shardc's program is partitioned
-//! by `shardc partition` first. Large programs compile for minutes, so the compiler's figures are cached in the target folder, keyed by
-//! the program's text.
+//! Both are compiled for the same TPU slice, which need not exist. XLA partitions the annotated file itself; `shardc partition` partitions
+//! the other program first. Large programs compile for minutes, so the compiler's results are cached in the target folder, keyed by the
+//! program's text.
 
 mod closed_form;
 mod compile;
@@ -35,16 +35,16 @@ struct Row {
     closed_form: Option<f64>,
 }
 
-/// The compiler's verdict for one side, or the reason why there is none.
+/// The compiler's results for one partition, or the reason for which it rejects the program.
 type Side = Result<Verdict, String>;
 
 pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     let tool = shared(workspace).join("tools/tpu_compile.py");
-    ensure!(tool.is_file(), "{} not found: it is needed to compile for TPUs", tool.display());
+    ensure!(tool.is_file(), "cannot find {}, which is needed to compile for TPUs", tool.display());
     let python = python::with_jax(args.python.as_deref())?;
     ensure!(
         python::version_of(&python, "libtpu").is_some(),
-        "{} has no TPU compiler: `{0} -m pip install libtpu`",
+        "{} has no TPU compiler; install it with `{0} -m pip install libtpu`",
         python.display()
     );
     setup::run(&[])?;
@@ -52,7 +52,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     let dir = workspace.scratch("tpu")?;
     let compiler = Compiler::new(&python, &tool, &dir)?;
     let mut rows = Vec::new();
-    // Programs that can be executed are timed instead.
+    // By default, programs that can be executed on the CPU are excluded: `--only step` times them.
     for subject in subjects(workspace, args, |program| program["executable"] != true)? {
         if let Some(row) = compare(&subject, &shardc, &compiler, &dir)? {
             println!("{}", table::line(&row));
@@ -67,7 +67,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     Ok(())
 }
 
-/// Compiles both sides; `None` if no slice has this number of devices.
+/// Compiles both partitions. Returns `None` if shardc cannot partition the program, or if no slice has its number of devices.
 fn compare(subject: &Subject, shardc: &Path, compiler: &Compiler, dir: &Path) -> Result<Option<Row>> {
     let Subject { name, file, .. } = subject;
     let (program, manifest) = (dir.join("ours.mlir"), dir.join("ours.json"));
@@ -77,10 +77,10 @@ fn compare(subject: &Subject, shardc: &Path, compiler: &Compiler, dir: &Path) ->
     let done = partition.output().with_context(|| format!("starting {}", process::shown(&partition)))?;
     if !done.status.success() {
         let said = String::from_utf8_lossy(&done.stderr).lines().next().unwrap_or_default().to_owned();
-        println!("{name}: shardc cannot partition it: {said}");
+        println!("{name}: shardc cannot partition the program: {said}");
         return Ok(None);
     }
-    // The program that `shardc compile` passes to the compiler.
+    // Produces the program that `shardc compile` passes to the compiler.
     let mut legalize = Command::new(shardc);
     legalize
         .arg("opt")
@@ -101,7 +101,7 @@ fn compare(subject: &Subject, shardc: &Path, compiler: &Compiler, dir: &Path) ->
     Ok(Some(Row { name: name.clone(), topology, xla, ours, closed_form }))
 }
 
-/// A slice of this many devices.
+/// The name of a TPU slice with this number of devices.
 fn topology(devices: u64) -> Option<&'static str> {
     match devices {
         4 => Some("v5e:2x2"),

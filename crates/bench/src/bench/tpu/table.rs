@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use super::{Row, compile::Verdict};
 use crate::bench::page::{Compared, collectives, three_digits, under};
 
-/// Added to both sides of a ratio, so that programs that send almost nothing neither cause divisions by zero nor dominate the mean.
+/// Bytes added to the numerator and denominator of a ratio, so that programs that send almost nothing neither cause divisions by zero nor
+/// dominate the mean.
 const GRAIN: f64 = 16.0 * 1024.0;
 
 /// A measured quantity.
@@ -48,13 +49,13 @@ pub(super) fn line(row: &Row) -> String {
         (ours, xla) => {
             let said =
                 |side: &super::Side| side.as_ref().err().map_or_else(|| "compiles".to_owned(), Clone::clone);
-            let _ = write!(out, " ours: {}; XLA's: {}", said(ours), said(xla));
+            let _ = write!(out, " shardc's: {}; XLA's: {}", said(ours), said(xla));
         }
     }
     out
 }
 
-/// The entire table in Markdown, with means and the programs above the bounds.
+/// The table in Markdown, followed by the means and the programs above the bounds.
 pub(super) fn page(rows: &[Row]) -> String {
     let mut out = String::from(
         "| program | slice | sent: XLA | ours | ratio | temporaries: XLA | ours | ratio | cycles: ratio | \
@@ -68,7 +69,7 @@ pub(super) fn page(rows: &[Row]) -> String {
             (Ok(ours), Ok(xla)) => (ours, xla),
             (Ok(ours), Err(why)) => {
                 missing.push(format!(
-                    "`{}` ({}): XLA's own partition does not compile: {why}. Ours sends {} with {} of temporaries.",
+                    "`{}` ({}): XLA's own partition does not compile: {why}. shardc's sends {} and has {} of temporaries.",
                     row.name,
                     row.topology,
                     bytes(ours.sent),
@@ -79,7 +80,7 @@ pub(super) fn page(rows: &[Row]) -> String {
             (Err(why), xla) => {
                 let theirs = if xla.is_ok() { "XLA's does" } else { "nor does XLA's" };
                 missing.push(format!(
-                    "`{}` ({}): ours does not compile ({theirs}): {why}.",
+                    "`{}` ({}): shardc's partition does not compile ({theirs}): {why}.",
                     row.name, row.topology
                 ));
                 continue;
@@ -161,7 +162,7 @@ mod tests {
     fn programs_that_one_compiler_rejects_are_separate() {
         let page = page(&[row("a", 2e6, Err("out of memory".to_owned()))]);
         assert!(
-            page.contains("XLA's own partition does not compile: out of memory. Ours sends 2.00 MB"),
+            page.contains("XLA's own partition does not compile: out of memory. shardc's sends 2.00 MB"),
             "{page}"
         );
         assert!(page.contains("mean of 0 programs"), "{page}");

@@ -1,5 +1,6 @@
-//! Programs of `tests/conformance/jax`, lowered by the JAX of a Python installation. Checks: each program is parsed, printed byte for byte,
-//! partitioned in both modes, accepted by that jaxlib, equal to one device, and differentiated with the same results as JAX.
+//! Programs of `tests/conformance/jax`, lowered by the JAX of a Python installation. Each program must pass these checks: shardc parses it,
+//! prints it byte for byte, and partitions it in both SPMD modes. jaxlib accepts the partitions, their results equal those on one device,
+//! and the gradient equals JAX's.
 //!
 //! The checks run in the worker of `shardc-tests`. Expected failures are listed in `tests/conformance/jax.txt`, as
 //! `VERSION/KIND/NAME#check: reason`. `--update` writes the table of results to `docs/JAX.md`.
@@ -38,8 +39,8 @@ pub(super) fn run(workspace: &Workspace, args: &ConformanceArgs) -> Result<()> {
     let dir = workspace.scratch("conformance/jax")?;
     let folder = dir.join("programs");
     let manifest = process::step("export programs", || export(workspace, &python, &folder, args))?;
-    let version = manifest["jax"].as_str().context("the manifest has no version of JAX")?.to_owned();
-    let programs = manifest["programs"].as_array().context("the manifest has no programs")?;
+    let version = manifest["jax"].as_str().context("the manifest has no JAX version")?.to_owned();
+    let programs = manifest["programs"].as_array().context("the manifest has no `programs`")?;
     let out = dir.join("out");
     let make = move || {
         let mut command = Command::new(&program);
@@ -65,7 +66,7 @@ pub(super) fn run(workspace: &Workspace, args: &ConformanceArgs) -> Result<()> {
     let is_whole = args.filters.is_empty();
     if args.update {
         if !is_whole {
-            bail!("--update needs all programs, without filters");
+            bail!("--update cannot be combined with filters, because it needs the results of all programs");
         }
         report.update(&workspace.root.join("docs/JAX.md"))?;
     }
@@ -92,7 +93,7 @@ fn export(
     serde_json::from_str(&text).with_context(|| format!("reading {}", file.display()))
 }
 
-/// The checks of one program.
+/// Runs the checks of one program.
 fn check(program: &Value, job: &Value, worker: &mut Worker) -> Result<Row> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let mut row = Row {
@@ -109,7 +110,7 @@ fn check(program: &Value, job: &Value, worker: &mut Worker) -> Result<Row> {
         Reply::Answer(answer) => {
             let checks = answer["checks"]
                 .as_array()
-                .with_context(|| format!("invalid answer of a worker: {answer}"))?;
+                .with_context(|| format!("invalid answer from the conformance worker: {answer}"))?;
             row.checks = checks.iter().map(|c| (text(&c[0]), text(&c[1]), text(&c[2]))).collect();
         }
     }

@@ -20,7 +20,7 @@ pub(super) struct Row {
     pub(super) checks: Vec<(String, String, String)>,
 }
 
-/// Columns of the table, and the checks that each summarizes.
+/// The columns of the table, and the checks that each column summarizes.
 const COLUMNS: [(&str, &[&str]); 5] = [
     ("printed", &["printed", "printed with locations"]),
     ("partitioned", &["replica", "partition"]),
@@ -29,12 +29,12 @@ const COLUMNS: [(&str, &[&str]); 5] = [
     ("gradient", &["gradient"]),
 ];
 
-/// All rows of one version of JAX.
+/// The results of all programs of one version of JAX.
 pub(super) struct Report<'r> {
     version: &'r str,
     rows: &'r [Row],
     exceptions: &'r Exceptions,
-    /// Failed checks: the program, the message, and the line of the list that expects the failure.
+    /// Failed checks: the program and check, the message, and the index of the exception that expects the failure, if any.
     failures: Vec<(String, &'r str, Option<usize>)>,
     covered: BTreeSet<usize>,
 }
@@ -56,7 +56,8 @@ impl<'r> Report<'r> {
         Report { version, rows, exceptions, failures, covered }
     }
 
-    /// One row for each kind: the number of programs, and the pass rate among those that a check applies to.
+    /// A table with one row for each kind of programs: the number of programs, and the number that passed the checks, of those to which
+    /// they apply.
     fn table(&self) -> String {
         let mut kinds: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
         for row in self.rows.iter().filter(|row| row.skip.is_none()) {
@@ -105,7 +106,7 @@ impl<'r> Report<'r> {
         }
     }
 
-    /// Writes the table and the list of deviations between the markers of this version.
+    /// Writes the table and the list of failures between the markers of this version.
     pub(super) fn update(&self, file: &Path) -> Result<()> {
         let page = fs::read_to_string(file).with_context(|| format!("reading {}", file.display()))?;
         let mut section = format!("\n{}", self.table());
@@ -115,7 +116,11 @@ impl<'r> Report<'r> {
             .filter_map(|row| row.skip.as_ref().map(|why| format!("* `{}/{}`: {why}", row.kind, row.name)))
             .collect();
         if !skipped.is_empty() {
-            let _ = write!(section, "\nNot written by this JAX:\n\n{}\n", skipped.join("\n"));
+            let _ = write!(
+                section,
+                "\nPrograms that this version of JAX cannot export:\n\n{}\n",
+                skipped.join("\n")
+            );
         }
         let mut reasons: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for (place, said, line) in &self.failures {
@@ -141,7 +146,7 @@ impl<'r> Report<'r> {
         fs::write(file, page).with_context(|| format!("writing {}", file.display()))
     }
 
-    /// Writes all messages to a file, and fails if a result contradicts the list.
+    /// Writes all messages to a file. Returns an error if a check failed that is not listed, or if a listed failure did not occur.
     pub(super) fn finish(&self, file: &Path, is_whole: bool) -> Result<()> {
         let mut said = String::new();
         for (place, text, _) in &self.failures {
@@ -150,7 +155,7 @@ impl<'r> Report<'r> {
         fs::write(file, said).with_context(|| format!("writing {}", file.display()))?;
         println!("The messages of failed checks are in {}", file.display());
         let used: BTreeSet<usize> = self.failures.iter().filter_map(|(_, _, line)| *line).collect();
-        // Stale lines can be detected only without filters.
+        // Stale exceptions can be detected only without filters, when all programs are checked.
         let stale: Vec<usize> = self.covered.difference(&used).copied().filter(|_| is_whole).collect();
         for &line in &stale {
             println!("   {}: listed as an exception, but every check passes", self.exceptions.line(line).0);
@@ -158,7 +163,7 @@ impl<'r> Report<'r> {
         let unlisted = self.failures.iter().filter(|(_, _, line)| line.is_none()).count();
         match unlisted + stale.len() {
             0 => Ok(()),
-            n => bail!("{n} checks or lines of tests/conformance/jax.txt are not as expected"),
+            n => bail!("{n} unexpected failures or stale lines of tests/conformance/jax.txt"),
         }
     }
 }

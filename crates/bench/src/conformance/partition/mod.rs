@@ -1,9 +1,9 @@
-//! Partitioned programs produce the results of one device: every executable program of the corpus, on its own mesh and on two others, in
-//! both SPMD modes.
+//! Checks that partitioned programs produce the same results as on one device: every executable program of the corpus, on its own mesh and
+//! on two other meshes, in both SPMD modes.
 //!
 //! Each program is compared twice. First, the worker of `shardc-tests` does the same as `shardc verify`. Then `check_partition.py` in the
-//! shared data runs shardc's output through another XLA build with inputs of its own. Programs with manual computations are compared with
-//! XLA's own partition, on their own mesh. Shardy's interpreter tests also run, and are compared with their expected values.
+//! shared data runs shardc's output with another XLA build on other inputs. There, programs with manual computations are compared with
+//! XLA's own partition, on their own mesh. Shardy's interpreter tests are also partitioned and compared with the values that they expect.
 //!
 //! Expected differences are listed in `tests/conformance/partition.txt` as `path#mesh: reason`, with `check mesh` for the second
 //! comparison.
@@ -49,7 +49,7 @@ const MODES: [&str; 2] = ["replica", "partition"];
 /// Number of programs that run in parallel; each has one thread per device.
 const SIDE_BY_SIDE: usize = 2;
 
-/// Number of programs between progress messages; all of them take an hour.
+/// Number of programs between progress messages. All programs take an hour.
 const TOLD_EVERY: usize = 25;
 
 /// Time limit of one comparison. The slowest comparison takes a tenth of that on two cores.
@@ -103,11 +103,11 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
     report.finish(&dir, args.filters.is_empty())
 }
 
-/// Runs one program after another.
+/// The processes that compare one program after another.
 struct Lane {
     worker: Worker,
     check: Option<oracle::Checker>,
-    /// The folder for the worker's partitions.
+    /// The folder to which the worker writes partitioned programs.
     out: PathBuf,
 }
 
@@ -126,7 +126,7 @@ impl Lane {
         Ok(Lane { worker, check, out })
     }
 
-    /// Runs a program in all ways and reports the outcomes.
+    /// Runs a program on all of its meshes and in both SPMD modes, and reports the outcomes.
     fn program(
         &mut self,
         program: &Program,
@@ -145,7 +145,7 @@ impl Lane {
                 });
                 let (outcome, is_written) = match self.worker.ask(&job)? {
                     Reply::Answer(answer) => (Outcome::of(&answer)?, answer["written"] == true),
-                    // The worker may have crashed after it wrote the program; then the second comparison is still useful.
+                    // If the worker crashed, the partitioned program is not compared a second time.
                     Reply::Lost(how) => (Outcome::Crashed(how), false),
                 };
                 let time = start.elapsed();
@@ -159,7 +159,8 @@ impl Lane {
         Ok(())
     }
 
-    /// XLA's own partition is for the file's mesh.
+    /// Whether `check_partition.py` compares a program on a mesh, too. It compares programs with manual computations with XLA's own
+    /// partition, which uses the file's own mesh.
     fn wants_check(program: &Program, mesh: &Mesh, args: &ConformanceArgs) -> bool {
         match args.check_with {
             CheckWith::Nothing => false,
@@ -185,10 +186,10 @@ impl Lane {
     }
 }
 
-/// Fails if `tool` does not exist.
+/// Returns an error if `tool` does not exist.
 fn need(tool: &Path) -> Result<()> {
     if !tool.is_file() {
-        bail!("{} is missing", tool.display());
+        bail!("cannot find {}", tool.display());
     }
     Ok(())
 }

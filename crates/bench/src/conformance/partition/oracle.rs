@@ -22,7 +22,7 @@ use xtask::python;
 /// The tool's path in the shared data.
 const TOOL: &str = "tools/check_partition.py";
 
-/// Runs the tool many times in one process.
+/// A script that runs the tool many times in one process.
 pub(in crate::conformance) const SCRIPT: &str = include_str!("../../../python/check_many.py");
 
 /// Enough devices for any program of the corpus.
@@ -49,7 +49,7 @@ impl Oracle {
         Ok(Some(Oracle { python, script, tool }))
     }
 
-    /// Starts a comparing process.
+    /// A checker, whose process starts with the first comparison.
     pub(super) fn checker(&self, out: &Path, limit: Duration) -> Checker {
         let Oracle { python, script, tool } = self;
         let (python, script, tool) = (python.clone(), script.clone(), tool.clone());
@@ -64,11 +64,11 @@ impl Oracle {
     }
 }
 
-/// A process of the tool.
+/// A worker process that runs the tool.
 pub(super) struct Checker(Worker);
 
 impl Checker {
-    /// Compares the program in `out` with its original.
+    /// Compares the partitioned program in the folder `out` with the original program.
     pub(super) fn ask(&mut self, program: &Program, out: &Path) -> Result<Outcome> {
         let oracle = if program.kind == Kind::Manual { "xla" } else { "single" };
         let (partitioned, manifest) = (out.join("partitioned.mlirbc"), out.join("manifest.json"));

@@ -11,7 +11,7 @@ use shardc_filetest::files;
 
 /// A program and its meshes.
 pub(super) struct Program {
-    /// Its path relative to the root of the shared data.
+    /// The path relative to the root of the shared data.
     pub(super) path: String,
     pub(super) file: PathBuf,
     /// The meshes, beginning with the file's own mesh.
@@ -22,15 +22,15 @@ pub(super) struct Program {
 /// The kind of a program.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A program that is compared with itself on one device.
+    /// A program without manual computations, which is compared with the same program on one device.
     Whole,
-    /// A program with manual computations, which is compared with itself on one device. It is valid only on its own mesh.
+    /// A program with manual computations, which is compared with the same program on one device. It is valid only on its own mesh.
     Manual,
     /// A Shardy test for StableHLO's interpreter, compared with the values that it expects.
     Interpreted,
 }
 
-/// A mesh, or the file's own.
+/// A mesh for a program: its own mesh or another one.
 pub(super) struct Mesh {
     /// `own`, `4x2`.
     pub(super) label: String,
@@ -38,8 +38,8 @@ pub(super) struct Mesh {
     pub(super) option: Option<String>,
 }
 
-/// Axis sizes of the other meshes of a program, by number of axes, beginning with an even and an uneven sharding. At most 8 devices are
-/// available.
+/// Axis sizes of the other meshes of a program, by number of axes. In each list, the first shape divides dimensions evenly, the second does
+/// not. At most 8 devices are available.
 const SHAPES: [&[&[i64]]; 3] =
     [&[&[4], &[3], &[8]], &[&[4, 2], &[3, 2], &[2, 4], &[2, 2]], &[&[2, 2, 2], &[1, 3, 2], &[2, 1, 2]]];
 
@@ -60,7 +60,7 @@ pub(super) fn programs(root: &Path, folder: &str) -> Result<Vec<Program>> {
     list.iter()
         .filter(|program| program["executable"] == true)
         .map(|program| {
-            let name = program["file"].as_str().context("a program has no file")?;
+            let name = program["file"].as_str().context("a program in the manifest has no `file`")?;
             let file = root.join(folder).join(name);
             let text = fs::read_to_string(&file).with_context(|| format!("reading {}", file.display()))?;
             let is_manual =
@@ -93,8 +93,9 @@ pub(super) fn interpreted(root: &Path) -> Result<Vec<Program>> {
     Ok(found.into_iter().map(program).collect())
 }
 
-/// The file's own mesh and others: `{"data": 2, "model": 4}`, or `{"shape": [2, 4], "axes": ["data", "model"]}`, where axes may be unnamed.
-/// Tile assignments without names fit any mesh with the same number of devices, so such a mesh does not count as a different mesh.
+/// Returns the file's own mesh and other meshes. `mesh` is the file's mesh in the manifest: `{"data": 2, "model": 4}`, or `{"shape": [2,
+/// 4], "axes": ["data", "model"]}`, where axes may be unnamed. Tile assignments have no axis names and fit any mesh with the same number of
+/// devices, so such a mesh does not count as another mesh.
 fn meshes(mesh: &Value, has_names: bool) -> Vec<Mesh> {
     let numbers = |list: &Value| list.as_array().into_iter().flatten().filter_map(Value::as_i64).collect();
     let (names, sizes): (Vec<String>, Vec<i64>) = if mesh["shape"].is_array() {

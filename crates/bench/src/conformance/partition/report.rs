@@ -16,7 +16,7 @@ use super::super::exceptions::Exceptions;
 /// The outcome of a comparison.
 pub(super) enum Outcome {
     Equal,
-    /// Equal in double precision; the difference in the program's own precision exceeds the tolerance.
+    /// The results are equal in double precision, but in the program's own precision their difference exceeds the tolerance.
     Rounding,
     Wrong(String),
     /// shardc rejects the program with this message.
@@ -36,11 +36,11 @@ impl Outcome {
             Some("wrong") => Outcome::Wrong(said()),
             Some("refused") => Outcome::Refused(said()),
             Some("failed") => Outcome::Failed(said()),
-            _ => bail!("invalid answer of a worker: {answer}"),
+            _ => bail!("invalid answer from the conformance worker: {answer}"),
         })
     }
 
-    /// The column of the table, and the message.
+    /// The index of the outcome in [`WORDS`], and the message.
     fn parts(&self) -> (usize, &str) {
         match self {
             Outcome::Equal => (0, ""),
@@ -59,7 +59,7 @@ const WORDS: [&str; 6] = ["equal", "equal in double precision", "wrong", "refuse
 /// One comparison.
 pub(super) struct Case<'c> {
     pub(super) path: &'c str,
-    /// The mesh, with `check` for the second comparison: `own`, `check 4x2`.
+    /// The mesh, after `check` in the second comparison: `own`, `check 4x2`.
     pub(super) part: String,
     pub(super) mode: &'static str,
     pub(super) time: Duration,
@@ -69,7 +69,7 @@ pub(super) struct Case<'c> {
 pub(super) struct Report<'e> {
     exceptions: &'e Exceptions,
     is_verbose: bool,
-    /// Counts of each outcome by folder and mesh (own or another), for both comparisons.
+    /// The number of comparisons with each outcome, by folder and by mesh (own or other), for both comparisons.
     counts: BTreeMap<(String, &'static str), [usize; 6]>,
     wrong: Vec<String>,
     listed: usize,
@@ -139,7 +139,7 @@ impl<'e> Report<'e> {
             let _ = writeln!(table, "   {folder}, {kind}: {total} runs, {}", words.join(", "));
         }
         print!("\n{table}");
-        println!("   not equal and listed: {}; not equal and not listed: {}", self.listed, self.wrong.len());
+        println!("   expected differences: {}; unexpected differences: {}", self.listed, self.wrong.len());
         self.times.sort();
         for (time, name) in self.times.iter().rev().take(3) {
             println!("   slowest: {:.1} s, {name}", time.as_secs_f64());
@@ -151,14 +151,14 @@ impl<'e> Report<'e> {
         for line in &self.wrong {
             println!("   {line}");
         }
-        // Stale lines can be detected only without filters.
+        // Stale exceptions can be detected only without filters, when all programs are checked.
         let stale: Vec<usize> = self.covered.difference(&self.used).copied().filter(|_| is_whole).collect();
         for &line in &stale {
             println!("   {}: listed as an exception, but everything is equal", self.exceptions.line(line).0);
         }
         match self.wrong.len() + stale.len() {
             0 => Ok(()),
-            n => bail!("{n} comparisons or lines of tests/conformance/partition.txt are not as expected"),
+            n => bail!("{n} unexpected failures or stale lines of tests/conformance/partition.txt"),
         }
     }
 }

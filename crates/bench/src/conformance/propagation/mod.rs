@@ -2,14 +2,14 @@
 //!
 //! Shardings of arguments, results and constraints must be equal in two comparisons:
 //!
-//! * With Shardy's rules ([`RuleSet::Shardy`]). If the results differ, Shardy gets the program again with its calls inlined: it may drop
-//!   a call in a loop if the call's operand is sharded later.
-//! * With all of shardc's rules, which also propagate through CHLO. Shardy's passes alone do not, but in XLA, CHLO is expanded before
-//!   Shardy runs. A result that differs from Shardy's passes is correct if XLA, compiling the same file with Shardy, shards it as shardc
-//!   does.
+//! * With only the sharding rules that Shardy has ([`RuleSet::Shardy`]). If the shardings differ, Shardy propagates the program again with
+//!   inlined calls, because it may drop a call in a loop if the call's operand is sharded later.
+//! * With all of shardc's rules, which also propagate through CHLO. Shardy's passes alone do not, but XLA expands CHLO before it runs
+//!   Shardy. A result that differs from Shardy's passes is correct if XLA, which runs Shardy on the same file, shards it as shardc does.
 //!
-//! Intermediate values may differ, and are counted by class. If some do, the program is partitioned with shardc's shardings and with
-//! Shardy's: shardc's must not send more bytes. Expected differences are listed in `tests/conformance/propagation.txt`.
+//! Shardings of intermediate values may differ; differences are counted by class. If there are any, the program is partitioned with
+//! shardc's shardings and with Shardy's, and the former must not send more bytes. Expected differences are listed in
+//! `tests/conformance/propagation.txt`.
 
 mod numbers;
 mod peer;
@@ -42,37 +42,37 @@ use self::{
 use super::{ConformanceArgs, exceptions::Exceptions, tools::in_parallel};
 use xtask::{process, python, workspace::Workspace};
 
-/// The differences of a program: the part, and the description.
+/// The differences of a program: the differing value, and the description of the difference.
 type Differences = Vec<(String, String)>;
 
 /// The outcome of a program.
 struct Outcome {
-    /// Differences of arguments, results and constraints with Shardy's rules.
+    /// Differences of arguments, results and constraints with only Shardy's rules.
     wrong_by_its_rules: Differences,
-    /// Whether Shardy needed the program with inlined calls to agree.
+    /// Whether the shardings were also compared with Shardy's propagation of the program with inlined calls.
     without_calls: bool,
-    /// Differences of arguments, results and constraints, and `bytes` if shardc sends more.
+    /// Differences of arguments, results and constraints with all rules, and [`BYTES`] if shardc sends more bytes.
     wrong: Differences,
-    /// Results that differ from Shardy's passes alone but agree with XLA.
+    /// Number of results that differ from Shardy's passes alone but agree with XLA.
     as_xla: usize,
-    /// Number of intermediate values; the next field has the differing values by class.
+    /// Number of intermediate values. `classes` has the differing values by class.
     values: usize,
     classes: BTreeMap<String, Vec<String>>,
     /// Bytes sent with shardc's shardings and with Shardy's, if intermediate values differ.
     costs: Option<Result<(u64, u64), String>>,
 }
 
-/// The part's name for a differing result, followed by the index of the result.
+/// The name of a differing result, before its index.
 const RESULT: &str = "result";
 
-/// The part's name if shardc sends more bytes.
+/// The name of the difference if shardc sends more bytes.
 const BYTES: &str = "bytes";
 
 /// Compares all programs; prints the differences.
 pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) -> Result<()> {
     let tool = root.join("tools/shardy_pipeline.py");
     if !tool.is_file() {
-        bail!("there is no {}", tool.display());
+        bail!("cannot find {}", tool.display());
     }
     let exceptions = Exceptions::read(&workspace.root.join("tests/conformance/propagation.txt"))?;
     let python = python::with_jax(args.python.as_deref())?;
@@ -80,7 +80,7 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
     let mut paths = files(&root.join("corpus/jax"), "mlir").context("reading the corpus")?;
     let relative = |path: &Path| path.strip_prefix(root).unwrap_or(path).display().to_string();
     paths.retain(|path| args.wants(&relative(path)));
-    let title = format!("propagate {} programs, and compare with Shardy", paths.len());
+    let title = format!("propagate {} programs and compare them with Shardy", paths.len());
     let outcomes =
         process::step(&title, || Ok(in_parallel(&paths, |_, path: &PathBuf| compare(&peer, path))))?;
 
@@ -89,7 +89,7 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
         tally.add(relative(path), outcome?, &exceptions);
     }
     tally.print(args.verbose);
-    // Stale lines can be detected only without filters.
+    // Stale exceptions can be detected only without filters, when all programs are checked.
     let stale: Vec<usize> =
         tally.covered.difference(&tally.used).copied().filter(|_| args.filters.is_empty()).collect();
     for &line in &stale {
@@ -97,7 +97,7 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
     }
     match tally.unexpected.len() + stale.len() {
         0 => Ok(()),
-        n => bail!("{n} differences or lines of tests/conformance/propagation.txt are not as expected"),
+        n => bail!("{n} unexpected differences or stale lines of tests/conformance/propagation.txt"),
     }
 }
 
@@ -105,24 +105,25 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
 #[derive(Default)]
 struct Tally {
     compared: usize,
-    /// Programs that are equal with Shardy's rules.
+    /// Number of programs whose shardings are equal with only Shardy's rules.
     equal_by_its_rules: usize,
-    /// Those of them that Shardy needed with inlined calls.
+    /// Programs that Shardy also propagated with inlined calls.
     without_calls: Vec<String>,
-    /// Programs that are equal to Shardy's passes; the next field has those that are equal except for results that agree with XLA.
+    /// Number of programs whose shardings are equal to those of Shardy's passes. `as_xla` lists programs with results that differ from
+    /// these but agree with XLA.
     equal: usize,
     as_xla: Vec<String>,
-    /// Programs that Shardy rejects; the next field has those that the planner rejects. Both with reasons.
+    /// Programs that Shardy rejects, with reasons. `not_planned` has those that the planner rejects.
     refused: Vec<String>,
     not_planned: Vec<String>,
-    /// Differences that the list expects; the next field has unexpected differences.
+    /// Number of expected differences. `unexpected` has the others.
     listed: usize,
     unexpected: Vec<String>,
-    /// Lines of the list whose programs were compared; the next field has those whose programs differ.
+    /// Exceptions whose programs were compared. `used` has those that permitted a difference.
     covered: BTreeSet<usize>,
     used: BTreeSet<usize>,
     values: usize,
-    /// For each class, the number of values, and an example from each program.
+    /// For each class of differences, the number of values, and an example from each program.
     classes: BTreeMap<String, (usize, Vec<String>)>,
     costs: Vec<(String, (u64, u64))>,
 }
@@ -137,9 +138,8 @@ impl Tally {
         self.equal_by_its_rules += usize::from(outcome.wrong_by_its_rules.is_empty());
         self.without_calls.extend(outcome.without_calls.then(|| name.clone()));
         let differences = outcome.wrong_by_its_rules.into_iter();
-        self.unexpected.extend(
-            differences.map(|(what, how)| format!("{name}#{what}: {how} (with the rules that Shardy has)")),
-        );
+        self.unexpected
+            .extend(differences.map(|(what, how)| format!("{name}#{what}: {how} (with Shardy's rules)")));
         if outcome.wrong.iter().all(|(what, _)| what == BYTES) && outcome.as_xla == 0 {
             self.equal += 1;
         }
@@ -176,15 +176,18 @@ impl Tally {
     fn print(&self, verbose: bool) {
         let all = |lines: &[String]| lines.iter().for_each(|line| println!("   {line}"));
         println!(
-            "\narguments, results and constraints equal, with the rules that Shardy has: {} of {} programs",
+            "\nequal arguments, results and constraints with Shardy's rules: {} of {} programs",
             self.equal_by_its_rules, self.compared
         );
-        println!("of these, given to Shardy with calls inlined: {}", self.without_calls.len());
+        println!(
+            "compared with Shardy's propagation of the program with inlined calls: {}",
+            self.without_calls.len()
+        );
         all(&self.without_calls);
-        println!("with all rules: {} of {}", self.equal, self.compared);
-        println!("others with results sharded as by XLA with Shardy: {}", self.as_xla.len());
+        println!("equal with all rules: {} of {}", self.equal, self.compared);
+        println!("programs with other results that agree with XLA's use of Shardy: {}", self.as_xla.len());
         all(&self.as_xla);
-        println!("differences that are listed: {}; not listed: {}", self.listed, self.unexpected.len());
+        println!("expected differences: {}; unexpected: {}", self.listed, self.unexpected.len());
         all(&self.unexpected);
         println!("programs that Shardy rejects: {}", self.refused.len());
         all(&self.refused);
@@ -199,20 +202,20 @@ impl Tally {
             }
         }
         println!(
-            "bytes sent with our shardings and with Shardy's, for {} programs with such values:",
+            "bytes sent with shardc's and with Shardy's shardings, for {} programs with different intermediate values:",
             self.costs.len()
         );
         for (name, (ours, theirs)) in &self.costs {
             println!("   {ours:>14} {theirs:>14}  {name}");
         }
         if !self.not_planned.is_empty() {
-            println!("others, of which the planner rejects one side:");
+            println!("other programs, for which the planner rejects shardc's or Shardy's shardings:");
             all(&self.not_planned);
         }
     }
 }
 
-/// The inner error is Shardy's message.
+/// Compares shardc's propagation of a program with Shardy's. The inner error is Shardy's message.
 fn compare(peer: &Peer, path: &Path) -> Result<Result<Outcome, String>> {
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     let text = fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
@@ -269,7 +272,10 @@ fn compare(peer: &Peer, path: &Path) -> Result<Result<Outcome, String>> {
         if let Ok((ours, theirs)) = both
             && ours > theirs
         {
-            wrong.push((BYTES.to_owned(), format!("{ours} sent, with Shardy's shardings {theirs}")));
+            wrong.push((
+                BYTES.to_owned(),
+                format!("{ours} bytes sent with shardc's shardings, {theirs} with Shardy's"),
+            ));
         }
         costs = Some(both.map_err(|errors| errors.first().map_or_else(String::new, ToString::to_string)));
     }
@@ -283,10 +289,13 @@ fn boundary(ours: &Found, theirs: &Found) -> Differences {
         [("argument", &ours.args, &theirs.args), (RESULT, &ours.results, &theirs.results)]
     {
         if ours.len() != theirs.len() {
-            out.push((what.to_owned(), format!("{} here, {} there", ours.len(), theirs.len())));
+            out.push((
+                what.to_owned(),
+                format!("{} in shardc's program, {} in Shardy's", ours.len(), theirs.len()),
+            ));
         }
         for (i, (ours, theirs)) in ours.iter().zip(theirs).enumerate().filter(|(_, (a, b))| a != b) {
-            out.push((format!("{what} {i}"), format!("{ours}, Shardy has {theirs}")));
+            out.push((format!("{what} {i}"), format!("shardc has {ours}, Shardy has {theirs}")));
         }
     }
     for (place, ours) in &ours.constraints {
@@ -301,13 +310,13 @@ fn boundary(ours: &Found, theirs: &Found) -> Differences {
         });
         if missing {
             let (ours, theirs) = (ours.join("; "), theirs.join("; "));
-            out.push((format!("constraint on {place}"), format!("{ours}, Shardy has {theirs}")));
+            out.push((format!("constraint on {place}"), format!("shardc has {ours}, Shardy has {theirs}")));
         }
     }
     out
 }
 
-/// The number of values, and those that differ by class: the operation, and the side that shards more.
+/// The number of intermediate values, and those that differ, by class: the operation, and the compiler that shards the value by more axes.
 fn between(module: &Module, ours: &Found, theirs: &Found) -> (usize, BTreeMap<String, Vec<String>>) {
     let mut classes: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut values = 0;
@@ -320,21 +329,21 @@ fn between(module: &Module, ours: &Found, theirs: &Found) -> (usize, BTreeMap<St
             for (ours, theirs) in texts.iter().zip(others).filter(|(a, b)| a != b) {
                 let axes = |text: &str| text.matches('"').count();
                 let how = match axes(ours).cmp(&axes(theirs)) {
-                    std::cmp::Ordering::Less => "split by more axes in Shardy",
-                    std::cmp::Ordering::Equal => "split otherwise",
-                    std::cmp::Ordering::Greater => "split by more axes here",
+                    std::cmp::Ordering::Less => "sharded by more axes in Shardy",
+                    std::cmp::Ordering::Equal => "sharded by different axes",
+                    std::cmp::Ordering::Greater => "sharded by more axes in shardc",
                 };
-                let different = format!("operation {number}: {ours}, Shardy has {theirs}");
+                let different = format!("operation {number}: shardc has {ours}, Shardy has {theirs}");
                 classes.entry(format!("{kind}, {how}")).or_default().push(different);
             }
             continue;
         }
-        // Copies of constants: compared as a set, because their number does not matter.
+        // Compilers may copy constants. The shardings of copies are compared as a set, because the number of copies does not matter.
         let set = |texts: &[String]| texts.iter().cloned().collect::<BTreeSet<String>>();
         let (ours, theirs) = (set(texts), set(others));
         if ours != theirs {
-            let how = if others.is_empty() { "gone in Shardy" } else { "other copies" };
-            let different = format!("operation {number}: {ours:?}, Shardy has {theirs:?}");
+            let how = if others.is_empty() { "removed by Shardy" } else { "different copies" };
+            let different = format!("operation {number}: shardc has {ours:?}, Shardy has {theirs:?}");
             classes.entry(format!("{kind}, {how}")).or_default().push(different);
         }
     }

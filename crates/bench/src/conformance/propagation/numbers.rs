@@ -8,16 +8,16 @@ use shardc_ir::{Attr, Module, OpId, OpKind, RegionId, ShardingId, TensorSharding
 /// The attribute that holds the number.
 const NUMBER: &str = "shardc.number";
 
-/// The shardings of a propagated program as text; unsharded values have none.
+/// The shardings of a propagated program as text; `-` for unsharded values.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) args: Vec<String>,
     pub(super) results: Vec<String>,
     /// Shardings of constraints, keyed by the constrained value; sorted if there are several.
     pub(super) constraints: BTreeMap<String, Vec<String>>,
-    /// The operations with each number, in order.
+    /// The operations with each number, in program order.
     pub(super) ops: BTreeMap<i64, Vec<OpId>>,
-    /// The shardings of their results.
+    /// The shardings of the results of these operations.
     pub(super) values: BTreeMap<i64, Vec<String>>,
 }
 
@@ -47,9 +47,9 @@ pub(super) fn number(module: &mut Module) {
 /// Which operations count as constraints of the program.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Constraints {
-    /// Sharding constraints that have a number.
+    /// Sharding constraints of the original program, which have a number.
     Numbered,
-    /// Reshards, into which Shardy converts constraints.
+    /// Reshards: Shardy converts sharding constraints to these.
     Reshards,
 }
 
@@ -101,7 +101,7 @@ pub(super) fn find(module: &Module, which: Constraints) -> Found {
     found
 }
 
-/// `-` for an unsharded value.
+/// The text of a sharding; `-` for an unsharded value.
 fn text(module: &Module, sharding: Option<ShardingId>) -> String {
     match sharding.map(|id| module.shardings.get(id)) {
         Some(s) if !(s.is_unsplit() && s.unreduced.is_empty()) => s.closed().display(&module.meshes[s.mesh]),
@@ -109,7 +109,7 @@ fn text(module: &Module, sharding: Option<ShardingId>) -> String {
     }
 }
 
-/// The identity of a value, ignoring constraints: result `i` of operation number `n`, or an argument.
+/// The name of a value without its constraints: result `i` of operation number `n`, or an argument.
 fn root(module: &Module, value: ValueId) -> String {
     let mut value = value;
     loop {
@@ -136,8 +136,8 @@ fn root(module: &Module, value: ValueId) -> String {
     }
 }
 
-/// Copies shardings to the results of `ours`, and to values tied to them, from the results of `theirs` in another module with the same
-/// meshes.
+/// Copies the shardings of the results of `theirs`, in a module with the same meshes, to the results of `ours`, and to the region arguments
+/// of a loop.
 pub(super) fn take_over(module: &mut Module, ours: OpId, from: &Module, theirs: OpId) {
     let (ours_data, theirs_data) = (module.ops[ours].clone(), &from.ops[theirs]);
     for (i, (&to, &value)) in ours_data.results.iter().zip(&theirs_data.results).enumerate() {
@@ -183,7 +183,7 @@ func.func @main(%a: tensor<4x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"},
         assert_eq!(found.args, [r#"[{"x"}, {}]"#]);
         assert_eq!(found.results, [r#"[{}, {"y"}]"#]);
         assert_eq!(found.values.get(&1), Some(&vec![r#"[{"x"}, {"y"}]"#.to_owned()]));
-        // Both constrain the sum, the second through the first.
+        // Both constraints apply to the sum, the second one through the result of the first.
         let both = [r#"[{"y"}, {}]"#, r#"[{}, {"y"}]"#].map(str::to_owned);
         assert_eq!(found.constraints.get("result 0 of operation 1"), Some(&both.to_vec()));
         let reshards = find(&module, Constraints::Reshards).constraints;

@@ -8,11 +8,11 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 
-/// Runs the tool in the shared data.
+/// Runs Shardy by the tool in the shared data.
 pub(super) struct Peer {
     pub(super) python: PathBuf,
     pub(super) tool: PathBuf,
-    /// The cache of programs and results.
+    /// The folder with cached programs and results.
     pub(super) dir: PathBuf,
 }
 
@@ -38,7 +38,7 @@ impl Peer {
             if !out.status.success() {
                 let _ = fs::remove_file(&output);
                 let text = String::from_utf8_lossy(&out.stderr);
-                // The failure of a Python without jax is not an error of Shardy.
+                // If jax is missing, that is not an error of Shardy.
                 ensure!(!text.contains("ModuleNotFoundError"), "{text}");
                 let line = text.lines().rfind(|line| line.contains("error")).unwrap_or("it crashed");
                 fs::write(&said, line).with_context(|| format!("writing {}", said.display()))?;

@@ -1,4 +1,5 @@
-//! XLA's result for a program with Shardy: the reference if Shardy's passes, run alone, get a less complete program than in XLA.
+//! The shardings of results when XLA compiles a program with Shardy. They are the reference for programs that XLA rewrites before it runs
+//! Shardy.
 
 use std::{fs, path::Path, process::Command};
 
@@ -13,7 +14,7 @@ use xtask::process;
 /// Compiles a program and prints the shardings of its results.
 const SCRIPT: &str = include_str!("../../../python/xla_results.py");
 
-/// Numbers of the results of the program at `path` that XLA shards like the propagated module `ours`.
+/// Indices of the results of the program at `path` that XLA and the propagated module `ours` shard in the same way.
 pub(super) fn agreeing_results(peer: &Peer, path: &Path, ours: &Module) -> Result<Vec<usize>> {
     let mut ours = ours.clone();
     export_gspmd(&mut ours).map_err(|errors| anyhow!("{}: {errors:?}", path.display()))?;
@@ -24,7 +25,8 @@ pub(super) fn agreeing_results(peer: &Peer, path: &Path, ours: &Module) -> Resul
     fs::write(&script, SCRIPT).with_context(|| format!("writing {}", script.display()))?;
     let said = process::output(Command::new(&peer.python).arg(&script).arg(path).arg(devices.to_string()))?;
     let line = said.lines().last().unwrap_or_default();
-    let theirs: Vec<String> = serde_json::from_str(line).with_context(|| format!("XLA said: {line}"))?;
+    let theirs: Vec<String> =
+        serde_json::from_str(line).with_context(|| format!("parsing the output of XLA: {line}"))?;
     let attrs = ours.entry().map(|entry| ours.funcs[entry].res_attrs.as_slice()).unwrap_or_default();
     let ours = attrs.iter().map(|attrs| match attrs.get(GSPMD_SHARDING) {
         Some(Attr::Str(text)) => Some(&**text),

@@ -32,7 +32,7 @@ pub(crate) fn run(args: &CheckpointArgs, ui: &Ui) -> Result<ExitCode> {
 fn list(args: &PlaceArgs, ui: &Ui) -> Result<ExitCode> {
     let store = store(&args.place, &options(&args.store.options)?)?;
     let numbers = steps(&store, "").map_err(failure)?;
-    // The item is empty if a step has no items.
+    // The item name is empty if the step has no named items.
     let mut all: Vec<(u64, String, Result<Checkpoint, CheckpointError>)> = Vec::new();
     for step in numbers {
         let path = step.to_string();
@@ -159,7 +159,9 @@ fn compare(args: &DiffArgs, ui: &Ui) -> Result<ExitCode> {
         let line = |difference: &Difference| match difference {
             Difference::OnlyFirst(name) => format!("- {name}\n"),
             Difference::OnlySecond(name) => format!("+ {name}\n"),
-            Difference::Type { name, first, second } => format!("! {name}: {first}, then {second}\n"),
+            Difference::Type { name, first, second } => {
+                format!("! {name}: {first} in the first checkpoint, {second} in the second\n")
+            }
             Difference::Values { name, elements, of } => format!("~ {name}: {elements} of {of} elements\n"),
         };
         found.iter().map(line).collect()

@@ -53,10 +53,10 @@ fn mesh(text: &str) -> Result<Mesh> {
     Ok(mesh.axes.iter().map(|(axis, &size)| (axis.to_string(), usize::try_from(size).unwrap_or(1))).collect())
 }
 
-/// Parses `params.w=data,-,x+y`.
+/// Parses an option `--spec` such as `params.w=data,-,x+y`.
 fn spec(text: &str) -> Result<(&str, Vec<Vec<String>>)> {
     let (name, spec) =
-        text.rsplit_once('=').ok_or_else(|| usage(format!("--spec: {text} is not NAME=SPEC")))?;
+        text.rsplit_once('=').ok_or_else(|| usage(format!("--spec {text}: expected NAME=SPEC")))?;
     let dim = |dim: &str| match dim.trim() {
         "-" | "" => Vec::new(),
         axes => axes.split('+').map(|axis| axis.trim().to_owned()).collect(),
@@ -64,7 +64,7 @@ fn spec(text: &str) -> Result<(&str, Vec<Vec<String>>)> {
     Ok((name, spec.split(',').map(dim).collect()))
 }
 
-/// The entry with its new blocks.
+/// Returns the entry with the blocks of its new sharding.
 fn with_blocks(entry: &Entry, mesh: Option<&Mesh>, specs: &[(&str, Vec<Vec<String>>)]) -> Result<Entry> {
     let Some(mesh) = mesh else { return Ok(Entry::whole(&entry.name, entry.dtype, &entry.shape)) };
     let given = specs.iter().rev().find(|(pattern, _)| matches(pattern, &entry.name));

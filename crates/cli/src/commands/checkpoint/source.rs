@@ -59,7 +59,7 @@ impl Opened {
         }
     }
 
-    /// The writer of the arrays, as text.
+    /// Describes the writer of the arrays.
     pub(super) fn origin(&self) -> String {
         match (self, self.processes()) {
             (Opened::Dict(_), _) => "a state dict".to_owned(),
@@ -91,7 +91,7 @@ pub(super) fn bytes(entry: &Entry) -> u64 {
     entry.shape.iter().fold(entry.dtype.bytes() as u64, |bytes, &n| bytes * n as u64)
 }
 
-/// Reads every tensor of a state dict. The formats have no checksums of tensors.
+/// Verifies a state dict by reading every tensor, since its formats have no checksums of tensors.
 pub(super) fn verify(place: &str, ui: &Ui) -> Result<ExitCode> {
     let mut faults: Vec<StateDictError> = Vec::new();
     match open(place.as_ref()) {

@@ -32,7 +32,7 @@ enum Content {
 }
 
 impl Source {
-    /// The names, types and shapes of its arrays.
+    /// The names, types and shapes of the arrays in the source.
     fn list(&self) -> Vec<(String, ArrayType)> {
         let of = |name: &str, dtype: DType, shape: &[usize]| {
             (name.to_owned(), ArrayType { dtype, shape: shape.to_vec() })
@@ -48,7 +48,7 @@ impl Source {
     }
 }
 
-/// Opens the sources of `--load`; only headers are read.
+/// Opens the sources of `--load`, and reads only their headers.
 pub(super) fn open(args: &StateArgs) -> Result<Vec<Source>> {
     let options = options(&args.store.options)?;
     let source = |place: &String| {
@@ -75,7 +75,7 @@ pub(super) struct Loaded {
 
 /// An error while arguments are loaded.
 pub(super) enum Fault {
-    /// An error of the library, which may concern the program.
+    /// An error of the library, which may refer to the text of the program.
     Library(Error),
     Other(anyhow::Error),
 }
@@ -107,7 +107,7 @@ impl From<anyhow::Error> for Fault {
     }
 }
 
-/// Creates the arguments of a program, from `--inputs`, otherwise from `--load`, otherwise random. Each process reads only the blocks of
+/// Creates each argument of a program: from `--inputs`, else from `--load`, else with random values. Each process reads only the blocks of
 /// its devices.
 pub(super) fn arguments(
     args: &RunArgs,
@@ -182,7 +182,7 @@ fn spread(tensor: &Tensor, client: &Client, program: &Program, port: &Port) -> R
     let mut failed: Option<StateDictError> = None;
     let made =
         ShardedArray::from_callback(client, placement, layout, port.ty.dtype, |block: &BlockRequest| {
-            // A block that consists of padding begins after the end of the tensor.
+            // The offsets of a block of only padding are after the end of the tensor.
             let bounds: Vec<_> = block
                 .offsets
                 .iter()
@@ -203,7 +203,7 @@ fn spread(tensor: &Tensor, client: &Client, program: &Program, port: &Port) -> R
     }
 }
 
-/// Finds the source and the name of each argument. All mismatches are reported in one error (SH1309).
+/// Finds the source of each argument and the argument's name in it. All mismatches are reported in one error (SH1309).
 fn fitted(
     args: &StateArgs,
     sources: &[Source],
@@ -261,7 +261,7 @@ fn fitted(
         }
     }
     if !args.ignore_unexpected {
-        // A saved checkpoint also contains results that are not arguments.
+        // A checkpoint that was saved by this command also contains results that are not arguments.
         let own: BTreeSet<String> = results(interface).into_iter().collect();
         let more = there.iter().filter(|(name, _)| !used.contains(*name) && !own.contains(*name));
         for (number, name, ty) in more.flat_map(|(_, all)| all) {

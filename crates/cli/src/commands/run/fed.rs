@@ -8,26 +8,30 @@ use super::names::path;
 use crate::args::StateArgs;
 use crate::failure::{Failure, usage};
 
-/// Pairs of a result and the argument of the next step that it becomes: pairs of `--feed`, pairs by donation, then pairs by name. Each
-/// argument occurs at most once.
+/// Pairs of a result and the argument of the next step that it becomes. The pairs of `--feed` have priority, then pairs by donation, then
+/// pairs by name. Each argument occurs at most once.
 ///
 /// # Errors
-/// `--feed` has an unknown name or unequal types; or several steps are requested, and there are no pairs.
+/// `--feed` has an unknown name, or a result and an argument of different types; or several steps are requested, and there are no pairs.
 pub(super) fn pairs(args: &StateArgs, interface: &Interface, names: &Names) -> Result<Vec<(usize, usize)>> {
     let (inputs, outputs) = (&interface.inputs, &interface.outputs);
     let mut pairs: Vec<(usize, usize)> = Vec::new();
     for text in &args.feed {
         let (result, argument) = text
             .split_once('=')
-            .ok_or_else(|| usage(format!("--feed: {text} is not RESULT=ARG, as in res0=arg0")))?;
+            .ok_or_else(|| usage(format!("--feed {text}: expected RESULT=ARG, as in res0=arg0")))?;
         let refused = |error| Failure::of(&shardc::Error::from(error), "--feed", "");
         let argument = names.find_argument(argument).map_err(refused)?;
         let Named::Result(result) = names.find(result).map_err(refused)? else {
-            return Err(usage(format!("--feed: {result} is an argument: name a result before the `=`")));
+            return Err(usage(format!(
+                "--feed: {result} is an argument, but the name before the `=` must be a result"
+            )));
         };
         let (from, to) = (&outputs[result].global, &inputs[argument].global);
         if from != to {
-            return Err(usage(format!("--feed {text}: the result is {from}, but the argument is {to}")));
+            return Err(usage(format!(
+                "--feed {text}: the result has type {from}, but the argument has type {to}"
+            )));
         }
         pairs.push((result, argument));
     }
@@ -48,7 +52,7 @@ pub(super) fn pairs(args: &StateArgs, interface: &Interface, names: &Names) -> R
         Some(steps) if steps > 1 && pairs.is_empty() => Err(Failure::Usage {
             message: format!("--steps {steps}: no result becomes an argument of the next step"),
             hint: Some(
-                "donate arguments (tf.aliasing_output), give results the names of arguments, or use --feed res0=arg0"
+                "donate arguments (tf.aliasing_output), give results the same names as arguments, or use --feed res0=arg0"
                     .to_owned(),
             ),
         }

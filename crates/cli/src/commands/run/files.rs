@@ -29,7 +29,7 @@ const TYPES: &[(DType, Dtype)] = &[
     (DType::F64, Dtype::F64),
 ];
 
-/// Reads the arrays of a file by argument. All mismatches are reported in one error.
+/// Reads the arrays of a file, keyed by the index of the argument. All mismatches are reported in one error.
 pub(super) fn load(path: &Path, names: &Names, ports: &[Port]) -> Result<BTreeMap<usize, HostArray>> {
     let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     let file = SafeTensors::deserialize(&bytes)
@@ -49,7 +49,7 @@ pub(super) fn load(path: &Path, names: &Names, ports: &[Port]) -> Result<BTreeMa
             }
         };
         if let Some(other) = given.insert(index, name.clone()) {
-            wrong.push(format!("{other} and {name} are the same input"));
+            wrong.push(format!("{other} and {name} name the same input"));
             continue;
         }
         let wanted = &ports[index].ty;
@@ -60,10 +60,8 @@ pub(super) fn load(path: &Path, names: &Names, ports: &[Port]) -> Result<BTreeMa
                 let array = HostArray::new(wanted.dtype, view.shape(), data).map_err(runtime_error)?;
                 arrays.insert(index, array);
             }
-            Some(ty) => wrong.push(format!("{name} is {ty}, but {wanted} is expected")),
-            None => {
-                wrong.push(format!("{name} has elements of {:?}, but {wanted} is expected", view.dtype()))
-            }
+            Some(ty) => wrong.push(format!("{name} has type {ty}, expected {wanted}")),
+            None => wrong.push(format!("{name} has element type {:?}, expected {wanted}", view.dtype())),
         }
     }
     if wrong.is_empty() {

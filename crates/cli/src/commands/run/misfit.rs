@@ -5,7 +5,7 @@ use shardc::runtime::ArrayType;
 
 use crate::failure::Failure;
 
-/// The mismatches by kind, one line each.
+/// The mismatches by kind, each described in one line.
 #[derive(Default)]
 pub(super) struct Misfit {
     missing: Vec<String>,
@@ -16,18 +16,18 @@ pub(super) struct Misfit {
 }
 
 impl Misfit {
-    /// An argument was not found under its name, nor under the name of `--map`.
+    /// Records that no source has an argument, neither under its own name nor under the name from `--map`.
     pub(super) fn is_missing(&mut self, argument: &str, called: &str, ty: &ArrayType) {
         let called = if called == argument { String::new() } else { format!(" ({called})") };
         self.missing.push(format!("missing: {argument}{called}, {ty}"));
     }
 
-    /// An array is not an argument.
+    /// Records that an array is not an argument.
     pub(super) fn is_unexpected(&mut self, name: &str, ty: &ArrayType, place: &str) {
         self.unexpected.push(format!("unexpected: {name}, {ty}, in {place}"));
     }
 
-    /// An array differs in type or shape from its argument.
+    /// Records that an array has a different type or shape than its argument.
     pub(super) fn is_misshaped(
         &mut self,
         (stored, is, place): (&str, &ArrayType, &str),
@@ -38,20 +38,20 @@ impl Misfit {
         ));
     }
 
-    /// Several sources have the same argument.
+    /// Records that several sources have the same argument.
     pub(super) fn is_there_twice(&mut self, name: &str, places: &[&str]) {
         self.twice.push(format!("ambiguous: {name} is in {}", places.join(" and ")));
     }
 
-    /// A source contains no argument.
+    /// Records that a source has no array that is an argument.
     pub(super) fn is_of_no_use(&mut self, place: &str) {
-        self.of_no_use.push(format!("unused: no array in {place} is an argument"));
+        self.of_no_use.push(format!("unused: no array in {place} matches an argument"));
     }
 
     /// Returns `fitting` if there are no mismatches.
     ///
     /// # Errors
-    /// All mismatches, with options that may resolve them.
+    /// An error with all mismatches, and with options that may resolve them.
     pub(super) fn or<T>(self, fitting: T) -> Result<T> {
         let kinds: [(Vec<String>, &str, Option<&str>); 5] = [
             (

@@ -48,8 +48,8 @@ pub(crate) fn run(args: &RunArgs, ui: &Ui) -> Result<ExitCode> {
     let interface = &job_of_program.output.interface;
     let client = client(&args.device, &interface.mesh, processes.as_ref())?;
     let limits = limits(&args.device);
-    // This check comes before the inputs are created and the program is compiled. Loaded arguments are never complete on the
-    // host.
+    // This check comes before the inputs are created and the program is compiled. It is skipped if arguments are loaded, because they are
+    // read in blocks and need less host memory.
     if sources.is_empty() && client.platform_name() == "cpu" {
         run_need(interface).check("running the program", limits.memory).map_err(runtime_error)?;
     }
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &RunArgs, ui: &Ui) -> Result<ExitCode> {
     let checked = args.state.check_finite.then_some(names.as_slice());
     let runner = Runner { client: &client, program: &program, fed: &fed, checked };
     let shown = report::shown(interface);
-    // An error caused by the program's own manual computations names them.
+    // If the program's own manual computations cause an error, the error names them.
     let attributed = |error| match job::original(source, &args.input.annotations) {
         Ok(original) => source.explain(&attribute_disagreement(&original, error)),
         Err(_) => source.explain(&error),
@@ -126,7 +126,7 @@ struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    /// Runs `count` steps; returns the time and the scalars of each, and the results of the last.
+    /// Runs `count` steps. Returns the time and the scalar results of each step, and the results of the last step.
     fn run(
         &self,
         arguments: Vec<ShardedArray>,
@@ -170,7 +170,7 @@ impl Runner<'_> {
     }
 }
 
-/// Gathers an output on the host. Devices with the same block must agree on it, up to rounding.
+/// Gathers an output on the host. Replicas on different devices must agree, up to rounding.
 fn gathered(
     index: usize,
     array: &ShardedArray,

@@ -22,7 +22,7 @@ pub(super) fn path(name: &str) -> String {
     path
 }
 
-/// The name of each result: that of the argument donated to it, or its own name, or `outN`. Names are unique.
+/// The name of each result: the name of the argument that is donated to it, else its own name. A result without a unique name is `outN`.
 pub(super) fn results(interface: &Interface) -> Vec<String> {
     let argument = |(i, name): (usize, Option<&str>)| name.map_or_else(|| format!("arg{i}"), str::to_owned);
     let aliased: BTreeMap<usize, String> = interface
@@ -54,13 +54,13 @@ impl Map {
     /// Invalid usage: no `=`, several stars on one side, or a star only on the right.
     pub(super) fn new(given: &[String]) -> Result<Map> {
         let rule = |text: &String| {
-            let (ours, theirs) = text
-                .split_once('=')
-                .ok_or_else(|| usage(format!("--map: {text} is not ARG=NAME, as in \"params.*=model.*\"")))?;
+            let (ours, theirs) = text.split_once('=').ok_or_else(|| {
+                usage(format!("--map {text}: expected ARG=NAME, as in \"params.*=model.*\""))
+            })?;
             let (ours, stars) = (path(ours), |side: &str| side.matches('*').count());
             if stars(&ours) > 1 || stars(theirs) > stars(&ours) {
                 return Err(usage(format!(
-                    "--map: {text}: each side may have one *; the right side may have one only if the left side has one"
+                    "--map {text}: each side may have at most one *, and the right side only if the left side has one"
                 )));
             }
             Ok((ours, theirs.to_owned()))

@@ -13,7 +13,7 @@ use crate::ui::table::{Table, bytes};
 /// One execution of the program.
 pub(super) struct Step {
     pub(super) time: Duration,
-    /// Results without dimensions, by name.
+    /// Scalar results, by name.
     pub(super) scalars: Vec<(String, f64)>,
 }
 
@@ -26,7 +26,7 @@ impl Step {
     }
 }
 
-/// The results without dimensions, whose values are reported for each step, with their names.
+/// The indices and names of scalar results, which are reported for each step.
 pub(super) fn shown(interface: &Interface) -> Vec<(usize, String)> {
     let all = names::results(interface).into_iter().enumerate();
     all.filter(|(i, _)| interface.outputs[*i].global.shape.is_empty()).collect()
@@ -73,7 +73,7 @@ pub(super) struct DeviceMemory {
 }
 
 impl DeviceMemory {
-    /// Queries the devices; `None` if the plugin does not report memory, like the CPU plugin.
+    /// Queries the devices. Returns `None` if the plugin, such as the CPU plugin, does not report memory.
     pub(super) fn of(client: &Client) -> Option<DeviceMemory> {
         let stats = client.devices().iter().filter_map(|device| device.memory_stats().ok());
         // A pool that grows on demand reports the limit 0.

@@ -30,7 +30,7 @@ pub(super) enum Target {
     Checkpoint { store: Store, name: String, place: String },
 }
 
-/// Parses the target.
+/// Parses the target of `--save`.
 ///
 /// # Errors
 /// A checkpoint already exists (SH1306), the store does not respond (SH1301), or the location is invalid.
@@ -45,15 +45,15 @@ pub(super) fn target(place: &str, args: &StateArgs) -> Result<Target> {
         Err(CheckpointError::NotFound { .. }) => {
             Ok(Target::Checkpoint { store, name: name.to_owned(), place: place.to_owned() })
         }
-        // It is unknown whether a checkpoint exists.
+        // If the store fails, it is unknown whether a checkpoint exists.
         Err(error @ CheckpointError::Store { .. }) => Err(failure(error)),
         // Damaged and unsupported checkpoints also count as existing.
         Ok(_) | Err(_) => Err(failure(CheckpointError::Exists { path: place.to_owned() })),
     }
 }
 
-/// The metadata of a checkpoint: its step, which continues from the loaded step, and the pytree. A loaded pytree has more information than
-/// names.
+/// Returns the metadata of a checkpoint: its step, which is counted from the loaded step, and the pytree. The loaded pytree is preferred,
+/// since it has more information than names.
 pub(super) fn info(
     loaded: Option<u64>,
     steps: usize,
@@ -67,7 +67,7 @@ pub(super) fn info(
     Info { step: Some(loaded.unwrap_or(0) + steps as u64), tree: Some(tree), ..Info::default() }
 }
 
-/// Saves the results by name. In a job all processes must call this.
+/// Saves the results by name. In a job of several processes, all of them must call this function.
 pub(super) fn save(
     target: &Target,
     interface: &Interface,

@@ -57,7 +57,7 @@ fn inverse_differences(e: &mut Emit<'_>, w: ValueId) -> Option<ValueId> {
     Some(e.sub(inverse, eye))
 }
 
-/// A vector as a matrix with equal rows, and as one with equal columns.
+/// Broadcasts a vector to a matrix with equal rows, and to a matrix with equal columns.
 pub(super) fn spread_both(e: &mut Emit<'_>, vector: ValueId) -> Option<(ValueId, ValueId)> {
     let mut shape = e.type_of(vector).shape.to_vec();
     let last = shape.len() - 1;

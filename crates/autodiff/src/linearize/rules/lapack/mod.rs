@@ -79,7 +79,7 @@ fn routine(target: &str) -> Option<&str> {
     name.strip_prefix(['s', 'd', 'c', 'z'])
 }
 
-/// An option of the call, by its name in the configuration.
+/// Returns an option of the call by its name in the `backend_config`.
 fn option(at: &At<'_, '_>, name: &str) -> Option<i64> {
     let data = &at.linear.module.ops[at.op];
     let OpKind::CustomCall(spec) = &data.kind else { return None };
@@ -121,7 +121,7 @@ impl Again<'_> {
     fn write(self, at: &mut At<'_, '_>) -> Vec<ValueId> {
         let OpKind::CustomCall(mut spec) = at.kind() else { return Vec::new() };
         let mut attrs = at.linear.module.ops[at.op].attrs.clone();
-        // Both have the types of the original call.
+        // Both attributes describe the types of the original call.
         spec.props.remove("output_operand_aliases");
         attrs.remove(SHARDING_RULE);
         if let Some(target) = self.target {

@@ -2,7 +2,8 @@
 //!
 //! With `M = U^H dA V`: `ds = diag(Re M)`, `dU = U (F * (M s + (M s)^H) + D)` and `dV = V (F * (s M + (s M)^H))`. `F` is `1 / (s_j^2 -
 //! s_i^2)` off the diagonal and 0 on it, `M s` scales columns, and `s M` scales rows. `D` is the antihermitian part of the diagonal of `M`
-//! divided by `s` (0 for real matrices). A side that is not square also has the part of `dA` that is orthogonal to it.
+//! divided by `s` (0 for real matrices). If `U` or `V` is not square, its tangent also has a term for the component of `dA` that is
+//! orthogonal to its columns.
 
 use shardc_ir::{Diagnostic, TensorBuild, ValueId};
 use smallvec::smallvec;
@@ -57,7 +58,7 @@ pub(super) fn rule(at: &mut At<'_, '_>) -> Result<Rule, Box<Diagnostic>> {
     let right = matmul(&mut tape, da, v);
     let m = matmul(&mut tape, uh, right);
     let Some(ds) = diagonal_of(at, m) else { return Err(error) };
-    // For both sides: `F * (x + x^H)`.
+    // Computes `F * (x + x^H)`, where `x` is `M` scaled; used for `U` and for `V`.
     let rotation = |at: &mut At<'_, '_>, scale: ValueId| {
         let mut tape = at.tape();
         let scaled = tape.mul(m, scale);
@@ -103,7 +104,7 @@ pub(super) fn rule(at: &mut At<'_, '_>) -> Result<Rule, Box<Diagnostic>> {
     Ok(Rule::Tangents(smallvec![None, Some(ds), Some(du), Some(dvh), None]))
 }
 
-/// `change + (x - q q^H x) / s`, with columns divided.
+/// Returns `change + (x - q q^H x) / s`, where each column is divided by its singular value.
 fn beside(
     at: &mut At<'_, '_>,
     change: ValueId,

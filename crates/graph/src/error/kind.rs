@@ -336,7 +336,7 @@ impl ErrorKind {
     }
 }
 
-/// Quoted names as an enumeration.
+/// Lists quoted names as text: `"a", "b" and "c"`.
 fn quoted(names: &[String]) -> String {
     let names: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
     match names.split_last() {

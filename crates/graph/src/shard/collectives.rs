@@ -354,7 +354,7 @@ impl Met {
         )))
     }
 
-    /// Checks that the dimension has one element for each device.
+    /// Checks that the dimension has one element for each device of a group.
     fn one_each(&self, op: &str, shape: &[i64], dim: usize) -> KindResult<()> {
         if shape[dim] == self.size {
             return Ok(());

@@ -68,7 +68,7 @@ impl Graph {
                 |text: String| Err(ErrorKind::Gradient(Box::new(Diagnostic::invalid("SH1003", text))));
             let (outputs, cotangents) = values.split_at(count);
             if cotangents.len() != count {
-                return wrong(format!("{count} outputs have {} cotangents", cotangents.len()));
+                return wrong(format!("expected {count} cotangents, one per output, got {}", cotangents.len()));
             }
             for (i, (&output, &cotangent)) in outputs.iter().zip(cotangents).enumerate() {
                 let (shape, dtype) = (m.shape_of(output), m.dtype_of(output));

@@ -256,7 +256,7 @@ pub(super) fn vectors<'g>(of: Tensor<'g>, indices: &[Tensor<'g>]) -> Option<Tens
         return None;
     }
     if indices.is_empty() || indices.len() > of.rank() {
-        let text = format!("{} indices for a tensor of shape {:?}", indices.len(), of.shape());
+        let text = format!("got {} index tensors for a tensor of shape {:?}", indices.len(), of.shape());
         g.report(&[of], ErrorKind::Operands(text));
         return None;
     }

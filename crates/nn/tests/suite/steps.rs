@@ -58,7 +58,7 @@ fn a_stack_in_a_stack_has_weights_for_each_layer_of_both() {
         shown,
         [("stage.bias", &[2, 8][..], (2, &[8][..])), ("stage.layer.kernel", &[2, 3, 8, 8], (6, &[8, 8])),]
     );
-    // Each iteration slices the parameters of both layers.
+    // One slice along both stack dimensions takes the parameter of the inner layer.
     let slices = step.module.ops.values().filter_map(|op| match &op.kind {
         OpKind::DynamicSlice { sizes } => Some(sizes.to_vec()),
         _ => None,

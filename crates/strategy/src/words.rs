@@ -6,7 +6,7 @@ use shardc_ir::{DType, Diagnostic, Span};
 use crate::settings::{Prefetch, Settings, Sharding};
 use crate::units::Wrap;
 
-/// The effect of a word other than the choice of a strategy.
+/// The effect of a word that is not a strategy.
 type Says = fn(&mut Settings);
 
 const STRATEGIES: [(&str, Sharding); 7] = [

@@ -7,7 +7,7 @@ pub(super) enum Place {
     Top,
     /// In `fsdp_config`.
     Fsdp,
-    /// In its `xla_fsdp_settings`.
+    /// In `xla_fsdp_settings`, which is nested in `fsdp_config`.
     Xla,
     /// In `parallelism_config`.
     Parallelism,
@@ -35,12 +35,12 @@ pub(super) enum Kind {
 pub(super) enum Effect {
     /// Supported.
     Done,
-    /// No effect in a compiler, with the reason. Reported as a warning if it is on.
+    /// No effect in a compiler, for this reason. Reported as a warning if the setting is on.
     Nothing(&'static str),
     /// Handled elsewhere, such as by the launcher: not reported.
     Elsewhere,
-    /// Not supported, although it would change computation, communication or memory, with the reason. Reported as a warning if it is on,
-    /// and as an error if the user requests that no setting is ignored.
+    /// Not supported, for this reason, although the setting would change computation, communication or memory. Reported as a warning if the
+    /// setting is on, and as an error with `--strict`.
     Ignored(&'static str),
 }
 

@@ -52,8 +52,8 @@ impl Accelerate {
     /// arguments, or torchtitan's TOML.
     ///
     /// # Errors
-    /// Returns SH1210 if the text is not YAML, and SH1211 for each invalid value. All errors are reported at once, followed by the
-    /// warnings.
+    /// Returns SH1210 if the text is not valid YAML or TOML, and SH1211 for each invalid value. All errors are reported at once, followed
+    /// by the warnings.
     pub fn parse(text: &str) -> Result<Accelerate, Vec<Diagnostic>> {
         if torchtitan::is_it(text) {
             return torchtitan::parse(text);
@@ -97,7 +97,8 @@ impl Accelerate {
         Err(reader.errors.into_iter().chain(reader.out.warnings).collect())
     }
 
-    /// Turns warnings into errors: for ignored settings that would change computation, communication or memory, and for unknown keys.
+    /// The warnings that `--strict` turns into errors: about unknown keys, and about ignored settings that would change computation,
+    /// communication or memory.
     #[must_use]
     pub fn ignored(&self) -> Vec<Diagnostic> {
         let is_ignored = |warning: &&Diagnostic| matches!(warning.code, "SH1212" | "SH1214");
@@ -157,7 +158,7 @@ struct Reader<'t> {
 #[derive(Default)]
 struct Zero {
     stage: Option<(u64, Span)>,
-    /// Whether parameters, and optimizer state, are offloaded, and the position of the key.
+    /// If parameters are offloaded, the position of the key; the same for optimizer state.
     parameters: Option<Span>,
     optimizer: Option<Span>,
 }

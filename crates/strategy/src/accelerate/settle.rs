@@ -8,7 +8,7 @@ use super::{Idle, NOT_BY_SIZE, NOT_FSDP, Reader};
 use crate::settings::Sharding;
 use crate::units::Wrap;
 
-/// The reason why keys of version 1 have no effect in version 2.
+/// The reason why keys of FSDP version 1 have no effect in version 2.
 const OF_VERSION_1: &str =
     "with fsdp_version 2, use fsdp_reshard_after_forward and parallelism_config instead";
 

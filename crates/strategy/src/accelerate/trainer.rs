@@ -73,8 +73,8 @@ impl Reader<'_> {
         self.out.model.compute_dtype = Some(dtype);
     }
 
-    /// Reads `fsdp`: a boolean, words separated by spaces, or a list of words. In version 2 a strategy only determines whether parameters
-    /// are gathered again.
+    /// Reads `fsdp`: a boolean, words separated by spaces, or a list of words. In FSDP version 2, a strategy only determines whether
+    /// parameters are resharded after the forward pass.
     fn words(&mut self, value: &MarkedYaml<'_>) {
         let words: Vec<String> = match &value.data {
             YamlData::Sequence(items) => items.iter().filter_map(word).collect(),

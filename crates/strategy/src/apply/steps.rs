@@ -1,4 +1,4 @@
-//! The table of steps that apply a strategy.
+//! The table of apply steps: rewrites that run in order, and together apply a strategy to a training step.
 
 use std::borrow::Cow;
 

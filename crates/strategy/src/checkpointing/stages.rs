@@ -14,7 +14,7 @@ use crate::flow;
 use crate::roles::{Role, Roles};
 use crate::units::Units;
 
-/// The dependences of a value.
+/// The units and kinds of arguments that a value depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct From {
     /// The last unit that it depends on.
@@ -23,7 +23,7 @@ struct From {
     weights: bool,
     /// Whether it depends on other arguments of the step.
     inputs: bool,
-    /// Whether any of these arguments are data, or state of the model.
+    /// Whether any of these arguments is data or model state.
     data: bool,
 }
 
@@ -44,11 +44,11 @@ impl From {
 }
 
 pub(super) struct Stages {
-    /// The sources of each value of the body.
+    /// For each value of the body, the units and kinds of arguments that it depends on.
     from: Vec<From>,
     /// The stage of each operation of the body; `None` for operations before all units.
     stage: Vec<Option<u32>>,
-    /// For each operation, the other stages that recompute it.
+    /// For each operation, the stages other than its own that also compute it.
     again: FxHashMap<OpId, Vec<u32>>,
     backward: FxHashSet<OpId>,
     kept: FxHashSet<ValueId>,
@@ -158,7 +158,7 @@ impl Stages {
         !self.backward.contains(&op) && !matches!(module.ops[op].kind, OpKind::Return)
     }
 
-    /// Saves the values of other stages that an operation reads, or their operands.
+    /// Saves the values of other stages that an operation reads, or the values from which its own stage recomputes them.
     fn keep(&mut self, module: &Module, op: OpId) {
         let Some(stage) = self.stage[op.index()] else { return };
         for value in flow::reads(module, op) {

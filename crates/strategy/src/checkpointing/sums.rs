@@ -15,7 +15,7 @@ pub(super) struct Sums<'a> {
     stages: &'a Stages,
     users: &'a FxHashMap<ValueId, Vec<OpId>>,
     has_batch: &'a dyn Fn(ValueId) -> bool,
-    /// The sums without a user so far.
+    /// The sums that no visited operation reads.
     unread: FxHashSet<ValueId>,
 }
 

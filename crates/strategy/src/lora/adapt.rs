@@ -50,8 +50,9 @@ pub struct Adapted {
 /// linear layer, unless other layers have names that differ only in numbers. Calls are inlined.
 ///
 /// # Errors
-/// Returns SH1252 if a target matches no linear layer, the rank is below 1, the dropout is not a probability below 1, DoRA is requested, or
-/// the program is a training step. Returns SH1250 if there is no entry function, and an error if a call cannot be inlined.
+/// Returns SH1252 if a target matches no linear layer, the rank is below 1, the dropout is not a probability below 1, DoRA or trained
+/// biases are requested, or the program is a training step. Returns SH1250 if there is no entry function, and an error if a call cannot be
+/// inlined.
 pub fn adapt(module: &mut Module, lora: &Lora, said: &Said) -> Result<Adapted, Vec<Diagnostic>> {
     check(lora).map_err(|error| vec![error])?;
     inline_calls(module)?;
@@ -67,7 +68,7 @@ pub fn adapt(module: &mut Module, lora: &Lora, said: &Said) -> Result<Adapted, V
     if !unmatched.is_empty() {
         let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         let message = format!("no linear layer of the program matches the target {}", unmatched.join(", "));
-        // A target may be the last parts of a name.
+        // A target may consist of the last parts of a name.
         let parts = names.iter().flat_map(|name| name.split('.').chain([*name])).collect::<Vec<_>>();
         let meant = unmatched.iter().find_map(|target| nearest(target, parts.iter().copied()));
         let meant = meant.map(|meant| format!("did you mean {meant}? ")).unwrap_or_default();
@@ -113,7 +114,7 @@ pub fn adapt(module: &mut Module, lora: &Lora, said: &Said) -> Result<Adapted, V
     Ok(Adapted { adapters, others, key, parameters, warnings })
 }
 
-/// The reason why a program gets no adapters, if it is a training step, which updates the weights itself.
+/// The error for a program that is a training step: a training step updates the weights, which adapters leave frozen.
 fn training_step(module: &Module, said: &Said, maps: &[LinearMap]) -> Option<Diagnostic> {
     let roles = roles(module, said).ok()?;
     let updated =
@@ -157,7 +158,7 @@ fn count(module: &Module, args: &[ValueId], roles: &Roles, lora: &Lora, adapters
         size(&adapter.map.shape_a(rank)) + size(&adapter.map.shape_b(rank))
     };
     let added: u64 = adapters.iter().map(of).sum();
-    // These weights are trained fully.
+    // Weights of `modules_to_save` are trained fully.
     let is_saved = |name: &str| lora.saves(&names::module(name));
     let saved = args.iter().zip(&roles.arguments).filter(|(_, a)| a.role.is_weight() && is_saved(&a.name));
     let saved: u64 = saved.map(|(&arg, _)| size(module.shape(arg))).sum();

@@ -37,7 +37,7 @@ pub(super) fn state_roles(facts: &Facts<'_>, roles: &mut [Option<Role>]) {
     }
 }
 
-/// The number of state arguments that a scalar trains: the next value of each depends on forward values that depend on it.
+/// The number of state arguments that a scalar trains: the next value of such state depends on forward values that depend on the state.
 pub(super) fn trained_by(facts: &Facts<'_>, number: ValueId) -> usize {
     let states = States { facts, forwards: vec![Forward::of(facts, &[number])] };
     let forward = &states.forwards[0];
@@ -100,12 +100,12 @@ impl States<'_, '_> {
         }
     }
 
-    /// Whether floating-point state has no role yet, and is not computed only from state that a loss depends on.
+    /// Whether an argument is floating-point state that has no role yet and does not [follow](States::follows) other state.
     fn is_untold(&self, i: usize, roles: &[Option<Role>]) -> bool {
         self.is_float_state(i) && roles[i].is_none() && !self.follows(i)
     }
 
-    /// Whether no loss depends on state, but the next value of a parameter does.
+    /// Whether state is optimizer state: no loss depends on it, but the next value of a parameter does.
     fn is_of_optimizer(&self, i: usize, roles: &[Option<Role>]) -> bool {
         let is_used =
             |p: usize| p != i && roles[p] == Some(Role::Parameter) && self.facts.needs[p].contains(i);

@@ -76,9 +76,9 @@ const PRECISION: &[&str] = &["no", "fp16", "bf16", "fp8"];
 const DTYPES: &[&str] = &["float32", "float16", "bfloat16"];
 
 const LAUNCHER: Effect = Effect::Elsewhere;
-const TYPES: Effect = Effect::Ignored("f32 values other than operands of matmuls stay in f32");
+const TYPES: Effect = Effect::Ignored("f32 values stay in f32, except operands of matmuls");
 const CLASSES: Effect = Effect::Nothing(
-    "a step has no classes: layers are found by numbers in parameter names, and by repeated modules",
+    "a compiled step has no module classes: layers are found by numbers in parameter names, and by repeated modules",
 );
 const FLAT: Effect = Effect::Nothing("each parameter is sharded separately; parameters are not flattened");
 const SCHEDULE: Effect = Effect::Nothing(
@@ -88,9 +88,10 @@ const TOGETHER: Effect = Effect::Nothing("small collectives of one kind are alre
 const CHECKPOINTS: Effect = Effect::Elsewhere;
 const START: Effect = Effect::Elsewhere;
 const WRAPPER: Effect = Effect::Elsewhere;
-const PROGRAM: Effect = Effect::Ignored("the program of the step determines this");
-const HOST: Effect =
-    Effect::Ignored("offloading is only to host memory, for parameters and optimizer state together");
+const PROGRAM: Effect = Effect::Ignored("the training step itself must implement this");
+const HOST: Effect = Effect::Ignored(
+    "only offloading to host memory is supported, for parameters and optimizer state together",
+);
 
 const fn top(name: &'static str, kind: Kind, effect: Effect) -> Key {
     Key { place: Place::Top, name, kind, effect }

@@ -78,7 +78,7 @@ impl Reader<'_> {
             Some("never") => Some(false),
             Some(other) => {
                 let text =
-                    format!("fsdp_reshard_after_forward must be default, always or never, not {other}");
+                    format!("fsdp_reshard_after_forward must be default, always or never, got {other}");
                 self.wrong("fsdp_reshard_after_forward", text);
                 None
             }

@@ -87,9 +87,8 @@ impl Reader<'_> {
                 "offload" => self.out.settings.offload_params = true,
                 name => match sharding(&name.to_uppercase()) {
                     Some(strategy) => self.sharding = Some((strategy, self.span(value))),
-                    None => {
-                        self.wrong(value, format!("fsdp: {name:?} is not a strategy, offload or auto_wrap"))
-                    }
+                    None => self
+                        .wrong(value, format!("fsdp must be a strategy, offload or auto_wrap, got {name:?}")),
                 },
             }
         }

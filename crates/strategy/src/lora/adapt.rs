@@ -57,7 +57,7 @@ pub fn adapt(module: &mut Module, lora: &Lora, said: &Said) -> Result<Adapted, V
     check(lora).map_err(|error| vec![error])?;
     inline_calls(module)?;
     let roles = forward_roles(module, said).map_err(|error| vec![error])?;
-    let none = || vec![Diagnostic::invalid("SH1250", "the program has no function")];
+    let none = || vec![Diagnostic::invalid("SH1250", "the program has no entry function")];
     let (func, body) = module.entry().and_then(|f| Some((f, module.funcs[f].body?))).ok_or_else(none)?;
     let (maps, products) = linear_maps(module, func, body, &roles);
     if let Some(error) = training_step(module, said, &maps) {
@@ -72,11 +72,13 @@ pub fn adapt(module: &mut Module, lora: &Lora, said: &Said) -> Result<Adapted, V
         let parts = names.iter().flat_map(|name| name.split('.').chain([*name])).collect::<Vec<_>>();
         let meant = unmatched.iter().find_map(|target| nearest(target, parts.iter().copied()));
         let meant = meant.map(|meant| format!("did you mean {meant}? ")).unwrap_or_default();
-        let hint = format!("{meant}its linear layers: {known}; mark the batch with `--role x=batch`");
+        let hint = format!(
+            "{meant}the linear layers are {known}; if one is missing, mark the batch with `--role x=batch`"
+        );
         return Err(vec![Diagnostic::invalid("SH1252", message).hint(hint)]);
     }
     if !maps.iter().any(|map| lora.adapts(&map.name, map.is_output)) {
-        let hint = "all-linear leaves out the output of the model, which a target can name; a linear layer is a matmul of a value that \
+        let hint = "all-linear leaves out the output of the model: to adapt it, name it as a target; a linear layer is a matmul of a value that \
                     depends on the batch with an argument; mark the batch with `--role x=batch`; weights computed from several arguments, such as \
                     scaled integers, are not supported";
         let message = format!("no target selects a linear layer of {}", names.join(", "));
@@ -107,7 +109,8 @@ pub fn adapt(module: &mut Module, lora: &Lora, said: &Said) -> Result<Adapted, V
     let warnings = adapters.iter().filter(|adapter| adapter.map.shares_weight).map(|adapter| {
         let name = &adapter.map.name;
         let message = format!("the adapters of {name} affect only its matmul: its weight has another user");
-        let hint = "such as the lookup in a tied embedding, which uses the weight without adapters";
+        let hint =
+            "the other user, such as the lookup in a tied embedding, reads the weight without adapters";
         Diagnostic::warning(Class::Unsupported, "SH1254", message).hint(hint)
     });
     let warnings = warnings.collect();
@@ -140,7 +143,7 @@ fn check(lora: &Lora) -> Result<(), Diagnostic> {
     }
     if lora.bias != Bias::None {
         let message = "trained biases (\"bias\") are not supported in imported programs";
-        return Err(Diagnostic::unsupported("SH1252", message).hint("\"bias\": \"none\""));
+        return Err(Diagnostic::unsupported("SH1252", message).hint("set \"bias\": \"none\""));
     }
     if !(0.0..1.0).contains(&lora.dropout) {
         let message = format!("the dropout probability must be at least 0 and below 1, got {}", lora.dropout);

@@ -279,7 +279,8 @@ impl<'a> Again<'a> {
         Again { module, stages, stage, ops: Vec::new() }
     }
 
-    /// The additional saved bytes if the stage reads a value, or recomputes its producers if that does not save more bytes.
+    /// The additional bytes to save so that the stage can read a value: those of the value, or of the inputs from which the stage
+    /// recomputes it, if these are not larger. Adds the recomputed operations to `ops`.
     fn bytes(&mut self, value: ValueId) -> u64 {
         let (module, stages) = (self.module, self.stages);
         let made = module.def_op(value);
@@ -299,7 +300,7 @@ impl<'a> Again<'a> {
         })
     }
 
-    /// The additional bytes of saved activations if the stage recomputes this operation; `None` if it cannot or should not be recomputed.
+    /// The additional bytes to save if the stage recomputes this operation; `None` if it cannot or should not be recomputed.
     fn instead(&mut self, op: OpId) -> Option<u64> {
         let (module, stages) = (self.module, self.stages);
         let data = &module.ops[op];

@@ -49,7 +49,7 @@ impl<'m> Forward<'m> {
         self.beyond.of(value)
     }
 
-    /// The arguments that occur together with argument `i` in the dependences of some array of the forward pass, before losses are summed.
+    /// The arguments on which an array of the forward pass depends that also depends on argument `i`, before losses are summed.
     pub(super) fn joined(&self, i: usize) -> Arguments {
         let with = self.arrays.iter().filter(|arguments| arguments.contains(i));
         with.fold(Arguments::default(), |sum, arguments| sum.union(arguments))

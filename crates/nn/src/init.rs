@@ -125,7 +125,7 @@ impl Init {
     }
 
     /// The initial values of the variable of this full name: for variables that track a parameter (a moving average, a target network).
-    /// Unless marked otherwise, the copy has the same sharding.
+    /// Unless annotated otherwise, the copy has the same sharding.
     #[must_use]
     pub fn copy_of(name: impl Into<String>) -> Init {
         Init::CopyOf(name.into())

@@ -470,9 +470,9 @@ impl<'g> Scope<'g> {
         self.graph.grad(loss, &by)
     }
 
-    /// Marks shardings of variables: `spec` returns the partition spec of a variable, or `None`.
+    /// Annotates variables with shardings: `spec` returns the partition spec of a variable, or `None`.
     ///
-    /// Reports an error if a specification does not match its variable, or if the variable is already marked with a different one.
+    /// Reports an error if a specification does not match its variable, or if the variable is already annotated with a different one.
     #[track_caller]
     pub fn mark_sharding(&self, mut spec: impl FnMut(&Variable) -> Option<PartitionSpec>) {
         for entry in self.entries.borrow().values() {

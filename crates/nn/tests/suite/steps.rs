@@ -252,7 +252,7 @@ fn variables_cannot_be_set_in_loops() {
             "the variable \"cache.{what}\" is set inside the closure of a loop: {returned}"
         ))
     );
-    // A scope from outside of a stack.
+    // A layer in a stack uses a scope from outside of the stack.
     let errors = reported(|g, p| {
         p.stack("h", 2, g.parameter("x", [8, 3], F32), |_, x| BatchNorm::new().apply(p, x, true));
     });

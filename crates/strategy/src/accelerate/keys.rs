@@ -166,7 +166,7 @@ pub(super) const KEYS: &[Key] = &[
     fsdp("fsdp_limit_all_gathers", Kind::Bool, SCHEDULE),
     fsdp("fsdp_min_num_params", Kind::Count, Effect::Done),
     fsdp("fsdp_offload_params", Kind::Bool, Effect::Done),
-    // In version 2, this is a boolean; in version 1, newer files contain the strategy here.
+    // In FSDP version 2, this is a boolean; for version 1, newer files contain the strategy here.
     fsdp("fsdp_reshard_after_forward", Kind::Any, Effect::Done),
     fsdp("fsdp_sharding_strategy", Kind::Word(STRATEGIES), Effect::Done),
     fsdp("fsdp_state_dict_type", Kind::Word(STATE), CHECKPOINTS),

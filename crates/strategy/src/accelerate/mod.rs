@@ -34,7 +34,7 @@ pub struct Accelerate {
     pub model: ModelSettings,
     /// Unknown keys and keys without effect, with the reasons.
     pub warnings: Vec<Diagnostic>,
-    /// The mesh of the parallel dimensions.
+    /// The mesh that `parallelism_config` or `[parallelism]` describes, if any: `fsdp=4,tp=2`.
     parallel: Option<String>,
 }
 
@@ -173,7 +173,7 @@ const ANOTHER_DOCUMENT: &str = "only the first document of the file is read";
 impl Reader<'_> {
     fn keys(&mut self, node: &MarkedYaml<'_>, place: Place) {
         let YamlData::Mapping(pairs) = &node.data else {
-            // `fsdp_config:` without a value.
+            // A key without a value, such as `fsdp_config:`, is allowed.
             if !matches!(node.data, YamlData::Value(Scalar::Null)) {
                 self.wrong(node, "expected keys with values".to_owned());
             }
@@ -282,7 +282,7 @@ impl Reader<'_> {
             "fsdp_offload_params" => settings.offload_params = truth(value).unwrap_or(false),
             "fsdp_version" => self.version = count(value),
             "fsdp_sharding_strategy" => self.sharding = strategy(value).map(|sharding| (sharding, span)),
-            // The meaning of the key depends on the version, which is read later.
+            // The meaning of the key depends on `fsdp_version`, which may follow in the file.
             "fsdp_reshard_after_forward" => self.reshard = word(value).map(|word| (word, self.span(value))),
             "zero_stage" => self.zero.stage = count(value).map(|stage| (stage, span)),
             "offload_param_device" if !is_off(value) => self.zero.parameters = Some(span),

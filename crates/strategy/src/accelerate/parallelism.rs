@@ -2,7 +2,7 @@
 
 use crate::settings::Sharding;
 
-/// The number of devices for each kind of parallelism; 1 if it is unused.
+/// The number of devices along each dimension of parallelism; 1 if the dimension is unused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sizes {
     /// The number of replicas of the model.

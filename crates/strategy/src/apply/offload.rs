@@ -7,8 +7,8 @@
 //!
 //! State that is [small](SMALL) relative to the rest stays on the device. So do stacks whose rows libtpu 0.0.51 cannot slice on the
 //! host: stacks of vectors of less than 32 bits, such as `ui8` block scales ("Sublane slicing size must be multiple of element
-//! packing factor"). It also fails to compile programs that slice rows smaller than a tile, because it confuses two layouts of different
-//! sizes.
+//! packing factor"). libtpu also fails to compile programs that slice rows smaller than a tile, because it confuses two layouts of
+//! different sizes.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::discardable::MEMORY_KIND;

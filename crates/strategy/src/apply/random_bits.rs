@@ -108,7 +108,7 @@ fn wait_for(rw: &mut Rewriter<'_>, op: OpId, until: ValueId, (found, here): (&Fo
 struct Start {
     /// Small values that are not constants.
     keys: Vec<ValueId>,
-    /// The operations that compute large initial values from these, in order.
+    /// The operations that compute large initial values from `keys`, in order.
     large: Vec<OpId>,
 }
 

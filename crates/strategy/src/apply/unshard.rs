@@ -90,7 +90,7 @@ impl Unshard<'_> {
         }
     }
 
-    /// Finds the stacks that are gathered as a whole; afterwards the program uses them in narrower types.
+    /// Finds the stacks that are gathered as a whole, and changes their users to the narrower types to which they are cast.
     fn kept_stacks(&self, module: &mut Module, body: RegionId, flow: &Flow) -> KeptStacks {
         let args = &module.regions[body].args;
         let stacks = self.split.iter().map(|&i| args[i]);
@@ -253,7 +253,7 @@ fn reaches_others(
     false
 }
 
-/// The rows that loops read of sharded stacks.
+/// The rows of sharded stacks that are gathered in loops.
 fn rows(module: &Module, body: RegionId, unshard: &Unshard<'_>) -> Rows {
     let args = &module.regions[body].args;
     let split: FxHashSet<ValueId> = unshard.split.iter().map(|&i| args[i]).collect();
@@ -333,7 +333,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Constrains a value with the dimensions of an argument to be gathered.
+    /// Gathers `value`, which has the dimensions of the argument `arg`, by a sharding constraint.
     fn constrained(&self, rw: &mut Rewriter<'_>, value: ValueId, arg: ValueId) -> ValueId {
         let sharding = (self.unshard.whole)(rw.module, arg);
         constrained(rw, value, sharding)

@@ -87,7 +87,7 @@ impl Stages {
         Some(out)
     }
 
-    /// Computes what arguments depend on: units are numbered in order of use.
+    /// Sets the stage and kind of each argument. The stage is the number of its unit, in order of first use.
     fn arguments(&mut self, module: &Module, body: RegionId, roles: &Roles, units: &Units) {
         let args = &module.regions[body].args;
         let mut unit_of = vec![None; module.values.len()];

@@ -9,7 +9,7 @@ use crate::flow;
 /// The maximum number of operations between a sum over the batch and its addition to another sum.
 const NEARBY: usize = 8;
 
-/// The sums over the batch that the backward pass computed since the last call, and values that are computed only from these sums.
+/// The sums over the batch that the backward pass computed since the last call of [`Sums::take`], and values computed from these sums.
 pub(super) struct Sums<'a> {
     module: &'a Module,
     stages: &'a Stages,

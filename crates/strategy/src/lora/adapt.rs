@@ -20,9 +20,9 @@ use crate::roles::{Roles, Said, forward_roles, roles};
 pub struct Adapter {
     /// The linear layer.
     pub map: LinearMap,
-    /// The argument that is `A`, of [`LinearMap::shape_a`].
+    /// The index of the argument `A`, which has the shape [`LinearMap::shape_a`].
     pub a: usize,
-    /// The argument that is `B`, of [`LinearMap::shape_b`].
+    /// The index of the argument `B`, which has the shape [`LinearMap::shape_b`].
     pub b: usize,
 }
 
@@ -33,11 +33,11 @@ pub struct Adapted {
     pub adapters: Vec<Adapter>,
     /// The linear layers without adapters.
     pub others: Vec<LinearMap>,
-    /// The argument that is the dropout key, two words, if there is dropout.
+    /// The index of the argument that is the dropout key, `ui32[2]`, if there is dropout.
     pub key: Option<usize>,
     /// The number of trained parameters.
     pub parameters: Parameters,
-    /// Warnings (SH1254) about weights of linear layers with adapters that have another user, which gets no adapters.
+    /// Warnings (SH1254) about weights with adapters that also have another user: it reads the weight without adapters.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -207,7 +207,7 @@ impl Adding<'_> {
 struct Beside<'a> {
     lora: &'a Lora,
     adapters: &'a [Adapter],
-    /// The index of the adapter of each linear layer.
+    /// The index of the adapter of each linear layer that has one.
     places: FxHashMap<usize, usize>,
     products: FxHashMap<OpId, Product>,
     args: &'a [ValueId],
@@ -274,7 +274,7 @@ impl Beside<'_> {
         let low = rw.binary(BinaryOp::Multiply, low, scale);
         let last = shape.len() as u32 - 1;
         let is_left = adapter.map.side == Side::Left;
-        // Batching dimensions of the first matmul's result and of B.
+        // Batching dimensions of the second matmul: those of the first matmul's result, and those of B.
         let (low_batch, b_batch): (DimList, DimList) = match experts {
             Some(_) => ([last - 1].into_iter().collect(), [0].into_iter().collect()),
             None => ((0..along).collect(), (0..along).collect()),
@@ -297,7 +297,7 @@ impl Beside<'_> {
         let up = match adapter.map.experts {
             None => rw.alike_to(up, &operands, result),
             Some(experts) => {
-                // Experts are the leading dimension of this matmul, but not always of the program's.
+                // Experts are the leading dimension of this result, but not always of the result of the original matmul.
                 let order = expert_order(experts < adapter.map.free[0], last as usize - 1, is_left);
                 let wanted = rw.module.shape(result).to_vec();
                 let mut made = wanted.clone();

@@ -62,7 +62,7 @@ pub(crate) enum Through {
     Floats,
 }
 
-/// The arguments that each value of a function depends on. Loops are exact for each loop-carried value.
+/// The arguments that each value of a function depends on. In loops, each loop-carried value has its own dependences.
 pub(crate) struct Dependence<'m> {
     module: &'m Module,
     through: Through,

@@ -91,7 +91,7 @@ impl Units {
         (!units.names.is_empty()).then_some(units)
     }
 
-    /// The units that a function selects (`lambda_auto_wrap_policy`). It is called for nested modules before their enclosing modules.
+    /// The units that a function selects (`lambda_auto_wrap_policy`). `policy` is called for nested modules before their enclosing modules.
     #[must_use]
     pub fn by(module: &Module, roles: &Roles, policy: &dyn Fn(&Part<'_>) -> bool) -> Units {
         let Some(body) = module.entry().and_then(|func| module.funcs[func].body) else {

@@ -51,7 +51,7 @@ pub(crate) struct State {
     pub(crate) assumed: FxHashMap<u32, AxisList>,
     /// Number of channels of collectives.
     pub(crate) channels: i64,
-    /// Shardings of results by name, with the line that marked them.
+    /// Annotated shardings of results, by name, with the source line of the annotation.
     pub(crate) result_specs: Vec<(String, PartitionSpec, &'static Location<'static>)>,
     pub(crate) is_finished: bool,
     /// The singletons that libraries built on graphs have created: see [`Graph::is_first`].

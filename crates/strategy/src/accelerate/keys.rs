@@ -191,7 +191,11 @@ pub(super) const KEYS: &[Key] = &[
     parallel_how("parallelism_config_sp_backend"),
     parallel_how("parallelism_config_sp_seq_length"),
     parallel_how("parallelism_config_sp_seq_length_is_variable"),
-    deepspeed("deepspeed_config_file", Kind::Any, Effect::Ignored("DeepSpeed's own file is not read")),
+    deepspeed(
+        "deepspeed_config_file",
+        Kind::Any,
+        Effect::Ignored("DeepSpeed's own configuration file is not read"),
+    ),
     deepspeed("deepspeed_exclusion_filter", Kind::Any, LAUNCHER),
     deepspeed("deepspeed_hostfile", Kind::Any, LAUNCHER),
     deepspeed("deepspeed_inclusion_filter", Kind::Any, LAUNCHER),

@@ -94,9 +94,10 @@ impl Reader<'_> {
                         "true or false".to_owned(),
                         "this applies to fsdp_version: 2; set mesh sizes with dp_shard_size and dp_replicate_size",
                     ),
-                    false => {
-                        (format!("true, false, or one of {}", STRATEGIES.join(", ")), "for fsdp_version: 1")
-                    }
+                    false => (
+                        format!("true, false, or one of {}", STRATEGIES.join(", ")),
+                        "this applies to fsdp_version: 1",
+                    ),
                 };
                 let message = format!("fsdp_reshard_after_forward must be {wanted}, got {word}");
                 self.errors.push(Diagnostic::invalid("SH1211", message).at(at).hint(hint));

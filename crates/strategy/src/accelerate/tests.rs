@@ -45,7 +45,7 @@ fn accelerate_guide_file_is_supported() {
     );
     let about = |key: &str| told.iter().filter(|text| text.contains(key)).count();
     assert_eq!(about("fsdp_transformer_layer_cls_to_wrap"), 1, "{told:#?}");
-    assert_eq!(told.len(), 1, "what is off, or the launcher's, is no news: {told:#?}");
+    assert_eq!(told.len(), 1, "keys that are off or used by the launcher are not reported: {told:#?}");
     assert_eq!(read.settings.compute_dtype, Some(DType::BF16));
     assert_eq!((read.settings.wrap, read.settings.backward_prefetch), (Some(Wrap::Layers), Prefetch::Pre));
     for key in ["fsdp_offload_params", "fsdp_auto_wrap_policy", "mixed_precision", "fsdp_backward_prefetch"] {
@@ -157,7 +157,7 @@ fn parallelism_sizes_give_the_mesh() {
         (Some("node=2,fsdp=2,cp=2"), Sharding::HybridShard)
     );
     assert_eq!(sizes("dp_shard=2 ep=4").unwrap().mesh().as_deref(), Some("fsdp=2,ep=4"));
-    assert_eq!(sizes("dp_shard=1").unwrap().mesh().as_deref(), Some("fsdp=8"), "nothing is asked for");
+    assert_eq!(sizes("dp_shard=1").unwrap().mesh().as_deref(), Some("fsdp=8"), "no parallelism is requested");
     let error = |text: &str| sizes(text).unwrap_err()[0].message.clone();
     assert_eq!(error("dp_shard=4 tp=3"), "parallelism_config has 4 x 3 = 12 devices, but num_processes is 8");
     assert!(error("dp_replicate=2 tp=4").contains("needs a shard size"));

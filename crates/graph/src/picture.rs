@@ -13,8 +13,8 @@ enum Ink {
 }
 
 impl Placement {
-    /// A text picture. Tensors of rank one and two are a grid: element ranges of rows and columns at the edges, the devices of each block
-    /// inside. Other tensors are a table with one line per block.
+    /// Draws the placement as text. A tensor of rank one or two is a grid: element ranges of rows and columns at the edges, the devices of
+    /// each block inside. Any other tensor is a table with one line per block.
     #[must_use]
     pub fn picture(&self) -> String {
         match self.shape.len() {

@@ -35,7 +35,7 @@ pub enum Init {
     Nf4(Box<OfWeights>),
     /// The initial values of the variable of this full name, which has the same shape; the element type may differ.
     CopyOf(String),
-    /// Euclidean norms of the initial values of the variable of this full name, over the leading dimensions of each of its layers.
+    /// L2 norms of the initial values of another variable, over its leading dimensions, separately for each layer of a stack.
     NormOf {
         /// The full name of the variable.
         of: String,
@@ -125,7 +125,7 @@ impl Init {
     }
 
     /// The initial values of the variable of this full name: for variables that track a parameter (a moving average, a target network).
-    /// Unless marked otherwise, the copy has the same sharding.
+    /// Unless annotated otherwise, the copy has the same sharding.
     #[must_use]
     pub fn copy_of(name: impl Into<String>) -> Init {
         Init::CopyOf(name.into())
@@ -140,7 +140,7 @@ impl Init {
         matches!(self, Init::Constant(_) | Init::Identity)
     }
 
-    /// For an array of quantized weights, the number of weights that it counts for: all of them for the payload, zero for the other arrays.
+    /// For an array of quantized weights, its contribution to the number of model weights: all weights for the payload, otherwise zero.
     pub(crate) fn num_weights(&self) -> Option<i64> {
         match self {
             Init::Nf4(part) => Some(part.num_weights()),
@@ -148,7 +148,7 @@ impl Init {
         }
     }
 
-    /// The variable whose key generates the values, if it is not this one.
+    /// The name that is hashed into the key instead of the variable's own name, if any: all arrays of quantized weights share one.
     pub(crate) fn drawn_as(&self) -> Option<&str> {
         match self {
             Init::Nf4(part) => Some(part.name()),

@@ -68,7 +68,7 @@ fn values_of<'g>(variable: &Variable, key: Key<'g>) -> Tensor<'g> {
     if variable.num_stacks > 1 { values.reshape(shape) } else { values }
 }
 
-/// Initial values that are norms of another variable with the same stack dimensions.
+/// Initial values that are L2 norms of another variable (`of`) with the same stack dimensions.
 #[track_caller]
 fn norms<'g>(variable: &Variable, axes: usize, of: Tensor<'g>) -> Tensor<'g> {
     let first = variable.num_stacks as i64;

@@ -12,7 +12,7 @@ use crate::Variable;
 #[derive(Clone, Debug)]
 pub(crate) struct Adapters<'g> {
     pub(crate) lora: Rc<Lora>,
-    /// Dropout key, only in training.
+    /// Dropout key; `None` if the model is not trained.
     pub(crate) key: Option<Key<'g>>,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Maps {
 pub(crate) type SharedMaps = Rc<RefCell<Maps>>;
 
 impl Maps {
-    /// The error for modules to save (train in full) that have no variable, if any.
+    /// The error message for modules to save (PEFT's `modules_to_save`, trained in full) that have no variable, if any.
     pub(crate) fn unsaved(&self, variables: &[Variable]) -> Option<String> {
         let is_there = |saved: &String| {
             let lora = Lora { modules_to_save: vec![saved.clone()], ..Lora::default() };

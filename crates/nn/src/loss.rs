@@ -116,7 +116,7 @@ fn labels_of<'g>(logits: Tensor<'g>, labels: Tensor<'g>) -> Tensor<'g> {
     countable(labels)
 }
 
-/// Broadcasts the second of two tensors that are combined elementwise: it has the same shape, or is a scalar.
+/// Checks the second operand of an elementwise loss: it must have the shape of the first operand, or be a scalar.
 #[track_caller]
 fn paired<'g>(what: &str, left: Tensor<'g>, right: Tensor<'g>) -> Tensor<'g> {
     let (of, shape) = (left.shape(), right.shape());

@@ -176,8 +176,8 @@ fn value_of(codes: Tensor<'_>) -> Tensor<'_> {
     level[0]
 }
 
-/// The values of eight-bit absmax codes: a sign and numbers with one to seven digits, finer for smaller numbers (Dettmers, "8-Bit
-/// Approximations for Parallelism in Deep Learning", 2016).
+/// The values of eight-bit absmax codes, in ascending order: a dynamic data type with a sign, a power of ten, and a fraction of zero to six
+/// bits, with more bits for larger powers (Dettmers, "8-Bit Approximations for Parallelism in Deep Learning", 2016).
 fn dynamic_map() -> [f32; 256] {
     let mut values = vec![0.0, 1.0];
     for digits in 0..7 {

@@ -152,8 +152,8 @@ pub(crate) fn finish<'g>(
     Ok(StepProgram { module, mesh, variables, arguments, results, inputs, metrics: ports, warnings })
 }
 
-/// Improves the errors, reported at `end`, about variables that are set to values from closures: the new error names the line that set
-/// the variable, and the remedy. Other such errors at `end` are then duplicates and are dropped.
+/// Replaces errors at `end` about variables that were set to a tensor of a closure: the new error has the line that set the variable, and a
+/// remedy. Other errors at `end` about tensors of closures are then duplicates and are dropped.
 fn with_causes(
     errors: GraphErrors,
     entries: &IndexMap<String, Entry<'_>>,
@@ -165,7 +165,7 @@ fn with_causes(
             told.push(error);
             continue;
         };
-        // The failed operation marked the next value with the sharding of the variable.
+        // The failed operation annotated the next value with the sharding of the variable.
         let name = match error.operands.as_slice() {
             [_, variable] => variable.name.as_deref(),
             _ => None,

@@ -296,7 +296,7 @@ impl<'g> Scope<'g> {
         self.of_layer(whole)
     }
 
-    /// Reports an error if another line requested the parameter, unless this scope may share it.
+    /// Reports an error if another source line requested the parameter and this scope is not [`shared`](Scope::shared).
     #[track_caller]
     fn check_sharing(&self, name: &str, tensor: Tensor<'g>) {
         if self.is_shared {
@@ -379,7 +379,7 @@ impl<'g> Scope<'g> {
             return;
         }
         let mut entries = self.entries.borrow_mut();
-        // Reported once, even if a model sets it repeatedly.
+        // At most one error is reported for all variables that are set in loops.
         let trip = self.trips.last();
         let is_said = trip.is_some() && entries.values().any(|entry| entry.is_refused);
         let text = match (entries.get_mut(name), trip) {
@@ -420,7 +420,7 @@ impl<'g> Scope<'g> {
         self.update_entries(|entry, next| update(&entry.variable.name, entry.tensor, next));
     }
 
-    /// [`Scope::update_all`], except for variables that also change in skipped steps.
+    /// Like [`Scope::update_all`], but leaves out variables that also change in skipped steps: see [`Scope::never_skip`].
     #[track_caller]
     pub(crate) fn update_skipped(&self, mut update: impl FnMut(Tensor<'g>, Tensor<'g>) -> Tensor<'g>) {
         self.update_entries(|entry, next| if entry.is_of_scale { next } else { update(entry.tensor, next) });
@@ -470,9 +470,9 @@ impl<'g> Scope<'g> {
         self.graph.grad(loss, &by)
     }
 
-    /// Marks shardings of variables: `spec` returns the partition spec of a variable, or `None`.
+    /// Annotates variables with shardings: `spec` returns the partition spec of a variable, or `None`.
     ///
-    /// Reports an error if a specification does not match its variable, or if the variable is already marked with a different one.
+    /// Reports an error if a specification does not match its variable, or if the variable is already annotated with a different one.
     #[track_caller]
     pub fn mark_sharding(&self, mut spec: impl FnMut(&Variable) -> Option<PartitionSpec>) {
         for entry in self.entries.borrow().values() {

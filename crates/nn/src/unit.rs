@@ -1,4 +1,4 @@
-//! Units: parts of a model that gradient checkpointing recomputes.
+//! Units: parts of a model that gradient checkpointing rematerializes separately.
 
 use shardc_graph::{Tensor, Tree};
 
@@ -11,8 +11,8 @@ enum Place {
 }
 
 impl<'g> Scope<'g> {
-    /// Calls `body` with `inputs` and the nested scope of this name, as a unit: with [`Scope::checkpointed`] it is recomputed for the
-    /// backward pass.
+    /// Calls `body` with `inputs` and the nested scope of this name, as a unit: in a [`checkpointed`](Scope::checkpointed) scope, the
+    /// backward pass rematerializes it.
     #[track_caller]
     pub fn unit<I: Tree<'g>, O: Tree<'g>>(
         &self,

@@ -24,7 +24,7 @@ type Layer<'g> = Rc<RefCell<IndexMap<String, Given<'g>>>>;
 pub(crate) struct Values<'g> {
     /// The sets of replacing tensors, innermost last.
     own: Vec<Layer<'g>>,
-    /// The tensors of all scopes of the graph.
+    /// The sets of replacing tensors of all scopes of the graph.
     all: Rc<RefCell<Vec<Layer<'g>>>>,
 }
 
@@ -81,7 +81,7 @@ impl<'g> Values<'g> {
         if !given.tensor.is_poisoned() && (have.0.as_slice(), have.1) != (shape, dtype) {
             let text =
                 format!("the variable {name:?} is {dtype}{shape:?}, but its value is {:?}", given.tensor);
-            // Reported once, even if other layers of the model request it again.
+            // Poison the tensor, so that other layers that request it report no further error.
             given.tensor = graph.refuse(&[given.tensor], text);
         }
         Some(given.tensor)

@@ -30,14 +30,14 @@ pub struct Variable {
     pub name: String,
     /// The role.
     pub kind: Kind,
-    /// The shape; for a stack of layers, the leading dimensions are the layers.
+    /// The shape; for a stack of layers, the leading dimensions index the layers.
     pub shape: Vec<i64>,
     /// The element type.
     pub dtype: DType,
     /// The initial values.
     pub init: Init,
-    /// The number of leading dimensions that are layers, each initialized separately: one for a stack, two for nested stacks, otherwise
-    /// zero.
+    /// The number of leading dimensions that index layers: one for a stack, two for nested stacks, otherwise zero. Each layer is
+    /// initialized separately.
     pub num_stacks: usize,
     /// For optimizer state, the name of its parameter; both have the same sharding.
     pub of: Option<String>,
@@ -81,8 +81,8 @@ pub(crate) fn source<'v>(
     Ok(source)
 }
 
-/// How the dimensions of one layer's parameter form linear maps: in `[maps.., inputs.., outputs..]`, the first `maps` dimensions are batch
-/// dimensions over independent maps, and the last `outputs` dimensions are the outputs of a map.
+/// How the dimensions of one layer's parameter, `[maps.., inputs.., outputs..]`, form linear maps (matrices): the first `maps` dimensions
+/// are batch dimensions, with a separate map for each index, and the last `outputs` dimensions are the outputs of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Maps {
     /// Number of leading batch dimensions: each index selects a separate linear map, such as an expert.
@@ -105,7 +105,7 @@ pub struct Param<'g> {
     pub name: String,
     /// The tensor, in its stored type.
     pub tensor: Tensor<'g>,
-    /// The number of leading dimensions that are layers of stacks.
+    /// The number of leading dimensions that index the layers of stacks.
     pub num_stacks: usize,
     /// How the other dimensions form linear maps, if the creating layer specifies that.
     pub maps: Option<Maps>,

@@ -50,7 +50,7 @@ impl Stacked {
     pub(crate) fn is_stacked(&self, arg: ValueId, dim: usize) -> bool {
         self.dims.get(&arg).and_then(|dims| dims.get(dim)).copied().unwrap_or(false)
     }
-    /// The classes of dimensions along which loops read rows.
+    /// The dimension classes of the layer dimensions, along which loops read rows.
     pub(crate) fn classes(&self, classes: &DimensionClasses) -> FxHashSet<u32> {
         let of_arg = |(&arg, dims): (&ValueId, &Vec<bool>)| {
             let of = classes.of(arg).iter().zip(dims);

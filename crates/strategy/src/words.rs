@@ -6,7 +6,7 @@ use shardc_ir::{DType, Diagnostic, Span};
 use crate::settings::{Prefetch, Settings, Sharding};
 use crate::units::Wrap;
 
-/// The effect of a word other than the choice of a strategy.
+/// The effect of a word that is not a strategy.
 type Says = fn(&mut Settings);
 
 const STRATEGIES: [(&str, Sharding); 7] = [
@@ -68,7 +68,7 @@ impl Settings {
                 match least.parse::<f64>() {
                     Ok(least) if least >= 0.0 => settings.wrap = Some(Wrap::Size(least as u64)),
                     _ => errors.push(refused(
-                        format!("'{least}' is not a number of parameters"),
+                        format!("min_num_params must be a number, got '{least}'"),
                         "for example 1e8".to_owned(),
                     )),
                 }
@@ -76,7 +76,7 @@ impl Settings {
                 let words = || STRATEGIES.iter().map(|(w, _)| *w).chain(OTHERS.iter().map(|(w, _)| *w));
                 let all: Vec<&str> = words().collect();
                 let hint = unknown_name_hint(&word, "the words", &all);
-                errors.push(refused(format!("'{piece}' is not a word for a strategy"), hint));
+                errors.push(refused(format!("unknown setting '{piece}'"), hint));
             }
         }
         if errors.is_empty() { Ok(settings) } else { Err(errors) }

@@ -7,9 +7,9 @@
 // RUN: not shardc partition %S/full_shard.mlir --fsdp full_shard --config %S/accelerate.yaml -o %t 2>&1 | FileCheck %s --check-prefix=BOTH
 
 // CHECK-NOT: compute_environment
-// CHECK: warning[SH1213]: no effect here: fsdp_transformer_layer_cls_to_wrap
+// CHECK: warning[SH1213]: settings without effect: fsdp_transformer_layer_cls_to_wrap
 // CHECK: accelerate.yaml:14:3
-// CHECK: = help: a step has no classes: layers are found by numbers in parameter names, and by repeated modules
+// CHECK: = help: a compiled step has no module classes: layers are found by numbers in parameter names, and by repeated modules
 // CHECK-NOT: fsdp_offload_params
 // CHECK: collective count in loops runs sent per device
 // CHECK: all_gather
@@ -22,7 +22,7 @@
 // WRONG: wrong.yaml:4:27
 // WRONG: error[SH1211]: fsdp_offload_params must be true or false
 // WRONG: error[SH1211]: num_processes must be a non-negative integer
-// WRONG: warning[SH1212]: 'fsdp_shard_strategy' is not a key under fsdp_config
+// WRONG: warning[SH1212]: unknown key 'fsdp_shard_strategy' under fsdp_config
 // WRONG: = help: the nearest key is fsdp_sharding_strategy
 // NO-MESH: no mesh is given: use --mesh "fsdp=8"
 // BOTH: error: the argument '--fsdp <WORDS>' cannot be used with '--config <FILE>'

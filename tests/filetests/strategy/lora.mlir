@@ -27,7 +27,7 @@
 // DROPOUT: stablehlo.select
 
 // UNKNOWN: error[SH1252]: no linear layer of the program matches the target q_proj
-// UNKNOWN: its linear layers: h.up, h.down[0:32], h.down[32:64], lm_head
+// UNKNOWN: the linear layers are h.up, h.down[0:32], h.down[32:64], lm_head
 // RANK: error[SH1252]: the rank of adapters must be at least 1, got 0
 
 // TABLE: linear layer weight inputs outputs layers adapters

@@ -8,7 +8,7 @@
 // RUN: not shardc fsdp roles %s 2>&1 | FileCheck %s --check-prefix=LOSS
 // RUN: shardc fsdp estimate --parameters 7.5e9 --devices 64 | FileCheck %s --check-prefix=ZERO
 
-// WORDS: error[SH1201]: 'ful_shard' is not a word for a strategy
+// WORDS: error[SH1201]: unknown setting 'ful_shard'
 // WORDS: did you mean full_shard?
 // WORDS: error[SH1201]: 'zero1' is a second strategy, after 'no_shard'
 // CONTEXT: error[SH1251]: the mesh has an axis for sequences, but no batch argument has a sequence dimension

@@ -70,8 +70,8 @@ impl Graph {
         state.rebuilt(&end).1
     }
 
-    /// The loop with these regions; poisoned tensors if one is missing. `given` is the range of the user's loop-carried values; values that
-    /// the loop adds are before and after them.
+    /// Builds a while loop from these condition and body regions; returns poisoned tensors if a region is missing. `given` is the range of
+    /// the user's values in `carried`; the other values of `carried`, such as loop counters, precede and follow them.
     #[track_caller]
     pub(super) fn make_loop<'g>(
         &'g self,

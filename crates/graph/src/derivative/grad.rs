@@ -14,13 +14,13 @@ impl Graph {
     /// The gradient of `loss`, a scalar, with respect to the tensors of `by`: parameters, arguments of the enclosing closure, or
     /// intermediate values. It has the structure of `by`.
     ///
-    /// If the loss does not depend on a tensor, its gradient is zero, and [`Graph::warnings`] reports it. A tensor of `by` is treated as
-    /// independent: its producers count as constant.
+    /// If the loss does not depend on a tensor of `by`, the gradient of that tensor is zero, and [`Graph::warnings`] reports it. Tensors of
+    /// `by` are independent variables: gradients do not flow through their producers.
     ///
     /// Within a closure (of a loop, a branch, `optim::accumulated`), the loss must be computed in the closure: captured tensors must not
     /// depend on `by`.
     ///
-    /// Reports an error if the loss is not a scalar of a float type, or if an operation on a path from `by` to it has no derivative. The
+    /// Reports an error if the loss is not a scalar of a float type, or if an operation between `by` and the loss has no derivative. The
     /// tensors of `by` must be of float or complex types, and none may depend on another. The loss of a closure must not depend on a
     /// captured tensor that depends on `by`.
     #[track_caller]
@@ -54,7 +54,7 @@ impl Graph {
     }
 
     /// The vector-Jacobian product: `cotangents`, one for each tensor of `outputs`, times the Jacobian of `outputs` with respect to `by`.
-    /// It has the structure of `by`. Cotangents count as constant.
+    /// It has the structure of `by`. Cotangents are treated as constants.
     ///
     /// Reports the errors of [`Graph::grad`] about `by`, and an error if the cotangents and the outputs differ in number, shape or type, or
     /// if an output is not of a float type.
@@ -68,7 +68,7 @@ impl Graph {
                 |text: String| Err(ErrorKind::Gradient(Box::new(Diagnostic::invalid("SH1003", text))));
             let (outputs, cotangents) = values.split_at(count);
             if cotangents.len() != count {
-                return wrong(format!("{count} outputs have {} cotangents", cotangents.len()));
+                return wrong(format!("expected {count} cotangents, one per output, got {}", cotangents.len()));
             }
             for (i, (&output, &cotangent)) in outputs.iter().zip(cotangents).enumerate() {
                 let (shape, dtype) = (m.shape_of(output), m.dtype_of(output));
@@ -130,8 +130,8 @@ fn gradient(m: &mut Maker<'_>, loss: ValueId, wrt: &[ValueId]) -> KindResult<Vec
     made.map_err(|mut errors| ErrorKind::Gradient(Box::new(errors.swap_remove(0))))
 }
 
-/// Returns the value of a handle before sharding constraints in the open region moved the handle: users of that value then count as users
-/// of the handle.
+/// Looks through sharding constraints of the open region that replaced the value of a handle; returns the unconstrained value. A gradient
+/// with respect to it also includes users that were created before the constraint.
 fn before_mark(state: &State, mut value: ValueId) -> ValueId {
     while let Some(op) = state.module.def_op(value) {
         let data = &state.module.ops[op];

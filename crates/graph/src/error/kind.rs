@@ -320,7 +320,7 @@ impl ErrorKind {
                 "pass its gradient to the optimizer, or create it in a frozen scope"
                     .to_owned(),
             ),
-            ErrorKind::Finished => Some("finish ends a graph: build a new one".to_owned()),
+            ErrorKind::Finished => Some("a graph cannot be used after finish: create a new one".to_owned()),
             ErrorKind::Mesh(_)
             | ErrorKind::Rank { .. }
             | ErrorKind::ElementCount { .. }
@@ -336,7 +336,7 @@ impl ErrorKind {
     }
 }
 
-/// Quoted names as an enumeration.
+/// Lists quoted names as text: `"a", "b" and "c"`.
 fn quoted(names: &[String]) -> String {
     let names: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
     match names.split_last() {

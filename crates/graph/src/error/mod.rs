@@ -53,7 +53,7 @@ impl fmt::Display for OperandNote {
     }
 }
 
-/// All errors of a graph, in the order of its construction, without consequential errors.
+/// All errors of a graph, in the order of the calls, except errors that follow from earlier ones.
 #[derive(Clone)]
 pub struct GraphErrors(pub Vec<GraphError>);
 
@@ -94,7 +94,7 @@ impl From<GraphError> for GraphErrors {
     }
 }
 
-/// Adds the location of the call to the error of a result.
+/// Adds the caller's location to the error of a `Result`.
 pub(crate) trait Here<T> {
     /// The result, with the caller's location in the error; `#[track_caller]` functions pass it on.
     fn here(self) -> Result<T, GraphError>;

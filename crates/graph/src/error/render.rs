@@ -10,8 +10,8 @@ use super::{GraphError, GraphErrors};
 const WIDTH: usize = 120;
 
 impl GraphErrors {
-    /// Renders the errors in rustc's style. `source` returns the text of a file by its name as the compiler reports it; without it, only
-    /// the location is shown. `color` enables terminal escapes.
+    /// Renders the errors in rustc's style. `source` returns the text of the source file with this path; if it returns `None`, only the
+    /// location is shown. `color` enables terminal escapes.
     #[must_use]
     pub fn render(&self, source: &mut dyn FnMut(&str) -> Option<String>, color: bool) -> String {
         let texts: Vec<String> = self.0.iter().map(|error| error.render(source, color)).collect();
@@ -81,14 +81,14 @@ struct Place {
     column: u32,
 }
 
-/// The annotated places of one file. The primary place has no label; its text is the title.
+/// The annotated positions in one file. The primary position has no label; the title of the error describes it.
 struct File {
     name: String,
     marks: Vec<(Place, Option<String>)>,
 }
 
 impl File {
-    /// The annotated lines; `None` if the text does not have these lines.
+    /// The source lines with annotations; `None` if the text does not have these lines.
     fn snippet<'a>(&'a self, text: &'a str) -> Option<Snippet<'a, annotate_snippets::Annotation<'a>>> {
         let mut snippet = Snippet::source(text).path(self.name.as_str());
         for (place, label) in &self.marks {

@@ -6,7 +6,7 @@ use super::Graph;
 
 impl Graph {
     /// Attributes the operations and errors of `build` to the caller's line, like `#[track_caller]`, which does not apply to closures. For
-    /// libraries whose layers pass their own closures to control flow. Do not run closures of users in it: their operations already have
+    /// libraries whose layers pass their own closures to control flow. Do not call a user's closure in `build`: its operations already have
     /// the user's lines.
     ///
     /// Nested calls use the outermost location.

@@ -59,7 +59,7 @@ impl Graph {
 }
 
 impl State {
-    /// The sharding of each result, if it was marked.
+    /// The annotated sharding of each result, if any.
     fn result_shardings(
         &mut self,
         results: &[(&str, Tensor<'_>)],
@@ -131,7 +131,7 @@ impl State {
             loc: PackedOption::default(),
         };
         module.add_func(func);
-        // Functions of custom derivatives that nothing references any more.
+        // Functions of custom derivatives may be unused after differentiation.
         drop_unused_funcs(&mut module, None);
         module
     }

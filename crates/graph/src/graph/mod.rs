@@ -192,7 +192,7 @@ impl Graph {
         self.iota([n], 0, dtype)
     }
 
-    /// Creates an operation that has no method of its own and one result, whose type is inferred.
+    /// Creates an operation, for kinds without a method of their own. It must have one result, whose type is inferred.
     ///
     /// Reports an error if the operands are invalid, the result type cannot be inferred, or there is more than one result.
     #[track_caller]
@@ -200,12 +200,12 @@ impl Graph {
         self.make(operands, |m, values| m.infer(kind, values, &[]))
     }
 
-    /// Creates an operation that has no method of its own; the result types are inferred. Each region is a function from scalars or tensors
-    /// of the given types to its results.
+    /// Creates an operation with regions, for kinds without a method of their own; the result types are inferred. Each region is a function
+    /// from scalars or tensors of the given types to its results.
     ///
     /// `results` is the number of results.
     ///
-    /// Reports an error if the operands are invalid, the result types cannot be inferred, or their number differs.
+    /// Reports an error if the operands are invalid, the result types cannot be inferred, or their number is not `results`.
     #[track_caller]
     pub fn op_with_regions<'g>(
         &'g self,

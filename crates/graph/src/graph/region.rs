@@ -123,7 +123,7 @@ impl Graph {
         self.region(what, &types, |args| body(like.rebuilt(&args)))
     }
 
-    /// The type of a tensor; `None` if it is poisoned, or not usable here, which is reported.
+    /// The type of a tensor; `None` if it is poisoned or out of scope. The latter is reported as an error.
     #[track_caller]
     pub(crate) fn type_of<'g>(&'g self, tensor: Tensor<'g>) -> Option<TypeId> {
         let mut ty = None;
@@ -135,7 +135,7 @@ impl Graph {
     }
 }
 
-/// Whether a value is a constant that can be copied anywhere.
+/// Whether a value is a constant, which can be copied into any region.
 fn is_constant(module: &Module, value: ValueId) -> bool {
     module.def_op(value).is_some_and(|op| matches!(module.ops[op].kind, OpKind::Constant(_)))
 }

@@ -51,7 +51,7 @@ pub(crate) struct State {
     pub(crate) assumed: FxHashMap<u32, AxisList>,
     /// Number of channels of collectives.
     pub(crate) channels: i64,
-    /// Shardings of results by name, with the line that marked them.
+    /// Annotated shardings of results, by name, with the source line of the annotation.
     pub(crate) result_specs: Vec<(String, PartitionSpec, &'static Location<'static>)>,
     pub(crate) is_finished: bool,
     /// The singletons that libraries built on graphs have created: see [`Graph::is_first`].
@@ -122,7 +122,7 @@ impl State {
         let ty = self.module.types.tensor(shape, dtype);
         let body = self.body();
         let value = self.module.add_arg(body, ty);
-        // As in JAX, the parameter's name is the name of its location, in which the line is nested.
+        // As in JAX, the parameter has a named location (MLIR's `NameLoc`), whose child is the line.
         let line = self.line(at);
         let loc = self.module.locs.intern(Loc::Name { name: name.into(), child: Some(line) });
         self.parameter_locs.push(loc.into());
@@ -172,7 +172,7 @@ impl State {
         (self.handles.len() - 1) as u32
     }
 
-    /// The handle of a new value; on an error, reports it and returns poison.
+    /// The handle of a new value; reports an error, if any, and then returns the poisoned handle.
     pub(crate) fn settle(
         &mut self,
         at: &'static Location<'static>,

@@ -41,7 +41,7 @@ pub(crate) fn broadcast_to(
     m.typed(OpKind::BroadcastInDim { dims }, &[value], shape, dtype)
 }
 
-/// Broadcasts operands to one shape; all tensors must have the same element type, which numbers take.
+/// Broadcasts operands to one shape. All tensors must have the same element type; numbers are converted to it.
 pub(crate) fn together<const N: usize>(
     m: &mut Maker<'_>,
     op: &'static str,

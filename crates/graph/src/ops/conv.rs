@@ -85,7 +85,7 @@ impl Conv {
         for (letters, shape) in [(&self.lhs, lhs), (&self.rhs, rhs), (&self.out, lhs)] {
             if letters.chars().count() != shape.len() {
                 return wrong(format!(
-                    "conv: the layout {letters:?} does not match the rank of a tensor of shape {shape:?}"
+                    "conv: the dimension labels {letters:?} do not match the rank of a tensor of shape {shape:?}"
                 ));
             }
         }
@@ -98,7 +98,7 @@ impl Conv {
         })();
         let Some((input, kernel, output)) = all else {
             let (lhs, rhs, out) = (&self.lhs, &self.rhs, &self.out);
-            return wrong(format!("conv: incompatible layouts {lhs:?}, {rhs:?} and {out:?}"));
+            return wrong(format!("conv: incompatible dimension labels {lhs:?}, {rhs:?} and {out:?}"));
         };
         let n = spatial.len();
         let at = |list: &[i64], i: usize| list.get(i).copied().unwrap_or(1).max(1);

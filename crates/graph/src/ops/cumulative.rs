@@ -35,7 +35,7 @@ macro_rules! running {
                 "assert_eq!(x.", stringify!($reverse), "(1).shape(), [2, 3]);\n```"
             )]
             ///
-            /// The reverse cumulative reduction, from the last element: of each element and those after it.
+            /// This is the reverse version: it reduces each element and all elements after it.
             ///
             /// Reports an error if the tensor lacks the dimension, or the element type does not support the reduction.
             #[must_use]
@@ -48,13 +48,13 @@ macro_rules! running {
 }
 
 running! {
-    /// Cumulative sum along dimension `axis`: of each element and those before it.
+    /// Cumulative sum along dimension `axis`: the sum of each element and all elements before it.
     cumsum cumsum_reverse => Add,
-    /// Cumulative product along dimension `axis`: of each element and those before it.
+    /// Cumulative product along dimension `axis`: the product of each element and all elements before it.
     cumprod cumprod_reverse => Mul,
-    /// Cumulative maximum along dimension `axis`: of each element and those before it.
+    /// Cumulative maximum along dimension `axis`: the maximum of each element and all elements before it.
     cummax cummax_reverse => Max,
-    /// Cumulative minimum along dimension `axis`: of each element and those before it.
+    /// Cumulative minimum along dimension `axis`: the minimum of each element and all elements before it.
     cummin cummin_reverse => Min,
 }
 

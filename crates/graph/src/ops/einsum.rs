@@ -97,7 +97,7 @@ impl<'g> Plan<'g> {
         };
         let lists: Vec<&str> = inputs.split(',').collect();
         if lists.len() != operands.len() {
-            return Err(format!("{} subscripts for {} tensors", lists.len(), operands.len()));
+            return Err(format!("got {} subscripts for {} tensors", lists.len(), operands.len()));
         }
         let mut sizes: Vec<(char, i64, Vec<i64>)> = Vec::new();
         let mut terms = Vec::with_capacity(operands.len());

@@ -402,7 +402,7 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// Converts to element type `dtype`: floats are rounded, or truncated to integers; nonzero numbers become true.
+    /// Converts to element type `dtype`: floats are rounded, or truncated to integers; as `i1`, nonzero numbers become true.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};

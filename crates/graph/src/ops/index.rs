@@ -227,7 +227,7 @@ pub(super) fn wide(indices: Tensor<'_>, n: i64) -> Tensor<'_> {
     }
 }
 
-/// Counts negative indices from the last of `n`.
+/// Adds `n`, the dimension size, to negative indices, which count from the last element.
 #[track_caller]
 pub(super) fn from_last(indices: Tensor<'_>, n: i64) -> Tensor<'_> {
     if indices.is_poisoned() || indices.dtype().class() != DTypeClass::Signed {
@@ -256,7 +256,7 @@ pub(super) fn vectors<'g>(of: Tensor<'g>, indices: &[Tensor<'g>]) -> Option<Tens
         return None;
     }
     if indices.is_empty() || indices.len() > of.rank() {
-        let text = format!("{} indices for a tensor of shape {:?}", indices.len(), of.shape());
+        let text = format!("got {} index tensors for a tensor of shape {:?}", indices.len(), of.shape());
         g.report(&[of], ErrorKind::Operands(text));
         return None;
     }

@@ -537,7 +537,7 @@ pub(crate) fn transpose(m: &mut Maker<'_>, value: ValueId, permutation: &[usize]
     m.infer(OpKind::Transpose { permutation }, &[value], &[])
 }
 
-/// The slice that selects all elements.
+/// The slice of a tensor of this shape that selects all elements.
 fn whole(shape: &[i64]) -> SliceSpec {
     SliceSpec {
         start: SizeList::from_elem(0, shape.len()),

@@ -7,7 +7,7 @@ use super::Key;
 use crate::number::encode;
 use crate::{IntoShape, Operand, Tensor};
 
-/// The layout of a float type for random bits: the unsigned integer of its width, the mantissa bits, and the type of the random bits.
+/// For a float type: the unsigned integer type of equal width, the number of mantissa bits, and the integer type of the random bits.
 fn layout(dtype: DType) -> Option<(DType, i64, DType)> {
     match dtype {
         DType::F64 => Some((DType::UI64, 52, DType::UI64)),
@@ -18,7 +18,7 @@ fn layout(dtype: DType) -> Option<(DType, i64, DType)> {
     }
 }
 
-/// The smallest positive normal number.
+/// The smallest positive normal number of a float type.
 fn tiny(dtype: DType) -> f64 {
     match dtype {
         DType::F64 => f64::MIN_POSITIVE,

@@ -94,7 +94,8 @@ impl<'g> Key<'g> {
         [keys[0], keys[1]]
     }
 
-    /// A new key for each number, such as a step or a layer: a Rust number or a scalar integer tensor.
+    /// Derives a new key from this key and a number, such as the index of a step or a layer (`jax.random.fold_in`). The number is a Rust
+    /// number or a scalar integer tensor.
     ///
     /// ```
     /// # use shardc_graph::{DType, DType::F32, Graph, Mesh};

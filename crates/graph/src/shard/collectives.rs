@@ -68,7 +68,7 @@ impl<'g> Tensor<'g> {
         self.reduced("psum", axes, ReductionKind::Add)
     }
 
-    /// The mean over the devices along these axes, on all of them.
+    /// All-reduce: the mean over the devices along these axes.
     ///
     /// Reports the errors of [`Tensor::psum`], and an error if the element type is not a float type.
     #[must_use]
@@ -88,7 +88,7 @@ impl<'g> Tensor<'g> {
         sum / size as f64
     }
 
-    /// The elementwise maximum over the devices along these axes, on all of them.
+    /// All-reduce: the elementwise maximum over the devices along these axes.
     ///
     /// Reports the errors of [`Tensor::psum`].
     #[must_use]
@@ -97,7 +97,7 @@ impl<'g> Tensor<'g> {
         self.reduced("pmax", axes, ReductionKind::Max)
     }
 
-    /// The elementwise minimum over the devices along these axes, on all of them.
+    /// All-reduce: the elementwise minimum over the devices along these axes.
     ///
     /// Reports the errors of [`Tensor::psum`].
     #[must_use]
@@ -211,8 +211,8 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// Collective permute: for each pair, the first device sends its tensor to the second; a device is given by its index along the axis.
-    /// Devices that receive nothing get zeros.
+    /// Collective permute: for each pair, the first device (source) sends its tensor to the second (target). A device is given by its index
+    /// along the axis. Devices that receive nothing get zeros.
     ///
     /// Reports the errors of [`Tensor::psum`], and an error if a device index is out of range, or if two devices send to the same one.
     #[must_use]
@@ -354,7 +354,7 @@ impl Met {
         )))
     }
 
-    /// Checks that the dimension has one element for each device.
+    /// Checks that the dimension has one element for each device of a group.
     fn one_each(&self, op: &str, shape: &[i64], dim: usize) -> KindResult<()> {
         if shape[dim] == self.size {
             return Ok(());

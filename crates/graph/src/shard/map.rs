@@ -8,9 +8,9 @@ use crate::graph::{Built, Graph, KindResult, Maker, check_shape, take_captured};
 use crate::{PartitionSpec, Tree};
 
 impl Graph {
-    /// Runs `body` on each device with its own blocks (JAX's `shard_map`). `body` takes the local block of each tensor of `inputs` by its
-    /// `in_specs` entry, and returns local blocks, which `out_specs` assembles into the results. It can use collectives such as
-    /// [`psum`](crate::Tensor::psum) and [`all_gather`](crate::Tensor::all_gather).
+    /// Runs `body` on each device with local blocks of the inputs (JAX's `shard_map`). Each tensor of `inputs` is sharded as its entry of
+    /// `in_specs` specifies. `body` returns local blocks, from which the results are assembled as `out_specs` specifies. It can use
+    /// collectives such as [`psum`](crate::Tensor::psum) and [`all_gather`](crate::Tensor::all_gather).
     ///
     /// Tensors that `body` captures are replicated. If a result specification omits an axis, the devices along it must return the same
     /// value, for example a sum over the axis, or values computed only from inputs not sharded over it. It is an error if this cannot be
@@ -127,7 +127,7 @@ impl Graph {
         tree.rebuilt(&made)
     }
 
-    /// The axes of these names, in mesh order, if none of them is manual in an enclosing `shard_map`.
+    /// The axes of these names, in mesh order; an error if one of them is already manual in an enclosing `shard_map`.
     fn free_axes(&self, names: &[&str]) -> KindResult<AxisList> {
         let state = self.state.borrow();
         let mesh = &state.module.meshes[state.mesh];

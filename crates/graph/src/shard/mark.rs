@@ -11,12 +11,14 @@ use crate::{PartitionSpec, Placement, Tensor, placement_of};
 impl<'g> Tensor<'g> {
     /// Annotates the tensor with a sharding, and returns it.
     ///
-    /// On a parameter, this is the sharding of the input. A second, equal mark has no effect; a different one requires
+    /// On a parameter, this is the sharding of the input. To replace it by a different sharding, call
     /// [`clear_sharding`](Tensor::clear_sharding) first, as in PyTorch/XLA.
     ///
     /// On any other tensor it is a sharding constraint, like `jax.lax.with_sharding_constraint`, and later uses of this handle are uses of
-    /// the constrained tensor. A second, different mark is another constraint: uses between the two are uses of the first constraint, later
-    /// uses of the second. An equal mark has no effect. The gradient of a constrained tensor gets the same constraint.
+    /// the constrained tensor. A second call with a different sharding adds another constraint: uses between the two calls read the first
+    /// constraint, later uses read the second. The gradient of a constrained tensor gets the same constraint.
+    ///
+    /// A repeated call with an equal sharding has no effect.
     ///
     /// In a closure, a captured tensor is constrained only within the closure: use the returned tensor.
     ///
@@ -88,7 +90,8 @@ impl<'g> Tensor<'g> {
         Tensor::new(self.graph(), id)
     }
 
-    /// Removes a mark and returns the tensor: propagation decides. Tensors already computed from the marked tensor are unchanged.
+    /// Removes the annotation of the tensor, so that propagation chooses its sharding, and returns the tensor. Tensors already computed
+    /// from the annotated tensor are unchanged.
     #[track_caller]
     pub fn clear_sharding(self) -> Tensor<'g> {
         let mut state = self.graph().state.borrow_mut();
@@ -109,9 +112,10 @@ impl<'g> Tensor<'g> {
         self
     }
 
-    /// Marks the tensor like `other`, and returns it; if `other` has no mark, both get the same sharding from propagation.
+    /// Annotates the tensor with the sharding of `other`, and returns it. If `other` has no annotation, propagation chooses one sharding
+    /// for both tensors (`sdy.sharding_group`).
     ///
-    /// Reports an error if the shapes differ, or if a parameter is already marked with a different sharding.
+    /// Reports an error if the shapes differ, or if a parameter is already annotated with a different sharding.
     #[track_caller]
     pub fn shard_like(self, other: impl Into<Tensor<'g>>) -> Tensor<'g> {
         let other = other.into();
@@ -140,7 +144,7 @@ impl<'g> Tensor<'g> {
         self
     }
 
-    /// The marked sharding of the tensor, if any: see [`Tensor::mark_sharding`].
+    /// The annotated sharding of the tensor, if any: see [`Tensor::mark_sharding`].
     #[must_use]
     pub fn sharding(self) -> Option<TensorSharding> {
         let state = self.graph().state.borrow();
@@ -148,7 +152,7 @@ impl<'g> Tensor<'g> {
         state.marked(value).map(|id| state.module.shardings.get(id).clone())
     }
 
-    /// The placement by the marked sharding of the tensor, if any; dimensions left to propagation count as unsharded.
+    /// The placement of the tensor by its annotated sharding, if any; open dimensions count as unsharded.
     /// [`Placement::visualize`] draws it.
     #[must_use]
     pub fn placement(self) -> Option<Placement> {
@@ -159,8 +163,8 @@ impl<'g> Tensor<'g> {
 }
 
 impl Graph {
-    /// Marks the sharding of the result of this name (JAX's `out_shardings`). It may be called at any time before the graph is finished.
-    /// Without a mark, propagation decides.
+    /// Annotates the result of this name with a sharding (JAX's `out_shardings`). This may be called at any time before the graph is
+    /// finished. Without an annotation, propagation chooses the sharding.
     ///
     /// [`Graph::finish`] reports the errors of [`Tensor::mark_sharding`], and an error if there is no result of this name, or if it is
     /// marked with two different shardings.

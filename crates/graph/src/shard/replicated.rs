@@ -11,8 +11,8 @@ use crate::{PartitionSpec, Tensor};
 
 impl<'g> Tensor<'g> {
     /// Asserts that the tensor is replicated along these axes, if that cannot be inferred: for example, a sum by a ring of
-    /// [`ppermute`](Tensor::ppermute). It must be the last operation on a value that the body of a [`shard_map`](Graph::shard_map) returns.
-    /// JAX's `check_vma=False` asserts it for all results.
+    /// [`ppermute`](Tensor::ppermute). This must be the last call on a tensor that the body of a [`shard_map`](Graph::shard_map) returns.
+    /// JAX's `check_vma=False` makes this assertion for all results.
     ///
     /// If the assertion is false, the results of the program depend on the device that they are read from.
     ///

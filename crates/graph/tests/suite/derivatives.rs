@@ -40,7 +40,7 @@ fn cotangents_that_do_not_fit_are_reported_once() {
     let x = g.parameter("x", [8], F32);
     let dx = g.vjp(&vec![-x, x.abs()], &x, &vec![x]);
     let errors = g.finish(&[("dx", dx)]).unwrap_err().to_string();
-    assert!(errors.contains("2 outputs have 1 cotangents"), "{errors}");
+    assert!(errors.contains("expected 2 cotangents, one per output, got 1"), "{errors}");
 }
 
 #[test]

@@ -161,7 +161,7 @@ fn an_error_names_its_source_line() {
     assert_eq!(lines, [first, second]);
 }
 
-/// The error of each closure: its line, beside the line of the call, and its message.
+/// Errors in the results of closures have the line of the call that takes the closure, and name the tensor.
 #[test]
 fn errors_of_closures_name_the_call_and_its_tensors() {
     let g = Graph::new("step", &mesh());

@@ -1,4 +1,5 @@
-//! Tests of `mark_sharding`: repeated and removed annotations, those copied from other tensors, and those of gradients and results.
+//! Tests of `mark_sharding`: repeated and removed annotations, annotations copied from other tensors, and annotations of gradients and
+//! results.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -32,7 +33,7 @@ fn arguments(module: &Module) -> Vec<ValueId> {
 fn a_parameter_is_marked_once() {
     let g = graph();
     let x = g.parameter("x", [8, 4], F32).mark_sharding(spec!["data", None]);
-    // Other calls specify the same sharding.
+    // The first call repeats the same sharding: axis 0 is "data".
     x.mark_sharding(spec![0, None]).clear_sharding().mark_sharding(spec![None, "model"]);
     let module = g.finish(&[("y", -x)]).unwrap();
     let sharding = module.shardings.of(arguments(&module)[0]).unwrap();

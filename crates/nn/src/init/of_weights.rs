@@ -25,7 +25,8 @@ impl Part {
     }
 }
 
-/// Initial values of one array of quantized weights: all arrays quantize the same weights, which have a name and initial values.
+/// Initial values of one array of NF4-quantized weights. The unquantized weights have the name, shape and initial values given here, which
+/// are equal for all arrays of the weights.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OfWeights {
     pub(crate) nf4: Nf4,
@@ -41,7 +42,7 @@ impl OfWeights {
         &self.name
     }
 
-    /// The number of weights that this array counts for: all of them for the payload, zero for the other arrays.
+    /// The contribution of this array to the number of model weights: all weights for the payload, zero for the other arrays.
     pub(crate) fn num_weights(&self) -> i64 {
         if self.part == Part::Payload { self.shape.iter().product() } else { 0 }
     }

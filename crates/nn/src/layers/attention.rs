@@ -5,7 +5,7 @@ use shardc_graph::{DType, Tensor};
 use super::{DenseGeneral, Rope, blockwise_attention};
 use crate::{Init, Scope};
 
-/// The positions that a query attends to, and modifications of the scores.
+/// Which positions a query attends to, and how attention scores are modified.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Seen {
     /// Causal attention: a position attends only to itself and earlier positions.
@@ -131,14 +131,14 @@ fn since(first: Tensor<'_>, keys: i64) -> Tensor<'_> {
     first.graph().arange(keys, DType::I32).ge(first.reshape([-1, 1, 1]))
 }
 
-/// Adds the head dimensions to a mask, which may lack the batch: `[batch, 1, 1, queries, keys]`.
+/// Adds the head dimensions to a mask: `[batch, 1, 1, queries, keys]`. A mask without a batch dimension is unchanged.
 #[track_caller]
 fn over_heads(mask: Tensor<'_>) -> Tensor<'_> {
     if mask.rank() == 3 { mask.expand_dims(1).expand_dims(1) } else { mask }
 }
 
-/// The score of masked positions: its softmax weight is zero next to any other score, and it is finite, so that a fully masked row is not
-/// NaN.
+/// The score of masked positions: the lowest finite number. Its softmax weight is zero if any position of the row is not masked, and the
+/// softmax of a fully masked row is not NaN.
 pub(super) fn lowest(dtype: DType) -> f64 {
     match dtype {
         DType::F16 => -65_504.0,
@@ -169,7 +169,7 @@ pub struct Attention {
     pub head_dim: Option<i64>,
     /// Whether the projections have biases.
     pub use_bias: bool,
-    /// Which positions are attended to.
+    /// Which positions a query attends to.
     pub seen: Seen,
     /// Rotary position embedding of queries and keys.
     pub rope: Option<Rope>,

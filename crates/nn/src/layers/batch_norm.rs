@@ -56,8 +56,8 @@ impl BatchNorm {
     }
 
     /// Normalizes `x`, with batch statistics if `train`. Parameters: `scale` and `bias`; statistics: `mean` and `var`; each has the size of
-    /// the last dimension. Training is not possible in loops, which cannot set variables: neither in a [`Scope::stack`], nor in
-    /// [`accumulated`](crate::optim::accumulated).
+    /// the last dimension. With `train`, the layer cannot be used in a [`Scope::stack`] or in [`accumulated`](crate::optim::accumulated):
+    /// variables cannot be set in loops.
     ///
     /// Reports an error if `x` is a scalar or not of a float type, or if `train` is set in a loop.
     #[must_use]

@@ -36,8 +36,8 @@ pub fn blockwise_attention<'g>(
     let ([batch, time, heads, head_dim], [_, keys, kv_heads, _]) = (q.dims::<4>(), k.dims::<4>());
     if kv_heads < 1 || heads % kv_heads != 0 || block < 1 || keys % block != 0 || seen.alibi {
         let text = format!(
-            "blockwise attention without ALiBi needs query heads ({heads}) divisible by key/value heads ({kv_heads}), and {keys} \
-             keys divisible by the block size {block}"
+            "blockwise attention does not support ALiBi, and needs query heads ({heads}) divisible by key/value heads ({kv_heads}) \
+             and keys ({keys}) divisible by the block size ({block})"
         );
         return g.refuse(&[q, k], text);
     }

@@ -88,8 +88,8 @@ impl Conv {
             return p.graph().refuse(
                 &[x],
                 format!(
-                    "unsupported convolution: the kernel size is {:?}; it needs 1 to 3 spatial dimensions, \
-             and feature groups that divide the features",
+                    "a convolution needs a kernel size of 1 to 3 dimensions, got {:?}, \
+             and feature groups that divide the input features, got {groups} groups and {inputs} features",
                     self.kernel_size
                 ),
             );

@@ -69,7 +69,7 @@ impl Dense {
     }
 }
 
-/// A linear map of the last `axes` dimensions to new dimensions: the kernel has the former, then the latter.
+/// A linear map of the last `axes` dimensions to new dimensions. `kernel` has the contracted dimensions, then the new ones.
 ///
 /// ```
 /// # use shardc_graph::{DType::F32, Graph, Mesh};

@@ -18,8 +18,8 @@ impl<'g> Scope<'g> {
     /// Creating adapters reports an error if the rank is below one, if dropout is not from 0 to 1, or if DoRA is used with a four-bit
     /// kernel. [`Scope::finish`] reports an error if a target matches no linear layer, or if a module to save does not exist.
     ///
-    /// The layers of a [`stack`](Scope::stack) share one adapter variable, and thus rank and scale. A layer with all-zero adapters has no
-    /// adapters: `A`, `B` and magnitude stay zero in training.
+    /// The layers of a [`stack`](Scope::stack) share one adapter variable, and thus rank and scale. If `A`, `B` and the magnitude of a
+    /// layer are all zero, they stay zero in training, so the layer behaves as one without adapters.
     #[must_use]
     pub fn with_lora(&self, lora: &Lora, key: Option<Key<'g>>) -> Self {
         let lora = Rc::new(lora.clone());
@@ -41,8 +41,8 @@ impl<'g> Scope<'g> {
         })
     }
 
-    /// Adds the adapters to `y`, the result of a linear layer without its bias. The first `axes` dimensions of `kernel` are the last ones
-    /// of `x`.
+    /// Adds the adapter term to `y`, the result of a linear layer without its bias. The first `axes` dimensions of `kernel` are contracted
+    /// with the last `axes` dimensions of `x`.
     #[track_caller]
     pub(crate) fn adapted(
         &self,
@@ -98,7 +98,7 @@ impl<'g> Scope<'g> {
         if key.is_none() {
             return (y + up) * factor;
         }
-        // PEFT applies dropout to the inputs of the base layer only in the term that rescales its result.
+        // As in PEFT: the matmul with the base kernel uses the dropped input only in the term with `factor - 1`.
         y + dropped.dot_general(kernel, &map) * (factor - 1.0) + up * factor
     }
 

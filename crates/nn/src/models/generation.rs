@@ -29,7 +29,7 @@ impl<'g> Cache<'g> {
         Cache { kept, first, next: p.variable("next", Kind::Counter, (), DType::I32, Init::zeros()) }
     }
 
-    /// Writes keys and values of positions from `at` on into the cache.
+    /// Writes the keys and values of consecutive positions into the cache, starting at position `at`.
     #[track_caller]
     fn keep(self, p: &Scope<'g>, new: [Tensor<'g>; 2], at: Tensor<'g>, first: Tensor<'g>, next: Tensor<'g>) {
         let p = p.at("cache");
@@ -44,8 +44,8 @@ impl<'g> Cache<'g> {
 
 impl Decoder {
     /// Prefill: the next-token logits, `[batch, vocab_size]`, of prompts, `[batch, time]` integers from position 0 on, which are processed
-    /// in one pass. The KV cache is overwritten. Its variables are those of [`Decoder::next`], which continues at position `time` in a
-    /// separate program that takes the state of this one as input.
+    /// in one pass. The KV cache is overwritten. [`Decoder::next`] has the same variables, and continues at position `time` in a separate
+    /// program, which takes the variables of this program as input.
     ///
     /// Prompts of different lengths are left-padded, as for Hugging Face's `generate` with `padding_side="left"`: `lengths`, `[batch]`
     /// integers, is the number of tokens at the end of each row that form its prompt. Padding is masked, and positions count from the start
@@ -109,7 +109,7 @@ impl Decoder {
         if let Some(positions) = self.max_positions {
             let mut at = g.arange(time, DType::I32);
             if let Some(begin) = begin {
-                // Padding gets the position of the first token; it is masked anyway.
+                // Padding, which is masked, gets position 0.
                 at = (at - begin.expand_dims(-1)).max(0);
             }
             x = x + self.table(positions).apply(&p.at("wpe"), at);
@@ -131,12 +131,12 @@ impl Decoder {
 
     /// Decode step: the next-token logits, `[batch, vocab_size]`, after one more token per sequence, `[batch]` integers at `position`, a
     /// scalar `i32`. Keys and values of up to `context` positions are cached in the variables `cache.key` and `cache.value`, which are
-    /// sharded over heads if attention is, as by [`megatron`](super::megatron). A program decodes one token: it cannot be called in loops,
-    /// which cannot set variables. [`Decoder::prefill`] processes a whole prompt.
+    /// sharded over heads if attention is, as by [`megatron`](super::megatron). A program decodes one token: this cannot be called in a
+    /// loop, since variables cannot be set in loops. [`Decoder::prefill`] processes a whole prompt.
     ///
-    /// A sequence continues at the position after the last one, or at an earlier one; later cache entries are then ignored. At any other
-    /// position a new sequence begins: a token attends only to tokens since then, and learned positions count from there (variables
-    /// `cache.first`, `[batch]`, and `cache.next`). Logits at a position outside the context are NaN.
+    /// A sequence continues if `position` is the one after the last token, or an earlier position of the sequence; later cache entries are
+    /// then ignored. At any other position a new sequence begins: its tokens attend only to each other, and learned positions count from
+    /// its first token (variables `cache.first`, `[batch]`, and `cache.next`). Logits at a position outside the context are NaN.
     ///
     /// Reports the errors of [`Decoder::apply`], and an error if there are fewer positions than `context`, or if the call is in a loop.
     #[must_use]
@@ -153,7 +153,7 @@ impl Decoder {
             return g.refuse(&[tokens], text);
         }
         let cache = Cache::of(self, p, tokens.size(0), context);
-        // A position after a gap, or before the first cached one, starts a new text.
+        // A position after a gap, or before the first position of the sequence, starts a new sequence.
         let goes_on = position.ge(cache.first) & position.le(cache.next);
         let first = goes_on.select(cache.first, position);
         let mut x = self.table(self.vocab_size).apply(&p.at("wte"), tokens.expand_dims(1));

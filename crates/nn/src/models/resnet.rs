@@ -18,7 +18,7 @@ use crate::{Init, Scope};
 /// | `fc` | `fc` |
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResNet {
-    /// Blocks per stage; the first block of each stage except the first halves the image size.
+    /// Blocks per stage. The first block of each stage after the first stage halves the image size.
     pub blocks: Vec<i64>,
     /// Features of the first stage; each stage has twice as many as the previous one.
     pub features: i64,

@@ -9,9 +9,10 @@ use crate::{Init, Scope};
 /// at a time, so that only one microbatch has live activations. The first dimension of each tensor of `inputs` is the batch and keeps its
 /// sharding: a microbatch takes every `parts`-th example.
 ///
-/// The loss is the mean of the microbatch losses. If those are means that ignore some examples, as with
-/// [`CrossEntropy::ignore`](crate::loss::CrossEntropy::ignore), all microbatches weigh the same, and it is not the mean over the batch. For
-/// that mean, let `loss` return the sum over the microbatch, times `parts`, divided by the number of counted examples in the batch.
+/// The returned loss is the mean of the microbatch losses. If `loss` is a mean that ignores some examples, as with
+/// [`CrossEntropy::ignore`](crate::loss::CrossEntropy::ignore), the result is not the mean over the batch, because all microbatches have
+/// the same weight. For the mean over the batch, let `loss` return the sum over the microbatch, times `parts`, divided by the number of
+/// counted examples in the batch.
 ///
 /// A captured key produces the same numbers in each microbatch: use [`Scope::key`] of the scope passed to `loss`. Variables cannot be set
 /// in `loss`.
@@ -26,7 +27,7 @@ pub fn accumulated<'g, I: Tree<'g>>(
     loss: impl Fn(&Scope<'g>, I) -> Tensor<'g>,
 ) -> (Tensor<'g>, Vec<Tensor<'g>>) {
     let g = p.graph();
-    // Loops instead of closures, here and below: `#[track_caller]` does not reach into closures.
+    // Here and below, `for` loops replace iterator closures, to which `#[track_caller]` does not apply.
     let (mut by_parts, mut first) = (Vec::new(), Vec::new());
     for x in inputs.leaves() {
         let shape = x.shape();

@@ -30,7 +30,7 @@ impl Program {
         Program { module, parents }
     }
 
-    /// The values that a value depends on, including those outside of its loops.
+    /// The values that a value depends on, also those outside of the loops that contain it.
     fn made_of(&self, value: ValueId, found: &mut Vec<ValueId>) {
         if found.contains(&value) {
             return;
@@ -47,8 +47,8 @@ impl Program {
         }
     }
 
-    /// For each selection by random numbers within loops: the number of enclosing loops, and the number of those whose iteration number
-    /// it depends on.
+    /// For each `select`, by which dropout masks elements: the number of enclosing loops, and the number of these loops on whose iteration
+    /// number the predicate depends.
     fn drawn(&self) -> Vec<(usize, usize)> {
         let mut drawn = Vec::new();
         let mut open: Vec<(RegionId, Vec<ValueId>)> = self.bodies(None, &[]);

@@ -58,7 +58,7 @@ fn a_stack_in_a_stack_has_weights_for_each_layer_of_both() {
         shown,
         [("stage.bias", &[2, 8][..], (2, &[8][..])), ("stage.layer.kernel", &[2, 3, 8, 8], (6, &[8, 8])),]
     );
-    // Each iteration slices the parameters of both layers.
+    // One slice along both stack dimensions takes the parameter of the inner layer.
     let slices = step.module.ops.values().filter_map(|op| match &op.kind {
         OpKind::DynamicSlice { sizes } => Some(sizes.to_vec()),
         _ => None,
@@ -252,7 +252,7 @@ fn variables_cannot_be_set_in_loops() {
             "the variable \"cache.{what}\" is set inside the closure of a loop: {returned}"
         ))
     );
-    // A scope from outside of a stack.
+    // A layer in a stack uses a scope from outside of the stack.
     let errors = reported(|g, p| {
         p.stack("h", 2, g.parameter("x", [8, 3], F32), |_, x| BatchNorm::new().apply(p, x, true));
     });

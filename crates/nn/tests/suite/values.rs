@@ -33,7 +33,7 @@ fn values_that_do_not_fit_are_reported() {
             ("c.kernel", g.zeros([3, 3], F32)),
             ("d.kernel", g.zeros([3, 3], F32)),
         ]);
-        // The value is set twice, but the error is reported once.
+        // The layers request the tensors twice, but each error is reported once.
         for _ in 0..2 {
             _ = map.apply(&given.at("a"), x);
             _ = map.apply(&given.at("b"), x);

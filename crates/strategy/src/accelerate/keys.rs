@@ -7,7 +7,7 @@ pub(super) enum Place {
     Top,
     /// In `fsdp_config`.
     Fsdp,
-    /// In its `xla_fsdp_settings`.
+    /// In `xla_fsdp_settings`, which is nested in `fsdp_config`.
     Xla,
     /// In `parallelism_config`.
     Parallelism,
@@ -35,12 +35,12 @@ pub(super) enum Kind {
 pub(super) enum Effect {
     /// Supported.
     Done,
-    /// No effect in a compiler, with the reason. Reported as a warning if it is on.
+    /// No effect in a compiler, for this reason. Reported as a warning if the setting is on.
     Nothing(&'static str),
     /// Handled elsewhere, such as by the launcher: not reported.
     Elsewhere,
-    /// Not supported, although it would change computation, communication or memory, with the reason. Reported as a warning if it is on,
-    /// and as an error if the user requests that no setting is ignored.
+    /// Not supported, for this reason, although the setting would change computation, communication or memory. Reported as a warning if the
+    /// setting is on, and as an error with `--strict`.
     Ignored(&'static str),
 }
 
@@ -76,9 +76,9 @@ const PRECISION: &[&str] = &["no", "fp16", "bf16", "fp8"];
 const DTYPES: &[&str] = &["float32", "float16", "bfloat16"];
 
 const LAUNCHER: Effect = Effect::Elsewhere;
-const TYPES: Effect = Effect::Ignored("f32 values other than operands of matmuls stay in f32");
+const TYPES: Effect = Effect::Ignored("f32 values stay in f32, except operands of matmuls");
 const CLASSES: Effect = Effect::Nothing(
-    "a step has no classes: layers are found by numbers in parameter names, and by repeated modules",
+    "a compiled step has no module classes: layers are found by numbers in parameter names, and by repeated modules",
 );
 const FLAT: Effect = Effect::Nothing("each parameter is sharded separately; parameters are not flattened");
 const SCHEDULE: Effect = Effect::Nothing(
@@ -88,9 +88,10 @@ const TOGETHER: Effect = Effect::Nothing("small collectives of one kind are alre
 const CHECKPOINTS: Effect = Effect::Elsewhere;
 const START: Effect = Effect::Elsewhere;
 const WRAPPER: Effect = Effect::Elsewhere;
-const PROGRAM: Effect = Effect::Ignored("the program of the step determines this");
-const HOST: Effect =
-    Effect::Ignored("offloading is only to host memory, for parameters and optimizer state together");
+const PROGRAM: Effect = Effect::Ignored("the training step itself must implement this");
+const HOST: Effect = Effect::Ignored(
+    "only offloading to host memory is supported, for parameters and optimizer state together",
+);
 
 const fn top(name: &'static str, kind: Kind, effect: Effect) -> Key {
     Key { place: Place::Top, name, kind, effect }
@@ -165,7 +166,7 @@ pub(super) const KEYS: &[Key] = &[
     fsdp("fsdp_limit_all_gathers", Kind::Bool, SCHEDULE),
     fsdp("fsdp_min_num_params", Kind::Count, Effect::Done),
     fsdp("fsdp_offload_params", Kind::Bool, Effect::Done),
-    // In version 2, this is a boolean; in version 1, newer files contain the strategy here.
+    // In FSDP version 2, this is a boolean; for version 1, newer files contain the strategy here.
     fsdp("fsdp_reshard_after_forward", Kind::Any, Effect::Done),
     fsdp("fsdp_sharding_strategy", Kind::Word(STRATEGIES), Effect::Done),
     fsdp("fsdp_state_dict_type", Kind::Word(STATE), CHECKPOINTS),
@@ -190,7 +191,11 @@ pub(super) const KEYS: &[Key] = &[
     parallel_how("parallelism_config_sp_backend"),
     parallel_how("parallelism_config_sp_seq_length"),
     parallel_how("parallelism_config_sp_seq_length_is_variable"),
-    deepspeed("deepspeed_config_file", Kind::Any, Effect::Ignored("DeepSpeed's own file is not read")),
+    deepspeed(
+        "deepspeed_config_file",
+        Kind::Any,
+        Effect::Ignored("DeepSpeed's own configuration file is not read"),
+    ),
     deepspeed("deepspeed_exclusion_filter", Kind::Any, LAUNCHER),
     deepspeed("deepspeed_hostfile", Kind::Any, LAUNCHER),
     deepspeed("deepspeed_inclusion_filter", Kind::Any, LAUNCHER),

@@ -34,7 +34,7 @@ pub struct Accelerate {
     pub model: ModelSettings,
     /// Unknown keys and keys without effect, with the reasons.
     pub warnings: Vec<Diagnostic>,
-    /// The mesh of the parallel dimensions.
+    /// The mesh that `parallelism_config` or `[parallelism]` describes, if any: `fsdp=4,tp=2`.
     parallel: Option<String>,
 }
 
@@ -52,8 +52,8 @@ impl Accelerate {
     /// arguments, or torchtitan's TOML.
     ///
     /// # Errors
-    /// Returns SH1210 if the text is not YAML, and SH1211 for each invalid value. All errors are reported at once, followed by the
-    /// warnings.
+    /// Returns SH1210 if the text is not valid YAML or TOML, and SH1211 for each invalid value. All errors are reported at once, followed
+    /// by the warnings.
     pub fn parse(text: &str) -> Result<Accelerate, Vec<Diagnostic>> {
         if torchtitan::is_it(text) {
             return torchtitan::parse(text);
@@ -97,7 +97,8 @@ impl Accelerate {
         Err(reader.errors.into_iter().chain(reader.out.warnings).collect())
     }
 
-    /// Turns warnings into errors: for ignored settings that would change computation, communication or memory, and for unknown keys.
+    /// The warnings that `--strict` turns into errors: about unknown keys, and about ignored settings that would change computation,
+    /// communication or memory.
     #[must_use]
     pub fn ignored(&self) -> Vec<Diagnostic> {
         let is_ignored = |warning: &&Diagnostic| matches!(warning.code, "SH1212" | "SH1214");
@@ -157,7 +158,7 @@ struct Reader<'t> {
 #[derive(Default)]
 struct Zero {
     stage: Option<(u64, Span)>,
-    /// Whether parameters, and optimizer state, are offloaded, and the position of the key.
+    /// If parameters are offloaded, the position of the key; the same for optimizer state.
     parameters: Option<Span>,
     optimizer: Option<Span>,
 }
@@ -165,14 +166,14 @@ struct Zero {
 /// The reason why FSDP keys have no effect in this file.
 const NOT_FSDP: &str = "distributed_type is not FSDP, so each device has a replica of the model; set it to FSDP to shard the model";
 const NOT_BY_SIZE: &str = "units are chosen by size only with fsdp_auto_wrap_policy: SIZE_BASED_WRAP";
-const NOT_IN_EIGHT_BITS: &str = "8-bit matmuls need scales, which no option adds: the types of the step are unchanged; bf16 and fp16 \
-                                 are supported";
+const NOT_IN_EIGHT_BITS: &str = "8-bit matmuls need scales, which shardc does not add: the types of the step are unchanged; bf16 and \
+                                 fp16 are supported";
 const ANOTHER_DOCUMENT: &str = "only the first document of the file is read";
 
 impl Reader<'_> {
     fn keys(&mut self, node: &MarkedYaml<'_>, place: Place) {
         let YamlData::Mapping(pairs) = &node.data else {
-            // `fsdp_config:` without a value.
+            // A key without a value, such as `fsdp_config:`, is allowed.
             if !matches!(node.data, YamlData::Value(Scalar::Null)) {
                 self.wrong(node, "expected keys with values".to_owned());
             }
@@ -200,7 +201,7 @@ impl Reader<'_> {
             (None, Some(known)) => format!("the nearest key is {}", known.name),
             (None, None) => String::new(),
         };
-        let message = format!("'{name}' is not a key {}", where_is(place));
+        let message = format!("unknown key '{name}' {}", where_is(place));
         let warning = Diagnostic::warning(Class::InvalidInput, "SH1212", message);
         self.out.warnings.push(warning.at(self.span(key)).hint(hint));
     }
@@ -281,7 +282,7 @@ impl Reader<'_> {
             "fsdp_offload_params" => settings.offload_params = truth(value).unwrap_or(false),
             "fsdp_version" => self.version = count(value),
             "fsdp_sharding_strategy" => self.sharding = strategy(value).map(|sharding| (sharding, span)),
-            // The meaning of the key depends on the version, which is read later.
+            // The meaning of the key depends on `fsdp_version`, which may follow in the file.
             "fsdp_reshard_after_forward" => self.reshard = word(value).map(|word| (word, self.span(value))),
             "zero_stage" => self.zero.stage = count(value).map(|stage| (stage, span)),
             "offload_param_device" if !is_off(value) => self.zero.parameters = Some(span),

@@ -2,7 +2,7 @@
 
 use crate::settings::Sharding;
 
-/// The number of devices for each kind of parallelism; 1 if it is unused.
+/// The number of devices along each dimension of parallelism; 1 if the dimension is unused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sizes {
     /// The number of replicas of the model.
@@ -71,7 +71,7 @@ impl Sizes {
         None
     }
 
-    /// Adapts a strategy that shards over all devices to this mesh.
+    /// The strategy that corresponds to `sharding` on the mesh of these sizes, for example hybrid sharding if there are replicas.
     pub(super) fn strategy(self, sharding: Sharding) -> Sharding {
         let is_sharded = self.shard > 1 || self.expert > 1 || self.context > 1;
         match sharding {

@@ -86,7 +86,7 @@ impl Question {
     }
 }
 
-/// The question that follows these answers, which are values by key; `None` after the last question.
+/// The next question after these answers, which are pairs of a key and its value; `None` after the last question.
 #[must_use]
 pub fn next_question(answers: &[(&'static str, String)]) -> Option<Question> {
     let is_answered = |question: &Question| answers.iter().any(|(key, _)| *key == question.key);

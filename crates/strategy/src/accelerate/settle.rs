@@ -8,7 +8,7 @@ use super::{Idle, NOT_BY_SIZE, NOT_FSDP, Reader};
 use crate::settings::Sharding;
 use crate::units::Wrap;
 
-/// The reason why keys of version 1 have no effect in version 2.
+/// The reason why keys of FSDP version 1 have no effect in version 2.
 const OF_VERSION_1: &str =
     "with fsdp_version 2, use fsdp_reshard_after_forward and parallelism_config instead";
 
@@ -37,7 +37,7 @@ impl Reader<'_> {
         }
         for Idle { code, reason, keys } in std::mem::take(&mut self.idle) {
             let names: Vec<&str> = keys.iter().map(|(name, _)| *name).collect();
-            let message = format!("no effect here: {}", names.join(", "));
+            let message = format!("settings without effect: {}", names.join(", "));
             let warning = Diagnostic::warning(Class::InvalidInput, code, message);
             let span = keys.first().map_or(Span::NONE, |(_, span)| *span);
             self.out.warnings.push(warning.at(span).hint(reason));
@@ -52,7 +52,7 @@ impl Reader<'_> {
             1 => false,
             2 => true,
             version => {
-                let message = format!("fsdp_version {version} is not 1 or 2");
+                let message = format!("fsdp_version must be 1 or 2, got {version}");
                 let at = self.fsdp.unwrap_or(Span::NONE);
                 self.errors.push(Diagnostic::invalid("SH1211", message).at(at));
                 return;
@@ -68,7 +68,7 @@ impl Reader<'_> {
             if !self.is_trainer {
                 self.ignored("fsdp_sharding_strategy", at, OF_VERSION_1);
             } else if again.is_empty() {
-                let message = "this strategy of fsdp needs fsdp_version: 1 in fsdp_config";
+                let message = "fsdp: this strategy needs fsdp_version: 1 in fsdp_config";
                 self.errors.push(Diagnostic::invalid("SH1211", message).at(at));
             } else {
                 self.reshard.get_or_insert((again.to_owned(), at));
@@ -92,11 +92,12 @@ impl Reader<'_> {
                 let (wanted, hint) = match is_second {
                     true => (
                         "true or false".to_owned(),
-                        "with fsdp_version: 2; sizes of sub-meshes are dp_shard_size and dp_replicate_size",
+                        "this applies to fsdp_version: 2; set mesh sizes with dp_shard_size and dp_replicate_size",
                     ),
-                    false => {
-                        (format!("true, false, or one of {}", STRATEGIES.join(", ")), "with fsdp_version: 1")
-                    }
+                    false => (
+                        format!("true, false, or one of {}", STRATEGIES.join(", ")),
+                        "this applies to fsdp_version: 1",
+                    ),
                 };
                 let message = format!("fsdp_reshard_after_forward must be {wanted}, got {word}");
                 self.errors.push(Diagnostic::invalid("SH1211", message).at(at).hint(hint));
@@ -139,11 +140,11 @@ impl Reader<'_> {
             (None, Some(1), _) => return,
             (None, Some(product), Some(devices)) if product != devices => {
                 format!(
-                    "parallelism_config has {} = {product} devices, and num_processes is {devices}",
+                    "parallelism_config has {} = {product} devices, but num_processes is {devices}",
                     sizes.factors()
                 )
             }
-            (None, None, _) => format!("parallelism_config has {} devices", sizes.factors()),
+            (None, None, _) => format!("parallelism_config has too many devices: {}", sizes.factors()),
             (None, Some(_), _) if self.is_fsdp && self.version != Some(2) => {
                 "parallelism_config needs fsdp_version: 2".to_owned()
             }

@@ -38,14 +38,14 @@ fn accelerate_guide_file_is_supported() {
     assert!(read.settings.offload_params);
     assert_eq!((read.devices, read.mesh().as_deref()), (Some(2), Some("fsdp=2")));
     let told: Vec<String> = read.warnings.iter().map(ToString::to_string).collect();
-    assert!(told.iter().all(|text| !text.contains("is not a key")), "{told:#?}");
+    assert!(told.iter().all(|text| !text.contains("unknown key")), "{told:#?}");
     assert_eq!(
         read.model,
         ModelSettings { compute_dtype: Some(DType::BF16), activation_checkpointing: false }
     );
     let about = |key: &str| told.iter().filter(|text| text.contains(key)).count();
     assert_eq!(about("fsdp_transformer_layer_cls_to_wrap"), 1, "{told:#?}");
-    assert_eq!(told.len(), 1, "what is off, or the launcher's, is no news: {told:#?}");
+    assert_eq!(told.len(), 1, "keys that are off or used by the launcher are not reported: {told:#?}");
     assert_eq!(read.settings.compute_dtype, Some(DType::BF16));
     assert_eq!((read.settings.wrap, read.settings.backward_prefetch), (Some(Wrap::Layers), Prefetch::Pre));
     for key in ["fsdp_offload_params", "fsdp_auto_wrap_policy", "mixed_precision", "fsdp_backward_prefetch"] {
@@ -59,15 +59,18 @@ fn keys_without_effect_are_reported() {
         Accelerate::parse(text).unwrap().warnings.iter().map(|warning| warning.message.clone()).collect()
     };
     let by_layer = "fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP, fsdp_min_num_params: 2000";
-    assert_eq!(told(&format!("fsdp_config: {{{by_layer}}}\n")), ["no effect here: fsdp_min_num_params"]);
+    assert_eq!(
+        told(&format!("fsdp_config: {{{by_layer}}}\n")),
+        ["settings without effect: fsdp_min_num_params"]
+    );
     assert_eq!(
         told("distributed_type: 'NO'\nfsdp_config: {fsdp_sharding_strategy: 1}\n"),
-        ["no effect here: fsdp_config"]
+        ["settings without effect: fsdp_config"]
     );
-    assert_eq!(told("mixed_precision: fp8\n"), ["no effect here: mixed_precision: fp8"]);
+    assert_eq!(told("mixed_precision: fp8\n"), ["settings without effect: mixed_precision: fp8"]);
     assert_eq!(
         told("num_processes: 4\n---\nnum_processes: 2\n"),
-        ["no effect here: further documents after ---"]
+        ["settings without effect: further documents after ---"]
     );
     assert!(told("distributed_type: 'NO'\nfsdp_config: {}\nmixed_precision: 'no'\n").is_empty());
 }
@@ -115,7 +118,7 @@ fn unknown_keys_are_warnings_and_wrong_values_errors_at_their_lines() {
         Accelerate::parse("fsdp_config:\n  fsdp_shardingstrategy: 1\nfsdp_offload_params: true\n").unwrap();
     let told: Vec<_> =
         read.warnings.iter().map(|w| (w.message.clone(), w.hint.clone().unwrap_or_default())).collect();
-    assert_eq!(told[0].0, "'fsdp_shardingstrategy' is not a key under fsdp_config");
+    assert_eq!(told[0].0, "unknown key 'fsdp_shardingstrategy' under fsdp_config");
     assert_eq!(told[0].1, "the nearest key is fsdp_sharding_strategy");
     assert_eq!(told[1].1, "it belongs under fsdp_config");
 
@@ -154,9 +157,9 @@ fn parallelism_sizes_give_the_mesh() {
         (Some("node=2,fsdp=2,cp=2"), Sharding::HybridShard)
     );
     assert_eq!(sizes("dp_shard=2 ep=4").unwrap().mesh().as_deref(), Some("fsdp=2,ep=4"));
-    assert_eq!(sizes("dp_shard=1").unwrap().mesh().as_deref(), Some("fsdp=8"), "nothing is asked for");
+    assert_eq!(sizes("dp_shard=1").unwrap().mesh().as_deref(), Some("fsdp=8"), "no parallelism is requested");
     let error = |text: &str| sizes(text).unwrap_err()[0].message.clone();
-    assert_eq!(error("dp_shard=4 tp=3"), "parallelism_config has 4 x 3 = 12 devices, and num_processes is 8");
+    assert_eq!(error("dp_shard=4 tp=3"), "parallelism_config has 4 x 3 = 12 devices, but num_processes is 8");
     assert!(error("dp_replicate=2 tp=4").contains("needs a shard size"));
     assert!(error("cp=2 sp=2 dp_shard=2").contains("cannot be combined"));
     assert!(error("tp=0").contains("must be at least 1"));

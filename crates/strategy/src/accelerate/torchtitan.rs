@@ -57,7 +57,7 @@ impl Reader<'_> {
                 self.wrong(name, format!("{name} above 1 is not supported"));
             }
         }
-        // Experts are sharded over the devices that shard parameters and sequences.
+        // The expert axis takes its devices from the axis that shards parameters.
         let within = match (expert, shard) {
             (1, shard) => shard,
             (expert, Some(shard))
@@ -78,7 +78,7 @@ impl Reader<'_> {
             Some("never") => Some(false),
             Some(other) => {
                 let text =
-                    format!("fsdp_reshard_after_forward must be default, always or never, not {other}");
+                    format!("fsdp_reshard_after_forward must be default, always or never, got {other}");
                 self.wrong("fsdp_reshard_after_forward", text);
                 None
             }
@@ -99,7 +99,7 @@ impl Reader<'_> {
         self.rest();
     }
 
-    /// Reports other tables and unknown keys.
+    /// Reads the other tables, and reports unknown keys of `[parallelism]`.
     fn rest(&mut self) {
         let dtype = match self.word("training", "mixed_precision_param").as_deref() {
             Some("bfloat16") | None => Some(DType::BF16),

@@ -73,8 +73,8 @@ impl Reader<'_> {
         self.out.model.compute_dtype = Some(dtype);
     }
 
-    /// Reads `fsdp`: a boolean, words separated by spaces, or a list of words. In version 2 a strategy only determines whether parameters
-    /// are gathered again.
+    /// Reads `fsdp`: a boolean, words separated by spaces, or a list of words. In FSDP version 2, a strategy only determines whether
+    /// parameters are resharded after the forward pass.
     fn words(&mut self, value: &MarkedYaml<'_>) {
         let words: Vec<String> = match &value.data {
             YamlData::Sequence(items) => items.iter().filter_map(word).collect(),
@@ -87,9 +87,8 @@ impl Reader<'_> {
                 "offload" => self.out.settings.offload_params = true,
                 name => match sharding(&name.to_uppercase()) {
                     Some(strategy) => self.sharding = Some((strategy, self.span(value))),
-                    None => {
-                        self.wrong(value, format!("fsdp: {name:?} is not a strategy, offload or auto_wrap"))
-                    }
+                    None => self
+                        .wrong(value, format!("fsdp must be a strategy, offload or auto_wrap, got {name:?}")),
                 },
             }
         }

@@ -20,24 +20,24 @@ use super::axes::Axes;
 use super::constraints::Constraints;
 use super::{BATCH_FIRST, prioritize};
 
-/// The classes of a step's dimensions.
+/// The dimension classes of a step, and the purpose of some of them. Dimensions of one class probably need the same sharding.
 pub(super) struct ActivationClasses<'a> {
     pub(super) classes: &'a DimensionClasses,
-    /// Classes of batch dimensions.
+    /// Dimension classes of the batch.
     pub(super) batch: &'a FxHashSet<u32>,
-    /// The class of features between layers.
+    /// The dimension class of features between layers.
     pub(super) features: Option<u32>,
-    /// Classes that tensor parallelism shards within layers: heads, hidden features.
+    /// Dimension classes that tensor parallelism shards within layers: heads, hidden features.
     pub(super) inner: &'a FxHashSet<u32>,
-    /// Classes of sequences, which context parallelism shards.
+    /// Dimension classes of sequences, which context parallelism shards.
     pub(super) sequences: &'a FxHashSet<u32>,
-    /// Classes of expert dimensions.
+    /// Dimension classes of experts.
     pub(super) experts: &'a FxHashSet<u32>,
-    /// Arguments whose sequence does not divide evenly, and its dimension.
+    /// Arguments whose sequence dimension does not divide evenly, each with the index of this dimension.
     pub(super) uneven: &'a FxHashMap<ValueId, usize>,
 }
 
-/// Constrains the activations of a body without calls. Returns whether there are any.
+/// Inserts sharding constraints on activations in a body without calls. Returns whether it inserted any.
 pub(super) fn constrain(
     module: &mut Module,
     body: RegionId,

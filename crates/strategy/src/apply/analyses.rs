@@ -1,4 +1,4 @@
-//! Analyses of a step that several steps of the table use. Each is computed at its first use, and recomputed after a rewrite has
+//! Analyses of a training step that several apply steps share. Each is computed at its first use, and recomputed after a rewrite has
 //! invalidated it.
 
 use std::cell::OnceCell;
@@ -10,7 +10,7 @@ use shardc_passes::propagate::DimensionClasses;
 use crate::roles::{Role, Roles};
 use crate::stacked::Stacked;
 
-/// The dimension classes of a function, and those of batch dimensions.
+/// The dimension classes of a function; `batch` contains the classes of batch dimensions.
 pub(super) struct Dimensions {
     pub(super) classes: DimensionClasses,
     pub(super) batch: FxHashSet<u32>,
@@ -61,13 +61,13 @@ impl Analyses {
         self.dimensions.get()?.as_ref()
     }
 
-    /// Invalidates the dimension classes after a step inserted or removed operations. The stacks stay valid if the step only inserted
-    /// casts, barriers and constraints: loops read the same rows of the same arguments.
+    /// Invalidates the dimension classes after an apply step inserted or removed operations. The stacks stay valid if the apply step only
+    /// inserted casts, barriers and constraints: loops read the same rows of the same arguments.
     pub(super) fn invalidate_dimensions(&mut self) {
         self.dimensions.take();
     }
 
-    /// Invalidates all analyses after a step rewrote the program.
+    /// Invalidates all analyses after an apply step rewrote the program.
     pub(super) fn invalidate(&mut self) {
         *self = Analyses::default();
     }

@@ -25,7 +25,7 @@ pub(super) fn apply(module: &mut Module, context: &mut Context<'_>) {
     }
 }
 
-/// Computes in `dtype` the matmuls with a batch operand (`has_batch`) in a body without calls.
+/// Computes in `dtype` the matmuls that have an operand with a batch dimension (`has_batch`), in a body without calls.
 fn narrow(
     module: &mut Module,
     body: RegionId,
@@ -98,7 +98,7 @@ impl Walk<'_> {
     }
 
     /// Returns a value converted to the narrow type. Weights are converted before reshapes and transposes; rows of a stack are converted
-    /// at their use.
+    /// in the loop that reads them.
     fn narrowed(&mut self, rw: &mut Rewriter<'_>, region: RegionId, value: ValueId) -> ValueId {
         if let Some(&narrow) = self.made.get(&value).or_else(|| self.narrow.get(&(region, value))) {
             return narrow;

@@ -1,4 +1,4 @@
-//! The state that the steps of the table share.
+//! The state that all apply steps share.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use crate::settings::Settings;
 use crate::stacked::Stacked;
 use crate::units::{Units, Wrap};
 
-/// The inputs of a strategy, and the results of the steps so far.
+/// The inputs of a strategy, and the results of the apply steps so far.
 pub(super) struct Context<'a> {
     pub(super) settings: &'a Settings,
     pub(super) roles: &'a Roles,

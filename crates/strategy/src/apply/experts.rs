@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 use shardc_ir::{Module, OpKind, RegionId, ValueId};
 use shardc_passes::propagate::DimensionClasses;
 
-/// The classes of expert dimensions.
+/// The dimension classes of experts.
 pub(super) fn classes(
     module: &Module,
     body: RegionId,

@@ -5,8 +5,8 @@ use shardc_ir::{Module, OpKind, Rewriter, ValueId};
 
 use super::context::Context;
 
-/// Removes state from sharding groups if the strategy places it: the next value of state is sharded like the state, but the values that
-/// it is computed from need not be, for example if parameters are replicated and their next values are computed on shards.
+/// Removes state from sharding groups if the strategy chooses its sharding. The next value of state is sharded like the state, but the
+/// values from which the next value is computed may have another sharding: for example, replicated parameters may be updated on shards.
 pub(super) fn leave(module: &mut Module, context: &mut Context<'_>) {
     let (roles, args) = (context.roles, &context.args);
     let returned =

@@ -1,7 +1,7 @@
-//! Stacks of layers that are all-gathered once and kept. They are cast to a narrower type before the all-gather if all uses in loops have
-//! that type.
+//! Stacks of layers that are all-gathered once and kept until the end of the backward pass. They are cast to a narrower type before the
+//! all-gather if all uses in loops cast their rows to that type.
 //!
-//! The loops then carry the narrow stack, and the gathered value, which is live until the end of the backward pass, has the narrow type.
+//! The loops then carry the narrow stack, so the gathered value, with its long live range, has the narrow type.
 //! A stack with uses other than its update and row slices in loops is gathered in its own type.
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -88,7 +88,7 @@ impl KeptStacks {
         KeptStacks { to, rows }
     }
 
-    /// The type to which a stack is cast, if any.
+    /// The type to which a stack is cast before its all-gather, if any.
     pub(super) fn to(&self, stack: ValueId) -> Option<DType> {
         self.to.get(&stack).copied()
     }

@@ -28,18 +28,18 @@ pub(super) fn apply(module: &mut Module, context: &mut Context<'_>) {
     }
 }
 
-/// The classes of a step's dimensions.
+/// The dimension classes of a step, and which of them are batch and layer dimensions.
 struct LayerMatmuls<'a> {
     classes: &'a DimensionClasses,
-    /// Classes of batch dimensions.
+    /// Dimension classes of the batch.
     batch: &'a FxHashSet<u32>,
-    /// Classes of layer dimensions of stacks.
+    /// Dimension classes of the layer dimensions of stacks.
     layers: &'a FxHashSet<u32>,
 }
 
 impl LayerMatmuls<'_> {
-    /// Shards the batched matmuls of the update by layer. These are the matmuls that depend on the given batch arguments, but have no
-    /// batch dimension themselves. Returns whether there are any.
+    /// Shards the batched matmuls of the update by layer. These are the matmuls that depend on the batch arguments `examples`, but have no
+    /// data-batch dimension themselves. Returns whether it inserted any sharding.
     fn split(
         &self,
         module: &mut Module,
@@ -61,8 +61,8 @@ impl LayerMatmuls<'_> {
         found.insert(module, body)
     }
 
-    /// Shards a matmul that is batched by layers, and its operands. The results of `inner` operations, which the body does not return,
-    /// are sharded at their producer, for all users; other operands are sharded only for this operation.
+    /// Shards a matmul that is batched by layers, and its operands. An operand is sharded at its producer, for all users, if the producer
+    /// is in `inner`: operations whose results the body does not return. Other operands are sharded only for this matmul.
     fn of_op(
         &self,
         module: &Module,

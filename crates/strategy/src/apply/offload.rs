@@ -7,8 +7,8 @@
 //!
 //! State that is [small](SMALL) relative to the rest stays on the device. So do stacks whose rows libtpu 0.0.51 cannot slice on the
 //! host: stacks of vectors of less than 32 bits, such as `ui8` block scales ("Sublane slicing size must be multiple of element
-//! packing factor"). It also fails to compile programs that slice rows smaller than a tile, because it confuses two layouts of different
-//! sizes.
+//! packing factor"). libtpu also fails to compile programs that slice rows smaller than a tile, because it confuses two layouts of
+//! different sizes.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::discardable::MEMORY_KIND;
@@ -29,7 +29,7 @@ const DEVICE: &str = "device";
 
 /// For transfers below this size, the launch takes longer than the transfer: about ten microseconds.
 const SMALL: u64 = 64 << 10;
-/// State below this fraction of a device's state may stay on the device.
+/// State smaller than this fraction (1/1000) of a device's state may stay on the device.
 const PART: u64 = 1000;
 
 /// Moves parameters and optimizer state to host memory.
@@ -62,7 +62,7 @@ struct State {
     bytes: u64,
     /// Bytes that are copied to the device at once: the whole shard, or one row of a stack of layers.
     at_once: u64,
-    /// Whether rows cannot be sliced on the host.
+    /// Whether it stays on the device because libtpu cannot slice its rows on the host.
     is_whole: bool,
 }
 
@@ -82,7 +82,7 @@ impl State {
     }
 }
 
-/// The indices of the arguments to keep in host memory.
+/// The indices of the arguments to move to host memory.
 fn waiting(state: &[State]) -> Vec<usize> {
     let all = state.iter().map(|state| state.bytes).fold(0, u64::saturating_add);
     let stays = |state: &State| state.is_whole || state.at_once < SMALL && state.bytes < all / PART;
@@ -159,8 +159,8 @@ impl Walk<'_> {
         arg.is_some_and(|arg| self.at_host.contains(&arg) && self.stacked.has_rows(arg))
     }
 
-    /// Copies the host values that an operation reads to the device. In branches, they are copied inside the regions; for loops, the
-    /// carried values are copied.
+    /// Copies the values in host memory that an operation reads to the device, before the operation. Values that regions of a branch
+    /// capture are copied before the branch; for loops, the initial carried values are copied.
     fn come(&mut self, rw: &mut Rewriter<'_>, op: OpId, may: impl Fn(&Self, ValueId) -> bool) {
         let data = &rw.module.ops[op];
         let used_for = match data.kind {

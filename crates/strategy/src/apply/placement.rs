@@ -77,7 +77,7 @@ impl Context<'_> {
         }
     }
 
-    /// The annotated sharding of an argument, or else its sharding only within layers.
+    /// The annotated sharding of an argument; without an annotation, its sharding by tensor and expert parallelism only.
     pub(super) fn whole(&self, module: &Module, arg: ValueId) -> TensorSharding {
         if let Some(said) = self.said.get(&arg).filter(|said| said.mesh == self.mesh) {
             return said.clone();
@@ -92,7 +92,7 @@ impl Context<'_> {
         sharding
     }
 
-    /// The sharding of an argument with one more dimension sharded by the remaining axes.
+    /// The sharding that [`whole`](Context::whole) returns, with one more dimension sharded over the unused axes of `axes.shard`.
     pub(super) fn in_parts(&self, module: &Module, arg: ValueId) -> TensorSharding {
         let mut sharding = self.whole(module, arg);
         let is_free = |axis: &&AxisRef| {
@@ -123,7 +123,7 @@ impl Context<'_> {
     }
 }
 
-/// The argument whose sharding is used: for state, the parameter.
+/// The argument whose sharding `arg` gets: its parameter, if `arg` is state of the same shape; otherwise `arg` itself.
 fn like(module: &Module, (arg, argument): (ValueId, &Argument), args: &[ValueId]) -> ValueId {
     let parameter = argument.of.and_then(|of| args.get(of)).copied();
     parameter.filter(|&parameter| module.shape(parameter) == module.shape(arg)).unwrap_or(arg)

@@ -83,7 +83,7 @@ fn insert(rw: &mut Rewriter<'_>, region: RegionId, found: &Found) {
     }
 }
 
-/// Recomputes the initial values of a loop after a barrier with `until`.
+/// Recomputes the initial values of a loop after a barrier with `until`, the value to which the loop is tied.
 fn wait_for(rw: &mut Rewriter<'_>, op: OpId, until: ValueId, (found, here): (&Found, &FxHashSet<OpId>)) {
     let Some(start) = Start::of(rw.module, op, found, here).filter(|start| !start.keys.is_empty()) else {
         return;
@@ -108,7 +108,7 @@ fn wait_for(rw: &mut Rewriter<'_>, op: OpId, until: ValueId, (found, here): (&Fo
 struct Start {
     /// Small values that are not constants.
     keys: Vec<ValueId>,
-    /// The operations that compute large initial values from these, in order.
+    /// The operations that compute large initial values from `keys`, in order.
     large: Vec<OpId>,
 }
 

@@ -9,9 +9,9 @@ use shardc_ir::{DType, Module, OpId, OpKind, RegionId, Rewriter, ValueId};
 /// A row that is all-gathered in a loop.
 #[derive(Clone, Copy)]
 pub(super) struct Row {
-    /// The argument of which it is a row.
+    /// The stack of layers, an argument, that the row is sliced from.
     pub(super) stack: ValueId,
-    /// The type to which it is cast, if any.
+    /// The type to which the row is cast before the all-gather, if any.
     pub(super) to: Option<DType>,
 }
 
@@ -21,12 +21,12 @@ pub(super) struct Rows {
     rows: FxHashMap<ValueId, Row>,
     /// Reshapes and transposes of cast rows, with the narrow type.
     forms: FxHashMap<ValueId, DType>,
-    /// Casts that become redundant.
+    /// Casts that become redundant and are removed.
     done: FxHashSet<OpId>,
 }
 
 impl Rows {
-    /// The rows that slices in a body read; `stack` returns the argument of a slice.
+    /// The rows that dynamic slices in a body read; for such a slice, `stack` returns the argument that is sliced.
     pub(super) fn of(module: &Module, body: RegionId, stack: impl Fn(OpId) -> Option<ValueId>) -> Rows {
         let mut readers: FxHashMap<ValueId, Vec<OpId>> = FxHashMap::default();
         let mut taken: Vec<(ValueId, ValueId)> = Vec::new();
@@ -57,7 +57,8 @@ impl Rows {
         self.rows.values().copied()
     }
 
-    /// If the current operation reads a cast row, changes it to the narrow type, or removes it.
+    /// Rewrites the current operation if it reads a row that is now cast earlier: removes a redundant cast, and changes the result of a
+    /// reshape or transpose to the narrow type.
     pub(super) fn follow(&self, rw: &mut Rewriter<'_>, op: OpId) {
         if self.done.contains(&op) {
             let data = &rw.module.ops[op];

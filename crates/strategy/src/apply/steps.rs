@@ -1,4 +1,4 @@
-//! The table of steps that apply a strategy.
+//! The table of apply steps: rewrites that run in order, and together apply a strategy to a training step.
 
 use std::borrow::Cow;
 
@@ -74,7 +74,7 @@ const STEPS: &[ApplyStep] = &[
     },
     ApplyStep {
         name: "fused-parts",
-        about: "tensor parallelism: slice fused weights before they are reshaped apart",
+        about: "tensor parallelism: split fused weights, such as QKV, by slices instead of a reshape",
         apply: |module, context| {
             if !context.axes.tensor.is_empty() {
                 fused_parts(module, context.body);

@@ -22,7 +22,7 @@ const MISSING: i64 = 50;
 /// The minimum number of weights that share the features between layers; an inner dimension is shared by only two weights.
 const SHARERS: usize = 3;
 
-/// The classes of dimensions to shard.
+/// The dimension classes that tensor parallelism shards.
 pub(super) struct Inner {
     /// Dimensions within layers.
     pub(super) classes: FxHashSet<u32>,
@@ -31,14 +31,14 @@ pub(super) struct Inner {
     features: Option<u32>,
 }
 
-/// A weight: its dimensions that may be sharded, with their classes and sizes.
+/// A weight: its dimensions that may be sharded, with their dimension classes and sizes.
 struct Weight {
     dims: Vec<(u32, i64)>,
 }
 
 impl Inner {
-    /// The classes of weight dimensions to shard over `n` devices; the weights are arguments of a function without calls. `fed` are
-    /// the classes of layer inputs: of vectors in the batch, and of rows that are looked up.
+    /// Chooses the dimension classes of weights to shard over `n` devices; the weights are arguments of a function without calls. `fed`
+    /// contains the classes of layer inputs: features of vectors in the batch, and of rows that are looked up.
     pub(super) fn of(
         module: &Module,
         classes: &DimensionClasses,
@@ -101,7 +101,7 @@ impl Inner {
         Inner { classes: chosen, vocabularies, features }
     }
 
-    /// Returns the class of the features between layers, if it is unambiguous.
+    /// Returns the dimension class of the features between layers, if it is unambiguous.
     pub(super) fn features(&self) -> Option<u32> {
         self.features
     }

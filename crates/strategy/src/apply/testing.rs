@@ -1,4 +1,4 @@
-//! Runs the steps of the table on small programs, for the tests of steps.
+//! Runs apply steps on small programs, for the tests of these steps.
 
 use shardc_ir::{Diagnostic, Module};
 use shardc_passes::annotations::spec::MeshSpec;
@@ -86,11 +86,11 @@ pub(super) const STACK: &str = r#"func.func @main(
   return %new, %loss : tensor<4x8x8xf32>, tensor<f32>
 }"#;
 
-/// The program around a step of the table.
+/// The program before and after an apply step.
 pub(super) struct Around {
     pub(super) before: String,
     pub(super) after: String,
-    /// The names of units, the number of warnings, and the indices of arguments of which loops read rows.
+    /// After the step: the names of units, the number of warnings, and the indices of arguments of which loops read rows.
     pub(super) units: Option<Vec<String>>,
     pub(super) warnings: usize,
     pub(super) stacks: Vec<usize>,
@@ -108,8 +108,8 @@ impl Around {
     }
 }
 
-/// Runs the table up to a step, with settings in short form, on a mesh; `said` are roles of arguments. Checks after each step that cached
-/// dimension classes are still valid.
+/// Runs the apply steps up to step `name`, with settings in short form, on a mesh; `said` gives the roles of some arguments. Checks after
+/// each step that cached dimension classes are still valid.
 pub(super) fn try_around(
     name: &str,
     text: &str,
@@ -139,7 +139,7 @@ pub(super) fn try_around(
     panic!("no step is called {name}");
 }
 
-/// Runs the table up to a step, as [`try_around`] does.
+/// Runs the apply steps up to step `name`, as [`try_around`] does, and panics on an error.
 pub(super) fn around(name: &str, text: &str, how: (&str, &str), said: &[(usize, Role)]) -> Around {
     try_around(name, text, how, said).unwrap()
 }

@@ -38,7 +38,7 @@ pub(super) struct Unshard<'a> {
     /// The indices of the sharded arguments.
     pub(super) split: Vec<usize>,
     pub(super) stacked: &'a Stacked,
-    /// The sharding of an argument after its all-gather: only within layers.
+    /// The sharding of an argument after its all-gather: by tensor and expert parallelism only, or its annotation.
     pub(super) whole: &'a dyn Fn(&Module, ValueId) -> TensorSharding,
     /// Whether a value has a batch dimension.
     pub(super) has_batch: &'a dyn Fn(ValueId) -> bool,
@@ -90,7 +90,7 @@ impl Unshard<'_> {
         }
     }
 
-    /// Finds the stacks that are gathered as a whole; afterwards the program uses them in narrower types.
+    /// Finds the stacks that are gathered as a whole, and changes their users to the narrower types to which they are cast.
     fn kept_stacks(&self, module: &mut Module, body: RegionId, flow: &Flow) -> KeptStacks {
         let args = &module.regions[body].args;
         let stacks = self.split.iter().map(|&i| args[i]);
@@ -110,9 +110,9 @@ struct Flow {
     body: RegionId,
     /// The operations that the loss depends on.
     forward: FxHashSet<OpId>,
-    /// Parameters and their casts, reshapes and transposes, each with its parameter and producer.
+    /// Parameters, and values computed from them by casts, reshapes and transposes (*forms*), each with its parameter and producer.
     forms: FxHashMap<ValueId, Form>,
-    /// Operations of the backward pass that need a gathered parameter, and those that depend on them.
+    /// Operations of the backward pass that need a gathered parameter.
     backward: FxHashSet<OpId>,
     /// The parameters that these operations need.
     asked: FxHashSet<ValueId>,
@@ -233,7 +233,7 @@ fn is_like(module: &Module, op: OpId, value: ValueId) -> bool {
     ) && data.operands.iter().chain(&data.results).all(|&v| module.shape(v) == module.shape(value))
 }
 
-/// Whether the result of an operation reaches a returned value that is not in `own`.
+/// Whether a returned value that is not in `own` depends on the result of an operation.
 fn reaches_others(
     module: &Module,
     op: OpId,
@@ -253,7 +253,7 @@ fn reaches_others(
     false
 }
 
-/// The rows that loops read of sharded stacks.
+/// The rows of sharded stacks that are gathered in loops.
 fn rows(module: &Module, body: RegionId, unshard: &Unshard<'_>) -> Rows {
     let args = &module.regions[body].args;
     let split: FxHashSet<ValueId> = unshard.split.iter().map(|&i| args[i]).collect();
@@ -276,9 +276,9 @@ struct Walk<'a> {
     unshard: &'a Unshard<'a>,
     flow: Flow,
     kept: KeptStacks,
-    /// The gathered value of each form.
+    /// The gathered value of each form of a parameter.
     gathered: FxHashMap<ValueId, ValueId>,
-    /// The replacement of each form in the backward pass.
+    /// The value that replaces each form of a parameter in the backward pass.
     backwards: FxHashMap<ValueId, ValueId>,
     /// The indices of arguments.
     numbers: FxHashMap<ValueId, usize>,
@@ -333,7 +333,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Constrains a value with the dimensions of an argument to be gathered.
+    /// Gathers `value`, which has the dimensions of the argument `arg`, by a sharding constraint.
     fn constrained(&self, rw: &mut Rewriter<'_>, value: ValueId, arg: ValueId) -> ValueId {
         let sharding = (self.unshard.whole)(rw.module, arg);
         constrained(rw, value, sharding)
@@ -359,7 +359,7 @@ impl Walk<'_> {
         flow::nearest(module, read, is_behind, |value| (self.unshard.has_batch)(value))
     }
 
-    /// The value that the backward pass reads instead of a form.
+    /// The value that the backward pass reads instead of this form of a parameter.
     fn backwards(&mut self, rw: &mut Rewriter<'_>, value: ValueId, form: Form, how: Whole) -> ValueId {
         if let Some(&known) = self.backwards.get(&value) {
             return known;

@@ -37,11 +37,11 @@ pub(super) fn apply(module: &mut Module, context: &mut Context<'_>) -> Result<()
 #[derive(Default)]
 struct Within<'a> {
     dimensions: Option<&'a Dimensions>,
-    /// The class of features between layers.
+    /// The dimension class of features between layers.
     features: Option<u32>,
-    /// The classes that tensor parallelism shards within layers.
+    /// The dimension classes that tensor parallelism shards within layers.
     inner: FxHashSet<u32>,
-    /// The classes of sequences that context parallelism shards.
+    /// The dimension classes of sequences, which context parallelism shards.
     sequence_classes: FxHashSet<u32>,
     experts: FxHashSet<u32>,
     /// The dimension of each state argument that tensor parallelism shards.
@@ -50,11 +50,11 @@ struct Within<'a> {
     expert_dims: FxHashMap<ValueId, usize>,
     /// The sequence dimension of each batch argument.
     sequences: FxHashMap<ValueId, usize>,
-    /// The batch arguments whose sequence does not divide evenly.
+    /// The batch arguments whose sequence dimension does not divide evenly, each with the index of this dimension.
     uneven: FxHashMap<ValueId, usize>,
 }
 
-/// The classes of layer inputs: dimensions of the batch, and of rows that are looked up.
+/// The dimension classes of layer inputs: dimensions of the batch, and of rows that are looked up.
 fn fed_classes(
     module: &Module,
     body: RegionId,
@@ -72,7 +72,8 @@ fn fed_classes(
     fed
 }
 
-/// The classes of sequences: the classes of these dimensions in arguments and in slices of arguments, such as tokens and next tokens.
+/// The dimension classes of sequences: the classes of these dimensions in arguments, and in slices of arguments, such as tokens and next
+/// tokens.
 fn sequence_classes(
     module: &Module,
     body: RegionId,
@@ -143,7 +144,7 @@ impl<'a> Within<'a> {
         out
     }
 
-    /// Constrains activations. Returns whether there are any.
+    /// Inserts sharding constraints on activations. Returns whether it inserted any.
     fn constrain(
         &self,
         module: &mut Module,

@@ -43,13 +43,13 @@ pub(crate) fn checkpoint(
 /// The rematerialized values of a stage.
 #[derive(Default)]
 struct Again {
-    /// The first operation of the backward pass that reads any of them, and its incoming gradient.
+    /// The first operation of the backward pass that reads any of these values, and its incoming gradient.
     first: Option<(OpId, ValueId)>,
     /// The users of each value, and the parameter gradients on which the barrier depends.
     readers: Vec<(OpId, ValueId)>,
 }
 
-/// The values of each stage that the backward pass reads.
+/// The values to rematerialize for the backward pass, by stage.
 fn asked_again(
     module: &Module,
     body: RegionId,
@@ -79,7 +79,7 @@ fn asked_again(
                     waiting.extend(sums.take().into_iter().map(|sum| (sum, stage)));
                 }
             }
-            // Values that are read earlier are not rematerialized, but saved.
+            // A value that cannot be recomputed at the position of `first` is saved instead.
             let can_compute = |first: OpId| {
                 // Operations in regions have no position; their parent operations do.
                 let is_before = |op| place.get(&op).is_none_or(|at| at < &place[&first]);
@@ -105,8 +105,8 @@ fn gradient(
     flow::nearest(module, read, |op| stages.is_backward(op), has_batch)
 }
 
-/// Inserts copies of the producers of a stage's values before the first user, after a barrier with the incoming gradient, and makes the
-/// users read the copies. Returns whether there are any.
+/// Rematerializes values of a stage: inserts a barrier with the incoming gradient before the first user, then copies of the producers, and
+/// makes the users read the copies. Returns whether it rematerialized any value.
 fn compute_again(
     module: &mut Module,
     body: RegionId,

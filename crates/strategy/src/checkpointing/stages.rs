@@ -14,7 +14,7 @@ use crate::flow;
 use crate::roles::{Role, Roles};
 use crate::units::Units;
 
-/// The dependences of a value.
+/// The units and kinds of arguments that a value depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct From {
     /// The last unit that it depends on.
@@ -23,7 +23,7 @@ struct From {
     weights: bool,
     /// Whether it depends on other arguments of the step.
     inputs: bool,
-    /// Whether any of these arguments are data, or state of the model.
+    /// Whether any of these arguments is data or model state.
     data: bool,
 }
 
@@ -44,11 +44,11 @@ impl From {
 }
 
 pub(super) struct Stages {
-    /// The sources of each value of the body.
+    /// For each value of the body, the units and kinds of arguments that it depends on.
     from: Vec<From>,
     /// The stage of each operation of the body; `None` for operations before all units.
     stage: Vec<Option<u32>>,
-    /// For each operation, the other stages that recompute it.
+    /// For each operation, the stages other than its own that also compute it.
     again: FxHashMap<OpId, Vec<u32>>,
     backward: FxHashSet<OpId>,
     kept: FxHashSet<ValueId>,
@@ -87,7 +87,7 @@ impl Stages {
         Some(out)
     }
 
-    /// Computes what arguments depend on: units are numbered in order of use.
+    /// Sets the stage and kind of each argument. The stage is the number of its unit, in order of first use.
     fn arguments(&mut self, module: &Module, body: RegionId, roles: &Roles, units: &Units) {
         let args = &module.regions[body].args;
         let mut unit_of = vec![None; module.values.len()];
@@ -158,7 +158,7 @@ impl Stages {
         !self.backward.contains(&op) && !matches!(module.ops[op].kind, OpKind::Return)
     }
 
-    /// Saves the values of other stages that an operation reads, or their operands.
+    /// Saves the values of other stages that an operation reads, or the values from which its own stage recomputes them.
     fn keep(&mut self, module: &Module, op: OpId) {
         let Some(stage) = self.stage[op.index()] else { return };
         for value in flow::reads(module, op) {
@@ -279,7 +279,8 @@ impl<'a> Again<'a> {
         Again { module, stages, stage, ops: Vec::new() }
     }
 
-    /// The additional saved bytes if the stage reads a value, or recomputes its producers if that does not save more bytes.
+    /// The additional bytes to save so that the stage can read a value: those of the value, or of the inputs from which the stage
+    /// recomputes it, if these are not larger. Adds the recomputed operations to `ops`.
     fn bytes(&mut self, value: ValueId) -> u64 {
         let (module, stages) = (self.module, self.stages);
         let made = module.def_op(value);
@@ -299,7 +300,7 @@ impl<'a> Again<'a> {
         })
     }
 
-    /// The additional bytes of saved activations if the stage recomputes this operation; `None` if it cannot or should not be recomputed.
+    /// The additional bytes to save if the stage recomputes this operation; `None` if it cannot or should not be recomputed.
     fn instead(&mut self, op: OpId) -> Option<u64> {
         let (module, stages) = (self.module, self.stages);
         let data = &module.ops[op];

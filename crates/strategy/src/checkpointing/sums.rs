@@ -9,13 +9,13 @@ use crate::flow;
 /// The maximum number of operations between a sum over the batch and its addition to another sum.
 const NEARBY: usize = 8;
 
-/// The sums over the batch that the backward pass computed since the last call, and values that are computed only from these sums.
+/// The sums over the batch that the backward pass computed since the last call of [`Sums::take`], and values computed from these sums.
 pub(super) struct Sums<'a> {
     module: &'a Module,
     stages: &'a Stages,
     users: &'a FxHashMap<ValueId, Vec<OpId>>,
     has_batch: &'a dyn Fn(ValueId) -> bool,
-    /// The sums without a user so far.
+    /// The sums that no visited operation reads.
     unread: FxHashSet<ValueId>,
 }
 

@@ -20,9 +20,9 @@ use crate::roles::{Roles, Said, forward_roles, roles};
 pub struct Adapter {
     /// The linear layer.
     pub map: LinearMap,
-    /// The argument that is `A`, of [`LinearMap::shape_a`].
+    /// The index of the argument `A`, which has the shape [`LinearMap::shape_a`].
     pub a: usize,
-    /// The argument that is `B`, of [`LinearMap::shape_b`].
+    /// The index of the argument `B`, which has the shape [`LinearMap::shape_b`].
     pub b: usize,
 }
 
@@ -33,11 +33,11 @@ pub struct Adapted {
     pub adapters: Vec<Adapter>,
     /// The linear layers without adapters.
     pub others: Vec<LinearMap>,
-    /// The argument that is the dropout key, two words, if there is dropout.
+    /// The index of the argument that is the dropout key, `ui32[2]`, if there is dropout.
     pub key: Option<usize>,
     /// The number of trained parameters.
     pub parameters: Parameters,
-    /// Warnings (SH1254) about weights of linear layers with adapters that have another user, which gets no adapters.
+    /// Warnings (SH1254) about weights with adapters that also have another user: it reads the weight without adapters.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -50,13 +50,14 @@ pub struct Adapted {
 /// linear layer, unless other layers have names that differ only in numbers. Calls are inlined.
 ///
 /// # Errors
-/// Returns SH1252 if a target matches no linear layer, the rank is below 1, the dropout is not a probability below 1, DoRA is requested, or
-/// the program is a training step. Returns SH1250 if there is no entry function, and an error if a call cannot be inlined.
+/// Returns SH1252 if a target matches no linear layer, the rank is below 1, the dropout is not a probability below 1, DoRA or trained
+/// biases are requested, or the program is a training step. Returns SH1250 if there is no entry function, and an error if a call cannot be
+/// inlined.
 pub fn adapt(module: &mut Module, lora: &Lora, said: &Said) -> Result<Adapted, Vec<Diagnostic>> {
     check(lora).map_err(|error| vec![error])?;
     inline_calls(module)?;
     let roles = forward_roles(module, said).map_err(|error| vec![error])?;
-    let none = || vec![Diagnostic::invalid("SH1250", "the program has no function")];
+    let none = || vec![Diagnostic::invalid("SH1250", "the program has no entry function")];
     let (func, body) = module.entry().and_then(|f| Some((f, module.funcs[f].body?))).ok_or_else(none)?;
     let (maps, products) = linear_maps(module, func, body, &roles);
     if let Some(error) = training_step(module, said, &maps) {
@@ -67,15 +68,17 @@ pub fn adapt(module: &mut Module, lora: &Lora, said: &Said) -> Result<Adapted, V
     if !unmatched.is_empty() {
         let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         let message = format!("no linear layer of the program matches the target {}", unmatched.join(", "));
-        // A target may be the last parts of a name.
+        // A target may consist of the last parts of a name.
         let parts = names.iter().flat_map(|name| name.split('.').chain([*name])).collect::<Vec<_>>();
         let meant = unmatched.iter().find_map(|target| nearest(target, parts.iter().copied()));
         let meant = meant.map(|meant| format!("did you mean {meant}? ")).unwrap_or_default();
-        let hint = format!("{meant}its linear layers: {known}; mark the batch with `--role x=batch`");
+        let hint = format!(
+            "{meant}the linear layers are {known}; if one is missing, mark the batch with `--role x=batch`"
+        );
         return Err(vec![Diagnostic::invalid("SH1252", message).hint(hint)]);
     }
     if !maps.iter().any(|map| lora.adapts(&map.name, map.is_output)) {
-        let hint = "all-linear leaves out the output of the model, which a target can name; a linear layer is a matmul of a value that \
+        let hint = "all-linear leaves out the output of the model: to adapt it, name it as a target; a linear layer is a matmul of a value that \
                     depends on the batch with an argument; mark the batch with `--role x=batch`; weights computed from several arguments, such as \
                     scaled integers, are not supported";
         let message = format!("no target selects a linear layer of {}", names.join(", "));
@@ -106,14 +109,15 @@ pub fn adapt(module: &mut Module, lora: &Lora, said: &Said) -> Result<Adapted, V
     let warnings = adapters.iter().filter(|adapter| adapter.map.shares_weight).map(|adapter| {
         let name = &adapter.map.name;
         let message = format!("the adapters of {name} affect only its matmul: its weight has another user");
-        let hint = "such as the lookup in a tied embedding, which uses the weight without adapters";
+        let hint =
+            "the other user, such as the lookup in a tied embedding, reads the weight without adapters";
         Diagnostic::warning(Class::Unsupported, "SH1254", message).hint(hint)
     });
     let warnings = warnings.collect();
     Ok(Adapted { adapters, others, key, parameters, warnings })
 }
 
-/// The reason why a program gets no adapters, if it is a training step, which updates the weights itself.
+/// The error for a program that is a training step: a training step updates the weights, which adapters leave frozen.
 fn training_step(module: &Module, said: &Said, maps: &[LinearMap]) -> Option<Diagnostic> {
     let roles = roles(module, said).ok()?;
     let updated =
@@ -139,7 +143,7 @@ fn check(lora: &Lora) -> Result<(), Diagnostic> {
     }
     if lora.bias != Bias::None {
         let message = "trained biases (\"bias\") are not supported in imported programs";
-        return Err(Diagnostic::unsupported("SH1252", message).hint("\"bias\": \"none\""));
+        return Err(Diagnostic::unsupported("SH1252", message).hint("set \"bias\": \"none\""));
     }
     if !(0.0..1.0).contains(&lora.dropout) {
         let message = format!("the dropout probability must be at least 0 and below 1, got {}", lora.dropout);
@@ -157,7 +161,7 @@ fn count(module: &Module, args: &[ValueId], roles: &Roles, lora: &Lora, adapters
         size(&adapter.map.shape_a(rank)) + size(&adapter.map.shape_b(rank))
     };
     let added: u64 = adapters.iter().map(of).sum();
-    // These weights are trained fully.
+    // Weights of `modules_to_save` are trained fully.
     let is_saved = |name: &str| lora.saves(&names::module(name));
     let saved = args.iter().zip(&roles.arguments).filter(|(_, a)| a.role.is_weight() && is_saved(&a.name));
     let saved: u64 = saved.map(|(&arg, _)| size(module.shape(arg))).sum();
@@ -203,7 +207,7 @@ impl Adding<'_> {
 struct Beside<'a> {
     lora: &'a Lora,
     adapters: &'a [Adapter],
-    /// The index of the adapter of each linear layer.
+    /// The index of the adapter of each linear layer that has one.
     places: FxHashMap<usize, usize>,
     products: FxHashMap<OpId, Product>,
     args: &'a [ValueId],
@@ -270,7 +274,7 @@ impl Beside<'_> {
         let low = rw.binary(BinaryOp::Multiply, low, scale);
         let last = shape.len() as u32 - 1;
         let is_left = adapter.map.side == Side::Left;
-        // Batching dimensions of the first matmul's result and of B.
+        // Batching dimensions of the second matmul: those of the first matmul's result, and those of B.
         let (low_batch, b_batch): (DimList, DimList) = match experts {
             Some(_) => ([last - 1].into_iter().collect(), [0].into_iter().collect()),
             None => ((0..along).collect(), (0..along).collect()),
@@ -293,7 +297,7 @@ impl Beside<'_> {
         let up = match adapter.map.experts {
             None => rw.alike_to(up, &operands, result),
             Some(experts) => {
-                // Experts are the leading dimension of this matmul, but not always of the program's.
+                // Experts are the leading dimension of this result, but not always of the result of the original matmul.
                 let order = expert_order(experts < adapter.map.free[0], last as usize - 1, is_left);
                 let wanted = rw.module.shape(result).to_vec();
                 let mut made = wanted.clone();

@@ -13,8 +13,8 @@ pub(super) struct Dropout {
 }
 
 impl Dropout {
-    /// Returns `x` with dropped elements set to zero, and the other elements scaled to preserve the mean. Each stream, and each row of a
-    /// stack, has its own mask.
+    /// Returns `x` with dropped elements set to zero, and the other elements scaled to preserve the mean. Each `stream` (the index of an
+    /// adapter) and each row of a stack has its own mask.
     pub(super) fn apply<B: TensorBuild>(
         &self,
         build: &mut B,

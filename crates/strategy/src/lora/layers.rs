@@ -23,7 +23,7 @@ impl PartialEq for Layers {
 
 impl Layers {
     /// The layers with these numbers. `parents` are regular expressions for the module that contains the layers, such as `layers` or `h`;
-    /// without any, every module can.
+    /// if the list is empty, any module may contain them.
     ///
     /// # Errors
     /// Returns an error if a parent is not a regular expression.

@@ -214,8 +214,8 @@ fn linear_map<'f>(
     (!map.contracted.is_empty()).then_some((map, form))
 }
 
-/// The leading dimension in the argument, if the matmul reads three dimensions: PEFT treats a three-dimensional parameter
-/// (`target_parameters`) as one matrix for each index of the first dimension.
+/// The expert dimension of a weight that has three dimensions in the matmul: the one that comes first in the argument. PEFT treats a
+/// three-dimensional parameter (`target_parameters`) as one matrix for each index of the first dimension.
 fn experts(form: &Form, shape: &[i64]) -> Option<usize> {
     if shape.len() != 3 || shape.contains(&1) {
         return None;

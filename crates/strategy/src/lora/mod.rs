@@ -34,10 +34,10 @@ pub struct Lora {
     pub rank_stabilized: bool,
     /// The linear layers that get adapters.
     pub targets: Targets,
-    /// Exceptions from the targets.
+    /// Linear layers that get no adapters although they are targets.
     pub exclude: Option<Targets>,
-    /// The layers whose targets get adapters; all layers if unset. It does not restrict [`Targets::Pattern`], nor a target that is
-    /// the full name of a map.
+    /// The layers in which targets get adapters; all layers if unset. Ignored for [`Targets::Pattern`], and for a target that is the full
+    /// name of a linear layer.
     pub layers: Option<Layers>,
     /// Ranks of specific linear layers, instead of `rank`.
     pub rank_pattern: Patterns<i64>,
@@ -109,7 +109,7 @@ impl Lora {
         self.scaled(self.alpha, self.rank)
     }
 
-    /// Returns whether the map of this name gets adapters.
+    /// Returns whether the linear layer of this name gets adapters.
     #[must_use]
     pub fn adapts(&self, name: &str, is_output: bool) -> bool {
         if self.exclude.as_ref().is_some_and(|exclude| exclude.has(name, false)) || self.saves(name) {
@@ -135,13 +135,13 @@ impl Lora {
         self.modules_to_save.iter().any(is_saved)
     }
 
-    /// Returns the rank of the adapters of a map.
+    /// Returns the rank of the adapters of the linear layer of this name.
     #[must_use]
     pub fn rank_of(&self, name: &str) -> i64 {
         self.rank_pattern.get(name).copied().unwrap_or(self.rank)
     }
 
-    /// Returns the scale of `B A x` at a map.
+    /// Returns the scale of `B A x` for the linear layer of this name.
     #[must_use]
     pub fn scale_of(&self, name: &str) -> f64 {
         let alpha = self.alpha_pattern.get(name).copied().unwrap_or(self.alpha);

@@ -23,7 +23,7 @@ impl<T: PartialEq> PartialEq for Patterns<T> {
 }
 
 impl<T> Patterns<T> {
-    /// Compiles expressions, in the order in which they are tried.
+    /// Compiles regular expressions, in the order in which they are tried.
     ///
     /// # Errors
     /// Returns an error if a text is not a regular expression.

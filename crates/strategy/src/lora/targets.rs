@@ -11,9 +11,9 @@ pub enum Targets {
     /// Every linear layer except the output: `all-linear`.
     #[default]
     AllLinear,
-    /// Maps with these names, or with names that end in these parts: `q_proj,v_proj`.
+    /// Linear layers with these names, or with names that end in these parts: `q_proj,v_proj`.
     Names(Vec<String>),
-    /// Maps whose whole name matches a regular expression.
+    /// Linear layers whose whole name matches a regular expression.
     Pattern(Regex),
 }
 
@@ -30,7 +30,7 @@ pub enum TargetsError {
 }
 
 impl Targets {
-    /// Whether the map of this name, with dots between its parts, gets adapters.
+    /// Whether these targets include the linear layer of this name, which has dots between its parts.
     #[must_use]
     pub fn has(&self, name: &str, is_output: bool) -> bool {
         match self {
@@ -50,7 +50,7 @@ impl Targets {
         whole.map(Targets::Pattern).map_err(|e| TargetsError::Pattern(text.to_owned(), e.to_string()))
     }
 
-    /// The targets that match none of these names.
+    /// The targets that match none of these names of linear layers.
     #[must_use]
     pub fn unmatched(&self, names: &[&str]) -> Vec<String> {
         let is_unmatched = |target: &&String| !names.iter().any(|name| ends_with(name, target));

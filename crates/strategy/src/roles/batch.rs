@@ -8,7 +8,7 @@ use super::Role;
 use super::dependence::{Arguments, Dependence, Through};
 use super::facts::Facts;
 
-/// The batch dimension of each argument, if any. State already has its roles; the roles of other arguments are still unknown.
+/// The batch dimension of each argument, if any. `roles` contains the roles of state; the roles of other arguments are still unknown.
 pub(super) fn batch_dims(facts: &Facts<'_>, roles: &[Option<Role>]) -> Vec<Option<usize>> {
     let Some(classes) = DimensionClasses::of_func(facts.module, facts.func) else {
         return vec![None; roles.len()];
@@ -67,10 +67,10 @@ impl<'a, 'm> Known<'a, 'm> {
         Known { facts, classes, parameters, data: set(&data), given, trained, candidates }
     }
 
-    /// The class that occurs in most values that are computed from parameters and data; leading dimensions count twice.
+    /// The dimension class that occurs in most values that are computed from parameters and data; leading dimensions count twice.
     ///
-    /// In a program that does not train, only matmuls and values computed from them are counted at first, because weights may be computed
-    /// from scales. There, contracting classes have half the weight: features between layers are contracted by the next layer.
+    /// In a program that does not train, only results of matmuls and values computed from them are counted at first, because weights may be
+    /// computed from scales. There, classes that a matmul contracts have half the weight: the next layer contracts the features of a layer.
     fn most_computed(&self) -> Option<u32> {
         let module = self.facts.module;
         let ops = module.walk(self.facts.body);
@@ -109,7 +109,7 @@ impl<'a, 'm> Known<'a, 'm> {
         })
     }
 
-    /// The classes that matmuls contract.
+    /// The dimension classes that matmuls contract.
     fn contracted(&self, ops: &[OpId]) -> FxHashSet<u32> {
         let mut out = FxHashSet::default();
         for &op in ops {
@@ -123,7 +123,7 @@ impl<'a, 'm> Known<'a, 'm> {
         out
     }
 
-    /// Whether a data argument has a dimension of one of these classes with size `count`.
+    /// Whether an argument that is not state has a dimension of one of these classes with size `count`.
     fn is_count_of(&self, classes: &FxHashSet<u32>, count: i64) -> bool {
         self.given.iter().map(|&i| self.facts.args[i]).any(|arg| {
             let sizes = self.facts.module.shape(arg);
@@ -135,10 +135,10 @@ impl<'a, 'm> Known<'a, 'm> {
         })
     }
 
-    /// Adds the batch classes of data without a class in `examples`, if the data is combined with parameters separately, such as the second
-    /// half of pairs. The class is that of the leading dimension of a matmul of such data with a parameter. It may also be that of a lookup
-    /// in a parameter, but only if the size equals a known batch dimension, since positions are also looked up. Frozen parameters do not
-    /// qualify, since they are combined with data.
+    /// Adds to `examples` the batch classes of further data, which parameters process separately, such as the second half of pairs. The
+    /// class is that of the leading dimension of a matmul of such data with a parameter. It may also be that of the leading dimension of a
+    /// lookup in a parameter, but only if its size is that of a known batch dimension, since positions are also looked up. Operands that
+    /// depend on data do not count as parameters.
     fn add_those_of_other_data(&self, examples: &mut FxHashSet<u32>) {
         let module = self.facts.module;
         for op in module.walk(self.facts.body) {

@@ -49,7 +49,7 @@ pub(super) fn classify(module: &Module, said: &Said, trains: Trains) -> Result<R
     Ok(Roles { arguments: arguments.collect(), loss: facts.loss })
 }
 
-/// Changes parameters that the step returns unchanged to frozen ones, such as the teacher of a distillation.
+/// Changes the role of parameters that the step returns unchanged to frozen parameter, such as the teacher of a distillation.
 ///
 /// If no parameter changes, the step only accumulates gradients, and all parameters stay trained. A parameter with optimizer state or an
 /// accumulator also stays trained: another step trains it.

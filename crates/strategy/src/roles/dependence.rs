@@ -62,7 +62,7 @@ pub(crate) enum Through {
     Floats,
 }
 
-/// The arguments that each value of a function depends on. Loops are exact for each loop-carried value.
+/// The arguments that each value of a function depends on. In loops, each loop-carried value has its own dependences.
 pub(crate) struct Dependence<'m> {
     module: &'m Module,
     through: Through,
@@ -272,7 +272,7 @@ pub(super) fn forward_of(
             _ => continue,
         };
         for &region in regions {
-            // Captured values that it returns unchanged are excluded.
+            // Arguments that the region returns unchanged, such as values that a loop captures, are excluded.
             let is_computed = |value: &ValueId| module.def_op(*value).is_some() && seen.contains(value);
             let handed = data.results.iter().zip(handed(module, region));
             let forward = handed.filter(|(_, value)| is_computed(value)).map(|(&result, _)| result);

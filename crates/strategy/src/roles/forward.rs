@@ -12,10 +12,11 @@ pub(super) struct Forward<'m> {
     pub(super) moves_with: Arguments,
     /// The values that the loss depends on through floats: the paths of its derivatives.
     pub(super) values: FxHashSet<ValueId>,
-    /// The sets of arguments on which arrays of the forward pass depend through floats, except arrays computed only from scalars.
+    /// For arrays of the forward pass, the sets of arguments that they depend on through floats; without arrays that depend on a computed
+    /// scalar.
     arrays: FxHashSet<Arguments>,
-    /// For each value, the arguments that it depends on through elements of `values` that depend on the argument: gradients have such
-    /// dependences, statistics do not.
+    /// For each value, the arguments that it depends on through a value of the forward pass (`values`) that depends on the argument. The
+    /// gradient of a parameter depends on the parameter in this way; a running statistic does not depend on its old value in this way.
     beyond: Dependence<'m>,
 }
 
@@ -29,7 +30,7 @@ impl<'m> Forward<'m> {
         }
         let args: FxHashSet<ValueId> = facts.args.iter().copied().collect();
         let moved = values.iter().filter(|value| !args.contains(value)).map(|&v| (v, facts.floats.of(v)));
-        // Losses are added as scalars, and may be stacked before.
+        // Losses are summed as scalars, which may be stacked into an array first: arrays that depend on such scalars are left out.
         let is_array = |value: ValueId| facts.module.rank(value) > 0;
         let moves = |value: ValueId| !args.contains(&value) && !facts.floats.of(value).is_empty();
         let numbers = values.iter().filter(|&&value| !is_array(value) && moves(value));
@@ -48,7 +49,7 @@ impl<'m> Forward<'m> {
         self.beyond.of(value)
     }
 
-    /// The arguments that occur together with argument `i` in the dependences of some array of the forward pass, before losses are summed.
+    /// The arguments on which an array of the forward pass depends that also depends on argument `i`, before losses are summed.
     pub(super) fn joined(&self, i: usize) -> Arguments {
         let with = self.arrays.iter().filter(|arguments| arguments.contains(i));
         with.fold(Arguments::default(), |sum, arguments| sum.union(arguments))

@@ -33,8 +33,8 @@ pub(super) fn note_loss(facts: &mut Facts<'_>, said: &Said, trains: Trains) -> R
 }
 
 /// Infers the loss: a floating-point scalar that is not state and trains some state. Among such results, those that depend on the most data
-/// are candidates. A candidate that is named as a loss takes precedence; otherwise the loss is the candidate that is computed first,
-/// unless another trains more than twice as much state.
+/// arguments are candidates. A candidate whose name contains `loss` takes precedence, then the candidate that is computed first, unless
+/// another one trains more than twice as many state arguments.
 ///
 /// The norm of an update depends on more state than the loss, and also on tables of rates, but trains nothing. If no result trains
 /// state, as in a function that returns gradients, the state that a result depends on is counted instead.
@@ -76,8 +76,8 @@ struct Candidate {
     state: usize,
 }
 
-/// Returns the first candidate with the most data, unless another candidate with as much data has more than twice the state. `measured`
-/// computes the state of a candidate, at most its upper bound; candidates that cannot win are not measured.
+/// Returns the first candidate with the most data, unless another candidate with as much data has a `state` more than twice as large.
+/// `measured` replaces `state`, an upper bound, by the exact number; candidates that cannot win are not measured.
 fn first_of_most(
     candidates: impl Iterator<Item = Candidate>,
     measured: impl Fn(&Candidate) -> Candidate,

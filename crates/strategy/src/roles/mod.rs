@@ -2,12 +2,13 @@
 //!
 //! Names and donations are only hints; roles are inferred from data flow:
 //!
-//! * *State* is an argument that the step returns updated: the argument is donated to a result.
+//! * *State* is an argument whose next value the step returns. Donations specify the result; otherwise it is inferred (`next.rs`).
 //! * A **parameter** is floating-point state that a loss depends on through floats, and whose next value depends on a gradient, that is,
-//!   on values that the forward pass computes with the parameter. (Statistics depend only on preceding values, see `loss.rs`.) Its next
+//!   on values that the forward pass computes with the parameter. (Statistics depend only on preceding values, see `forward.rs`.) Its next
 //!   value is not a forward value, unlike the last state of a recurrent layer, and does not depend only on other parameters. If there are
 //!   several losses, each may train different parameters.
-//! * The **loss** is the scalar that trains the most state. The norm of an update depends on more state, but trains none.
+//! * The **loss** is a scalar that trains state, and depends on the most data (`loss.rs`). The norm of an update depends on more state, but
+//!   trains none.
 //! * State that the next value of a parameter depends on is **optimizer** state. So is state that follows parameters: averages,
 //!   target networks and slow copies. If other optimizer state depends on it, and it is reset or only added to, it is a **gradient
 //!   accumulator**.

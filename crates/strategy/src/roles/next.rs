@@ -33,14 +33,14 @@ pub(super) fn next_values(
     let mut next: Vec<Option<usize>> = (0..args.len())
         .map(|i| attrs.get(i).and_then(AttrDict::donated_to).filter(|&result| result < returned.len()))
         .collect();
-    // If donations specify their results, there is no other state, except arguments that may be donated to any result.
+    // If some donations specify their results, other arguments are state only if they may be donated to any result.
     let is_open = |i: usize| next[i].is_none() && attrs.get(i).is_some_and(|a| a.donation().is_some());
     let has_named = next.iter().any(Option::is_some);
     let open: Vec<usize> =
         (0..args.len()).filter(|&i| next[i].is_none() && (!has_named || is_open(i))).collect();
     let ty = |v: ValueId| module.values[v].ty;
     let is_number = |r: usize| is_number(module, returned[r]);
-    // PyTorch/XLA returns all live tensors, including the unchanged batch.
+    // Results that are unchanged arguments are not inferred as next values: PyTorch/XLA returns all live tensors, including the batch.
     let mut free: Vec<usize> =
         (0..returned.len()).filter(|&r| !args.contains(&returned[r]) && !next.contains(&Some(r))).collect();
     let mut left: FxHashSet<usize> = open.into_iter().collect();

@@ -37,7 +37,7 @@ pub(super) fn state_roles(facts: &Facts<'_>, roles: &mut [Option<Role>]) {
     }
 }
 
-/// The number of state arguments that a scalar trains: the next value of each depends on forward values that depend on it.
+/// The number of state arguments that a scalar trains: the next value of such state depends on forward values that depend on the state.
 pub(super) fn trained_by(facts: &Facts<'_>, number: ValueId) -> usize {
     let states = States { facts, forwards: vec![Forward::of(facts, &[number])] };
     let forward = &states.forwards[0];
@@ -100,12 +100,12 @@ impl States<'_, '_> {
         }
     }
 
-    /// Whether floating-point state has no role yet, and is not computed only from state that a loss depends on.
+    /// Whether an argument is floating-point state that has no role yet and does not [follow](States::follows) other state.
     fn is_untold(&self, i: usize, roles: &[Option<Role>]) -> bool {
         self.is_float_state(i) && roles[i].is_none() && !self.follows(i)
     }
 
-    /// Whether no loss depends on state, but the next value of a parameter does.
+    /// Whether state is optimizer state: no loss depends on it, but the next value of a parameter does.
     fn is_of_optimizer(&self, i: usize, roles: &[Option<Role>]) -> bool {
         let is_used =
             |p: usize| p != i && roles[p] == Some(Role::Parameter) && self.facts.needs[p].contains(i);
@@ -120,7 +120,7 @@ impl States<'_, '_> {
         self.forwards.iter().any(|forward| forward.moves_with.contains(i))
     }
 
-    /// Whether a loss that depends on state trains it: its next value is computed from a gradient.
+    /// Whether the loss of `forward` depends on state and trains it: the next value of the state is computed from a gradient.
     fn is_trained(&self, i: usize, forward: &Forward<'_>) -> bool {
         let facts = self.facts;
         let Some(next) = facts.next_value(i).filter(|_| facts.is_float(i) && forward.moves_with.contains(i))
@@ -195,9 +195,9 @@ impl States<'_, '_> {
         needs.iter().any(|j| self.facts.rank(j) > 0)
     }
 
-    /// Whether state that no loss depends on is nevertheless a parameter that the model does not use: it has moments that nothing else
-    /// uses, it has no users itself, and it does not depend on data. If gradients are clipped by a global norm, it depends on data like
-    /// all parameters.
+    /// Whether state is a parameter that the model does not use, so that no loss depends on it. It has moments that no other parameter
+    /// uses, no other next value depends on it, and its own next value does not depend on data. If gradients are clipped by a global norm,
+    /// its next value depends on data like those of all parameters.
     fn is_idle_parameter(&self, i: usize, roles: &[Option<Role>]) -> bool {
         let needs = &self.facts.needs;
         let is_own_moment = |j: usize| {
@@ -389,7 +389,7 @@ impl States<'_, '_> {
         needed.count() == data(&facts.loss_needs) && moved.all(|&p| beyond.contains(p))
     }
 
-    /// Whether an argument is only ever added to.
+    /// Whether all users of an argument, after casts, are additions, as for an accumulator.
     fn is_added_to(&self, i: usize) -> bool {
         let module = self.facts.module;
         let mut todo = vec![self.facts.args[i]];
@@ -409,7 +409,7 @@ impl States<'_, '_> {
         true
     }
 
-    /// Whether the next value is selected from a value that depends on the old value and one that does not: a periodic reset.
+    /// Whether the next value is selected from values of which some depend on the old value and others do not: a periodic reset.
     fn is_reset(&self, i: usize) -> bool {
         let module = self.facts.module;
         let Some(next) = self.facts.next_value(i) else { return false };

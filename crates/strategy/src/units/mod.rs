@@ -35,7 +35,7 @@ impl Wrap {
     pub const MIN_PARAMETERS: u64 = 100_000_000;
 }
 
-/// A module, as passed to a policy.
+/// A module, as passed to a wrap policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part<'a> {
     /// The path: `params.h.3.attn`; `layer.3` if parameters have no names.
@@ -54,7 +54,7 @@ type Policy<'a> = dyn Fn(&Part<'_>) -> bool + 'a;
 /// The units of a step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Units {
-    /// Their names, in the order of their first argument.
+    /// The names of the units, in the order of their first argument.
     pub names: Vec<String>,
     /// The unit of each argument that is a weight; `None` for weights of the root and for other arguments.
     pub of: Vec<Option<usize>>,
@@ -78,7 +78,7 @@ impl Units {
         Units::of_wrap(roles, wrap, &|policy| Units::of_policy(module, at, roles, policy))
     }
 
-    /// The units of a wrap policy; `by` finds the units that a function selects.
+    /// The units of a wrap policy; `by` finds the units that a predicate selects.
     fn of_wrap(roles: &Roles, wrap: Wrap, by: &dyn Fn(&Policy<'_>) -> Units) -> Option<Units> {
         let units = match wrap {
             Wrap::Always => by(&|part| part.parameters > 0),
@@ -91,7 +91,7 @@ impl Units {
         (!units.names.is_empty()).then_some(units)
     }
 
-    /// The units that a function selects (`lambda_auto_wrap_policy`). It is called for nested modules before their enclosing modules.
+    /// The units that a function selects (`lambda_auto_wrap_policy`). `policy` is called for nested modules before their enclosing modules.
     #[must_use]
     pub fn by(module: &Module, roles: &Roles, policy: &dyn Fn(&Part<'_>) -> bool) -> Units {
         let Some(body) = module.entry().and_then(|func| module.funcs[func].body) else {

@@ -23,11 +23,11 @@ use crate::{
 pub struct Function {
     /// The function that the label names; a repeated name gets a suffix `.2`, `.3`, ... A program without labels has its index, from 0.
     pub name: String,
-    /// Output of the failed command.
+    /// The error is the output of the failed command.
     pub outcome: Result<(), String>,
 }
 
-/// A `RUN:` line, split into the command and FileCheck.
+/// A `RUN:` line, split into the command and the options of FileCheck.
 struct Run<'a> {
     line: &'a str,
     command: &'a str,
@@ -112,7 +112,7 @@ fn parse(run: &str) -> Run<'_> {
     let cut = run.rsplit_once('|').and_then(|(command, check)| {
         let mut words = check.split_whitespace().map(str::to_owned);
         words.next().filter(|word| word == "FileCheck")?;
-        // A check whose options need the shell is run unchanged.
+        // If FileCheck's options need the shell, the whole line is run by the shell.
         let check =
             Command::parse(words).ok().filter(|_| !check.contains(['\'', '"', '$', '<', '>', ';']))?;
         Some((command, check.options))
@@ -192,7 +192,7 @@ impl Checker<'_> {
         Ok(file)
     }
 
-    /// Runs a command with its output to a file or discarded; the inner result has the error output of a failed command.
+    /// Runs a command, and writes its standard output to a file or discards it. The inner error is the standard error of a failed command.
     fn bash(&self, command: &str, to: Option<&Path>) -> Result<Result<(), String>, String> {
         let stdout = match to {
             None => Stdio::null(),

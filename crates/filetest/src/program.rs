@@ -94,7 +94,7 @@ pub fn has_llvm() -> bool {
 pub fn writes_bytecode(shardc: &Path) -> Result<bool> {
     let mut command = Command::new(shardc);
     command.args(["opt", "-", "--emit", "bytecode", "-o", "/dev/null"]);
-    // An empty file is an empty module.
+    // The standard input is empty, which is an empty module.
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     Ok(command.status().with_context(|| format!("starting {}", shardc.display()))?.success())
 }

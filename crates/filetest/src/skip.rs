@@ -43,7 +43,7 @@ impl Need {
         Need::Mount,
     ];
 
-    /// Its name in `SHARDC_REQUIRE`, and in `REQUIRES:` lines of file tests.
+    /// The name of the resource in `SHARDC_REQUIRE`, and in `REQUIRES:` lines of file tests.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -90,7 +90,7 @@ pub fn skipped(need: Need, reason: &str) -> Result<(), String> {
 /// Reports a skip, for a test that cannot return an error.
 ///
 /// # Panics
-/// `SHARDC_REQUIRE` requires what is missing.
+/// `SHARDC_REQUIRE` requires the missing resource.
 #[track_caller]
 pub fn skip(need: Need, reason: &str) {
     let outcome = skipped(need, reason);

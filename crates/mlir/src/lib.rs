@@ -77,11 +77,11 @@ pub fn write_bytecode(module: &Module, locations: bool) -> Result<Vec<u8>, Diagn
     }
 }
 
-/// Lowers `module` and prints it with LLVM's MLIR, every operation in the generic form. The contents are those of
-/// [`to_bytecode`].
+/// Lowers `module` and prints it with LLVM's MLIR, every operation in the generic form. The text contains the same module as the bytecode
+/// of [`to_bytecode`].
 ///
 /// # Errors
-/// Those of [`to_bytecode`].
+/// The same as those of [`to_bytecode`].
 pub fn to_generic_text(module: &Module, options: &LowerOptions) -> Result<String, Diagnostic> {
     let session = session::Session::new();
     let module = legalized(module, options)?;

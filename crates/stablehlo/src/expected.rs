@@ -10,7 +10,7 @@ use crate::codes;
 /// The parts of an expectation and a diagnostic that must agree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strictness {
-    /// The severity. The line does not matter.
+    /// Only the severity, on any line.
     Kind,
     /// Severity and line. The text is compared only if it begins with a code of shardc (`SH0102`): other texts are messages of other tools.
     #[default]

@@ -104,7 +104,7 @@ pub fn bless(checks: &str, name: &str, input: &str, options: &Options) -> Blesse
 /// Rewrites the file `path` with the text `checks`, and appends the changes to `log`.
 ///
 /// # Errors
-/// Something could not be rewritten, or a file could not be written.
+/// A directive could not be rewritten, or a file could not be written.
 pub(super) fn file(
     path: &Path,
     checks: &str,

@@ -15,7 +15,7 @@ pub(crate) enum Kind {
     Empty,
     Count(usize),
     Label,
-    /// The end of the input, as the stop for directives after the last match.
+    /// The end of the input, which ends the search of a final `-DAG` or `-NOT` directive.
     End,
 }
 
@@ -37,11 +37,11 @@ pub(crate) struct Directive {
     pub(crate) kind: Kind,
     pub(crate) prefix: String,
     pub(crate) pattern: Pattern,
-    /// The index of its line in the file, from 0.
+    /// The line number of the directive in the file, counted from 0.
     pub(crate) line: usize,
-    /// Whether its text has no markup.
+    /// Whether the text is literal: `[[` and `{{` do not begin markup.
     pub(crate) is_literal: bool,
-    /// Whether it comes from a command-line option.
+    /// Whether the directive comes from a command-line option.
     pub(crate) implicit: bool,
 }
 

@@ -4,7 +4,7 @@ use shardc_ir::{AxisRef, Mesh, Module, ShardingId, TensorSharding, ValueId};
 use shardc_passes::internal::sub_axes::{part, pre};
 use smallvec::SmallVec;
 
-/// An axis, and the distance in row-major order between the elements of neighbouring devices along it.
+/// An axis, and the distance in row-major order between the elements of neighboring devices along it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Stride {
     axis: AxisRef,

@@ -29,7 +29,7 @@ pub(crate) mod section {
     /// The number of section kinds.
     pub(crate) const COUNT: usize = 9;
 
-    /// The contents of a section, for messages.
+    /// The name of a section kind, for messages.
     pub(crate) fn name(id: u8) -> &'static str {
         match id {
             STRING => "string",

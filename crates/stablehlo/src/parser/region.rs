@@ -459,7 +459,7 @@ impl<'a> Parser<'a> {
                 return Ok(());
             }
             if storage.is_none_or(|storage| storage.may_be(value.dtype)) {
-                // The type of the elements cannot be inferred from the type of the result.
+                // The text must include the type of the elements, which cannot be inferred from the quantized type of the result.
                 let mut text = String::new();
                 crate::literals::dense::push(&mut text, &self.module, dense, Some(written));
                 *dense = Dense::Raw(text.into());
@@ -481,7 +481,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Stores inherent attributes that no pass reads in operation kinds that preserve them.
+    /// Adds inherent attributes that no pass reads to `kind`, if this kind of operation preserves them.
     pub(super) fn keep_props(&mut self, kind: &mut OpKind, props: &[Named<'a>]) -> Res<()> {
         let carried = self.carry_all(props)?;
         let target = match kind {

@@ -26,7 +26,7 @@ pub(crate) enum Piece {
     A(&'static str),
     /// Literal text and an attribute, both omitted if the attribute is absent.
     Opt(&'static str, &'static str),
-    /// As [`Piece::Opt`], but also omitted if the attribute is this boolean.
+    /// As [`Piece::Opt`], but also omitted if the attribute has this boolean value.
     Unless(bool, &'static str, &'static str),
     /// A keyword attribute and a blank, both omitted if the attribute is absent.
     Lead(&'static str),

@@ -20,7 +20,7 @@ enum Content {
     File(File),
     /// Bytes in memory.
     Held(Arc<[u8]>),
-    /// A section of another file, from this byte on.
+    /// A section of another file, which starts at this byte offset.
     Part(Arc<DataFile>, u64),
 }
 
@@ -41,13 +41,13 @@ impl DataFile {
         Ok(Arc::new(DataFile { path: path.to_owned(), content, len: metadata.len() }))
     }
 
-    /// Bytes in memory, as a file without a name.
+    /// Wraps bytes in memory as a file without a name.
     pub(crate) fn held(bytes: Arc<[u8]>) -> Arc<DataFile> {
         let len = bytes.len() as u64;
         Arc::new(DataFile { path: PathBuf::new(), content: Content::Held(bytes), len })
     }
 
-    /// A section of a file, as a separate file. It must be within the file.
+    /// Returns a section of the file as a separate file. The section must be within the file.
     pub(crate) fn part(self: &Arc<DataFile>, offset: u64, len: u64) -> Result<Arc<DataFile>> {
         if offset.checked_add(len).is_none_or(|end| end > self.len) {
             let text = format!(

@@ -88,7 +88,8 @@ fn folder(path: &Path) -> Result<Option<Folder>> {
     Ok((!files.is_empty()).then_some(Folder::Files(files)))
 }
 
-/// The tensors of several safetensors files without an index, in name order. Files may declare their tensors as boxes of larger tensors.
+/// The tensors of several safetensors files without an index, in name order. Files may declare their tensors as boxes (DCP: chunks) of
+/// larger tensors.
 fn open_files(files: &[PathBuf]) -> Result<StateDict> {
     let mut dict = StateDict::new();
     let mut parts = Vec::new();

@@ -13,7 +13,7 @@ pub(super) struct Metadata {
     pub(super) tensors: Vec<Entry>,
     /// The names of entries that are not tensors.
     pub(super) objects: Vec<String>,
-    /// The location of each box, by the tensor's name and the offset of the box; an object has no offset.
+    /// The location of each box (DCP: chunk), by the name of the tensor and the offsets of the box. The offsets of an object are empty.
     pub(super) places: HashMap<(String, Vec<usize>), Place>,
 }
 
@@ -23,7 +23,7 @@ pub(super) struct Entry {
     pub(super) name: String,
     pub(super) dtype: DType,
     pub(super) shape: Vec<usize>,
-    /// The offsets and sizes of its boxes.
+    /// The offsets and sizes of the tensor's boxes (DCP: chunks).
     pub(super) boxes: Vec<(Vec<usize>, Vec<usize>)>,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Place {
 }
 
 impl Metadata {
-    /// Parses metadata; an error is a description.
+    /// Parses metadata. The error is a message.
     pub(super) fn of(value: &Value) -> Result<Metadata, String> {
         if class(value) != Some("Metadata") {
             return Err(format!("it contains {}", value.kind()));
@@ -81,7 +81,7 @@ fn sizes(value: &Value) -> Option<Vec<usize>> {
 }
 
 fn tensor(name: &str, entry: &Value) -> Option<Entry> {
-    // The element type is the first of the properties' state.
+    // The element type is the first item of the pickled state of `TensorProperties`.
     let dtype = match entry.get("properties")?.get("state")?.items()?.first()? {
         Value::DType(dtype) => *dtype,
         _ => return None,

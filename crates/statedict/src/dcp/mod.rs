@@ -1,10 +1,10 @@
 //! Checkpoints of `torch.distributed.checkpoint` (DCP): a folder with `.metadata`, a pickle, and `.distcp` files.
 //!
-//! FSDP2, torchtitan, Accelerate's `SHARDED_STATE_DICT` and PyTorch/XLA's `SPMDSavePlanner` write them. The metadata lists the boxes of
-//! each tensor and their locations: each is a `torch.save` file, or a safetensors file, within a `.distcp` file. The pickle is read without
-//! running any of its code; only DCP's own classes are accepted.
+//! FSDP2, torchtitan, Accelerate's `SHARDED_STATE_DICT` and PyTorch/XLA's `SPMDSavePlanner` write them. The metadata lists the boxes (DCP:
+//! chunks) of each tensor and their locations. A box is a `torch.save` file, or a safetensors file, within a `.distcp` file. The pickle is
+//! read without running any of its code; only DCP's own classes are accepted.
 //!
-//! DCP's Hugging Face writer writes safetensors files instead, which declare their tensors as boxes of larger tensors.
+//! DCP's Hugging Face writer writes safetensors files instead. Their metadata declares each tensor as a box of a larger tensor.
 
 mod hugging_face;
 mod metadata;
@@ -61,7 +61,7 @@ pub fn open(folder: &Path) -> Result<StateDict> {
     }
     for name in &metadata.objects {
         let Some(place) = metadata.places.get(&(name.clone(), Vec::new())) else { continue };
-        // Other objects are meaningful only in Python.
+        // Other objects are skipped, because they are meaningful only in Python.
         let value = part(folder, place, &mut files).and_then(|file| torch::load_part(&file));
         let text = match value {
             Ok(Value::Int(number)) => number.to_string(),
@@ -90,7 +90,7 @@ fn read_metadata(path: &Path) -> Result<Metadata> {
     })
 }
 
-/// The section of a file at a location.
+/// The section of a checkpoint file at a location.
 fn part(folder: &Path, place: &Place, files: &mut HashMap<String, Arc<DataFile>>) -> Result<Arc<DataFile>> {
     if place.is_transformed {
         let text = "compressed and encrypted checkpoints (storage extensions) are not supported";

@@ -46,7 +46,7 @@ pub fn find_files(prefix: &str, suffix: &str) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The full state dict from the files of all ranks, in any order. Only headers are read at first; tensors are read lazily.
+/// Consolidates the files of all ranks, in any order, into a full state dict. Only headers are read at first; tensors are read lazily.
 ///
 /// # Errors
 /// The errors of [`open_rank`] and [`consolidate`].
@@ -55,8 +55,8 @@ pub fn consolidate_files(paths: &[PathBuf]) -> Result<StateDict> {
     consolidate(ranks)
 }
 
-/// The full state dict of all ranks, like PyTorch/XLA's `consolidate_sharded_model_checkpoints`. Buffers are those of rank 0, with their
-/// original element types.
+/// Consolidates the shards of all ranks into a full state dict, like PyTorch/XLA's `consolidate_sharded_model_checkpoints`. Buffers come
+/// from rank 0, and are cast to their original element types.
 ///
 /// # Errors
 /// The number of files is not the number of ranks, or a rank is repeated (SH1409); a shard is missing or does not match the metadata
@@ -116,7 +116,7 @@ fn check(ranks: &[RankFile]) -> Result<()> {
     Ok(())
 }
 
-/// The module and the shard of a name, split before the component with the shard prefix.
+/// Splits the name of a shard before the component with the prefix [`SHARD`]: the name of the module, and the name of the shard within it.
 fn shard_name(name: &str) -> Option<(&str, &str)> {
     if name.starts_with(SHARD) {
         return Some(("", name));
@@ -129,7 +129,7 @@ fn joined(module: &str, name: &str) -> String {
     if module.is_empty() { name.to_owned() } else { format!("{module}.{name}") }
 }
 
-/// An unsharded parameter and its name.
+/// Joins the shards of a parameter. Returns the name of the parameter and the unsharded tensor.
 fn parameter(
     ranks: &[RankFile],
     metadata: &ShardMetadata,
@@ -177,7 +177,7 @@ fn describe(tensor: &Tensor) -> String {
     format!("{}{:?}", tensor.dtype(), tensor.shape())
 }
 
-/// Replaces flat parameters by their original parameters, which are appended.
+/// Removes flat parameters, and appends the original parameters of which they consist.
 fn unflatten(full: &mut IndexMap<String, Tensor>, metadata: &ShardMetadata, path: &Path) -> Result<()> {
     let flat: Vec<String> = full.keys().filter(|name| name.contains(FLAT)).cloned().collect();
     for name in flat {

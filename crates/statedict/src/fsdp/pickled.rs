@@ -10,7 +10,7 @@ fn wrong(text: impl Into<String>) -> StateDictError {
     StateDictError::new(ErrorKind::ShardMetadata, format!("its shard metadata is invalid: {}", text.into()))
 }
 
-/// The value of a key of a dict.
+/// The value of `key` in a dict.
 fn field<'v>(value: &'v Value, key: &str) -> Result<&'v Value> {
     value.get(key).ok_or_else(|| wrong(format!("{key:?} is missing")))
 }
@@ -68,7 +68,7 @@ pub(super) fn from_value(value: &Value) -> Result<ShardMetadata> {
         };
         metadata.flatten_info.insert(name.to_owned(), flat);
     }
-    // Early versions lack it.
+    // Early versions of PyTorch/XLA do not write `buffer_info`.
     if let Some(buffers) = value.get("buffer_info") {
         for buffer in named(buffers)? {
             let (name, info) = buffer?;

@@ -10,22 +10,22 @@ use crate::tensor::Tensor;
 /// Layout of shards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// Each parameter flattened, padded to a multiple of the number of ranks times this many elements; PyTorch/XLA uses 128.
+    /// Each parameter is flattened, and padded to a multiple of the number of ranks times `multiple` elements. PyTorch/XLA uses 128.
     Flat {
         /// A divisor of the number of elements of each rank.
         multiple: usize,
     },
-    /// All parameters of one element type concatenated, flattened and padded in the same way (`flatten_parameters`).
+    /// All parameters of one element type are flattened and concatenated, and the result is padded in the same way (`flatten_parameters`).
     Flattened {
         /// A divisor of the number of elements of each rank.
         multiple: usize,
     },
-    /// Each parameter padded along its first dimension to a multiple of the number of ranks (`shard_param_on_dim_0`). Scalars cannot be
+    /// Each parameter is padded along its first dimension to a multiple of the number of ranks (`shard_param_on_dim_0`). Scalars cannot be
     /// sharded.
     FirstDimension,
 }
 
-/// The sharding of a model over ranks.
+/// How a model is sharded over ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sharding {
     /// Layout of shards.
@@ -44,11 +44,13 @@ fn shard_name(original: &str) -> String {
     format!("_fsdp_shard.{original}").replace('.', "_FSDP_SHARD_SEPARATOR_")
 }
 
-/// The state dict and the shard metadata of a rank, for a model in one wrapper. Names and bytes are those of PyTorch/XLA's
-/// `XlaFullyShardedDataParallel`. Names in `buffers` are replicated. At most one unsharded tensor is in memory at a time.
+/// Shards a model for a rank, and returns the rank's state dict and shard metadata. The model has one FSDP wrapper. Names and bytes are
+/// those of PyTorch/XLA's `XlaFullyShardedDataParallel`. Tensors named in `buffers` are replicated. At most one unsharded tensor or flat
+/// parameter is in memory at a time.
 ///
 /// # Errors
-/// There is no such rank (SH1409), a parameter has no first dimension to shard (SH1408), or a tensor cannot be read (SH1401).
+/// The rank is not less than the number of ranks (SH1409), a parameter has no first dimension to shard (SH1408), or a tensor cannot be read
+/// (SH1401).
 pub fn shard(
     full: &StateDict,
     buffers: &[&str],

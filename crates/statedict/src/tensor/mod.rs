@@ -39,7 +39,7 @@ enum Data {
         offset: u64,
         strides: Vec<u64>,
     },
-    /// The concatenated bytes of the parts, from byte `from` on.
+    /// The concatenated bytes of `parts`, from byte `from` on.
     Joined {
         parts: Arc<[Tensor]>,
         from: u64,
@@ -48,7 +48,7 @@ enum Data {
     Cast {
         of: Arc<Tensor>,
     },
-    /// Boxes at separate locations.
+    /// Boxes (rectangular parts) of the tensor at separate locations.
     Pieces(Pieces),
     Held(Arc<[u8]>),
 }
@@ -94,8 +94,8 @@ impl Tensor {
         Tensor::made(dtype, shape.to_vec(), Data::Rows { file, offset })
     }
 
-    /// A tensor with arbitrary strides, in elements, over `room` elements of a file from byte `storage` on; its first element has index
-    /// `first` among them.
+    /// A tensor with arbitrary strides, in elements. Its storage starts at byte `storage` of the file and has `room` elements. The tensor's
+    /// first element has the index `first` in the storage.
     pub(crate) fn strided(
         dtype: DType,
         shape: &[usize],
@@ -137,7 +137,7 @@ impl Tensor {
         Tensor::made(dtype, shape.to_vec(), Data::Strided { file, offset, strides: strides.to_vec() })
     }
 
-    /// A tensor from the concatenated bytes of the parts, from byte `from` on.
+    /// A tensor whose bytes are the concatenated bytes of `parts`, from byte `from` on.
     pub(crate) fn joined(dtype: DType, shape: &[usize], parts: Arc<[Tensor]>, from: u64) -> Result<Tensor> {
         let have: u64 = parts.iter().map(Tensor::byte_len).sum();
         let want = byte_len(dtype, shape).and_then(|n| n.checked_add(from));
@@ -150,7 +150,7 @@ impl Tensor {
         Tensor::made(dtype, shape.to_vec(), Data::Joined { parts, from })
     }
 
-    /// A tensor that consists of these boxes.
+    /// A tensor that consists of boxes (rectangular parts).
     pub(crate) fn of_pieces(dtype: DType, shape: &[usize], pieces: Vec<Piece>) -> Result<Tensor> {
         if let [only] = pieces.as_slice()
             && only.tensor.dtype == dtype
@@ -206,7 +206,7 @@ impl Tensor {
         Ok(out)
     }
 
-    /// The elements between the bounds in each dimension, row-major. From a file, only the section that contains them is read.
+    /// Reads the elements between the bounds in each dimension, row-major. From a file, only the section that contains them is read.
     ///
     /// # Errors
     /// The bounds are outside the shape (SH1411), or the file cannot be read (SH1401).
@@ -232,8 +232,8 @@ impl Tensor {
         self.gather(&shape, &strides, first, len)
     }
 
-    /// Strided elements of the flattened, row-major tensor: `shape` elements with `strides` in each dimension, from element `first` on. The
-    /// result is row-major. From a file, only the section that contains them is read.
+    /// Reads strided elements of the flattened, row-major tensor: `shape` elements with `strides` in each dimension, from element `first`
+    /// on. The result is row-major. From a file, only the section that contains them is read.
     ///
     /// # Errors
     /// An element is outside the tensor (SH1411), or the file cannot be read (SH1401).
@@ -266,7 +266,8 @@ impl Tensor {
         }
     }
 
-    /// Gathers elements by the first index and strides, in elements of the file or of the row-major tensor.
+    /// Gathers elements from the index `first` on. The index and the strides count elements of the file if the tensor is in one file,
+    /// otherwise elements of the row-major tensor.
     fn gather(&self, shape: &[usize], strides: &[u64], first: u64, len: u64) -> Result<Vec<u8>> {
         let mut out = vec![0; len as usize];
         let (dims, size) = (Dim::all(shape, strides), self.dtype.bytes() as u64);
@@ -356,7 +357,7 @@ impl Tensor {
         }
     }
 
-    /// Passes row-major bytes to `sink` by slices of the first dimension, as many as fit in a chunk.
+    /// Passes the row-major bytes in `range` to `sink`. Each read takes as many slices of the first dimension as fit in [`CHUNK`].
     fn rows_of(&self, range: Range<u64>, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let Some((&count, rest)) = self.shape.split_first() else {
             let all = self.read_slice(&[])?;
@@ -377,7 +378,7 @@ impl Tensor {
         Ok(())
     }
 
-    /// The storage in a file; tensors with equal values share it.
+    /// Identifies the storage of a row-major tensor in a file. Tensors with equal values share their storage.
     pub(crate) fn place(&self) -> Option<(*const DataFile, u64)> {
         match &self.data {
             Data::Rows { file, offset } => Some((Arc::as_ptr(file), *offset)),

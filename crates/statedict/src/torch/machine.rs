@@ -378,7 +378,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A storage by its persistent id: ("storage", class, key, device, elements).
+    /// Pops a persistent id, ("storage", class, key, device, elements), and pushes the storage that it names.
     fn storage(&mut self) -> Result<()> {
         let id = self.pop()?;
         let Node::Tuple(items) = self.nodes.get(id) else {

@@ -9,8 +9,8 @@ use crate::error::{ErrorKind, Result, StateDictError};
 
 /// The maximum nesting depth.
 const DEEPEST: usize = 64;
-/// The maximum number of values per byte of the pickle. Without shared objects it is at most one; with them, a few bytes could expand to
-/// any number.
+/// The maximum number of values per byte of the pickle. Without shared objects, there is at most one value per byte. With shared objects, a
+/// few bytes could expand to any number of values.
 const COPIES: usize = 8;
 /// The number of values that is always permitted.
 const FEW: usize = 1000;

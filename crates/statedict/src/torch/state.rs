@@ -6,11 +6,11 @@ use super::value::Value;
 use crate::dict::StateDict;
 use crate::error::{ErrorKind, Result, StateDictError};
 
-/// The keys under which a `torch.save` file may have its state dict, unless it consists of tensors only.
+/// The keys under which the root object of a `torch.save` file may have the state dict, if it also contains other values than tensors.
 const KEYS: [&str; 2] = ["model", "state_dict"];
 
-/// Opens the state dict of a `torch.save` file: the dict at `key`, with dots between nested keys. Without a key, it is the root object if
-/// that contains only tensors, otherwise the entry `model` or `state_dict`.
+/// Opens the state dict of a `torch.save` file: the dict at `key`, with dots between nested keys. Without a key, the state dict is the root
+/// object if that contains only tensors, otherwise its entry `model` or `state_dict`.
 ///
 /// # Errors
 /// The errors of [`load`](super::load); there is no dict of tensors (SH1413).

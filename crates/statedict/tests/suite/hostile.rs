@@ -138,7 +138,7 @@ fn nesting_depth_is_limited() {
     assert_says(&pickled(&deep), "SH1406", "more than 64 levels deep");
     // A list that contains itself.
     assert_says(&pickled(b"\x80\x02]q\0h\0a."), "SH1406", "more than 64 levels deep");
-    // The same string a hundred thousand times is as many values, which is allowed.
+    // A list with the same string a hundred thousand times counts as that many values, which is allowed.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
     let same = [b"\x80\x02](X\x01\0\0\0aq\0".as_slice(), &b"h\0".repeat(100_000), b"e."].concat();

@@ -146,7 +146,8 @@ impl Checker<'_> {
     fn printed(&self, run: &Run<'_>, file: &Path) -> Result<(Result<(), String>, String), String> {
         let printed = self.scratch.join("printed");
         let said = self.bash(&substitute(run.command, file, self.scratch), Some(&printed))?;
-        let bytes = fs::read(&printed).map_err(|error| format!("reading {}: {error}", printed.display()))?;
+        let bytes =
+            fs::read(&printed).map_err(|error| format!("cannot read {}: {error}", printed.display()))?;
         Ok((said, String::from_utf8_lossy(&bytes).into_owned()))
     }
 
@@ -188,7 +189,7 @@ impl Checker<'_> {
 
     fn write(&self, name: &str, text: &str) -> Result<std::path::PathBuf, String> {
         let file = self.scratch.join(name);
-        fs::write(&file, text).map_err(|error| format!("writing {}: {error}", file.display()))?;
+        fs::write(&file, text).map_err(|error| format!("cannot write {}: {error}", file.display()))?;
         Ok(file)
     }
 
@@ -197,7 +198,7 @@ impl Checker<'_> {
         let stdout = match to {
             None => Stdio::null(),
             Some(file) => {
-                fs::File::create(file).map_err(|e| format!("writing {}: {e}", file.display()))?.into()
+                fs::File::create(file).map_err(|e| format!("cannot write {}: {e}", file.display()))?.into()
             }
         };
         let out = process::Command::new("bash")

@@ -146,7 +146,7 @@ fn expectations<'a>(
         };
         let span = Span::new(start, line_end);
         let (Some((body, _)), Some(line)) = (body, line) else {
-            let message = "this expectation is not understood";
+            let message = "cannot parse this expected diagnostic";
             let error = Diagnostic::invalid(codes::EXPECTED, message).at(span);
             errors.push(error.hint("write it as `// expected-error@+1 {{text}}`"));
             continue;

@@ -2,7 +2,7 @@
 // RUN: not shardc opt %s -split-input-file -sdy-insert-explicit-reshards='enable-full-version=true' 2>&1 | FileCheck %s
 // Errors of sdy-insert-explicit-reshards.
 // CHECK: error[SH0823]
-// CHECK: shardc's own pass `plan` does
+// CHECK: use shardc's pass `plan`
 sdy.mesh @one = <[], device_ids=[0]>
 // expected-error@+1 {{SH0822: argument 0 of @argument must not be on a single device}}
 func.func @argument(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@one, []>}) -> tensor<8xf32> {

@@ -97,7 +97,7 @@ pub fn bless(checks: &str, name: &str, input: &str, options: &Options) -> Blesse
             }
         }
     }
-    all.refused.push(format!("{name}: the edits of the check lines do not converge\n"));
+    all.refused.push(format!("{name}: cannot rewrite the check lines because the edits do not converge\n"));
     all
 }
 
@@ -170,7 +170,7 @@ fn apply(text: &mut String, at: usize, edit: &Edit, options: &Options) -> String
                 .collect();
             let count = new.len();
             lines.splice(at..at, new);
-            format!("moves down: {count} new lines before it")
+            format!("moves down: {count} new lines are inserted before it")
         }
         Edit::Remove => {
             lines.remove(at);
@@ -235,7 +235,7 @@ impl Blessing<'_> {
         if text.trim().is_empty() {
             return match self.lost(&[]).first() {
                 None => Edit::Replace(Kind::Empty, String::new()),
-                Some(name) => Edit::Refuse(format!("the line is empty, but {name} is used later")),
+                Some(name) => Edit::Refuse(format!("the new line is empty, but later directives use {name}")),
             };
         }
         self.replaced(Kind::Next, text)
@@ -278,7 +278,7 @@ impl Blessing<'_> {
         match best {
             Some((_, line)) => self.replaced(self.directive.kind, self.text(&line)),
             None => Edit::Refuse(format!(
-                "no line of the output from line {} on is similar",
+                "the output has no similar line from line {} on",
                 line_of(self.input, self.failure.region.start) + 1
             )),
         }
@@ -298,7 +298,9 @@ impl Blessing<'_> {
             .unwrap_or_default();
         match self.lost(&kept).first() {
             None => Edit::Replace(kind, text),
-            Some(name) => Edit::Refuse(format!("{name} is used later, but is not in\n    {line}")),
+            Some(name) => Edit::Refuse(format!(
+                "later directives use {name}, but the new line does not contain it:\n    {line}"
+            )),
         }
     }
 

@@ -202,7 +202,7 @@ impl Number {
     }
 
     fn read(text: &str, line: usize) -> Result<Self, String> {
-        let wrong = || format!("`[[#{text}]]` is not a number");
+        let wrong = || format!("`[[#{text}]]` is not a numeric expression");
         let mut number = Number { source: text.to_owned(), ..Number::default() };
         let mut rest = text.trim();
         if let Some(format) = rest.strip_prefix('%') {
@@ -314,7 +314,7 @@ fn substitution(block: &str, line: usize) -> Result<Piece, String> {
     };
     if !is_name(name) {
         return Err(format!(
-            "`[[{block}]]`: `{name}` is not a variable name; `{{{{\\[\\[}}}}` matches two brackets"
+            "`[[{block}]]`: `{name}` is not a variable name; to match two brackets, write `{{{{\\[\\[}}}}`"
         ));
     }
     Ok(match expression {

@@ -76,7 +76,7 @@ fn all_of(failure: Failure) -> Vec<Diagnostic> {
 /// The diagnostic of a failure, with the operation in which it occurred.
 fn told(failure: Failure, op: &OpRecord<'_>, user_loc: Option<String>) -> Diagnostic {
     let mut diagnostic = without_place(failure).unwrap_or_else(|| {
-        Diagnostic::invalid(codes::MALFORMED, "an operation whose operands could not be read")
+        Diagnostic::invalid(codes::MALFORMED, "cannot read the operands of this operation")
     });
     if diagnostic.user_loc.is_none() {
         diagnostic.user_loc = user_loc;

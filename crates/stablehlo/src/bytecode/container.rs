@@ -110,7 +110,7 @@ fn version(c: &mut ByteCursor<'_>) -> Res<u64> {
         let message =
             format!("this is MLIR bytecode of version {version}; shardc reads versions 0 to {NEWEST}");
         return Err(Diagnostic::unsupported(codes::VERSION, message)
-            .hint(format!("write it with an older version, as `desired_version={NEWEST}` in Python"))
+            .hint(format!("write the file with version {NEWEST} or older: `desired_version={NEWEST}` in MLIR's Python API"))
             .into());
     }
     Ok(version)

@@ -100,7 +100,7 @@ impl<'b> ByteCursor<'b> {
         if self.at_end() {
             return Ok(());
         }
-        Err(self.malformed(format!("expected the end of {of}, found {} bytes more", self.left())))
+        Err(self.malformed(format!("expected the end of {of}, found {} more bytes", self.left())))
     }
 
     /// Reads one byte.
@@ -199,7 +199,10 @@ impl<'b> ByteCursor<'b> {
     pub(crate) fn indexed(&self, value: u64, limit: usize, what: &str) -> Res<u32> {
         match u32::try_from(value) {
             Ok(index) if (index as usize) < limit => Ok(index),
-            _ => Err(self.malformed(format!("expected the number of {what} below {limit}, found {value}"))),
+            _ => {
+                Err(self
+                    .malformed(format!("expected the index of {what} to be below {limit}, found {value}")))
+            }
         }
     }
 

@@ -253,7 +253,7 @@ impl<'a> Parser<'a> {
     fn spend(&mut self, bytes: usize) -> Res<()> {
         self.expanded = self.expanded.saturating_add(bytes);
         if self.expanded > MAX_EXPANDED.saturating_add(self.cursor.text.len().saturating_mul(64)) {
-            let message = "the aliases of this text expand to too much text";
+            let message = "cannot expand the aliases of this text because the result is too long";
             return Err(Diagnostic::unsupported(codes::NESTING, message).at(self.token_span()).into());
         }
         Ok(())

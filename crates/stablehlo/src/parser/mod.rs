@@ -123,7 +123,7 @@ pub fn parse(text: &str) -> Result<Module, Vec<Diagnostic>> {
 /// Parses the module in a range of `text`. Spans are relative to the whole text.
 pub(crate) fn parse_range(text: &str, range: Range<usize>) -> Result<Module, Vec<Diagnostic>> {
     if text.len() >= u32::MAX as usize {
-        return Err(vec![Diagnostic::unsupported(codes::NOT_READ, "texts of 4 GiB and more cannot be read")]);
+        return Err(vec![Diagnostic::unsupported(codes::NOT_READ, "cannot read a text of 4 GiB or more")]);
     }
     let mut parser = Parser::new(text.get(..range.end).unwrap_or(text));
     parser.cursor.pos = range.start.min(parser.cursor.text.len());

@@ -36,7 +36,7 @@ pub(super) fn insert(module: &mut Module, full: bool) -> Result<(), Vec<Diagnost
     if full {
         let message = "sdy-insert-explicit-reshards cannot make every reshard explicit";
         let error = Diagnostic::unsupported("SH0823", message);
-        return Err(vec![error.hint("shardc's own pass `plan` does, on a program without calls")]);
+        return Err(vec![error.hint("use shardc's pass `plan`, which needs a program without calls")]);
     }
     let funcs: Vec<FuncId> = module.funcs.keys().collect();
     let mut errors: Vec<Diagnostic> =

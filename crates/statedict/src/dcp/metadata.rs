@@ -50,17 +50,19 @@ impl Metadata {
             let name = name.as_str().ok_or("the name of a tensor is not a string")?;
             match class(entry) {
                 Some("TensorStorageMetadata") => {
-                    metadata.tensors.push(tensor(name, entry).ok_or(format!("{name:?} cannot be read"))?);
+                    metadata
+                        .tensors
+                        .push(tensor(name, entry).ok_or(format!("cannot read the entry {name:?}"))?);
                 }
                 Some("BytesStorageMetadata") => metadata.objects.push(name.to_owned()),
-                _ => return Err(format!("{name:?} is neither a tensor nor bytes")),
+                _ => return Err(format!("the entry {name:?} is neither a tensor nor bytes")),
             }
         }
         let Some(Value::Dict(places)) = value.get("storage_data") else {
             return Err("it has no storage_data".to_owned());
         };
         for (key, info) in places {
-            let (key, place) = place(key, info).ok_or("an entry of storage_data cannot be read")?;
+            let (key, place) = place(key, info).ok_or("cannot read an entry of storage_data")?;
             let is_below =
                 Path::new(&place.file).components().all(|part| matches!(part, Component::Normal(_)));
             if !is_below || place.file.is_empty() || place.file.contains(['\\', '\0']) {

@@ -45,7 +45,7 @@ pub fn open(folder: &Path) -> Result<StateDict> {
         let mut pieces = Vec::with_capacity(entry.boxes.len());
         for (offsets, sizes) in &entry.boxes {
             let place = metadata.places.get(&(entry.name.clone(), offsets.clone())).ok_or_else(|| {
-                let text = format!("it has no storage entry for the chunk at {offsets:?}");
+                let text = format!("the metadata has no storage entry for the chunk at {offsets:?}");
                 StateDictError::new(ErrorKind::Content, text).of_tensor(&entry.name).in_file(&path)
             })?;
             let tensor = stored(folder, place, &mut files).map_err(|error| error.of_tensor(&entry.name))?;
@@ -85,7 +85,7 @@ fn read_metadata(path: &Path) -> Result<Metadata> {
     file.read_at(0, &mut pickle)?;
     let value = torch::load_metadata(pickle).map_err(|error| error.in_file(path))?;
     Metadata::of(&value).map_err(|text| {
-        let text = format!("it is not metadata of torch.distributed.checkpoint: {text}");
+        let text = format!("the file is not metadata of torch.distributed.checkpoint: {text}");
         StateDictError::new(ErrorKind::Content, text).in_file(path)
     })
 }

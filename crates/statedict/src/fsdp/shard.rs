@@ -59,7 +59,7 @@ pub fn shard(
 ) -> Result<(StateDict, ShardMetadata)> {
     let Sharding { layout, world_size } = sharding;
     if rank >= world_size {
-        let text = format!("there is no rank {rank} of {world_size}");
+        let text = format!("the rank must be less than the number of ranks, {world_size}, got {rank}");
         return Err(StateDictError::new(ErrorKind::Ranks, text));
     }
     let mut dict = StateDict::new();
@@ -127,7 +127,7 @@ fn flat_part(tensors: &[&Tensor], world_size: usize, multiple: usize, rank: usiz
     let size = dtype.bytes();
     let unit = world_size.checked_mul(multiple.max(1)).and_then(|n| n.checked_mul(size));
     let Some(padded) = unit.and_then(|unit| all.len().checked_next_multiple_of(unit)) else {
-        return Err(StateDictError::new(ErrorKind::Tensor, "its padded size overflows"));
+        return Err(StateDictError::new(ErrorKind::Tensor, "the padded size overflows"));
     };
     all.resize(padded, 0);
     let len = padded / world_size;
@@ -139,7 +139,7 @@ fn first_part(tensor: &Tensor, world_size: usize, rank: usize) -> Result<Tensor>
     let [rows, rest @ ..] = tensor.shape() else {
         let text = "a scalar has no first dimension to shard";
         return Err(StateDictError::new(ErrorKind::Tensor, text)
-            .hint("keep it as a buffer, or shard flat parameters"));
+            .hint("pass the scalar as a buffer, or use a layout with flat parameters"));
     };
     let part = rows.div_ceil(world_size);
     let (start, end) = ((rank * part).min(*rows), ((rank + 1) * part).min(*rows));

@@ -78,7 +78,7 @@ impl Tensor {
     pub fn from_bytes(dtype: DType, shape: &[usize], bytes: impl Into<Arc<[u8]>>) -> Result<Tensor> {
         let bytes = bytes.into();
         if byte_len(dtype, shape) != Some(bytes.len() as u64) {
-            let text = format!("{dtype}{shape:?} does not have {} bytes", bytes.len());
+            let text = format!("a {dtype}{shape:?} tensor does not have {} bytes", bytes.len());
             return Err(StateDictError::new(ErrorKind::Tensor, text));
         }
         Tensor::made(dtype, shape.to_vec(), Data::Held(bytes))
@@ -88,7 +88,7 @@ impl Tensor {
     pub(crate) fn in_file(dtype: DType, shape: &[usize], file: Arc<DataFile>, offset: u64) -> Result<Tensor> {
         let end = byte_len(dtype, shape).and_then(|n| n.checked_add(offset));
         if end.is_none_or(|end| end > file.len()) {
-            let text = format!("{dtype}{shape:?} at byte {offset} exceeds the end of the file");
+            let text = format!("a {dtype}{shape:?} tensor at byte {offset} exceeds the end of the file");
             return Err(StateDictError::new(ErrorKind::Tensor, text).in_file(file.path()));
         }
         Tensor::made(dtype, shape.to_vec(), Data::Rows { file, offset })
@@ -106,7 +106,7 @@ impl Tensor {
     ) -> Result<Tensor> {
         let wrong = |text: String| Err(StateDictError::new(ErrorKind::Tensor, text).in_file(file.path()));
         if shape.len() != strides.len() {
-            return wrong(format!("{} strides for {} dimensions", strides.len(), shape.len()));
+            return wrong(format!("the tensor has {} strides for {} dimensions", strides.len(), shape.len()));
         }
         let Some(bytes) = byte_len(dtype, shape) else {
             return wrong(format!("the size of shape {shape:?} overflows"));
@@ -120,17 +120,18 @@ impl Tensor {
         });
         if last.is_none_or(|last| last >= room) {
             return wrong(format!(
-                "shape {shape:?} with strides {strides:?} from element {first} exceeds its storage of {room} elements"
+                "the tensor of shape {shape:?} with strides {strides:?} from element {first} exceeds its storage of {room} elements"
             ));
         }
         // A tensor larger than its storage would repeat elements, so a small file could request any amount of memory.
         if bytes / size > room {
-            let text = format!("shape {shape:?} has more elements than the {room} of its storage");
+            let text =
+                format!("the tensor of shape {shape:?} has more elements than the {room} of its storage");
             let error = StateDictError::new(ErrorKind::Tensor, text).in_file(file.path());
             return Err(error.hint("call .contiguous() on expanded tensors before saving"));
         }
         let offset = first.checked_mul(size).and_then(|n| n.checked_add(storage));
-        let Some(offset) = offset else { return wrong("its offset overflows".to_owned()) };
+        let Some(offset) = offset else { return wrong("the offset of the tensor overflows".to_owned()) };
         if gather::is_row_major(shape, strides) {
             return Tensor::in_file(dtype, shape, file, offset);
         }
@@ -214,7 +215,7 @@ impl Tensor {
         let fits =
             |(bounds, &size): (&Range<usize>, &usize)| bounds.start <= bounds.end && bounds.end <= size;
         if bounds.len() != self.shape.len() || !bounds.iter().zip(&self.shape).all(fits) {
-            let text = format!("the bounds {bounds:?} are not inside the shape {:?}", self.shape);
+            let text = format!("the bounds {bounds:?} must be within the shape {:?}", self.shape);
             return Err(StateDictError::new(ErrorKind::Slice, text));
         }
         let shape: Vec<usize> = bounds.iter().map(|bounds| bounds.end - bounds.start).collect();
@@ -240,7 +241,7 @@ impl Tensor {
     pub fn read_strided(&self, first: usize, shape: &[usize], strides: &[usize]) -> Result<Vec<u8>> {
         let wrong = || {
             let text = format!(
-                "shape {shape:?} with strides {strides:?} from {first} is not inside {:?}",
+                "shape {shape:?} with strides {strides:?} from element {first} exceeds a tensor of shape {:?}",
                 self.shape
             );
             StateDictError::new(ErrorKind::Slice, text)

@@ -38,18 +38,18 @@ impl Pieces {
             if !is_inside || tensor.dtype() != dtype {
                 let part = tensor.dtype();
                 return wrong(format!(
-                    "a piece {part}{sizes:?} at {offsets:?} is not inside {dtype}{shape:?}"
+                    "the chunk {part}{sizes:?} at {offsets:?} is not inside the tensor {dtype}{shape:?}"
                 ));
             }
             elements += sizes.iter().map(|&n| n as u128).product::<u128>();
         }
         let want = shape.iter().map(|&n| n as u128).product::<u128>();
         if elements < want {
-            return wrong(format!("pieces are missing: they have {elements} of {want} elements"));
+            return wrong(format!("chunks are missing: the chunks have {elements} of {want} elements"));
         }
         for (i, a) in pieces.iter().enumerate() {
             if let Some(b) = pieces[..i].iter().find(|b| common(a, b).is_some()) {
-                return wrong(format!("its pieces at {:?} and {:?} overlap", b.offsets, a.offsets));
+                return wrong(format!("the chunks at {:?} and {:?} overlap", b.offsets, a.offsets));
             }
         }
         Ok(Pieces(pieces.into()))

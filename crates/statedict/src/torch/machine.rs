@@ -46,7 +46,7 @@ struct Machine<'a> {
 
 impl Machine<'_> {
     fn wrong(&self, text: impl Into<String>) -> StateDictError {
-        let text = format!("its pickle is damaged at byte {}: {}", self.at, text.into());
+        let text = format!("the pickle is damaged at byte {}: {}", self.at, text.into());
         StateDictError::new(ErrorKind::Pickle, text)
     }
 

@@ -19,7 +19,7 @@ pub(super) fn tensor(
     arguments: &[&Node],
     dtype: Option<DType>,
 ) -> Result<Tensor> {
-    let wrong = |text: &str| StateDictError::new(ErrorKind::Pickle, format!("a tensor of its pickle {text}"));
+    let wrong = |text: &str| StateDictError::new(ErrorKind::Pickle, format!("a tensor of the pickle {text}"));
     let [
         Node::Storage(storage),
         Node::Int(first),
@@ -38,7 +38,7 @@ pub(super) fn tensor(
         (Node::Dict(hooks), [Node::Dict(bits)]) if hooks.is_empty() && bits.is_empty() => {}
         _ => {
             return Err(wrong("has hooks, or is a conjugated or negated view")
-                .hint("save it after .resolve_conj().clone()"));
+                .hint("call .resolve_conj().clone() on the tensor before saving"));
         }
     }
     let Some(dtype) = dtype.or(storage.dtype) else { return Err(wrong("has no element type")) };

@@ -27,9 +27,9 @@ pub fn open_torch(path: &Path, key: Option<&str>) -> Result<StateDict> {
     };
     let Some(Value::Dict(items)) = found else {
         let text = match (found, key) {
-            (None, Some(key)) => format!("it has no key {key:?}"),
+            (None, Some(key)) => format!("the file has no key {key:?}"),
             (Some(other), Some(key)) => format!("{key:?} is {}, not a dict of tensors", other.kind()),
-            _ => format!("it contains {}, not a dict of tensors", value.kind()),
+            _ => format!("the file contains {}, not a dict of tensors", value.kind()),
         };
         return Err(StateDictError::new(ErrorKind::Content, text).in_file(path).hint(keys(&value)));
     };
@@ -48,5 +48,5 @@ fn within<'v>(value: &'v Value, key: &str) -> Option<&'v Value> {
 fn keys(value: &Value) -> String {
     let Value::Dict(items) = value else { return "save a dict of tensors by name".to_owned() };
     let keys: Vec<&str> = items.iter().filter_map(|(key, _)| key.as_str()).take(12).collect();
-    format!("name the key of the state dict; the keys are {}", keys.join(", "))
+    format!("pass the key of the state dict; the keys are {}", keys.join(", "))
 }

@@ -34,7 +34,7 @@ pub fn shardc() -> Result<PathBuf> {
     }
     command.current_dir(crate::root()).stderr(Stdio::inherit());
     let out = command.output().context("starting cargo")?;
-    ensure!(out.status.success(), "shardc does not build");
+    ensure!(out.status.success(), "cannot build shardc");
     let executable = String::from_utf8_lossy(&out.stdout)
         .lines()
         .filter_map(|line| serde_json::from_str::<Value>(line).ok())

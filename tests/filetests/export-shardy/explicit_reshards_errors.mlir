@@ -15,7 +15,7 @@ sdy.mesh @mesh = <["x"=2]>
 sdy.mesh @one = <[], device_ids=[0]>
 sdy.mesh @other = <[], device_ids=[1]>
 func.func @results(%a: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
-  // expected-error@+1 {{SH0822: its results are on different single devices}}
+  // expected-error@+1 {{SH0822: the results of this operation are on different single devices}}
   %0:2 = stablehlo.custom_call @f(%a) {sdy.sharding = #sdy.sharding_per_value<[<@one, []>, <@other, []>]>} : (tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
   return %0#0, %0#1 : tensor<8xf32>, tensor<8xf32>
 }

@@ -203,7 +203,7 @@ impl Blessing<'_> {
                 Reason::TooFew { found } => {
                     Edit::Replace(Kind::Count(found), self.directive.pattern.source.clone())
                 }
-                _ => Edit::Refuse("the output does not contain it".to_owned()),
+                _ => Edit::Refuse("the output does not contain the counted text".to_owned()),
             },
             Kind::Next | Kind::Empty => self.next(),
             Kind::Same => self.same(),

@@ -18,7 +18,7 @@ pub(super) fn run(module: &mut Module) -> PassResult {
                 errors.push(
                     Diagnostic::invalid("SH0812", message)
                         .at(op.span)
-                        .hint("add a result, or leave out the manual axes"),
+                        .hint("add a result with a sharding, or remove the manual axes"),
                 );
             }
         }

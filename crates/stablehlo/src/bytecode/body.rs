@@ -239,7 +239,8 @@ impl<'b> Body<'b> {
             return Ok(SmallVec::new());
         }
         if self.depth >= MAX_DEPTH {
-            let message = format!("regions nested more than {MAX_DEPTH} levels deep, at byte {}", c.offset());
+            let message =
+                format!("regions are nested more than {MAX_DEPTH} levels deep, at byte {}", c.offset());
             return Err(Diagnostic::unsupported(codes::NESTING, message).into());
         }
         self.depth += 1;

@@ -330,7 +330,7 @@ impl<'a, 'b> Builder<'a, 'b> {
 
     fn func(&mut self, at: OpRef, op: &'a OpRecord<'b>) -> Res<()> {
         let [body] = op.regions[..] else {
-            return Err(Diagnostic::invalid(codes::COUNT, "a function has one region").into());
+            return Err(Diagnostic::invalid(codes::COUNT, "a function must have one region").into());
         };
         let mut record = self.record(at, op)?;
         let empty = self.ir.regions.get(body.0 as usize).is_none_or(|region| region.blocks.is_empty());

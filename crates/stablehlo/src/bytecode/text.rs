@@ -107,7 +107,7 @@ impl<'s, 'b> Pool<'s, 'b> {
 
     fn enter(&mut self) -> Res<()> {
         if self.depth >= MAX_DEPTH {
-            let message = format!("attributes or types nested more than {MAX_DEPTH} levels deep");
+            let message = format!("attributes or types are nested more than {MAX_DEPTH} levels deep");
             return Err(Diagnostic::unsupported(codes::NESTING, message).into());
         }
         // The depth limit does not bound the size: if each array refers to the next array twice, the size doubles with each level.

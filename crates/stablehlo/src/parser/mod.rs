@@ -214,7 +214,7 @@ impl<'a> Parser<'a> {
             let span = self.token_span();
             return Err(Diagnostic::unsupported(
                 codes::NESTING,
-                format!("nested more than {MAX_DEPTH} levels deep"),
+                format!("regions, attributes or types are nested more than {MAX_DEPTH} levels deep"),
             )
             .at(span)
             .into());
@@ -327,7 +327,7 @@ impl<'a> Parser<'a> {
         let (actual, written) = (self.module.types.display(actual), self.module.types.display(ty));
         let mut error = Diagnostic::invalid(
             codes::TYPE_MISMATCH,
-            format!("`{name}` is a {actual}, but this operation takes it as {written}"),
+            format!("`{name}` has the type {actual}, but this operation uses it as {written}"),
         )
         .at(operand.span)
         .note(span, format!("written as {written} here"))

@@ -467,7 +467,7 @@ impl<'a> Parser<'a> {
             }
         }
         let message =
-            format!("a constant of type {} cannot have a result of another type", types.display(written));
+            format!("a constant of type {} must have a result of the same type", types.display(written));
         Err(Diagnostic::invalid(codes::TYPE_MISMATCH, message).at(span).into())
     }
 

@@ -40,11 +40,11 @@ impl Metadata {
     /// Parses metadata. The error is a message.
     pub(super) fn of(value: &Value) -> Result<Metadata, String> {
         if class(value) != Some("Metadata") {
-            return Err(format!("it contains {}", value.kind()));
+            return Err(format!("expected an object of the class Metadata, found {}", value.kind()));
         }
         let mut metadata = Metadata::default();
         let Some(Value::Dict(entries)) = value.get("state_dict_metadata") else {
-            return Err("it has no state_dict_metadata".to_owned());
+            return Err("state_dict_metadata is missing".to_owned());
         };
         for (name, entry) in entries {
             let name = name.as_str().ok_or("the name of a tensor is not a string")?;
@@ -59,7 +59,7 @@ impl Metadata {
             }
         }
         let Some(Value::Dict(places)) = value.get("storage_data") else {
-            return Err("it has no storage_data".to_owned());
+            return Err("storage_data is missing".to_owned());
         };
         for (key, info) in places {
             let (key, place) = place(key, info).ok_or("cannot read an entry of storage_data")?;

@@ -155,7 +155,8 @@ impl Pickle {
 
     fn text(&mut self, text: &str) -> Result<()> {
         let length = u32::try_from(text.len());
-        let length = length.map_err(|_| StateDictError::new(ErrorKind::Content, "a name is too long"))?;
+        let length = length
+            .map_err(|_| StateDictError::new(ErrorKind::Content, "the name of a tensor is too long"))?;
         self.bytes.push(op::BINUNICODE);
         self.bytes.extend(length.to_le_bytes());
         self.bytes.extend(text.as_bytes());

@@ -65,7 +65,7 @@ impl Container {
             ));
         }
         if !head.starts_with(ZIP) {
-            return Err(wrong("the file is not a file of torch.save: it is not a zip archive".to_owned()));
+            return Err(wrong("the file is not a torch.save file: it is not a zip archive".to_owned()));
         }
         let bad_zip = |error: zip::result::ZipError| {
             // The central directory is at the end of an archive.
@@ -131,9 +131,7 @@ impl Container {
             entry.read_to_end(text).map_err(|error| wrong(format!("cannot read {rest}: {error}")))?;
         }
         if container.pickle.is_empty() {
-            return Err(wrong(
-                "the zip archive has no data.pkl, so it is not a file of torch.save".to_owned(),
-            ));
+            return Err(wrong("the zip archive has no data.pkl, so it is not a torch.save file".to_owned()));
         }
         match byte_order.as_deref() {
             None | Some(b"little") => Ok(container),

@@ -22,7 +22,7 @@ const VERSION: &[u8] = b"3\n";
 pub fn save(value: &Value, folder: &str, out: impl Write + Seek, done: &mut dyn FnMut(u64)) -> Result<()> {
     let pickle = Pickle::of(value)?;
     let failed = |error: std::io::Error| {
-        StateDictError::new(ErrorKind::Io, format!("cannot write the file of torch.save: {error}"))
+        StateDictError::new(ErrorKind::Io, format!("cannot write the torch.save file: {error}"))
     };
     let options = SimpleFileOptions::default()
         .compression_method(CompressionMethod::Stored)

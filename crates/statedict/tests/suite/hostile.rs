@@ -116,9 +116,9 @@ fn no_code_is_run() {
 #[test]
 fn damaged_pickles_are_reported_with_offset() {
     assert_says(&pickled(b"\x80\x02"), "SH1406", "damaged at byte 2: unexpected end");
-    assert_says(&pickled(b"\x80\x02."), "SH1406", "its stack is empty");
-    assert_says(&pickled(b"\x80\x02(."), "SH1406", "its stack is empty");
-    assert_says(&pickled(b"\x80\x02K\x01(a."), "SH1406", "its stack is empty");
+    assert_says(&pickled(b"\x80\x02."), "SH1406", "the stack is empty");
+    assert_says(&pickled(b"\x80\x02(."), "SH1406", "the stack is empty");
+    assert_says(&pickled(b"\x80\x02K\x01(a."), "SH1406", "the stack is empty");
     assert_says(&pickled(b"\x80\x02}(K\x01u."), "SH1406", "a key without a value");
     assert_says(&pickled(b"\x80\x02t."), "SH1406", "there is no mark");
     assert_says(&pickled(b"\x80\x02h\x05."), "SH1406", "the memo has no entry 5");
@@ -212,7 +212,7 @@ fn containers_are_checked() {
     let twice = [b"\x80\x02}(X\x01\0\0\0aNX\x01\0\0\0aNu.".as_slice()].concat();
     assert_says(&pickled(&twice), "SH1406", "have the key \"a\" twice");
     assert_says(&pickled(b"\x80\x02}(X\x01\0\0\0aK\x01u."), "SH1413", "\"a\" is an int, not a tensor");
-    assert_says(&error_of(b"PK"), "SH1405", "not a file of torch.save");
+    assert_says(&error_of(b"PK"), "SH1405", "not a torch.save file");
     assert_says(&error_of(b"PK\x03\x04 and nothing"), "SH1405", "damaged");
 
     // Two entries with one name: the second is renamed in both of its headers.

@@ -308,7 +308,7 @@ impl Inserter<'_> {
             let mut axes = projection.tensors.iter().filter_map(|t| t.factors[f].as_ref()).map(|s| &s.axes);
             let Some(first) = axes.next() else { continue };
             if axes.any(|axes| axes != first) {
-                let message = "its result is unreduced, but its operands have different shardings along a reduction dimension";
+                let message = "the result is unreduced, but the operands have different shardings along a reduction dimension";
                 let error = Diagnostic::unsupported("SH0824", message).at(self.module.ops[op].span);
                 self.errors.push(error);
                 return Vec::new();

@@ -66,7 +66,7 @@ pub fn bless(checks: &str, name: &str, input: &str, options: &Options) -> Blesse
     let mut all = Blessed { text: checks.to_owned(), ..Blessed::default() };
     let input = canonical(input, options);
     let mut refused: BTreeSet<usize> = BTreeSet::new();
-    // Each round changes or refuses one directive, and few directives are changed more than once.
+    // A bound on the number of rounds. Each round changes or refuses one directive, and few directives are changed more than once.
     for _ in 0..64 + 4 * checks.lines().count() {
         let directives = match read(&all.text, name, &input, options) {
             Ok(directives) => directives,

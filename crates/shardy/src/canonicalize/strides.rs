@@ -11,8 +11,8 @@ struct Stride {
     stride: i64,
 }
 
-/// Whether both shardings, each of a value, place the same elements in row-major order on each device. In an unevenly sharded dimension,
-/// all shards count as having the size of the largest.
+/// Whether `a` and `b`, each a sharding and its value, place the same elements in row-major order on each device. In an unevenly sharded
+/// dimension, all shards count as having the size of the largest.
 pub(super) fn same_data(module: &Module, a: (ShardingId, ValueId), b: (ShardingId, ValueId)) -> bool {
     if a.0 == b.0 && module.values[a.1].ty == module.values[b.1].ty {
         return true;

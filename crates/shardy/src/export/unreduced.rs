@@ -16,7 +16,7 @@ const CODE: &str = "SH0820";
 /// Checks every function.
 ///
 /// # Errors
-/// For each function, the first operation that drops or adds an unreduced axis but cannot do so.
+/// For each function, the first operation that drops an unreduced axis without reducing it, or adds one that it cannot create.
 pub(super) fn verify(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
     let places = ShardingAccess::new(module);
     let mut errors = Vec::new();

@@ -289,7 +289,7 @@ impl<'s, 'b> Pool<'s, 'b> {
         self.colon_type(ty)
     }
 
-    /// Appends an attribute that is part of another attribute of its dialect.
+    /// Appends an attribute that is part of another attribute of the same dialect.
     fn push_nested(&mut self, at: AttrRef) -> Res<()> {
         let store = self.store;
         let BAttr::Nestable { body, .. } = store.attr(at) else { return self.push_attr(at, Elide::Never) };

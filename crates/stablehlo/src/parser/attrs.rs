@@ -16,7 +16,7 @@ use crate::syntax::AttrType;
 /// The limit on the size of all expanded aliases in bytes, in addition to a multiple of the size of the text.
 const MAX_EXPANDED: usize = 1 << 26;
 
-/// The number of entries from which the names of a dictionary are hashed.
+/// The number of entries above which the names of a dictionary are hashed, to detect repeated names.
 const FEW: usize = 24;
 
 /// An entry of a dictionary: its name and the range of its value (`None` for a unit attribute).

@@ -16,7 +16,8 @@ use crate::lexer::{Failure, Res};
 use crate::literals::tokens::{push_list, push_string};
 use crate::syntax::Val;
 
-/// The reductions of unreduced axes that have a name. Shardy defines the first two; planning uses the others too.
+/// The reductions that unreduced axes may name, as in `unreduced=max{"x"}`. Shardy defines the first two; shardc's planning also uses the
+/// others.
 const PENDING: [ReductionKind; 6] = [
     ReductionKind::Max,
     ReductionKind::Min,

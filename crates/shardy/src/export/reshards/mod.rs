@@ -132,7 +132,8 @@ impl Inserter<'_> {
         }
     }
 
-    /// Gives the operands of control flow, and the values returned from its regions, the unreduced axes of their targets.
+    /// For control flow, barriers, and manual and named computations: converts operands, and values returned from regions, to the unreduced
+    /// axes of the results or block arguments that receive them.
     fn data_flow(&mut self, op: OpId) {
         let (kind, results) = (self.module.ops[op].kind.clone(), self.module.ops[op].results.clone());
         let ends: Vec<OpId> =
@@ -203,7 +204,7 @@ impl Inserter<'_> {
         }
     }
 
-    /// Gives the returned values of a function the unreduced axes of its results.
+    /// Converts the returned values of a function to the unreduced axes of the function's results.
     fn returned(&mut self, func: FuncId, body: RegionId) {
         let Some(end) = self.module.terminator(body) else { return };
         let mut at = InsertionPoint::Before(end);
@@ -213,7 +214,7 @@ impl Inserter<'_> {
         }
     }
 
-    /// Adds or removes unreduced axes as `target` requires, at `at` or directly after the value.
+    /// Converts a used value to the unreduced axes of `target`. The new operations are inserted at `at`, or directly after the value.
     fn satisfy(&mut self, used: Use, target: Option<ShardingId>, at: Option<&mut InsertionPoint>) {
         if self.module.ops[used.op].operands.len() <= used.operand {
             return;

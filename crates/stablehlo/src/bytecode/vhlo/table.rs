@@ -49,7 +49,7 @@ pub(super) type Prop = (&'static str, Form, Absent);
 pub(super) struct Row {
     /// The full name of the StableHLO operation. A `return` in a function becomes `func.return`.
     pub(super) target: Box<str>,
-    /// The attributes in the order of the bytecode, which is that of their names.
+    /// The attributes in the order of the bytecode: sorted by name.
     pub(super) props: Box<[Prop]>,
     /// The names of the attributes, separated by blanks.
     pub(super) names: Box<str>,

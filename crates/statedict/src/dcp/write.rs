@@ -9,7 +9,7 @@ use crate::torch::{self, Value, opcodes as op};
 
 /// The name of the file of all tensors: the first file of rank 0.
 pub const DATA: &str = "__0_0.distcp";
-/// The Python module of most classes.
+/// The Python module of most classes in the metadata.
 const MODULE: &str = "torch.distributed.checkpoint.metadata";
 
 /// Writes a checkpoint: each tensor, as one box (DCP: chunk), to `data` (the file [`DATA`]), and then the metadata to `metadata`

@@ -85,7 +85,7 @@ pub fn shard(
             }
         }
         Layout::Flattened { multiple } => {
-            // PyTorch/XLA has separate flat parameters for trained and frozen parameters; each has one element type.
+            // A flat parameter of PyTorch/XLA has one element type. (PyTorch/XLA also separates trained from frozen parameters.)
             let mut groups: IndexMap<&str, Vec<(&str, &Tensor)>> = IndexMap::new();
             for (name, tensor) in parameters() {
                 groups.entry(tensor.dtype().as_str()).or_default().push((name, tensor));

@@ -19,11 +19,12 @@ struct Index {
     weight_map: BTreeMap<String, String>,
 }
 
-/// Opens the tensors that an index (`model.safetensors.index.json`, `pytorch_model.bin.index.json`) names, from files in its folder or
-/// below, file by file, in file order. Only headers are read.
+/// Opens the tensors that an index (`model.safetensors.index.json`, `pytorch_model.bin.index.json`) names. Their files must be in the
+/// folder of the index or below it. Files are in name order, and the tensors of a file in file order. Only headers are read.
 ///
 /// # Errors
-/// The index is invalid, names a file elsewhere or a tensor that its file lacks (SH1404); a file is missing (SH1402) or invalid (SH1403).
+/// The index is invalid, or names a file elsewhere, or a tensor that the file does not contain (SH1404); a file is missing (SH1402) or
+/// invalid (SH1403).
 pub fn open_index(path: &Path) -> Result<StateDict> {
     let wrong = |text: String| StateDictError::new(ErrorKind::Index, text).in_file(path);
     let length =

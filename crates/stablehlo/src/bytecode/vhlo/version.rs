@@ -12,7 +12,7 @@ use crate::codes;
 pub(crate) struct Version(pub(crate) [u64; 3]);
 
 impl Version {
-    /// Whether this version may have additions that are not known here. Patch versions add nothing.
+    /// Whether this version may define operations, attributes or types that shardc does not know. Patch versions add nothing.
     fn is_newer(self) -> bool {
         self.0[..2] > table::NEWEST[..2]
     }

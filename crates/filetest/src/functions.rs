@@ -1,8 +1,8 @@
 //! Runs a file test of a pass function by function, so that one failing function does not hide others.
 //!
 //! If the file fails as a whole, each of its programs (separated by [`MARK`] with `-split-input-file`) is run separately. Its output is
-//! checked [block](crate::blocks) by block. A program without labels is one test. A failure of a program as a whole, such as one of
-//! `-verify-diagnostics`, counts for each of its functions.
+//! checked [block](crate::blocks) by block. A program without labels is one test. A failure of a whole program, such as an unexpected
+//! diagnostic with `-verify-diagnostics`, counts for each of its functions.
 
 use std::{
     collections::BTreeMap,
@@ -46,7 +46,7 @@ pub fn run(text: &str, test: &FileTest, scratch: &Path, path: &OsStr) -> Result<
     let mut whole: BTreeMap<usize, Result<(), String>> = BTreeMap::new();
     let checker = Checker { scratch, path };
     for run in test.runs.iter().map(|run| parse(run)) {
-        // First run the file as given; split it only if that fails.
+        // First, the file is run as given. It is split only if it fails.
         let passed = checker.whole(text, &run)?;
         let programs: Vec<&str> = if run.split { text.split(MARK).collect() } else { vec![text] };
         let mut before = 0;

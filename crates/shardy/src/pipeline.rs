@@ -1,6 +1,6 @@
 //! Shardy's pipelines: its passes, in its order.
 //!
-//! They exist for comparison with Shardy, up to the printed text. The compiler runs [`propagate`](shardc_passes::propagate) on
+//! They exist for comparison with Shardy, including the printed text. The compiler runs [`propagate`](shardc_passes::propagate) on
 //! a program without calls instead, which computes the same shardings in less time.
 
 use shardc_ir::{Diagnostic, Module};

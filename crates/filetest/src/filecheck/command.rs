@@ -88,7 +88,7 @@ impl Command {
 /// are logged there.
 ///
 /// # Errors
-/// The message for standard error, before the process fails.
+/// The message that the process prints to standard error before it fails.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> Result<(), String> {
     let words = arguments.map(|argument| argument.to_string_lossy().into_owned());
     let command = Command::parse(words).map_err(|error| format!("error: {error}\n"))?;

@@ -127,7 +127,7 @@ pub(crate) enum BAttr<'b> {
     Nestable {
         /// The text before the body.
         head: &'static str,
-        /// The text that is always written.
+        /// The text between head and tail, which is also written inside another attribute.
         body: Vec<Piece<'b>>,
         /// The text after the body.
         tail: &'static str,

@@ -16,7 +16,7 @@ use crate::lexer::Res;
 /// The maximum nesting of regions: that of the text parser, plus the module's region.
 const MAX_DEPTH: u32 = crate::parser::MAX_DEPTH + 1;
 
-/// From this version on, isolated regions are separate sections.
+/// From this version on, regions that are isolated from above are stored in separate sections.
 const LAZY_LOADING: u64 = 2;
 
 /// From this version on, use-list orders are encoded.

@@ -273,7 +273,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         }
     }
 
-    /// Records the error of a failed operation.
+    /// Records the error if an operation could not be built.
     fn tell<T>(&mut self, done: Res<T>, op: &OpRecord<'_>) {
         let Err(failure) = done else { return };
         if matches!(failure, Failure::Silent) && !self.errors.is_empty() {
@@ -367,7 +367,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             if blocks.is_empty() {
                 return Ok(region);
             }
-            // Functions with several blocks are kept as text.
+            // Not reached by valid programs: functions with several blocks are kept as text.
             return Err(Diagnostic::internal(codes::NOT_READ, "a region with several blocks").into());
         };
         let mut locs: Vec<PackedOption<LocId>> = Vec::with_capacity(block.args.len());

@@ -236,7 +236,7 @@ fn resources<'b>(
     let mut external = String::new();
     for _ in 0..offsets.count("resource groups")? {
         let name = string_at(&mut offsets, strings)?;
-        // Attributes refer to dialect resources by index, in which external resources do not count.
+        // Attributes refer to dialect resources by index. External resources have no such index.
         resource_group(&mut c, &mut offsets, strings, name, &mut external, &mut Vec::new())?;
     }
     let mut internal = String::new();

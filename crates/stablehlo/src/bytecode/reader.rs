@@ -174,7 +174,7 @@ impl<'b> ByteCursor<'b> {
         start.counted(count, self.left(), what)
     }
 
-    /// Reads the number of items that follow, as [`ByteCursor::count`] does. Its lowest bit is a flag.
+    /// Reads the number of items that follow, as [`ByteCursor::count`] does. The lowest bit of the encoded number is a flag.
     pub(crate) fn flagged_count(&mut self, what: &str) -> Res<(usize, bool)> {
         let start = *self;
         let (count, flag) = self.flagged()?;

@@ -279,7 +279,7 @@ impl<'s, 'b> Pool<'s, 'b> {
             let BAttr::Dense { ty, bytes } = store.attr(part) else { continue };
             let start = self.text.len();
             self.push_elements(*ty, bytes);
-            // The list shares the brackets of the sparse constant.
+            // Removes the brackets of the list: it is inside the brackets of the sparse constant.
             self.text.pop();
             if self.text.len() > start {
                 self.text.remove(start);

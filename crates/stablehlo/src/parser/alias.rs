@@ -80,7 +80,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Returns an error for the first attribute alias that is defined by itself, if there is one: `#a = [#b]`, `#b =
+    /// Returns an error for the first attribute alias that refers to itself, if there is one: `#a = [#b]`, `#b =
     /// [#a]`.
     ///
     /// The search runs at most once, and only after nesting was too deep, so it costs nothing for other texts.

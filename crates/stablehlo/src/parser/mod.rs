@@ -68,7 +68,7 @@ struct Parser<'a> {
     type_aliases: FxHashMap<&'a str, (usize, usize)>,
     /// Type aliases whose values are being parsed, outermost first.
     open_aliases: Vec<&'a str>,
-    /// The error for an attribute alias that is defined by itself; `None` before the search for such an alias.
+    /// The error for an attribute alias that refers to itself; `None` before the search for such an alias.
     circular_alias: Option<Option<Box<Diagnostic>>>,
     locs: FxHashMap<&'a str, LocId>,
     /// The nesting depth of each interned location.
@@ -79,7 +79,8 @@ struct Parser<'a> {
     symbols: FxHashMap<Box<str>, Span>,
     /// Names of meshes that were not found in the text after their first use.
     missing_meshes: FxHashSet<Box<str>>,
-    /// The later mesh definitions, once the first use of an undefined mesh has caused a search for them.
+    /// The mesh definitions later in the text, by name: the offset, and whether the form is generic. `None` until a use of an undefined
+    /// mesh requires the search.
     mesh_sites: Option<FxHashMap<Box<str>, (usize, bool)>>,
     /// Top-level items other than functions.
     places: Vec<kept::KeptPlace>,

@@ -543,7 +543,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Parses the deferred axes. The shardings of the operation name their mesh.
+    /// Parses the deferred axes, for which the shardings of the operation name the mesh.
     pub(super) fn read_deferred(&mut self, given: &mut Given, deferred: &Deferred) -> Res<()> {
         if deferred.is_empty() {
             return Ok(());
@@ -576,7 +576,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Builds the kind of the operation, or an error at its name.
+    /// Builds the kind of an operation. An error has the span of the operation's name.
     pub(super) fn kind(&mut self, name: &str, span: Span, given: &mut Given) -> Res<OpKind> {
         let kind = kinds::kind_of(&self.module, name, given).map_err(|problem| {
             Failure::from(Diagnostic::invalid(codes::ATTRIBUTE, format!("{name}: {problem}")).at(span))

@@ -126,7 +126,7 @@ fn a_newer_artifact_has_a_hint() {
 fn truncated_artifacts_are_errors() {
     for path in files(&data(), ".bc") {
         let bytes = fs::read(&path).expect("an artifact");
-        // Each length takes another path through the reader; small files are truncated at every byte.
+        // Each length takes a different path through the reader. Small files are truncated at every byte.
         let step = if bytes.len() > 2000 { 37 } else { 1 };
         for length in (0..bytes.len()).step_by(step) {
             assert!(parse_bytecode(&bytes[..length]).is_err(), "{} cut at {length}", path.display());

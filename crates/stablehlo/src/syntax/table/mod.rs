@@ -156,7 +156,7 @@ pub(super) const fn pieces(pieces: &'static [Piece]) -> Pretty {
     Pretty::Pieces(pieces)
 }
 
-/// The attribute that records the original name of an operation that is parsed as a different operation. It is printed by that name.
+/// The attribute with the original name of an operation that is parsed as a different operation. The operation is printed by that name.
 pub(crate) use shardc_ir::SPELLING_ATTR as SPELLING;
 
 /// Names of operations that are parsed as different operations: constants, and `dot` as `dot_general`.

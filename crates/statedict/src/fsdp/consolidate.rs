@@ -18,7 +18,7 @@ const FLAT: &str = "_fsdp_wrapped_module.flat_param_";
 /// Name components added by wrappers.
 const WRAPPERS: [&str; 2] = ["_fsdp_wrapped_module.", "_fpw_module."];
 
-/// The files that match a shell pattern (`*`, `?`, `[...]`): the concatenation of prefix and suffix.
+/// The files that match a shell pattern (`*`, `?`, `[...]`), which is the concatenation of `prefix` and `suffix`.
 ///
 /// # Errors
 /// The pattern is invalid, or nothing matches it (SH1402).

@@ -30,7 +30,7 @@ pub fn open_file(path: &Path) -> Result<StateDict> {
 /// Opens the tensors of a safetensors file in memory; the tensors keep the memory alive.
 ///
 /// # Errors
-/// It is invalid or truncated (SH1403), or has sub-byte elements (SH1412).
+/// The file is invalid or truncated (SH1403), or has sub-byte elements (SH1412).
 pub fn from_bytes(bytes: impl Into<Arc<[u8]>>) -> Result<StateDict> {
     parse(&DataFile::held(bytes.into()))
 }

@@ -84,7 +84,7 @@ impl Tensor {
         Tensor::made(dtype, shape.to_vec(), Data::Held(bytes))
     }
 
-    /// A row-major tensor in a file, which must be long enough.
+    /// A row-major tensor in a file. The file must be long enough.
     pub(crate) fn in_file(dtype: DType, shape: &[usize], file: Arc<DataFile>, offset: u64) -> Result<Tensor> {
         let end = byte_len(dtype, shape).and_then(|n| n.checked_add(offset));
         if end.is_none_or(|end| end > file.len()) {

@@ -88,7 +88,7 @@ fn a_plain_tensor_is_read() {
 
 #[test]
 fn no_code_is_run() {
-    // os.system("touch ..."), as called by a protocol 2 pickle.
+    // A pickle of protocol 2 that calls `posix.system("true")`.
     let error = pickled(b"\x80\x02cposix\nsystem\nX\x04\0\0\0true\x85R.");
     assert_says(&error, "SH1407", "the global `posix.system`");
     assert!(error.advice().unwrap().contains("no code is run"), "{error:?}");

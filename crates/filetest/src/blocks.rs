@@ -14,7 +14,7 @@ pub const MARK: &str = "// -----";
 /// The check lines of one function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// The index of the label's line in the program, from 0.
+    /// The line number of the label in the program, counted from 0.
     pub label: usize,
     /// The function that the label names, or the text of a label without a symbol.
     pub name: String,
@@ -30,7 +30,7 @@ pub struct Blocks<'a> {
 }
 
 impl<'a> Blocks<'a> {
-    /// Finds the check lines of any of the `prefixes`.
+    /// Splits a program into blocks. Its check lines begin with one of the `prefixes`.
     #[must_use]
     pub fn new(program: &'a str, prefixes: &[String]) -> Self {
         let lines: Vec<_> =
@@ -54,7 +54,7 @@ impl<'a> Blocks<'a> {
         self.lines.iter().any(|(_, kind)| kind.is_some())
     }
 
-    /// The program with only the check lines of `block`, if any, and the given labels.
+    /// The check lines of `block`, if given, and the label lines with the numbers `labels`. All other lines are blank.
     #[must_use]
     pub fn select(&self, block: Option<&Block>, labels: &[usize]) -> String {
         let mut out = String::new();

@@ -1,8 +1,8 @@
 //! Runs a file test of a pass function by function, so that one failing function does not hide others.
 //!
 //! If the file fails as a whole, each of its programs (separated by [`MARK`] with `-split-input-file`) is run separately. Its output is
-//! checked [block](crate::blocks) by block. A program without labels is one test. A failure of a program as a whole, such as one of
-//! `-verify-diagnostics`, counts for each of its functions.
+//! checked [block](crate::blocks) by block. A program without labels is one test. A failure of a whole program, such as an unexpected
+//! diagnostic with `-verify-diagnostics`, counts for each of its functions.
 
 use std::{
     collections::BTreeMap,
@@ -23,11 +23,11 @@ use crate::{
 pub struct Function {
     /// The function that the label names; a repeated name gets a suffix `.2`, `.3`, ... A program without labels has its index, from 0.
     pub name: String,
-    /// Output of the failed command.
+    /// The error is the output of the failed command.
     pub outcome: Result<(), String>,
 }
 
-/// A `RUN:` line, split into the command and FileCheck.
+/// A `RUN:` line, split into the command and the options of FileCheck.
 struct Run<'a> {
     line: &'a str,
     command: &'a str,
@@ -41,12 +41,12 @@ struct Run<'a> {
 /// # Errors
 /// The scratch folder cannot be written to, or bash does not start.
 pub fn run(text: &str, test: &FileTest, scratch: &Path, path: &OsStr) -> Result<Vec<Function>, String> {
-    // Keyed by program and line of the label, to merge the outcomes of several runs.
+    // Keyed by program and line of the label, to merge the outcomes of several `RUN:` lines.
     let mut all: BTreeMap<(usize, usize), Function> = BTreeMap::new();
     let mut whole: BTreeMap<usize, Result<(), String>> = BTreeMap::new();
     let checker = Checker { scratch, path };
     for run in test.runs.iter().map(|run| parse(run)) {
-        // First run the file as given; split it only if that fails.
+        // First, the file is run as given. It is split only if it fails.
         let passed = checker.whole(text, &run)?;
         let programs: Vec<&str> = if run.split { text.split(MARK).collect() } else { vec![text] };
         let mut before = 0;
@@ -112,7 +112,7 @@ fn parse(run: &str) -> Run<'_> {
     let cut = run.rsplit_once('|').and_then(|(command, check)| {
         let mut words = check.split_whitespace().map(str::to_owned);
         words.next().filter(|word| word == "FileCheck")?;
-        // A check whose options need the shell is run unchanged.
+        // If FileCheck's options need the shell, the whole line is run by the shell.
         let check =
             Command::parse(words).ok().filter(|_| !check.contains(['\'', '"', '$', '<', '>', ';']))?;
         Some((command, check.options))
@@ -146,7 +146,8 @@ impl Checker<'_> {
     fn printed(&self, run: &Run<'_>, file: &Path) -> Result<(Result<(), String>, String), String> {
         let printed = self.scratch.join("printed");
         let said = self.bash(&substitute(run.command, file, self.scratch), Some(&printed))?;
-        let bytes = fs::read(&printed).map_err(|error| format!("reading {}: {error}", printed.display()))?;
+        let bytes =
+            fs::read(&printed).map_err(|error| format!("cannot read {}: {error}", printed.display()))?;
         Ok((said, String::from_utf8_lossy(&bytes).into_owned()))
     }
 
@@ -188,16 +189,16 @@ impl Checker<'_> {
 
     fn write(&self, name: &str, text: &str) -> Result<std::path::PathBuf, String> {
         let file = self.scratch.join(name);
-        fs::write(&file, text).map_err(|error| format!("writing {}: {error}", file.display()))?;
+        fs::write(&file, text).map_err(|error| format!("cannot write {}: {error}", file.display()))?;
         Ok(file)
     }
 
-    /// Runs a command with its output to a file or discarded; the inner result has the error output of a failed command.
+    /// Runs a command, and writes its standard output to a file or discards it. The inner error is the standard error of a failed command.
     fn bash(&self, command: &str, to: Option<&Path>) -> Result<Result<(), String>, String> {
         let stdout = match to {
             None => Stdio::null(),
             Some(file) => {
-                fs::File::create(file).map_err(|e| format!("writing {}: {e}", file.display()))?.into()
+                fs::File::create(file).map_err(|e| format!("cannot write {}: {e}", file.display()))?.into()
             }
         };
         let out = process::Command::new("bash")

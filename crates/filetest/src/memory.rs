@@ -54,7 +54,7 @@ pub fn estimated(partition: &mut Command) -> Result<Value> {
 /// # Errors
 /// The name is missing.
 pub fn bytes(of: &Value, name: &str) -> Result<f64> {
-    of[name].as_f64().with_context(|| format!("no `{name}` among {of}"))
+    of[name].as_f64().with_context(|| format!("missing `{name}` in {of}"))
 }
 
 /// Returns the total bytes of device memory that the compiler needs.

@@ -40,7 +40,7 @@ pub fn shardc() -> Result<PathBuf> {
     }
     command.current_dir(crate::root()).stderr(Stdio::inherit());
     let out = command.output().context("starting cargo")?;
-    ensure!(out.status.success(), "shardc does not build");
+    ensure!(out.status.success(), "cannot build shardc");
     let executable = String::from_utf8_lossy(&out.stdout)
         .lines()
         .filter_map(|line| serde_json::from_str::<Value>(line).ok())
@@ -100,7 +100,7 @@ pub fn has_llvm() -> bool {
 pub fn writes_bytecode(shardc: &Path) -> Result<bool> {
     let mut command = Command::new(shardc);
     command.args(["opt", "-", "--emit", "bytecode", "-o", "/dev/null"]);
-    // An empty file is an empty module.
+    // The standard input is empty, which is an empty module.
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     Ok(command.status().with_context(|| format!("starting {}", shardc.display()))?.success())
 }

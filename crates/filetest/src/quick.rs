@@ -2,12 +2,12 @@
 
 use std::env;
 
-/// An instruction set that includes everything that XLA requires. XLA's own passes are unchanged.
+/// Flags that reduce the time of LLVM code generation. They leave XLA's passes unchanged.
 const FLAGS: &str =
     "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1 --xla_cpu_max_isa=AVX2";
 
-/// The value of `XLA_FLAGS` for processes that compile many small programs with XLA's CPU backend, without LLVM's optimizations. A value
-/// that is already set wins.
+/// The value of `XLA_FLAGS` for processes that compile many small programs with XLA's CPU backend, without LLVM's optimizations. If the
+/// variable is already set, its value is returned.
 #[must_use]
 pub fn xla_flags() -> String {
     with_level(0)
@@ -23,8 +23,8 @@ fn with_level(level: u8) -> String {
     env::var("XLA_FLAGS").unwrap_or_else(|_| format!("--xla_backend_optimization_level={level} {FLAGS}"))
 }
 
-/// [`xla_flags`] without fused multiply-add. With few LLVM optimizations, one fusion may compute a value with FMA and another fusion
-/// without it; then no element equals the maximum.
+/// [`xla_flags`] without fused multiply-add (FMA). With few LLVM optimizations, one fusion may compute a value with FMA, and another fusion
+/// the same value without it. The gradient of a maximum then finds no element that is equal to the maximum.
 #[must_use]
 pub fn xla_flags_for_gradients() -> String {
     xla_flags().replace("AVX2", "AVX")

@@ -43,7 +43,7 @@ impl Need {
         Need::Mount,
     ];
 
-    /// Its name in `SHARDC_REQUIRE`, and in `REQUIRES:` lines of file tests.
+    /// The name of the resource in `SHARDC_REQUIRE`, and in `REQUIRES:` lines of file tests.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -74,7 +74,7 @@ impl fmt::Display for Need {
 /// Reports that a test is skipped because `need` is missing.
 ///
 /// # Errors
-/// `SHARDC_REQUIRE` requires it, or names an unknown word.
+/// `SHARDC_REQUIRE` requires it, or lists an unknown resource.
 pub fn skipped(need: Need, reason: &str) -> Result<(), String> {
     let list = env::var(REQUIRE).unwrap_or_default();
     if required(&list, need)? {
@@ -90,7 +90,7 @@ pub fn skipped(need: Need, reason: &str) -> Result<(), String> {
 /// Reports a skip, for a test that cannot return an error.
 ///
 /// # Panics
-/// `SHARDC_REQUIRE` requires what is missing.
+/// `SHARDC_REQUIRE` requires the missing resource.
 #[track_caller]
 pub fn skip(need: Need, reason: &str) {
     let outcome = skipped(need, reason);
@@ -105,7 +105,7 @@ fn required(list: &str, need: Need) -> Result<bool, String> {
             None if word == "all" => found = true,
             None => {
                 let known = Need::ALL.map(Need::word).join(", ");
-                return Err(format!("{REQUIRE}: unknown word `{word}`; the words are {known} and all"));
+                return Err(format!("{REQUIRE}: unknown resource `{word}`, expected {known} or all"));
             }
         }
     }
@@ -125,7 +125,7 @@ mod tests {
         assert!(Need::ALL.into_iter().all(|need| required("all", need) == Ok(true)));
         assert!(
             required("llvm", Need::Mlir)
-                .is_err_and(|error| error.contains("unknown word `llvm`; the words are shared,"))
+                .is_err_and(|error| error.contains("unknown resource `llvm`, expected shared,"))
         );
     }
 }

@@ -69,7 +69,7 @@ fn not(mut arguments: impl Iterator<Item = OsString>) -> Result<ExitCode> {
     let status = Command::new(&program).args(arguments).status();
     let status = status.with_context(|| format!("starting {}", Path::new(&program).display()))?;
     if let Some(signal) = status.signal() {
-        bail!("{} was ended by signal {signal}", Path::new(&program).display());
+        bail!("{} was killed by signal {signal}", Path::new(&program).display());
     }
     Ok(if status.success() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
@@ -95,7 +95,7 @@ fn parts(text: &str) -> Result<Vec<(&str, String)>> {
         if let Some(name) = line.trim_start_matches(['/', '#', ';', ' ']).strip_prefix("--- ") {
             let name = name.trim();
             if parts.iter().any(|(before, _)| *before == name) {
-                bail!("two parts are called {name}");
+                bail!("two parts of the file are named {name}");
             }
             parts.push((name, String::new()));
         } else if let Some((_, part)) = parts.last_mut() {
@@ -103,7 +103,7 @@ fn parts(text: &str) -> Result<Vec<(&str, String)>> {
         }
     }
     if parts.is_empty() {
-        bail!("there is no line `//--- NAME`");
+        bail!("expected at least one line `//--- NAME`, found none");
     }
     Ok(parts)
 }

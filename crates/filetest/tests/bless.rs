@@ -1,4 +1,4 @@
-//! A file test run normally, as under `cargo test`, and with blessing.
+//! A file test is run normally, as `cargo test` does, and with rewriting of failing check lines.
 
 use std::{ffi::OsString, fs, process::ExitCode};
 

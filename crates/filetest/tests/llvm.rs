@@ -11,7 +11,7 @@ use shardc_filetest::{
     skip::{Need, skip},
 };
 
-/// Checks and their inputs; variations of both are also tested, see below.
+/// Checks and their inputs; [`variations`] of both are also tested.
 const CASES: [(&str, &str); 10] = [
     (
         "// CHECK-LABEL: func @a\n// CHECK-SAME: (%[[X:.*]]: f32)\n// CHECK-NEXT: %[[Y:.*]] = add %[[X]], %[[X]]\n\

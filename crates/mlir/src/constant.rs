@@ -37,7 +37,11 @@ pub(crate) fn dense<'c>(
     };
     let given = if splat { 1 } else { count };
     if Some(bytes.len()) != given.checked_mul(dtype.bytes()) {
-        return Err(misfit(module, ty, &format!("has {} bytes of elements", bytes.len())));
+        return Err(misfit(
+            module,
+            ty,
+            &format!("has {} bytes of elements, which does not match the type", bytes.len()),
+        ));
     }
     let mlir_type = attrs.ty(module, ty)?;
     let attribute = match dtype {
@@ -48,8 +52,11 @@ pub(crate) fn dense<'c>(
         }
         DType::I1 => ffi::dense_bool(mlir_type, count, bytes),
         DType::TF32 => {
-            return Err(Diagnostic::unsupported("SH0506", "a constant of tf32 cannot be lowered")
-                .hint("compute it in f32 and convert"));
+            return Err(Diagnostic::unsupported(
+                "SH0506",
+                "cannot lower a constant with the element type tf32",
+            )
+            .hint("use a constant of f32, and convert it to tf32"));
         }
         _ => ffi::dense_raw(mlir_type, &masked(dtype, bytes)),
     };

@@ -1,6 +1,6 @@
 //! Calls to MLIR's C API that melior does not wrap, or wraps in a way that can panic in a callback from C++.
 
-#![allow(unsafe_code, reason = "MLIR's C API, whose contracts only this module upholds")]
+#![allow(unsafe_code, reason = "calls of MLIR's C API, whose safety requirements this module ensures")]
 
 use std::{cell::RefCell, ffi::c_void, rc::Rc};
 

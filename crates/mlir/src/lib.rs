@@ -9,9 +9,9 @@
 //! context allows unregistered dialects, and their attributes are opaque (`#stablehlo.dot<...>` is kept as text). A reader that
 //! knows these dialects parses them.
 //!
-//! The values of the module must have the shapes of one device: it is a partitioned program, or a single-device program. It is
-//! [legalized](shardc_passes::transforms::legalize_backend) first, which drops shardings and annotations. So a program that was
-//! not partitioned lowers to a single-device program.
+//! The module must be a partitioned program, in which values have the shapes of one device, or a single-device program. The lowering
+//! first [legalizes](shardc_passes::transforms::legalize_backend) the module, which drops shardings and annotations. So a program
+//! that was not partitioned lowers to a single-device program.
 //!
 //! [`write_bytecode`] writes any module unchanged, for other tools.
 //!
@@ -77,11 +77,11 @@ pub fn write_bytecode(module: &Module, locations: bool) -> Result<Vec<u8>, Diagn
     }
 }
 
-/// Lowers `module` and prints it with LLVM's MLIR, every operation in the generic form. The contents are those of
-/// [`to_bytecode`].
+/// Lowers `module` and prints it with LLVM's MLIR, every operation in the generic form. The text contains the same module as the bytecode
+/// of [`to_bytecode`].
 ///
 /// # Errors
-/// Those of [`to_bytecode`].
+/// The same as those of [`to_bytecode`].
 pub fn to_generic_text(module: &Module, options: &LowerOptions) -> Result<String, Diagnostic> {
     let session = session::Session::new();
     let module = legalized(module, options)?;

@@ -56,7 +56,7 @@ struct Lowerer<'m, 'c, 'a> {
     values: SecondaryMap<ValueId, Option<Value<'c, 'a>>>,
 }
 
-/// The operation that encloses a region, which decides the name of its terminator.
+/// The kind of the operation that encloses a region. It determines the name of the region's terminator.
 #[derive(Clone, Copy)]
 enum Parent {
     Func,
@@ -74,7 +74,7 @@ impl<'m, 'c: 'a, 'a> Lowerer<'m, 'c, 'a> {
         Ok(out)
     }
 
-    /// Adds attributes that shardc preserves, except those whose name is already used.
+    /// Adds the attributes of `dict` to `out`, except those whose name `out` already has.
     fn carried(&mut self, dict: &AttrDict, out: &mut Vec<Named<'c>>) -> Result<(), Diagnostic> {
         for (name, attr) in dict.iter() {
             let attr = self.attrs.attr(attr)?;

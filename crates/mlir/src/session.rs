@@ -5,7 +5,7 @@ use shardc_ir::Diagnostic;
 
 use crate::ffi::{self, Errors};
 
-/// An MLIR context with the dialects `builtin` and `func` and one thread, which allows unregistered dialects.
+/// A single-threaded MLIR context with the dialects `builtin` and `func`. It allows unregistered dialects.
 pub(crate) struct Session {
     pub(crate) context: Context,
     errors: Errors,

@@ -1,4 +1,4 @@
-//! Every real program of the shared corpus is lowered in both modes, and its bytecode parses to the same module.
+//! Every program of the shared corpus is lowered in partition mode and in replica mode, and its bytecode parses to the same module.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -6,7 +6,7 @@ use shardc_passes::driver::passes::{Pass, PassContext, PassResult};
 
 /// The attribute with the shardings of an operation; kept as text if the operation has no results.
 pub(super) const SHARDING_ATTR: &str = shardc_ir::discardable::SHARDING;
-/// The manual axes of the manual computations that enclose the calls of a function; an attribute of the function.
+/// The attribute of a function with the manual axes of the manual computations that enclose its calls.
 pub(super) const FUNC_MANUAL_AXES: &str = "sdy.func_manual_axes";
 
 pub(super) const fn pass(

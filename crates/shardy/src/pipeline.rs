@@ -1,6 +1,6 @@
 //! Shardy's pipelines: its passes, in its order.
 //!
-//! They exist for comparison with Shardy, up to the printed text. The compiler runs [`propagate`](shardc_passes::propagate) on
+//! They exist for comparison with Shardy, including the printed text. The compiler runs [`propagate`](shardc_passes::propagate) on
 //! a program without calls instead, which computes the same shardings in less time.
 
 use shardc_ir::{Diagnostic, Module};
@@ -28,7 +28,7 @@ const DUMP_EDGES: PassOption = PassOption::flag("dump-propagation-edges");
 const PASSES: &[Pass] = &[
     pass_with(
         "canonicalize",
-        "simplify collectives, reshards and manual computations, as MLIR's canonicalizer",
+        "simplify collectives, reshards and manual computations, like MLIR's canonicalizer",
         &[canonicalize::PATTERNS],
         |module, context| {
             let patterns = canonicalize::Patterns::of(context.options.value(canonicalize::PATTERNS));
@@ -47,7 +47,7 @@ const PASSES: &[Pass] = &[
     ),
     pass_with(
         "sdy-propagation-pipeline",
-        "Shardy's passes before propagation, propagation, and its passes after it",
+        "Shardy's passes before propagation, propagation, and Shardy's passes after propagation",
         &[DEDUP],
         |module, context| {
             let fully = context.options.is_on(DEDUP);

@@ -34,7 +34,7 @@ pub const TRUNCATED: &str = "SH0121";
 pub const VERSION: &str = "SH0122";
 /// An encoding of a dialect that shardc does not know.
 pub const ENCODING: &str = "SH0123";
-/// Bytecode that expands to more text than a program can have.
+/// Bytecode whose attributes expand to too much text for the size of the file.
 pub const TOO_LARGE: &str = "SH0124";
 /// An expected diagnostic was not produced, or a produced one was not expected.
 pub const EXPECTED: &str = "SH0190";

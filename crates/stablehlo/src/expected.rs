@@ -10,7 +10,7 @@ use crate::codes;
 /// The parts of an expectation and a diagnostic that must agree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strictness {
-    /// The severity. The line does not matter.
+    /// Only the severity, on any line.
     Kind,
     /// Severity and line. The text is compared only if it begins with a code of shardc (`SH0102`): other texts are messages of other tools.
     #[default]
@@ -146,7 +146,7 @@ fn expectations<'a>(
         };
         let span = Span::new(start, line_end);
         let (Some((body, _)), Some(line)) = (body, line) else {
-            let message = "this expectation is not understood";
+            let message = "cannot parse this expected diagnostic";
             let error = Diagnostic::invalid(codes::EXPECTED, message).at(span);
             errors.push(error.hint("write it as `// expected-error@+1 {{text}}`"));
             continue;

@@ -9,7 +9,7 @@ const HEAD: usize = 4096;
 
 const NO_PROGRAM: &str = "a program is StableHLO text, MLIR bytecode or a portable artifact";
 const PICKLE: &str =
-    "it holds Python objects, not a program: in JAX, print(jax.jit(f).lower(*args).as_text())";
+    "the file contains Python objects, not a program: in JAX, print(jax.jit(f).lower(*args).as_text())";
 const UTF_16: &str = "convert it: iconv -f UTF-16 -t UTF-8 FILE";
 const JAX: &str = "in JAX: print(jax.jit(f).lower(*args).as_text())";
 
@@ -61,8 +61,8 @@ fn binary(head: &[u8]) -> Option<(&'static str, String)> {
         (b"\xcf\xfa\xed\xfe", "an executable", "pass the program that it was compiled from"),
         (b"MZ", "an executable", "pass the program that it was compiled from"),
         (b"\x7fELF", "an executable", "pass the program that it was compiled from"),
-        (b"\x89HDF", "an HDF5 file", "it holds arrays, not a program"),
-        (b"\x93NUMPY", "a NumPy file", "it holds an array, not a program"),
+        (b"\x89HDF", "an HDF5 file", "the file contains arrays, not a program"),
+        (b"\x93NUMPY", "a NumPy file", "the file contains an array, not a program"),
         (b"BC\xc0\xde", "LLVM bitcode", "pass the StableHLO that it was compiled from"),
         (b"\xff\xfe", "UTF-16 text", UTF_16),
         (b"\xfe\xff", "UTF-16 text", UTF_16),
@@ -77,7 +77,7 @@ fn binary(head: &[u8]) -> Option<(&'static str, String)> {
     }
     // safetensors: a JSON header after its length, 8 bytes in little-endian order.
     if head.get(8) == Some(&b'{') && head.get(4..8) == Some(&[0; 4]) {
-        return Some(("a safetensors file", "it holds arrays, not a program".to_owned()));
+        return Some(("a safetensors file", "the file contains arrays, not a program".to_owned()));
     }
     // UTF-16 without a byte order mark: every other byte is zero.
     let (even, odd) = (head.iter().step_by(2), head.iter().skip(1).step_by(2));
@@ -114,10 +114,13 @@ fn text(head: &[u8]) -> Option<(&'static str, String)> {
         return Some(("HLO text", format!("convert it with XLA's hlo-translate -hlo-to-mlir, or {JAX}")));
     }
     if starts(&["import ", "from ", "def ", "class ", "@jax", "\"\"\"", "'''", "#!/"]) {
-        return Some(("a Python or shell script", format!("pass the program that it lowers; {JAX}")));
+        return Some((
+            "a Python or shell script",
+            format!("pass the StableHLO program that the script lowers; {JAX}"),
+        ));
     }
     if starts(&["{ lambda", "{lambda"]) {
-        return Some(("a jaxpr", format!("lower it; {JAX}")));
+        return Some(("a jaxpr", format!("lower the function to StableHLO; {JAX}")));
     }
     if starts(&["; ModuleID", "source_filename", "target triple", "define "]) {
         return Some(("LLVM IR", "pass the StableHLO that it was compiled from".to_owned()));

@@ -55,7 +55,7 @@ impl<'a> Cursor<'a> {
         self.text.as_bytes()
     }
 
-    /// The byte `ahead` bytes on, 0 beyond the end.
+    /// The byte at `ahead` bytes after the cursor; 0 after the end of the text.
     pub(crate) fn byte(&self, ahead: usize) -> u8 {
         self.bytes().get(self.pos + ahead).copied().unwrap_or(0)
     }

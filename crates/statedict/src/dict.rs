@@ -53,9 +53,11 @@ impl StateDict {
             let have = if list.is_empty() {
                 "the state dict is empty".to_owned()
             } else {
-                format!("its tensors are {}", list.join(", "))
+                format!("the state dict has the tensors {}", list.join(", "))
             };
-            StateDictError::new(ErrorKind::Content, "it is missing").of_tensor(name).hint(have)
+            StateDictError::new(ErrorKind::Content, "the state dict has no tensor of this name")
+                .of_tensor(name)
+                .hint(have)
         })
     }
 

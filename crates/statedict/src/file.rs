@@ -20,7 +20,7 @@ enum Content {
     File(File),
     /// Bytes in memory.
     Held(Arc<[u8]>),
-    /// A section of another file, from this byte on.
+    /// A section of another file, which starts at this byte offset.
     Part(Arc<DataFile>, u64),
 }
 
@@ -30,32 +30,34 @@ impl DataFile {
             std::io::ErrorKind::NotFound => {
                 StateDictError::new(ErrorKind::NoFile, "no such file").in_file(path)
             }
-            _ => StateDictError::io("open it", path, source),
+            _ => StateDictError::io("open the file", path, source),
         };
         let file = File::open(path).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
         if !metadata.is_file() {
-            return Err(StateDictError::new(ErrorKind::NoFile, "it is not a regular file").in_file(path));
+            return Err(
+                StateDictError::new(ErrorKind::NoFile, "the path is not a regular file").in_file(path)
+            );
         }
         let content = Content::File(file);
         Ok(Arc::new(DataFile { path: path.to_owned(), content, len: metadata.len() }))
     }
 
-    /// Bytes in memory, as a file without a name.
+    /// Wraps bytes in memory as a file without a name.
     pub(crate) fn held(bytes: Arc<[u8]>) -> Arc<DataFile> {
         let len = bytes.len() as u64;
         Arc::new(DataFile { path: PathBuf::new(), content: Content::Held(bytes), len })
     }
 
-    /// A section of a file, as a separate file. It must be within the file.
+    /// Returns a section of the file as a separate file. The section must be within the file.
     pub(crate) fn part(self: &Arc<DataFile>, offset: u64, len: u64) -> Result<Arc<DataFile>> {
         if offset.checked_add(len).is_none_or(|end| end > self.len) {
             let text = format!(
-                "it is truncated: it has {} bytes, but {len} bytes at offset {offset} are needed",
+                "the file is truncated: it has {} bytes, but {len} bytes at offset {offset} are needed",
                 self.len
             );
             let error = StateDictError::new(ErrorKind::Tensor, text).in_file(&self.path);
-            return Err(error.hint("copy or download it again"));
+            return Err(error.hint("copy or download the file again"));
         }
         let content = Content::Part(self.clone(), offset);
         Ok(Arc::new(DataFile { path: self.path.clone(), content, len }))

@@ -52,7 +52,7 @@ pub(crate) fn is_row_major(shape: &[usize], strides: &[u64]) -> bool {
     shape.iter().zip(strides).zip(want).all(|((&n, &have), want)| n == 1 || have == want)
 }
 
-/// Reads elements of `size` bytes into a row-major array; the first is at byte `at` of the source of `read`.
+/// Reads elements of `size` bytes into a row-major array. `read` reads from the source, in which the first element is at byte `at`.
 pub(crate) fn gather(
     dims: &[Dim],
     size: u64,
@@ -156,7 +156,7 @@ mod tests {
         }
     }
 
-    /// The reads of a source of `len` bytes, in which each byte is the low byte of its offset.
+    /// Gathers from a source in which each byte is the low byte of its offset. Returns the offset and length of each read, and the result.
     fn reads(shape: &[usize], strides: &[u64], size: u64) -> (Vec<(u64, usize)>, Vec<u8>) {
         let mut reads = Vec::new();
         let mut out = vec![0; shape.iter().product::<usize>() * size as usize];

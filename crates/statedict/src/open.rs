@@ -78,7 +78,9 @@ fn folder(path: &Path) -> Result<Option<Folder>> {
     if indices.len() > 1 {
         let list: Vec<&str> = indices.into_iter().map(String::as_str).collect();
         let text = format!("the folder has several indices: {}", list.join(", "));
-        return Err(StateDictError::new(ErrorKind::Index, text).in_file(path).hint("name one of them"));
+        return Err(StateDictError::new(ErrorKind::Index, text)
+            .in_file(path)
+            .hint("pass one of the indices"));
     }
     if names.iter().any(|name| name == dcp::METADATA) {
         return Ok(Some(Folder::Dcp));
@@ -88,7 +90,8 @@ fn folder(path: &Path) -> Result<Option<Folder>> {
     Ok((!files.is_empty()).then_some(Folder::Files(files)))
 }
 
-/// The tensors of several safetensors files without an index, in name order. Files may declare their tensors as boxes of larger tensors.
+/// The tensors of several safetensors files without an index, in name order. Files may declare their tensors as boxes (DCP: chunks) of
+/// larger tensors.
 fn open_files(files: &[PathBuf]) -> Result<StateDict> {
     let mut dict = StateDict::new();
     let mut parts = Vec::new();
@@ -100,9 +103,9 @@ fn open_files(files: &[PathBuf]) -> Result<StateDict> {
         }
         for (name, tensor) in part.iter() {
             dict.insert(name, tensor.clone()).map_err(|error| {
-                error
-                    .in_file(file)
-                    .hint("several files of the folder contain it: name one of them, or an index")
+                error.in_file(file).hint(
+                    "several files of the folder contain this tensor: pass one of the files, or an index",
+                )
             })?;
         }
         part.metadata.into_iter().for_each(|(key, text)| _ = dict.metadata.entry(key).or_insert(text));

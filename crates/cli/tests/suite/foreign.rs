@@ -117,7 +117,7 @@ fn state_dicts_are_shown_verified_and_compared() {
     std::fs::write(folder.path("cut.pt"), &bytes[..bytes.len() - 30]).unwrap();
     for file in ["cut.safetensors", "cut.pt"] {
         let ran = folder.run(&["checkpoint", "show", file]);
-        assert!(ran.code == Some(1) && ran.err.contains("it is truncated"), "{}", ran.err);
+        assert!(ran.code == Some(1) && ran.err.contains("the file is truncated"), "{}", ran.err);
         assert_eq!(folder.run(&["checkpoint", "verify", file]).code, Some(1));
     }
 }

@@ -67,7 +67,7 @@ fn a_consolidated_file_is_not_read_as_a_rank_file() {
     let ran = folder.run(&consolidate);
     assert_eq!(ran.code, Some(1));
     assert!(
-        ran.err.starts_with("error[SH1410]: c_consolidated.pth: it has no shard metadata"),
+        ran.err.starts_with("error[SH1410]: c_consolidated.pth: the file has no shard metadata"),
         "{}",
         ran.err
     );
@@ -127,5 +127,9 @@ fn usage_errors_leave_no_file() {
     );
     said(&["in.pth", "-o", "out.safetensors", "--key", "none"], 1, "the keys are model, numbers, texts");
     said(&["none.pth", "-o", "out.safetensors"], 1, "error[SH1402]: none.pth: no such file");
-    said(&["plain.mlir", "-o", "out.pth"], 1, "error[SH1403]: plain.mlir: it is not a safetensors file");
+    said(
+        &["plain.mlir", "-o", "out.pth"],
+        1,
+        "error[SH1403]: plain.mlir: the file is not a safetensors file",
+    );
 }

@@ -1,4 +1,4 @@
-//! Aligns an old pattern with a new line, to keep the pieces that still match.
+//! Adapts an old pattern to a new line, and keeps expressions and variables that still match.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +14,12 @@ pub(super) struct Names<'a> {
     values: &'a Values,
     /// Maps the name of a value, such as `%0`, to its markup.
     written: BTreeMap<String, String>,
-    /// The index of the directive's line in its file, from 0.
+    /// The line number of the directive, counted from 0.
     line: usize,
 }
 
 impl<'a> Names<'a> {
-    /// The variables that directives of the block set before the failed one.
+    /// Collects the variables that directives of the block set before the failed directive.
     pub(super) fn new(directives: &[Directive], failure: &'a Failure) -> Self {
         let mut written = BTreeMap::new();
         for directive in directives.iter().take(failure.directive) {
@@ -39,7 +39,7 @@ impl<'a> Names<'a> {
         Names { values: &failure.values, written, line }
     }
 
-    /// Escaped text, with the names of values replaced by variables.
+    /// Escapes text for use in a pattern, and replaces the names of SSA values by variables.
     pub(super) fn used_in(&self, text: &str) -> String {
         let mut out = String::new();
         let mut rest = text;
@@ -72,7 +72,8 @@ enum Old<'a> {
     Wild(&'a Piece),
 }
 
-/// `line` as a pattern that covers as much of it as `old` did, and keeps the pieces of `old` that still match.
+/// Converts `line` to a pattern. It covers as much of the line as `old` did of the old line, and keeps expressions and variables of `old`
+/// that still match.
 pub(super) fn adapted(old: &Pattern, line: &str, names: &Names<'_>, options: &Options) -> String {
     let text = aligned(old, line, names);
     let matches = |text: &str| {
@@ -110,14 +111,14 @@ fn aligned(old: &Pattern, line: &str, names: &Names<'_>) -> String {
     out.trim().to_owned()
 }
 
-/// Writes the replacement of `gap`.
+/// Writes the pattern for `text`, which replaces the old tokens in `gap`.
 fn fill(gap: &[Old<'_>], text: &str, names: &Names<'_>, out: &mut String) {
     if let [Old::Wild(piece)] = gap
         && let Some(markup) = kept(piece, text, names)
     {
         return push_markup(out, &markup);
     }
-    // If a variable is set within the changed text, value names are candidates for its definition.
+    // If the old tokens set a variable, value names in the new text are candidates for its value.
     let mut sets = gap.iter().filter_map(|old| match old {
         Old::Wild(piece @ Piece::Set(..)) => Some(*piece),
         _ => None,
@@ -142,7 +143,7 @@ fn fill(gap: &[Old<'_>], text: &str, names: &Names<'_>, out: &mut String) {
     push(out, &names.used_in(&escaped(rest)));
 }
 
-/// The markup of a piece, if it matches all of `text`.
+/// The markup of an old piece, if the piece matches all of `text`.
 fn kept(piece: &Piece, text: &str, names: &Names<'_>) -> Option<String> {
     let (markup, expression) = match piece {
         Piece::Text(_) => return None,
@@ -159,8 +160,8 @@ fn kept(piece: &Piece, text: &str, names: &Names<'_>) -> Option<String> {
     (found.at == (0..text.len())).then_some(markup)
 }
 
-/// Pairs of equal tokens in the same order in both token lists, with maximal weight. On a tie, pairs are preferred for which new text
-/// aligns with an expression or variable of the old pattern.
+/// The common subsequence of both token lists with the largest weight, as pairs of indices. On a tie, prefers pairs that align new text
+/// with an expression or variable of the old pattern.
 fn anchors(olds: &[Old<'_>], news: &[&str]) -> Vec<(usize, usize)> {
     let width = news.len() + 1;
     let mut best = vec![0i64; (olds.len() + 1) * width];
@@ -223,7 +224,7 @@ pub(super) fn escaped(text: &str) -> String {
     text.replace("{{", r"{{\{\{}}").replace("[[", r"{{\[\[}}")
 }
 
-/// Appends escaped text, so that two adjacent brackets do not form markup.
+/// Appends escaped text. Two brackets that become adjacent are escaped, because they would begin markup.
 fn push(out: &mut String, text: &str) {
     for mark in ['[', '{'] {
         if out.ends_with(mark) && text.starts_with(mark) && !text.starts_with("{{") {
@@ -239,7 +240,7 @@ fn push(out: &mut String, text: &str) {
     out.push_str(text);
 }
 
-/// Appends markup, so that a preceding bracket does not become part of it.
+/// Appends markup. A bracket directly before it is escaped, so that it does not become part of the markup.
 fn push_markup(out: &mut String, markup: &str) {
     for mark in ['[', '{'] {
         if out.ends_with(mark) && markup.starts_with(mark) {

@@ -66,7 +66,7 @@ pub fn bless(checks: &str, name: &str, input: &str, options: &Options) -> Blesse
     let mut all = Blessed { text: checks.to_owned(), ..Blessed::default() };
     let input = canonical(input, options);
     let mut refused: BTreeSet<usize> = BTreeSet::new();
-    // Each round changes or refuses one directive, and few directives are changed more than once.
+    // A bound on the number of rounds. Each round changes or refuses one directive, and few directives are changed more than once.
     for _ in 0..64 + 4 * checks.lines().count() {
         let directives = match read(&all.text, name, &input, options) {
             Ok(directives) => directives,
@@ -97,14 +97,14 @@ pub fn bless(checks: &str, name: &str, input: &str, options: &Options) -> Blesse
             }
         }
     }
-    all.refused.push(format!("{name}: the edits of the check lines do not converge\n"));
+    all.refused.push(format!("{name}: cannot rewrite the check lines because the edits do not converge\n"));
     all
 }
 
 /// Rewrites the file `path` with the text `checks`, and appends the changes to `log`.
 ///
 /// # Errors
-/// Something could not be rewritten, or a file could not be written.
+/// A directive could not be rewritten, or a file could not be written.
 pub(super) fn file(
     path: &Path,
     checks: &str,
@@ -170,7 +170,7 @@ fn apply(text: &mut String, at: usize, edit: &Edit, options: &Options) -> String
                 .collect();
             let count = new.len();
             lines.splice(at..at, new);
-            format!("moves down: {count} new lines before it")
+            format!("moves down: {count} new lines are inserted before it")
         }
         Edit::Remove => {
             lines.remove(at);
@@ -203,7 +203,7 @@ impl Blessing<'_> {
                 Reason::TooFew { found } => {
                     Edit::Replace(Kind::Count(found), self.directive.pattern.source.clone())
                 }
-                _ => Edit::Refuse("the output does not contain it".to_owned()),
+                _ => Edit::Refuse("the output does not contain the counted text".to_owned()),
             },
             Kind::Next | Kind::Empty => self.next(),
             Kind::Same => self.same(),
@@ -235,7 +235,7 @@ impl Blessing<'_> {
         if text.trim().is_empty() {
             return match self.lost(&[]).first() {
                 None => Edit::Replace(Kind::Empty, String::new()),
-                Some(name) => Edit::Refuse(format!("the line is empty, but {name} is used later")),
+                Some(name) => Edit::Refuse(format!("the new line is empty, but later directives use {name}")),
             };
         }
         self.replaced(Kind::Next, text)
@@ -278,7 +278,7 @@ impl Blessing<'_> {
         match best {
             Some((_, line)) => self.replaced(self.directive.kind, self.text(&line)),
             None => Edit::Refuse(format!(
-                "no line of the output from line {} on is similar",
+                "the output has no similar line from line {} on",
                 line_of(self.input, self.failure.region.start) + 1
             )),
         }
@@ -298,7 +298,9 @@ impl Blessing<'_> {
             .unwrap_or_default();
         match self.lost(&kept).first() {
             None => Edit::Replace(kind, text),
-            Some(name) => Edit::Refuse(format!("{name} is used later, but is not in\n    {line}")),
+            Some(name) => Edit::Refuse(format!(
+                "later directives use {name}, but the new line does not contain it:\n    {line}"
+            )),
         }
     }
 

@@ -16,7 +16,7 @@ pub struct Failure {
     pub reason: Reason,
     /// Byte range of the search: from the end of the previous match to the end of the block.
     pub(super) region: Range<usize>,
-    /// Matches of the earlier directives of its block.
+    /// Matches of earlier directives of the same block.
     pub(super) taken: Vec<Range<usize>>,
     /// The values of variables.
     pub(super) values: Values,

@@ -33,7 +33,7 @@ impl Command {
         while let Some(argument) = arguments.next() {
             let Some(option) = argument.strip_prefix('-').filter(|option| !option.is_empty()) else {
                 if checks.replace(PathBuf::from(&argument)).is_some() {
-                    return Err(format!("`{argument}` is a second check file"));
+                    return Err(format!("expected one check file, got a second one: `{argument}`"));
                 }
                 continue;
             };
@@ -43,7 +43,10 @@ impl Command {
                 None => (option, None),
             };
             let mut value = || {
-                value.clone().or_else(|| arguments.next()).ok_or_else(|| format!("`{argument}` has no value"))
+                value
+                    .clone()
+                    .or_else(|| arguments.next())
+                    .ok_or_else(|| format!("the option `{argument}` needs a value"))
             };
             match name {
                 "check-prefix" | "check-prefixes" => {
@@ -68,12 +71,12 @@ impl Command {
         let bytes = match &self.input {
             Some(file) if file.as_os_str() != "-" => {
                 let file = folder.join(file);
-                fs::read(&file).map_err(|error| format!("reading {}: {error}\n", file.display()))?
+                fs::read(&file).map_err(|error| format!("cannot read {}: {error}\n", file.display()))?
             }
             _ => {
                 let mut bytes = Vec::new();
                 let read = std::io::stdin().lock().read_to_end(&mut bytes);
-                read.map_err(|error| format!("reading the standard input: {error}\n"))?;
+                read.map_err(|error| format!("cannot read the standard input: {error}\n"))?;
                 bytes
             }
         };
@@ -85,13 +88,14 @@ impl Command {
 /// are logged there.
 ///
 /// # Errors
-/// The message for standard error, before the process fails.
+/// The message that the process prints to standard error before it fails.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> Result<(), String> {
     let words = arguments.map(|argument| argument.to_string_lossy().into_owned());
     let command = Command::parse(words).map_err(|error| format!("error: {error}\n"))?;
     let input = command.read(Path::new(""))?;
     let file = &command.checks;
-    let text = fs::read_to_string(file).map_err(|error| format!("reading {}: {error}\n", file.display()))?;
+    let text =
+        fs::read_to_string(file).map_err(|error| format!("cannot read {}: {error}\n", file.display()))?;
     let checked = check(&text, &file.display().to_string(), &input, &command.options);
     match std::env::var_os(bless::LOG) {
         Some(log) if checked.is_err() => bless::file(file, &text, &input, &command.options, Path::new(&log)),

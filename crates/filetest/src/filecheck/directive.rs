@@ -15,7 +15,7 @@ pub(crate) enum Kind {
     Empty,
     Count(usize),
     Label,
-    /// The end of the input, as the stop for directives after the last match.
+    /// The end of the input, which ends the search of a final `-DAG` or `-NOT` directive.
     End,
 }
 
@@ -37,11 +37,11 @@ pub(crate) struct Directive {
     pub(crate) kind: Kind,
     pub(crate) prefix: String,
     pub(crate) pattern: Pattern,
-    /// The index of its line in the file, from 0.
+    /// The line number of the directive in the file, counted from 0.
     pub(crate) line: usize,
-    /// Whether its text has no markup.
+    /// Whether the text is literal: `[[` and `{{` do not begin markup.
     pub(crate) is_literal: bool,
-    /// Whether it comes from a command-line option.
+    /// Whether the directive comes from a command-line option.
     pub(crate) implicit: bool,
 }
 
@@ -139,18 +139,20 @@ pub(super) fn read(checks: &str, options: &Options) -> Result<Vec<Directive>, (u
         };
         match directive.kind {
             Kind::Empty if !source.is_empty() => {
-                return fail("there is text after an `-EMPTY:`".to_owned());
+                return fail("an `-EMPTY:` directive cannot have a text".to_owned());
             }
             Kind::Empty => {}
-            _ if source.is_empty() => return fail("the check is empty".to_owned()),
-            Kind::Count(0) => return fail("a count of 0; use `-NOT:`".to_owned()),
+            _ if source.is_empty() => return fail("the directive has no text".to_owned()),
+            Kind::Count(0) => {
+                return fail("the count must be at least 1; for a count of 0, use `-NOT:`".to_owned());
+            }
             Kind::Label if directive.pattern.has_variables() => {
                 return fail("a label cannot set or use variables".to_owned());
             }
             _ => {}
         }
         if matches!(directive.kind, Kind::Next | Kind::Same | Kind::Empty) && !matched {
-            return fail("there is no check line before it".to_owned());
+            return fail("`-NEXT:`, `-SAME:` and `-EMPTY:` need an earlier `CHECK:`".to_owned());
         }
         matched |= !matches!(directive.kind, Kind::Not | Kind::Dag);
         all.push(directive);

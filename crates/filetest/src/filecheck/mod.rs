@@ -142,7 +142,7 @@ fn shown(failure: &Failure, directives: &[Directive], checks: &str, name: &str, 
     out
 }
 
-/// The line, counted from 0, of a byte.
+/// The line number, counted from 0, of the byte at offset `at`.
 fn line_of(input: &str, at: usize) -> usize {
     input.bytes().take(at).filter(|&byte| byte == b'\n').count()
 }

@@ -28,7 +28,7 @@ pub(super) enum Piece {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Number {
     source: String,
-    /// Whether it uses `@LINE`, the number of its own line.
+    /// Whether the expression uses `@LINE`, the number of the directive's line.
     is_of_line: bool,
     format: Option<char>,
     set: Option<String>,
@@ -82,7 +82,7 @@ impl Pattern {
         self.pieces.iter().any(|piece| !matches!(piece, Piece::Text(_) | Piece::Expression(_)))
     }
 
-    /// The variables that it sets or uses.
+    /// The variables that the pattern sets or uses.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.pieces.iter().filter_map(|piece| match piece {
             Piece::Set(name, _) | Piece::Get(name) => Some(&**name),
@@ -153,7 +153,7 @@ impl Pattern {
 }
 
 impl Number {
-    /// `None` for any number; the error is the name of a variable without a value.
+    /// The value of the expression; `None` if it matches any number. The error is the name of a variable without a value.
     fn value(&self, values: &Values) -> Result<Option<i64>, String> {
         let mut sum = None;
         for (factor, term) in &self.terms {
@@ -202,7 +202,7 @@ impl Number {
     }
 
     fn read(text: &str, line: usize) -> Result<Self, String> {
-        let wrong = || format!("`[[#{text}]]` is not a number");
+        let wrong = || format!("`[[#{text}]]` is not a numeric expression");
         let mut number = Number { source: text.to_owned(), ..Number::default() };
         let mut rest = text.trim();
         if let Some(format) = rest.strip_prefix('%') {
@@ -314,7 +314,7 @@ fn substitution(block: &str, line: usize) -> Result<Piece, String> {
     };
     if !is_name(name) {
         return Err(format!(
-            "`[[{block}]]`: `{name}` is not a variable name; `{{{{\\[\\[}}}}` matches two brackets"
+            "`[[{block}]]`: `{name}` is not a variable name; to match two brackets, write `{{{{\\[\\[}}}}`"
         ));
     }
     Ok(match expression {

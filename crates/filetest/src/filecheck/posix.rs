@@ -20,7 +20,7 @@ pub(super) fn translated(expression: &str) -> Result<String, String> {
             '[' => {
                 let mut set = String::new();
                 let negative = chars.next_if_eq(&'^').is_some();
-                // A bracket in first position is literal.
+                // A `]` in first position is literal.
                 let mut first = true;
                 loop {
                     match chars.next() {
@@ -62,7 +62,7 @@ pub(super) fn translated(expression: &str) -> Result<String, String> {
     Ok(out)
 }
 
-/// Writes a literal character. Other characters are special only after a `\\`.
+/// Writes a literal character, with a backslash before it if the character is special in Rust's `regex`.
 pub(super) fn literal(c: char, out: &mut String) {
     if r"\.+*?()|[]{}^$#&-~".contains(c) {
         out.push('\\');

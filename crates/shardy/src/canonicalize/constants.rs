@@ -59,7 +59,7 @@ pub(super) fn hoist(module: &mut Module, body: RegionId) {
     insertions.apply(module, body, &forward, |op| gone.contains(&op));
 }
 
-/// For each constant: its region, its index there, and the enclosing region that is isolated from above.
+/// For each constant: the region that contains it, its index in that region, and the enclosing region that is isolated from above.
 fn places(module: &Module, body: RegionId) -> FxHashMap<OpId, (RegionId, usize, RegionId)> {
     let mut out = FxHashMap::default();
     let mut stack = vec![(body, body)];

@@ -4,7 +4,8 @@
 //! each operation once, in program order, and then removes dead operations without side effects. The patterns:
 //!
 //! * no-op collectives are removed; pairs of collectives cancel, or are fused (all-reduce and all-slice to reduce-scatter);
-//! * a reshard of a reshard with one use reads the operand of the latter; an equal later reshard reuses the earlier result;
+//! * if the only user of a reshard is another reshard, the second one reads the operand of the first;
+//! * a later reshard of the same data to an equal sharding reuses the result of the earlier reshard;
 //! * a manual computation loses unused operands, and is inlined if its manual axes have size 1.
 
 mod collectives;
@@ -66,7 +67,7 @@ struct Round<'m> {
     gone: SecondaryMap<OpId, bool>,
     /// Operations that this round created or changed: `uses` may be out of date for them.
     touched: SecondaryMap<OpId, bool>,
-    /// The region of each reshard, and its index there.
+    /// The region of each reshard, and the index of the reshard in that region.
     position: FxHashMap<OpId, (RegionId, usize)>,
     changed: bool,
 }

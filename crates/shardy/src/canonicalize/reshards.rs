@@ -32,7 +32,7 @@ impl Round<'_> {
         }
     }
 
-    /// Reuses the result of an earlier reshard of the same data, even if one of them is of a reshaped or transposed value.
+    /// Reuses the result of an earlier reshard of the same data, even if one of the two reads a reshaped or transposed value.
     fn reuse(&mut self, op: OpId, input: ValueId, target: ShardingId) {
         let mut path = Vec::new();
         let mut root = input;
@@ -74,7 +74,7 @@ impl Round<'_> {
         matches!(self.module.ops[op].kind, OpKind::Reshape | OpKind::Transpose { .. }).then_some(op)
     }
 
-    /// Maps a sharding after these views, which are listed last first, to a sharding before their transposes.
+    /// Maps a sharding of the result of the views in `path` (last view first) to a sharding of the value before their transposes.
     fn before_transposes(&mut self, target: ShardingId, path: &[OpId]) -> Option<ShardingId> {
         let mut sharding = self.module.shardings.get(target).clone();
         for &view in path {
@@ -134,7 +134,7 @@ impl Round<'_> {
         }
     }
 
-    /// Records the region of each reshard, and its index there.
+    /// Records the region of each reshard, and the index of the reshard in that region.
     pub(super) fn find_positions(&mut self, body: RegionId) {
         let mut regions = vec![body];
         while let Some(region) = regions.pop() {

@@ -4,15 +4,15 @@ use shardc_ir::{AxisRef, Mesh, Module, ShardingId, TensorSharding, ValueId};
 use shardc_passes::internal::sub_axes::{part, pre};
 use smallvec::SmallVec;
 
-/// An axis, and the distance in row-major order between the elements of neighbouring devices along it.
+/// An axis, and the distance in row-major order between the elements of neighboring devices along it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Stride {
     axis: AxisRef,
     stride: i64,
 }
 
-/// Whether both shardings, each of a value, place the same elements in row-major order on each device. In an unevenly sharded dimension,
-/// all shards count as having the size of the largest.
+/// Whether `a` and `b`, each a sharding and its value, place the same elements in row-major order on each device. In an unevenly sharded
+/// dimension, all shards count as having the size of the largest.
 pub(super) fn same_data(module: &Module, a: (ShardingId, ValueId), b: (ShardingId, ValueId)) -> bool {
     if a.0 == b.0 && module.values[a.1].ty == module.values[b.1].ty {
         return true;

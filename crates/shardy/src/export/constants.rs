@@ -28,7 +28,7 @@ pub(super) fn merge(module: &mut Module, body: RegionId) {
 fn key(module: &Module, region: RegionId, op: OpId) -> Option<Key> {
     let data = &module.ops[op];
     let what = match &data.kind {
-        // Cloning shares the elements.
+        // The clone shares the elements, so it is cheap.
         OpKind::Constant(dense) => What::Constant(dense.clone()),
         OpKind::BroadcastInDim { dims } => {
             let &scalar =

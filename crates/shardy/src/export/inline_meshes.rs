@@ -55,7 +55,7 @@ fn inline_groups(module: &mut Module, op: OpId) {
     }
 }
 
-/// Inlines the mesh into the sharding of an operation without results, which is text.
+/// Inlines the mesh into the sharding of an operation without results. Such a sharding is stored as text.
 fn inline_text(module: &mut Module, op: OpId) {
     let Some(Attr::Raw(text)) = module.ops[op].attrs.get(SHARDING_ATTR) else { return };
     let mut pieces = text.split("<@");

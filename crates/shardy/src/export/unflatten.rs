@@ -19,7 +19,7 @@ type Computation = (Box<str>, Option<Attr>);
 /// The shardings of arguments and results, if any.
 type Boundary = (Option<Vec<ShardingId>>, Option<Vec<ShardingId>>);
 
-/// Redirects the calls of equal functions to one of them, and removes the names of originals.
+/// Redirects the calls of equal functions to one of them. Then removes the attributes with the original names and with the manual axes.
 pub(super) fn unflatten(module: &mut Module, fully: bool) {
     let calls: Vec<(OpId, FuncId)> = module
         .funcs

@@ -16,7 +16,7 @@ const CODE: &str = "SH0820";
 /// Checks every function.
 ///
 /// # Errors
-/// For each function, the first operation that drops or adds an unreduced axis but cannot do so.
+/// For each function, the first operation that drops an unreduced axis without reducing it, or adds one that it cannot create.
 pub(super) fn verify(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
     let places = ShardingAccess::new(module);
     let mut errors = Vec::new();
@@ -64,7 +64,7 @@ impl Checker<'_> {
                 MeshCollectiveKind::AllReduce(..) | MeshCollectiveKind::ReduceScatter(..) => {
                     match data.operands.first().and_then(|&v| self.sharding(v)) {
                         Some(_) => Ok(()),
-                        None => Err("its operand has no sharding, so it has no unreduced axes".to_owned()),
+                        None => Err("the operand has no sharding, so it has no unreduced axes".to_owned()),
                     }
                 }
                 _ => self.default(&operands(all), results),
@@ -179,7 +179,11 @@ impl Checker<'_> {
             }
             _ => "reduced".to_owned(),
         };
-        Err(format!("{what} is {}, but its {other} is {}; reshard it", text(given, &a), text(wanted, &b)))
+        Err(format!(
+            "{what} is {}, but the {other} is {}; reshard the value",
+            text(given, &a),
+            text(wanted, &b)
+        ))
     }
 
     fn sharding(&mut self, value: ValueId) -> Option<ShardingId> {
@@ -224,12 +228,12 @@ fn transition(
     };
     if !new.is_empty() {
         let Some(made) = made else {
-            return Err(format!("its result cannot become unreduced along {}", name(&new)));
+            return Err(format!("the result cannot become unreduced along {}", name(&new)));
         };
         if let Some(id) = after.iter().find(|id| touches(id, &new) && get(id).reduction != made) {
             let have = word(get(id).reduction);
             return Err(format!(
-                "its result is an unreduced {have}, but it can only produce an unreduced {}",
+                "the result is an unreduced {have}, but the operation can only produce an unreduced {}",
                 word(made)
             ));
         }
@@ -243,7 +247,10 @@ fn transition(
         };
         if let Some(id) = before.iter().find(|id| touches(id, &gone) && get(id).reduction != done) {
             let have = word(get(id).reduction);
-            return Err(format!("it reduces an unreduced {have} with the reduction {}", word(done)));
+            return Err(format!(
+                "the operation reduces an unreduced {have} with the reduction {}",
+                word(done)
+            ));
         }
     }
     for to in after.iter().map(get) {
@@ -257,7 +264,7 @@ fn transition(
         };
         if let Some(from) = before.iter().find(changed) {
             let (have, want) = (word(get(from).reduction), word(to.reduction));
-            return Err(format!("it changes an unreduced {have} to an unreduced {want}"));
+            return Err(format!("the operation changes an unreduced {have} to an unreduced {want}"));
         }
     }
     Ok(())

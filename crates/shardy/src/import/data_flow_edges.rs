@@ -63,7 +63,7 @@ fn add_to(module: &mut Module, op: OpId, edges: &mut Edges) {
 
 type Shardings = Vec<Option<ShardingId>>;
 
-/// The shardings of the region arguments of an operation, if these are owners of data flow, and those of its results.
+/// The shardings of an operation's region arguments, if these are owners of data flow, and the shardings of its results.
 fn boundary(module: &mut Module, op: OpId) -> (Option<Shardings>, Shardings) {
     let list = |ids: &[ShardingId]| ids.iter().copied().map(Some).collect();
     match module.ops[op].kind.clone() {

@@ -18,7 +18,7 @@ pub(super) fn run(module: &mut Module) -> PassResult {
                 errors.push(
                     Diagnostic::invalid("SH0812", message)
                         .at(op.span)
-                        .hint("add a result, or leave out the manual axes"),
+                        .hint("add a result with a sharding, or remove the manual axes"),
                 );
             }
         }
@@ -37,7 +37,7 @@ fn has_axes_of_no_mesh(op: &Op) -> bool {
         OpKind::ManualComputation(spec) => {
             spec.in_shardings.is_empty() && spec.out_shardings.is_empty() && !spec.manual_axes.is_empty()
         }
-        // A manual computation without operands and results is kept as text because of its axes.
+        // The parser keeps a manual computation without operands and results as text if it has manual axes.
         OpKind::Opaque(spec) => &*spec.name == "sdy.manual_computation",
         _ => false,
     }

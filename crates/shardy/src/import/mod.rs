@@ -47,7 +47,7 @@ pub(super) const PASSES: &[Pass] = &[
     pass("sdy-lift-inlined-meshes", "replace inlined and duplicate meshes by one named mesh each", |m, _| {
         lift_meshes::run(m)
     }),
-    pass("sdy-flatten-call-graph", "clone functions so that each call has its own", |m, _| {
+    pass("sdy-flatten-call-graph", "clone functions so that each call has its own copy", |m, _| {
         flatten_call_graph::run(m)
     }),
     Pass {

@@ -49,7 +49,7 @@ pub(super) fn run(module: &mut Module) -> PassResult {
     Ok(Vec::new())
 }
 
-/// Equivalence classes of groups. The representative of a class is the first group that was joined.
+/// Equivalence classes of groups, as a union-find forest. Joined classes get the representative of the class of `to`.
 #[derive(Default)]
 struct DimensionClasses {
     /// The index of each group's parent in the union-find forest, by group.

@@ -127,7 +127,7 @@ pub(crate) enum BAttr<'b> {
     Nestable {
         /// The text before the body.
         head: &'static str,
-        /// The text that is always written.
+        /// The text between head and tail, which is also written inside another attribute.
         body: Vec<Piece<'b>>,
         /// The text after the body.
         tail: &'static str,
@@ -135,7 +135,7 @@ pub(crate) enum BAttr<'b> {
 }
 
 impl<'b> BAttr<'b> {
-    /// An attribute whose pieces are one text.
+    /// A dialect attribute whose only piece is the given text.
     pub(crate) fn text(text: impl Into<Cow<'b, str>>) -> Self {
         BAttr::Pieces(vec![Piece::Text(text.into())])
     }
@@ -266,7 +266,7 @@ pub(crate) enum BType<'b> {
 }
 
 impl<'b> BType<'b> {
-    /// A type whose pieces are one text.
+    /// A dialect type whose only piece is the given text.
     pub(crate) fn text(text: impl Into<Cow<'b, str>>) -> Self {
         BType::Pieces(vec![Piece::Text(text.into())])
     }

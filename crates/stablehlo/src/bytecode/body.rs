@@ -16,7 +16,7 @@ use crate::lexer::Res;
 /// The maximum nesting of regions: that of the text parser, plus the module's region.
 const MAX_DEPTH: u32 = crate::parser::MAX_DEPTH + 1;
 
-/// From this version on, isolated regions are separate sections.
+/// From this version on, regions that are isolated from above are stored in separate sections.
 const LAZY_LOADING: u64 = 2;
 
 /// From this version on, use-list orders are encoded.
@@ -239,7 +239,8 @@ impl<'b> Body<'b> {
             return Ok(SmallVec::new());
         }
         if self.depth >= MAX_DEPTH {
-            let message = format!("regions nested more than {MAX_DEPTH} levels deep, at byte {}", c.offset());
+            let message =
+                format!("regions are nested more than {MAX_DEPTH} levels deep, at byte {}", c.offset());
             return Err(Diagnostic::unsupported(codes::NESTING, message).into());
         }
         self.depth += 1;

@@ -76,7 +76,7 @@ fn all_of(failure: Failure) -> Vec<Diagnostic> {
 /// The diagnostic of a failure, with the operation in which it occurred.
 fn told(failure: Failure, op: &OpRecord<'_>, user_loc: Option<String>) -> Diagnostic {
     let mut diagnostic = without_place(failure).unwrap_or_else(|| {
-        Diagnostic::invalid(codes::MALFORMED, "an operation whose operands could not be read")
+        Diagnostic::invalid(codes::MALFORMED, "cannot read the operands of this operation")
     });
     if diagnostic.user_loc.is_none() {
         diagnostic.user_loc = user_loc;
@@ -273,7 +273,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         }
     }
 
-    /// Records the error of a failed operation.
+    /// Records the error if an operation could not be built.
     fn tell<T>(&mut self, done: Res<T>, op: &OpRecord<'_>) {
         let Err(failure) = done else { return };
         if matches!(failure, Failure::Silent) && !self.errors.is_empty() {
@@ -330,7 +330,7 @@ impl<'a, 'b> Builder<'a, 'b> {
 
     fn func(&mut self, at: OpRef, op: &'a OpRecord<'b>) -> Res<()> {
         let [body] = op.regions[..] else {
-            return Err(Diagnostic::invalid(codes::COUNT, "a function has one region").into());
+            return Err(Diagnostic::invalid(codes::COUNT, "a function must have one region").into());
         };
         let mut record = self.record(at, op)?;
         let empty = self.ir.regions.get(body.0 as usize).is_none_or(|region| region.blocks.is_empty());
@@ -367,7 +367,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             if blocks.is_empty() {
                 return Ok(region);
             }
-            // Functions with several blocks are kept as text.
+            // Not reached by valid programs: functions with several blocks are kept as text.
             return Err(Diagnostic::internal(codes::NOT_READ, "a region with several blocks").into());
         };
         let mut locs: Vec<PackedOption<LocId>> = Vec::with_capacity(block.args.len());

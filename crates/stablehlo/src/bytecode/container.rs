@@ -110,7 +110,7 @@ fn version(c: &mut ByteCursor<'_>) -> Res<u64> {
         let message =
             format!("this is MLIR bytecode of version {version}; shardc reads versions 0 to {NEWEST}");
         return Err(Diagnostic::unsupported(codes::VERSION, message)
-            .hint(format!("write it with an older version, as `desired_version={NEWEST}` in Python"))
+            .hint(format!("write the file with version {NEWEST} or older: `desired_version={NEWEST}` in MLIR's Python API"))
             .into());
     }
     Ok(version)
@@ -236,7 +236,7 @@ fn resources<'b>(
     let mut external = String::new();
     for _ in 0..offsets.count("resource groups")? {
         let name = string_at(&mut offsets, strings)?;
-        // Attributes refer to dialect resources by index, in which external resources do not count.
+        // Attributes refer to dialect resources by index. External resources have no such index.
         resource_group(&mut c, &mut offsets, strings, name, &mut external, &mut Vec::new())?;
     }
     let mut internal = String::new();

@@ -26,19 +26,19 @@ pub(crate) struct OpRecord<'b> {
     pub(crate) offset: usize,
     /// Its location.
     pub(crate) loc: AttrRef,
-    /// Its attributes; in old versions of the format, they include inherent attributes.
+    /// The attributes; in old versions of the format, these include inherent attributes.
     pub(crate) attrs: Vec<NamedAttr<'b>>,
     /// Its inherent attributes.
     pub(crate) props: Vec<NamedAttr<'b>>,
     /// The types of its results.
     pub(crate) results: SmallVec<[TypeRef; 1]>,
-    /// Its operands, as indices of values.
+    /// The operands, as indices of values.
     pub(crate) operands: SmallVec<[u32; 3]>,
-    /// Its successor blocks, as indices in its region.
+    /// The successor blocks, as indices of blocks in the enclosing region.
     pub(crate) successors: SmallVec<[u32; 1]>,
     /// Its regions.
     pub(crate) regions: SmallVec<[RegionRef; 1]>,
-    /// The index of its first result; the indices of the others follow.
+    /// The index of the first result; the other results have the following indices.
     pub(crate) first_value: u32,
 }
 
@@ -62,9 +62,9 @@ impl OpRecord<'_> {
 /// A block.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BlockRecord {
-    /// The types and locations of its arguments.
+    /// The types and locations of the block's arguments.
     pub(crate) args: Vec<(TypeRef, Option<AttrRef>)>,
-    /// The index of the first argument; the indices of the others follow.
+    /// The index of the first argument; the other arguments have the following indices.
     pub(crate) first_value: u32,
     /// Its operations.
     pub(crate) ops: Vec<OpRef>,

@@ -10,7 +10,7 @@ const MAX_MODULES: usize = 48;
 /// A module that encloses the program.
 #[derive(Debug)]
 pub(super) struct Outer {
-    /// Its operation; `None` for an implicit module.
+    /// The operation of the module; `None` for an implicit module.
     pub(super) op: Option<OpRef>,
     /// The items before the inner module.
     pub(super) above: Vec<OpRef>,
@@ -18,18 +18,18 @@ pub(super) struct Outer {
     pub(super) below: Vec<OpRef>,
 }
 
-/// The decision how the operations of a file are used.
+/// How the operations of a file are used: which are modules, which become items of the program, and which are kept as text.
 #[derive(Debug)]
 pub(super) struct Plan {
     /// The modules that enclose the program, outermost first.
     pub(super) outer: Vec<Outer>,
     /// The module; `None` for an implicit module.
     pub(super) module: Option<OpRef>,
-    /// Its items, each with the reason if it is kept as text.
+    /// The items of the module. An item that is kept as text has the reason for it.
     pub(super) items: Vec<(OpRef, Option<KeptKind>)>,
 }
 
-/// Decides how the operations of a file are used.
+/// Decides which operations of a file become the module, and which are kept as text.
 pub(super) fn plan(ir: &Ir<'_>) -> Plan {
     let mut plan = Plan { outer: Vec::new(), module: None, items: Vec::new() };
     let mut items: Vec<OpRef> = ir.top.clone();

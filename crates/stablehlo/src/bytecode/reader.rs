@@ -29,7 +29,7 @@ pub(crate) mod section {
     /// The number of section kinds.
     pub(crate) const COUNT: usize = 9;
 
-    /// The contents of a section, for messages.
+    /// The name of a section kind, for messages.
     pub(crate) fn name(id: u8) -> &'static str {
         match id {
             STRING => "string",
@@ -100,7 +100,7 @@ impl<'b> ByteCursor<'b> {
         if self.at_end() {
             return Ok(());
         }
-        Err(self.malformed(format!("expected the end of {of}, found {} bytes more", self.left())))
+        Err(self.malformed(format!("expected the end of {of}, found {} more bytes", self.left())))
     }
 
     /// Reads one byte.
@@ -174,7 +174,7 @@ impl<'b> ByteCursor<'b> {
         start.counted(count, self.left(), what)
     }
 
-    /// Reads the number of items that follow, as [`ByteCursor::count`] does. Its lowest bit is a flag.
+    /// Reads the number of items that follow, as [`ByteCursor::count`] does. The lowest bit of the encoded number is a flag.
     pub(crate) fn flagged_count(&mut self, what: &str) -> Res<(usize, bool)> {
         let start = *self;
         let (count, flag) = self.flagged()?;
@@ -199,7 +199,10 @@ impl<'b> ByteCursor<'b> {
     pub(crate) fn indexed(&self, value: u64, limit: usize, what: &str) -> Res<u32> {
         match u32::try_from(value) {
             Ok(index) if (index as usize) < limit => Ok(index),
-            _ => Err(self.malformed(format!("expected the number of {what} below {limit}, found {value}"))),
+            _ => {
+                Err(self
+                    .malformed(format!("expected the index of {what} to be below {limit}, found {value}")))
+            }
         }
     }
 

@@ -149,7 +149,7 @@ fn read_attr<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
 
 /// Reads a sharding, as text `<@mesh, [{"x"}, {}], replicated={"y"}, unreduced={"z"}>`.
 fn sharding<'b>(c: &mut DialectCursor<'_, 'b>, code: u64) -> Res<BAttr<'b>> {
-    // The mesh is written as usual: an inline mesh keeps its attribute name, and a symbol has only one form.
+    // Unlike other nested attributes, an inline mesh is written with its name, `mesh<...>`. A symbol has only one form.
     let mut body = vec![text("<"), Piece::Mesh(c.attr()?), text(", ")];
     body.extend(list(c)?);
     named_axes(c, &mut body, ", replicated={")?;

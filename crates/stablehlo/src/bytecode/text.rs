@@ -107,7 +107,7 @@ impl<'s, 'b> Pool<'s, 'b> {
 
     fn enter(&mut self) -> Res<()> {
         if self.depth >= MAX_DEPTH {
-            let message = format!("attributes or types nested more than {MAX_DEPTH} levels deep");
+            let message = format!("attributes or types are nested more than {MAX_DEPTH} levels deep");
             return Err(Diagnostic::unsupported(codes::NESTING, message).into());
         }
         // The depth limit does not bound the size: if each array refers to the next array twice, the size doubles with each level.
@@ -279,7 +279,7 @@ impl<'s, 'b> Pool<'s, 'b> {
             let BAttr::Dense { ty, bytes } = store.attr(part) else { continue };
             let start = self.text.len();
             self.push_elements(*ty, bytes);
-            // The list shares the brackets of the sparse constant.
+            // Removes the brackets of the list: it is inside the brackets of the sparse constant.
             self.text.pop();
             if self.text.len() > start {
                 self.text.remove(start);
@@ -289,7 +289,7 @@ impl<'s, 'b> Pool<'s, 'b> {
         self.colon_type(ty)
     }
 
-    /// Appends an attribute that is part of another attribute of its dialect.
+    /// Appends an attribute that is part of another attribute of the same dialect.
     fn push_nested(&mut self, at: AttrRef) -> Res<()> {
         let store = self.store;
         let BAttr::Nestable { body, .. } = store.attr(at) else { return self.push_attr(at, Elide::Never) };

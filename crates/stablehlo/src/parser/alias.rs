@@ -80,7 +80,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Returns an error for the first attribute alias that is defined by itself, if there is one: `#a = [#b]`, `#b =
+    /// Returns an error for the first attribute alias that refers to itself, if there is one: `#a = [#b]`, `#b =
     /// [#a]`.
     ///
     /// The search runs at most once, and only after nesting was too deep, so it costs nothing for other texts.
@@ -170,7 +170,7 @@ impl<'a> Parser<'a> {
     pub(super) fn resources(&mut self) -> Res<()> {
         let start = self.pos;
         if self.module.resources.is_some() {
-            let message = "there are two blocks of resources";
+            let message = "expected one block of resources, found a second one";
             return Err(Diagnostic::invalid(codes::REDEFINITION, message)
                 .at(Span::new(start, start + 3))
                 .into());
@@ -200,7 +200,7 @@ impl<'a> Parser<'a> {
         if !self.eat("#-}") {
             return Err(Diagnostic::invalid(codes::SYNTAX, "this block of resources is never closed")
                 .at(Span::new(start, start + 3))
-                .hint("it ends with `#-}`")
+                .hint("close the block with `#-}`")
                 .into());
         }
         self.module.resources = Some(self.slice(start, self.pos).into());

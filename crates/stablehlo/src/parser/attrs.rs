@@ -16,7 +16,7 @@ use crate::syntax::AttrType;
 /// The limit on the size of all expanded aliases in bytes, in addition to a multiple of the size of the text.
 const MAX_EXPANDED: usize = 1 << 26;
 
-/// The number of entries from which the names of a dictionary are hashed.
+/// The number of entries above which the names of a dictionary are hashed, to detect repeated names.
 const FEW: usize = 24;
 
 /// An entry of a dictionary: its name and the range of its value (`None` for a unit attribute).
@@ -253,7 +253,7 @@ impl<'a> Parser<'a> {
     fn spend(&mut self, bytes: usize) -> Res<()> {
         self.expanded = self.expanded.saturating_add(bytes);
         if self.expanded > MAX_EXPANDED.saturating_add(self.cursor.text.len().saturating_mul(64)) {
-            let message = "the aliases of this text expand to too much text";
+            let message = "cannot expand the aliases of this text because the result is too long";
             return Err(Diagnostic::unsupported(codes::NESTING, message).at(self.token_span()).into());
         }
         Ok(())

@@ -448,10 +448,16 @@ fn hex_elements(dtype: DType, shape: &[i64], count: usize, raw: &str) -> Result<
         let width = elements::stored_bytes(dtype);
         match count.checked_mul(width) {
             Some(all) => {
-                format!("this string has {} bytes, {count} elements of type {dtype} take {all}", bytes.len())
+                format!(
+                    "this string has {} bytes, but {count} elements of type {dtype} take {all}",
+                    bytes.len()
+                )
             }
             None => {
-                format!("this string has {} bytes, each element of type {dtype} takes {width}", bytes.len())
+                format!(
+                    "this string has {} bytes, but each element of type {dtype} takes {width}",
+                    bytes.len()
+                )
             }
         }
     })

@@ -121,7 +121,10 @@ impl<'a> Parser<'a> {
                 return Err(Diagnostic::invalid(codes::SYNTAX, message).at(span).into());
             }
             if let Some((arg, _)) = declared.iter().zip(&func.params).find(|(arg, ty)| arg.ty != **ty) {
-                let message = format!("%{} does not have the type of @{}'s parameter", arg.name, func.name);
+                let message = format!(
+                    "the type of the block argument %{} must match the parameter type of @{}",
+                    arg.name, func.name
+                );
                 return Err(Diagnostic::invalid(codes::TYPE_MISMATCH, message).at(arg.span).into());
             }
             name_args(&mut func, &labelled);

@@ -88,7 +88,7 @@ impl<'a> Parser<'a> {
         error.hint(format!("each operation needs its type, as in `: {example}`")).into()
     }
 
-    /// The hint for a value of type `actual` whose written type is `written`.
+    /// The hint for a value that is defined with the type `actual` and used with the type `written`.
     pub(super) fn type_hint(&self, actual: TypeId, written: TypeId) -> String {
         let (actual, written) = (self.module.types.display(actual), self.module.types.display(written));
         if *actual == format!("tensor<{written}>") {

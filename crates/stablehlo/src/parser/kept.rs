@@ -48,7 +48,7 @@ const UPSTREAM: &[&str] = &[
     "xegpu",
 ];
 
-/// Whether `name` is an operation of one of these dialects.
+/// Whether `name` is an operation of a dialect in [`UPSTREAM`].
 pub(super) fn is_upstream(name: &str) -> bool {
     name.split_once('.').is_some_and(|(dialect, _)| UPSTREAM.contains(&dialect))
 }

@@ -110,7 +110,7 @@ impl<'a> Parser<'a> {
         };
         if depth > MAX_LOC_DEPTH {
             let span = self.token_span();
-            let message = format!("a location nested more than {MAX_LOC_DEPTH} levels deep");
+            let message = format!("locations are nested more than {MAX_LOC_DEPTH} levels deep");
             return Err(Diagnostic::unsupported(codes::NESTING, message).at(span).into());
         }
         let id = self.module.locs.intern(loc);

@@ -68,7 +68,7 @@ struct Parser<'a> {
     type_aliases: FxHashMap<&'a str, (usize, usize)>,
     /// Type aliases whose values are being parsed, outermost first.
     open_aliases: Vec<&'a str>,
-    /// The error for an attribute alias that is defined by itself; `None` before the search for such an alias.
+    /// The error for an attribute alias that refers to itself; `None` before the search for such an alias.
     circular_alias: Option<Option<Box<Diagnostic>>>,
     locs: FxHashMap<&'a str, LocId>,
     /// The nesting depth of each interned location.
@@ -79,7 +79,8 @@ struct Parser<'a> {
     symbols: FxHashMap<Box<str>, Span>,
     /// Names of meshes that were not found in the text after their first use.
     missing_meshes: FxHashSet<Box<str>>,
-    /// The later mesh definitions, once the first use of an undefined mesh has caused a search for them.
+    /// The mesh definitions later in the text, by name: the offset, and whether the form is generic. `None` until a use of an undefined
+    /// mesh requires the search.
     mesh_sites: Option<FxHashMap<Box<str>, (usize, bool)>>,
     /// Top-level items other than functions.
     places: Vec<kept::KeptPlace>,
@@ -123,7 +124,7 @@ pub fn parse(text: &str) -> Result<Module, Vec<Diagnostic>> {
 /// Parses the module in a range of `text`. Spans are relative to the whole text.
 pub(crate) fn parse_range(text: &str, range: Range<usize>) -> Result<Module, Vec<Diagnostic>> {
     if text.len() >= u32::MAX as usize {
-        return Err(vec![Diagnostic::unsupported(codes::NOT_READ, "texts of 4 GiB and more cannot be read")]);
+        return Err(vec![Diagnostic::unsupported(codes::NOT_READ, "cannot read a text of 4 GiB or more")]);
     }
     let mut parser = Parser::new(text.get(..range.end).unwrap_or(text));
     parser.cursor.pos = range.start.min(parser.cursor.text.len());
@@ -214,7 +215,7 @@ impl<'a> Parser<'a> {
             let span = self.token_span();
             return Err(Diagnostic::unsupported(
                 codes::NESTING,
-                format!("nested more than {MAX_DEPTH} levels deep"),
+                format!("regions, attributes or types are nested more than {MAX_DEPTH} levels deep"),
             )
             .at(span)
             .into());
@@ -327,7 +328,7 @@ impl<'a> Parser<'a> {
         let (actual, written) = (self.module.types.display(actual), self.module.types.display(ty));
         let mut error = Diagnostic::invalid(
             codes::TYPE_MISMATCH,
-            format!("`{name}` is a {actual}, but this operation takes it as {written}"),
+            format!("`{name}` has the type {actual}, but this operation uses it as {written}"),
         )
         .at(operand.span)
         .note(span, format!("written as {written} here"))

@@ -22,7 +22,7 @@ impl Def {
 /// The visible names, in the order of their definitions, so that a scope can be closed.
 #[derive(Debug, Default)]
 pub(super) struct Names<'a> {
-    /// The definition of each number; undefined if its count is zero.
+    /// The definitions of the names `%0`, `%1`, ...; a name with a count of zero is undefined.
     numbers: Vec<Def>,
     words: FxHashMap<&'a str, Def>,
     scope: Vec<&'a str>,

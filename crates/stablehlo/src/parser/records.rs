@@ -60,7 +60,7 @@ pub(crate) struct Maker<'a> {
 }
 
 impl<'a> Maker<'a> {
-    /// Creates a maker. Attributes and types are ranges of `text`.
+    /// Creates a maker for operations whose attributes and types are ranges of `text`.
     pub(crate) fn new(text: &'a str) -> Self {
         Maker { parser: Parser::new(text) }
     }

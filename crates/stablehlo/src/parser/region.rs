@@ -459,7 +459,7 @@ impl<'a> Parser<'a> {
                 return Ok(());
             }
             if storage.is_none_or(|storage| storage.may_be(value.dtype)) {
-                // The type of the elements cannot be inferred from the type of the result.
+                // The text must include the type of the elements, which cannot be inferred from the quantized type of the result.
                 let mut text = String::new();
                 crate::literals::dense::push(&mut text, &self.module, dense, Some(written));
                 *dense = Dense::Raw(text.into());
@@ -467,7 +467,7 @@ impl<'a> Parser<'a> {
             }
         }
         let message =
-            format!("a constant of type {} cannot have a result of another type", types.display(written));
+            format!("a constant of type {} must have a result of the same type", types.display(written));
         Err(Diagnostic::invalid(codes::TYPE_MISMATCH, message).at(span).into())
     }
 
@@ -481,7 +481,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Stores inherent attributes that no pass reads in operation kinds that preserve them.
+    /// Adds inherent attributes that no pass reads to `kind`, if this kind of operation preserves them.
     pub(super) fn keep_props(&mut self, kind: &mut OpKind, props: &[Named<'a>]) -> Res<()> {
         let carried = self.carry_all(props)?;
         let target = match kind {
@@ -543,7 +543,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Parses the deferred axes. The shardings of the operation name their mesh.
+    /// Parses the deferred axes, for which the shardings of the operation name the mesh.
     pub(super) fn read_deferred(&mut self, given: &mut Given, deferred: &Deferred) -> Res<()> {
         if deferred.is_empty() {
             return Ok(());
@@ -576,7 +576,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Builds the kind of the operation, or an error at its name.
+    /// Builds the kind of an operation. An error has the span of the operation's name.
     pub(super) fn kind(&mut self, name: &str, span: Span, given: &mut Given) -> Res<OpKind> {
         let kind = kinds::kind_of(&self.module, name, given).map_err(|problem| {
             Failure::from(Diagnostic::invalid(codes::ATTRIBUTE, format!("{name}: {problem}")).at(span))

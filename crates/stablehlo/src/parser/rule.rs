@@ -1,6 +1,6 @@
 //! `#sdy.op_sharding_rule<([i, k], [k, j])->([i, j]) {i=8, j=16, k=8} reduction={k}, custom>`.
 //!
-//! The rule is kept as canonical text, which its users parse.
+//! The rule is stored as canonical text, and parsed again where a pass needs it.
 
 use std::fmt::Write as _;
 

@@ -16,7 +16,8 @@ use crate::lexer::{Failure, Res};
 use crate::literals::tokens::{push_list, push_string};
 use crate::syntax::Val;
 
-/// The reductions of unreduced axes that have a name. Shardy defines the first two; planning uses the others too.
+/// The reductions that unreduced axes may name, as in `unreduced=max{"x"}`. Shardy defines the first two; shardc's planning also uses the
+/// others.
 const PENDING: [ReductionKind; 6] = [
     ReductionKind::Max,
     ReductionKind::Min,
@@ -212,9 +213,11 @@ impl<'a> Parser<'a> {
         let Some((index, _, &size)) = axes.get_full(name.as_ref()) else {
             let known: Vec<String> = axes.keys().map(|axis| format!("\"{axis}\"")).collect();
             let hint = match nearest(&name, axes.keys().map(|axis| &**axis)) {
-                Some(axis) => format!("did you mean \"{axis}\"? Its axes are {}", known.join(", ")),
-                None if known.is_empty() => "it has no axes".to_owned(),
-                None => format!("its axes are {}", known.join(", ")),
+                Some(axis) => {
+                    format!("did you mean \"{axis}\"? The axes of the mesh are {}", known.join(", "))
+                }
+                None if known.is_empty() => "the mesh has no axes".to_owned(),
+                None => format!("the axes of the mesh are {}", known.join(", ")),
             };
             let mesh = self.module.mesh_name(mesh);
             return Err(Diagnostic::invalid(

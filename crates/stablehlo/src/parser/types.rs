@@ -213,7 +213,7 @@ impl<'a> Parser<'a> {
         Ok(Type::Other(whole.into()))
     }
 
-    /// The start of the value of a type alias.
+    /// The byte offset at which the value of a type alias starts.
     fn alias_value(&self, alias: &str, span: Span) -> Res<usize> {
         let message = match self.type_aliases.get(alias) {
             Some(_) if self.open_aliases.contains(&alias) => {

@@ -152,7 +152,7 @@ impl<'a> Parser<'a> {
             self.expect_word(kind)?;
             Ok(Val::Word(Cow::Owned(self.word_until(">")?)))
         } else if self.peek() == b'#' {
-            // Some versions write `#stablehlo.transpose<NO_TRANSPOSE>`.
+            // Some versions of StableHLO write `#stablehlo.transpose<NO_TRANSPOSE>`.
             self.cursor.pos += 1;
             self.ident("an attribute name")?;
             self.expect("<")?;

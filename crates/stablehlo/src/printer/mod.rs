@@ -32,7 +32,7 @@ pub enum PrintForm {
     /// `"name"(operands) <{properties}> ({regions}) {attributes} : types`, which any version of MLIR reads.
     Generic,
     /// `"name"(operands) ({regions}) {properties and attributes} : types`, the form of MLIR before operations had properties. A tool that
-    /// does not know an operation keeps its inherent attributes among the others, where a tool that knows the operation finds them.
+    /// does not know an operation keeps its inherent attributes in this dictionary, where a tool that knows the operation finds them.
     GenericAttributes,
 }
 

@@ -14,7 +14,7 @@ use crate::syntax::{SPELLING, row};
 /// A value's name without `%`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Name {
-    /// No name, which happens only in invalid modules.
+    /// No name. This occurs only in invalid modules.
     #[default]
     Unknown,
     /// A number: `3`.

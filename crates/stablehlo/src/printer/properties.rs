@@ -23,14 +23,14 @@ pub fn properties(module: &Module, op: OpId) -> Vec<(Cow<'_, str>, String)> {
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Property {
     Text(String),
-    /// Replica groups with many ids, which many operations share.
+    /// Replica groups with many ids. Often, many operations have the same groups.
     Groups(LongGroups),
 }
 
 #[derive(PartialEq, Eq)]
 pub(super) struct LongGroups(ReplicaGroups);
 
-// The order of entries is decided by their names, which are distinct within an operation.
+// This order does not affect the output: entries are sorted by name, and the names of an operation's entries are distinct.
 impl PartialOrd for LongGroups {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
@@ -55,7 +55,7 @@ impl Property {
         }
     }
 
-    /// Appends the value. `known` contains the ranges of groups that were already appended, whose text is copied.
+    /// Appends the value. The text of groups that were already appended is copied from their range in `known`.
     pub(super) fn push(&self, out: &mut String, known: &mut FxHashMap<ReplicaGroups, Range<usize>>) {
         let groups = match self {
             Property::Text(text) => return out.push_str(text),

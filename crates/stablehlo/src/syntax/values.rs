@@ -71,7 +71,7 @@ pub(crate) type Attrs = SmallVec<[(&'static str, Val); 4]>;
 /// Appends groups as a matrix. An empty matrix has `width` columns.
 pub(crate) fn push_groups(out: &mut String, groups: &ReplicaGroups, width: usize) {
     if groups.group_size() == Some(0) && groups.len() == 1 {
-        // An empty list instead of a matrix.
+        // A single empty group is written as an empty list, not as a matrix.
         out.push_str("dense<> : tensor<0xi64>");
         return;
     }

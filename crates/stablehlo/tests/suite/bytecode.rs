@@ -127,7 +127,7 @@ fn damaged_files_never_panic() {
     }
 }
 
-/// Kept text and text in the file parse again or are rejected.
+/// A damaged file is rejected, or its module is valid and prints as text that parses to the same module.
 #[test]
 fn modules_of_damaged_files_print_and_parse() {
     let mut failures = Vec::new();
@@ -168,7 +168,7 @@ fn modules_of_damaged_files_print_and_parse() {
     demand(&failures);
 }
 
-/// A name that is not a string, next to a valid one.
+/// A module with two names is rejected, even if one of them is not a string.
 #[test]
 fn a_module_has_one_name() {
     let error = |text: &str| {
@@ -190,7 +190,7 @@ fn a_module_has_one_name() {
 #[test]
 fn symbols_outside_the_program_are_unique() {
     let mut bytes = fs::read(data().join("kept.v6.mlirbc")).expect("a readable file");
-    // `x.a = "above"` becomes `sym_name = "above"`, and the module next to it is named @above.
+    // Renames the attribute `x.a = "above"` to `sym_name`, and a sibling module to @above.
     for (at, value) in [(208, 17), (372, 43), (594, 35)] {
         bytes[at] = value;
     }

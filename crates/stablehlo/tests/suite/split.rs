@@ -56,5 +56,5 @@ fn strictness_controls_matching() {
     }
     assert_eq!(differences(&program("// expected-note {{a note}}"), Strictness::Line).len(), 1);
     let said = differences(&program("// expected-error@somewhere {{x}}"), Strictness::Line);
-    assert_eq!(said[0], "this expectation is not understood");
+    assert_eq!(said[0], "cannot parse this expected diagnostic");
 }

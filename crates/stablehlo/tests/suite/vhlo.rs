@@ -100,7 +100,7 @@ fn an_unknown_operation_version_is_reported() {
     let error = error(&changed("basics.1.17.0.bc", "\0convolution_v1\0", "\0convolution_v9\0"));
     assert_eq!(
         error.message,
-        "this portable artifact of StableHLO 1.17.0 has an operation that is not known up to 1.20.0: `vhlo.convolution_v9`"
+        "this portable artifact of StableHLO 1.17.0 has an operation that StableHLO up to 1.20.0 does not define: `vhlo.convolution_v9`"
     );
     assert_eq!(error.class, Class::InvalidInput);
 }
@@ -115,7 +115,7 @@ fn a_newer_artifact_has_a_hint() {
     let error = error(&bytes);
     assert_eq!(
         error.message,
-        "this portable artifact of StableHLO 7.17.0 has an operation that is not known up to 1.20.0: `vhlo.convolution_v9`"
+        "this portable artifact of StableHLO 7.17.0 has an operation that StableHLO up to 1.20.0 does not define: `vhlo.convolution_v9`"
     );
     assert_eq!(error.class, Class::Unsupported);
     let hint = error.hint.unwrap_or_default();
@@ -126,7 +126,7 @@ fn a_newer_artifact_has_a_hint() {
 fn truncated_artifacts_are_errors() {
     for path in files(&data(), ".bc") {
         let bytes = fs::read(&path).expect("an artifact");
-        // Each length takes another path through the reader; small files are truncated at every byte.
+        // Each length takes a different path through the reader. Small files are truncated at every byte.
         let step = if bytes.len() > 2000 { 37 } else { 1 };
         for length in (0..bytes.len()).step_by(step) {
             assert!(parse_bytecode(&bytes[..length]).is_err(), "{} cut at {length}", path.display());

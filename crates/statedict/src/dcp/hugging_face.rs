@@ -1,4 +1,4 @@
-//! Safetensors files of DCP's Hugging Face writer, which declare their tensors as boxes of larger tensors.
+//! Safetensors files of DCP's Hugging Face writer. Their metadata declares each tensor as a box (DCP: chunk) of a larger tensor.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use crate::dict::StateDict;
 use crate::error::{ErrorKind, Result, StateDictError};
 use crate::tensor::{Piece, Tensor};
 
-/// The metadata key of the boxes.
+/// The key of the metadata entry with the offsets of boxes (DCP: chunks).
 const KEY: &str = "DCP_SHARDING_INFO";
 
-/// The offsets of the boxes in a file; `None` if it declares none.
+/// The offsets of the boxes (DCP: chunks) in a file, by tensor name; `None` if the file declares no boxes.
 pub(crate) fn boxes(part: &StateDict) -> Result<Option<BTreeMap<String, Vec<usize>>>> {
     let Some(text) = part.metadata.get(KEY) else { return Ok(None) };
     let wrong = |text: &str| StateDictError::new(ErrorKind::ShardMetadata, format!("{KEY} {text}"));
@@ -30,7 +30,7 @@ pub(crate) fn boxes(part: &StateDict) -> Result<Option<BTreeMap<String, Vec<usiz
         .ok_or_else(|| wrong("has an entry without offsets"))
 }
 
-/// Joins tensors whose boxes are in several files. The first of duplicate boxes is used.
+/// Joins tensors whose boxes (DCP: chunks) are in several files. The first of duplicate boxes is used.
 pub(crate) fn join(parts: Vec<(StateDict, BTreeMap<String, Vec<usize>>)>) -> Result<StateDict> {
     let mut names: Vec<String> = Vec::new();
     let mut pieces: BTreeMap<String, Vec<Piece>> = BTreeMap::new();
@@ -57,7 +57,7 @@ pub(crate) fn join(parts: Vec<(StateDict, BTreeMap<String, Vec<usize>>)>) -> Res
     for name in names {
         let pieces = pieces.remove(&name).unwrap_or_default();
         let Some(first) = pieces.first() else { continue };
-        // The files do not give the tensor's shape: its last box ends where the tensor ends.
+        // The files do not store the shape of the tensor, so it is inferred from the largest end of a box in each dimension.
         let dtype = first.tensor.dtype();
         let mut shape = vec![0; first.tensor.shape().len()];
         for Piece { offsets, tensor } in &pieces {

@@ -13,7 +13,7 @@ pub(super) struct Metadata {
     pub(super) tensors: Vec<Entry>,
     /// The names of entries that are not tensors.
     pub(super) objects: Vec<String>,
-    /// The location of each box, by the tensor's name and the offset of the box; an object has no offset.
+    /// The location of each box (DCP: chunk), by the name of the tensor and the offsets of the box. The offsets of an object are empty.
     pub(super) places: HashMap<(String, Vec<usize>), Place>,
 }
 
@@ -23,7 +23,7 @@ pub(super) struct Entry {
     pub(super) name: String,
     pub(super) dtype: DType,
     pub(super) shape: Vec<usize>,
-    /// The offsets and sizes of its boxes.
+    /// The offsets and sizes of the tensor's boxes (DCP: chunks).
     pub(super) boxes: Vec<(Vec<usize>, Vec<usize>)>,
 }
 
@@ -37,30 +37,32 @@ pub(super) struct Place {
 }
 
 impl Metadata {
-    /// Parses metadata; an error is a description.
+    /// Parses metadata. The error is a message.
     pub(super) fn of(value: &Value) -> Result<Metadata, String> {
         if class(value) != Some("Metadata") {
-            return Err(format!("it contains {}", value.kind()));
+            return Err(format!("expected an object of the class Metadata, found {}", value.kind()));
         }
         let mut metadata = Metadata::default();
         let Some(Value::Dict(entries)) = value.get("state_dict_metadata") else {
-            return Err("it has no state_dict_metadata".to_owned());
+            return Err("state_dict_metadata is missing".to_owned());
         };
         for (name, entry) in entries {
             let name = name.as_str().ok_or("the name of a tensor is not a string")?;
             match class(entry) {
                 Some("TensorStorageMetadata") => {
-                    metadata.tensors.push(tensor(name, entry).ok_or(format!("{name:?} cannot be read"))?);
+                    metadata
+                        .tensors
+                        .push(tensor(name, entry).ok_or(format!("cannot read the entry {name:?}"))?);
                 }
                 Some("BytesStorageMetadata") => metadata.objects.push(name.to_owned()),
-                _ => return Err(format!("{name:?} is neither a tensor nor bytes")),
+                _ => return Err(format!("the entry {name:?} is neither a tensor nor bytes")),
             }
         }
         let Some(Value::Dict(places)) = value.get("storage_data") else {
-            return Err("it has no storage_data".to_owned());
+            return Err("storage_data is missing".to_owned());
         };
         for (key, info) in places {
-            let (key, place) = place(key, info).ok_or("an entry of storage_data cannot be read")?;
+            let (key, place) = place(key, info).ok_or("cannot read an entry of storage_data")?;
             let is_below =
                 Path::new(&place.file).components().all(|part| matches!(part, Component::Normal(_)));
             if !is_below || place.file.is_empty() || place.file.contains(['\\', '\0']) {
@@ -81,7 +83,7 @@ fn sizes(value: &Value) -> Option<Vec<usize>> {
 }
 
 fn tensor(name: &str, entry: &Value) -> Option<Entry> {
-    // The element type is the first of the properties' state.
+    // The element type is the first item of the pickled state of `TensorProperties`.
     let dtype = match entry.get("properties")?.get("state")?.items()?.first()? {
         Value::DType(dtype) => *dtype,
         _ => return None,

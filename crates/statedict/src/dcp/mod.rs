@@ -1,10 +1,10 @@
 //! Checkpoints of `torch.distributed.checkpoint` (DCP): a folder with `.metadata`, a pickle, and `.distcp` files.
 //!
-//! FSDP2, torchtitan, Accelerate's `SHARDED_STATE_DICT` and PyTorch/XLA's `SPMDSavePlanner` write them. The metadata lists the boxes of
-//! each tensor and their locations: each is a `torch.save` file, or a safetensors file, within a `.distcp` file. The pickle is read without
-//! running any of its code; only DCP's own classes are accepted.
+//! FSDP2, torchtitan, Accelerate's `SHARDED_STATE_DICT` and PyTorch/XLA's `SPMDSavePlanner` write them. The metadata lists the boxes (DCP:
+//! chunks) of each tensor and their locations. A box is a `torch.save` file, or a safetensors file, within a `.distcp` file. The pickle is
+//! read without running any of its code; only DCP's own classes are accepted.
 //!
-//! DCP's Hugging Face writer writes safetensors files instead, which declare their tensors as boxes of larger tensors.
+//! DCP's Hugging Face writer writes safetensors files instead. Their metadata declares each tensor as a box of a larger tensor.
 
 mod hugging_face;
 mod metadata;
@@ -45,7 +45,7 @@ pub fn open(folder: &Path) -> Result<StateDict> {
         let mut pieces = Vec::with_capacity(entry.boxes.len());
         for (offsets, sizes) in &entry.boxes {
             let place = metadata.places.get(&(entry.name.clone(), offsets.clone())).ok_or_else(|| {
-                let text = format!("it has no storage entry for the chunk at {offsets:?}");
+                let text = format!("the metadata has no storage entry for the chunk at {offsets:?}");
                 StateDictError::new(ErrorKind::Content, text).of_tensor(&entry.name).in_file(&path)
             })?;
             let tensor = stored(folder, place, &mut files).map_err(|error| error.of_tensor(&entry.name))?;
@@ -61,7 +61,7 @@ pub fn open(folder: &Path) -> Result<StateDict> {
     }
     for name in &metadata.objects {
         let Some(place) = metadata.places.get(&(name.clone(), Vec::new())) else { continue };
-        // Other objects are meaningful only in Python.
+        // Other objects are skipped, because they are meaningful only in Python.
         let value = part(folder, place, &mut files).and_then(|file| torch::load_part(&file));
         let text = match value {
             Ok(Value::Int(number)) => number.to_string(),
@@ -85,12 +85,12 @@ fn read_metadata(path: &Path) -> Result<Metadata> {
     file.read_at(0, &mut pickle)?;
     let value = torch::load_metadata(pickle).map_err(|error| error.in_file(path))?;
     Metadata::of(&value).map_err(|text| {
-        let text = format!("it is not metadata of torch.distributed.checkpoint: {text}");
+        let text = format!("the file is not metadata of torch.distributed.checkpoint: {text}");
         StateDictError::new(ErrorKind::Content, text).in_file(path)
     })
 }
 
-/// The section of a file at a location.
+/// The section of a checkpoint file at a location.
 fn part(folder: &Path, place: &Place, files: &mut HashMap<String, Arc<DataFile>>) -> Result<Arc<DataFile>> {
     if place.is_transformed {
         let text = "compressed and encrypted checkpoints (storage extensions) are not supported";

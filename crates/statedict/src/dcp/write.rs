@@ -9,11 +9,12 @@ use crate::torch::{self, Value, opcodes as op};
 
 /// The name of the file of all tensors: the first file of rank 0.
 pub const DATA: &str = "__0_0.distcp";
-/// The Python module of most classes.
+/// The Python module of most classes in the metadata.
 const MODULE: &str = "torch.distributed.checkpoint.metadata";
 
-/// Writes a checkpoint: each tensor, as one box, to `data` (the file [`DATA`]), and then the metadata to `metadata`
-/// ([`METADATA`](super::METADATA)). `done` is called with the number of bytes after each piece. `data` must be at its start.
+/// Writes a checkpoint: each tensor, as one box (DCP: chunk), to `data` (the file [`DATA`]), and then the metadata to `metadata`
+/// ([`METADATA`](super::METADATA)). After each write of elements, `done` is called with their number of bytes. `data` must be positioned
+/// at its start.
 ///
 /// # Errors
 /// An element type is not supported (SH1412), or an I/O error occurs (SH1401).
@@ -39,7 +40,7 @@ pub fn write(
     metadata.write_all(&pickle(dict, &places)?).and_then(|()| metadata.flush()).map_err(failed)
 }
 
-/// A section of a file, which starts at a byte offset.
+/// The section of a file from byte `start` to the end of the file.
 struct Part<'a, F> {
     inner: &'a mut F,
     start: u64,
@@ -137,7 +138,7 @@ struct Pickle {
 }
 
 impl Pickle {
-    /// Begins an object with attributes, which ends at [`Pickle::end`].
+    /// Begins an object; [`Pickle::end`] ends it after its attributes are written.
     fn begin(&mut self, module: &str, class: &str) {
         self.global(module, class);
         self.bytes.extend([op::EMPTY_TUPLE, op::NEWOBJ, op::EMPTY_DICT, op::MARK]);
@@ -154,7 +155,8 @@ impl Pickle {
 
     fn text(&mut self, text: &str) -> Result<()> {
         let length = u32::try_from(text.len());
-        let length = length.map_err(|_| StateDictError::new(ErrorKind::Content, "a name is too long"))?;
+        let length = length
+            .map_err(|_| StateDictError::new(ErrorKind::Content, "the name of a tensor is too long"))?;
         self.bytes.push(op::BINUNICODE);
         self.bytes.extend(length.to_le_bytes());
         self.bytes.extend(text.as_bytes());
@@ -162,7 +164,7 @@ impl Pickle {
     }
 
     fn int(&mut self, number: u64) {
-        // Sizes and offsets in files fit in 63 bits.
+        // A signed integer of eight bytes suffices: sizes and offsets in files fit in 63 bits.
         self.bytes.extend([op::LONG1, 8]);
         self.bytes.extend(number.to_le_bytes());
     }

@@ -18,7 +18,7 @@ const FLAT: &str = "_fsdp_wrapped_module.flat_param_";
 /// Name components added by wrappers.
 const WRAPPERS: [&str; 2] = ["_fsdp_wrapped_module.", "_fpw_module."];
 
-/// The files that match a shell pattern (`*`, `?`, `[...]`): the concatenation of prefix and suffix.
+/// The files that match a shell pattern (`*`, `?`, `[...]`), which is the concatenation of `prefix` and `suffix`.
 ///
 /// # Errors
 /// The pattern is invalid, or nothing matches it (SH1402).
@@ -46,7 +46,7 @@ pub fn find_files(prefix: &str, suffix: &str) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The full state dict from the files of all ranks, in any order. Only headers are read at first; tensors are read lazily.
+/// Consolidates the files of all ranks, in any order, into a full state dict. Only headers are read at first; tensors are read lazily.
 ///
 /// # Errors
 /// The errors of [`open_rank`] and [`consolidate`].
@@ -55,8 +55,8 @@ pub fn consolidate_files(paths: &[PathBuf]) -> Result<StateDict> {
     consolidate(ranks)
 }
 
-/// The full state dict of all ranks, like PyTorch/XLA's `consolidate_sharded_model_checkpoints`. Buffers are those of rank 0, with their
-/// original element types.
+/// Consolidates the shards of all ranks into a full state dict, like PyTorch/XLA's `consolidate_sharded_model_checkpoints`. Buffers come
+/// from rank 0, and are cast to their original element types.
 ///
 /// # Errors
 /// The number of files is not the number of ranks, or a rank is repeated (SH1409); a shard is missing or does not match the metadata
@@ -102,21 +102,24 @@ fn check(ranks: &[RankFile]) -> Result<()> {
             Err(error.hint("the pattern must match all rank files of one checkpoint, and no others"))
         };
         if world_size != ranks.len() {
-            return wrong(format!("it is one of {world_size} rank files, but {} were found", ranks.len()));
+            return wrong(format!(
+                "the file is from a checkpoint of {world_size} ranks, but {} rank files were found",
+                ranks.len()
+            ));
         }
         if rank != i {
             let other = if rank < i {
                 "another file has the same rank".to_owned()
             } else {
-                format!("no file is of rank {i}")
+                format!("no file has rank {i}")
             };
-            return wrong(format!("its rank is {rank}, and {other}"));
+            return wrong(format!("the file has rank {rank}, but {other}"));
         }
     }
     Ok(())
 }
 
-/// The module and the shard of a name, split before the component with the shard prefix.
+/// Splits the name of a shard before the component with the prefix [`SHARD`]: the name of the module, and the name of the shard within it.
 fn shard_name(name: &str) -> Option<(&str, &str)> {
     if name.starts_with(SHARD) {
         return Some(("", name));
@@ -129,7 +132,7 @@ fn joined(module: &str, name: &str) -> String {
     if module.is_empty() { name.to_owned() } else { format!("{module}.{name}") }
 }
 
-/// An unsharded parameter and its name.
+/// Joins the shards of a parameter. Returns the name of the parameter and the unsharded tensor.
 fn parameter(
     ranks: &[RankFile],
     metadata: &ShardMetadata,
@@ -139,7 +142,7 @@ fn parameter(
     let mut parts: Vec<Tensor> = Vec::with_capacity(ranks.len());
     for rank in ranks {
         let Some(part) = rank.model.find(name) else {
-            return Err(wrong("this rank has no shard of it".to_owned(), &rank.path));
+            return Err(wrong("this rank has no shard of this parameter".to_owned(), &rank.path));
         };
         // The shapes on different ranks may differ only in the first dimension.
         if let Some(first) = parts.first()
@@ -154,7 +157,7 @@ fn parameter(
         return Err(StateDictError::new(ErrorKind::Ranks, "there are no ranks"));
     };
     let Some(info) = metadata.shard_info.get(module).and_then(|shards| shards.get(shard)) else {
-        return Err(wrong("its shard metadata does not list this shard".to_owned(), path));
+        return Err(wrong("the shard metadata does not list this shard".to_owned(), path));
     };
     let dtype = first.dtype();
     let fits = match first.shape() {
@@ -163,7 +166,7 @@ fn parameter(
         [_, rest @ ..] => info.shape.get(1..) == Some(rest),
     };
     if !fits {
-        let text = format!("{} is not a shard of the shape {:?}", describe(first), info.shape);
+        let text = format!("{} cannot be a shard of a parameter of shape {:?}", describe(first), info.shape);
         return Err(wrong(text, path));
     }
     // Shards of the first dimension and shards of a flat parameter are both concatenated, without the padding at the end.
@@ -177,7 +180,7 @@ fn describe(tensor: &Tensor) -> String {
     format!("{}{:?}", tensor.dtype(), tensor.shape())
 }
 
-/// Replaces flat parameters by their original parameters, which are appended.
+/// Removes flat parameters, and appends the original parameters of which they consist.
 fn unflatten(full: &mut IndexMap<String, Tensor>, metadata: &ShardMetadata, path: &Path) -> Result<()> {
     let flat: Vec<String> = full.keys().filter(|name| name.contains(FLAT)).cloned().collect();
     for name in flat {
@@ -186,7 +189,7 @@ fn unflatten(full: &mut IndexMap<String, Tensor>, metadata: &ShardMetadata, path
         let Some(whole) = full.shift_remove(&name) else { continue };
         let Some(FlatParameter { names, shapes, sizes }) = metadata.flatten_info.get(&name) else {
             return Err(wrong(
-                "its shard metadata does not list the parameters of this flat parameter".to_owned(),
+                "the shard metadata does not list the parameters of this flat parameter".to_owned(),
             ));
         };
         let size = whole.dtype().bytes() as u64;
@@ -196,7 +199,7 @@ fn unflatten(full: &mut IndexMap<String, Tensor>, metadata: &ShardMetadata, path
             .and_then(|n| n.checked_mul(size));
         if names.len() != shapes.len() || names.len() != sizes.len() || all != Some(whole.byte_len()) {
             let text = format!(
-                "its shard metadata lists parameters of {sizes:?} elements for this flat parameter of {} elements",
+                "the shard metadata lists parameters of {sizes:?} elements for this flat parameter of {} elements",
                 whole.byte_len() / size
             );
             return Err(wrong(text));
@@ -208,7 +211,7 @@ fn unflatten(full: &mut IndexMap<String, Tensor>, metadata: &ShardMetadata, path
             let elements = shape.iter().try_fold(1usize, |n, &size| n.checked_mul(size));
             if elements != Some(count) {
                 return Err(wrong(format!(
-                    "its parameter {part:?} has {count} elements, but shape {shape:?}"
+                    "the shard metadata lists the parameter {part:?} with {count} elements, but shape {shape:?}"
                 )));
             }
             let dtype = whole.first().map(Tensor::dtype);

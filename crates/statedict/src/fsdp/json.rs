@@ -36,7 +36,7 @@ struct Buffer {
 }
 
 fn wrong(text: impl std::fmt::Display) -> StateDictError {
-    StateDictError::new(ErrorKind::ShardMetadata, format!("its shard metadata is invalid: {text}"))
+    StateDictError::new(ErrorKind::ShardMetadata, format!("the shard metadata is invalid: {text}"))
 }
 
 pub(super) fn to_json(metadata: &ShardMetadata) -> Result<String> {

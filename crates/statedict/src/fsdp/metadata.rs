@@ -6,9 +6,9 @@ use shardc_ir::DType;
 /// Shard metadata of a rank: `get_shard_metadata()` of PyTorch/XLA's FSDP.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShardMetadata {
-    /// For each wrapper, keyed by the name of its module (empty for the root), its shards, keyed by shard name.
+    /// The shards of each FSDP wrapper: by the name of the wrapped module (empty for the root), then by the name of the shard.
     pub shard_info: IndexMap<String, IndexMap<String, ShardedParameter>>,
-    /// The components of each flat parameter, by its full name.
+    /// The components of each flat parameter, by the full name of the flat parameter.
     pub flatten_info: IndexMap<String, FlatParameter>,
     /// The original element types of buffers that were cast, by full name (`buffer_info`).
     pub buffer_dtypes: IndexMap<String, DType>,
@@ -30,10 +30,10 @@ pub struct ShardedParameter {
 /// The components of a flat parameter, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlatParameter {
-    /// Names within the wrapper.
+    /// The name of each component within the wrapper.
     pub names: Vec<String>,
-    /// Their shapes.
+    /// The shape of each component.
     pub shapes: Vec<Vec<usize>>,
-    /// Their numbers of elements.
+    /// The number of elements of each component.
     pub sizes: Vec<usize>,
 }

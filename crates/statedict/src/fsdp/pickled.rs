@@ -7,10 +7,10 @@ use crate::error::{ErrorKind, Result, StateDictError};
 use crate::torch::Value;
 
 fn wrong(text: impl Into<String>) -> StateDictError {
-    StateDictError::new(ErrorKind::ShardMetadata, format!("its shard metadata is invalid: {}", text.into()))
+    StateDictError::new(ErrorKind::ShardMetadata, format!("the shard metadata is invalid: {}", text.into()))
 }
 
-/// The value of a key of a dict.
+/// The value of `key` in a dict.
 fn field<'v>(value: &'v Value, key: &str) -> Result<&'v Value> {
     value.get(key).ok_or_else(|| wrong(format!("{key:?} is missing")))
 }
@@ -59,7 +59,9 @@ pub(super) fn from_value(value: &Value) -> Result<ShardMetadata> {
     for flat in named(field(value, "flatten_info")?)? {
         let (name, info) = flat?;
         let Some([names, shapes, sizes]) = info.items() else {
-            return Err(wrong(format!("the parameters of {name:?} are not names, shapes and sizes")));
+            return Err(wrong(format!(
+                "the components of the flat parameter {name:?} must be names, shapes and sizes"
+            )));
         };
         let flat = FlatParameter {
             names: list(names, |name| text(name).map(str::to_owned))?,
@@ -68,7 +70,7 @@ pub(super) fn from_value(value: &Value) -> Result<ShardMetadata> {
         };
         metadata.flatten_info.insert(name.to_owned(), flat);
     }
-    // Early versions lack it.
+    // Early versions of PyTorch/XLA do not write `buffer_info`.
     if let Some(buffers) = value.get("buffer_info") {
         for buffer in named(buffers)? {
             let (name, info) = buffer?;

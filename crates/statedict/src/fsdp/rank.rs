@@ -40,7 +40,7 @@ pub fn open_rank(path: &Path) -> Result<RankFile> {
 }
 
 fn missing() -> StateDictError {
-    StateDictError::new(ErrorKind::ShardMetadata, "it has no shard metadata, so it is not a rank file").hint(
+    StateDictError::new(ErrorKind::ShardMetadata, "the file has no shard metadata, so it is not a rank file").hint(
         "save {\"model\": model.state_dict(), \"shard_metadata\": model.get_shard_metadata()} on each rank, and use a pattern that \
          matches only these files",
     )
@@ -50,7 +50,7 @@ fn from_torch(path: &Path) -> Result<(StateDict, ShardMetadata)> {
     let value = torch::load(path)?;
     let metadata = pickled::from_value(value.get(METADATA).ok_or_else(missing)?)?;
     let Some(Value::Dict(items)) = value.get(MODEL) else {
-        let text = "it has shard metadata, but no dict \"model\"";
+        let text = "the file has shard metadata, but no dict \"model\"";
         return Err(StateDictError::new(ErrorKind::Content, text));
     };
     Ok((torch::tensors(items)?, metadata))

@@ -10,22 +10,22 @@ use crate::tensor::Tensor;
 /// Layout of shards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// Each parameter flattened, padded to a multiple of the number of ranks times this many elements; PyTorch/XLA uses 128.
+    /// Each parameter is flattened, and padded to a multiple of the number of ranks times `multiple` elements. PyTorch/XLA uses 128.
     Flat {
         /// A divisor of the number of elements of each rank.
         multiple: usize,
     },
-    /// All parameters of one element type concatenated, flattened and padded in the same way (`flatten_parameters`).
+    /// All parameters of one element type are flattened and concatenated, and the result is padded in the same way (`flatten_parameters`).
     Flattened {
         /// A divisor of the number of elements of each rank.
         multiple: usize,
     },
-    /// Each parameter padded along its first dimension to a multiple of the number of ranks (`shard_param_on_dim_0`). Scalars cannot be
+    /// Each parameter is padded along its first dimension to a multiple of the number of ranks (`shard_param_on_dim_0`). Scalars cannot be
     /// sharded.
     FirstDimension,
 }
 
-/// The sharding of a model over ranks.
+/// How a model is sharded over ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sharding {
     /// Layout of shards.
@@ -44,11 +44,13 @@ fn shard_name(original: &str) -> String {
     format!("_fsdp_shard.{original}").replace('.', "_FSDP_SHARD_SEPARATOR_")
 }
 
-/// The state dict and the shard metadata of a rank, for a model in one wrapper. Names and bytes are those of PyTorch/XLA's
-/// `XlaFullyShardedDataParallel`. Names in `buffers` are replicated. At most one unsharded tensor is in memory at a time.
+/// Shards a model for a rank, and returns the rank's state dict and shard metadata. The model has one FSDP wrapper. Names and bytes are
+/// those of PyTorch/XLA's `XlaFullyShardedDataParallel`. Tensors named in `buffers` are replicated. At most one unsharded tensor or flat
+/// parameter is in memory at a time.
 ///
 /// # Errors
-/// There is no such rank (SH1409), a parameter has no first dimension to shard (SH1408), or a tensor cannot be read (SH1401).
+/// The rank is not less than the number of ranks (SH1409), a parameter has no first dimension to shard (SH1408), or a tensor cannot be read
+/// (SH1401).
 pub fn shard(
     full: &StateDict,
     buffers: &[&str],
@@ -57,7 +59,7 @@ pub fn shard(
 ) -> Result<(StateDict, ShardMetadata)> {
     let Sharding { layout, world_size } = sharding;
     if rank >= world_size {
-        let text = format!("there is no rank {rank} of {world_size}");
+        let text = format!("the rank must be less than the number of ranks, {world_size}, got {rank}");
         return Err(StateDictError::new(ErrorKind::Ranks, text));
     }
     let mut dict = StateDict::new();
@@ -83,7 +85,7 @@ pub fn shard(
             }
         }
         Layout::Flattened { multiple } => {
-            // PyTorch/XLA has separate flat parameters for trained and frozen parameters; each has one element type.
+            // A flat parameter of PyTorch/XLA has one element type. (PyTorch/XLA also separates trained from frozen parameters.)
             let mut groups: IndexMap<&str, Vec<(&str, &Tensor)>> = IndexMap::new();
             for (name, tensor) in parameters() {
                 groups.entry(tensor.dtype().as_str()).or_default().push((name, tensor));
@@ -125,7 +127,7 @@ fn flat_part(tensors: &[&Tensor], world_size: usize, multiple: usize, rank: usiz
     let size = dtype.bytes();
     let unit = world_size.checked_mul(multiple.max(1)).and_then(|n| n.checked_mul(size));
     let Some(padded) = unit.and_then(|unit| all.len().checked_next_multiple_of(unit)) else {
-        return Err(StateDictError::new(ErrorKind::Tensor, "its padded size overflows"));
+        return Err(StateDictError::new(ErrorKind::Tensor, "the padded size overflows"));
     };
     all.resize(padded, 0);
     let len = padded / world_size;
@@ -137,7 +139,7 @@ fn first_part(tensor: &Tensor, world_size: usize, rank: usize) -> Result<Tensor>
     let [rows, rest @ ..] = tensor.shape() else {
         let text = "a scalar has no first dimension to shard";
         return Err(StateDictError::new(ErrorKind::Tensor, text)
-            .hint("keep it as a buffer, or shard flat parameters"));
+            .hint("pass the scalar as a buffer, or use a layout with flat parameters"));
     };
     let part = rows.div_ceil(world_size);
     let (start, end) = ((rank * part).min(*rows), ((rank + 1) * part).min(*rows));

@@ -19,26 +19,28 @@ struct Index {
     weight_map: BTreeMap<String, String>,
 }
 
-/// Opens the tensors that an index (`model.safetensors.index.json`, `pytorch_model.bin.index.json`) names, from files in its folder or
-/// below, file by file, in file order. Only headers are read.
+/// Opens the tensors that an index (`model.safetensors.index.json`, `pytorch_model.bin.index.json`) names. Their files must be in the
+/// folder of the index or below it. Files are in name order, and the tensors of a file in file order. Only headers are read.
 ///
 /// # Errors
-/// The index is invalid, names a file elsewhere or a tensor that its file lacks (SH1404); a file is missing (SH1402) or invalid (SH1403).
+/// The index is invalid, or names a file elsewhere, or a tensor that the file does not contain (SH1404); a file is missing (SH1402) or
+/// invalid (SH1403).
 pub fn open_index(path: &Path) -> Result<StateDict> {
     let wrong = |text: String| StateDictError::new(ErrorKind::Index, text).in_file(path);
-    let length = std::fs::metadata(path).map_err(|error| StateDictError::io("open it", path, error))?.len();
+    let length =
+        std::fs::metadata(path).map_err(|error| StateDictError::io("open the file", path, error))?.len();
     if length > LARGEST {
         return Err(wrong(format!("an index of {length} bytes is too large")));
     }
-    let text = std::fs::read(path).map_err(|error| StateDictError::io("read it", path, error))?;
+    let text = std::fs::read(path).map_err(|error| StateDictError::io("read the file", path, error))?;
     let index: Index = serde_json::from_slice(&text)
-        .map_err(|error| wrong(format!("it is not an index of safetensors files: {error}")))?;
+        .map_err(|error| wrong(format!("the file is not an index of safetensors files: {error}")))?;
     let mut files: BTreeMap<&str, usize> = BTreeMap::new();
     for file in index.weight_map.values() {
         let mut parts = Path::new(file).components();
         let is_below = parts.all(|part| matches!(part, Component::Normal(_)));
         if file.is_empty() || file.contains(['\\', '\0']) || !is_below {
-            return Err(wrong(format!("{file:?} is not a file name within its folder")));
+            return Err(wrong(format!("{file:?} is not a file name within the folder of the index")));
         }
         *files.entry(file).or_default() += 1;
     }
@@ -57,7 +59,7 @@ pub fn open_index(path: &Path) -> Result<StateDict> {
         if found != wanted {
             let missing = index.weight_map.iter().find(|(name, f)| *f == file && part.find(name).is_none());
             let name = missing.map(|(name, _)| name.as_str()).unwrap_or_default();
-            return Err(wrong(format!("{file} does not contain it")).of_tensor(name));
+            return Err(wrong(format!("{file} does not contain this tensor")).of_tensor(name));
         }
         part.metadata.into_iter().for_each(|(key, text)| _ = dict.metadata.entry(key).or_insert(text));
     }

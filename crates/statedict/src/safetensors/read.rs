@@ -30,7 +30,7 @@ pub fn open_file(path: &Path) -> Result<StateDict> {
 /// Opens the tensors of a safetensors file in memory; the tensors keep the memory alive.
 ///
 /// # Errors
-/// It is invalid or truncated (SH1403), or has sub-byte elements (SH1412).
+/// The file is invalid or truncated (SH1403), or has sub-byte elements (SH1412).
 pub fn from_bytes(bytes: impl Into<Arc<[u8]>>) -> Result<StateDict> {
     parse(&DataFile::held(bytes.into()))
 }
@@ -76,17 +76,20 @@ fn parse(file: &Arc<DataFile>) -> Result<StateDict> {
     let path = file.path();
     let wrong = |text: String| StateDictError::new(ErrorKind::Safetensors, text).in_file(path);
     if file.len() < LENGTH {
-        return Err(wrong(format!("it is not a safetensors file: it has {} bytes", file.len())));
+        return Err(wrong(format!("the file is not a safetensors file: it has {} bytes", file.len())));
     }
     let mut length = [0; LENGTH as usize];
     file.read_at(0, &mut length)?;
     let length = u64::from_le_bytes(length);
     if length > LARGEST_HEADER {
-        return Err(wrong(format!("it is not a safetensors file: its header would have {length} bytes")));
+        return Err(wrong(format!(
+            "the file is not a safetensors file: its header would have {length} bytes"
+        )));
     }
     if length > file.len() - LENGTH {
-        let text = format!("it is truncated: its header has {length} bytes, but the file has {}", file.len());
-        return Err(wrong(text).hint("copy or download it again"));
+        let text =
+            format!("the file is truncated: its header has {length} bytes, but the file has {}", file.len());
+        return Err(wrong(text).hint("copy or download the file again"));
     }
     let mut header = vec![0; length as usize];
     file.read_at(LENGTH, &mut header)?;
@@ -96,14 +99,15 @@ fn parse(file: &Arc<DataFile>) -> Result<StateDict> {
         return Err(wrong(text).hint("write the file again with unique names"));
     }
     let header: Metadata =
-        serde_json::from_slice(&header).map_err(|error| wrong(format!("its header is invalid: {error}")))?;
+        serde_json::from_slice(&header).map_err(|error| wrong(format!("the header is invalid: {error}")))?;
     let start = LENGTH + length;
     let want = start.checked_add(header.data_len() as u64);
     if want != Some(file.len()) {
         let (tensors, there) = (header.data_len(), file.len() - start);
-        let cut = if there < tensors as u64 { "it is truncated: " } else { "" };
-        let text = format!("{cut}its tensors need {tensors} bytes, but it has {there}");
-        return Err(wrong(text).hint("copy or download it again"));
+        let cut = if there < tensors as u64 { "the file is truncated: " } else { "" };
+        let text =
+            format!("{cut}the tensors need {tensors} bytes, but the file has {there} after the header");
+        return Err(wrong(text).hint("copy or download the file again"));
     }
     let mut dict = StateDict::new();
     for name in header.offset_keys() {

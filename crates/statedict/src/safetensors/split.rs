@@ -74,7 +74,7 @@ pub fn split(dict: &StateDict, stem: &str, max_shard_size: u64) -> Result<Split>
 /// Parses a size in bytes in the notation of Hugging Face's libraries: `5GB` is 5 * 10^9, `5GiB` 5 * 2^30, and so on with K, M and T.
 ///
 /// # Errors
-/// It is not such a number, or not positive (SH1413).
+/// The text is not a size in this notation, or the size is zero (SH1413).
 pub fn parse_size(text: &str) -> Result<u64> {
     let wrong = || {
         let text = format!("{text:?} is not a file size");

@@ -39,7 +39,7 @@ enum Data {
         offset: u64,
         strides: Vec<u64>,
     },
-    /// The concatenated bytes of the parts, from byte `from` on.
+    /// The concatenated bytes of `parts`, from byte `from` on.
     Joined {
         parts: Arc<[Tensor]>,
         from: u64,
@@ -48,7 +48,7 @@ enum Data {
     Cast {
         of: Arc<Tensor>,
     },
-    /// Boxes at separate locations.
+    /// Boxes (rectangular parts) of the tensor at separate locations.
     Pieces(Pieces),
     Held(Arc<[u8]>),
 }
@@ -78,24 +78,24 @@ impl Tensor {
     pub fn from_bytes(dtype: DType, shape: &[usize], bytes: impl Into<Arc<[u8]>>) -> Result<Tensor> {
         let bytes = bytes.into();
         if byte_len(dtype, shape) != Some(bytes.len() as u64) {
-            let text = format!("{dtype}{shape:?} does not have {} bytes", bytes.len());
+            let text = format!("a {dtype}{shape:?} tensor does not have {} bytes", bytes.len());
             return Err(StateDictError::new(ErrorKind::Tensor, text));
         }
         Tensor::made(dtype, shape.to_vec(), Data::Held(bytes))
     }
 
-    /// A row-major tensor in a file, which must be long enough.
+    /// A row-major tensor in a file. The file must be long enough.
     pub(crate) fn in_file(dtype: DType, shape: &[usize], file: Arc<DataFile>, offset: u64) -> Result<Tensor> {
         let end = byte_len(dtype, shape).and_then(|n| n.checked_add(offset));
         if end.is_none_or(|end| end > file.len()) {
-            let text = format!("{dtype}{shape:?} at byte {offset} exceeds the end of the file");
+            let text = format!("a {dtype}{shape:?} tensor at byte {offset} exceeds the end of the file");
             return Err(StateDictError::new(ErrorKind::Tensor, text).in_file(file.path()));
         }
         Tensor::made(dtype, shape.to_vec(), Data::Rows { file, offset })
     }
 
-    /// A tensor with arbitrary strides, in elements, over `room` elements of a file from byte `storage` on; its first element has index
-    /// `first` among them.
+    /// A tensor with arbitrary strides, in elements. Its storage starts at byte `storage` of the file and has `room` elements. The tensor's
+    /// first element has the index `first` in the storage.
     pub(crate) fn strided(
         dtype: DType,
         shape: &[usize],
@@ -106,7 +106,7 @@ impl Tensor {
     ) -> Result<Tensor> {
         let wrong = |text: String| Err(StateDictError::new(ErrorKind::Tensor, text).in_file(file.path()));
         if shape.len() != strides.len() {
-            return wrong(format!("{} strides for {} dimensions", strides.len(), shape.len()));
+            return wrong(format!("the tensor has {} strides for {} dimensions", strides.len(), shape.len()));
         }
         let Some(bytes) = byte_len(dtype, shape) else {
             return wrong(format!("the size of shape {shape:?} overflows"));
@@ -120,24 +120,25 @@ impl Tensor {
         });
         if last.is_none_or(|last| last >= room) {
             return wrong(format!(
-                "shape {shape:?} with strides {strides:?} from element {first} exceeds its storage of {room} elements"
+                "the tensor of shape {shape:?} with strides {strides:?} from element {first} exceeds its storage of {room} elements"
             ));
         }
         // A tensor larger than its storage would repeat elements, so a small file could request any amount of memory.
         if bytes / size > room {
-            let text = format!("shape {shape:?} has more elements than the {room} of its storage");
+            let text =
+                format!("the tensor of shape {shape:?} has more elements than the {room} of its storage");
             let error = StateDictError::new(ErrorKind::Tensor, text).in_file(file.path());
             return Err(error.hint("call .contiguous() on expanded tensors before saving"));
         }
         let offset = first.checked_mul(size).and_then(|n| n.checked_add(storage));
-        let Some(offset) = offset else { return wrong("its offset overflows".to_owned()) };
+        let Some(offset) = offset else { return wrong("the offset of the tensor overflows".to_owned()) };
         if gather::is_row_major(shape, strides) {
             return Tensor::in_file(dtype, shape, file, offset);
         }
         Tensor::made(dtype, shape.to_vec(), Data::Strided { file, offset, strides: strides.to_vec() })
     }
 
-    /// A tensor from the concatenated bytes of the parts, from byte `from` on.
+    /// A tensor whose bytes are the concatenated bytes of `parts`, from byte `from` on.
     pub(crate) fn joined(dtype: DType, shape: &[usize], parts: Arc<[Tensor]>, from: u64) -> Result<Tensor> {
         let have: u64 = parts.iter().map(Tensor::byte_len).sum();
         let want = byte_len(dtype, shape).and_then(|n| n.checked_add(from));
@@ -150,7 +151,7 @@ impl Tensor {
         Tensor::made(dtype, shape.to_vec(), Data::Joined { parts, from })
     }
 
-    /// A tensor that consists of these boxes.
+    /// A tensor that consists of boxes (rectangular parts).
     pub(crate) fn of_pieces(dtype: DType, shape: &[usize], pieces: Vec<Piece>) -> Result<Tensor> {
         if let [only] = pieces.as_slice()
             && only.tensor.dtype == dtype
@@ -206,7 +207,7 @@ impl Tensor {
         Ok(out)
     }
 
-    /// The elements between the bounds in each dimension, row-major. From a file, only the section that contains them is read.
+    /// Reads the elements between the bounds in each dimension, row-major. From a file, only the section that contains them is read.
     ///
     /// # Errors
     /// The bounds are outside the shape (SH1411), or the file cannot be read (SH1401).
@@ -214,7 +215,7 @@ impl Tensor {
         let fits =
             |(bounds, &size): (&Range<usize>, &usize)| bounds.start <= bounds.end && bounds.end <= size;
         if bounds.len() != self.shape.len() || !bounds.iter().zip(&self.shape).all(fits) {
-            let text = format!("the bounds {bounds:?} are not inside the shape {:?}", self.shape);
+            let text = format!("the bounds {bounds:?} must be within the shape {:?}", self.shape);
             return Err(StateDictError::new(ErrorKind::Slice, text));
         }
         let shape: Vec<usize> = bounds.iter().map(|bounds| bounds.end - bounds.start).collect();
@@ -232,15 +233,15 @@ impl Tensor {
         self.gather(&shape, &strides, first, len)
     }
 
-    /// Strided elements of the flattened, row-major tensor: `shape` elements with `strides` in each dimension, from element `first` on. The
-    /// result is row-major. From a file, only the section that contains them is read.
+    /// Reads strided elements of the flattened, row-major tensor: `shape` elements with `strides` in each dimension, from element `first`
+    /// on. The result is row-major. From a file, only the section that contains them is read.
     ///
     /// # Errors
     /// An element is outside the tensor (SH1411), or the file cannot be read (SH1401).
     pub fn read_strided(&self, first: usize, shape: &[usize], strides: &[usize]) -> Result<Vec<u8>> {
         let wrong = || {
             let text = format!(
-                "shape {shape:?} with strides {strides:?} from {first} is not inside {:?}",
+                "shape {shape:?} with strides {strides:?} from element {first} exceeds a tensor of shape {:?}",
                 self.shape
             );
             StateDictError::new(ErrorKind::Slice, text)
@@ -266,7 +267,8 @@ impl Tensor {
         }
     }
 
-    /// Gathers elements by the first index and strides, in elements of the file or of the row-major tensor.
+    /// Gathers elements from the index `first` on. The index and the strides count elements of the file if the tensor is in one file,
+    /// otherwise elements of the row-major tensor.
     fn gather(&self, shape: &[usize], strides: &[u64], first: u64, len: u64) -> Result<Vec<u8>> {
         let mut out = vec![0; len as usize];
         let (dims, size) = (Dim::all(shape, strides), self.dtype.bytes() as u64);
@@ -356,7 +358,7 @@ impl Tensor {
         }
     }
 
-    /// Passes row-major bytes to `sink` by slices of the first dimension, as many as fit in a chunk.
+    /// Passes the row-major bytes in `range` to `sink`. Each read takes as many slices of the first dimension as fit in [`CHUNK`].
     fn rows_of(&self, range: Range<u64>, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let Some((&count, rest)) = self.shape.split_first() else {
             let all = self.read_slice(&[])?;
@@ -377,7 +379,7 @@ impl Tensor {
         Ok(())
     }
 
-    /// The storage in a file; tensors with equal values share it.
+    /// Identifies the storage of a row-major tensor in a file. Tensors with equal values share their storage.
     pub(crate) fn place(&self) -> Option<(*const DataFile, u64)> {
         match &self.data {
             Data::Rows { file, offset } => Some((Arc::as_ptr(file), *offset)),

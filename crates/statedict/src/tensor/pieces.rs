@@ -1,4 +1,4 @@
-//! Tensors whose boxes are at separate locations, as saved by ranks.
+//! Tensors that consist of boxes (rectangular parts) at separate locations, as saved by the ranks of a distributed program.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(crate) struct Piece {
 pub(crate) struct Pieces(Arc<[Piece]>);
 
 impl Pieces {
-    /// Checks that pieces form a tensor.
+    /// Checks that boxes form a tensor.
     pub(crate) fn new(dtype: DType, shape: &[usize], pieces: Vec<Piece>) -> Result<Pieces> {
         let wrong = |text: String| Err(StateDictError::new(ErrorKind::Tensor, text));
         let mut elements = 0u128;
@@ -38,18 +38,18 @@ impl Pieces {
             if !is_inside || tensor.dtype() != dtype {
                 let part = tensor.dtype();
                 return wrong(format!(
-                    "a piece {part}{sizes:?} at {offsets:?} is not inside {dtype}{shape:?}"
+                    "the chunk {part}{sizes:?} at {offsets:?} is not inside the tensor {dtype}{shape:?}"
                 ));
             }
             elements += sizes.iter().map(|&n| n as u128).product::<u128>();
         }
         let want = shape.iter().map(|&n| n as u128).product::<u128>();
         if elements < want {
-            return wrong(format!("pieces are missing: they have {elements} of {want} elements"));
+            return wrong(format!("chunks are missing: the chunks have {elements} of {want} elements"));
         }
         for (i, a) in pieces.iter().enumerate() {
             if let Some(b) = pieces[..i].iter().find(|b| common(a, b).is_some()) {
-                return wrong(format!("its pieces at {:?} and {:?} overlap", b.offsets, a.offsets));
+                return wrong(format!("the chunks at {:?} and {:?} overlap", b.offsets, a.offsets));
             }
         }
         Ok(Pieces(pieces.into()))
@@ -89,7 +89,7 @@ impl Pieces {
     }
 }
 
-/// Whether two pieces overlap: `Some` if they do.
+/// Returns `Some` if two boxes overlap.
 fn common(a: &Piece, b: &Piece) -> Option<()> {
     let dims = a.offsets.iter().zip(a.tensor.shape()).zip(b.offsets.iter().zip(b.tensor.shape()));
     let mut is_common = a.tensor.byte_len() > 0 && b.tensor.byte_len() > 0;

@@ -58,31 +58,31 @@ impl Container {
         file.read_at(0, head)?;
         if head == LEGACY {
             let error = wrong(
-                "it has the format of torch.save before PyTorch 1.6, which is not supported".to_owned(),
+                "the file has the format of torch.save before PyTorch 1.6, which is not supported".to_owned(),
             );
-            return Err(
-                error.hint("load and save it again with a newer PyTorch: torch.save(torch.load(FILE), FILE)")
-            );
+            return Err(error.hint(
+                "load and save the file again with a newer PyTorch: torch.save(torch.load(FILE), FILE)",
+            ));
         }
         if !head.starts_with(ZIP) {
-            return Err(wrong("it is not a file of torch.save: it is not a zip archive".to_owned()));
+            return Err(wrong("the file is not a torch.save file: it is not a zip archive".to_owned()));
         }
         let bad_zip = |error: zip::result::ZipError| {
             // The central directory is at the end of an archive.
             let text = match error.to_string() {
                 text if text.contains("EOCD") => {
-                    format!("it is truncated or damaged: its zip archive has no end: {text}")
+                    format!("the file is truncated or damaged: the zip archive has no end: {text}")
                 }
-                text => format!("its zip archive is damaged: {text}"),
+                text => format!("the zip archive is damaged: {text}"),
             };
-            wrong(text).hint("copy or download it again")
+            wrong(text).hint("copy or download the file again")
         };
         let mut archive = ZipArchive::new(BufReader::new(Reader::new(file.clone()))).map_err(bad_zip)?;
         if archive.has_duplicate_names() {
-            return Err(wrong("two entries of its zip archive have the same name".to_owned()));
+            return Err(wrong("two entries of the zip archive have the same name".to_owned()));
         }
         if archive.has_overlapping_entries().map_err(bad_zip)? {
-            return Err(wrong("entries of its zip archive overlap".to_owned()));
+            return Err(wrong("entries of the zip archive overlap".to_owned()));
         }
         let mut container = Container { file: file.clone(), pickle: Vec::new(), storages: HashMap::new() };
         let mut root: Option<String> = None;
@@ -91,17 +91,19 @@ impl Container {
             let mut entry = archive.by_index(i).map_err(bad_zip)?;
             let name = entry.name().map_err(bad_zip)?.into_owned();
             let Some((folder, rest)) = name.split_once('/') else {
-                return Err(wrong(format!("the entry {name:?} of its zip archive is in no folder")));
+                return Err(wrong(format!("the entry {name:?} of the zip archive is in no folder")));
             };
             if *root.get_or_insert_with(|| folder.to_owned()) != folder {
-                return Err(wrong("its zip archive has more than one folder".to_owned()));
+                return Err(wrong("the zip archive has more than one folder".to_owned()));
             }
             let size = entry.size();
             if entry.compression() != CompressionMethod::Stored
                 || entry.compressed_size() != size
                 || entry.encrypted()
             {
-                return Err(wrong(format!("the entry {name:?} of its zip archive is compressed")));
+                return Err(wrong(format!(
+                    "the entry {name:?} of the zip archive is compressed or encrypted"
+                )));
             }
             if let Some(key) = rest.strip_prefix("data/") {
                 let start = entry.data_start();
@@ -116,24 +118,25 @@ impl Container {
             let text = match rest {
                 "data.pkl" if size <= LARGEST_PICKLE => &mut container.pickle,
                 "byteorder" if size <= 16 => byte_order.insert(Vec::new()),
-                "data.pkl" | "byteorder" => return Err(wrong(format!("{rest} has {size} bytes"))),
+                "data.pkl" | "byteorder" => return Err(wrong(format!("{rest} is too large: {size} bytes"))),
                 // TorchScript archives contain code; tensors need none of the other entries.
                 "constants.pkl" => {
-                    let error = wrong("it is a TorchScript archive, which holds programs".to_owned());
+                    let error =
+                        wrong("the file is a TorchScript archive, which contains a program".to_owned());
                     return Err(error.hint("save model.state_dict() with torch.save"));
                 }
                 _ => continue,
             };
             // Also verifies the checksum.
-            entry.read_to_end(text).map_err(|error| wrong(format!("{rest} cannot be read: {error}")))?;
+            entry.read_to_end(text).map_err(|error| wrong(format!("cannot read {rest}: {error}")))?;
         }
         if container.pickle.is_empty() {
-            return Err(wrong("its zip archive has no data.pkl: it is not a file of torch.save".to_owned()));
+            return Err(wrong("the zip archive has no data.pkl, so it is not a torch.save file".to_owned()));
         }
         match byte_order.as_deref() {
             None | Some(b"little") => Ok(container),
-            Some(_) => Err(wrong("its elements are big-endian".to_owned())
-                .hint("load and save it again on a little-endian machine")),
+            Some(_) => Err(wrong("the elements are big-endian".to_owned())
+                .hint("load and save the file again on a little-endian machine")),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The functions and classes that plain data with tensors needs; a pickle with any other global is rejected.
+//! The globals (functions and classes) that a pickle of plain data and tensors needs. A pickle with any other global is rejected.
 
 use shardc_ir::DType;
 

@@ -46,7 +46,7 @@ struct Machine<'a> {
 
 impl Machine<'_> {
     fn wrong(&self, text: impl Into<String>) -> StateDictError {
-        let text = format!("its pickle is damaged at byte {}: {}", self.at, text.into());
+        let text = format!("the pickle is damaged at byte {}: {}", self.at, text.into());
         StateDictError::new(ErrorKind::Pickle, text)
     }
 
@@ -218,7 +218,7 @@ impl Machine<'_> {
 
     fn push(&mut self, node: Node) -> Result<()> {
         if self.nodes.count() >= MOST_OBJECTS {
-            return Err(self.wrong(format!("it has more than {MOST_OBJECTS} objects")));
+            return Err(self.wrong(format!("the pickle has more than {MOST_OBJECTS} objects")));
         }
         self.stack.push(self.nodes.count() as Id);
         self.nodes.0.push(node);
@@ -230,7 +230,7 @@ impl Machine<'_> {
         let floor = self.marks.last().copied().unwrap_or(0);
         match self.stack.pop().filter(|_| self.stack.len() >= floor) {
             Some(id) => Ok(id),
-            None => Err(self.wrong("its stack is empty")),
+            None => Err(self.wrong("the stack is empty")),
         }
     }
 
@@ -248,7 +248,7 @@ impl Machine<'_> {
 
     fn top_node(&mut self) -> Result<&mut Node> {
         let id = self.top()?;
-        let error = self.wrong("its stack is empty");
+        let error = self.wrong("the stack is empty");
         self.nodes.0.get_mut(id as usize).ok_or(error)
     }
 
@@ -378,7 +378,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A storage by its persistent id: ("storage", class, key, device, elements).
+    /// Pops a persistent id, ("storage", class, key, device, elements), and pushes the storage that it names.
     fn storage(&mut self) -> Result<()> {
         let id = self.pop()?;
         let Node::Tuple(items) = self.nodes.get(id) else {

@@ -2,8 +2,8 @@
 //!
 //! Such a file is a zip archive with a pickle and the storages of its tensors. A pickle is a program for a stack machine that may call any
 //! function. This implementation accepts only what `torch.save` needs for dicts, lists, tuples, strings, numbers, `None`, element types,
-//! tensors and parameters; anything else is an error with its name. A size stated in the file does not cause an allocation by itself, and
-//! recursion is bounded.
+//! tensors and parameters; anything else is rejected with an error that names it. A size stated in the file does not cause an allocation
+//! by itself, and recursion is bounded.
 
 mod container;
 mod globals;

@@ -33,7 +33,7 @@ pub(crate) enum Node {
 pub(crate) struct Storage {
     /// The element type; `None` if the tensor specifies it.
     pub(crate) dtype: Option<DType>,
-    /// The start in the file, and its length, in bytes.
+    /// The byte offset of the storage in the file; `len` is its length in bytes.
     pub(crate) start: u64,
     pub(crate) len: u64,
 }

@@ -12,14 +12,15 @@ use crate::tensor::Tensor;
 /// The maximum rank of a tensor: PyTorch supports at most 64.
 const MOST_DIMENSIONS: usize = 64;
 
-/// The tensor from these arguments: storage, offset, sizes, strides, requires_grad, hooks and optionally a dict of bits.
+/// The tensor from the arguments of the function: storage, offset, sizes, strides, requires_grad, hooks, and optionally a dict with the
+/// conjugate and negative bits.
 pub(super) fn tensor(
     file: &Arc<DataFile>,
     nodes: &Nodes,
     arguments: &[&Node],
     dtype: Option<DType>,
 ) -> Result<Tensor> {
-    let wrong = |text: &str| StateDictError::new(ErrorKind::Pickle, format!("a tensor of its pickle {text}"));
+    let wrong = |text: &str| StateDictError::new(ErrorKind::Pickle, format!("a tensor of the pickle {text}"));
     let [
         Node::Storage(storage),
         Node::Int(first),
@@ -38,7 +39,7 @@ pub(super) fn tensor(
         (Node::Dict(hooks), [Node::Dict(bits)]) if hooks.is_empty() && bits.is_empty() => {}
         _ => {
             return Err(wrong("has hooks, or is a conjugated or negated view")
-                .hint("save it after .resolve_conj().clone()"));
+                .hint("call .resolve_conj().clone() on the tensor before saving"));
         }
     }
     let Some(dtype) = dtype.or(storage.dtype) else { return Err(wrong("has no element type")) };

@@ -9,8 +9,8 @@ use crate::error::{ErrorKind, Result, StateDictError};
 
 /// The maximum nesting depth.
 const DEEPEST: usize = 64;
-/// The maximum number of values per byte of the pickle. Without shared objects it is at most one; with them, a few bytes could expand to
-/// any number.
+/// The maximum number of values per byte of the pickle. Without shared objects, there is at most one value per byte. With shared objects, a
+/// few bytes could expand to any number of values.
 const COPIES: usize = 8;
 /// The number of values that is always permitted.
 const FEW: usize = 1000;
@@ -23,7 +23,7 @@ pub(super) fn resolve(nodes: &Nodes, root: Id, length: usize) -> Result<Value> {
 
 fn value(nodes: &Nodes, id: Id, depth: usize, left: &mut usize) -> Result<Value> {
     let wrong =
-        |text: &str| Err(StateDictError::new(ErrorKind::Pickle, format!("objects of its pickle {text}")));
+        |text: &str| Err(StateDictError::new(ErrorKind::Pickle, format!("objects of the pickle {text}")));
     if depth > DEEPEST {
         return wrong(&format!("are nested more than {DEEPEST} levels deep"));
     }
@@ -63,11 +63,11 @@ fn value(nodes: &Nodes, id: Id, depth: usize, left: &mut usize) -> Result<Value>
         Node::Tensor(tensor) => Value::Tensor(tensor.clone()),
         Node::Global(Global::DType(dtype)) => Value::DType(*dtype),
         Node::Global(global) => {
-            let text = format!("its pickle contains {global:?}, which is not plain data");
+            let text = format!("the pickle contains {global:?}, which is not plain data");
             return Err(StateDictError::new(ErrorKind::NotData, text));
         }
         Node::Storage(_) => {
-            let text = "its pickle contains a storage without a tensor";
+            let text = "the pickle contains a storage without a tensor";
             return Err(StateDictError::new(ErrorKind::NotData, text));
         }
     })

@@ -6,11 +6,11 @@ use super::value::Value;
 use crate::dict::StateDict;
 use crate::error::{ErrorKind, Result, StateDictError};
 
-/// The keys under which a `torch.save` file may have its state dict, unless it consists of tensors only.
+/// The keys under which the root object of a `torch.save` file may have the state dict, if it also contains other values than tensors.
 const KEYS: [&str; 2] = ["model", "state_dict"];
 
-/// Opens the state dict of a `torch.save` file: the dict at `key`, with dots between nested keys. Without a key, it is the root object if
-/// that contains only tensors, otherwise the entry `model` or `state_dict`.
+/// Opens the state dict of a `torch.save` file: the dict at `key`, with dots between nested keys. Without a key, the state dict is the root
+/// object if that contains only tensors, otherwise its entry `model` or `state_dict`.
 ///
 /// # Errors
 /// The errors of [`load`](super::load); there is no dict of tensors (SH1413).
@@ -27,9 +27,9 @@ pub fn open_torch(path: &Path, key: Option<&str>) -> Result<StateDict> {
     };
     let Some(Value::Dict(items)) = found else {
         let text = match (found, key) {
-            (None, Some(key)) => format!("it has no key {key:?}"),
+            (None, Some(key)) => format!("the file has no key {key:?}"),
             (Some(other), Some(key)) => format!("{key:?} is {}, not a dict of tensors", other.kind()),
-            _ => format!("it contains {}, not a dict of tensors", value.kind()),
+            _ => format!("the file contains {}, not a dict of tensors", value.kind()),
         };
         return Err(StateDictError::new(ErrorKind::Content, text).in_file(path).hint(keys(&value)));
     };
@@ -48,5 +48,5 @@ fn within<'v>(value: &'v Value, key: &str) -> Option<&'v Value> {
 fn keys(value: &Value) -> String {
     let Value::Dict(items) = value else { return "save a dict of tensors by name".to_owned() };
     let keys: Vec<&str> = items.iter().filter_map(|(key, _)| key.as_str()).take(12).collect();
-    format!("name the key of the state dict; the keys are {}", keys.join(", "))
+    format!("pass the key of the state dict; the keys are {}", keys.join(", "))
 }

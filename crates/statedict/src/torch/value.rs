@@ -31,7 +31,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// The Python name of such an object.
+    /// The value's Python type, for messages: `a dict`.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -48,14 +48,14 @@ impl Value {
         }
     }
 
-    /// The value of a string key, if this is a dict that has it.
+    /// The value of a string key, if this value is a dict with that key.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Value> {
         let Value::Dict(items) = self else { return None };
         items.iter().find(|(k, _)| matches!(k, Value::Str(name) if name == key)).map(|(_, value)| value)
     }
 
-    /// The string, if this is one.
+    /// The string, if the value is a string.
     #[must_use]
     pub fn as_str(&self) -> Option<&str> {
         match self {
@@ -64,7 +64,7 @@ impl Value {
         }
     }
 
-    /// The items of a list or a tuple.
+    /// The items, if the value is a list or a tuple.
     #[must_use]
     pub fn items(&self) -> Option<&[Value]> {
         match self {
@@ -73,7 +73,7 @@ impl Value {
         }
     }
 
-    /// The number, if this is a nonnegative integer.
+    /// The number, if the value is a nonnegative integer.
     #[must_use]
     pub fn as_size(&self) -> Option<usize> {
         match self {

@@ -76,7 +76,7 @@ fn hugging_face_file_slices_are_assembled() {
     let file = "shard-00002-model-00001-of-00001.safetensors";
     std::fs::copy(data("hf").join(file), folder.path().join(file)).unwrap();
     let error = open(folder.path()).unwrap_err();
-    assert!(error.to_string().contains("pieces are missing"), "{error}");
+    assert!(error.to_string().contains("chunks are missing"), "{error}");
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn damage_is_an_error() {
     let bytes = std::fs::read(&file).unwrap();
     std::fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
     let error = open(folder.path()).unwrap_err();
-    assert!(error.to_string().contains("it is truncated"), "{error}");
+    assert!(error.to_string().contains("the file is truncated"), "{error}");
     std::fs::remove_file(&file).unwrap();
     assert_eq!(open(folder.path()).unwrap_err().code(), "SH1402");
 }

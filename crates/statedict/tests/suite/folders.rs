@@ -49,7 +49,7 @@ fn an_index_has_any_name_and_files_in_subfolders() {
     for outside in ["../x.safetensors", "/x.safetensors", "a/../../x", "", "a\\\\b"] {
         let index = index(outside);
         let error = names(&[("model.safetensors.index.json", index.as_bytes())]).unwrap_err();
-        assert!(error.contains("not a file name within its folder"), "{error}");
+        assert!(error.contains("not a file name within the folder of the index"), "{error}");
     }
     let two =
         [("a.safetensors.index.json", below.as_bytes()), ("b.safetensors.index.json", below.as_bytes())];
@@ -80,6 +80,6 @@ fn a_truncated_file_is_reported() {
     let whole = file(&["w"]);
     for length in [9, whole.len() - 1] {
         let error = safetensors::from_bytes(whole[..length].to_vec()).unwrap_err();
-        assert!(error.to_string().starts_with("it is truncated: "), "{error}");
+        assert!(error.to_string().starts_with("the file is truncated: "), "{error}");
     }
 }

@@ -61,7 +61,7 @@ fn the_key_of_a_state_dict_can_be_named() {
     assert_eq!(open_torch(&file, Some("model")).unwrap().len(), 23);
     assert_eq!(open_torch(&file, Some("nested.betas")).unwrap_err().code(), "SH1413");
     let error = open_torch(&file, Some("nested.none")).unwrap_err();
-    assert!(error.to_string().ends_with("it has no key \"nested.none\""), "{error}");
+    assert!(error.to_string().ends_with("the file has no key \"nested.none\""), "{error}");
     let error = open_torch(&file, Some("numbers")).unwrap_err();
     assert_eq!((error.code(), error.path()), ("SH1413", Some(file.as_path())));
     assert!(error.to_string().ends_with("\"numbers\" is a list, not a dict of tensors"), "{error}");
@@ -140,11 +140,17 @@ fn missing_and_unexpected_rank_files_are_named() {
     let files = ranks("flat");
     let error = consolidate_files(&files[..2]).unwrap_err();
     assert_eq!((error.code(), error.path()), ("SH1409", Some(files[0].as_path())));
-    assert!(error.to_string().ends_with("it is one of 3 rank files, but 2 were found"), "{error}");
+    assert!(
+        error.to_string().ends_with("the file is from a checkpoint of 3 ranks, but 2 rank files were found"),
+        "{error}"
+    );
     let error = consolidate_files(&[&files[..2], &files[..1]].concat()).unwrap_err();
-    assert!(error.to_string().ends_with("its rank is 0, and another file has the same rank"), "{error}");
+    assert!(
+        error.to_string().ends_with("the file has rank 0, but another file has the same rank"),
+        "{error}"
+    );
     let error = consolidate_files(&[&files[1..], &files[2..]].concat()).unwrap_err();
-    assert!(error.to_string().ends_with("its rank is 1, and no file is of rank 0"), "{error}");
+    assert!(error.to_string().ends_with("the file has rank 1, but no file has rank 0"), "{error}");
     let foreign = ranks("single");
     let error = consolidate_files(&[files[0].clone(), foreign[1].clone()]).unwrap_err();
     assert_eq!(error.code(), "SH1409", "{error}");

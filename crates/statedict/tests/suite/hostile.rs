@@ -88,7 +88,7 @@ fn a_plain_tensor_is_read() {
 
 #[test]
 fn no_code_is_run() {
-    // os.system("touch ..."), as called by a protocol 2 pickle.
+    // A pickle of protocol 2 that calls `posix.system("true")`.
     let error = pickled(b"\x80\x02cposix\nsystem\nX\x04\0\0\0true\x85R.");
     assert_says(&error, "SH1407", "the global `posix.system`");
     assert!(error.advice().unwrap().contains("no code is run"), "{error:?}");
@@ -116,9 +116,9 @@ fn no_code_is_run() {
 #[test]
 fn damaged_pickles_are_reported_with_offset() {
     assert_says(&pickled(b"\x80\x02"), "SH1406", "damaged at byte 2: unexpected end");
-    assert_says(&pickled(b"\x80\x02."), "SH1406", "its stack is empty");
-    assert_says(&pickled(b"\x80\x02(."), "SH1406", "its stack is empty");
-    assert_says(&pickled(b"\x80\x02K\x01(a."), "SH1406", "its stack is empty");
+    assert_says(&pickled(b"\x80\x02."), "SH1406", "the stack is empty");
+    assert_says(&pickled(b"\x80\x02(."), "SH1406", "the stack is empty");
+    assert_says(&pickled(b"\x80\x02K\x01(a."), "SH1406", "the stack is empty");
     assert_says(&pickled(b"\x80\x02}(K\x01u."), "SH1406", "a key without a value");
     assert_says(&pickled(b"\x80\x02t."), "SH1406", "there is no mark");
     assert_says(&pickled(b"\x80\x02h\x05."), "SH1406", "the memo has no entry 5");
@@ -138,7 +138,7 @@ fn nesting_depth_is_limited() {
     assert_says(&pickled(&deep), "SH1406", "more than 64 levels deep");
     // A list that contains itself.
     assert_says(&pickled(b"\x80\x02]q\0h\0a."), "SH1406", "more than 64 levels deep");
-    // The same string a hundred thousand times is as many values, which is allowed.
+    // A list with the same string a hundred thousand times counts as that many values, which is allowed.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
     let same = [b"\x80\x02](X\x01\0\0\0aq\0".as_slice(), &b"h\0".repeat(100_000), b"e."].concat();
@@ -196,7 +196,7 @@ fn containers_are_checked() {
     let deflated = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
     let bomb = archive(&[("a/data.pkl", empty, stored()), ("a/data/0", &[0; 1 << 20], deflated)]);
     assert!(bomb.len() < 4000);
-    assert_says(&error_of(&bomb), "SH1405", "\"a/data/0\" of its zip archive is compressed");
+    assert_says(&error_of(&bomb), "SH1405", "\"a/data/0\" of the zip archive is compressed");
     let bomb = archive(&[("a/data.pkl", &[b'N'; 1 << 20], deflated)]);
     assert_says(&error_of(&bomb), "SH1405", "compressed");
     assert_says(&error_of(&archive(&[("a/data/0", &[0; 4], stored())])), "SH1405", "no data.pkl");
@@ -212,7 +212,7 @@ fn containers_are_checked() {
     let twice = [b"\x80\x02}(X\x01\0\0\0aNX\x01\0\0\0aNu.".as_slice()].concat();
     assert_says(&pickled(&twice), "SH1406", "have the key \"a\" twice");
     assert_says(&pickled(b"\x80\x02}(X\x01\0\0\0aK\x01u."), "SH1413", "\"a\" is an int, not a tensor");
-    assert_says(&error_of(b"PK"), "SH1405", "not a file of torch.save");
+    assert_says(&error_of(b"PK"), "SH1405", "not a torch.save file");
     assert_says(&error_of(b"PK\x03\x04 and nothing"), "SH1405", "damaged");
 
     // Two entries with one name: the second is renamed in both of its headers.
@@ -246,18 +246,18 @@ fn damaged_safetensors_files_are_described() {
     assert_says(&error_of(b"abc"), "SH1403", "it has 3 bytes");
     assert_says(&error_of(&u64::MAX.to_le_bytes()), "SH1403", "not a safetensors file");
     assert_says(&error_of(&[&1000u64.to_le_bytes()[..], b"{}"].concat()), "SH1403", "truncated");
-    assert_says(&error_of(&header("{", 0)), "SH1403", "its header is invalid");
+    assert_says(&error_of(&header("{", 0)), "SH1403", "the header is invalid");
     let one = r#"{"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}"#;
-    assert_says(&error_of(&header(one, 7)), "SH1403", "need 8 bytes, but it has 7");
-    assert_says(&error_of(&header(one, 9)), "SH1403", "need 8 bytes, but it has 9");
+    assert_says(&error_of(&header(one, 7)), "SH1403", "need 8 bytes, but the file has 7");
+    assert_says(&error_of(&header(one, 9)), "SH1403", "need 8 bytes, but the file has 9");
     let wrong = one.replace("[2]", "[3]");
-    assert_says(&error_of(&header(&wrong, 8)), "SH1403", "its header is invalid");
+    assert_says(&error_of(&header(&wrong, 8)), "SH1403", "the header is invalid");
     let huge = one.replace("[2]", "[9223372036854775807,9223372036854775807]");
-    assert_says(&error_of(&header(&huge, 8)), "SH1403", "its header is invalid");
+    assert_says(&error_of(&header(&huge, 8)), "SH1403", "the header is invalid");
     let hole = one.replace("[0,8]", "[4,12]");
-    assert_says(&error_of(&header(&hole, 12)), "SH1403", "its header is invalid");
+    assert_says(&error_of(&header(&hole, 12)), "SH1403", "the header is invalid");
     let overlapping = r#"{"v":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"w":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}}"#;
-    assert_says(&error_of(&header(overlapping, 12)), "SH1403", "its header is invalid");
+    assert_says(&error_of(&header(overlapping, 12)), "SH1403", "the header is invalid");
     let small = r#"{"w":{"dtype":"F4","shape":[2],"data_offsets":[0,1]}}"#;
     assert_says(&error_of(&header(small, 1)), "SH1412", "fewer than eight bits");
 }
@@ -273,7 +273,7 @@ fn indices_are_checked() {
     assert_says(&said("[]"), "SH1404", "not an index");
     for file in ["../a.safetensors", "/a", "", "..", "b\\\\c"] {
         let text = format!(r#"{{"weight_map":{{"w":"{file}"}}}}"#);
-        assert_says(&said(&text), "SH1404", "not a file name within its folder");
+        assert_says(&said(&text), "SH1404", "not a file name within the folder of the index");
     }
     assert_says(&said(r#"{"weight_map":{"w":"a.safetensors"}}"#), "SH1402", "no such file");
     let mut dict = StateDict::new();
@@ -282,7 +282,7 @@ fn indices_are_checked() {
     safetensors::write(&dict, &mut bytes, &mut |_| {}).unwrap();
     fs::write(folder.path().join("a.safetensors"), bytes).unwrap();
     let error = said(r#"{"weight_map":{"w":"a.safetensors"}}"#);
-    assert_says(&error, "SH1404", "a.safetensors does not contain it");
+    assert_says(&error, "SH1404", "a.safetensors does not contain this tensor");
     assert_eq!(error.tensor(), Some("w"));
     fs::write(&index, r#"{"weight_map":{"v":"a.safetensors"}}"#).unwrap();
     assert_eq!(open(folder.path()).unwrap().get("v").unwrap().read().unwrap(), [1, 2]);

@@ -78,7 +78,7 @@ fn valid_rank_files_are_assembled() {
 fn mismatched_shards_are_named() {
     let mut lacking = ranks(FLAT);
     lacking[1].model = replaced(&lacking[1].model, "_w", None);
-    let error = assert_refused(lacking, "this rank has no shard of it");
+    let error = assert_refused(lacking, "this rank has no shard of this parameter");
     assert_eq!(error.path(), Some("rank-1".as_ref()));
     assert!(error.tensor().unwrap().ends_with("_FSDP_SHARD_SEPARATOR_w"), "{error}");
     let mut other = ranks(Layout::FirstDimension);
@@ -93,7 +93,7 @@ fn mismatched_shards_are_named() {
     for rank in &mut scalar {
         rank.model = replaced(&rank.model, "_w", Some(&f32s(&[])));
     }
-    assert_refused(scalar, "f32[] is not a shard of the shape [3, 5]");
+    assert_refused(scalar, "f32[] cannot be a shard of a parameter of shape [3, 5]");
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn mismatched_metadata_is_rejected() {
     let columns = |m: &mut ShardMetadata| m.shard_info[""].values_mut().for_each(|p| p.shape = vec![3, 4]);
     assert_refused(
         with_metadata(Layout::FirstDimension, columns),
-        "f32[2, 5] is not a shard of the shape [3, 4]",
+        "f32[2, 5] cannot be a shard of a parameter of shape [3, 4]",
     );
     let flattened = Layout::Flattened { multiple: 4 };
     assert_refused(

@@ -120,7 +120,7 @@ fn of_two(
         .collect()
 }
 
-/// Truncates a list before it first overlaps one of `others`; returns whether it did.
+/// Truncates a list of axes before the first axis that overlaps one of `others`. Returns whether it was truncated.
 fn truncate(axes: &mut Axes, others: &[AxisRef]) -> bool {
     for i in 0..axes.len() {
         let axis = axes[i];

@@ -20,8 +20,8 @@ impl Inserter<'_> {
     /// operand:
     ///
     /// * the operands have equal shardings on common factors, and do not share axes on other factors;
-    /// * the result conflicts with an operand on one factor only, and the operand is sharded along it;
-    /// * the result is not larger than the operand, and is sharded there along the axes of the contracting dimensions.
+    /// * the result conflicts with an operand on only one factor, and the operand is sharded along that factor;
+    /// * the result is not larger than the operand, and is sharded along that factor by the axes of the contracting dimensions.
     ///
     /// The matmul is then sharded along more axes, and the all-reduce is of a smaller tensor.
     pub(super) fn dot(

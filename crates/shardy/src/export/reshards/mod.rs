@@ -25,7 +25,7 @@ use shardc_passes::rules::sharding_rule::{FactorKind, ShardingRule};
 
 use crate::shardings::{self, equivalent, through_barriers};
 
-/// Reshards operands and results of every operation. Not supported here: the pass `plan` does this.
+/// Makes every reshard of operands and results explicit. This pass rejects the option; the pass `plan` does this.
 pub(super) const FULL: PassOption = PassOption::flag("enable-full-version");
 
 /// Inserts reshards and collectives.
@@ -36,7 +36,7 @@ pub(super) fn insert(module: &mut Module, full: bool) -> Result<(), Vec<Diagnost
     if full {
         let message = "sdy-insert-explicit-reshards cannot make every reshard explicit";
         let error = Diagnostic::unsupported("SH0823", message);
-        return Err(vec![error.hint("shardc's own pass `plan` does, on a program without calls")]);
+        return Err(vec![error.hint("use shardc's pass `plan`, which needs a program without calls")]);
     }
     let funcs: Vec<FuncId> = module.funcs.keys().collect();
     let mut errors: Vec<Diagnostic> =
@@ -132,7 +132,8 @@ impl Inserter<'_> {
         }
     }
 
-    /// Gives the operands of control flow, and the values returned from its regions, the unreduced axes of their targets.
+    /// For control flow, barriers, and manual and named computations: converts operands, and values returned from regions, to the unreduced
+    /// axes of the results or block arguments that receive them.
     fn data_flow(&mut self, op: OpId) {
         let (kind, results) = (self.module.ops[op].kind.clone(), self.module.ops[op].results.clone());
         let ends: Vec<OpId> =
@@ -203,7 +204,7 @@ impl Inserter<'_> {
         }
     }
 
-    /// Gives the returned values of a function the unreduced axes of its results.
+    /// Converts the returned values of a function to the unreduced axes of the function's results.
     fn returned(&mut self, func: FuncId, body: RegionId) {
         let Some(end) = self.module.terminator(body) else { return };
         let mut at = InsertionPoint::Before(end);
@@ -213,7 +214,7 @@ impl Inserter<'_> {
         }
     }
 
-    /// Adds or removes unreduced axes as `target` requires, at `at` or directly after the value.
+    /// Converts a used value to the unreduced axes of `target`. The new operations are inserted at `at`, or directly after the value.
     fn satisfy(&mut self, used: Use, target: Option<ShardingId>, at: Option<&mut InsertionPoint>) {
         if self.module.ops[used.op].operands.len() <= used.operand {
             return;
@@ -308,7 +309,7 @@ impl Inserter<'_> {
             let mut axes = projection.tensors.iter().filter_map(|t| t.factors[f].as_ref()).map(|s| &s.axes);
             let Some(first) = axes.next() else { continue };
             if axes.any(|axes| axes != first) {
-                let message = "its result is unreduced, but its operands have different shardings along a reduction dimension";
+                let message = "the result is unreduced, but the operands have different shardings along a reduction dimension";
                 let error = Diagnostic::unsupported("SH0824", message).at(self.module.ops[op].span);
                 self.errors.push(error);
                 return Vec::new();

@@ -44,7 +44,10 @@ impl Inserter<'_> {
             .iter()
             .any(|&mesh| self.module.meshes[mesh].device_ids != self.module.meshes[first].device_ids)
         {
-            let error = Diagnostic::invalid("SH0822", "its results are on different single devices");
+            let error = Diagnostic::invalid(
+                "SH0822",
+                "the results of this operation are on different single devices",
+            );
             self.errors.push(error.at(self.module.ops[op].span));
             return true;
         }

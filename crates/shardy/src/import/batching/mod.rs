@@ -47,7 +47,7 @@ pub(super) fn run(module: &mut Module) -> PassResult {
 struct Indexing<'a> {
     /// The operand dimension of each index component.
     map: &'a DimList,
-    /// The operand dimensions that each index fixes.
+    /// The operand dimensions that the slices omit: `collapsed_slice_dims` or `inserted_window_dims`.
     fixed: &'a DimList,
     batching: &'a DimList,
     vector_dim: u32,

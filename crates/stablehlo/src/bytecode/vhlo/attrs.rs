@@ -12,11 +12,11 @@ use crate::bytecode::dialect::DialectCursor;
 use crate::bytecode::stablehlo::{self, enumeration};
 use crate::lexer::Res;
 
-/// The text before the mode if there are no tolerances.
+/// The text of a result accuracy without tolerances, up to its mode.
 pub(super) const NO_TOLERANCE: &str = "#stablehlo.result_accuracy<mode = ";
 /// The default mode of result accuracy.
 pub(super) const DEFAULT_ACCURACY: &str = "#stablehlo.result_accuracy_mode<DEFAULT>";
-/// The text before the mesh of replica groups in the form of axes.
+/// The text of replica groups that are given as axes of a mesh, up to the mesh.
 pub(super) const MESH_AXES: &str = "#stablehlo.replica_group_mesh_axes<mesh = ";
 
 /// Reads a version of the custom call API, which StableHLO writes as a number.

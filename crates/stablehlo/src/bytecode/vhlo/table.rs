@@ -1,6 +1,6 @@
 //! The operations of VHLO: one row per versioned name, for all versions of the dialect from 0.9.0 on.
 //!
-//! An operation's name is that of the StableHLO operation with its own version: `vhlo.all_reduce_v2`. Most rows are derived from the
+//! The name of an operation is the name of the StableHLO operation and a version: `vhlo.all_reduce_v2`. Most rows are derived from the
 //! operation table ([`OpDef::vhlo`]); the others are here. A row lists the attributes in the order of the bytecode, and how each is
 //! converted to StableHLO. VHLO has no optional attributes: an attribute that is absent in StableHLO is written with its default value. The
 //! conversion removes such attributes.
@@ -49,7 +49,7 @@ pub(super) type Prop = (&'static str, Form, Absent);
 pub(super) struct Row {
     /// The full name of the StableHLO operation. A `return` in a function becomes `func.return`.
     pub(super) target: Box<str>,
-    /// The attributes in the order of the bytecode, which is that of their names.
+    /// The attributes in the order of the bytecode: sorted by name.
     pub(super) props: Box<[Prop]>,
     /// The names of the attributes, separated by blanks.
     pub(super) names: Box<str>,

@@ -1,4 +1,4 @@
-//! Attributes of VHLO as values, and the memory of new attributes.
+//! Reads the values of VHLO attributes, and limits the size of new attributes.
 
 use crate::bytecode::attr::{AttrRef, BAttr, BType, Piece, Store, TypeRef};
 
@@ -81,7 +81,7 @@ pub(super) fn dense<'s>(store: &'s Store<'_>, at: AttrRef) -> Option<(TypeRef, u
     Some((*element, count, bytes))
 }
 
-/// Whether a tensor with `count` elements is in proportion to the size of its bytes.
+/// Whether a tensor is small enough to expand to a list: `count` is at most [`MAX_SPLAT`], or at most eight elements per stored byte.
 pub(super) fn is_listed(count: usize, bytes: &[u8]) -> bool {
     count <= MAX_SPLAT.max(bytes.len().saturating_mul(8))
 }

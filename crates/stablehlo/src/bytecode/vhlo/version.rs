@@ -12,7 +12,7 @@ use crate::codes;
 pub(crate) struct Version(pub(crate) [u64; 3]);
 
 impl Version {
-    /// Whether this version may have additions that are not known here. Patch versions add nothing.
+    /// Whether this version may define operations, attributes or types that shardc does not know. Patch versions add nothing.
     fn is_newer(self) -> bool {
         self.0[..2] > table::NEWEST[..2]
     }
@@ -50,14 +50,14 @@ pub(crate) fn check_operations<'a>(
     let list = names.iter().take(MAX_NAMED).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     let list = if more == 0 { list } else { format!("{list} and {more} more") };
     let newest = Version(table::NEWEST);
-    let what = if names.len() == 1 { "an operation that is" } else { "operations that are" };
+    let what = if names.len() == 1 { "an operation that" } else { "operations that" };
     let message = match written_by(producer) {
         Some(version) => {
             format!(
-                "this portable artifact of StableHLO {version} has {what} not known up to {newest}: {list}"
+                "this portable artifact of StableHLO {version} has {what} StableHLO up to {newest} does not define: {list}"
             )
         }
-        None => format!("this bytecode has {what} not known up to StableHLO {newest}: {list}"),
+        None => format!("this bytecode has {what} StableHLO up to {newest} does not define: {list}"),
     };
     let mut error = Diagnostic::invalid(codes::UNKNOWN_OP, message);
     explain(&mut error, producer);

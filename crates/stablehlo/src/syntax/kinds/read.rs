@@ -302,7 +302,7 @@ fn rare_kind_of(name: &str, given: &mut Given) -> Result<OpKind, Problem> {
             let [outputs, carried] = given.two_segments("resultSegmentSizes")?;
             if carries != carried {
                 return Err(format!(
-                    "it has {carries} loop-carried operands, but {carried} loop-carried results"
+                    "the operation has {carries} loop-carried operands, but {carried} loop-carried results"
                 ));
             }
             K::Scan(Box::new(ScanSpec {

@@ -26,7 +26,7 @@ pub(crate) enum Piece {
     A(&'static str),
     /// Literal text and an attribute, both omitted if the attribute is absent.
     Opt(&'static str, &'static str),
-    /// As [`Piece::Opt`], but also omitted if the attribute is this boolean.
+    /// As [`Piece::Opt`], but also omitted if the attribute has this boolean value.
     Unless(bool, &'static str, &'static str),
     /// A keyword attribute and a blank, both omitted if the attribute is absent.
     Lead(&'static str),
@@ -156,7 +156,7 @@ pub(super) const fn pieces(pieces: &'static [Piece]) -> Pretty {
     Pretty::Pieces(pieces)
 }
 
-/// The attribute that records the original name of an operation that is parsed as a different operation. It is printed by that name.
+/// The attribute with the original name of an operation that is parsed as a different operation. The operation is printed by that name.
 pub(crate) use shardc_ir::SPELLING_ATTR as SPELLING;
 
 /// Names of operations that are parsed as different operations: constants, and `dot` as `dot_general`.

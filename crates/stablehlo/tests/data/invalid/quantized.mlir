@@ -123,7 +123,7 @@ func.func @si(%a: tensor<4x!quant.uniform<si8:f32, 0.5>>) -> tensor<4xf32> {
 // -----
 
 func.func @stored_otherwise() {
-  // error: SH0104 a constant of type tensor<2xui8> cannot have a result of another type
+  // error: SH0104 a constant of type tensor<2xui8> must have a result of the same type
   %0 = stablehlo.constant() <{value = dense<[1, 2]> : tensor<2xui8>}> : () -> tensor<2x!quant.uniform<i8:f32, 0.5>>
   return
 }
@@ -131,7 +131,7 @@ func.func @stored_otherwise() {
 // -----
 
 func.func @stored_wider() {
-  // error: SH0104 a constant of type tensor<2xi16> cannot have a result of another type
+  // error: SH0104 a constant of type tensor<2xi16> must have a result of the same type
   %0 = stablehlo.constant() <{value = dense<[1, 2]> : tensor<2xi16>}> : () -> tensor<2x!quant.uniform<i8:f32, 0.5>>
   return
 }

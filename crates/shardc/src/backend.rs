@@ -1,4 +1,4 @@
-//! Programs for back ends: legalized, then written as bytecode if this build has MLIR, otherwise as text.
+//! Serializes programs for back ends: legalizes them, then writes bytecode if this build has MLIR, otherwise text.
 
 use std::borrow::Cow;
 
@@ -59,7 +59,7 @@ fn without_mlir() -> Error {
         .into()
 }
 
-/// The module with quantized elements replaced by their storage integers; plugins do not support quantized types.
+/// Replaces quantized values by their storage integers, because plugins do not support quantized types.
 fn unquantized(module: &Module) -> Result<Cow<'_, Module>, Error> {
     let mut module = Cow::Borrowed(module);
     if is_quantized(&module) {

@@ -20,7 +20,7 @@ pub struct Saving<'a> {
     pub name: &'a str,
     /// The blocks.
     pub array: &'a ShardedArray,
-    /// Its sharding, if known; it is recorded, but not needed to restore the array.
+    /// The sharding of the array, if known. The checkpoint records it, but restoring does not need it.
     pub sharding: Option<Sharding>,
 }
 
@@ -139,8 +139,9 @@ pub fn restore_arrays(
     Ok(arrays)
 }
 
-/// The process that saves block `number` of the state: round robin over the devices that hold the block, which belong to processes in
-/// order; round robin over all processes if each of them holds the entire array.
+/// The index of the process that saves block `number` of the state. If every process holds the entire array, all processes take turns.
+/// Otherwise, the devices that hold the block take turns, and the process of that device saves it; each process has an equal number of
+/// consecutive devices.
 fn owner(array: &ShardedArray, region: &Region, number: usize, processes: usize) -> usize {
     let layout = array.layout();
     if array.is_all_here() {
@@ -151,7 +152,7 @@ fn owner(array: &ShardedArray, region: &Region, number: usize, processes: usize)
     holders.get(number % holders.len().max(1)).map_or(0, |place| place * processes / layout.num_devices())
 }
 
-/// The non-empty blocks of the devices at these positions of a layout, each with the indices of the devices that hold it.
+/// The non-empty blocks that the devices at the positions `places` of a layout hold, each with the indices into `places` of these devices.
 fn regions(layout: &ShardLayout, places: &[usize]) -> BTreeMap<Region, Vec<usize>> {
     let mut regions: BTreeMap<Region, Vec<usize>> = BTreeMap::new();
     for (device, &place) in places.iter().enumerate() {
@@ -165,7 +166,7 @@ fn regions(layout: &ShardLayout, places: &[usize]) -> BTreeMap<Region, Vec<usize
     regions
 }
 
-/// A block with its padding.
+/// Returns a block, padded to the local shape.
 fn block(
     want: &Wanted,
     layout: &ShardLayout,

@@ -6,11 +6,12 @@ use shardc_strategy::{Bias, Layers, Lora, Patterns, Targets};
 
 use crate::Error;
 
-/// The LoRA settings of `adapter_config.json`, in the names of the model that the adapters belong to. Compared with PEFT 0.21.
+/// The LoRA settings of `adapter_config.json`, with the module names of the model that the adapters belong to. The format is that of PEFT
+/// 0.21.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AdapterConfig {
-    /// The adapters. Names are those of the modules of the model, without `base_model.model.`; targeted parameters are targets by
-    /// the name of their module.
+    /// The adapters. Names are those of the model's modules, without `base_model.model.`. A targeted parameter (`target_parameters`) is a
+    /// target with the name of its module.
     pub lora: Lora,
 }
 
@@ -22,7 +23,7 @@ const DESCRIPTIVE: &[&str] = &[
     "task_type",
     "inference_mode",
     "peft_version",
-    // The layout of the base weight, which the model defines.
+    // Whether the base weight is transposed, which the model defines.
     "fan_in_fan_out",
     // Options of methods that other settings select.
     "eva_config",
@@ -38,7 +39,7 @@ impl AdapterConfig {
     /// Reads the text of `adapter_config.json`.
     ///
     /// # Errors
-    /// The text is not such a file, or it has settings that are not supported, all of which are named (SH0726).
+    /// The text is not valid, or has unsupported settings, all of which the error names (SH0726).
     pub fn parse(text: &str) -> Result<AdapterConfig, Error> {
         let invalid = |why: String| Diagnostic::invalid("SH0726", format!("adapter_config.json: {why}"));
         let value: Value = serde_json::from_str(text).map_err(|error| invalid(error.to_string()))?;
@@ -55,7 +56,7 @@ impl AdapterConfig {
         Err(Diagnostic::unsupported("SH0726", text).into())
     }
 
-    /// Writes `adapter_config.json`, as PEFT reads it.
+    /// Writes `adapter_config.json` in the form that PEFT reads.
     #[must_use]
     pub fn to_json(&self) -> String {
         let lora = &self.lora;

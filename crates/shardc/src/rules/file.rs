@@ -55,7 +55,7 @@ impl RuleFile {
     }
 }
 
-/// The notations in a value, which is one notation or a list.
+/// Reads the notations in a value, which is one notation or a list of them.
 fn read(value: &Spanned<Value>, errors: &mut Vec<Diagnostic>) -> Vec<Notation> {
     let at = span(value);
     let texts: Vec<&Value> = match value.get_ref() {

@@ -232,8 +232,8 @@ impl Compiler {
     }
 
     /// Sets the mesh, such as `"data=4,model=2"`, of a program that has none, or replaces the program's mesh
-    /// ([`replace_mesh`](shardc_passes::annotations::remesh::replace_mesh)). GSPMD annotations are converted to it; if they do not match
-    /// it, its axes replace the axes of their tiles in order.
+    /// ([`replace_mesh`](shardc_passes::annotations::remesh::replace_mesh)). GSPMD annotations are converted to shardings over this mesh.
+    /// If their tiles do not fit it, a mesh is inferred from the tiles, and its axes are replaced in order by those of this mesh.
     ///
     /// # Errors
     /// The text is not a valid mesh.

@@ -136,7 +136,7 @@ impl Step {
         self
     }
 
-    /// The initial values of all variables, computed on their devices: the same for every mesh.
+    /// The initial values of all variables, computed on their devices. They are the same for every mesh.
     ///
     /// # Errors
     /// Initial values do not fit, or an execution fails.
@@ -199,7 +199,7 @@ impl Step {
 
     /// A state built block by block, for variables that do not fit in host memory. `block` returns the elements of a variable within
     /// bounds, once for all devices that hold them. It returns `None` for a variable that it does not have, which is then taken from
-    /// `others`. A variable that is initialized as a copy of a variable that `block` has gets its value.
+    /// `others`. A variable that is initialized as a copy of another variable gets the value that `block` returns for that variable.
     ///
     /// # Errors
     /// Those of `block`; a block has a different shape or element type (SH0721); `others` lacks a variable (SH0720).

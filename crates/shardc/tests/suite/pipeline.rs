@@ -104,8 +104,8 @@ impl Observer for Passes {
 
 #[test]
 fn repeated_attempt_ends_early() {
-    // A parameter sharded on its contracting dimension does not conflict with the batch: both strategies propagate the same shardings.
-    // A parameter sharded on its output features conflicts with the batch: the one that propagates first gets the axis.
+    // A parameter sharded on its contracting dimension does not conflict with the batch: both strategies propagate the same shardings. A
+    // parameter sharded on its output features conflicts with the batch: the annotation that propagates first gets the axis.
     for (parameter, is_repeated) in [("{\"x\"}, {}", true), ("{}, {\"x\"}", false)] {
         let source = format!(
             r#"

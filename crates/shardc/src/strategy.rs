@@ -79,7 +79,7 @@ pub fn said(step: &Module, texts: &[&str], loss: Option<&str>) -> Result<Said, E
         match names.find(loss) {
             Ok(Named::Result(i)) => said.loss = Some(i),
             Ok(Named::Argument(i)) => {
-                let message = format!("the loss must be a result, and {loss} is argument {i}");
+                let message = format!("the loss must be a result, but {loss} is argument {i}");
                 errors.push(Diagnostic::invalid("SH1202", message).hint("results are res0, res1, ..."));
             }
             Err(error) => errors.push(error),

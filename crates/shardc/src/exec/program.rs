@@ -175,9 +175,9 @@ impl Program {
             None if requests_layouts(module) => {
                 return Err(shardc_ir::Diagnostic::unsupported(
                     "SH0704",
-                    "the program requests memory layouts (mhlo.layout_mode), and the plugin does not report those that it chose",
+                    "the program requests memory layouts (mhlo.layout_mode), but the plugin does not report the layouts that it chose",
                 )
-                .hint("update the plugin, or export the program without layouts")
+                .hint("update the plugin, or export the program without memory layouts")
                 .into());
             }
             None => {}

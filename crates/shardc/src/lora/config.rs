@@ -44,7 +44,7 @@ impl AdapterConfig {
         let invalid = |why: String| Diagnostic::invalid("SH0726", format!("adapter_config.json: {why}"));
         let value: Value = serde_json::from_str(text).map_err(|error| invalid(error.to_string()))?;
         let Value::Object(settings) = value else {
-            return Err(invalid("an object is expected".to_owned()).into());
+            return Err(invalid("expected a JSON object".to_owned()).into());
         };
         let mut reader = Reader { settings, wrong: Vec::new() };
         let lora = reader.lora();

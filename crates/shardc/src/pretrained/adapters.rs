@@ -180,7 +180,9 @@ impl Parsed {
         let is_trained = variable.kind == Kind::Parameter;
         let assembled = match assembled {
             Ok(assembled) => assembled,
-            Err(text) if is_trained => return Err(format!("{:?} is trained: {text}", variable.name)),
+            Err(text) if is_trained => {
+                return Err(format!("no value for the trained parameter {:?}: {text}", variable.name));
+            }
             Err(_) => return Ok(None),
         };
         used.extend(assembled.names().map(str::to_owned));
@@ -191,7 +193,7 @@ impl Parsed {
 
 pub(super) fn host_array(tensor: &Tensor) -> Result<HostArray, Error> {
     if !tensor.dtype().is_float() {
-        let text = format!("it has the element type {}", tensor.dtype());
+        let text = format!("it has element type {}, expected a float type", tensor.dtype());
         return Err(Diagnostic::invalid("SH0723", text).into());
     }
     Ok(HostArray::new(tensor.dtype(), tensor.shape(), tensor.read()?)?)

@@ -48,7 +48,7 @@ impl<'a> Assembled<'a> {
                 return Err(format!("{:?} is missing, for {name:?}", filled(&places[0].0)));
             };
             if !tensor.dtype().is_float() {
-                return Err(format!("{place:?} has the element type {}", tensor.dtype()));
+                return Err(format!("{place:?} has element type {}, expected a float type", tensor.dtype()));
             }
             let Some((first, strides)) = strides(how, tensor.shape(), &own) else {
                 return Err(format!(

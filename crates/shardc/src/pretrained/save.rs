@@ -141,7 +141,7 @@ fn put(
     let own: Vec<usize> = own.iter().map(|&n| n as usize).collect();
     let refused = || format!("{:?} of shape {own:?} does not match the tensor {template:?}", variable.name);
     if !array.dtype.is_float() || !array.dtype.bits().is_multiple_of(8) {
-        return Err(format!("{:?} has the element type {}", variable.name, array.dtype));
+        return Err(format!("{:?} has the unsupported element type {}", variable.name, array.dtype));
     }
     let shape = shape(how, &variable.name, &own).ok_or_else(refused)?;
     let (first, strides) = strides(how, &shape, &own).ok_or_else(refused)?;

@@ -57,7 +57,7 @@ impl Step {
         if let Some(of) = adapted.iter().find(|of| of.magnitude.is_some()) {
             let text = format!("DoRA adapters cannot be unmerged from a kernel: {:?}", of.kernel.name);
             return Err(Diagnostic::unsupported("SH1252", text)
-                .hint("keep the state they were merged from")
+                .hint("keep the state from before the merge")
                 .into());
         }
         let mut state = merged.clone();
@@ -93,7 +93,7 @@ impl Step {
                 }
                 _ if get("kernel.nf4").is_some() => {
                     wrong.push(format!(
-                        "the kernel of {:?} is stored in four bits, and merging would round the sum to them",
+                        "the kernel of {:?} is stored in four bits, and merging would round the sum to four bits",
                         a.name
                     ));
                 }
@@ -107,7 +107,7 @@ impl Step {
             return Ok(adapted);
         }
         let text = format!("adapters cannot be merged: {}", wrong.join("; "));
-        Err(Diagnostic::invalid("SH1252", text).hint("keep them separate from the kernels").into())
+        Err(Diagnostic::invalid("SH1252", text).hint("keep the adapters separate from the kernels").into())
     }
 
     /// The kernels of a state with adapters merged or removed.

@@ -61,7 +61,7 @@ impl Step {
             .collect();
         if !wrong.is_empty() {
             let text = format!("the state does not match the step: {}", wrong.join("; "));
-            let hint = "remove them with `State::filtered`: they then keep their initial values";
+            let hint = "remove these variables from the state with `State::filtered`; they then get their initial values";
             return Err(Diagnostic::invalid("SH0721", text).hint(hint).into());
         }
         let (mut arrays, mut missing) = (IndexMap::new(), Vec::new());

@@ -226,7 +226,7 @@ impl Step {
                     None => {
                         let text = format!("no initial value for {:?}", variable.name);
                         return Err(Diagnostic::invalid("SH0720", text)
-                            .hint("pass a state that has it")
+                            .hint("pass a state that contains this variable")
                             .into());
                     }
                 },
@@ -379,11 +379,15 @@ impl Step {
         let text = match missing {
             Some(name) => format!("the state lacks the variable {name:?} of this step"),
             None if state.arrays.len() > variables.len() => {
-                format!("the state has {} variables, this step {}", state.arrays.len(), variables.len())
+                format!(
+                    "the state has {} variables, but this step has {}",
+                    state.arrays.len(),
+                    variables.len()
+                )
             }
             None => return Ok(()),
         };
-        let hint = "the state belongs to a different step: `Step::adopt` selects the variables of this step";
+        let hint = "the state belongs to a different step; `Step::adopt` creates a state with the variables of this step";
         Err(Diagnostic::invalid("SH0720", text).hint(hint).into())
     }
 

@@ -129,7 +129,9 @@ impl Loader {
                 first.rows,
                 plan.rows()
             );
-            return Err(Diagnostic::invalid("SH1123", text).hint("resume with batches of that size").into());
+            return Err(Diagnostic::invalid("SH1123", text)
+                .hint("resume with the batch size of the position")
+                .into());
         }
         let (next, client) = (first.batch, step.client().clone());
         let maker = Maker { plan, source: Box::new(source), client, placement, next, has_failed: false };

@@ -43,7 +43,7 @@ const WARNED: &[&str] = &["manual_uneven_free_axis", "two_device_orders"];
 const RANDOM: &str = "programs/random";
 
 fn main() -> ExitCode {
-    // This must precede all threads and the loading of plugins.
+    // This must run before any thread starts and any plugin is loaded.
     plugin::quiet_plugin_logs();
     let arguments = Arguments::from_args();
     let folder = root().join("programs");

@@ -125,7 +125,7 @@ fn main() -> ExitCode {
     if let Some(code) = quickly() {
         return code;
     }
-    // This must precede all threads and the loading of plugins.
+    // This must run before any thread starts and any plugin is loaded.
     plugin::quiet_plugin_logs();
     let trial = Trial::test("random gradients", || {
         sweep("gradients", CASES, &recipe(true), Recipe::text, check)?;

@@ -1,12 +1,13 @@
 //! Compares the bytes that a device sends in a step with the closed form.
 //!
-//! The ZeRO paper (Rajbhandari et al., 2020, section 7) counts the traffic for parameters of one type. Gradients are reduced and
-//! parameters gathered over `k` devices, and each of these sends `(k - 1) / k` of their bytes. Nodes are replicas, and shards of
-//! gradients are all-reduced across nodes. Frozen parameters are gathered.
+//! The ZeRO paper (Rajbhandari et al., 2020, section 7) counts the traffic for parameters of one type. Gradients are reduced and parameters
+//! gathered over `k` devices, and each of these two collectives sends `(k - 1) / k` of their bytes from each device. Nodes are replicas,
+//! and shards of gradients are all-reduced across nodes. Frozen parameters are gathered.
 //!
 //! The rest is counted here from the single-device program. A parameter is gathered in the type of its uses, once for each pass of the step
-//! that uses it. The backward pass uses no bias, no table that is only looked up, and no first layer. If cheaper, batch elements are sent
-//! instead of a gradient, and rows instead of a table. Each batch statistic is all-reduced in the forward and in the backward pass.
+//! that uses it. The backward pass does not read biases, tables that are only looked up, or the weight of the first layer. If cheaper,
+//! batch elements are sent instead of a gradient, and rows instead of a table. Each batch statistic is all-reduced in the forward and in
+//! the backward pass.
 
 use std::fmt::Write as _;
 
@@ -43,7 +44,7 @@ const EXAMPLES: &[(&str, f64)] = &[("vit_tiny_accum", 8.0 * 17.0)];
 /// Minimum saving for sending batch elements with two collectives instead of the gradient with one.
 const WORTH: f64 = 16.0 * 1024.0;
 
-/// Minimum saving for exchanging parts of rows and tables with two more collectives.
+/// Minimum saving for exchanging slices of rows and tables with two more collectives.
 const WORTH_EXCHANGING: f64 = 4.0 * 1024.0 * 1024.0;
 
 /// The bytes sent by each partitioned step agree with the closed form.
@@ -88,7 +89,7 @@ struct Parameter {
     is_trained: bool,
     shape: Vec<f64>,
     reads: Reads,
-    /// Bytes of an element as stored; the next field is for its gradient.
+    /// Bytes of a stored element of the parameter; the next field is for the gradient.
     kept: f64,
     gradient: f64,
 }
@@ -133,7 +134,7 @@ impl Parameter {
         self.shape.iter().product()
     }
 
-    /// Bytes of an element as read.
+    /// Bytes of an element in the type in which the parameter is used.
     fn read(&self) -> f64 {
         f64::from(self.reads.bits) / 8.0
     }
@@ -152,7 +153,7 @@ impl Parameter {
         }
     }
 
-    /// The bytes that a device sends so that each of `k` devices has the entire gradient of `examples`.
+    /// The bytes that a device sends so that each of `k` devices has the entire gradient for a batch of `examples`.
     ///
     /// For a table that is both looked up and multiplied, both gradients are added before the all-reduce, and rounded to the type in
     /// which both are.
@@ -184,11 +185,11 @@ impl Parameter {
         }
     }
 
-    /// The bytes that a device sends so that each of `k` devices has its shard of the gradient of `examples`.
+    /// The bytes that a device sends so that each of `k` devices has its shard of the gradient for a batch of `examples`.
     ///
-    /// A gradient is reduce-scattered. If cheaper, the device that owns a shard computes it from the whole batch instead: for a
-    /// table, from the looked-up rows; for a matrix, from its input and its output cotangent, of which one is only partly needed.
-    /// Alternatively, parts of rows are exchanged, and then parts of the table.
+    /// A gradient is reduce-scattered. If cheaper, the device that owns a shard computes it from the whole batch instead: for a table, from
+    /// the looked-up rows; for a matrix, from its input and its output cotangent, of which one is only partly needed. Alternatively, slices
+    /// of rows are exchanged, and then slices of the table.
     fn scattered(&self, k: f64, examples: f64) -> f64 {
         let share = (k - 1.0) / k;
         let summed = |bytes: f64| self.elements() * bytes * share;

@@ -184,7 +184,7 @@ fn prompts_of_different_lengths_end_together() {
     }
 }
 
-/// A text with an empty prompt begins with the token after it; a text whose claimed length exceeds its own has no result.
+/// A text with an empty prompt begins with the token after it; a text whose given length exceeds its actual length has no result.
 #[test]
 fn prompts_of_invalid_lengths_have_no_result() {
     let Some(client) = client().unwrap() else { return };

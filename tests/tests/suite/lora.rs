@@ -210,7 +210,7 @@ fn a_weight_used_transposed_too_is_two_maps() {
     assert!(refused[1].message.contains("the adapters of w.2 cannot be merged"), "{}", refused[1].message);
 }
 
-/// Experts that read the same input have separate adapters, as with PEFT's `target_parameters`: The values are from
+/// Experts that read the same input have separate adapters, as with PEFT's `target_parameters`. The values are from
 /// `data/make_peft_experts.py`.
 #[test]
 fn experts_have_separate_adapters_as_in_peft() {

@@ -22,7 +22,7 @@ const REDUCE: Duration = Duration::from_secs(20);
 /// Known failures of XLA's CPU back end: the operation, and part of the error message.
 const BACK_END: &[(&str, &str)] = &[
     ("chlo.ragged_dot", "HLO opcode `ragged-dot` is not supported"),
-    // The back end itself permutes the dimensions of the input.
+    // The operand may get a layout that the FFT of the back end does not support.
     ("stablehlo.fft", "fft_thunk.cc"),
     ("stablehlo.collective_broadcast", "HLO opcode `collective-broadcast` is not supported"),
     // The operation is newer than the back end's dialect.

@@ -54,7 +54,7 @@ pub(crate) fn write_bytecode(_: &Module) -> Result<Vec<u8>, Error> {
 
 #[cfg(not(feature = "mlir"))]
 fn without_mlir() -> Error {
-    shardc_ir::Diagnostic::unsupported("SH0510", "this build of shardc has no MLIR, and so cannot write bytecode")
+    shardc_ir::Diagnostic::unsupported("SH0510", "cannot write bytecode, because this build of shardc does not include MLIR")
         .hint("write text, or build with the feature `mlir`, which needs LLVM 22 (Debian: libmlir-22-dev, llvm-22-dev, libclang-22-dev)")
         .into()
 }

@@ -134,7 +134,7 @@ pub fn merged(module: &Module, adapted: &Adapted, lora: &Lora, merge: Merge) -> 
 fn kept_apart(module: &Module, map: &LinearMap) -> Option<Diagnostic> {
     let (weight, (_, dtype)) = (name(module, map.weight), argument(module, map.weight));
     let why = if map.shares_weight {
-        format!("{weight} has another user, and merging would change its result")
+        format!("{weight} has another user, and merging would change the result of that user")
     } else if dtype.is_integer() {
         format!("{weight} has an integer type, and merging would round the sum")
     } else {

@@ -49,8 +49,10 @@ pub fn array_parts(arrays: &[Saving<'_>], info: &Info, processes: &dyn Processes
     for Saving { name, array, sharding } in arrays {
         let (layout, ty) = (array.layout(), array.ty());
         if layout.num_addends() != 1 {
-            let text = format!("{name:?} is unreduced: devices hold partial sums of it");
-            return Err(Diagnostic::unsupported("SH1311", text).hint("reduce it in the step").into());
+            let text = format!("cannot save {name:?}: it is unreduced, so devices hold partial sums of it");
+            return Err(Diagnostic::unsupported("SH1311", text)
+                .hint("reduce it in the step before the save")
+                .into());
         }
         let sharding = sharding.clone();
         let entry = Entry { sharding, ..Entry::split(name, ty.dtype, &ty.shape, layout.shards()) };

@@ -68,7 +68,7 @@ pub(super) fn verify_need(interface: &Interface) -> MemoryNeed {
     single.add("outputs on one device", outputs);
     single.add("outputs on the host", outputs);
     let mut partitioned = run_need(interface);
-    partitioned.add("outputs of one device, to compare with", outputs);
+    partitioned.add("outputs of the single-device execution", outputs);
     if single.total() > partitioned.total() { single } else { partitioned }
 }
 

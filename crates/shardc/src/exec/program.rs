@@ -439,7 +439,10 @@ fn ports(module: &Module) -> Result<(Vec<Port>, Vec<Option<Port>>), Error> {
     let types = args.iter().map(|&arg| module.values[arg].ty);
     let port = |ty, name: Option<String>, attrs: Option<&AttrDict>| -> Result<Port, Error> {
         let Some(tensor) = module.types.stored(ty) else {
-            let message = format!("a parameter or result of type {}", module.types.display(ty));
+            let message = format!(
+                "the entry function has a parameter or result of unsupported type {}",
+                module.types.display(ty)
+            );
             return Err(shardc_ir::Diagnostic::unsupported("SH0703", message)
                 .at(func.span)
                 .hint("pass tensors in and out of the entry function")

@@ -60,10 +60,10 @@ impl Explainer<'_> {
                     let names: Vec<String> = axes.iter().map(|&a| mesh.axis_text(a)).collect();
                     names.join(", ")
                 };
-                let kept = if now.axes.is_empty() { "nothing".to_owned() } else { text(&now.axes) };
+                let kept = if now.axes.is_empty() { "no axis".to_owned() } else { text(&now.axes) };
                 format!(
-                    "dimension {d} could be sharded along {}, but keeps {kept}: arguments and results keep only full \
-                     axes that divide the dimension",
+                    "dimension {d} could be sharded along {}, but is sharded along {kept}: arguments and results keep \
+                     only full axes that divide the dimension",
                     text(&before.axes)
                 )
             })

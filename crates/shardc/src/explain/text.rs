@@ -268,7 +268,10 @@ impl Text<'_> {
             other.because.iter().for_each(|because| self.line(&format!("                {because}")));
         }
         if shown < others.len() {
-            self.line(&format!("              and for {} more, combined into one", others.len() - shown));
+            self.line(&format!(
+                "              and for {} more, combined into one collective",
+                others.len() - shown
+            ));
         }
     }
 

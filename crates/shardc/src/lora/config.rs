@@ -116,7 +116,7 @@ impl Reader {
         }
         let rank = self.number("r", 8.0);
         if rank < 1.0 || rank.fract() != 0.0 {
-            self.wrong.push(format!("\"r\": {rank} is not a positive integer"));
+            self.wrong.push(format!("\"r\" must be a positive integer, got {rank}"));
         }
         let dropout = self.number("lora_dropout", 0.0);
         let bias = match self.take("bias").as_ref().map(|bias| bias.as_str().unwrap_or_default()) {
@@ -124,7 +124,8 @@ impl Reader {
             Some("all") => Bias::All,
             Some("lora_only") => Bias::LoraOnly,
             Some(other) => {
-                self.wrong.push(format!("\"bias\": {other:?} is not \"none\", \"all\" or \"lora_only\""));
+                self.wrong
+                    .push(format!("\"bias\" must be \"none\", \"all\" or \"lora_only\", got {other:?}"));
                 Bias::None
             }
         };
@@ -196,7 +197,7 @@ impl Reader {
     fn number(&mut self, name: &str, default: f64) -> f64 {
         let Some(value) = self.take(name) else { return default };
         value.as_f64().unwrap_or_else(|| {
-            self.wrong.push(format!("{name:?}: {value} is not a number"));
+            self.wrong.push(format!("{name:?} must be a number, got {value}"));
             default
         })
     }
@@ -204,7 +205,7 @@ impl Reader {
     fn is_on(&mut self, name: &str) -> bool {
         let Some(value) = self.take(name) else { return false };
         value.as_bool().unwrap_or_else(|| {
-            self.wrong.push(format!("{name:?}: {value} is not true or false"));
+            self.wrong.push(format!("{name:?} must be true or false, got {value}"));
             false
         })
     }
@@ -219,7 +220,7 @@ impl Reader {
             Some(_) => None,
         };
         words.unwrap_or_else(|| {
-            self.wrong.push(format!("{name:?} is not a list of names"));
+            self.wrong.push(format!("{name:?} must be a list of names"));
             Vec::new()
         })
     }
@@ -249,7 +250,7 @@ impl Reader {
             one => one.as_u64().map(|number| vec![number]),
         };
         let Some(numbers) = numbers else {
-            self.wrong.push("\"layers_to_transform\" is not a list of layer numbers".to_owned());
+            self.wrong.push("\"layers_to_transform\" must be a list of layer numbers".to_owned());
             return None;
         };
         match Layers::new(numbers, parents) {
@@ -265,7 +266,7 @@ impl Reader {
         let map = match self.take(name) {
             Some(Value::Object(map)) => map,
             Some(_) => {
-                self.wrong.push(format!("{name:?} is not an object"));
+                self.wrong.push(format!("{name:?} must be an object"));
                 return Patterns::default();
             }
             None => return Patterns::default(),

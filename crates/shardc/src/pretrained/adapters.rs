@@ -58,7 +58,7 @@ pub fn read_adapters(
         }
     }
     let unused = parsed.tensors.iter().filter(|(name, _)| !used.contains(*name));
-    wrong.extend(unused.map(|(name, _)| format!("{name:?} has no variable in the model")));
+    wrong.extend(unused.map(|(name, _)| format!("the model has no variable for {name:?}")));
     if wrong.is_empty() {
         return Ok(arrays);
     }

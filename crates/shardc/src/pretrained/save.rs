@@ -148,7 +148,10 @@ fn put(
     let width = array.dtype.bits() as usize / 8;
     let count = own.iter().product::<usize>();
     if array.data.len() != layers.max(0) as usize * count * width {
-        return Err(format!("the value of {:?} has the shape {:?}", variable.name, array.shape));
+        return Err(format!(
+            "the value of {:?} has shape {:?}, which does not match the variable",
+            variable.name, array.shape
+        ));
     }
     let positions = positions(first, &strides, &own);
     let parts = if matches!(how, How::Third(_)) { 3 } else { 1 };

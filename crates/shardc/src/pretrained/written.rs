@@ -167,7 +167,7 @@ fn floats(array: &HostArray) -> Result<Vec<f64>, Error> {
     if array.dtype.is_float() {
         return Ok(array.to_f64_vec());
     }
-    Err(refused(format!("adapters of type {} cannot be written", array.dtype)))
+    Err(refused(format!("adapters have the unsupported element type {}", array.dtype)))
 }
 
 fn refused(text: String) -> Error {

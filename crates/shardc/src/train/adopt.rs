@@ -137,7 +137,7 @@ impl State {
             .collect();
         if !both.is_empty() {
             let text = format!("both states have variables named {}", both.join(", "));
-            let hint = "remove one of each with `State::filtered`";
+            let hint = "remove them from one of the states with `State::filtered`";
             return Err(Diagnostic::invalid("SH0720", text).hint(hint).into());
         }
         let arrays = self.arrays.iter().chain(&other.arrays);

@@ -170,7 +170,7 @@ impl Step {
         let names = || self.step.variables.iter().map(|v| v.name.as_str());
         let mut wrong = Vec::new();
         for name in arrays.keys().filter(|name| !names().any(|known| known == *name)) {
-            wrong.push(format!("{name:?} is not a variable"));
+            wrong.push(format!("{name:?} is not a variable of the step"));
         }
         for name in names().filter(|name| !arrays.contains_key(*name)) {
             wrong.push(format!("{name:?} is missing"));
@@ -224,7 +224,7 @@ impl Step {
                     Some(array) if *array.layout() == port.layout => array.clone(),
                     Some(array) => self.spread(port, &array.to_host()?)?,
                     None => {
-                        let text = format!("no initial value for {:?}", variable.name);
+                        let text = format!("there is no initial value for the variable {:?}", variable.name);
                         return Err(Diagnostic::invalid("SH0720", text)
                             .hint("pass a state that contains this variable")
                             .into());

@@ -164,8 +164,8 @@ impl Compiler {
     /// ```
     /// use shardc::{CleanOptions, Compiler};
     ///
-    /// // Nothing is combined. Hoisting collectives out of loops may increase memory by up to a gibibyte. let compiler =
-    /// Compiler::new().clean(CleanOptions { combine_bytes: 0, ..CleanOptions::default() });
+    /// // Nothing is combined. Hoisting collectives out of loops may increase memory by up to a gibibyte.
+    /// let compiler = Compiler::new().clean(CleanOptions { combine_bytes: 0, ..CleanOptions::default() });
     /// # let _ = compiler;
     /// ```
     #[must_use]
@@ -296,8 +296,11 @@ impl Compiler {
     /// assert_eq!(output.manifest().inputs[1].spec, [vec!["data"], vec![], vec![]]);
     /// assert!(output.text().contains("(tensor<2x16x64xf32>, tensor<2x32x64xf32>) -> tensor<2x16x64xf32>"));
     ///
-    /// // This rule applies only if the first operand has rank 3. let compiler = Compiler::new().custom_call_rule("my_attention", |call|
-    /// match call.operand(0) { Some([_, _, _]) => call.letters("bqd,bkd->bqe"), _ => Ok(CallRule::Unknown), });
+    /// // This rule applies only if the first operand has rank 3.
+    /// let compiler = Compiler::new().custom_call_rule("my_attention", |call| match call.operand(0) {
+    ///     Some([_, _, _]) => call.letters("bqd,bkd->bqe"),
+    ///     _ => Ok(CallRule::Unknown),
+    /// });
     /// assert!(compiler.partition(source).is_ok());
     /// # Ok(())
     /// # }

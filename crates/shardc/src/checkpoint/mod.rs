@@ -32,8 +32,10 @@
 //! let info = Info { step: Some(1), ..Info::default() };
 //! checkpoint::save(&store, "run/1", &four, &state, &info, &Alone)?;
 //!
-//! // Restores onto two devices, whose blocks differ from those of the four devices. let two = step(&client, 2)?; let restored =
-//! checkpoint::restore(&Checkpoint::open(&store, "run/1")?, &two, &Fit::default())?; assert_eq!(restored.get("w")?, state.get("w")?);
+//! // Restores onto two devices, whose blocks differ from those of the four devices.
+//! let two = step(&client, 2)?;
+//! let restored = checkpoint::restore(&Checkpoint::open(&store, "run/1")?, &two, &Fit::default())?;
+//! assert_eq!(restored.get("w")?, state.get("w")?);
 //! # Ok(())
 //! # }
 //! ```

@@ -12,7 +12,7 @@ use shardc::train::{Position, State, Step};
 /// The location of the saved state, and when to save it.
 #[derive(Args, Clone, Debug)]
 pub struct Saving {
-    /// Save checkpoints in this folder, and resume from the last one there, on any mesh and with any strategy
+    /// Save checkpoints in this folder, and resume from the last one in it, on any mesh and with any strategy
     #[arg(long, value_name = "DIR")]
     pub checkpoints: Option<PathBuf>,
     /// Save every N steps, and on SIGTERM

@@ -32,7 +32,7 @@ const SHARED: &[&str] = &[
     "two_meshes_same_devices",
 ];
 
-/// Warnings about an operation or a reshard that is not partitioned. Programs here must be partitioned, unless their annotations contradict
+/// Warnings about an operation or a reshard that is not partitioned. Test programs must not cause them, unless their annotations contradict
 /// each other.
 const NOT_IN_PARTS: [&str; 2] = ["SH0310", "SH0318"];
 

@@ -110,7 +110,8 @@ fn of_pair(pair: &Pair) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs this program again with XLA's fastest compilation, unless the environment has XLA flags: compilation takes longest.
+/// Runs this program again with XLA's fastest compilation, unless the environment has XLA flags, because compilation takes most of the
+/// time.
 fn quickly() -> Option<ExitCode> {
     if env::var_os("XLA_FLAGS").is_some() {
         return None;

@@ -35,7 +35,7 @@ use drawn::{Failure, Outcome, caught, fails, mode, sweep};
 const CASES: u64 = 24;
 const COMPILED: u64 = 6;
 
-/// Eight TPUs, which need not exist here.
+/// A target of eight TPUs, which need not be present.
 const TPUS: &str = "tpu:v5e:2x4";
 
 /// Names of axes, which imply what they shard, major to minor.

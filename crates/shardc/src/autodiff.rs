@@ -80,7 +80,8 @@ pub fn grad(module: &mut Module, wrt: &[usize]) -> Result<(), Error> {
     differentiate(module, &Request::new(Derivative::Gradient, wrt, &[0]))
 }
 
-/// Makes the program return its first result, a scalar, and the gradient of it with respect to each argument whose index is in `wrt`.
+/// Makes the program return its first result, a scalar, and the gradient of that result with respect to each argument whose index is in
+/// `wrt`.
 ///
 /// # Errors
 /// Those of [`differentiate`].

@@ -507,7 +507,7 @@ impl Compiler {
         observer: &mut dyn Observer,
     ) -> Result<Option<Output>, Error> {
         let Propagated { mut module, mut warnings, entry, kept } = imported;
-        // An axis that shards nothing here may shard values in a function that is partitioned separately.
+        // An axis that shards nothing in the entry function may shard values in a function that is partitioned separately.
         let is_told = |warning: &Diagnostic| kept.is_empty() || warning.code != "SH0911";
         warnings.extend(not_meant(&module, entry).into_iter().filter(is_told));
         // Partitioning uses all propagation rules, and writes no debugging attributes.
@@ -646,7 +646,7 @@ impl Output {
     /// ([`unquantize`](shardc_passes::transforms::unquantize)).
     ///
     /// # Errors
-    /// A quantized type lacks information; or this build has no MLIR (`SH0510`): see [`Output::backend_text`].
+    /// A quantized type is incomplete; or this build has no MLIR (`SH0510`): see [`Output::backend_text`].
     pub fn bytecode(&self) -> Result<Vec<u8>, Error> {
         backend::bytecode(&self.module, &self.backend_options(Backend::Any))
     }
@@ -655,7 +655,7 @@ impl Output {
     /// it more slowly.
     ///
     /// # Errors
-    /// A quantized type lacks information.
+    /// A quantized type is incomplete.
     pub fn backend_text(&self) -> Result<String, Error> {
         backend::text(&self.module, &self.backend_options(Backend::Any))
     }
@@ -664,7 +664,7 @@ impl Output {
     /// `mlir`, [text](Output::backend_text) without.
     ///
     /// # Errors
-    /// A quantized type lacks information.
+    /// A quantized type is incomplete.
     pub fn backend_code(&self) -> Result<Vec<u8>, Error> {
         self.backend_code_for(Backend::Any)
     }
@@ -673,7 +673,7 @@ impl Output {
     /// [`Program::partitioned`](crate::exec::Program::partitioned) does for the devices of a client.
     ///
     /// # Errors
-    /// A quantized type lacks information.
+    /// A quantized type is incomplete.
     pub fn backend_code_for(&self, backend: Backend) -> Result<Vec<u8>, Error> {
         backend::code(&self.module, &self.backend_options(backend))
     }

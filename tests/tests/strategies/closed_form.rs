@@ -4,10 +4,10 @@
 //! gathered over `k` devices, and each of these two collectives sends `(k - 1) / k` of their bytes from each device. Nodes are replicas,
 //! and shards of gradients are all-reduced across nodes. Frozen parameters are gathered.
 //!
-//! The rest is counted here from the single-device program. A parameter is gathered in the type of its uses, once for each pass of the step
-//! that uses it. The backward pass does not read biases, tables that are only looked up, or the weight of the first layer. If cheaper,
-//! batch elements are sent instead of a gradient, and rows instead of a table. Each batch statistic is all-reduced in the forward and in
-//! the backward pass.
+//! The remaining traffic is computed from the single-device program. A parameter is gathered in the type of its uses, once for each pass of
+//! the step that uses it. The backward pass does not read biases, tables that are only looked up, or the weight of the first layer. If
+//! cheaper, batch elements are sent instead of a gradient, and rows instead of a table. Each batch statistic is all-reduced in the forward
+//! and in the backward pass.
 
 use std::fmt::Write as _;
 

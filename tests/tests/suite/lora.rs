@@ -108,7 +108,7 @@ fn adapters_match_merged_weights() {
             near(name, &have.to_f64_vec(), &args[i].to_f64_vec(), 1e-5);
         }
 
-        // A change of A alone changes W by s A B, and so does a change of B alone: the loss changes equally.
+        // For gradients dA and dB of the adapters and dW of the weights, <A, dA> = <B, dB> = <s A B, dW>.
         let mut gradient = module.clone();
         let wrt: Vec<usize> = adapted.adapters.iter().flat_map(|adapter| [adapter.a, adapter.b]).collect();
         autodiff::grad(&mut gradient, &wrt).unwrap();

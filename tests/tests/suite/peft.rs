@@ -146,7 +146,7 @@ fn adapters_round_trip() {
     }
 }
 
-/// The files in `data/peft` are PEFT's own: what is written has the same names, shapes and element types.
+/// The files in `data/peft` were written by PEFT. Adapters written by shardc have the same names, shapes and element types.
 #[test]
 fn written_adapters_match_peft_tensors() {
     for (name, family) in [("dora", Family::Llama), ("parameters", Family::Llama)] {

@@ -87,8 +87,8 @@ pub fn blocks_of<'a>(
     }
 }
 
-/// Restores the shards of this process's devices, with the sharding of each port, regardless of the sharding that saved them. Each block is
-/// read once and copied to all devices that hold it. `None` for arrays missing from the checkpoint, if `fit` allows it.
+/// Restores the shards of this process's devices, with the sharding of each port, regardless of the sharding with which they were saved.
+/// Each block is read once and copied to all devices that hold it. `None` for arrays missing from the checkpoint, if `fit` allows it.
 ///
 /// # Errors
 /// The checkpoint does not match the request (SH1309: all mismatches), or those of [`Checkpoint::restore`].

@@ -67,7 +67,7 @@ pub struct AxisReport {
     pub name: String,
     /// Number of devices along the axis.
     pub size: i64,
-    /// The annotations that contain the axis, each with the number of values to which it propagates from there.
+    /// The annotations that contain the axis, each with the number of values to which the axis propagates from that annotation.
     pub annotations: Vec<AnnotationReport>,
     /// The number of values that the axis shards.
     pub values: usize,

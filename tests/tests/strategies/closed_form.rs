@@ -31,12 +31,12 @@ const WIDE_GRADIENTS: &[(&str, &str, f64, &str)] = &[
         "own gpt2",
         "wte",
         4.0,
-        "a sum in f32 of two gradients in bf16: of rows looked up, and of the product with the table",
+        "the f32 sum of two bf16 gradients: that of the looked-up rows, and that of the matmul with the table",
     ),
 ];
 
 const IN_F32: &str =
-    "logits are in f32, and so is the sum that is the gradient of what they are a product with";
+    "logits are in f32, and so is the gradient of the weight from which a matmul computes them";
 
 /// The number of rows that matmuls process, if it is not the number of elements of a batch: a vision transformer processes patches.
 const EXAMPLES: &[(&str, f64)] = &[("vit_tiny_accum", 8.0 * 17.0)];
@@ -155,8 +155,8 @@ impl Parameter {
 
     /// The bytes that a device sends so that each of `k` devices has the entire gradient for a batch of `examples`.
     ///
-    /// For a table that is both looked up and multiplied, both gradients are added before the all-reduce, and rounded to the type in
-    /// which both are.
+    /// For a table that is both looked up and multiplied, the two gradients are added before the all-reduce, and their sum is rounded to
+    /// their type.
     fn summed(&self, k: f64, examples: f64) -> f64 {
         let share = (k - 1.0) / k;
         let summed = |bytes: f64| 2.0 * self.elements() * bytes * share;
@@ -173,8 +173,8 @@ impl Parameter {
         }
     }
 
-    /// The bytes of an element of the gradient of a matmul with a table, if it is all-reduced separately; the full size if looked-up rows
-    /// are reduced with it.
+    /// The bytes sent for an element of the gradient of the matmul with a table. If this gradient is reduced together with that of the
+    /// lookup, these are all bytes of the element. Otherwise each of the two is reduced in its own type.
     fn product(&self) -> f64 {
         match self.reads {
             Reads { is_looked_up: true, is_multiplied: true, .. } if self.gradient <= self.read() => {

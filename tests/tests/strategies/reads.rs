@@ -24,7 +24,7 @@ pub(super) struct Reads {
 }
 
 impl Reads {
-    /// How often the parameter is gathered if it is freed between the two passes.
+    /// How often the parameter is gathered if it is freed between the forward and the backward pass.
     pub(super) fn times(self) -> f64 {
         f64::from(u8::from(self.is_forwards) + u8::from(self.is_backwards))
     }

@@ -143,7 +143,7 @@ fn multidimensional_muon_matches_optax() {
         _ = of("matrix", &[4, 6]).mark_sharding(spec!["data", "model"]);
         _ = of("experts", &[4, 4, 6]).mark_sharding(spec!["data", None, "model"]);
         _ = (of("window", &[2, 2, 3, 5]), of("said", &[4, 2, 3]), of("adam", &[2, 3, 4]));
-        // The layers' outputs do not matter here; their declarations of kernels do.
+        // Only the kernels that the layers declare matter for this test, not the outputs of the layers.
         let (x, heads) = (g.ones([2, 6], F32), g.ones([2, 2, 4], F32));
         _ = DenseGeneral::new(&[2, 4]).use_bias(false).apply(&p.at("query"), x);
         _ = DenseGeneral::new(&[6]).axes(2).use_bias(false).apply(&p.at("out"), heads);
@@ -373,7 +373,7 @@ fn grouped_and_ungrouped_optimizer_state_is_compatible() {
     assert!(error.contains("optimizer.mu.b"), "{error}");
 }
 
-/// The mean over microbatches equals that of the batch, and so does its gradient; parameter averages follow.
+/// The loss and its gradient, averaged over microbatches, equal those of the whole batch, and so do parameter averages.
 #[test]
 fn gradient_accumulation_and_parameter_averages() {
     let Some(client) = client().unwrap() else { return };

@@ -178,7 +178,7 @@ impl Reader {
                 Value::Array(list) => list.is_empty(),
                 Value::Number(_) | Value::String(_) => false,
             };
-            // Methods whose initial values change the base weights.
+            // These methods do not change the base weights. Others do, such as PiSSA and LoftQ.
             let keeps_weights = |init: &str| matches!(init, "gaussian" | "eva" | "orthogonal");
             let is_plain = match name.as_str() {
                 "init_lora_weights" => value.is_boolean() || value.as_str().is_some_and(keeps_weights),

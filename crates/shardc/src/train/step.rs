@@ -293,11 +293,11 @@ impl Step {
     /// starting the next one.
     ///
     /// # Errors
-    /// With [`Step::check_finite`], an element of a metric or a variable is not finite (SH0728): the state is updated.
+    /// With [`Step::check_finite`], an element of a metric or a variable is not finite (SH0728); the state has then been updated.
     ///
-    /// An input is missing, unknown or given twice, the state belongs to another step (SH0720), or an array does not match: the state is
-    /// unchanged. The execution cannot be started, or the previous one has failed: the state is lost (SH0722). If the execution fails
-    /// later, the next use of its metrics or state returns the error.
+    /// An input is missing, unknown or given twice, the state belongs to another step (SH0720), or an array does not match; the state is
+    /// then unchanged. The execution cannot be started, or the previous one has failed; the state is then lost (SH0722). If the execution
+    /// fails later, the next use of its metrics or state returns the error.
     pub fn run<'a, F: Into<Feed<'a>> + Copy>(
         &self,
         state: &mut State,

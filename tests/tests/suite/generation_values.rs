@@ -247,7 +247,8 @@ fn a_decoder_continues_from_its_cache() {
     }
 }
 
-/// Missing tokens are not attended to: a text begins after a gap, continues at its position, and is dropped from a rewritten position on.
+/// Missing tokens are not attended to: a text may begin after a gap, and continues at the next position. Rewriting an earlier position
+/// drops the later tokens.
 #[test]
 fn a_text_begins_at_any_position() {
     let Some(client) = client().unwrap() else { return };

@@ -157,7 +157,7 @@ fn written_adapters_match_peft_tensors() {
         let written = write_adapters(family, &variables, &lora, |name| Ok(arrays[name].clone())).unwrap();
         let tensors = |bytes: &[u8]| {
             let dict = statedict::safetensors::from_bytes(bytes).unwrap();
-            // PEFT also saves the base weight of a targeted output.
+            // PEFT also saves the base weight of a targeted output layer.
             let is_written = |name: &str| !name.ends_with(".base_layer.weight");
             let tensors = dict.iter().filter(|(name, _)| is_written(name));
             let described = tensors.map(|(name, t)| format!("{name}: {} {:?}", t.dtype(), t.shape()));

@@ -142,8 +142,8 @@ pub fn restore_arrays(
 }
 
 /// The index of the process that saves block `number` of the state. If every process holds the entire array, all processes take turns.
-/// Otherwise, the devices that hold the block take turns, and the process of that device saves it; each process has an equal number of
-/// consecutive devices.
+/// Otherwise, the devices that hold the block take turns, and the process of the selected device saves the block. Each process has an equal
+/// number of consecutive devices.
 fn owner(array: &ShardedArray, region: &Region, number: usize, processes: usize) -> usize {
     let layout = array.layout();
     if array.is_all_here() {

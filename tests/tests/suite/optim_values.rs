@@ -127,7 +127,7 @@ fn multidimensional_muon_matches_optax() {
     let Some(client) = client().unwrap() else { return };
     let values: Value = serde_json::from_str(include_str!("../data/muon_values.json")).unwrap();
     let values = values.as_object().unwrap();
-    // The numbers of a parameter, and the factors of its sines.
+    // The initial elements of a parameter, and the coefficients of their sines in the loss.
     let numbers = |name: &str, count: i64| -> [Vec<f64>; 2] {
         let by = 0.2 * (1.0 + names().iter().position(|known| *known == name).unwrap() as f64);
         let all = (0..count).map(|i| i as f64);

@@ -46,7 +46,7 @@ enum Trained {
 struct Args {
     #[command(flatten)]
     options: Options,
-    /// The model to train with the file of --config, or with its guide's file; all of them if not given
+    /// The model to train, with the file of --config or otherwise the guide's file; all models if not given
     #[arg(long)]
     trained: Option<Trained>,
     #[command(flatten)]

@@ -15,9 +15,9 @@ use shardc::{CleanOptions, Compiler, Machine, Output};
 
 /// One kind of device, and the available numbers of devices in ascending order.
 struct Generation {
-    /// Its name in targets and on the command line.
+    /// The name of the generation in targets and on the command line.
     name: &'static str,
-    /// The kind of plugin that compiles for it.
+    /// The kind of plugin that compiles for these devices.
     kind: PluginKind,
     /// The machine model of the memory estimate.
     machine: Machine,
@@ -139,8 +139,8 @@ pub fn smallest_slice(args: &Ahead, make: impl Fn(&Mesh) -> Result<StepProgram>)
     for &(name, devices) in slices.iter().filter(|(name, _)| is_asked_for(name)) {
         let need = Need::of(make(&Mesh::new(&[("fsdp", devices)])?)?, args, machine)?;
         println!("{generation}:{name}, {devices} devices of {}: {need}", gigabytes(memory));
-        // If memory is short, the compiler rematerializes, which may halve the need, so a step with an estimate of up to twice the memory
-        // may fit.
+        // If memory does not suffice, the compiler rematerializes, which may halve the peak. So a step may fit if its estimated peak is at
+        // most twice the memory.
         if need.arguments.max(need.peak / 2) > memory {
             println!("  does not fit");
             continue;

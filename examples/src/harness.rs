@@ -28,7 +28,7 @@ pub struct Options {
     /// Named axes and their sizes, such as "fsdp=8", instead of --data and --model
     #[arg(long, value_name = "MESH", value_parser = mesh)]
     pub mesh: Option<Mesh>,
-    /// A strategy in the syntax of `accelerate launch --fsdp`, such as "full_shard"; it shards all that is not annotated
+    /// A strategy in the syntax of `accelerate launch --fsdp`, such as "full_shard"; it shards everything that is not annotated
     #[arg(long, value_name = "WORDS", value_parser = words, conflicts_with = "config")]
     pub fsdp: Option<Settings>,
     /// A file of `accelerate config` with strategy, devices, precision and activation checkpointing
@@ -37,7 +37,7 @@ pub struct Options {
     /// Device kind: cpu (as many virtual devices as the mesh has), cuda or tpu
     #[arg(long, value_name = "KIND", default_value = "cpu")]
     pub target: PluginKind,
-    /// Run on one device, without partitioning; the losses have to be the same
+    /// Run on one device, without partitioning; the losses must be the same
     #[arg(long)]
     pub single: bool,
     /// Seed of random numbers

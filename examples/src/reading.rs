@@ -45,7 +45,7 @@ pub fn inputs(g: &Graph) -> (Tensor<'_>, Tensor<'_>) {
     (harness::batch(images).to(F32) / 255.0, labels)
 }
 
-/// Trains with the step that `make` builds for the number of steps. Then prints the accuracy on held-out digits from `evaluation`, which
+/// Trains with the step that `make` builds, given the number of steps. Then prints the accuracy on held-out digits from `evaluation`, which
 /// returns `right` and `guesses`.
 ///
 /// # Errors

@@ -12,13 +12,13 @@ use shardc::train::{Position, State, Step};
 /// The location of the saved state, and when to save it.
 #[derive(Args, Clone, Debug)]
 pub struct Saving {
-    /// Save checkpoints in this folder, and resume from the last one there, on any mesh and with any strategy
+    /// Save checkpoints in this folder, and resume from the last one in it, on any mesh and with any strategy
     #[arg(long, value_name = "DIR")]
     pub checkpoints: Option<PathBuf>,
     /// Save every N steps, and on SIGTERM
     #[arg(long, value_name = "N", default_value_t = 50, requires = "checkpoints")]
     pub save_every: u64,
-    /// Wait so many milliseconds after each step: for trying out what a killed run leaves
+    /// Wait this many milliseconds after each step, so that tests can end the process in the middle of a run
     #[arg(long, value_name = "MS", default_value_t = 0, hide = true)]
     pub pause: u64,
 }
@@ -26,7 +26,7 @@ pub struct Saving {
 /// A new or resumed training run.
 pub struct Run {
     manager: Option<CheckpointManager>,
-    /// The processes that save together.
+    /// The processes that save checkpoints together.
     processes: Arc<dyn Processes>,
     /// The number of completed steps.
     pub first: u64,

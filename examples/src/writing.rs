@@ -70,7 +70,7 @@ pub fn drawn<'g>(g: &'g Graph, logits: impl FnOnce(Tensor<'g>) -> Tensor<'g>) ->
     key.categorical(sample::top_p(logits, 0.9), -1)
 }
 
-/// Trains with the step that `make` builds for the number of steps, then samples with the step of `sampling`, which returns `drawn`.
+/// Trains with the step that `make` builds, given the number of steps, then samples with the step of `sampling`, which returns `drawn`.
 ///
 /// # Errors
 /// A program does not compile or run.

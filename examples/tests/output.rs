@@ -30,7 +30,7 @@ fn spmd_user_guide() {
     }
 }
 
-/// The guide trains LoRA on 8 devices with 80 GB and reports a memory use of 72 to 80 GB. It trains QLoRA on 2 devices of 24 GB, with
+/// PEFT's guide trains LoRA on 8 devices with 80 GB and reports a memory use of 72 to 80 GB. It trains QLoRA on 2 devices of 24 GB, with
 /// parameters in 107 GB of host memory. Its script stores parameters in f32, and with QLoRA in bf16.
 #[test]
 fn llama_70b_memory_matches_peft_guide() {

@@ -35,7 +35,7 @@ static CLIENT: LazyLock<Result<Option<Mutex<Client>>, String>> = LazyLock::new(|
 /// The plugin exists but does not load.
 pub fn client() -> Result<Option<MutexGuard<'static, Client>>, String> {
     match &*CLIENT {
-        // A failed test leaves the client in a consistent state.
+        // A failed test leaves the client in a consistent state, so a poisoned lock is usable.
         Ok(client) => Ok(client.as_ref().map(|c| c.lock().unwrap_or_else(PoisonError::into_inner))),
         Err(error) => Err(error.clone()),
     }
@@ -61,7 +61,7 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// Runs the program that `output` came from on one device.
+    /// Runs `original`, from which `output` was partitioned, on one device.
     ///
     /// # Errors
     /// It does not compile or run.

@@ -13,7 +13,7 @@ use shardc_stablehlo::{PrintOptions, print};
 pub struct Step {
     /// The name.
     pub name: &'static str,
-    /// Whether it is small enough to run.
+    /// Whether the step is small enough to run.
     pub is_executable: bool,
     make: fn(&Mesh) -> StepProgram,
 }

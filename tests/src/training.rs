@@ -20,7 +20,7 @@ pub struct Program {
     /// The name.
     pub name: String,
     step: Step,
-    /// Whether it is small enough to run.
+    /// Whether the step is small enough to run.
     pub is_executable: bool,
 }
 
@@ -51,7 +51,7 @@ impl Program {
         }
     }
 
-    /// Whether it is a step of the graph builder, which already has a mesh.
+    /// Whether this is a step of the graph builder, which already has a mesh.
     #[must_use]
     pub fn has_mesh(&self) -> bool {
         matches!(self.step, Step::Own(_))
@@ -71,7 +71,7 @@ impl Program {
 /// The data set is missing.
 pub static PROGRAMS: LazyLock<Vec<Program>> = LazyLock::new(|| shared_and_own().unwrap());
 
-/// These steps, if the shared data exists.
+/// Loads the steps of [`PROGRAMS`]; `None` if the shared data is missing.
 ///
 /// # Panics
 ///
@@ -147,7 +147,7 @@ pub fn jax_steps() -> Result<Option<BTreeMap<String, JaxStep>>, String> {
     serde_json::from_slice(&output.stdout).map(Some).map_err(|error| error.to_string())
 }
 
-/// Gives random parameters both signs, so that no layer saturates.
+/// Shifts random parameters to values of both signs, so that no layer saturates.
 ///
 /// # Errors
 /// A type has no numeric elements.

@@ -436,7 +436,7 @@ const BREAKAGES: &[Breakage] = &[
 ];
 
 fn main() -> ExitCode {
-    // This must precede all threads and the loading of plugins.
+    // This must run before any thread starts and any plugin is loaded.
     plugin::quiet_plugin_logs();
     let arguments = Arguments::from_args();
     let mut trials: Vec<Trial> = BREAKAGES.iter().map(|b| Trial::test(b.name, move || run(b))).collect();

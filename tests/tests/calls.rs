@@ -68,7 +68,7 @@ fn check(client: &Client, recipe: &Recipe, mode: SpmdMode, seed: u64) -> Result<
         Err(Error::Diagnostics(all)) if all.iter().all(|d| d.class == Class::Unsupported) => {
             return Ok(Outcome::Passed);
         }
-        // A program that is rejected even with all calls inlined is not relevant for calls.
+        // A program that is rejected even with all calls inlined does not test calls.
         Err(_) if Compiler::new().spmd_mode(mode).partition(text.as_bytes()).is_err() => {
             return Ok(Outcome::Passed);
         }
@@ -133,7 +133,7 @@ fn sweep() -> Result<(), String> {
 }
 
 fn main() -> ExitCode {
-    // This must precede all threads and the loading of plugins.
+    // This must run before any thread starts and any plugin is loaded.
     plugin::quiet_plugin_logs();
     let trial = Trial::test("functions_not_inlined", || Ok(sweep()?));
     libtest_mimic::run(&Arguments::from_args(), vec![trial]).exit_code()

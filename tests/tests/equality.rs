@@ -32,7 +32,7 @@ const SHARED: &[&str] = &[
     "two_meshes_same_devices",
 ];
 
-/// Warnings about an operation or a reshard that is not partitioned. Programs here must be partitioned, unless their annotations contradict
+/// Warnings about an operation or a reshard that is not partitioned. Test programs must not cause them, unless their annotations contradict
 /// each other.
 const NOT_IN_PARTS: [&str; 2] = ["SH0310", "SH0318"];
 
@@ -43,7 +43,7 @@ const WARNED: &[&str] = &["manual_uneven_free_axis", "two_device_orders"];
 const RANDOM: &str = "programs/random";
 
 fn main() -> ExitCode {
-    // This must precede all threads and the loading of plugins.
+    // This must run before any thread starts and any plugin is loaded.
     plugin::quiet_plugin_logs();
     let arguments = Arguments::from_args();
     let folder = root().join("programs");

@@ -33,7 +33,7 @@ const SAMPLES: &[Sample] = &[
 ];
 
 fn main() -> ExitCode {
-    // This must precede all threads and the loading of plugins.
+    // This must run before any thread starts and any plugin is loaded.
     plugin::quiet_plugin_logs();
     match work_if_worker() {
         Ok(true) => return ExitCode::SUCCESS,

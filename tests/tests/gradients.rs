@@ -110,7 +110,8 @@ fn of_pair(pair: &Pair) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs this program again with XLA's fastest compilation, unless the environment has XLA flags: compilation takes longest.
+/// Runs this program again with XLA's fastest compilation, unless the environment has XLA flags, because compilation takes most of the
+/// time.
 fn quickly() -> Option<ExitCode> {
     if env::var_os("XLA_FLAGS").is_some() {
         return None;
@@ -125,7 +126,7 @@ fn main() -> ExitCode {
     if let Some(code) = quickly() {
         return code;
     }
-    // This must precede all threads and the loading of plugins.
+    // This must run before any thread starts and any plugin is loaded.
     plugin::quiet_plugin_logs();
     let trial = Trial::test("random gradients", || {
         sweep("gradients", CASES, &recipe(true), Recipe::text, check)?;

@@ -52,7 +52,7 @@ const STRATEGIES: &[(&str, &str)] = &[
 const OF_EACH: [usize; 2] = [1, 2];
 
 fn main() -> ExitCode {
-    // This must precede all threads and the loading of plugins.
+    // This must run before any thread starts and any plugin is loaded.
     plugin::quiet_plugin_logs();
     let trials = [("roles", known as fn(&Steps) -> Result<(), String>), ("values", equal)];
     let trials = trials.map(|(name, test)| {

@@ -31,7 +31,7 @@ const MODE: &str = "SHARDC_TEST_MODE";
 const LARGE: u64 = 16 << 10;
 
 fn main() -> ExitCode {
-    // This must precede all threads and the loading of plugins.
+    // This must run before any thread starts and any plugin is loaded.
     plugin::quiet_plugin_logs();
     if let Ok(mode) = std::env::var(MODE) {
         return process(if mode == "partition" { SpmdMode::Partition } else { SpmdMode::Replica });

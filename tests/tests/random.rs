@@ -43,7 +43,7 @@ fn check_text(client: &Client, text: &str, mode: SpmdMode, seed: u64) -> Result<
     if let Err(errors) = shardc_ir::verify(&original) {
         return fails("the generator's program", format!("{errors:?}"));
     }
-    // Two in four cases rematerialize all-gathers as much as possible.
+    // Half of the cases rematerialize all-gathers as much as possible.
     let clean = CleanOptions { memory_bytes: (seed % 4 >= 2).then_some(0), ..CleanOptions::default() };
     let output = match Compiler::new().spmd_mode(mode).clean(clean).partition(text.as_bytes()) {
         Ok(output) => output,
@@ -93,7 +93,7 @@ fn check_text(client: &Client, text: &str, mode: SpmdMode, seed: u64) -> Result<
 }
 
 fn main() -> ExitCode {
-    // This must precede all threads and the loading of plugins.
+    // This must run before any thread starts and any plugin is loaded.
     plugin::quiet_plugin_logs();
     let trial = Trial::test("random programs", || {
         let check = |client: &Client, recipe: &Recipe, case| check(client, recipe, mode(case), case);

@@ -35,7 +35,7 @@ use drawn::{Failure, Outcome, caught, fails, mode, sweep};
 const CASES: u64 = 24;
 const COMPILED: u64 = 6;
 
-/// Eight TPUs, which need not exist here.
+/// A target of eight TPUs, which need not be present.
 const TPUS: &str = "tpu:v5e:2x4";
 
 /// Names of axes, which imply what they shard, major to minor.
@@ -65,7 +65,7 @@ struct Case {
 }
 
 impl Case {
-    /// A hybrid strategy needs an axis of nodes; otherwise it becomes `FullShard`.
+    /// A hybrid strategy becomes `FullShard` if the mesh has no node axis.
     fn new(
         step: usize,
         mut settings: Settings,
@@ -182,7 +182,7 @@ fn partitioned(program: &Program, case: &Case, number: u64) -> Result<Result<Out
     let mesh = case.mesh(program);
     let (original, roles) = program.on(mesh.split('@').next().unwrap());
     let module = split(original, &roles, &case.settings, &mesh)?;
-    // Two in four cases rematerialize all-gathers as much as possible.
+    // Half of the cases rematerialize all-gathers as much as possible.
     let clean = CleanOptions { memory_bytes: (number % 4 >= 2).then_some(0), ..CleanOptions::default() };
     match Compiler::new().spmd_mode(mode(number)).clean(clean).partition_module(module) {
         Ok(output) => Ok(Ok(output)),
@@ -293,7 +293,7 @@ fn main() -> ExitCode {
     if words.next().as_deref() == Some(CHILD_COMMAND) {
         return ExitCode::from(words.next().map_or(2, |path| run_child(Path::new(&path))));
     }
-    // This must precede all threads and the loading of plugins.
+    // This must run before any thread starts and any plugin is loaded.
     plugin::quiet_plugin_logs();
     let trials = [("values", values as fn() -> Result<(), Failed>), ("for TPUs", for_tpus)];
     let trials = trials.map(|(name, test)| Trial::test(name, test));

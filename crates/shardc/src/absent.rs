@@ -1,7 +1,7 @@
-//! Stand-ins for the error types of features that are off.
+//! Stand-ins for the error types of disabled Cargo features.
 //!
-//! They are uninhabited types. With them, [`Error`](crate::Error) has the same variants whatever the features, so no match on it depends on
-//! a feature.
+//! They are uninhabited types. With them, [`Error`](crate::Error) has the same variants in every build, so a `match` on it does not depend
+//! on the enabled features.
 
 #[cfg(not(feature = "graph"))]
 pub(crate) use graph::GraphErrors;
@@ -18,7 +18,7 @@ mod graph {
 
     use shardc_ir::Diagnostic;
 
-    /// The uninhabited error type of graphs, without the feature `graph`.
+    /// The uninhabited type that replaces the graph error if the feature `graph` is disabled.
     #[derive(Clone, Debug, thiserror::Error)]
     #[error(transparent)]
     pub struct GraphErrors(Infallible);
@@ -34,7 +34,7 @@ mod graph {
 mod runtime {
     use std::convert::Infallible;
 
-    /// The uninhabited error type of the runtime, without the feature `runtime`.
+    /// The uninhabited type that replaces the runtime error if the feature `runtime` is disabled.
     #[derive(Clone, Debug, thiserror::Error)]
     #[error(transparent)]
     pub struct RuntimeError(Infallible);

@@ -72,42 +72,44 @@ pub fn differentiable_results(module: &Module) -> Result<Vec<usize>, Error> {
     Ok((0..func.results.len()).filter(can_change).collect())
 }
 
-/// Makes the program return the gradient of its first result, a scalar, with respect to each of these arguments.
+/// Makes the program return the gradient of its first result, a scalar, with respect to each argument whose index is in `wrt`.
 ///
 /// # Errors
-/// As [`differentiate`].
+/// Those of [`differentiate`].
 pub fn grad(module: &mut Module, wrt: &[usize]) -> Result<(), Error> {
     differentiate(module, &Request::new(Derivative::Gradient, wrt, &[0]))
 }
 
-/// Makes the program return its first result, a scalar, and its gradient with respect to each of these arguments.
+/// Makes the program return its first result, a scalar, and the gradient of that result with respect to each argument whose index is in
+/// `wrt`.
 ///
 /// # Errors
-/// As [`differentiate`].
+/// Those of [`differentiate`].
 pub fn value_and_grad(module: &mut Module, wrt: &[usize]) -> Result<(), Error> {
     differentiate(module, &Request::new(Derivative::Gradient, wrt, &[0]).with_value())
 }
 
-/// Turns the program into its vector-Jacobian product. A cotangent for each of these results is added after the arguments; the
-/// program returns these results and a gradient for each of these arguments.
+/// Turns the program into its vector-Jacobian product: of the results with indices `of`, with respect to the arguments with indices `wrt`.
+/// A cotangent for each of these results is appended to the arguments. The program returns these results and a gradient for each of these
+/// arguments.
 ///
 /// # Errors
-/// As [`differentiate`].
+/// Those of [`differentiate`].
 pub fn vjp(module: &mut Module, wrt: &[usize], of: &[usize]) -> Result<(), Error> {
     differentiate(module, &Request::new(Derivative::Vjp, wrt, of).with_value())
 }
 
-/// Turns the program into its Jacobian-vector product. A tangent for each of these arguments is added after the arguments; the
-/// program returns these results and a tangent for each of them.
+/// Turns the program into its Jacobian-vector product: of the results with indices `of`, with respect to the arguments with indices `wrt`.
+/// A tangent for each of these arguments is appended to the arguments. The program returns these results and a tangent for each of them.
 ///
 /// # Errors
-/// As [`differentiate`].
+/// Those of [`differentiate`].
 pub fn jvp(module: &mut Module, wrt: &[usize], of: &[usize]) -> Result<(), Error> {
     differentiate(module, &Request::new(Derivative::Jvp, wrt, of).with_value())
 }
 
-/// Differentiates the entry function in place. JAX functions that manipulate the bits of numbers get their known derivative rule, if there
-/// is one.
+/// Differentiates the entry function in place. Functions of JAX that manipulate the bits of numbers get a built-in derivative rule, if
+/// there is one.
 ///
 /// # Errors
 /// The program has no entry function, or calls a missing one; an argument or a result does not exist or is not differentiable

@@ -1,4 +1,4 @@
-//! Programs for back ends: legalized, then written as bytecode if this build has MLIR, otherwise as text.
+//! Serializes programs for back ends: legalizes them, then writes bytecode if this build has MLIR, otherwise text.
 
 use std::borrow::Cow;
 
@@ -54,12 +54,12 @@ pub(crate) fn write_bytecode(_: &Module) -> Result<Vec<u8>, Error> {
 
 #[cfg(not(feature = "mlir"))]
 fn without_mlir() -> Error {
-    shardc_ir::Diagnostic::unsupported("SH0510", "this build of shardc has no MLIR, and so cannot write bytecode")
+    shardc_ir::Diagnostic::unsupported("SH0510", "cannot write bytecode, because this build of shardc does not include MLIR")
         .hint("write text, or build with the feature `mlir`, which needs LLVM 22 (Debian: libmlir-22-dev, llvm-22-dev, libclang-22-dev)")
         .into()
 }
 
-/// The module with quantized elements replaced by their storage integers; plugins do not support quantized types.
+/// Replaces quantized values by their storage integers, because plugins do not support quantized types.
 fn unquantized(module: &Module) -> Result<Cow<'_, Module>, Error> {
     let mut module = Cow::Borrowed(module);
     if is_quantized(&module) {

@@ -11,8 +11,8 @@ use crate::rules::RuleFile;
 use crate::{Compiler, Error};
 
 impl Compiler {
-    /// Adds the sharding rules of a file, for custom calls, and for functions and composites that are not inlined. A name that the
-    /// program does not have is a warning (SH0363).
+    /// Adds the sharding rules of a file: rules of custom calls, and of functions and composites that are not inlined. A rule for a name
+    /// that the program does not contain causes a warning (SH0363).
     ///
     /// ```
     /// use shardc::{Compiler, rules::RuleFile};
@@ -148,7 +148,7 @@ impl Compiler {
         self
     }
 
-    /// The compiler for one compilation, with the time limit starting now.
+    /// A copy of this compiler for one compilation, whose time limit starts now.
     pub(crate) fn begun(&self) -> Compiler {
         let mut begun = self.clone();
         if let Some(limit) = begun.time_limit.take() {

@@ -88,7 +88,7 @@ pub struct Propagated {
 pub struct Output {
     /// The program that each device runs.
     pub module: Module,
-    /// The description of its inputs and outputs; [`Output::manifest`] returns it in serializable form.
+    /// The description of the program's inputs and outputs; [`Output::manifest`] returns it in serializable form.
     pub interface: Interface,
     /// All warnings; [`Output::worth_telling`] selects those to print.
     pub warnings: Vec<Diagnostic>,
@@ -124,9 +124,10 @@ impl Compiler {
         self
     }
 
-    /// The byte threshold of cost warnings: [`Output::worth_telling`] selects equal warnings, and [`Compiler::strict`] rejects them, only
-    /// if their total reaches it. With 0, all warnings count. The default is 64 KiB, or one hundredth of the bytes that each device sends
-    /// in one execution, if that is less ([`worth_telling`](shardc_passes::report::warnings::worth_telling)).
+    /// Sets the byte threshold of cost warnings. Equal warnings are selected for printing ([`Output::worth_telling`]), or rejected by
+    /// [`Compiler::strict`], only if the total of their bytes reaches the threshold. With 0, all warnings are. The default is 64 KiB, or
+    /// one hundredth of the bytes that each device sends in one execution, if that is less
+    /// ([`worth_telling`](shardc_passes::report::warnings::worth_telling)).
     ///
     /// ```
     /// use shardc::Compiler;
@@ -163,7 +164,7 @@ impl Compiler {
     /// ```
     /// use shardc::{CleanOptions, Compiler};
     ///
-    /// // Nothing is combined; hoisting collectives out of loops may keep up to a gibibyte more.
+    /// // Nothing is combined. Hoisting collectives out of loops may increase memory by up to a gibibyte.
     /// let compiler = Compiler::new().clean(CleanOptions { combine_bytes: 0, ..CleanOptions::default() });
     /// # let _ = compiler;
     /// ```
@@ -231,8 +232,8 @@ impl Compiler {
     }
 
     /// Sets the mesh, such as `"data=4,model=2"`, of a program that has none, or replaces the program's mesh
-    /// ([`replace_mesh`](shardc_passes::annotations::remesh::replace_mesh)). GSPMD annotations are converted to it; if they do not match
-    /// it, its axes replace the axes of their tiles in order.
+    /// ([`replace_mesh`](shardc_passes::annotations::remesh::replace_mesh)). GSPMD annotations are converted to shardings over this mesh.
+    /// If their tiles do not fit it, a mesh is inferred from the tiles, and its axes are replaced in order by those of this mesh.
     ///
     /// # Errors
     /// The text is not a valid mesh.
@@ -241,7 +242,7 @@ impl Compiler {
         Ok(self)
     }
 
-    /// Shards an argument or result of a program: `("arg0", "data,-,model")`. It is selected by position (`arg0`, `res0`) or by the
+    /// Shards an argument or result of a program: `("arg0", "data,-,model")`. `target` selects it by position (`arg0`, `res0`) or by the
     /// front end's name ([`names`](shardc_passes::annotations::names)), where `*` matches any text: `("params*", "-,model")`.
     ///
     /// # Errors
@@ -295,7 +296,7 @@ impl Compiler {
     /// assert_eq!(output.manifest().inputs[1].spec, [vec!["data"], vec![], vec![]]);
     /// assert!(output.text().contains("(tensor<2x16x64xf32>, tensor<2x32x64xf32>) -> tensor<2x16x64xf32>"));
     ///
-    /// // A rule is known only for calls of rank 3.
+    /// // This rule applies only if the first operand has rank 3.
     /// let compiler = Compiler::new().custom_call_rule("my_attention", |call| match call.operand(0) {
     ///     Some([_, _, _]) => call.letters("bqd,bkd->bqe"),
     ///     _ => Ok(CallRule::Unknown),
@@ -426,7 +427,7 @@ impl Compiler {
         imported(&Pipeline::partition(), module, &mut context, observer)?.ok_or_else(|| stopped().into())
     }
 
-    /// This compiler with recording of the origin of every axis
+    /// A copy of this compiler that records the origin of every axis
     /// ([`PropagateOptions::provenance`](shardc_passes::propagate::PropagateOptions::provenance)).
     pub(crate) fn tracing(&self) -> Compiler {
         let mut tracing = self.clone();
@@ -480,7 +481,7 @@ impl Compiler {
         self.partition_observed(module, &mut stages)?.ok_or_else(|| stopped().into())
     }
 
-    /// [`Compiler::partition_module`] with an observer between passes; `None` if the observer stops it early.
+    /// [`Compiler::partition_module`], with an observer that is called between passes; `None` if the observer stops the compilation early.
     ///
     /// # Errors
     /// Those of [`Compiler::partition`], and those of the observer.
@@ -506,7 +507,7 @@ impl Compiler {
         observer: &mut dyn Observer,
     ) -> Result<Option<Output>, Error> {
         let Propagated { mut module, mut warnings, entry, kept } = imported;
-        // An axis that shards nothing here may shard values in a function that is partitioned separately.
+        // An axis that shards nothing in the entry function may shard values in a function that is partitioned separately.
         let is_told = |warning: &Diagnostic| kept.is_empty() || warning.code != "SH0911";
         warnings.extend(not_meant(&module, entry).into_iter().filter(is_told));
         // Partitioning uses all propagation rules, and writes no debugging attributes.
@@ -560,9 +561,9 @@ fn imported(
     Ok(Some(Propagated { module, warnings, entry, kept }))
 }
 
-/// The error for a compilation that stopped early although no observer could stop it.
+/// The error for a compilation that stopped early without an observer, which only a bug can cause.
 fn stopped() -> Diagnostic {
-    Diagnostic::internal("SH0829", "the pipeline ended early")
+    Diagnostic::internal("SH0829", "the pass pipeline ended early, without an observer that stops it")
 }
 
 fn generic_text(module: &Module) -> String {
@@ -645,7 +646,7 @@ impl Output {
     /// ([`unquantize`](shardc_passes::transforms::unquantize)).
     ///
     /// # Errors
-    /// A quantized type lacks information; or this build has no MLIR (`SH0510`): see [`Output::backend_text`].
+    /// A quantized type is incomplete; or this build has no MLIR (`SH0510`): see [`Output::backend_text`].
     pub fn bytecode(&self) -> Result<Vec<u8>, Error> {
         backend::bytecode(&self.module, &self.backend_options(Backend::Any))
     }
@@ -654,7 +655,7 @@ impl Output {
     /// it more slowly.
     ///
     /// # Errors
-    /// A quantized type lacks information.
+    /// A quantized type is incomplete.
     pub fn backend_text(&self) -> Result<String, Error> {
         backend::text(&self.module, &self.backend_options(Backend::Any))
     }
@@ -663,7 +664,7 @@ impl Output {
     /// `mlir`, [text](Output::backend_text) without.
     ///
     /// # Errors
-    /// A quantized type lacks information.
+    /// A quantized type is incomplete.
     pub fn backend_code(&self) -> Result<Vec<u8>, Error> {
         self.backend_code_for(Backend::Any)
     }
@@ -672,7 +673,7 @@ impl Output {
     /// [`Program::partitioned`](crate::exec::Program::partitioned) does for the devices of a client.
     ///
     /// # Errors
-    /// A quantized type lacks information.
+    /// A quantized type is incomplete.
     pub fn backend_code_for(&self, backend: Backend) -> Result<Vec<u8>, Error> {
         backend::code(&self.module, &self.backend_options(backend))
     }

@@ -1,4 +1,4 @@
-//! The error type of the facade.
+//! The error type of this crate.
 
 use std::{borrow::Cow, fmt};
 
@@ -110,7 +110,7 @@ impl Error {
         }
     }
 
-    /// Whether this is a bug in shardc, to be reported.
+    /// Whether the error is caused by a bug in shardc, which should be reported.
     #[must_use]
     pub fn is_internal(&self) -> bool {
         self.diagnostics().iter().any(|diagnostic| diagnostic.class == Class::Internal)

@@ -30,8 +30,8 @@
 //!
 //! Errors and warnings are [`Diagnostic`]s; [`Error::render`] shows them under the source line.
 //!
-//! This crate is the public API: its changes are in the change log. The crates below it (`shardc-ir`, `shardc-passes`, ...) are internal
-//! and may change in any release.
+//! This crate is the public API, whose changes are in the change log. The crates that it depends on (`shardc-ir`, `shardc-passes`, ...) are
+//! internal and may change in any release.
 //!
 //! # Features
 //!
@@ -54,7 +54,7 @@
 //! | `train` | `train`: training steps; `pretrained`: weights of published models | `checkpoint`, `data`, `nn`, `statedict` |
 //! | `mlir` | programs as MLIR bytecode, which plugins read faster; needs LLVM 22 | |
 
-/// The programs of docs/MODELS.md compile and run.
+/// Tests that the programs in docs/MODELS.md compile and run.
 #[cfg(all(doctest, feature = "train"))]
 #[doc = include_str!("../../../docs/MODELS.md")]
 struct Models;
@@ -112,8 +112,7 @@ pub use shardc_passes::transforms::group_form::GroupForm;
 pub use shardc_passes::transforms::legalize_backend::Backend;
 pub use shardc_stablehlo::{RenderOptions, is_bytecode, render, render_with};
 
-/// The IR, as far as front ends read or build it: modules, functions, types, meshes, shardings, and the source spans of
-/// diagnostics.
+/// The parts of the IR that front ends read or build: modules, functions, types, meshes, shardings, and the source spans of diagnostics.
 pub mod ir {
     #[doc(inline)]
     pub use shardc_ir::{
@@ -193,7 +192,7 @@ pub mod nn {
     pub use shardc_nn::*;
 }
 
-/// Plugins, devices, arrays, and ahead-of-time compilation for absent devices. [`exec`] runs programs on them.
+/// Plugins, devices, arrays, and ahead-of-time compilation for absent devices. [`exec`] runs programs on these devices.
 #[cfg(feature = "runtime")]
 pub mod runtime {
     #[doc(inline)]

@@ -3,13 +3,13 @@
 use serde::{Deserialize, Serialize};
 use shardc_ir::{Class, Diagnostic, Severity, Span};
 
-/// Whether the diagnostic prevents a result.
+/// The severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
-    /// There is a result, but perhaps not what the user expects.
+    /// The compilation has a result, which may not be what the user expects.
     Warning,
-    /// The compilation has no result.
+    /// The compilation failed and has no result.
     Error,
 }
 
@@ -67,7 +67,7 @@ pub struct LocatedNote {
     pub place: Option<Place>,
 }
 
-/// A [`Diagnostic`] with the file, line and column that it is about.
+/// A [`Diagnostic`] with its file, line and column.
 ///
 /// ```
 /// use shardc::{Compiler, LocatedDiagnostic};
@@ -97,7 +97,7 @@ pub struct LocatedDiagnostic {
     /// The position in the program, or in `option`.
     #[serde(flatten)]
     pub place: Option<Place>,
-    /// The text of an option, if the error is in it.
+    /// The text of the option, if the error is in an option.
     pub option: Option<String>,
     /// The position in the user's own program (`file.py:12:5`), if the module has source locations.
     pub user_location: Option<String>,

@@ -86,8 +86,8 @@ pub fn initial(module: &Module, adapted: &Adapted) -> Result<Module, Error> {
     finish(&g, &values)
 }
 
-/// A program that takes the weights with adapters, and the adapters, and returns the weights with the adapters merged in or
-/// removed.
+/// A program that takes the weights of adapted layers and the adapters, and returns the weights after merging the adapters, or after
+/// removing them again.
 ///
 /// # Errors
 /// The weight has another user, whose value would change, or an integer type, to which the merged weight would be rounded (SH1252); an
@@ -130,11 +130,11 @@ pub fn merged(module: &Module, adapted: &Adapted, lora: &Lora, merge: Merge) -> 
     Ok(out)
 }
 
-/// The error for a map whose adapters cannot be merged into its weight; `None` if they can.
+/// The error for a linear map whose adapters cannot be merged into its weight; `None` if they can.
 fn kept_apart(module: &Module, map: &LinearMap) -> Option<Diagnostic> {
     let (weight, (_, dtype)) = (name(module, map.weight), argument(module, map.weight));
     let why = if map.shares_weight {
-        format!("{weight} has another user, and merging would change its result")
+        format!("{weight} has another user, and merging would change the result of that user")
     } else if dtype.is_integer() {
         format!("{weight} has an integer type, and merging would round the sum")
     } else {
@@ -159,7 +159,7 @@ fn of_weight<'g>(map: &LinearMap, a: Tensor<'g>, b: Tensor<'g>) -> Tensor<'g> {
         rhs_contracting: vec![rank],
         accumulate: None,
     };
-    // The dimensions of the product: stack, batching, input and output dimensions.
+    // The dimensions of the matmul's result: stack, batching, input and output dimensions.
     let product = a.dot_general(b, &dims);
     let made: Vec<usize> = [&map.along()[..], &map.contracted, &map.free].concat();
     let place = |d: usize| made.iter().position(|&m| m == d).unwrap_or(d) + stacked;

@@ -1,8 +1,8 @@
 //! The manifest: the inputs and outputs of a partitioned program, for the program that runs it.
 //!
 //! The mesh and the spec determine the block of an array on each device. The device with id `device_ids[p]` is at position `p`, row-major
-//! over the axes. Along a dimension of size `n` whose axes have `k` devices, it holds the block whose index is its coordinate over those
-//! axes (major to minor), of size `ceil(n / k)`. Elements beyond `n` are padding with any value.
+//! over the axes. Along a dimension of size `n` whose axes have `k` devices, it holds one block of size `ceil(n / k)`, whose index is the
+//! device's coordinate over those axes (major to minor). Elements beyond `n` are padding with any value.
 //!
 //! A tensor that is `unreduced` along some axes consists of partial sums: the block is the sum of the values that the devices along these
 //! axes hold. To feed such a parameter, give the block to the first of these devices and zeros to the others. To fetch such a result, add
@@ -48,7 +48,7 @@ pub struct MeshInfo {
 pub struct Axis {
     /// The name.
     pub name: String,
-    /// Number of devices along it.
+    /// Number of devices along the axis.
     pub size: i64,
 }
 
@@ -63,7 +63,7 @@ pub struct TensorInfo {
     pub dtype: String,
     /// The global shape.
     pub global_shape: Vec<i64>,
-    /// The local shape, of one device.
+    /// The shape of the block on one device.
     pub local_shape: Vec<i64>,
     /// For each dimension, the axes that shard it, major to minor; a sub-axis is `x:(pre)size`.
     pub spec: Vec<Vec<String>>,
@@ -73,7 +73,7 @@ pub struct TensorInfo {
     /// The reduction that combines values along `unreduced`, if it is not a sum: `max`, `min`, `mul`, `and`, `or` or `xor`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reduction: Option<String>,
-    /// The mesh in [`Manifest::meshes`] that `spec` refers to, if not the manifest's own.
+    /// The mesh in [`Manifest::meshes`] that `spec` refers to, if it is not the main mesh.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub mesh: Option<String>,
     /// For a donated parameter, the result that may reuse its memory.

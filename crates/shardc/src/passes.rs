@@ -1,4 +1,4 @@
-//! Running single passes by name, and observing a compilation between passes.
+//! Runs single passes by name, and observes a compilation between passes.
 //!
 //! ```
 //! use shardc::{Compiler, passes};
@@ -88,17 +88,17 @@ pub use shardc_passes::transforms::inline::CallSites;
 
 use crate::Error;
 
-/// Runs passes on a module in order: `name` or `name{option=value}`, as in `shardc opt --passes`. The module is verified before the
-/// first pass and after each. Devices are replicas. Returns the warnings.
+/// Runs passes on a module in order: `name` or `name{option=value}`, as in `shardc opt --passes`. The module is verified before the first
+/// pass and after each. Programs are in replica mode. Returns the warnings.
 ///
 /// # Errors
-/// No pass has the name (SH0395), the module does not meet a pass's requirements (SH0391), or a pass fails. The module must not be
-/// used afterwards.
+/// No pass has a given name (SH0395), the module does not meet a pass's requirements (SH0391), or a pass fails. The module must not be used
+/// afterwards.
 pub fn run(module: &mut Module, passes: &[&str]) -> Result<Vec<Diagnostic>, Error> {
     run_with(module, passes, SpmdMode::default(), &mut ())
 }
 
-/// Runs passes as [`run`] does, with an observer, for replicas or partitions according to `mode`.
+/// Runs passes as [`run`] does, with an observer, in replica or partition mode (`mode`).
 ///
 /// # Errors
 /// Those of [`run`], and those of the observer.

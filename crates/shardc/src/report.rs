@@ -131,7 +131,7 @@ impl fmt::Display for Report {
     }
 }
 
-/// Prints the same as [`Display`](fmt::Display), on lines of its own, for errors returned from `main`.
+/// Prints the same as [`Display`](fmt::Display), starting on a new line, for errors returned from `main`.
 impl fmt::Debug for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "\n{self}")

@@ -52,7 +52,7 @@ pub use shardc_strategy::{UnknownRole, kept, next_question, sent, written};
 
 use crate::Error;
 
-/// Parses what a user specifies about a step: argument roles, as `arg12=batch` or `params=frozen_parameter` (a name selects all arguments
+/// Parses a user's statements about a step: argument roles, as `arg12=batch` or `params=frozen_parameter` (a name selects all arguments
 /// that begin with it), and the loss result, as `res3` or by name.
 ///
 /// # Errors
@@ -79,7 +79,7 @@ pub fn said(step: &Module, texts: &[&str], loss: Option<&str>) -> Result<Said, E
         match names.find(loss) {
             Ok(Named::Result(i)) => said.loss = Some(i),
             Ok(Named::Argument(i)) => {
-                let message = format!("the loss must be a result, and {loss} is argument {i}");
+                let message = format!("the loss must be a result, but {loss} is argument {i}");
                 errors.push(Diagnostic::invalid("SH1202", message).hint("results are res0, res1, ..."));
             }
             Err(error) => errors.push(error),
@@ -106,9 +106,9 @@ pub fn units(step: &Module, roles: &Roles, wrap: Wrap) -> Result<Option<Units>, 
     Ok(Units::find(&inlined, roles, wrap))
 }
 
-/// Annotates a training step for a mesh such as `fsdp=8`. Its calls are inlined. Axes named `model`, `tensor`, `tp` or `mp` shard
-/// weights within layers. Axes named `context`, `cp`, `sequence`, `seq` or `sp` shard sequences. Axes named `expert`, `experts` or
-/// `ep` shard experts and the batch. All others shard the batch; for hybrid strategies the first of these is the node axis, and
+/// Annotates a training step for a mesh such as `fsdp=8`. Its calls are inlined. Axes named `model`, `tensor`, `tp` or `mp` shard weights
+/// within layers. Axes named `context`, `cp`, `sequence`, `seq` or `sp` shard sequences. Axes named `expert`, `experts` or `ep` shard
+/// experts and the batch. All other axes shard the batch. For hybrid strategies, the first axis that shards the batch is the node axis, and
 /// each node holds a replica of the model.
 ///
 /// Returns warnings about settings that have no effect on this step (SH1252).
@@ -140,8 +140,8 @@ pub fn apply_units(
     strategy::apply_units(step, roles, settings, &mesh.to_mesh(), Some(units)).map_err(Error::Diagnostics)
 }
 
-/// Annotates a step of `shardc::nn` on its mesh. Its variables determine the roles; existing annotations are kept. An
-/// inference program with the same variables gets the same shardings.
+/// Annotates a step that was built with `shardc::nn`, on the mesh of the step. Its variables determine the argument roles; existing
+/// annotations are kept. An inference program with the same variables gets the same shardings.
 ///
 /// ```
 /// use shardc::graph::{DType::F32, Graph, Mesh};
@@ -174,8 +174,7 @@ pub fn annotate(step: &mut StepProgram, settings: &Settings) -> Result<Vec<Diagn
     strategy::apply(&mut step.module, &roles, settings, step.mesh.as_ir()).map_err(Error::Diagnostics)
 }
 
-/// The roles of the arguments of a `shardc::nn` step, from its variables. Inputs are data; the dimension that shards them is
-/// inferred.
+/// The roles of the arguments of a `shardc::nn` step, determined by its variables. Inputs are data, and their batch dimension is inferred.
 ///
 /// # Errors
 /// Calls of the program cannot be inlined.
@@ -197,7 +196,7 @@ pub fn roles_of(step: &StepProgram) -> Result<Roles, Error> {
         let argument = &mut roles.arguments[i];
         (argument.next, argument.of) = (next, of.or(argument.of));
     }
-    // An input that is fed in each step is not a weight, though the loss may depend on it like one.
+    // An input that is fed at each step is not a weight, although the loss may depend on it as on a weight.
     for argument in step.inputs.iter().map(|input| input.index) {
         let argument = &mut roles.arguments[argument];
         if argument.role.is_weight() {

@@ -10,7 +10,7 @@ sdy.mesh @mesh = <["data"=4]>
 // CHECK-NEXT: it reduces dimension 0 of %x, which is sharded along "data"
 // CHECK-NEXT: it reduces dimension 0 of %y, which is sharded along "data"
 // CHECK-NEXT: and for stablehlo.dot_general {{.*}}combined.mlir:[[# @LINE + 13]]
-// CHECK: and for 1 more, combined into one
+// CHECK: and for 1 more, combined into one collective
 // ONE: and for stablehlo.reduce
 // ONE-NEXT: it reduces dimension 0 of %x
 // ONE-NOT: more, combined

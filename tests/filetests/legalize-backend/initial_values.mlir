@@ -13,7 +13,7 @@
 // CHECK-NOT: stablehlo.maximum
 // CHECK: return %[[TOTAL]], %[[PRODUCT]], %{{.*}}
 // EQUAL: ok: 3 of 3 outputs equal
-// EQUAL: assumed: 2 reduces have an initial value that is not known to be the identity: both programs apply it once
+// EQUAL: assumed: 2 reduces have an initial value that is not known to be the identity: the original and the partitioned program apply it once
 func.func @main(%x: tensor<128x4xf32>, %c: tensor<f32>, %y: tensor<8xf32>) -> (tensor<4xf32>, tensor<f32>, tensor<f32>) {
   %0 = stablehlo.reduce(%x init: %c) applies stablehlo.add across dimensions = [0] : (tensor<128x4xf32>, tensor<f32>) -> tensor<4xf32>
   %two = stablehlo.constant dense<2.0> : tensor<f32>

@@ -6,7 +6,7 @@
 
 // CHECK: tied arg0 8 6 arg6, arg7
 // CHECK: trainable params
-// MERGE: error[SH1252]: the adapters of both cannot be merged: both has another user, and merging would change its result
+// MERGE: error[SH1252]: the adapters of both cannot be merged: both has another user, and merging would change the result of that user
 // MERGE: = help: keep the adapters separate, or leave this layer out of --targets
 // MERGE: error[SH1252]: the adapters of both.2 cannot be merged
 // MERGE: error[SH1252]: the adapters of small cannot be merged: small has an integer type, and merging would round the sum

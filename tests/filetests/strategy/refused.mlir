@@ -18,7 +18,7 @@
 // SAID: error[SH1202]: 'wieght' is not a role
 // SAID: error[SH0333]
 // SAID: error[SH1202]: 'arg1' is not of the form ARG=ROLE
-// SAID: error[SH1202]: the loss must be a result, and arg0 is argument 0
+// SAID: error[SH1202]: the loss must be a result, but arg0 is argument 0
 // LOSS: error[SH1250]: no result of the program is a floating-point scalar that depends on its arguments
 // LOSS: = help: a training step returns its loss
 

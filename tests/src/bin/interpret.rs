@@ -37,7 +37,7 @@ fn options() -> Result<Options, String> {
 }
 
 fn main() -> ExitCode {
-    // This must precede all threads and the loading of plugins.
+    // This must run before any thread starts and any plugin is loaded.
     plugin::quiet_plugin_logs();
     match options().and_then(|options| run(&options)) {
         Ok(()) => ExitCode::SUCCESS,

@@ -5,7 +5,7 @@
 //! shards, and `check.expect_eq` specifies the expected results. Here shardc replaces Shardy's partitioner and the back end replaces the
 //! interpreter. `@main` runs on one device up to each `run_parallel`, whose operands go to the devices unchanged.
 //!
-//! Shardy treats an argument or result without a sharding as replicated; here that is annotated explicitly for our propagation.
+//! Shardy treats an argument or result without a sharding as replicated; for shardc's propagation, this is annotated explicitly.
 
 use std::{collections::HashMap, path::Path};
 

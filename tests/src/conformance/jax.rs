@@ -131,7 +131,7 @@ fn printed(file: &Path) -> Result<(), String> {
     Err(format!("printed `{}` for `{}`", ours.trim(), theirs.trim()))
 }
 
-/// Partitions in one mode: shardc's answer, the peer's verdict on the output, and the comparison of values.
+/// Partitions in one mode: shardc's answer, jaxlib's verdict on the output, and the comparison of values.
 fn partitioned(
     program: &Program<'_>,
     mode: &str,

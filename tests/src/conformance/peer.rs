@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use crate::root;
 
-/// Few optimizations, for short compile times. Every jaxlib since 0.10 has these flags; an unknown flag aborts it.
+/// Few optimizations, for short compile times. Every jaxlib since 0.10 has these flags; an unknown flag would abort the process.
 const FLAGS: &str = "--xla_backend_optimization_level=0 --xla_cpu_max_isa=AVX2";
 
-/// The process. It is started by the first job, and restarted after a crash.
+/// The Python process with JAX. It is started by the first job, and restarted after a crash.
 #[derive(Debug)]
 pub struct Peer {
     python: PathBuf,
@@ -27,7 +27,7 @@ struct Running {
     answers: BufReader<ChildStdout>,
 }
 
-/// The peer's verdict on a program.
+/// JAX's verdict on a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Opinion {
     /// Every stage passed.
@@ -52,7 +52,7 @@ impl Opinion {
 }
 
 impl Peer {
-    /// The peer in this Python, which must have JAX.
+    /// A peer that runs in the interpreter `python`, which must have JAX.
     #[must_use]
     pub fn new(python: &Path) -> Peer {
         Peer { python: python.to_owned(), running: None }

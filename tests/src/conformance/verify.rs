@@ -22,7 +22,7 @@ struct Known {
     file: PathBuf,
     source: String,
     original: Module,
-    /// Its results on one device, or the reason why there are none; cached on first use.
+    /// The program's results on one device, or the reason why there are none; cached on first use.
     expected: Option<Result<Reference, String>>,
 }
 

@@ -139,7 +139,7 @@ fn mesh(names: &[&str], rng: &mut Rng) -> String {
     format!("<[{}]{}>", axes.join(", "), ids(devices.unwrap_or(i64::MAX), rng))
 }
 
-/// Axis sizes for many devices, rarely for the maximum: such meshes only make lists of permutes longer.
+/// Axis sizes for many devices, rarely for the maximum, which only makes the device lists of collective-permutes longer.
 fn large(count: usize, rng: &mut Rng) -> Vec<String> {
     let mut left = if rng.one_in(8) { 20 } else { 10 + rng.below(6) };
     let last = count.saturating_sub(1);

@@ -13,7 +13,7 @@ use shardc_stablehlo::{PrintForm, PrintOptions, parse, print, render};
 /// A finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Its kind, which is equal for inputs that fail in the same way.
+    /// The kind of the finding, which is equal for inputs that fail in the same way.
     pub kind: String,
     /// Details for the reader.
     pub details: String,
@@ -51,7 +51,7 @@ impl Trace {
         Ok(())
     }
 
-    /// [`Trace::refuse`] for an error of the facade.
+    /// [`Trace::refuse`] for an error of the crate `shardc`.
     pub(crate) fn refuse_error(&mut self, stage: &str, error: &Error) -> Result<(), Finding> {
         match error {
             Error::Runtime(error) => {

@@ -1,6 +1,6 @@
 //! Passes in any order, with any options.
 //!
-//! The first line of an input lists them in the syntax of `shardc opt --passes`; the program follows.
+//! The first line of an input lists the passes in the syntax of `shardc opt --passes`; the program follows.
 
 use shardc_ir::SpmdMode;
 use shardc_passes::driver::pass_options::PassOptions;

@@ -18,7 +18,7 @@ const TRIES: u64 = 12;
 pub enum From {
     /// Programs of the checkout: the same on every machine.
     Checkout,
-    /// Also the shared corpus of real programs and the peers' own tests, if available.
+    /// Also the shared corpus of real programs, and test files of other projects, if available.
     Everywhere,
 }
 
@@ -98,7 +98,7 @@ impl Sources {
         let named = |path: &Path| path.strip_prefix(base).unwrap_or(path).to_string_lossy().into_owned();
         let source = |name, bytes| Source { name, bytes, level: Cell::new(None) };
         for path in files(dir, "mlir")? {
-            // Some of the peers' tests are in other text encodings.
+            // Some test files of other projects are not in UTF-8.
             let Ok(text) = String::from_utf8(fs::read(&path)?) else { continue };
             for (n, program) in text.split("// -----").enumerate() {
                 let lines = program.lines().filter(|line| !line.trim_start().starts_with("//"));

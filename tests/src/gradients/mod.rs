@@ -150,7 +150,7 @@ impl<'a> Case<'a> {
     }
 
     /// The derivative along the tangents, its comparison with finite differences, and whether all values are finite. One program computes
-    /// values and derivatives, because compilation takes longest.
+    /// values and derivatives, because compilation takes most of the time.
     fn against_differences(&self) -> Res<(Vec<HostArray>, Compared, bool)> {
         let request = Request::new(Derivative::Jvp, &self.wrt, &self.of).with_value();
         let program = exec::Program::single(self.client, &self.derivative(&request)?)?;

@@ -36,7 +36,7 @@ impl Case {
     /// Splits the test `func` of a program into its parts.
     ///
     /// # Errors
-    /// The test cannot become a program for devices: it runs programs itself, checks nothing, or has values that are not tensors.
+    /// The test cannot become a program for devices: it runs other programs, checks nothing, or has values that are not tensors.
     pub fn new(mut module: Module, func: FuncId) -> Result<Case, String> {
         let mesh = parallel::one_program(&mut module, func)?;
         let body = alone(&mut module, func)?;

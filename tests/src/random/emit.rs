@@ -79,7 +79,7 @@ pub(crate) struct Tensor {
     pub(crate) name: String,
     pub(crate) shape: Vec<i64>,
     pub(crate) elem: Elem,
-    /// Whether all ways to compute it produce the same bits.
+    /// Whether every order of computation produces the same bits.
     pub(crate) exact: bool,
 }
 
@@ -189,7 +189,8 @@ impl Emitter {
         }
     }
 
-    /// The lines that `write` emits, which are not added to the program yet, and its result. Their values do not remain in scope.
+    /// Returns the lines that `write` emits, without adding them to the program, and the result of `write`. Values defined in these lines
+    /// do not remain in scope.
     pub(crate) fn apart_from_body<R>(
         &mut self,
         write: impl FnOnce(&mut Self) -> Option<(Tensor, R)>,
@@ -300,7 +301,7 @@ impl Emitter {
         (name, ty)
     }
 
-    /// The whole module, which returns the unused values and those that `more` selects.
+    /// The whole module, which returns all unused values, and the used values that `more` selects.
     pub(crate) fn finish(mut self, more: u16) -> String {
         let returned: Vec<Tensor> = self
             .scope

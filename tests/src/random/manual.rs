@@ -185,7 +185,7 @@ impl Emitter {
         })
     }
 
-    /// A collective. Reductions add.
+    /// Emits a collective. If `adds`, the collective is a reduction with addition.
     fn meet(&mut self, name: &str, x: &Tensor, attributes: &str, shape: &[i64], adds: bool) -> Tensor {
         let n = self.fresh();
         let scalar = format!("tensor<{}>", x.elem.text());
@@ -201,7 +201,7 @@ impl Emitter {
         self.push(&text, " -> ", shape, x.elem, x.exact && (!adds || !x.elem.is_rounded()))
     }
 
-    /// A collective in a group of one process.
+    /// A collective whose only group has one device.
     pub(super) fn alone(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.rank() > 0 && (t.elem.is_int() || t.elem == Elem::F32))?;
         let dim = c.below(x.rank());

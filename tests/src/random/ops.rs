@@ -3,7 +3,7 @@
 use super::Choices;
 use super::emit::{Elem, Emitter, Tensor, list, ty};
 
-/// Limits of random loop bodies.
+/// The maximum nesting depth of random loops.
 const DEEPEST: usize = 1;
 
 impl Emitter {
@@ -441,7 +441,7 @@ impl Emitter {
         operands.extend(&starts);
         let attributes = format!(", sizes = [{}]", list(&sizes));
         let slice = self.apply("stablehlo.dynamic_slice", &operands, &attributes, &sizes, x.elem, x.exact);
-        // XLA merges two dynamic slices, and then does not clamp the start of the first.
+        // XLA merges two consecutive dynamic slices, and then does not clamp the start of the first. A barrier prevents this.
         self.scope.pop();
         self.apart(slice);
         Some(())

@@ -78,7 +78,7 @@ impl Mesh {
     /// A sharding of a tensor of this rank: each axis, or each half of an axis, shards a random dimension or none. In one of four cases,
     /// the tensor is unreduced along the axes that shard none.
     pub(crate) fn sharding(&self, c: &mut Choices<'_>, rank: usize) -> String {
-        // One number selects both, because recipes have few numbers.
+        // One number selects the open dimensions and whether the tensor is unreduced, because recipes have few numbers.
         let first = c.below(32);
         let (open, is_pending) = (first % 8, first / 8 == 3);
         let mut pieces: Vec<Piece> = Vec::new();

@@ -10,7 +10,7 @@ struct Pairs {
 }
 
 impl Pairs {
-    /// The dimensions of one side that are not in a pair.
+    /// The dimensions of the tensor `side` that are not in a pair.
     fn free(&self, side: &Tensor, own: fn(&(usize, usize)) -> usize) -> Vec<usize> {
         let taken: Vec<usize> = self.batch.iter().chain(&self.contract).map(own).collect();
         (0..side.rank()).filter(|d| !taken.contains(d)).collect()

@@ -25,7 +25,7 @@ fn domain(op: UnaryOp) -> Option<Domain> {
     use UnaryOp as U;
     Some(match op {
         U::CountLeadingZeros | U::Not | U::Popcnt | U::AsinAcosKernel => return None,
-        // These convert between floats, truth values and complex numbers.
+        // These convert between floats, booleans and complex numbers.
         U::IsFinite | U::IsInf | U::IsNegInf | U::IsPosInf | U::Real | U::Imag | U::Conj => return None,
         // `decompose` expands these before any other pass.
         U::Copy | U::Exp2 | U::Log2 => return None,

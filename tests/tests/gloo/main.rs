@@ -30,7 +30,7 @@ use crate::programs::{DEVICES, Program};
 const FOLDER: &str = "SHARDC_TEST_FOLDER";
 
 fn main() -> ExitCode {
-    // This must precede all threads and the loading of plugins.
+    // This must run before any thread starts and any plugin is loaded.
     plugin::quiet_plugin_logs();
     if let Some(folder) = std::env::var_os(FOLDER) {
         process(Path::new(&folder));
@@ -38,7 +38,7 @@ fn main() -> ExitCode {
     }
     let arguments = Arguments::from_args();
     let trials = [2, 4].map(|count| Trial::test(format!("{count}_processes"), move || same(count)));
-    // Processes of one job wait for each other: several jobs would only wait longer.
+    // Processes of one job wait for each other, so parallel jobs would only wait longer.
     libtest_mimic::run(&Arguments { test_threads: Some(1), ..arguments }, trials.into()).exit_code()
 }
 

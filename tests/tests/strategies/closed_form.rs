@@ -1,12 +1,13 @@
 //! Compares the bytes that a device sends in a step with the closed form.
 //!
-//! The ZeRO paper (Rajbhandari et al., 2020, section 7) counts the traffic for parameters of one type. Gradients are reduced and
-//! parameters gathered over `k` devices, and each of these sends `(k - 1) / k` of their bytes. Nodes are replicas, and shards of
-//! gradients are all-reduced across nodes. Frozen parameters are gathered.
+//! The ZeRO paper (Rajbhandari et al., 2020, section 7) counts the traffic for parameters of one type. Gradients are reduced and parameters
+//! gathered over `k` devices, and each of these two collectives sends `(k - 1) / k` of their bytes from each device. Nodes are replicas,
+//! and shards of gradients are all-reduced across nodes. Frozen parameters are gathered.
 //!
-//! The rest is counted here from the single-device program. A parameter is gathered in the type of its uses, once for each pass of the step
-//! that uses it. The backward pass uses no bias, no table that is only looked up, and no first layer. If cheaper, batch elements are sent
-//! instead of a gradient, and rows instead of a table. Each batch statistic is all-reduced in the forward and in the backward pass.
+//! The remaining traffic is computed from the single-device program. A parameter is gathered in the type of its uses, once for each pass of
+//! the step that uses it. The backward pass does not read biases, tables that are only looked up, or the weight of the first layer. If
+//! cheaper, batch elements are sent instead of a gradient, and rows instead of a table. Each batch statistic is all-reduced in the forward
+//! and in the backward pass.
 
 use std::fmt::Write as _;
 
@@ -30,12 +31,12 @@ const WIDE_GRADIENTS: &[(&str, &str, f64, &str)] = &[
         "own gpt2",
         "wte",
         4.0,
-        "a sum in f32 of two gradients in bf16: of rows looked up, and of the product with the table",
+        "the f32 sum of two bf16 gradients: that of the looked-up rows, and that of the matmul with the table",
     ),
 ];
 
 const IN_F32: &str =
-    "logits are in f32, and so is the sum that is the gradient of what they are a product with";
+    "logits are in f32, and so is the gradient of the weight from which a matmul computes them";
 
 /// The number of rows that matmuls process, if it is not the number of elements of a batch: a vision transformer processes patches.
 const EXAMPLES: &[(&str, f64)] = &[("vit_tiny_accum", 8.0 * 17.0)];
@@ -43,7 +44,7 @@ const EXAMPLES: &[(&str, f64)] = &[("vit_tiny_accum", 8.0 * 17.0)];
 /// Minimum saving for sending batch elements with two collectives instead of the gradient with one.
 const WORTH: f64 = 16.0 * 1024.0;
 
-/// Minimum saving for exchanging parts of rows and tables with two more collectives.
+/// Minimum saving for exchanging slices of rows and tables with two more collectives.
 const WORTH_EXCHANGING: f64 = 4.0 * 1024.0 * 1024.0;
 
 /// The bytes sent by each partitioned step agree with the closed form.
@@ -88,7 +89,7 @@ struct Parameter {
     is_trained: bool,
     shape: Vec<f64>,
     reads: Reads,
-    /// Bytes of an element as stored; the next field is for its gradient.
+    /// Bytes of a stored element of the parameter; the next field is for the gradient.
     kept: f64,
     gradient: f64,
 }
@@ -133,7 +134,7 @@ impl Parameter {
         self.shape.iter().product()
     }
 
-    /// Bytes of an element as read.
+    /// Bytes of an element in the type in which the parameter is used.
     fn read(&self) -> f64 {
         f64::from(self.reads.bits) / 8.0
     }
@@ -152,10 +153,10 @@ impl Parameter {
         }
     }
 
-    /// The bytes that a device sends so that each of `k` devices has the entire gradient of `examples`.
+    /// The bytes that a device sends so that each of `k` devices has the entire gradient for a batch of `examples`.
     ///
-    /// For a table that is both looked up and multiplied, both gradients are added before the all-reduce, and rounded to the type in
-    /// which both are.
+    /// For a table that is both looked up and multiplied, the two gradients are added before the all-reduce, and their sum is rounded to
+    /// their type.
     fn summed(&self, k: f64, examples: f64) -> f64 {
         let share = (k - 1.0) / k;
         let summed = |bytes: f64| 2.0 * self.elements() * bytes * share;
@@ -172,8 +173,8 @@ impl Parameter {
         }
     }
 
-    /// The bytes of an element of the gradient of a matmul with a table, if it is all-reduced separately; the full size if looked-up rows
-    /// are reduced with it.
+    /// The bytes sent for an element of the gradient of the matmul with a table. If this gradient is reduced together with that of the
+    /// lookup, these are all bytes of the element. Otherwise each of the two is reduced in its own type.
     fn product(&self) -> f64 {
         match self.reads {
             Reads { is_looked_up: true, is_multiplied: true, .. } if self.gradient <= self.read() => {
@@ -184,11 +185,11 @@ impl Parameter {
         }
     }
 
-    /// The bytes that a device sends so that each of `k` devices has its shard of the gradient of `examples`.
+    /// The bytes that a device sends so that each of `k` devices has its shard of the gradient for a batch of `examples`.
     ///
-    /// A gradient is reduce-scattered. If cheaper, the device that owns a shard computes it from the whole batch instead: for a
-    /// table, from the looked-up rows; for a matrix, from its input and its output cotangent, of which one is only partly needed.
-    /// Alternatively, parts of rows are exchanged, and then parts of the table.
+    /// A gradient is reduce-scattered. If cheaper, the device that owns a shard computes it from the whole batch instead: for a table, from
+    /// the looked-up rows; for a matrix, from its input and its output cotangent, of which one is only partly needed. Alternatively, slices
+    /// of rows are exchanged, and then slices of the table.
     fn scattered(&self, k: f64, examples: f64) -> f64 {
         let share = (k - 1.0) / k;
         let summed = |bytes: f64| self.elements() * bytes * share;

@@ -34,7 +34,7 @@ const STRATEGIES: &[(&str, Sharding, &str)] = &[
 ];
 
 fn main() -> ExitCode {
-    // This must precede all threads and the loading of plugins.
+    // This must run before any thread starts and any plugin is loaded.
     plugin::quiet_plugin_logs();
     let arguments = Arguments::from_args();
     let mut trials = vec![

@@ -16,7 +16,7 @@ use shardc_strategy::{Role, Roles};
 pub(super) struct Reads {
     pub(super) is_forwards: bool,
     pub(super) is_backwards: bool,
-    /// Whether rows of it are looked up; the next field is whether it has other uses.
+    /// Whether rows of the parameter are looked up; the next field is whether it is multiplied.
     pub(super) is_looked_up: bool,
     pub(super) is_multiplied: bool,
     /// Bits of an element that the uses need: the narrowest type on the path to the widest use.
@@ -24,7 +24,7 @@ pub(super) struct Reads {
 }
 
 impl Reads {
-    /// How often the parameter is gathered if it is freed between the two passes.
+    /// How often the parameter is gathered if it is freed between the forward and the backward pass.
     pub(super) fn times(self) -> f64 {
         f64::from(u8::from(self.is_forwards) + u8::from(self.is_backwards))
     }

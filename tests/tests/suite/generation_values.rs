@@ -184,7 +184,7 @@ fn prompts_of_different_lengths_end_together() {
     }
 }
 
-/// A text with an empty prompt begins with the token after it; a text whose claimed length exceeds its own has no result.
+/// A text with an empty prompt begins with the token after it; a text whose given length exceeds its actual length has no result.
 #[test]
 fn prompts_of_invalid_lengths_have_no_result() {
     let Some(client) = client().unwrap() else { return };
@@ -247,7 +247,8 @@ fn a_decoder_continues_from_its_cache() {
     }
 }
 
-/// Missing tokens are not attended to: a text begins after a gap, continues at its position, and is dropped from a rewritten position on.
+/// Missing tokens are not attended to: a text may begin after a gap, and continues at the next position. Rewriting an earlier position
+/// drops the later tokens.
 #[test]
 fn a_text_begins_at_any_position() {
     let Some(client) = client().unwrap() else { return };

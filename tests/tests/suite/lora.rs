@@ -108,7 +108,7 @@ fn adapters_match_merged_weights() {
             near(name, &have.to_f64_vec(), &args[i].to_f64_vec(), 1e-5);
         }
 
-        // A change of A alone changes W by s A B, and so does a change of B alone: the loss changes equally.
+        // For gradients dA and dB of the adapters and dW of the weights, <A, dA> = <B, dB> = <s A B, dW>.
         let mut gradient = module.clone();
         let wrt: Vec<usize> = adapted.adapters.iter().flat_map(|adapter| [adapter.a, adapter.b]).collect();
         autodiff::grad(&mut gradient, &wrt).unwrap();
@@ -210,7 +210,7 @@ fn a_weight_used_transposed_too_is_two_maps() {
     assert!(refused[1].message.contains("the adapters of w.2 cannot be merged"), "{}", refused[1].message);
 }
 
-/// Experts that read the same input have separate adapters, as with PEFT's `target_parameters`: The values are from
+/// Experts that read the same input have separate adapters, as with PEFT's `target_parameters`. The values are from
 /// `data/make_peft_experts.py`.
 #[test]
 fn experts_have_separate_adapters_as_in_peft() {

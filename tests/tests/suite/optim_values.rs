@@ -114,7 +114,7 @@ fn ten_steps_match_optax() {
             }
             let have = [state.get("w").unwrap().to_f64_vec(), state.get("b").unwrap().to_f64_vec()].concat();
             let off = have.iter().zip(list(name)).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-            // Updates of one size, regardless of the size of gradients, expose their rounding.
+            // These optimizers normalize updates, so the rounding of small gradients has a larger effect.
             let most = if name.starts_with("adafactor") || name.starts_with("muon") { 3e-5 } else { 4e-6 };
             assert!(off < most, "{name} is off by {off:e}: {have:?}, not {:?}", list(name));
         }
@@ -127,7 +127,7 @@ fn multidimensional_muon_matches_optax() {
     let Some(client) = client().unwrap() else { return };
     let values: Value = serde_json::from_str(include_str!("../data/muon_values.json")).unwrap();
     let values = values.as_object().unwrap();
-    // The numbers of a parameter, and the factors of its sines.
+    // The initial elements of a parameter, and the coefficients of their sines in the loss.
     let numbers = |name: &str, count: i64| -> [Vec<f64>; 2] {
         let by = 0.2 * (1.0 + names().iter().position(|known| *known == name).unwrap() as f64);
         let all = (0..count).map(|i| i as f64);
@@ -143,7 +143,7 @@ fn multidimensional_muon_matches_optax() {
         _ = of("matrix", &[4, 6]).mark_sharding(spec!["data", "model"]);
         _ = of("experts", &[4, 4, 6]).mark_sharding(spec!["data", None, "model"]);
         _ = (of("window", &[2, 2, 3, 5]), of("said", &[4, 2, 3]), of("adam", &[2, 3, 4]));
-        // The layers' outputs do not matter here; their declarations of kernels do.
+        // Only the kernels that the layers declare matter for this test, not the outputs of the layers.
         let (x, heads) = (g.ones([2, 6], F32), g.ones([2, 2, 4], F32));
         _ = DenseGeneral::new(&[2, 4]).use_bias(false).apply(&p.at("query"), x);
         _ = DenseGeneral::new(&[6]).axes(2).use_bias(false).apply(&p.at("out"), heads);
@@ -373,7 +373,7 @@ fn grouped_and_ungrouped_optimizer_state_is_compatible() {
     assert!(error.contains("optimizer.mu.b"), "{error}");
 }
 
-/// The mean over microbatches equals that of the batch, and so does its gradient; parameter averages follow.
+/// The loss and its gradient, averaged over microbatches, equal those of the whole batch, and so do parameter averages.
 #[test]
 fn gradient_accumulation_and_parameter_averages() {
     let Some(client) = client().unwrap() else { return };

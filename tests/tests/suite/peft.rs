@@ -146,7 +146,7 @@ fn adapters_round_trip() {
     }
 }
 
-/// The files in `data/peft` are PEFT's own: what is written has the same names, shapes and element types.
+/// The files in `data/peft` were written by PEFT. Adapters written by shardc have the same names, shapes and element types.
 #[test]
 fn written_adapters_match_peft_tensors() {
     for (name, family) in [("dora", Family::Llama), ("parameters", Family::Llama)] {
@@ -157,7 +157,7 @@ fn written_adapters_match_peft_tensors() {
         let written = write_adapters(family, &variables, &lora, |name| Ok(arrays[name].clone())).unwrap();
         let tensors = |bytes: &[u8]| {
             let dict = statedict::safetensors::from_bytes(bytes).unwrap();
-            // PEFT also saves the base weight of a targeted output.
+            // PEFT also saves the base weight of a targeted output layer.
             let is_written = |name: &str| !name.ends_with(".base_layer.weight");
             let tensors = dict.iter().filter(|(name, _)| is_written(name));
             let described = tensors.map(|(name, t)| format!("{name}: {} {:?}", t.dtype(), t.shape()));

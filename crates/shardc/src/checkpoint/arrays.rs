@@ -20,7 +20,7 @@ pub struct Saving<'a> {
     pub name: &'a str,
     /// The blocks.
     pub array: &'a ShardedArray,
-    /// Its sharding, if known; it is recorded, but not needed to restore the array.
+    /// The sharding of the array, if known. The checkpoint records it, but restoring does not need it.
     pub sharding: Option<Sharding>,
 }
 
@@ -49,8 +49,10 @@ pub fn array_parts(arrays: &[Saving<'_>], info: &Info, processes: &dyn Processes
     for Saving { name, array, sharding } in arrays {
         let (layout, ty) = (array.layout(), array.ty());
         if layout.num_addends() != 1 {
-            let text = format!("{name:?} is unreduced: devices hold partial sums of it");
-            return Err(Diagnostic::unsupported("SH1311", text).hint("reduce it in the step").into());
+            let text = format!("cannot save {name:?}: it is unreduced, so devices hold partial sums of it");
+            return Err(Diagnostic::unsupported("SH1311", text)
+                .hint("reduce it in the step before the save")
+                .into());
         }
         let sharding = sharding.clone();
         let entry = Entry { sharding, ..Entry::split(name, ty.dtype, &ty.shape, layout.shards()) };
@@ -85,8 +87,8 @@ pub fn blocks_of<'a>(
     }
 }
 
-/// Restores the shards of this process's devices, with the sharding of each port, regardless of the sharding that saved them. Each block is
-/// read once and copied to all devices that hold it. `None` for arrays missing from the checkpoint, if `fit` allows it.
+/// Restores the shards of this process's devices, with the sharding of each port, regardless of the sharding with which they were saved.
+/// Each block is read once and copied to all devices that hold it. `None` for arrays missing from the checkpoint, if `fit` allows it.
 ///
 /// # Errors
 /// The checkpoint does not match the request (SH1309: all mismatches), or those of [`Checkpoint::restore`].
@@ -139,8 +141,9 @@ pub fn restore_arrays(
     Ok(arrays)
 }
 
-/// The process that saves block `number` of the state: round robin over the devices that hold the block, which belong to processes in
-/// order; round robin over all processes if each of them holds the entire array.
+/// The index of the process that saves block `number` of the state. If every process holds the entire array, all processes take turns.
+/// Otherwise, the devices that hold the block take turns, and the process of the selected device saves the block. Each process has an equal
+/// number of consecutive devices.
 fn owner(array: &ShardedArray, region: &Region, number: usize, processes: usize) -> usize {
     let layout = array.layout();
     if array.is_all_here() {
@@ -151,7 +154,7 @@ fn owner(array: &ShardedArray, region: &Region, number: usize, processes: usize)
     holders.get(number % holders.len().max(1)).map_or(0, |place| place * processes / layout.num_devices())
 }
 
-/// The non-empty blocks of the devices at these positions of a layout, each with the indices of the devices that hold it.
+/// The non-empty blocks that the devices at the positions `places` of a layout hold, each with the indices into `places` of these devices.
 fn regions(layout: &ShardLayout, places: &[usize]) -> BTreeMap<Region, Vec<usize>> {
     let mut regions: BTreeMap<Region, Vec<usize>> = BTreeMap::new();
     for (device, &place) in places.iter().enumerate() {
@@ -165,7 +168,7 @@ fn regions(layout: &ShardLayout, places: &[usize]) -> BTreeMap<Region, Vec<usize
     regions
 }
 
-/// A block with its padding.
+/// Returns a block, padded to the local shape.
 fn block(
     want: &Wanted,
     layout: &ShardLayout,

@@ -1,9 +1,8 @@
-//! Sharded checkpoints: of a training [`State`](crate::train::State), and of any arrays.
+//! Sharded checkpoints of a training [`State`](crate::train::State), or of any arrays.
 //!
-//! A checkpoint is written in Orbax's format with `use_ocdbt=False, use_zarr3=True`: Zarr arrays, a file for each block of the
-//! sharding, and metadata. All of Orbax's formats are read. A checkpoint can be restored onto a different mesh, strategy and number of
-//! processes. Saves are atomic: after an interrupted save the earlier checkpoints are unchanged. `docs/CHECKPOINTS.md` is the
-//! guide.
+//! A checkpoint is written in Orbax's format with `use_ocdbt=False, use_zarr3=True`: Zarr arrays, with one file for each shard, and
+//! metadata. All of Orbax's formats are read. A checkpoint can be restored onto a different mesh, strategy and number of processes. Saves
+//! are atomic: after an interrupted save the earlier checkpoints are unchanged. `docs/CHECKPOINTS.md` is the guide.
 //!
 //! ```
 //! use shardc::checkpoint::{self, Alone, Checkpoint, Fit, Info, Store};
@@ -33,7 +32,7 @@
 //! let info = Info { step: Some(1), ..Info::default() };
 //! checkpoint::save(&store, "run/1", &four, &state, &info, &Alone)?;
 //!
-//! // Restores onto two devices, with other blocks than the four had.
+//! // Restores onto two devices, whose blocks differ from those of the four devices.
 //! let two = step(&client, 2)?;
 //! let restored = checkpoint::restore(&Checkpoint::open(&store, "run/1")?, &two, &Fit::default())?;
 //! assert_eq!(restored.get("w")?, state.get("w")?);

@@ -48,11 +48,11 @@ pub fn reader(state: &State) -> impl Fn(&Entry, &Region) -> Result<Vec<u8>, Stri
     arrays::blocks_of(move |name: &str| state.sharded(name))
 }
 
-/// Restores the state of a step from a checkpoint, with the step's sharding, regardless of the sharding that saved it. Each block is read
-/// once and copied to all devices that hold it.
+/// Restores the state of a step from a checkpoint, with the step's sharding, regardless of the sharding with which it was saved. Each block
+/// is read once and copied to all devices that hold it.
 ///
 /// # Errors
-/// The variables do not match the checkpoint, or it lacks some (SH1309: all mismatches), or those of [`Checkpoint::restore`].
+/// The variables do not match the checkpoint, or the checkpoint lacks some (SH1309: all mismatches), or those of [`Checkpoint::restore`].
 pub fn restore(checkpoint: &Checkpoint, step: &Step, fit: &Fit) -> Result<State, Error> {
     let strict = Fit { may_lack: false, ..fit.clone() };
     Ok(State { arrays: read(checkpoint, step, &strict)?, processes: step.processes() })

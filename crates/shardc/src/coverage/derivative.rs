@@ -37,7 +37,7 @@ impl fmt::Display for Differentiated {
     }
 }
 
-/// The derivative of each operation that a probe represents; the probe's own operation is first.
+/// How each operation that a probe represents is differentiated; the probe's own operation is first.
 pub(super) fn derivatives(probe: &Probe) -> Vec<(&'static str, Differentiated)> {
     let mut out = vec![(probe.op, of_program(probe.program))];
     for name in stands_for(probe.op).into_iter().filter(|&name| name != probe.op) {
@@ -46,7 +46,7 @@ pub(super) fn derivatives(probe: &Probe) -> Vec<(&'static str, Differentiated)> 
     out
 }
 
-/// The derivative of an elementwise operation, with the first element types that it accepts; `None` if it is not elementwise.
+/// How an elementwise operation is differentiated, for the first element types that the verifier accepts; `None` if it is not elementwise.
 fn of_elementwise(name: &str) -> Option<Differentiated> {
     const TYPES: [(&str, &str); 5] =
         [("f32", "f32"), ("complex<f32>", "f32"), ("f32", "complex<f32>"), ("f32", "i1"), ("i32", "i32")];

@@ -40,7 +40,7 @@ pub struct OpCoverage {
 pub struct FactorCoverage {
     /// The letter in [`OpCoverage::dims`].
     pub letter: String,
-    /// The kind in the sharding rule: `reduction`, for example.
+    /// The kind of the factor in the sharding rule, such as `reduction`.
     pub role: &'static str,
     /// The partitioning if the number of devices divides the factor.
     pub even: How,
@@ -204,7 +204,7 @@ fn letter(i: usize) -> String {
     }
 }
 
-/// A [`Split`] for each factor that is the major factor of some dimension.
+/// Returns a [`Split`] for each factor that is the major factor of some dimension.
 fn by_factor(rule: &ShardingRule) -> Vec<Split> {
     let places =
         |mappings: &[shardc_passes::rules::sharding_rule::TensorMapping], f: usize| -> Vec<(usize, usize)> {
@@ -231,8 +231,8 @@ fn by_factor(rule: &ShardingRule) -> Vec<Split> {
         .collect()
 }
 
-/// For an operation without a rule, a [`Split`] for each dimension of its first tensor of highest rank, which includes the same dimension
-/// of all tensors of that shape.
+/// For an operation without a rule, returns a [`Split`] for each dimension of its first tensor of highest rank. The split includes the same
+/// dimension of all tensors of that shape.
 fn by_dimension(module: &Module, op: OpId) -> Vec<Split> {
     let data = &module.ops[op];
     let shapes =

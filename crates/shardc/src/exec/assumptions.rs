@@ -14,8 +14,8 @@ pub fn assumptions(original: &Module) -> Vec<String> {
         n => format!("{n} reduces have"),
     };
     vec![format!(
-        "{of} an initial value that is not known to be the identity: both programs apply it once, but XLA may apply it several times or \
-         not at all"
+        "{of} an initial value that is not known to be the identity: the original and the partitioned program apply it once, but \
+         XLA may apply it several times or not at all"
     )]
 }
 

@@ -35,7 +35,7 @@ pub struct InDouble {
     pub noise: Difference,
 }
 
-/// The tolerance for different orders of the same sums in double precision.
+/// The tolerance in double precision for a different order of summation.
 const DOUBLE: f64 = 1e-9;
 
 /// The largest fraction of a rounding difference that remains in double precision. Usually it is about `2^-29` of the difference in single
@@ -43,8 +43,8 @@ const DOUBLE: f64 = 1e-9;
 /// not shrink.
 const LEFT_OF_ROUNDING: f64 = 1e-4;
 
-/// The tolerance as a multiple of the change that last-place changes of the inputs cause. If that change is large, the output is
-/// only rounding noise in any precision, such as a zero gradient divided by its own magnitude.
+/// The tolerance, as a multiple of the change of the output if every input changes by one unit in the last place. If that change is large,
+/// the output is rounding noise in any precision, such as a zero gradient divided by its own magnitude.
 const TIMES_NOISE: f64 = 8.0;
 
 impl OutputCheck {
@@ -55,7 +55,7 @@ impl OutputCheck {
     }
 
     /// Whether the output differs because the program amplifies rounding: in double precision the programs agree, or their difference
-    /// almost vanishes, or last-place changes of the inputs explain it.
+    /// almost vanishes, or is no larger than changes in the last place of the inputs explain.
     #[must_use]
     pub fn is_rounding(&self) -> bool {
         let is_little = |InDouble { difference, noise }: InDouble| {
@@ -113,7 +113,7 @@ fn refuse_results_that_differ(original: &Module, checks: &[OutputCheck]) -> Resu
     }
 }
 
-/// Verifies as [`verify`] does, if the single-device outputs for some inputs are known.
+/// Verifies as [`verify`] does, against known single-device outputs `expected` for the given `inputs`.
 ///
 /// # Errors
 /// The partitioned program does not compile or run.
@@ -127,8 +127,8 @@ pub fn verify_against(
     compare(client, original, output, inputs, expected, Limits::default())
 }
 
-/// The program in double precision, for separating rounding from a bug in [`verify`]. `None` if that would change its meaning: it computes
-/// in 8 bits, or has calls that are specific to an element type.
+/// The program in double precision, with which [`verify`] separates rounding from a bug. `None` if the conversion would change the
+/// program's meaning: it computes in 8 bits, or has calls that are specific to an element type.
 #[must_use]
 pub fn widened(module: &Module) -> Option<Module> {
     widen(module)
@@ -218,7 +218,7 @@ fn nudged(array: &HostArray) -> Option<HostArray> {
     HostArray::from_f64(array.dtype, &array.shape, &values).ok()
 }
 
-/// The tolerance for different orders of the same sums, relative to the largest value.
+/// The tolerance for a different order of summation, relative to the largest value.
 fn rounding(dtype: DType) -> f64 {
     match (dtype, dtype.is_float(), dtype.bits()) {
         (DType::F64 | DType::C128, ..) => 1e-9,

@@ -9,9 +9,9 @@ use super::Program;
 
 /// The limits of an execution.
 ///
-/// The memory of an execution is compared with the limit before data is sent to a device, from the compiler's figures (arguments, results
-/// and temporaries of each device), and from [`run_need`] before compilation. The memory of compilation itself is not known in advance.
-/// Only the CPU plugin's devices use this machine's memory.
+/// The memory of an execution is compared with the limit twice: before compilation, as estimated by [`run_need`]; and before data is sent
+/// to a device, as reported by the back end's compiler (arguments, results and temporaries of each device). The memory of compilation
+/// itself is not known in advance. Only the CPU plugin's devices use this machine's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The limit on this machine's memory; by default the available memory.
@@ -45,8 +45,8 @@ fn sum(sizes: impl Iterator<Item = u64>) -> u64 {
     sizes.fold(0, u64::saturating_add)
 }
 
-/// The minimum of this machine's memory that a partitioned program needs on virtual devices: inputs and outputs, on the host and on the
-/// devices. Temporaries come on top; they are known only after compilation.
+/// The minimum memory of this machine that a partitioned program needs on virtual devices: inputs and outputs, on the host and on the
+/// devices. Temporaries, which are known only after compilation, are not included.
 #[must_use]
 pub fn run_need(interface: &Interface) -> MemoryNeed {
     let devices = interface.mesh.num_devices();
@@ -58,7 +58,8 @@ pub fn run_need(interface: &Interface) -> MemoryNeed {
     need
 }
 
-/// The minimum memory for verifying a partitioned program: the larger of its two executions, with the arrays kept for the comparison.
+/// The minimum memory for verifying a partitioned program: that of the larger of the two executions, including the arrays that are kept for
+/// the comparison.
 pub(super) fn verify_need(interface: &Interface) -> MemoryNeed {
     let (inputs, outputs) = (on_host(&interface.inputs), on_host(&interface.outputs));
     let mut single = MemoryNeed::default();
@@ -67,7 +68,7 @@ pub(super) fn verify_need(interface: &Interface) -> MemoryNeed {
     single.add("outputs on one device", outputs);
     single.add("outputs on the host", outputs);
     let mut partitioned = run_need(interface);
-    partitioned.add("outputs of one device, to compare with", outputs);
+    partitioned.add("outputs of the single-device execution", outputs);
     if single.total() > partitioned.total() { single } else { partitioned }
 }
 

@@ -107,7 +107,7 @@ impl Program {
             let module = plain.to_mut();
             inline_calls(module)?;
             if let Some(entry) = module.entry() {
-                // Unrolling supports only plain collectives, so rooted collectives and collectives of custom calls are rewritten first.
+                // Unrolling does not support collectives with a root, or collectives that are custom calls: these are rewritten first.
                 if let Some(body) = module.funcs[entry].body
                     && is_needed(module, body)
                 {
@@ -132,8 +132,8 @@ impl Program {
         Program::new(client, executable, inputs, outputs, &plain)
     }
 
-    /// Compiles a partitioned program for all its devices. In a job of several processes, all of them have to call this, and each compiles
-    /// its part.
+    /// Compiles a partitioned program for all its devices. In a job of several processes, each process must call this, and compiles for its
+    /// own devices.
     ///
     /// # Errors
     /// The back end rejects it, or the client has too few devices, or their number is not a multiple of the number of processes.
@@ -175,9 +175,9 @@ impl Program {
             None if requests_layouts(module) => {
                 return Err(shardc_ir::Diagnostic::unsupported(
                     "SH0704",
-                    "the program requests memory layouts (mhlo.layout_mode), and the plugin does not report those that it chose",
+                    "the program requests memory layouts (mhlo.layout_mode), but the plugin does not report the layouts that it chose",
                 )
-                .hint("update the plugin, or export the program without layouts")
+                .hint("update the plugin, or export the program without memory layouts")
                 .into());
             }
             None => {}
@@ -185,7 +185,7 @@ impl Program {
         executable.set_parameters(types);
         let is_on_host = client.platform_name() == "cpu";
         if is_on_host {
-            // On such devices, the memory of device and host is the same.
+            // CPU devices use host memory, so memory kinds have no meaning.
             inputs.iter_mut().chain(outputs.iter_mut().flatten()).for_each(|port| port.memory_kind = None);
         }
         Ok(Program { executable, inputs, outputs, limits: Limits::default(), is_on_host })
@@ -207,9 +207,9 @@ impl Program {
     /// Runs the program on full arrays: shards the inputs over the devices, runs all devices, and assembles the outputs.
     ///
     /// # Errors
-    /// [`RuntimeError::Inputs`] with everything that is wrong with the inputs, before anything is sent; [`RuntimeError::Memory`] if this
-    /// machine has too little; [`RuntimeError::TimeLimit`]; the execution fails, or devices that hold the same block disagree on it by more
-    /// than rounding.
+    /// [`RuntimeError::Inputs`] with all mismatches of the inputs, before anything is sent; [`RuntimeError::Memory`] if this machine has
+    /// too little; [`RuntimeError::TimeLimit`]; the execution fails, or devices that hold the same block disagree on it by more than
+    /// rounding.
     pub fn run(&self, client: &Client, inputs: &[HostArray]) -> Result<Vec<HostArray>, Error> {
         let arguments = self.put(client, inputs)?;
         // The arrays have no other owner, so their memory may be donated.
@@ -271,8 +271,8 @@ impl Program {
     /// process needs only the elements for its own devices; the other elements may have any value.
     ///
     /// # Errors
-    /// [`RuntimeError::Inputs`] with everything that is wrong with the arrays, before anything is sent;
-    /// [`RuntimeError::Memory`] if this machine has too little.
+    /// [`RuntimeError::Inputs`] with all mismatches of the arrays, before anything is sent; [`RuntimeError::Memory`] if this machine has
+    /// too little.
     pub fn put(&self, client: &Client, inputs: &[HostArray]) -> Result<Vec<ShardedArray>, Error> {
         self.check_arrays(inputs)?;
         self.check_memory()?;
@@ -287,7 +287,7 @@ impl Program {
     /// are not compared; see [`ShardedArray::check_replicas`].
     ///
     /// # Errors
-    /// [`RuntimeError::Inputs`] with everything that is wrong with the arrays (number, types, shardings), before anything is started;
+    /// [`RuntimeError::Inputs`] with all mismatches of the arrays (number, types, shardings), before anything is started;
     /// [`RuntimeError::TimeLimit`]; the execution fails.
     pub fn step(&self, inputs: &[ShardedArray]) -> Result<Vec<ShardedArray>, Error> {
         self.check_spread(inputs)?;
@@ -306,7 +306,7 @@ impl Program {
     }
 
     /// Starts the program like [`Program::step_donating`], and returns before the devices are done: the results may not be ready. If
-    /// `in_flight` runs of the client are in flight, it waits first.
+    /// `in_flight` executions of the client are in progress, waits until one of them ends.
     ///
     /// # Errors
     /// Those of [`Program::step`] that are found before the start. Later errors are returned by [`Execution::wait`], and by any use
@@ -342,7 +342,8 @@ impl Program {
         let mut lists: Vec<Vec<Buffer>> =
             vec![Vec::with_capacity(inputs.len()); self.executable.devices().len()];
         for (i, (port, array)) in self.inputs.iter().zip(inputs).enumerate() {
-            // The indices are in ascending order. Memory outside the device cannot be donated: the program takes a copy.
+            // The indices are in ascending order. A buffer in another memory kind cannot be donated if the caller keeps the array, so a
+            // copy is donated.
             let is_lent = port.memory_kind.is_some() && port.is_donated && donate.binary_search(&i).is_err();
             let devices = self.executable.devices().iter();
             for (device, (list, buffer)) in devices.zip(lists.iter_mut().zip(array.into_buffers())) {
@@ -429,7 +430,7 @@ impl Program {
     }
 }
 
-/// Parameters and results of a module that one device runs.
+/// The parameters and results of a module that is compiled for one device.
 fn ports(module: &Module) -> Result<(Vec<Port>, Vec<Option<Port>>), Error> {
     let Some(func) = module.entry().map(|entry| &module.funcs[entry]) else {
         return Err(shardc_ir::Diagnostic::invalid("SH0702", "the program has no entry function").into());
@@ -438,7 +439,10 @@ fn ports(module: &Module) -> Result<(Vec<Port>, Vec<Option<Port>>), Error> {
     let types = args.iter().map(|&arg| module.values[arg].ty);
     let port = |ty, name: Option<String>, attrs: Option<&AttrDict>| -> Result<Port, Error> {
         let Some(tensor) = module.types.stored(ty) else {
-            let message = format!("a parameter or result of type {}", module.types.display(ty));
+            let message = format!(
+                "the entry function has a parameter or result of unsupported type {}",
+                module.types.display(ty)
+            );
             return Err(shardc_ir::Diagnostic::unsupported("SH0703", message)
                 .at(func.span)
                 .hint("pass tensors in and out of the entry function")
@@ -460,7 +464,7 @@ fn ports(module: &Module) -> Result<(Vec<Port>, Vec<Option<Port>>), Error> {
     Ok((inputs, outputs))
 }
 
-/// Whether an argument or a result of the entry function requests a layout that is not the default.
+/// Whether an argument or a result of the entry function requests a non-default memory layout.
 fn requests_layouts(module: &Module) -> bool {
     let Some(func) = module.entry().map(|entry| &module.funcs[entry]) else { return false };
     func.arg_attrs.iter().chain(&func.res_attrs).any(|attrs| attrs.layout_mode().is_some())

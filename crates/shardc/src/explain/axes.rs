@@ -60,10 +60,10 @@ impl Explainer<'_> {
                     let names: Vec<String> = axes.iter().map(|&a| mesh.axis_text(a)).collect();
                     names.join(", ")
                 };
-                let kept = if now.axes.is_empty() { "nothing".to_owned() } else { text(&now.axes) };
+                let kept = if now.axes.is_empty() { "no axis".to_owned() } else { text(&now.axes) };
                 format!(
-                    "dimension {d} could be sharded along {}, but keeps {kept}: arguments and results keep only full \
-                     axes that divide the dimension",
+                    "dimension {d} could be sharded along {}, but is sharded along {kept}: arguments and results keep \
+                     only full axes that divide the dimension",
                     text(&before.axes)
                 )
             })
@@ -190,7 +190,7 @@ impl Explainer<'_> {
         }
     }
 
-    /// The source of an argument's or result's annotation, if it is not an `sdy.sharding` of the program.
+    /// The source of an argument's or result's annotation, if it is not an `sdy.sharding` attribute of the program.
     fn how_given(&self, result: bool, i: usize) -> &'static str {
         let Some(func) = self.raw.entry().map(|f| &self.raw.funcs[f]) else { return "" };
         let has_gspmd = |attrs: Option<&AttrDict>| attrs.is_some_and(|a| a.get(GSPMD_SHARDING).is_some());

@@ -81,7 +81,10 @@ impl Explainer<'_> {
             Reason::Replicated => format!("its annotation makes it replicated along \"{axis}\""),
             Reason::Pending => format!("it is unreduced along \"{axis}\""),
             Reason::DoesNotDivide => {
-                format!("\"{axis}\" does not divide the rest of its {} elements", conflict.size)
+                format!(
+                    "its {} elements are not divisible by \"{axis}\" and the axes that already shard it",
+                    conflict.size
+                )
             }
             Reason::Blocked => {
                 "the sharding rule of the operation blocks propagation along that dimension".to_owned()

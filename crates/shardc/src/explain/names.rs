@@ -1,7 +1,7 @@
 //! Names of values, and source positions, in the file of the program.
 //!
-//! A module does not store the names of values. For a text program, they are read from the text: an operation has the span of its name,
-//! which the values that it defines precede on the line. For bytecode, the names are those of the printed propagated program.
+//! A module does not store the names of values. For a program in text form, they are read from the text: the span of an operation covers
+//! its name, and the names of its results precede it on the line. For bytecode, the names are those in the printed propagated program.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -65,11 +65,11 @@ pub struct SourcePlace {
 pub struct AxisReport {
     /// The name.
     pub name: String,
-    /// Number of devices along it.
+    /// Number of devices along the axis.
     pub size: i64,
-    /// The annotations that name it, each with the number of values that it reaches.
+    /// The annotations that contain the axis, each with the number of values to which the axis propagates from that annotation.
     pub annotations: Vec<AnnotationReport>,
-    /// The number of values that it shards.
+    /// The number of values that the axis shards.
     pub values: usize,
 }
 
@@ -80,7 +80,7 @@ pub struct AnnotationReport {
     pub annotation: String,
     /// The source position.
     pub place: SourcePlace,
-    /// The number of values that the axis reaches from it.
+    /// The number of values to which the axis propagates from this annotation.
     pub values: usize,
 }
 
@@ -89,7 +89,7 @@ pub struct AnnotationReport {
 pub struct ValueReport {
     /// The name in the file.
     pub name: String,
-    /// The name that the front end gave it.
+    /// The front end's name of the value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// The type.
@@ -104,7 +104,7 @@ pub struct ValueReport {
     pub place: SourcePlace,
     /// Each axis of the sharding.
     pub axes: Vec<AxisOrigin>,
-    /// Conflicts: axes that did not propagate to it, or from it.
+    /// Conflicts: axes that did not propagate to the value, or from it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<ConflictReport>,
     /// Axes removed from an argument or result because they do not divide the dimension.
@@ -117,9 +117,9 @@ pub struct ValueReport {
 pub struct AxisOrigin {
     /// The axis or sub-axis.
     pub axis: String,
-    /// The use on the value: `dimension 0`, `unreduced`.
+    /// How the value uses the axis: `dimension 0`, `unreduced`.
     pub place: String,
-    /// The annotation from which it propagated.
+    /// The annotation from which the axis propagated.
     pub origin: String,
     /// The propagation path, starting at the annotation.
     pub steps: Vec<StepReport>,
@@ -130,9 +130,9 @@ pub struct AxisOrigin {
 pub struct StepReport {
     /// The value that the axis is propagated to.
     pub value: String,
-    /// The use on the value: `dimension 0`, `unreduced`.
+    /// How the value uses the axis: `dimension 0`, `unreduced`.
     pub at: String,
-    /// How it propagated: `through dot_general`.
+    /// How the axis propagated: `through dot_general`.
     pub how: String,
     /// The source position of the operation or annotation.
     pub place: SourcePlace,
@@ -143,17 +143,17 @@ pub struct StepReport {
 pub struct ConflictReport {
     /// The operation.
     pub op: String,
-    /// The source position of the operation (of the first, if there are several).
+    /// The source position of the operation; of the first one, if several have equal conflicts.
     pub place: SourcePlace,
     /// The axis.
     pub axis: String,
     /// The value and dimension with the axis: `%3 dimension 0`.
     pub has: String,
-    /// The value and dimension without it.
+    /// The value and dimension without the axis.
     pub lacks: String,
     /// The reason.
     pub reason: String,
-    /// The bytes that each device would save with the axis, summed over all equal conflicts.
+    /// The bytes that each device would save if the axis also sharded `lacks`, summed over all equal conflicts.
     pub bytes: u64,
     /// The number of equal conflicts.
     pub count: usize,
@@ -167,7 +167,7 @@ pub struct ConflictReport {
 /// Equal replicated values.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct ReplicatedReport {
-    /// The name of the first of them.
+    /// The name of the first of the equal values.
     pub name: String,
     /// The operation that produces it.
     pub op: String,
@@ -178,20 +178,20 @@ pub struct ReplicatedReport {
     pub bytes: u64,
     /// The number of values.
     pub count: usize,
-    /// The source position of the first of them.
+    /// The source position of the first of the equal values.
     pub place: SourcePlace,
 }
 
 /// A collective of the partitioned program.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct CollectiveReport {
-    /// Its index in program order, from 0.
+    /// The index of the collective in program order, from 0.
     pub number: usize,
     /// The kind: `all_reduce`.
     pub kind: String,
     /// The mesh axes along which devices communicate.
     pub axes: Vec<String>,
-    /// The local type of its operand.
+    /// The local type of the operand.
     #[serde(rename = "type")]
     pub ty: String,
     /// The bytes that one device sends in one execution.
@@ -201,7 +201,7 @@ pub struct CollectiveReport {
     /// The function that contains it, if that is not the entry function.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub function: Option<CalledReport>,
-    /// The operations that need it; several if their collectives were combined.
+    /// The operations that need the collective; several if their collectives were combined.
     pub serves: Vec<ServedReport>,
     /// The operands and results of these operations, with the propagation paths of their axes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -213,7 +213,7 @@ pub struct CollectiveReport {
 pub struct CalledReport {
     /// The name in the partitioned program.
     pub name: String,
-    /// How often it runs in one execution of the program; unknown trip counts of loops are estimated.
+    /// How often the function runs in one execution of the program; unknown trip counts of loops are estimated.
     pub runs: u64,
 }
 
@@ -224,12 +224,12 @@ pub struct ServedReport {
     pub op: String,
     /// The source position.
     pub place: SourcePlace,
-    /// The reasons why it needs the collective, as text.
+    /// The reasons why the operation needs the collective, as text.
     pub because: Vec<String>,
 }
 
 impl SourcePlace {
-    /// The position in addition to the line: the call sites, and the position in the user's program.
+    /// The position without file and line: the call sites, and the position in the user's program.
     pub(super) fn details(&self) -> String {
         let calls: Vec<String> = self.calls.iter().map(|line| format!("called at line {line}")).collect();
         let user = self.user.as_ref().or(self.name.as_ref()).map(|user| format!("at {user}"));

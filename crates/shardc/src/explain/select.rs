@@ -52,7 +52,7 @@ impl Explainer<'_> {
         if !found.is_empty() {
             return Ok(found);
         }
-        // By position (`arg0`, `res0`), if nothing in the file has the name.
+        // The name is a position (`arg0`, `res0`), if nothing in the file has it.
         match Named::position(name).filter(|_| name.starts_with(|c: char| c.is_alphabetic())) {
             Some(Named::Argument(i)) => return self.select(&Question::Argument(i)),
             Some(Named::Result(i)) => return self.select(&Question::Result(i)),

@@ -1,4 +1,4 @@
-//! The summary of a program: the reach of each annotation, conflicts, large replicated values, and collectives.
+//! The summary of a program: the number of values that each annotation shards, conflicts, large replicated values, and collectives.
 
 use std::collections::BTreeMap;
 
@@ -80,7 +80,7 @@ impl Explainer<'_> {
         reports.into_values().map(finish).collect()
     }
 
-    /// The argument or result that is annotated.
+    /// The argument or result that an annotation belongs to.
     fn annotated(&self, annotation: AnnotationSource) -> Subject {
         match annotation {
             AnnotationSource::Argument(i) => {

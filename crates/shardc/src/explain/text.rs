@@ -42,7 +42,7 @@ impl Report {
     }
 }
 
-/// The minimum width of lines.
+/// The minimum width to which lines are wrapped.
 const NARROWEST: usize = 40;
 
 struct Text<'a> {
@@ -63,7 +63,7 @@ impl Text<'_> {
         let indent = " ".repeat(indent.min(self.width / 2));
         let mut rest = text.trim_end().to_owned();
         while let Some((end, _)) = rest.char_indices().nth(self.width) {
-            // Breaks only at a space after the indentation: names are not broken.
+            // Lines break only at a space after the indentation, never within a name.
             let begin = rest.len() - rest.trim_start().len();
             let inside = |at: usize| at > begin;
             let next = || rest[end..].find(' ').map(|at| end + at);
@@ -268,7 +268,10 @@ impl Text<'_> {
             other.because.iter().for_each(|because| self.line(&format!("                {because}")));
         }
         if shown < others.len() {
-            self.line(&format!("              and for {} more, combined into one", others.len() - shown));
+            self.line(&format!(
+                "              and for {} more, combined into one collective",
+                others.len() - shown
+            ));
         }
     }
 

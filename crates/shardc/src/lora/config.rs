@@ -6,11 +6,12 @@ use shardc_strategy::{Bias, Layers, Lora, Patterns, Targets};
 
 use crate::Error;
 
-/// The LoRA settings of `adapter_config.json`, in the names of the model that the adapters belong to. Compared with PEFT 0.21.
+/// The LoRA settings of `adapter_config.json`, with the module names of the model that the adapters belong to. The format is that of PEFT
+/// 0.21.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AdapterConfig {
-    /// The adapters. Names are those of the modules of the model, without `base_model.model.`; targeted parameters are targets by
-    /// the name of their module.
+    /// The adapters. Names are those of the model's modules, without `base_model.model.`. A targeted parameter (`target_parameters`) is a
+    /// target with the name of its module.
     pub lora: Lora,
 }
 
@@ -22,7 +23,7 @@ const DESCRIPTIVE: &[&str] = &[
     "task_type",
     "inference_mode",
     "peft_version",
-    // The layout of the base weight, which the model defines.
+    // Whether the base weight is transposed, which the model defines.
     "fan_in_fan_out",
     // Options of methods that other settings select.
     "eva_config",
@@ -38,12 +39,12 @@ impl AdapterConfig {
     /// Reads the text of `adapter_config.json`.
     ///
     /// # Errors
-    /// The text is not such a file, or it has settings that are not supported, all of which are named (SH0726).
+    /// The text is not valid, or has unsupported settings, all of which the error names (SH0726).
     pub fn parse(text: &str) -> Result<AdapterConfig, Error> {
         let invalid = |why: String| Diagnostic::invalid("SH0726", format!("adapter_config.json: {why}"));
         let value: Value = serde_json::from_str(text).map_err(|error| invalid(error.to_string()))?;
         let Value::Object(settings) = value else {
-            return Err(invalid("an object is expected".to_owned()).into());
+            return Err(invalid("expected a JSON object".to_owned()).into());
         };
         let mut reader = Reader { settings, wrong: Vec::new() };
         let lora = reader.lora();
@@ -55,7 +56,7 @@ impl AdapterConfig {
         Err(Diagnostic::unsupported("SH0726", text).into())
     }
 
-    /// Writes `adapter_config.json`, as PEFT reads it.
+    /// Writes `adapter_config.json` in the form that PEFT reads.
     #[must_use]
     pub fn to_json(&self) -> String {
         let lora = &self.lora;
@@ -115,7 +116,7 @@ impl Reader {
         }
         let rank = self.number("r", 8.0);
         if rank < 1.0 || rank.fract() != 0.0 {
-            self.wrong.push(format!("\"r\": {rank} is not a positive integer"));
+            self.wrong.push(format!("\"r\" must be a positive integer, got {rank}"));
         }
         let dropout = self.number("lora_dropout", 0.0);
         let bias = match self.take("bias").as_ref().map(|bias| bias.as_str().unwrap_or_default()) {
@@ -123,7 +124,8 @@ impl Reader {
             Some("all") => Bias::All,
             Some("lora_only") => Bias::LoraOnly,
             Some(other) => {
-                self.wrong.push(format!("\"bias\": {other:?} is not \"none\", \"all\" or \"lora_only\""));
+                self.wrong
+                    .push(format!("\"bias\" must be \"none\", \"all\" or \"lora_only\", got {other:?}"));
                 Bias::None
             }
         };
@@ -176,7 +178,7 @@ impl Reader {
                 Value::Array(list) => list.is_empty(),
                 Value::Number(_) | Value::String(_) => false,
             };
-            // Methods whose initial values change the base weights.
+            // These methods do not change the base weights. Others do, such as PiSSA and LoftQ.
             let keeps_weights = |init: &str| matches!(init, "gaussian" | "eva" | "orthogonal");
             let is_plain = match name.as_str() {
                 "init_lora_weights" => value.is_boolean() || value.as_str().is_some_and(keeps_weights),
@@ -195,7 +197,7 @@ impl Reader {
     fn number(&mut self, name: &str, default: f64) -> f64 {
         let Some(value) = self.take(name) else { return default };
         value.as_f64().unwrap_or_else(|| {
-            self.wrong.push(format!("{name:?}: {value} is not a number"));
+            self.wrong.push(format!("{name:?} must be a number, got {value}"));
             default
         })
     }
@@ -203,7 +205,7 @@ impl Reader {
     fn is_on(&mut self, name: &str) -> bool {
         let Some(value) = self.take(name) else { return false };
         value.as_bool().unwrap_or_else(|| {
-            self.wrong.push(format!("{name:?}: {value} is not true or false"));
+            self.wrong.push(format!("{name:?} must be true or false, got {value}"));
             false
         })
     }
@@ -218,7 +220,7 @@ impl Reader {
             Some(_) => None,
         };
         words.unwrap_or_else(|| {
-            self.wrong.push(format!("{name:?} is not a list of names"));
+            self.wrong.push(format!("{name:?} must be a list of names"));
             Vec::new()
         })
     }
@@ -248,7 +250,7 @@ impl Reader {
             one => one.as_u64().map(|number| vec![number]),
         };
         let Some(numbers) = numbers else {
-            self.wrong.push("\"layers_to_transform\" is not a list of layer numbers".to_owned());
+            self.wrong.push("\"layers_to_transform\" must be a list of layer numbers".to_owned());
             return None;
         };
         match Layers::new(numbers, parents) {
@@ -264,7 +266,7 @@ impl Reader {
         let map = match self.take(name) {
             Some(Value::Object(map)) => map,
             Some(_) => {
-                self.wrong.push(format!("{name:?} is not an object"));
+                self.wrong.push(format!("{name:?} must be an object"));
                 return Patterns::default();
             }
             None => return Patterns::default(),

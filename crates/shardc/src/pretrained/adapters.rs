@@ -1,8 +1,9 @@
 //! LoRA adapters in PEFT's format: `adapter_model.safetensors` and `adapter_config.json`.
 //!
 //! PEFT has `lora_A` of `[rank, inputs]` and `lora_B` of `[outputs, rank]` for each layer. shardc has `lora_a` of `[inputs.., rank]` and
-//! `lora_b` of `[rank, outputs..]`, with a leading layer dimension for a stack. Layers of a stack share one rank and one scale: lower
-//! ranks are padded with zeros, which training preserves, and `lora_B` of a layer with a different scale is multiplied by the ratio.
+//! `lora_b` of `[rank, outputs..]`, with a leading layer dimension for a stack. Layers of a stack share one rank and one scale: lower ranks
+//! are padded with zeros, which training preserves, and `lora_B` of a layer with a different scale is multiplied by the ratio of the
+//! scales.
 
 use indexmap::{IndexMap, IndexSet};
 use shardc_ir::Diagnostic;
@@ -28,8 +29,8 @@ impl AdapterFiles {
     }
 }
 
-/// Reads the adapters among `variables` from PEFT's files, and the base-model parameters that these replace: `modules_to_save`, and biases.
-/// `lora` contains the settings with which the variables were created, such as [`AdapterFiles::lora`].
+/// Reads the adapters among `variables` from PEFT's files, and the base-model parameters that these files replace: `modules_to_save`, and
+/// biases. `lora` contains the settings with which the variables were created, such as [`AdapterFiles::lora`].
 ///
 /// # Errors
 /// A file is invalid (SH0725); settings or tensors are not supported (SH0726); adapters are missing, have different shapes, or have no
@@ -57,7 +58,7 @@ pub fn read_adapters(
         }
     }
     let unused = parsed.tensors.iter().filter(|(name, _)| !used.contains(*name));
-    wrong.extend(unused.map(|(name, _)| format!("{name:?} has no variable in the model")));
+    wrong.extend(unused.map(|(name, _)| format!("the model has no variable for {name:?}")));
     if wrong.is_empty() {
         return Ok(arrays);
     }
@@ -179,7 +180,9 @@ impl Parsed {
         let is_trained = variable.kind == Kind::Parameter;
         let assembled = match assembled {
             Ok(assembled) => assembled,
-            Err(text) if is_trained => return Err(format!("{:?} is trained: {text}", variable.name)),
+            Err(text) if is_trained => {
+                return Err(format!("no value for the trained parameter {:?}: {text}", variable.name));
+            }
             Err(_) => return Ok(None),
         };
         used.extend(assembled.names().map(str::to_owned));
@@ -190,7 +193,7 @@ impl Parsed {
 
 pub(super) fn host_array(tensor: &Tensor) -> Result<HostArray, Error> {
     if !tensor.dtype().is_float() {
-        let text = format!("it has the element type {}", tensor.dtype());
+        let text = format!("it has element type {}, expected a float type", tensor.dtype());
         return Err(Diagnostic::invalid("SH0723", text).into());
     }
     Ok(HostArray::new(tensor.dtype(), tensor.shape(), tensor.read()?)?)

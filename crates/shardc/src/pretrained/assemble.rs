@@ -11,7 +11,7 @@ use super::Family;
 use super::names::{How, places};
 use crate::Error;
 
-/// A variable and its source tensors: one, or one for each layer of a stack.
+/// A variable and its source tensors: a single one, or one for each layer of a stack.
 pub(super) struct Assembled<'a> {
     pub(super) variable: &'a Variable,
     layers: Vec<Layer<'a>>,
@@ -48,7 +48,7 @@ impl<'a> Assembled<'a> {
                 return Err(format!("{:?} is missing, for {name:?}", filled(&places[0].0)));
             };
             if !tensor.dtype().is_float() {
-                return Err(format!("{place:?} has the element type {}", tensor.dtype()));
+                return Err(format!("{place:?} has element type {}, expected a float type", tensor.dtype()));
             }
             let Some((first, strides)) = strides(how, tensor.shape(), &own) else {
                 return Err(format!(
@@ -95,8 +95,8 @@ impl<'a> Assembled<'a> {
     }
 }
 
-/// The offset and the strides, in the flattened tensor, of a variable with the dimensions `own`; `None` if the tensor has a different
-/// number of elements, or its dimensions are not products of consecutive dimensions of the variable.
+/// The offset and strides with which the elements of a variable of shape `own` are read from the flattened source tensor. `None` if the
+/// tensor has a different number of elements, or its dimensions are not products of consecutive dimensions of the variable.
 pub(super) fn strides(how: How, shape: &[usize], own: &[usize]) -> Option<(usize, Vec<usize>)> {
     let count: usize = shape.iter().product();
     let (first, dims) = match (how, shape) {

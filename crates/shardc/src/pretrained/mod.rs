@@ -38,7 +38,7 @@ use crate::Error;
 pub use crate::lora::AdapterConfig;
 use crate::train::{State, Step};
 
-/// The naming scheme of a checkpoint, which determines its model in [`nn::models`](crate::nn::models).
+/// The naming scheme of a checkpoint, which determines the model in [`nn::models`](crate::nn::models) that it belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Family {
@@ -64,7 +64,7 @@ pub fn read(
     files: &[&[u8]],
 ) -> Result<IndexMap<String, HostArray>, Error> {
     let mut weights = StateDict::new();
-    // If two files have the same tensor, the later one wins.
+    // If two files contain the same tensor, the later file takes precedence.
     for (i, file) in files.iter().enumerate().rev() {
         for (name, tensor) in parse(i, file)?.iter() {
             if weights.find(name).is_none() {
@@ -92,9 +92,9 @@ pub fn read_from(
     Ok(arrays)
 }
 
-/// The state of a step with the parameters of a checkpoint, for a model of the family. Each device gets its shard, and only the
-/// shards of this process's devices are read, one variable at a time. Copies of parameters are initialized from them, and DoRA
-/// magnitudes from their norms. Other variables and adapters come from `others`, which may be `step.init(seed)`.
+/// The state of a step with the parameters of a checkpoint, for a model of the family. Each device gets its shard, and only the shards of
+/// this process's devices are read, one variable at a time. Variables that are copies of parameters are initialized from the parameters,
+/// and DoRA magnitudes from the norms of the kernels. Other variables and adapters come from `others`, which may be `step.init(seed)`.
 ///
 /// # Errors
 /// Parameters are missing or have different shapes, all reported at once (SH0723), a file cannot be read (SH1401), or `others` lacks a
@@ -119,7 +119,7 @@ pub fn load(
     })
 }
 
-/// A block of the norms of a kernel over the leading dimensions of its layers: the initial values of DoRA magnitudes.
+/// A block of the initial DoRA magnitudes: the norms of each layer's kernel over its leading dimensions.
 fn norms(
     kernel: &Assembled<'_>,
     variable: &Variable,
@@ -142,7 +142,7 @@ fn norms(
     Ok(HostArray::from_f64(variable.dtype, &shape, &norms)?)
 }
 
-/// The sources of the parameters among `variables`.
+/// Finds the source tensors of the parameters among `variables`.
 fn find<'a>(
     family: Family,
     variables: &'a [Variable],
@@ -151,7 +151,7 @@ fn find<'a>(
     let (mut all, mut wrong) = (Vec::new(), Vec::new());
     let is_read = |v: &&Variable| {
         let is_of_model = matches!(v.kind, Kind::Parameter | Kind::Frozen) && !adapters::is_adapter(&v.name);
-        // Copies are not read: they are initialized from their originals.
+        // Variables that are copies of others are not read, but initialized from them.
         is_of_model && !matches!(v.init, Init::CopyOf(_))
     };
     for variable in variables.iter().filter(is_read) {

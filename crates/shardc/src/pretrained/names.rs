@@ -18,7 +18,8 @@ pub(super) enum How {
 /// The name of a tensor, with `{}` for the layer number, and its conversion.
 type Place = (&'static str, How);
 
-/// The candidate names of a variable's tensor, with and without the prefix of the family; the first that the checkpoint has applies.
+/// The candidate names of a variable's tensor, with and without the prefix of the family; the first one that the checkpoint contains is
+/// used.
 pub(super) fn places(family: Family, variable: &str) -> Option<Vec<(String, How)>> {
     let (table, prefix) = table(family);
     let (layer, what) = variable.rsplit_once('.').unwrap_or(("", variable));
@@ -72,7 +73,7 @@ pub(super) fn modules(family: Family, name: &str) -> Vec<Module> {
 /// The names that a module of shardc's model has in checkpoints, the most common first, with `{}` for the layer number.
 pub(super) fn module_names(family: Family, ours: &str) -> Vec<(String, How)> {
     let (table, prefix) = table(family);
-    // Heads have no prefix: they are siblings of the prefixed model.
+    // Names of heads have no prefix, because heads are siblings of the prefixed model.
     let is_head = matches!(ours, "lm_head" | "head");
     let names = table.iter().filter(|(of, (name, _))| *of == ours && !(is_head && *name == "embed_tokens"));
     let both = names.flat_map(|&(_, (name, how))| {
@@ -87,7 +88,7 @@ pub(super) fn prefix(family: Family) -> &'static str {
     table(family).1
 }
 
-/// Whether only one module of a layer has a name that ends in this component.
+/// Whether only one module of a layer has a name with the last component `last`.
 pub(super) fn is_only(family: Family, last: &str) -> bool {
     let is_it = |name: &&str| name.rsplit('.').next() == Some(last);
     table(family).0.iter().map(|(_, (name, _))| *name).filter(is_it).count() == 1
@@ -165,7 +166,7 @@ const VIT: &[(&str, Place)] = &[
     ("h.mlp.down", ("encoder.layer.{}.output.dense", Transposed)),
     ("ln_f", ("layernorm", Same)),
     ("head", ("classifier", Transposed)),
-    // Names since transformers 5.24.
+    // Names in transformers 5.24 and later.
     ("h.ln_1", ("layers.{}.layernorm_before", Same)),
     ("h.attn.query", ("layers.{}.attention.q_proj", Transposed)),
     ("h.attn.key", ("layers.{}.attention.k_proj", Transposed)),

@@ -86,7 +86,8 @@ impl Parsed {
         Err(Diagnostic::unsupported("SH0726", text).into())
     }
 
-    /// Whether a module's name has the family's prefix if and only if tensor names have it. Heads are exempt, since they never have it.
+    /// Whether a module's name has the family's prefix if and only if tensor names have it. Heads are exempt, because their names never
+    /// have it.
     pub(super) fn is_prefixed(&self, module: &str) -> bool {
         let is_beside =
             modules(self.family, module).iter().any(|module| matches!(module.ours, "lm_head" | "head"));
@@ -130,7 +131,7 @@ impl Parsed {
     /// # Errors
     /// A name cannot be written as a pattern.
     pub(super) fn lora(&self) -> Result<Lora, Error> {
-        // The highest rank among the layers of each linear layer, with its alpha.
+        // For each linear layer of a stack, the highest rank among its layers, with the alpha of that layer.
         let mut maps: IndexMap<&'static str, (i64, f64)> = IndexMap::new();
         let mut saved: Vec<String> = Vec::new();
         for (name, _) in self.tensors.iter() {
@@ -176,7 +177,7 @@ impl Parsed {
     }
 }
 
-/// A tensor name without the parts that PEFT adds to the name in the base model.
+/// A tensor name without the components that PEFT adds to the base model's name.
 fn plain(name: &str) -> String {
     let name = name.strip_prefix(PREFIX).unwrap_or(name);
     for parameter in ["weight", "bias"] {

@@ -1,4 +1,4 @@
-//! Writes whole models with Hugging Face names: the inverse of reading them.
+//! Writes whole models with Hugging Face names: the inverse of loading pretrained models.
 
 use std::path::Path;
 
@@ -14,10 +14,10 @@ use super::assemble::strides;
 use super::names::{How, places, prefix};
 use crate::Error;
 
-/// Converts the parameters among `variables` to the names and shapes of transformers for a model of the family; `value` returns a value by
-/// name. Each layer gets its own tensor, kernels are transposed back, and queries, keys and values of GPT-2 become one tensor. Element
-/// types are kept. Adapters are left out ([`write_adapters`](super::write_adapters)); a tied embedding table is one tensor. The names are
-/// those of the model with its head, or of the bare model for [`Bert`](crate::nn::models::Bert) and a `Vit` without a head.
+/// Converts the parameters among `variables` of a model of the family to the names and shapes of transformers; `value` returns the value of
+/// a variable by name. Each layer gets its own tensor, kernels are transposed back, and queries, keys and values of GPT-2 become one
+/// tensor. Element types are kept. Adapters are left out ([`write_adapters`](super::write_adapters)); a tied embedding table is one tensor.
+/// The names are those of the model with its head, or of the bare model for [`Bert`](crate::nn::models::Bert) and a `Vit` without a head.
 ///
 /// # Errors
 /// A variable has no name in checkpoints of the family, or a part of a fused tensor is missing, all reported at once (SH0724).
@@ -107,7 +107,7 @@ fn place(family: Family, variable: &str, is_bare: bool) -> Option<(String, How)>
     places(family, variable)?.into_iter().find(|(name, _)| has_prefix(name) != (is_bare || is_head))
 }
 
-/// The shape, in a checkpoint, of a layer with the dimensions `own`.
+/// The shape that a layer with the dimensions `own` has in a checkpoint.
 fn shape(how: How, name: &str, own: &[usize]) -> Option<Vec<usize>> {
     let (module, parameter) = name.rsplit_once('.').unwrap_or(("", name));
     let product = |dims: &[usize]| dims.iter().product::<usize>();
@@ -141,14 +141,17 @@ fn put(
     let own: Vec<usize> = own.iter().map(|&n| n as usize).collect();
     let refused = || format!("{:?} of shape {own:?} does not match the tensor {template:?}", variable.name);
     if !array.dtype.is_float() || !array.dtype.bits().is_multiple_of(8) {
-        return Err(format!("{:?} has the element type {}", variable.name, array.dtype));
+        return Err(format!("{:?} has the unsupported element type {}", variable.name, array.dtype));
     }
     let shape = shape(how, &variable.name, &own).ok_or_else(refused)?;
     let (first, strides) = strides(how, &shape, &own).ok_or_else(refused)?;
     let width = array.dtype.bits() as usize / 8;
     let count = own.iter().product::<usize>();
     if array.data.len() != layers.max(0) as usize * count * width {
-        return Err(format!("the value of {:?} has the shape {:?}", variable.name, array.shape));
+        return Err(format!(
+            "the value of {:?} has shape {:?}, which does not match the variable",
+            variable.name, array.shape
+        ));
     }
     let positions = positions(first, &strides, &own);
     let parts = if matches!(how, How::Third(_)) { 3 } else { 1 };

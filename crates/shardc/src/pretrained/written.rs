@@ -14,7 +14,7 @@ use crate::Error;
 use crate::lora::AdapterConfig;
 
 /// Writes the trained parameters among `variables` as a PEFT adapter of a model of the family: adapters, `modules_to_save`, and biases.
-/// `value` returns a value by name.
+/// `value` returns the value of a variable by name.
 ///
 /// # Errors
 /// A trained variable has no tensor of its own in the family's checkpoints (SH0724), or `value` fails.
@@ -100,7 +100,7 @@ impl Writer {
             let shape = if factor.role == Role::Magnitude { vec![columns] } else { vec![columns, rows] };
             self.put(&factor.role.tensor(&module), &HostArray::from_f64(array.dtype, &shape, &transposed)?)?;
         }
-        // The name within a layer, or only its last component if that is unique.
+        // The name within a layer, or only the last component of that name if it is unique.
         let within = template.rsplit_once("{}.").map_or(template.as_str(), |(_, within)| within);
         let last = within.rsplit('.').next().unwrap_or(within);
         let target = if is_only(self.family, last) { last } else { within };
@@ -167,7 +167,7 @@ fn floats(array: &HostArray) -> Result<Vec<f64>, Error> {
     if array.dtype.is_float() {
         return Ok(array.to_f64_vec());
     }
-    Err(refused(format!("adapters of type {} cannot be written", array.dtype)))
+    Err(refused(format!("adapters have the unsupported element type {}", array.dtype)))
 }
 
 fn refused(text: String) -> Error {

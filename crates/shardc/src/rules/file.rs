@@ -55,7 +55,7 @@ impl RuleFile {
     }
 }
 
-/// The notations in a value, which is one notation or a list.
+/// Reads the notations in a value, which is one notation or a list of them.
 fn read(value: &Spanned<Value>, errors: &mut Vec<Diagnostic>) -> Vec<Notation> {
     let at = span(value);
     let texts: Vec<&Value> = match value.get_ref() {
@@ -67,7 +67,7 @@ fn read(value: &Spanned<Value>, errors: &mut Vec<Diagnostic>) -> Vec<Notation> {
         match text.as_str().map(str::parse::<Notation>) {
             Some(Ok(notation)) => notations.push(notation),
             Some(Err(error)) => errors.push(refused(at, error.message)),
-            None => errors.push(refused(at, "a rule is a string, or a list of strings")),
+            None => errors.push(refused(at, "a rule must be a string or a list of strings")),
         }
     }
     notations
@@ -125,7 +125,7 @@ mod tests {
         let error = errors("[custom_call.a]\nrule = \"pointwse\"\n");
         assert!(error.contains("expected 'pointwise'") && error.contains("rules.toml:2:8"), "{error}");
         let error = errors("[custom_call.a]\nrule = 3\n");
-        assert!(error.contains("a rule is a string"), "{error}");
+        assert!(error.contains("a rule must be a string"), "{error}");
         assert!(errors("[custom_call.a\n").contains("SH0364"));
         assert!(errors("[custom_call.a]\n").contains("the rule is missing"));
     }

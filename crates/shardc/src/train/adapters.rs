@@ -32,12 +32,13 @@ impl Adapted<'_> {
 }
 
 impl Step {
-    /// The state without adapters ([`Scope::with_lora`]), merged into the kernels: `W + s A B`, computed on the devices with the
-    /// kernels' sharding. A step of the same model without LoRA can [`adopt`](Step::adopt) it. The given state does not change.
+    /// The state with the adapters ([`Scope::with_lora`]) merged into the kernels: `W + s A B`, computed on the devices with the kernels'
+    /// sharding. The returned state has no adapter variables, and a step of the same model without LoRA can [`adopt`](Step::adopt) it. The
+    /// given state does not change.
     ///
     /// # Errors
-    /// There are no adapters, or they have another rank, or a kernel is stored in four bits (SH1252); the state lacks a variable (SH0720);
-    /// an execution fails.
+    /// There are no adapters, or they have a different rank, or a kernel is stored in four bits (SH1252); the state lacks a variable
+    /// (SH0720); an execution fails.
     pub fn merge_adapters(&self, state: &State, lora: &Lora) -> Result<State, Error> {
         let adapted = self.adapted(lora)?;
         let kernels = self.folded(&adapted, state, lora, Merge::Into)?;
@@ -46,7 +47,7 @@ impl Step {
         Ok(merged)
     }
 
-    /// The inverse: a state for this step from a merged state of [`merge_adapters`](Step::merge_adapters) and the adapters, for
+    /// The inverse of [`merge_adapters`](Step::merge_adapters): returns a state for this step from a merged state and the adapters, for
     /// example those of the original state. Kernels are restored up to rounding.
     ///
     /// # Errors
@@ -56,7 +57,7 @@ impl Step {
         if let Some(of) = adapted.iter().find(|of| of.magnitude.is_some()) {
             let text = format!("DoRA adapters cannot be unmerged from a kernel: {:?}", of.kernel.name);
             return Err(Diagnostic::unsupported("SH1252", text)
-                .hint("keep the state they were merged from")
+                .hint("keep the state from before the merge")
                 .into());
         }
         let mut state = merged.clone();
@@ -92,7 +93,7 @@ impl Step {
                 }
                 _ if get("kernel.nf4").is_some() => {
                     wrong.push(format!(
-                        "the kernel of {:?} is stored in four bits, and merging would round the sum to them",
+                        "the kernel of {:?} is stored in four bits, and merging would round the sum to four bits",
                         a.name
                     ));
                 }
@@ -106,7 +107,7 @@ impl Step {
             return Ok(adapted);
         }
         let text = format!("adapters cannot be merged: {}", wrong.join("; "));
-        Err(Diagnostic::invalid("SH1252", text).hint("keep them separate from the kernels").into())
+        Err(Diagnostic::invalid("SH1252", text).hint("keep the adapters separate from the kernels").into())
     }
 
     /// The kernels of a state with adapters merged or removed.

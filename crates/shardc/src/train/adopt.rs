@@ -24,8 +24,8 @@ pub struct Adopted {
 
 impl Step {
     /// Creates a state of this step from the state of another step, which may have additional variables: for example, for an evaluation
-    /// step from a training step. Both states share device memory until one changes. Arrays with another sharding go through the host, so
-    /// in a job of several processes all have to call this.
+    /// step from a training step. Both states share device memory until one changes. Arrays with a different sharding are copied through
+    /// the host, so in a job of several processes each process must call this.
     ///
     /// # Errors
     /// The other state lacks a variable (SH0720), or has it with a different shape or element type (SH0721), or a copy fails.
@@ -47,7 +47,7 @@ impl Step {
     /// `load_state_dict` with `strict=False`. A missing variable that is initialized as a copy of an existing one
     /// ([`Init::copy_of`](shardc_nn::Init::copy_of)) is copied from it, and still reported as missing.
     ///
-    /// Memory is shared, and arrays may go through the host, as for [`adopt`](Step::adopt).
+    /// As for [`adopt`](Step::adopt), memory is shared, and arrays with a different sharding are copied through the host.
     ///
     /// # Errors
     /// Variables have a different shape or element type (SH0721), a variable is in neither state (SH0720), or a copy fails.
@@ -61,7 +61,7 @@ impl Step {
             .collect();
         if !wrong.is_empty() {
             let text = format!("the state does not match the step: {}", wrong.join("; "));
-            let hint = "remove them with `State::filtered`: they then keep their initial values";
+            let hint = "remove these variables from the state with `State::filtered`; they then get their initial values";
             return Err(Diagnostic::invalid("SH0721", text).hint(hint).into());
         }
         let (mut arrays, mut missing) = (IndexMap::new(), Vec::new());
@@ -89,7 +89,7 @@ impl Step {
         Ok(Adopted { state: State { arrays, processes: self.processes() }, missing, unused })
     }
 
-    /// An array of another state with the sharding of this step.
+    /// Returns an array of another state with the sharding of this step.
     fn taken(&self, port: &Port, array: &ShardedArray) -> Result<ShardedArray, Error> {
         if *array.layout() == port.layout {
             return Ok(array.clone());
@@ -137,7 +137,7 @@ impl State {
             .collect();
         if !both.is_empty() {
             let text = format!("both states have variables named {}", both.join(", "));
-            let hint = "remove one of each with `State::filtered`";
+            let hint = "remove them from one of the states with `State::filtered`";
             return Err(Diagnostic::invalid("SH0720", text).hint(hint).into());
         }
         let arrays = self.arrays.iter().chain(&other.arrays);

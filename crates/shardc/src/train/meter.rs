@@ -27,7 +27,7 @@ pub struct Speed {
 }
 
 impl Meter {
-    /// Starts counting; warm-up steps should be left out.
+    /// Starts the measurement. Call this after the warm-up steps, so that they are not counted.
     #[must_use]
     pub fn start() -> Meter {
         Meter { started: Instant::now(), steps: 0, tokens: 0, flops: 0.0, peak: None }

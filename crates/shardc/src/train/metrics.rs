@@ -55,7 +55,7 @@ impl Metrics {
             &[number] => Ok(number),
             _ => {
                 let text = format!("the metric {name:?} is {}, not a scalar", metric.ty());
-                Err(Diagnostic::invalid("SH0721", text).hint("`get` returns the array").into())
+                Err(Diagnostic::invalid("SH0721", text).hint("read the array with `Metrics::get`").into())
             }
         }
     }

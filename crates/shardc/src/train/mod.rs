@@ -1,4 +1,4 @@
-//! Training: a [`Step`] is compiled once, its [`State`] stays on the devices.
+//! Training: a [`Step`] is compiled once, and its [`State`] stays on the devices.
 //!
 //! ```
 //! use shardc::graph::{DType::F32, Graph, Mesh, spec};

@@ -136,7 +136,7 @@ impl Step {
         self
     }
 
-    /// The initial values of all variables, computed on their devices: the same for every mesh.
+    /// The initial values of all variables, computed on their devices. They are the same for every mesh.
     ///
     /// # Errors
     /// Initial values do not fit, or an execution fails.
@@ -170,7 +170,7 @@ impl Step {
         let names = || self.step.variables.iter().map(|v| v.name.as_str());
         let mut wrong = Vec::new();
         for name in arrays.keys().filter(|name| !names().any(|known| known == *name)) {
-            wrong.push(format!("{name:?} is not a variable"));
+            wrong.push(format!("{name:?} is not a variable of the step"));
         }
         for name in names().filter(|name| !arrays.contains_key(*name)) {
             wrong.push(format!("{name:?} is missing"));
@@ -199,7 +199,7 @@ impl Step {
 
     /// A state built block by block, for variables that do not fit in host memory. `block` returns the elements of a variable within
     /// bounds, once for all devices that hold them. It returns `None` for a variable that it does not have, which is then taken from
-    /// `others`. A variable that is initialized as a copy of a variable that `block` has gets its value.
+    /// `others`. A variable that is initialized as a copy of another variable gets the value that `block` returns for that variable.
     ///
     /// # Errors
     /// Those of `block`; a block has a different shape or element type (SH0721); `others` lacks a variable (SH0720).
@@ -224,9 +224,9 @@ impl Step {
                     Some(array) if *array.layout() == port.layout => array.clone(),
                     Some(array) => self.spread(port, &array.to_host()?)?,
                     None => {
-                        let text = format!("no initial value for {:?}", variable.name);
+                        let text = format!("there is no initial value for the variable {:?}", variable.name);
                         return Err(Diagnostic::invalid("SH0720", text)
-                            .hint("pass a state that has it")
+                            .hint("pass a state that contains this variable")
                             .into());
                     }
                 },
@@ -293,11 +293,11 @@ impl Step {
     /// starting the next one.
     ///
     /// # Errors
-    /// With [`Step::check_finite`], an element of a metric or a variable is not finite (SH0728): the state is updated.
+    /// With [`Step::check_finite`], an element of a metric or a variable is not finite (SH0728); the state has then been updated.
     ///
-    /// An input is missing, unknown or given twice, the state belongs to another step (SH0720), or an array does not match: the state is
-    /// unchanged. The execution cannot be started, or the previous one has failed: the state is lost (SH0722). If the execution fails
-    /// later, the next use of its metrics or state returns the error.
+    /// An input is missing, unknown or given twice, the state belongs to another step (SH0720), or an array does not match; the state is
+    /// then unchanged. The execution cannot be started, or the previous one has failed; the state is then lost (SH0722). If the execution
+    /// fails later, the next use of its metrics or state returns the error.
     pub fn run<'a, F: Into<Feed<'a>> + Copy>(
         &self,
         state: &mut State,
@@ -379,11 +379,15 @@ impl Step {
         let text = match missing {
             Some(name) => format!("the state lacks the variable {name:?} of this step"),
             None if state.arrays.len() > variables.len() => {
-                format!("the state has {} variables, this step {}", state.arrays.len(), variables.len())
+                format!(
+                    "the state has {} variables, but this step has {}",
+                    state.arrays.len(),
+                    variables.len()
+                )
             }
             None => return Ok(()),
         };
-        let hint = "the state belongs to a different step: `Step::adopt` selects the variables of this step";
+        let hint = "the state belongs to a different step; `Step::adopt` creates a state with the variables of this step";
         Err(Diagnostic::invalid("SH0720", text).hint(hint).into())
     }
 

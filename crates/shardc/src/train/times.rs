@@ -16,7 +16,7 @@ pub struct StepTimes {
     pub transfer: Duration,
     /// Waiting because the maximum number of steps was in flight.
     pub backpressure: Duration,
-    /// The time after that until the plugin had started all devices.
+    /// The time after `backpressure` until the plugin had started all devices.
     pub enqueue: Duration,
     /// The time from when the devices were free for the step until the last of them was done.
     pub device: Duration,

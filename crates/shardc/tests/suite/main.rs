@@ -1,4 +1,4 @@
-//! Tests of the facade, in one test binary, because linking a binary takes seconds.
+//! Tests of the crate `shardc`, in one test binary, because linking a binary takes seconds.
 
 mod exec;
 mod group_form;

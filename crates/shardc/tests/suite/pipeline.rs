@@ -77,7 +77,7 @@ fn passes_by_name_match_the_compiler() {
             assert!(output.expect("partitions").is_some());
             // The shared passes, those of each attempt, and those on the chosen attempt.
             let done = by_text.passes.iter().filter(|pass| **pass == "clean-collectives").count();
-            // An attempt whose propagated shardings equal those of the preceding attempt ends there.
+            // An attempt whose propagated shardings equal those of the preceding attempt ends after propagation.
             assert_eq!(
                 by_text.passes.len(),
                 9 + 25 * done + REPEATED.len() * (by_text.attempts.len() - done) + 1
@@ -104,8 +104,8 @@ impl Observer for Passes {
 
 #[test]
 fn repeated_attempt_ends_early() {
-    // A parameter sharded on its contracting dimension does not conflict with the batch: both strategies propagate the same shardings.
-    // A parameter sharded on its output features conflicts with the batch: the one that propagates first gets the axis.
+    // A parameter sharded on its contracting dimension does not conflict with the batch: both strategies propagate the same shardings. A
+    // parameter sharded on its output features conflicts with the batch: the annotation that propagates first gets the axis.
     for (parameter, is_repeated) in [("{\"x\"}, {}", true), ("{}, {\"x\"}", false)] {
         let source = format!(
             r#"

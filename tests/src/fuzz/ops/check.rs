@@ -1,4 +1,4 @@
-//! Partitions pieces, runs them, and compares the results.
+//! Partitions pieces (small programs around one operation), runs them, and compares the results.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -19,10 +19,10 @@ const LEAST: f64 = 1.1e-38;
 /// Time limit for shrinking a failing piece.
 const REDUCE: Duration = Duration::from_secs(20);
 
-/// Limitations of XLA's CPU back end: the operation, and part of the message.
+/// Known failures of XLA's CPU back end: the operation, and part of the error message.
 const BACK_END: &[(&str, &str)] = &[
     ("chlo.ragged_dot", "HLO opcode `ragged-dot` is not supported"),
-    // The back end itself permutes the dimensions of the input.
+    // The operand may get a layout that the FFT of the back end does not support.
     ("stablehlo.fft", "fft_thunk.cc"),
     ("stablehlo.collective_broadcast", "HLO opcode `collective-broadcast` is not supported"),
     // The operation is newer than the back end's dialect.
@@ -436,7 +436,7 @@ fn smaller(client: &Client, program: &Program, first: Finding) -> Finding {
         }
         match changed.then(|| try_one(&candidate)).flatten() {
             Some(new) => {
-                // The removal of a result shifts the following results.
+                // If a result was removed, the next candidate has the same index.
                 at = if candidate.results.len() < results { at } else { at + 1 };
                 (best, best_finding) = (candidate, new);
             }

@@ -77,7 +77,7 @@ pub(super) fn manual(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
         ),
         _ => format!("%{k}b = \"{name}\"{call} -> {out_ty}"),
     };
-    // Devices along the other axes must have the same block, whatever the device id is.
+    // Devices along the other axes must hold the same block, but the device id differs between them, so the mesh must have only one axis.
     (name != "stablehlo.partition_id" || axes.len() == 1).then_some(())?;
     let sharding = |dim: Option<usize>| {
         let dims =
@@ -104,7 +104,8 @@ pub(super) fn manual(p: &mut Piece<'_>, name: &'static str) -> Option<()> {
     Some(())
 }
 
-/// The pairs of a collective-permute from each device of a group to the next one. If it is not `round`, the first device gets nothing.
+/// The pairs of a collective-permute from each device of a group to the next one. Unless `round`, the last device sends nothing, and the
+/// first receives nothing.
 fn permute_pairs(along: &[Vec<usize>], round: bool) -> Vec<Vec<usize>> {
     along
         .iter()

@@ -71,7 +71,7 @@ use crate::Error;
 /// The options of a loader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoaderOptions {
-    /// The number of batches that are prefetched to the devices; at least one. Each takes device memory.
+    /// The number of batches that are prefetched to the devices; at least one. Each of them occupies device memory.
     pub ahead: usize,
     /// The position at which to start; `None` for the first batch.
     pub position: Option<Position>,
@@ -109,7 +109,7 @@ struct Made {
 }
 
 impl Loader {
-    /// Starts to load batches for a step. In a job of several processes each one creates a loader with the same source.
+    /// Starts to load batches for a step. In a job of several processes, each process creates a loader with the same source.
     ///
     /// # Errors
     /// The source names something that is not an input of the step (SH0720), or an input without batch rows (SH1120); the number of devices
@@ -129,7 +129,9 @@ impl Loader {
                 first.rows,
                 plan.rows()
             );
-            return Err(Diagnostic::invalid("SH1123", text).hint("resume with batches of that size").into());
+            return Err(Diagnostic::invalid("SH1123", text)
+                .hint("resume with the batch size of the position")
+                .into());
         }
         let (next, client) = (first.batch, step.client().clone());
         let maker = Maker { plan, source: Box::new(source), client, placement, next, has_failed: false };
@@ -172,13 +174,13 @@ impl Batch {
         self.number
     }
 
-    /// The number of its rows that come from the source; the rows after them are zeros.
+    /// The number of rows of the batch that come from the source; the remaining rows are zeros.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// How long the caller waited for it.
+    /// How long the caller waited for the batch.
     #[must_use]
     pub fn waited(&self) -> Duration {
         self.waited

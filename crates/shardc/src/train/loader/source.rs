@@ -31,7 +31,7 @@ pub trait Source: Send {
         None
     }
 
-    /// The number of the `full` rows of a batch that are not padding.
+    /// The number of rows that are not padding, in a batch of `full` rows.
     fn rows_of(&self, batch: u64, full: usize) -> usize {
         let _ = batch;
         full
@@ -165,7 +165,7 @@ impl<E: Examples> Source for Shuffled<E> {
     }
 
     fn rows_of(&self, batch: u64, full: usize) -> usize {
-        // Without examples, rows are still requested, which is an error: otherwise every batch would be padding.
+        // If there are no examples, the loader requests all rows, which is an error; otherwise every batch would be only padding.
         if self.examples.count() == 0 {
             return full;
         }

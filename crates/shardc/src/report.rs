@@ -47,8 +47,8 @@ use crate::Error;
 ///     Ok(())
 /// }
 ///
-/// assert!(compile().unwrap_err().to_string().starts_with("error[SH0604]: dot of tensors"));
-/// assert!(run().unwrap_err().to_string().starts_with("error[SH0604]: dot of tensors"));
+/// assert!(compile().unwrap_err().to_string().starts_with("error[SH0604]: dot: incompatible shapes"));
+/// assert!(run().unwrap_err().to_string().starts_with("error[SH0604]: dot: incompatible shapes"));
 /// assert_eq!(run().unwrap_err().to_string(), build().unwrap_err().to_string());
 /// ```
 ///

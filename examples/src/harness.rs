@@ -152,7 +152,7 @@ impl Options {
             return Ok(Step::single(client, step)?);
         }
         let step = Step::compile(client, &Compiler::new(), step)?;
-        for warning in step.worth_telling().diagnostics() {
+        for warning in step.warnings_to_print().diagnostics() {
             eprintln!("{warning}");
         }
         Ok(step)

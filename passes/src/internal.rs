@@ -6,7 +6,7 @@ pub use crate::collectives::verify::axes_results_vary_along;
 pub use crate::gspmd::text::{Cursor as TextCursor, TextError};
 pub use crate::propagate::projection::{FactorSharding, Projection, TensorFactors};
 pub use crate::propagate::{check_groups, whole_axes};
-pub use crate::transforms::clone_functions::give_own_callee;
+pub use crate::transforms::clone_functions::clone_callee;
 pub use crate::transforms::cse::cse;
 pub use crate::transforms::dce::dce_where;
 pub use crate::transforms::inline::check_calls;

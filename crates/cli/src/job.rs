@@ -254,7 +254,7 @@ pub(crate) fn partition_until(
     ui.warn(&source, &warnings);
     match (output, stopped) {
         (Some(output), _) => {
-            ui.warn_selected(&source, &output.worth_telling());
+            ui.warn_selected(&source, &output.warnings_to_print());
             Ok(Ran::Whole(Box::new(Job { source, output, progress, timings })))
         }
         (None, stopped) => {

@@ -90,7 +90,7 @@ pub struct Output {
     pub module: Module,
     /// The description of the program's inputs and outputs; [`Output::manifest`] returns it in serializable form.
     pub interface: Interface,
-    /// All warnings; [`Output::worth_telling`] selects those to print.
+    /// All warnings; [`Output::warnings_to_print`] selects those to print.
     pub warnings: Vec<Diagnostic>,
     /// The byte threshold of cost warnings, from [`Compiler::warn_bytes`].
     pub warn_bytes: u64,
@@ -124,10 +124,10 @@ impl Compiler {
         self
     }
 
-    /// Sets the byte threshold of cost warnings. Equal warnings are selected for printing ([`Output::worth_telling`]), or rejected by
+    /// Sets the byte threshold of cost warnings. Equal warnings are selected for printing ([`Output::warnings_to_print`]), or rejected by
     /// [`Compiler::strict`], only if the total of their bytes reaches the threshold. With 0, all warnings are. The default is 64 KiB, or
     /// one hundredth of the bytes that each device sends in one execution, if that is less
-    /// ([`worth_telling`](shardc_passes::report::warnings::worth_telling)).
+    /// ([`warning_threshold`](shardc_passes::report::warnings::warning_threshold)).
     ///
     /// ```
     /// use shardc::Compiler;
@@ -147,7 +147,7 @@ impl Compiler {
     /// "#;
     /// let output = Compiler::new().warn_bytes(1024).strict(true).partition(source)?;
     /// assert!(output.warnings.iter().any(|w| w.code == "SH0310" && w.bytes == Some(256)));
-    /// let selection = output.worth_telling();
+    /// let selection = output.warnings_to_print();
     /// assert_eq!((selection.left_out, selection.left_out_bytes), (1, 256));
     /// assert!(Compiler::new().strict(true).partition(source).is_err(), "it is all that this program sends");
     /// # Ok(())
@@ -622,7 +622,7 @@ impl Output {
     /// The warnings to print, without duplicates, ordered by bytes. Warnings below [`Output::warn_bytes`] are only counted. A front end may
     /// [`select`] with other options.
     #[must_use]
-    pub fn worth_telling(&self) -> Selection {
+    pub fn warnings_to_print(&self) -> Selection {
         select(&self.warnings, self.warn_bytes)
     }
 

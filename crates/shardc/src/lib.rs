@@ -104,7 +104,7 @@ pub use shardc_passes::driver::entry::select_entry;
 pub use shardc_passes::driver::specialize::specialize;
 pub use shardc_passes::driver::strategy::Strategy;
 pub use shardc_passes::propagate::DebugOptions;
-pub use shardc_passes::report::warnings::{Selection, Told, select, worth_telling};
+pub use shardc_passes::report::warnings::{Selection, WarningGroup, select, warning_threshold};
 pub use shardc_passes::rules::RuleSet;
 pub use shardc_passes::rules::registry::{CallRule, CustomCall, RuleError};
 pub use shardc_passes::sharding::interface::{Interface, InterfaceTensor};

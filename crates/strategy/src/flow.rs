@@ -21,7 +21,7 @@ pub(crate) fn reads(module: &Module, op: OpId) -> Vec<ValueId> {
 }
 
 /// The values that a region's terminator returns to its operation.
-pub(crate) fn handed(module: &Module, region: RegionId) -> &[ValueId] {
+pub(crate) fn yielded(module: &Module, region: RegionId) -> &[ValueId] {
     module.terminator(region).map(|end| module.ops[end].operands.as_slice()).unwrap_or_default()
 }
 

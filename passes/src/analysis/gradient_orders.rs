@@ -23,7 +23,7 @@ pub(crate) fn orders_of_gradients(module: &Module, body: RegionId) -> FxHashMap<
         let (data, shape) = (&module.ops[op], module.shape(value));
         let is_small = module.stored(value).and_then(|ty| ty.num_bytes()).is_some_and(|bytes| bytes <= SMALL);
         if is_one_word(module, value)
-            && (has_its_own_order(module, value) || is_small && is_part_of_a_sum(module, value))
+            && (has_different_layout(module, value) || is_small && is_part_of_a_sum(module, value))
             && let Some(order) = order_of_argument(shape)
         {
             orders.insert(value, order);
@@ -66,7 +66,7 @@ fn is_part_of_a_sum(module: &Module, mut value: ValueId) -> bool {
 }
 
 /// Whether the layout in which a value is produced differs from that of parameters of the same shape.
-pub(crate) fn has_its_own_order(module: &Module, value: ValueId) -> bool {
+pub(crate) fn has_different_layout(module: &Module, value: ValueId) -> bool {
     let Some(op) = module.def_op(value) else { return false };
     let (data, shape) = (&module.ops[op], module.shape(value));
     match data.kind {

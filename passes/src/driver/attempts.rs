@@ -8,7 +8,7 @@ use super::pipeline::{Flow, Observer, Pipeline, attempt_by, run};
 use super::strategy::{Priorities, Strategy, bytes_sent, cost, strategies};
 use crate::collectives::clean::CleanReport;
 use crate::cost::memory::{lacking, too_much};
-use crate::report::warnings::{select, worth_telling};
+use crate::report::warnings::{select, warning_threshold};
 use crate::sharding::interface::Interface;
 use crate::sharding::signature::Signatures;
 
@@ -59,12 +59,13 @@ pub(super) fn partition_alone(
     // Computed before the first attempt: afterwards, arguments also have shardings from constraints.
     let priorities = Priorities::of(module, func, second);
     let mut context = context.clone();
-    context.handed.shared.is_wanted = !has_trivial;
+    context.pass_data.shared.is_wanted = !has_trivial;
     let Some(mut best) = run.attempt(Strategy::default(), module, context.clone(), observer)?.done() else {
         return Ok(Outcome::Stopped);
     };
-    let Shared { begun, propagated, .. } = std::mem::take(&mut best.context.handed.shared);
-    context.handed.shared = Shared { begun, priorities: Some(priorities), propagated, ..Shared::default() };
+    let Shared { begun, propagated, .. } = std::mem::take(&mut best.context.pass_data.shared);
+    context.pass_data.shared =
+        Shared { begun, priorities: Some(priorities), propagated, ..Shared::default() };
     match run.attempt(second, &mut other, context, observer) {
         Ok(Attempted::Done(done)) => {
             if price(&other, func, &done) < price(module, func, &best)
@@ -108,7 +109,7 @@ pub fn partition_propagated(
 fn price(module: &Module, func: FuncId, done: &Attempt) -> (u64, u64) {
     let clean = &done.context.clean;
     let lacks = clean.memory_bytes.map_or(0, |has| lacking(module, func, clean.machine, has));
-    (lacks, cost(module, func, &done.context.handed.cleaned))
+    (lacks, cost(module, func, &done.context.pass_data.cleaned))
 }
 
 /// The results of an attempt, besides the program.
@@ -158,18 +159,18 @@ impl Run<'_> {
         let steps = attempt_by(strategy, &self.pipeline.attempt);
         let mut context = PassContext { in_pipeline: true, ..context };
         let (flow, _) = run(&steps, module, &mut context, Some(strategy), &mut self.number, observer)?;
-        let handed = &mut context.handed;
-        if flow == Flow::Continue && handed.shared.is_repeated {
+        let pass_data = &mut context.pass_data;
+        if flow == Flow::Continue && pass_data.shared.is_repeated {
             return Ok(Attempted::Repeated);
         }
-        let (Flow::Continue, Some(interface)) = (flow, &handed.interface) else {
+        let (Flow::Continue, Some(interface)) = (flow, &pass_data.interface) else {
             return Ok(Attempted::Stopped);
         };
-        let warn_bytes = context.warn_bytes.unwrap_or_else(|| worth_telling(bytes_sent(module)));
-        let mut warnings = std::mem::take(&mut handed.propagated.warnings);
-        let uneven = std::mem::take(&mut handed.propagated.uneven_results);
+        let warn_bytes = context.warn_bytes.unwrap_or_else(|| warning_threshold(bytes_sent(module)));
+        let mut warnings = std::mem::take(&mut pass_data.propagated.warnings);
+        let uneven = std::mem::take(&mut pass_data.propagated.uneven_results);
         let gathered: Vec<Diagnostic> =
-            uneven.into_iter().chain(std::mem::take(&mut handed.gathered)).collect();
+            uneven.into_iter().chain(std::mem::take(&mut pass_data.gathered)).collect();
         if context.strict {
             let refused = select(&gathered, warn_bytes).into_errors();
             if !refused.is_empty() {
@@ -177,8 +178,8 @@ impl Run<'_> {
             }
         }
         warnings.extend(gathered);
-        warnings.append(&mut handed.notes);
-        let aliases = handed.before.as_ref().map_or(&[][..], |before| &before.aliases);
+        warnings.append(&mut pass_data.notes);
+        let aliases = pass_data.before.as_ref().map_or(&[][..], |before| &before.aliases);
         warnings.extend(lost_aliases(module, self.func, aliases, interface));
         let machine = context.clean.machine;
         let limit = context.clean.memory_bytes;
@@ -198,8 +199,8 @@ impl Run<'_> {
         };
         let steps = &self.pipeline.finish;
         let (flow, _) = run(steps, module, &mut context, Some(strategy), &mut self.number, observer)?;
-        let (cleaned, signatures) = (context.handed.cleaned, context.handed.signatures);
-        let (Flow::Continue, Some(interface)) = (flow, context.handed.interface) else {
+        let (cleaned, signatures) = (context.pass_data.cleaned, context.pass_data.signatures);
+        let (Flow::Continue, Some(interface)) = (flow, context.pass_data.interface) else {
             return Ok(Outcome::Stopped);
         };
         Ok(Outcome::Done(Box::new(Partitioned {

@@ -42,7 +42,7 @@ pub struct PassContext {
     pub interrupt: Interrupt,
     /// Whether a complete pipeline runs, so that each pass may rely on earlier ones.
     pub(crate) in_pipeline: bool,
-    pub(crate) handed: Handed,
+    pub(crate) pass_data: PassData,
 }
 
 /// The result of a pass: warnings, or errors.
@@ -68,7 +68,7 @@ pub struct ImportOptions {
 
 /// Results of passes that are not in the module. A pass that runs alone recomputes them if possible.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Handed {
+pub(crate) struct PassData {
     /// Warnings of `import-gspmd`.
     pub(crate) imported: Vec<Diagnostic>,
     /// Whether the program was annotated with GSPMD shardings (`mhlo.sharding`).
@@ -131,31 +131,31 @@ impl PassContext {
     /// Returns the report of propagation.
     #[must_use]
     pub fn propagated(&self) -> &PropagateReport {
-        &self.handed.propagated
+        &self.pass_data.propagated
     }
 
     /// Returns the calls through which operations were inlined, if [`ImportOptions::trace_calls`] is set.
     #[must_use]
     pub fn call_sites(&self) -> Option<&CallSites> {
-        self.handed.sites.as_ref()
+        self.pass_data.sites.as_ref()
     }
 
     /// Returns the functions whose calls `inline` kept, for [`partition`](super::partition::partition).
     #[must_use]
     pub fn kept_functions(&self) -> &KeptFunctions {
-        &self.handed.kept
+        &self.pass_data.kept
     }
 
     /// Returns the context with the functions whose calls `inline` kept in the module.
     #[must_use]
     pub fn with_kept_functions(mut self, kept: KeptFunctions) -> Self {
-        self.handed.kept = kept;
+        self.pass_data.kept = kept;
         self
     }
 
     /// Returns the warnings of the import.
     #[must_use]
     pub fn import_warnings(&self) -> &[Diagnostic] {
-        &self.handed.imported
+        &self.pass_data.imported
     }
 }

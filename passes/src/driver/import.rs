@@ -15,10 +15,10 @@ use crate::transforms::inline::{
 
 /// Converts GSPMD annotations to axis-based shardings, on the mesh of the options if there is one.
 pub(super) fn import_gspmd(module: &mut Module, context: &mut PassContext) -> PassResult {
-    context.handed.is_gspmd = gspmd::is_annotated(module);
+    context.pass_data.is_gspmd = gspmd::is_annotated(module);
     let mesh = context.import.mesh.as_ref().map(MeshSpec::to_mesh);
     let warnings = gspmd::import_gspmd(module, mesh.as_ref())?;
-    context.handed.imported.extend(warnings.iter().cloned());
+    context.pass_data.imported.extend(warnings.iter().cloned());
     Ok(warnings)
 }
 
@@ -27,7 +27,7 @@ pub(super) fn annotate_by_options(module: &mut Module, context: &mut PassContext
     let import = &context.import;
     match &import.mesh {
         // `import_gspmd` has already used the mesh of the options.
-        _ if context.handed.is_gspmd => {}
+        _ if context.pass_data.is_gspmd => {}
         Some(mesh) if own_mesh(module).is_some() => replace_mesh(module, &mesh.to_mesh())?,
         Some(mesh) => {
             annotate(module, mesh, &import.specs)?;
@@ -70,14 +70,14 @@ pub(super) fn inline(module: &mut Module, context: &mut PassContext) -> PassResu
         }
         if order.iter().any(|&func| keep[func]) {
             let sites = context.import.trace_calls.then(CallSites::default);
-            context.handed.sites = inline_except(module, &order, &keep, sites)?;
-            context.handed.kept = extract(module, &order, &keep, &rules)?;
+            context.pass_data.sites = inline_except(module, &order, &keep, sites)?;
+            context.pass_data.kept = extract(module, &order, &keep, &rules)?;
             drop_unused_funcs(module, module.entry());
             return Ok(Vec::new());
         }
     }
     if context.import.trace_calls {
-        context.handed.sites = Some(inline_calls_tracing(module)?);
+        context.pass_data.sites = Some(inline_calls_tracing(module)?);
     } else {
         inline_calls(module)?;
     }

@@ -8,13 +8,13 @@ use shardc_ir::{
 
 use super::attempts::{Outcome, Partitioned, partition_alone};
 use super::calls::{KeptFunctions, restored};
-use super::context::{Handed, PassContext};
+use super::context::{PassContext, PassData};
 use super::pipeline::Pipeline;
 use super::strategy::bytes_sent;
 use crate::analysis::symbols::FreshNames;
 use crate::collectives::clean::CleanReport;
 use crate::cost::memory::{Machine, temporaries_with_calls, too_much_with_calls};
-use crate::report::warnings::worth_telling;
+use crate::report::warnings::warning_threshold;
 use crate::sharding::signature::{Signature, Signatures};
 
 /// A function that is partitioned for one signature.
@@ -35,7 +35,7 @@ pub(super) fn link(
     context: &PassContext,
 ) -> Result<(), Vec<Diagnostic>> {
     let Some(entry) = module.entry() else { return Ok(()) };
-    let kept = &context.handed.kept;
+    let kept = &context.pass_data.kept;
     let mut wanted: IndexSet<Signature> = IndexSet::new();
     let number = |wanted: &mut IndexSet<Signature>, signatures: &Signatures| -> Vec<usize> {
         signatures.0.iter().map(|signature| wanted.insert_full(signature.clone()).0).collect()
@@ -88,7 +88,7 @@ pub(super) fn link(
             call_by_name(module, body, calls, &names, &mut done.warnings);
         }
     }
-    done.warn_bytes = context.warn_bytes.unwrap_or_else(|| worth_telling(bytes_sent(module)));
+    done.warn_bytes = context.warn_bytes.unwrap_or_else(|| warning_threshold(bytes_sent(module)));
     verify(module)
 }
 
@@ -130,7 +130,7 @@ fn partition_for(
     signature: &Signature,
     context: &PassContext,
 ) -> Result<(Module, Partitioned), Vec<Diagnostic>> {
-    let function = context.handed.kept.get(signature.function);
+    let function = context.pass_data.kept.get(signature.function);
     let mut module = function.module.clone();
     let internal =
         |what: &str| vec![Diagnostic::internal("SH0390", format!("the function @{} {what}", function.name))];
@@ -144,8 +144,8 @@ fn partition_for(
     }
     let results = signature.results.iter().map(|s| Some(module.shardings.intern(s.clone())).into()).collect();
     module.funcs[func].res_shardings = results;
-    let handed = Handed { kept: context.handed.kept.clone(), ..Handed::default() };
-    let context = PassContext { handed, ..context.clone() };
+    let pass_data = PassData { kept: context.pass_data.kept.clone(), ..PassData::default() };
+    let context = PassContext { pass_data, ..context.clone() };
     let Outcome::Done(done) = partition_alone(pipeline, &mut module, &context, &mut ())? else {
         return Err(internal("was only partly partitioned"));
     };

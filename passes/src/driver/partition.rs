@@ -42,7 +42,7 @@ pub fn partition(
 ) -> Result<Outcome, Vec<Diagnostic>> {
     let mut outcome = partition_alone(pipeline, module, context, observer)?;
     if let Outcome::Done(done) = &mut outcome
-        && !context.handed.kept.is_empty()
+        && !context.pass_data.kept.is_empty()
     {
         link(pipeline, module, done, context)?;
     }

@@ -74,7 +74,7 @@ impl Pass {
         }
         // Other passes may invalidate the state of planning.
         if self.name != "plan" && !PLANNING.contains(&self.name) {
-            context.handed.planning = Planning::default();
+            context.pass_data.planning = Planning::default();
         }
         if self.needs.iter().any(|need| [PROPAGATED.after, PLANNED.after].contains(&need.after)) {
             restore_implied_shardings(module);
@@ -99,7 +99,7 @@ pub const PASSES: &[Pass] = &[
         options: &[],
         apply: |module, context| {
             let unused = context.import.rules.unused(module);
-            context.handed.imported.extend(unused.iter().cloned());
+            context.pass_data.imported.extend(unused.iter().cloned());
             context.import.rules.resolve(module)?;
             Ok(unused)
         },
@@ -179,7 +179,7 @@ pub const PASSES: &[Pass] = &[
             let debug = debug_options(&context.options);
             options.debug.origins |= debug.origins;
             options.debug.edges |= debug.edges;
-            let shared = &mut context.handed.shared;
+            let shared = &mut context.pass_data.shared;
             let prepared = match shared.begun.take() {
                 Some((begun, prepared)) => {
                     *module = *begun;
@@ -194,7 +194,7 @@ pub const PASSES: &[Pass] = &[
                 shared.begun = Some((Box::new(module.clone()), Arc::clone(&prepared)));
             }
             let operations = module.ops.len();
-            context.handed.propagated = propagate_prepared(module, &prepared, &options);
+            context.pass_data.propagated = propagate_prepared(module, &prepared, &options);
             let Some(entry) = module.entry() else { return Ok(Vec::new()) };
             // Attempts are compared only if no constraints were inserted for disagreeing members of sharding groups: these constraints
             // depend on priorities and shift value ids.
@@ -216,7 +216,7 @@ pub const PASSES: &[Pass] = &[
         apply: |module, context| {
             let func = entry(module)?;
             let body = body_of(module, func)?;
-            context.handed.before = Some(BeforePlan {
+            context.pass_data.before = Some(BeforePlan {
                 requested: Requests::new(module, body),
                 partings: written_partings(module, body),
                 aliases: aliases(module, func),
@@ -291,7 +291,7 @@ pub const PASSES: &[Pass] = &[
         about: "reject or remove shardings that a tensor cannot have: maximal ones, those of dynamic dimensions and of dimensions with quantization scales",
         needs: PLANNING_NEEDS,
         options: &[],
-        apply: |module, context| legalize_shardings(module, entry(module)?, &mut context.handed.planning),
+        apply: |module, context| legalize_shardings(module, entry(module)?, &mut context.pass_data.planning),
     },
     Pass {
         name: "unify-meshes",
@@ -357,7 +357,7 @@ pub const PASSES: &[Pass] = &[
             if let Some(body) = module.funcs[entry(module)?].body {
                 let sunk = sink_sums(module, body);
                 let deferred = defer_sums(module, body, context.clean.keep_bytes);
-                context.handed.cleaned.deferred = deferred;
+                context.pass_data.cleaned.deferred = deferred;
                 if deferred + sunk > 0 {
                     dce(module, body);
                 }
@@ -387,7 +387,7 @@ pub const PASSES: &[Pass] = &[
         apply: |module, context| {
             let Some(body) = module.funcs[entry(module)?].body else { return Ok(Vec::new()) };
             let warnings = lower_reshards(module, body)?;
-            context.handed.gathered.extend(warnings.iter().cloned());
+            context.pass_data.gathered.extend(warnings.iter().cloned());
             Ok(warnings)
         },
     },
@@ -399,7 +399,7 @@ pub const PASSES: &[Pass] = &[
         apply: |module, context| {
             let func = entry(module)?;
             let mesh = main_mesh(module, func, context);
-            context.handed.interface = Some(interface(module, func, context.mode, mesh)?);
+            context.pass_data.interface = Some(interface(module, func, context.mode, mesh)?);
             Ok(Vec::new())
         },
     },
@@ -411,8 +411,8 @@ pub const PASSES: &[Pass] = &[
         apply: |module, context| {
             let func = entry(module)?;
             let body = body_of(module, func)?;
-            context.handed.signatures = sign_calls(module, body, &context.handed.kept)?;
-            let done = localize(module, func, context.mode, context.handed.mesh);
+            context.pass_data.signatures = sign_calls(module, body, &context.pass_data.kept)?;
+            let done = localize(module, func, context.mode, context.pass_data.mesh);
             if context.in_pipeline {
                 return done.map(|()| Vec::new());
             }
@@ -428,7 +428,8 @@ pub const PASSES: &[Pass] = &[
         options: &[],
         apply: |module, context| {
             let cleaned = clean_collectives(module, entry(module)?, &context.clean);
-            context.handed.cleaned = CleanReport { deferred: context.handed.cleaned.deferred, ..cleaned };
+            context.pass_data.cleaned =
+                CleanReport { deferred: context.pass_data.cleaned.deferred, ..cleaned };
             Ok(Vec::new())
         },
     },
@@ -558,7 +559,7 @@ fn restore_implied_shardings(module: &mut Module) {
 
 /// Returns the mesh that planning chose; derived from the module if planning was in another run.
 fn main_mesh(module: &Module, func: FuncId, context: &PassContext) -> Option<MeshId> {
-    context.handed.mesh.or_else(|| planned_mesh(module, module.funcs[func].body?))
+    context.pass_data.mesh.or_else(|| planned_mesh(module, module.funcs[func].body?))
 }
 
 /// The passes that prepare `plan`, in order.
@@ -580,40 +581,40 @@ fn planning_step(
     step: fn(&mut Module, FuncId, &mut Planning) -> Result<(), Vec<Diagnostic>>,
 ) -> PassResult {
     let entry = entry(module)?;
-    step(module, entry, &mut context.handed.planning).map(|()| Vec::new())
+    step(module, entry, &mut context.pass_data.planning).map(|()| Vec::new())
 }
 
 fn planned(module: &mut Module, context: &mut PassContext) -> PassResult {
     let func = entry(module)?;
     let body = body_of(module, func)?;
-    let handed = &mut context.handed;
-    let plan = plan(module, func, &mut handed.planning, context.clean.keep_bytes, &context.interrupt)?;
-    let unhonoured = std::mem::take(&mut handed.planning).notes;
-    handed.mesh = planned_mesh(module, body);
+    let pass_data = &mut context.pass_data;
+    let plan = plan(module, func, &mut pass_data.planning, context.clean.keep_bytes, &context.interrupt)?;
+    let unhonoured = std::mem::take(&mut pass_data.planning).notes;
+    pass_data.mesh = planned_mesh(module, body);
     let warnings: Vec<Diagnostic> = plan.gathers.iter().map(|gather| gather.warning.clone()).collect();
     let all = warnings.iter().chain(&plan.notes).cloned().collect();
-    handed.gathered.extend(warnings);
-    if let Some(before) = &handed.before {
+    pass_data.gathered.extend(warnings);
+    if let Some(before) = &pass_data.before {
         let silent = gathered(module, body, &before.requested, &plan);
-        handed.gathered.extend(silent.into_iter().map(|gather| gather.warning));
+        pass_data.gathered.extend(silent.into_iter().map(|gather| gather.warning));
         let notes = unhonoured.into_iter().chain(plan.notes.iter().cloned());
-        handed.notes.extend(notes.chain(all_replicated(module, body)));
+        pass_data.notes.extend(notes.chain(all_replicated(module, body)));
     }
-    handed.plan = Some(plan);
+    pass_data.plan = Some(plan);
     Ok(all)
 }
 
 /// Runs the checks that apply to the state of the program: unreduced values if it has shardings, and collectives otherwise.
 fn verify_all(module: &mut Module, context: &mut PassContext) -> PassResult {
     let entry = entry(module)?;
-    let interface = context.handed.interface.as_ref();
+    let interface = context.pass_data.interface.as_ref();
     if context.in_pipeline {
         let checked = match interface {
             None => verify_pending(module, body_of(module, entry)?),
-            Some(_) => verify_with_calls(module, entry, interface, &context.handed.signatures),
+            Some(_) => verify_with_calls(module, entry, interface, &context.pass_data.signatures),
         };
         // Collectives of the input program that devices may execute a different number of times are only reported.
-        let partings = context.handed.before.as_ref().map_or(&[][..], |before| &before.partings);
+        let partings = context.pass_data.before.as_ref().map_or(&[][..], |before| &before.partings);
         return checked.map(|()| Vec::new()).map_err(|errors| {
             let its_own = !partings.is_empty() && errors.iter().all(|error| error.code == "SH0462");
             if its_own { partings.to_vec() } else { errors }

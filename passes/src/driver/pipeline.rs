@@ -256,7 +256,7 @@ pub fn run(
         if observer.after(&run, module, context)? == Flow::Stop {
             return Ok((Flow::Stop, warnings));
         }
-        if context.handed.shared.is_repeated {
+        if context.pass_data.shared.is_repeated {
             break;
         }
     }

@@ -109,7 +109,7 @@ impl Run<'_> {
             (shardings, _) => (shardings, None),
         };
         let is_compared = self.compared && matches!(ran, Ok((Flow::Continue, _)));
-        let price = is_compared.then(|| cost(&module, func, &context.handed.cleaned));
+        let price = is_compared.then(|| cost(&module, func, &context.pass_data.cleaned));
         Ok(Attempt { strategy, found, shardings: shardings.unwrap_or_default(), price, not_planned })
     }
 
@@ -141,7 +141,7 @@ impl Observer for Looks<'_> {
     ) -> Result<Flow, Vec<Diagnostic>> {
         let run = self.run;
         let subject = run.at(module);
-        match (pass.step.pass.name, &context.handed.plan) {
+        match (pass.step.pass.name, &context.pass_data.plan) {
             ("propagate", _) => {
                 for (lint, list) in LINTS.iter().zip(&mut self.found) {
                     if let Check::Propagated(check) = lint.check

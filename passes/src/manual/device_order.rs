@@ -48,7 +48,7 @@ pub(crate) fn renamed(
         rw.enter(region);
         while let Some(inner) = rw.next_op() {
             if let OpKind::PartitionId = rw.module.ops[inner].kind {
-                part_played(&mut rw, inner, to, &played);
+                replace_partition_id(&mut rw, inner, to, &played);
             }
         }
     }
@@ -100,7 +100,7 @@ fn rename_groups(module: &mut Module, op: OpId, old: &Mesh, stand_in: &[i64]) ->
 }
 
 /// Replaces `partition_id` by the ID of the device whose role this device takes.
-fn part_played(rw: &mut Rewriter<'_>, op: OpId, mesh: MeshId, played: &[i64]) {
+fn replace_partition_id(rw: &mut Rewriter<'_>, op: OpId, mesh: MeshId, played: &[i64]) {
     let result = rw.module.ops[op].results[0];
     let own_ty = rw.module.values[result].ty;
     let bytes = played.iter().flat_map(|&d| (d as u32).to_le_bytes()).collect();

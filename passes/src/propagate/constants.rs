@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 
 use crate::analysis::call_graph::{callee_of, original_name};
 use crate::analysis::symbols::FreshNames;
-use crate::transforms::clone_functions::give_own_callee;
+use crate::transforms::clone_functions::clone_callee;
 use crate::transforms::cse::cse;
 
 /// Maps copies to their originals.
@@ -220,7 +220,7 @@ impl Splitter<'_> {
         let copy = clone_op(self.module, def, map);
         self.copied.extend(&self.module.ops[def].results);
         if matches!(self.module.ops[copy].kind, OpKind::Call { .. }) {
-            give_own_callee(self.module, copy, &mut self.known.names);
+            clone_callee(self.module, copy, &mut self.known.names);
         }
         self.copies.any = true;
         self.copies.original[copy] = def.into();

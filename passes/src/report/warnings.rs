@@ -14,7 +14,7 @@ const WORTH_TELLING: u64 = 64 << 10;
 
 /// A group of equal warnings.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct WarningGroup {
     /// The warning with the most bytes (the first one in a tie). Its bytes are replaced by the sum over the group, and a note
     /// counts the others.
     pub warning: Diagnostic,
@@ -26,7 +26,7 @@ pub struct Told {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     /// The warnings to show: first those that are not about cost, in the order of the program, then by decreasing bytes.
-    pub told: Vec<Told>,
+    pub groups: Vec<WarningGroup>,
     /// The number of omitted warnings, counting equal warnings once.
     pub left_out: usize,
     /// The bytes of all omitted warnings.
@@ -39,14 +39,14 @@ impl Selection {
     /// The warnings to show, without their counts.
     #[must_use]
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
-        self.told.iter().map(|told| told.warning.clone()).collect()
+        self.groups.iter().map(|group| group.warning.clone()).collect()
     }
 
     /// A summary of omitted warnings: `12 more warnings are not shown: each costs less than 64.0 KiB, 34.2 KiB in total`. `None` if all
     /// are shown.
     #[must_use]
     pub fn rest(&self) -> Option<String> {
-        let more = if self.told.is_empty() { "" } else { "more " };
+        let more = if self.groups.is_empty() { "" } else { "more " };
         let (least, bytes) = (bytes_text(self.least), bytes_text(self.left_out_bytes));
         match self.left_out {
             0 => None,
@@ -60,16 +60,19 @@ impl Selection {
     /// Turns the warnings into errors (strict mode).
     #[must_use]
     pub fn into_errors(self) -> Vec<Diagnostic> {
-        let refused =
-            |told: Told| Diagnostic { severity: Severity::Error, class: Class::Unsupported, ..told.warning };
-        self.told.into_iter().map(refused).collect()
+        let refused = |group: WarningGroup| Diagnostic {
+            severity: Severity::Error,
+            class: Class::Unsupported,
+            ..group.warning
+        };
+        self.groups.into_iter().map(refused).collect()
     }
 }
 
 /// Returns the threshold for warnings in a program in which each device sends `sent` bytes: 64 KiB, or one hundredth of `sent` if that is
 /// less.
 #[must_use]
-pub fn worth_telling(sent: u64) -> u64 {
+pub fn warning_threshold(sent: u64) -> u64 {
     WORTH_TELLING.min(sent.div_ceil(100))
 }
 
@@ -80,22 +83,24 @@ pub fn worth_telling(sent: u64) -> u64 {
 #[must_use]
 pub fn select<'a>(warnings: impl IntoIterator<Item = &'a Diagnostic>, least: u64) -> Selection {
     let mut selection = Selection { least, ..Selection::default() };
-    for told in merged(warnings) {
-        match told.warning.bytes {
+    for group in merged(warnings) {
+        match group.warning.bytes {
             Some(bytes) if bytes < least => {
                 selection.left_out += 1;
                 selection.left_out_bytes = selection.left_out_bytes.saturating_add(bytes);
             }
-            _ => selection.told.push(told),
+            _ => selection.groups.push(group),
         }
     }
     // The sort is stable: ties stay in program order.
-    selection.told.sort_by_key(|told| (told.warning.bytes.is_some(), std::cmp::Reverse(told.warning.bytes)));
+    selection
+        .groups
+        .sort_by_key(|group| (group.warning.bytes.is_some(), std::cmp::Reverse(group.warning.bytes)));
     selection
 }
 
 /// Merges equal warnings, in the order of their first occurrence.
-pub(crate) fn merged<'a>(warnings: impl IntoIterator<Item = &'a Diagnostic>) -> Vec<Told> {
+pub(crate) fn merged<'a>(warnings: impl IntoIterator<Item = &'a Diagnostic>) -> Vec<WarningGroup> {
     let mut groups: IndexMap<(&str, String), Vec<&Diagnostic>> = IndexMap::new();
     for warning in warnings {
         groups.entry((warning.code, without_numbers(&warning.message))).or_default().push(warning);
@@ -103,7 +108,7 @@ pub(crate) fn merged<'a>(warnings: impl IntoIterator<Item = &'a Diagnostic>) -> 
     groups.values().filter_map(|group| one(group)).collect()
 }
 
-fn one(group: &[&Diagnostic]) -> Option<Told> {
+fn one(group: &[&Diagnostic]) -> Option<WarningGroup> {
     // `max_by_key` returns the last of equal elements, so the order is reversed to get the first.
     let &first = group.iter().rev().max_by_key(|warning| warning.bytes)?;
     let (mut warning, times) = (first.clone(), group.len());
@@ -115,7 +120,7 @@ fn one(group: &[&Diagnostic]) -> Option<Told> {
             .notes
             .push((Span::NONE, format!("{} more like this{in_all}{}", times - 1, places(group, first))));
     }
-    Some(Told { warning, times })
+    Some(WarningGroup { warning, times })
 }
 
 /// Source locations of the other warnings: `; also at model.py:12:5 and 2 more`.
@@ -166,9 +171,9 @@ mod tests {
         Diagnostic { bytes, ..Diagnostic::warning(Class::InvalidInput, "SH0310", message) }
     }
 
-    fn told(warnings: &[Diagnostic], least: u64) -> Vec<(String, usize, Option<u64>)> {
+    fn selected(warnings: &[Diagnostic], least: u64) -> Vec<(String, usize, Option<u64>)> {
         let selection = select(warnings, least);
-        selection.told.into_iter().map(|t| (t.warning.message, t.times, t.warning.bytes)).collect()
+        selection.groups.into_iter().map(|t| (t.warning.message, t.times, t.warning.bytes)).collect()
     }
 
     #[test]
@@ -180,11 +185,11 @@ mod tests {
             warning("larger", Some(8192)),
         ];
         let expected = [("other", None), ("larger", Some(8192)), ("large", Some(4096))];
-        assert_eq!(told(&all, 11), expected.map(|(m, b)| (m.to_owned(), 1, b)));
+        assert_eq!(selected(&all, 11), expected.map(|(m, b)| (m.to_owned(), 1, b)));
         let selection = select(&all, 11);
         assert_eq!(selection.rest().unwrap(), "1 more warning is not shown: it costs 10 B, less than 11 B");
         assert_eq!(select(&all, 0).rest(), None);
-        assert_eq!(select(&all, 0).told.len(), 4);
+        assert_eq!(select(&all, 0).groups.len(), 4);
     }
 
     #[test]
@@ -194,9 +199,9 @@ mod tests {
         };
         let all = [of(0, 64), of(1, 64), of(0, 128), of(2, 64)];
         let first = of(0, 64).message;
-        assert_eq!(told(&all, 192), [(first, 3, Some(192))], "types are not numbers");
+        assert_eq!(selected(&all, 192), [(first, 3, Some(192))], "types are not numbers");
         let selection = select(&all, 192);
-        assert_eq!(selection.told[0].warning.notes[0].1, "2 more like this, 192 B in total");
+        assert_eq!(selection.groups[0].warning.notes[0].1, "2 more like this, 192 B in total");
         assert_eq!((selection.left_out, selection.left_out_bytes), (1, 128));
         let none = select(&all, 1 << 20);
         assert_eq!(
@@ -212,20 +217,20 @@ mod tests {
             warning("parameter 1 costs 256 bytes", Some(256)),
             warning("parameter 2 costs 256 bytes", Some(256)),
         ];
-        assert_eq!(told(&all, 0), [("parameter 1 costs 256 bytes".to_owned(), 3, Some(576))]);
+        assert_eq!(selected(&all, 0), [("parameter 1 costs 256 bytes".to_owned(), 3, Some(576))]);
     }
 
     #[test]
     fn other_source_locations_are_listed() {
         let at = |loc: &str| Diagnostic { user_loc: Some(loc.to_owned()), ..warning("x", Some(1)) };
         let all = ["a.py:1:1", "a.py:2:1", "a.py:2:1", "b.py:1:1", "b.py:2:1", "b.py:3:1"].map(at);
-        let note = &select(&all, 0).told[0].warning.notes[0].1;
+        let note = &select(&all, 0).groups[0].warning.notes[0].1;
         assert_eq!(note, "5 more like this, 6 B in total; also at a.py:2:1, b.py:1:1, b.py:2:1 and 1 more");
     }
 
     #[test]
     fn the_threshold_is_a_hundredth_of_the_sent_bytes() {
-        assert_eq!([0, 1, 250, 6_000_000, 1 << 30].map(worth_telling), [0, 1, 3, 60_000, 65_536]);
+        assert_eq!([0, 1, 250, 6_000_000, 1 << 30].map(warning_threshold), [0, 1, 3, 60_000, 65_536]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::analysis::call_graph::{ORIGINAL_FUNC_NAME, callee_of, original_name};
 use crate::analysis::symbols::FreshNames;
 
 /// Gives a call its own callee: a copy, whose calls also call copies. No function may be recursive.
-pub fn give_own_callee(module: &mut Module, call: OpId, names: &mut FreshNames) {
+pub fn clone_callee(module: &mut Module, call: OpId, names: &mut FreshNames) {
     let Some(func) = callee_of(module, call) else { return };
     let copy = clone_func(module, func, names);
     module.ops[call].kind = OpKind::Call { callee: module.funcs[copy].name.clone() };

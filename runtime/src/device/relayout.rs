@@ -72,7 +72,7 @@ fn converted(array: &HostArray, device: &RawDevice, layout: &DeviceLayout) -> Re
     launched.flight.wait()?;
     let result = launched.results.into_iter().flatten().next();
     let result = result.ok_or_else(|| unsupported(array, layout))?;
-    if device.has_own_memory() { Ok(result) } else { result.copy_to(device) }
+    if device.uses_default_memory() { Ok(result) } else { result.copy_to(device) }
 }
 
 /// The layouts in `found`, with `None` for the client's default layouts of these array types.

@@ -281,7 +281,7 @@ fn begin_collective(incoming: &mut Incoming<'_>) -> Result<()> {
     let future = non_null("XLA_FFI_Future_Create", create.future)?;
     let pending = Pending { table, future, results, is_done: false };
     let answer = Box::new(move |results| pending.finish(results));
-    launch.job.exchange.come(&*launch.job, launch.number, text, device as usize, operands, answer);
+    launch.job.exchange.arrive(&*launch.job, launch.number, text, device as usize, operands, answer);
     incoming.set_future(future);
     Ok(())
 }

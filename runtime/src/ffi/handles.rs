@@ -181,7 +181,7 @@ impl RawDevice {
     }
 
     /// Whether new buffers use the device's default memory.
-    pub(crate) fn has_own_memory(&self) -> bool {
+    pub(crate) fn uses_default_memory(&self) -> bool {
         self.memory.is_null()
     }
 

@@ -157,7 +157,7 @@ impl Exchange {
     }
 
     /// Registers a device's arrival at the collective described by `text`. `answer` is called once, now or later, on any thread.
-    pub(crate) fn come(
+    pub(crate) fn arrive(
         &self,
         job: &dyn Members,
         launch: u64,

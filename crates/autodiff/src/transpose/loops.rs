@@ -150,11 +150,11 @@ fn live(t: &Transposed<'_, '_>, looped: &LoopTape, asked: &[Option<ValueId>]) ->
 
 /// The arguments of a loop's body that the backward loop can recompute in each iteration.
 struct AtHand {
-    of: FxHashMap<ValueId, Told>,
+    of: FxHashMap<ValueId, KnownArgument>,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Told {
+enum KnownArgument {
     /// The argument is invariant.
     Same(ValueId),
     /// The argument is a counter with this start and step.
@@ -170,9 +170,9 @@ impl AtHand {
         let Some(end) = module.terminator(body) else { return AtHand { of } };
         for (i, (&arg, &returned)) in args.iter().zip(&module.ops[end].operands).enumerate() {
             if arg == returned {
-                of.insert(arg, Told::Same(data.operands[i]));
+                of.insert(arg, KnownArgument::Same(data.operands[i]));
             } else if let Some((start, step)) = counter(module, op, i) {
-                of.insert(arg, Told::Counts(start, step));
+                of.insert(arg, KnownArgument::Counts(start, step));
             }
         }
         AtHand { of }
@@ -310,8 +310,8 @@ fn bring(
     }
     for &arg in &residuals.args {
         let value = match at_hand.of.get(&arg) {
-            Some(&Told::Same(init)) => outer.carry(t.linear.module, region, init),
-            Some(&Told::Counts(start, step)) => {
+            Some(&KnownArgument::Same(init)) => outer.carry(t.linear.module, region, init),
+            Some(&KnownArgument::Counts(start, step)) => {
                 let mut e = Emit::new(t.linear.module, ops, whole);
                 let Some(dtype) = e.dtype(arg) else { continue };
                 let number = e.convert(k, dtype);

@@ -86,7 +86,7 @@ pub(crate) fn save_by<P: Processes>(
         for process in group {
             let outcomes = &outcomes;
             scope.spawn(move || {
-                let outcome = save_own(store, path, arrays, info, process);
+                let outcome = save_blocks(store, path, arrays, info, process);
                 outcomes.lock().unwrap().push(outcome);
             });
         }
@@ -95,7 +95,7 @@ pub(crate) fn save_by<P: Processes>(
 }
 
 /// Saves this process's blocks.
-pub(crate) fn save_own(
+pub(crate) fn save_blocks(
     store: &Store,
     path: &str,
     arrays: &Arrays,

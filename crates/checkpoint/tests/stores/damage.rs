@@ -2,7 +2,7 @@
 
 use shardc_checkpoint::{Alone, Checkpoint, CheckpointError, Fit, Info, Region, Store, Wanted};
 
-use crate::common::{Array, save_own, small};
+use crate::common::{Array, save_blocks, small};
 use crate::place::Place;
 
 /// The errors of opening and verifying.
@@ -19,7 +19,7 @@ fn faults(store: &Store, path: &str) -> Vec<String> {
 
 pub(crate) fn every_file_is_verified(place: &Place) {
     let store = &place.store;
-    save_own(store, "s", &small(), &Info::default(), &Alone).unwrap();
+    save_blocks(store, "s", &small(), &Info::default(), &Alone).unwrap();
     assert_eq!(faults(store, "s"), Vec::<String>::new());
     let names = place.names("s");
     assert!(names.len() > 8, "{names:?}");
@@ -63,7 +63,7 @@ pub(crate) fn every_file_is_verified(place: &Place) {
 
 pub(crate) fn all_damage_is_reported_and_no_wrong_data_returned(place: &Place) {
     let arrays = small();
-    save_own(&place.store, "s", &arrays, &Info::default(), &Alone).unwrap();
+    save_blocks(&place.store, "s", &arrays, &Info::default(), &Alone).unwrap();
     for name in ["w/c/0/0", "w/c/1/0", "layer.b/c/1"] {
         let object = format!("s/{name}");
         let mut bytes = place.get(&object);

@@ -16,7 +16,7 @@ use object_store::{
 };
 use shardc_checkpoint::{Alone, Checkpoint, Info, Retry, Store};
 
-use crate::common::{check, save_own, small, varied};
+use crate::common::{check, save_blocks, small, varied};
 use crate::place::Place;
 
 /// A wrapper of a store that fails on purpose.
@@ -159,7 +159,7 @@ pub(crate) fn failing_every_third_request_loses_nothing(place: &Place) {
     // Among concurrent requests, one may repeatedly be the third, but not sixteen times.
     let store = Store::new(Failing::every(&place.objects, 3), &place.root).unwrap().with_retry(quick(16));
     let arrays = varied(&[4, 2]);
-    save_own(&store, "s", &arrays, &Info::default(), &Alone).unwrap();
+    save_blocks(&store, "s", &arrays, &Info::default(), &Alone).unwrap();
     let checkpoint = Checkpoint::open(&store, "s").unwrap();
     check(&checkpoint, &arrays, &[2, 4], 0, 1);
     assert_eq!(checkpoint.verify(None).unwrap(), []);
@@ -167,7 +167,7 @@ pub(crate) fn failing_every_third_request_loses_nothing(place: &Place) {
 
 pub(crate) fn failing_store_reports_the_reason(place: &Place) {
     let store = Store::new(Failing::every(&place.objects, 1), &place.root).unwrap().with_retry(quick(3));
-    let error = save_own(&store, "s", &small(), &Info::default(), &Alone).unwrap_err();
+    let error = save_blocks(&store, "s", &small(), &Info::default(), &Alone).unwrap_err();
     assert!(error.code() == "SH1301" && error.to_string().contains("the line is down"), "{error}");
 }
 
@@ -175,8 +175,8 @@ pub(crate) fn full_store_keeps_complete_checkpoints(place: &Place) {
     let arrays = small();
     let bytes: usize = arrays.values().map(|(array, _)| array.bytes.len()).sum();
     let store = Store::new(Failing::full(&place.objects, bytes * 3 / 2), &place.root).unwrap();
-    save_own(&store, "1", &arrays, &Info::default(), &Alone).unwrap();
-    let error = save_own(&store, "2", &arrays, &Info::default(), &Alone).unwrap_err();
+    save_blocks(&store, "1", &arrays, &Info::default(), &Alone).unwrap();
+    let error = save_blocks(&store, "2", &arrays, &Info::default(), &Alone).unwrap_err();
     assert!(error.to_string().contains("no space left"), "{error}");
     let missing = Checkpoint::open(&store, "2").unwrap_err();
     assert_eq!(missing.code(), "SH1305");
@@ -189,14 +189,14 @@ pub(crate) fn interrupted_save_is_complete_or_absent(place: &Place) {
     let open = || Store::new(place.objects.clone(), &place.root).unwrap();
     let counting = Failing::every(&place.objects, 0);
     let store = Store::new(counting.clone(), &place.root).unwrap();
-    save_own(&store, "all", &arrays, &Info::default(), &Alone).unwrap();
+    save_blocks(&store, "all", &arrays, &Info::default(), &Alone).unwrap();
     let requests = counting.calls();
     assert!(requests > 8, "{requests}");
     for last in 0..requests {
         let gone = Failing::gone(&place.objects, last);
         let store = Store::new(gone, &place.root).unwrap().with_retry(quick(1));
         let path = format!("after {last}");
-        let outcome = save_own(&store, &path, &arrays, &Info::default(), &Alone);
+        let outcome = save_blocks(&store, &path, &arrays, &Info::default(), &Alone);
         match Checkpoint::open(&open(), &path) {
             // A checkpoint may be complete although the save failed, if only a response of the store was lost.
             Ok(checkpoint) => check(&checkpoint, &arrays, &[1, 1], 0, 1),
@@ -204,7 +204,7 @@ pub(crate) fn interrupted_save_is_complete_or_absent(place: &Place) {
                 assert!(outcome.is_err(), "{last} of {requests}");
                 assert_eq!(error.code(), "SH1305", "{last} of {requests}: {error}");
                 // Files of an incomplete save do not prevent another save.
-                save_own(&open(), &path, &arrays, &Info::default(), &Alone).unwrap();
+                save_blocks(&open(), &path, &arrays, &Info::default(), &Alone).unwrap();
                 check(&Checkpoint::open(&open(), &path).unwrap(), &arrays, &[1, 1], 0, 1);
             }
         }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use shardc_checkpoint::{Alone, Checkpoint, Info, Retry, Store};
 
 use crate::common::moto::{self, Server};
-use crate::common::{check, save_own, small};
+use crate::common::{check, save_blocks, small};
 use crate::place::{Place, server};
 
 /// Byte counts after which a connection is cut: some within a request, some within a response.
@@ -59,7 +59,7 @@ pub(crate) fn broken_connections_lose_nothing(place: &Place) {
     let store = Store::open(&url, &moto::options(port)).unwrap().with_retry(retry);
     let arrays = small();
     for path in ["1", "2", "3"] {
-        save_own(&store, path, &arrays, &Info::default(), &Alone).unwrap();
+        save_blocks(&store, path, &arrays, &Info::default(), &Alone).unwrap();
         let checkpoint = Checkpoint::open(&store, path).unwrap();
         check(&checkpoint, &arrays, &[2, 4], 0, 1);
         assert_eq!(checkpoint.verify(None).unwrap(), []);

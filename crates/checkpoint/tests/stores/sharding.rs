@@ -10,7 +10,7 @@ use shardc_checkpoint::{
 };
 use shardc_ir::DType;
 
-use crate::common::{Arrays, array, check, part, save_by, save_own, small, state_of, varied};
+use crate::common::{Arrays, array, check, part, save_blocks, save_by, small, state_of, varied};
 use crate::place::{Kind, Place};
 
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -23,7 +23,7 @@ pub(crate) fn any_sharding_restores_onto_any_other(place: &Place) {
     for (number, saved) in MESHES.into_iter().enumerate() {
         let arrays = varied(&saved);
         let path = format!("{saved:?}").replace(['[', ']', ',', ' '], "_");
-        save_own(store, &path, &arrays, &Info::default(), &Alone).unwrap();
+        save_blocks(store, &path, &arrays, &Info::default(), &Alone).unwrap();
         let checkpoint = Checkpoint::open(store, &path).unwrap();
         // A Python server takes milliseconds per request, and there are thousands of requests, so only one other sharding is tested.
         let wanted = match place.kind {
@@ -100,10 +100,10 @@ pub(crate) fn a_process_that_fails_fails_all_and_leaves_nothing(place: &Place) {
 
 pub(crate) fn checkpoints_are_not_overwritten(place: &Place) {
     let arrays = small();
-    save_own(&place.store, "s", &arrays, &Info::default(), &Alone).unwrap();
+    save_blocks(&place.store, "s", &arrays, &Info::default(), &Alone).unwrap();
     let mut other = arrays.clone();
     other.values_mut().for_each(|(array, _)| array.bytes.fill(0));
-    let error = save_own(&place.store, "s", &other, &Info::default(), &Alone).unwrap_err();
+    let error = save_blocks(&place.store, "s", &other, &Info::default(), &Alone).unwrap_err();
     let text = error.to_string();
     assert_eq!(error.code(), "SH1306");
     assert!(text.starts_with("a checkpoint already exists at ") && text.ends_with("/s"), "{text}");
@@ -115,7 +115,7 @@ pub(crate) fn truncated_large_blocks_round_trip(place: &Place) {
     let mut arrays = Arrays::new();
     arrays.insert("w".to_owned(), (array(5, DType::F32, &[2050, 2055]), vec![2, 2]));
     arrays.insert("v".to_owned(), (array(6, DType::BF16, &[3_500_001]), vec![2]));
-    save_own(&place.store, "s", &arrays, &Info::default(), &Alone).unwrap();
+    save_blocks(&place.store, "s", &arrays, &Info::default(), &Alone).unwrap();
     let checkpoint = Checkpoint::open(&place.store, "s").unwrap();
     assert_eq!(checkpoint.verify(None).unwrap(), []);
     check(&checkpoint, &arrays, &[2, 2], 0, 1);
@@ -127,7 +127,7 @@ pub(crate) fn parts_of_one_block_are_read_along_either_dimension(place: &Place) 
     let store = &place.store;
     let mut arrays = Arrays::new();
     arrays.insert("w".to_owned(), (array(9, DType::F32, &[2048, 2048]), vec![1, 1]));
-    save_own(store, "s", &arrays, &Info::default(), &Alone).unwrap();
+    save_blocks(store, "s", &arrays, &Info::default(), &Alone).unwrap();
     let checkpoint = Checkpoint::open(store, "s").unwrap();
     for (offset, shape) in [([256, 0], [256, 2048]), ([0, 256], [2048, 256])] {
         let region = Region { offset: offset.to_vec(), shape: shape.to_vec() };
@@ -151,7 +151,7 @@ pub(crate) fn checkpoint_is_resharded_and_compared(place: &Place) {
     let store = &place.store;
     let arrays = varied(&[4, 2]);
     let info = Info { step: Some(3), ..Info::default() };
-    save_own(store, "a", &arrays, &info, &Alone).unwrap();
+    save_blocks(store, "a", &arrays, &info, &Alone).unwrap();
     let from = Checkpoint::open(store, "a").unwrap();
     let entries: Vec<Entry> =
         from.entries().map(|e| Entry::split(&e.name, e.dtype, &e.shape, &vec![3; e.shape.len()])).collect();
@@ -166,7 +166,7 @@ pub(crate) fn checkpoint_is_resharded_and_compared(place: &Place) {
     other.remove("nothing");
     other.insert("more".to_owned(), (array(1, DType::F32, &[2]), vec![1]));
     other.insert("step".to_owned(), (array(1, DType::I64, &[]), vec![]));
-    save_own(store, "c", &other, &info, &Alone).unwrap();
+    save_blocks(store, "c", &other, &info, &Alone).unwrap();
     let changed = diff(&from, &Checkpoint::open(store, "c").unwrap(), true).unwrap();
     assert_eq!(
         changed,

@@ -11,7 +11,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::common::{Arrays, array, check, part, save_own, small, state_of};
+use crate::common::{Arrays, array, check, part, save_blocks, small, state_of};
 use object_store::local::LocalFileSystem;
 use shardc_checkpoint::{
     Alone, Checkpoint, CheckpointError, CheckpointManager, Entry, Info, Options, Region, Retry, Store,
@@ -184,7 +184,7 @@ fn a_folder_that_cannot_be_written_to_is_an_error() {
     if !Path::new("/proc").is_dir() {
         return;
     }
-    let error = save_own(&Store::folder(read_only).unwrap(), "s", &small(), &Info::default(), &Alone);
+    let error = save_blocks(&Store::folder(read_only).unwrap(), "s", &small(), &Info::default(), &Alone);
     let error = error.unwrap_err();
     assert!(error.code() == "SH1301" && error.to_string().contains("/proc/shardc-checkpoints"), "{error}");
 }

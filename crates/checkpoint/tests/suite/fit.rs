@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use crate::common::{Arrays, array, save_own};
+use crate::common::{Arrays, array, save_blocks};
 use shardc_checkpoint::{
     Alone, Checkpoint, Entry, Fit, Info, Region, Slice, State, Store, Threads, Wanted, save,
 };
@@ -24,7 +24,7 @@ fn processes_with_different_states_do_not_save() {
             scope.spawn(move || {
                 let mut arrays = Arrays::new();
                 arrays.insert("x".to_owned(), (array(1, DType::F32, &[4 + i]), vec![1]));
-                let outcome = save_own(store, "a", &arrays, &Info::default(), &process);
+                let outcome = save_blocks(store, "a", &arrays, &Info::default(), &process);
                 errors.lock().unwrap().push(outcome.unwrap_err());
             });
         }
@@ -39,7 +39,7 @@ fn saved() -> (Store, Arrays) {
     for name in ["a", "b", "c"] {
         arrays.insert(name.to_owned(), (array(5, DType::F32, &[4, 4]), vec![2, 1]));
     }
-    save_own(&store, "s", &arrays, &Info::default(), &Alone).unwrap();
+    save_blocks(&store, "s", &arrays, &Info::default(), &Alone).unwrap();
     (store, arrays)
 }
 

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
-use crate::common::{Arrays, array, part, save_own, state_of, varied};
+use crate::common::{Arrays, array, part, save_blocks, state_of, varied};
 use serde_json::{Value, json};
 use shardc_checkpoint::{
     Alone, Checkpoint, CheckpointManager, Entry, Fit, Info, Options, Region, Sharding, Store, Wanted, items,
@@ -72,7 +72,7 @@ fn python_reads_our_checkpoints() {
     let store = Store::folder(folder.path()).unwrap();
     let mut arrays: Arrays = varied(&[4, 2]);
     arrays.insert("params.even".to_owned(), (array(77, DType::BF16, &[64, 32]), vec![4, 2]));
-    save_own(&store, "plain", &arrays, &Info::default(), &Alone).unwrap();
+    save_blocks(&store, "plain", &arrays, &Info::default(), &Alone).unwrap();
     let manager = CheckpointManager::new(&store, "steps", Options::default()).unwrap();
     let mut state = state_of(&arrays, &Info::default(), &Alone);
     for entry in &mut state.entries {

@@ -137,9 +137,9 @@ impl Ui {
         }
         if self.is_json() {
             let text = source.text();
-            for told in &selection.told {
-                let mut object = json::line(&told.warning, &source.name, &text);
-                object["times"] = json!(told.times);
+            for group in &selection.groups {
+                let mut object = json::line(&group.warning, &source.name, &text);
+                object["times"] = json!(group.times);
                 complain(&format!("{object}\n"));
             }
         } else {
@@ -152,7 +152,7 @@ impl Ui {
             let note = json!({ "type": "note", "message": message, "left_out": left_out, "warn_bytes": selection.least });
             complain(&format!("{note}\n"));
         } else {
-            let gap = if selection.told.is_empty() { "" } else { "\n" };
+            let gap = if selection.groups.is_empty() { "" } else { "\n" };
             complain(&format!("{gap}note: {message}\n"));
         }
     }

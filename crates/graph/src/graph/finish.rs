@@ -83,7 +83,8 @@ impl State {
                     let sharding = self.module.shardings.intern(sharding);
                     match shardings[place].expand() {
                         Some(before) if before != sharding => {
-                            let kind = self.marked_twice(&format!("the result {name:?}"), before, sharding);
+                            let kind =
+                                self.conflicting_mark(&format!("the result {name:?}"), before, sharding);
                             self.report(at, &[results[place].1], kind);
                         }
                         _ => shardings[place] = sharding.into(),

@@ -69,7 +69,7 @@ impl<'g> Tensor<'g> {
             if matches!(state.module.values[value].def(), ValueDef::Arg(region, _) if region == state.body())
             {
                 if let Some(before) = state.marked(value) {
-                    let kind = state.marked_twice("the parameter", before, sharding);
+                    let kind = state.conflicting_mark("the parameter", before, sharding);
                     state.report(at, &[self], kind);
                     return self;
                 }
@@ -197,7 +197,7 @@ impl State {
         )))
     }
 
-    pub(crate) fn marked_twice(&self, what: &str, before: ShardingId, after: ShardingId) -> ErrorKind {
+    pub(crate) fn conflicting_mark(&self, what: &str, before: ShardingId, after: ShardingId) -> ErrorKind {
         let shown = |id: ShardingId| self.module.shardings.get(id).display(&self.module.meshes[self.mesh]);
         ErrorKind::MarkedTwice { what: what.to_owned(), before: shown(before), after: shown(after) }
     }

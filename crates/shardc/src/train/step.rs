@@ -113,9 +113,9 @@ impl Step {
         &self.warnings
     }
 
-    /// The warnings to print: see [`Output::worth_telling`](crate::Output::worth_telling).
+    /// The warnings to print: see [`Output::warnings_to_print`](crate::Output::warnings_to_print).
     #[must_use]
-    pub fn worth_telling(&self) -> Selection {
+    pub fn warnings_to_print(&self) -> Selection {
         select(&self.warnings, self.warn_bytes)
     }
 

@@ -7,7 +7,7 @@ use shardc_passes::driver::passes::PassResult;
 use shardc_passes::internal::call_graph::{callee_of, callees_first, calls_in};
 use shardc_passes::internal::check_calls;
 use shardc_passes::internal::check_size;
-use shardc_passes::internal::give_own_callee;
+use shardc_passes::internal::clone_callee;
 use shardc_passes::internal::symbols::FreshNames;
 
 /// Clones the function of every call but the first.
@@ -20,7 +20,7 @@ pub(super) fn run(module: &mut Module) -> PassResult {
         for call in calls_in(module, caller) {
             let Some(callee) = callee_of(module, call) else { continue };
             if !called.insert(callee) {
-                give_own_callee(module, call, &mut names);
+                clone_callee(module, call, &mut names);
             }
         }
     }

@@ -140,7 +140,7 @@ impl Walk<'_> {
                     Self::rows(rw, op)
                 }
                 OpKind::While => {
-                    self.come(rw, op, |walk, value| !walk.is_stack(value));
+                    self.copy_in(rw, op, |walk, value| !walk.is_stack(value));
                     for inner in rw.module.ops[op].regions.clone() {
                         // Copies made inside the loop are not available after it.
                         let around = self.placed.clone();
@@ -148,7 +148,7 @@ impl Walk<'_> {
                         self.placed = around;
                     }
                 }
-                _ => self.come(rw, op, |_, _| true),
+                _ => self.copy_in(rw, op, |_, _| true),
             }
         }
     }
@@ -161,7 +161,7 @@ impl Walk<'_> {
 
     /// Copies the values in host memory that an operation reads to the device, before the operation. Values that regions of a branch
     /// capture are copied before the branch; for loops, the initial carried values are copied.
-    fn come(&mut self, rw: &mut Rewriter<'_>, op: OpId, may: impl Fn(&Self, ValueId) -> bool) {
+    fn copy_in(&mut self, rw: &mut Rewriter<'_>, op: OpId, may: impl Fn(&Self, ValueId) -> bool) {
         let data = &rw.module.ops[op];
         let used_for = match data.kind {
             OpKind::ShardingConstraint(_) | OpKind::Convert => For::Use,
@@ -172,9 +172,9 @@ impl Walk<'_> {
             OpKind::While => data.operands.to_vec(),
             _ => flow::reads(rw.module, op),
         };
-        let mut come: FxHashMap<ValueId, ValueId> = FxHashMap::default();
+        let mut copies: FxHashMap<ValueId, ValueId> = FxHashMap::default();
         for value in read.into_iter().filter(|value| self.at_host.contains(value)) {
-            if !may(self, value) || come.contains_key(&value) {
+            if !may(self, value) || copies.contains_key(&value) {
                 continue;
             }
             let here = match self.placed.get(&(value, used_for)) {
@@ -185,13 +185,13 @@ impl Walk<'_> {
                     here
                 }
             };
-            come.insert(value, here);
+            copies.insert(value, here);
         }
         if matches!(rw.module.ops[op].kind, OpKind::While) {
             let operands = rw.module.ops[op].operands.iter_mut();
-            operands.for_each(|operand| *operand = come.get(operand).copied().unwrap_or(*operand));
+            operands.for_each(|operand| *operand = copies.get(operand).copied().unwrap_or(*operand));
         } else {
-            flow::replace(rw.module, op, |value| come.get(&value).copied());
+            flow::replace(rw.module, op, |value| copies.get(&value).copied());
         }
     }
 

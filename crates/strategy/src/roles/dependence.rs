@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{DTypeClass, Module, OpId, OpKind, RegionId, ValueDef, ValueId};
 
-use crate::flow::{handed, reads};
+use crate::flow::{reads, yielded};
 
 /// A set of argument indices.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -135,7 +135,7 @@ impl<'m> Dependence<'m> {
     fn op(&mut self, op: OpId) -> bool {
         let module = self.module;
         let data = &module.ops[op];
-        let yields = |region: RegionId| handed(module, region).to_vec();
+        let yields = |region: RegionId| yielded(module, region).to_vec();
         match data.kind {
             OpKind::While => {
                 let mut grew = false;
@@ -237,11 +237,11 @@ pub(super) fn forward_of(
                 let (data, i) = (&module.ops[op], i as usize);
                 match data.kind {
                     OpKind::While => {
-                        let body = data.regions.last().and_then(|&body| handed(module, body).get(i));
+                        let body = data.regions.last().and_then(|&body| yielded(module, body).get(i));
                         todo.extend(data.operands.get(i).into_iter().chain(body));
                     }
                     OpKind::Case | OpKind::If => {
-                        todo.extend(data.regions.iter().filter_map(|&region| handed(module, region).get(i)));
+                        todo.extend(data.regions.iter().filter_map(|&region| yielded(module, region).get(i)));
                     }
                     // A barrier forwards each operand separately.
                     OpKind::OptimizationBarrier => todo.extend(data.operands.get(i)),
@@ -256,7 +256,7 @@ pub(super) fn forward_of(
                 }
                 todo.extend(data.operands.get(i));
                 if !once.contains(&op) {
-                    todo.extend(data.regions.last().and_then(|&body| handed(module, body).get(i)));
+                    todo.extend(data.regions.last().and_then(|&body| yielded(module, body).get(i)));
                 }
             }
         }
@@ -274,8 +274,8 @@ pub(super) fn forward_of(
         for &region in regions {
             // Arguments that the region returns unchanged, such as values that a loop captures, are excluded.
             let is_computed = |value: &ValueId| module.def_op(*value).is_some() && seen.contains(value);
-            let handed = data.results.iter().zip(handed(module, region));
-            let forward = handed.filter(|(_, value)| is_computed(value)).map(|(&result, _)| result);
+            let yielded_results = data.results.iter().zip(yielded(module, region));
+            let forward = yielded_results.filter(|(_, value)| is_computed(value)).map(|(&result, _)| result);
             let forward: Vec<ValueId> = forward.collect();
             seen.extend(forward);
         }

@@ -10,7 +10,7 @@ use shardc_ir::{AttrDict, BinaryOp, Dense, FuncId, Module, OpKind, ValueId};
 use shardc_passes::rules::is_identity_call;
 
 use super::dependence::is_number;
-use crate::flow::handed;
+use crate::flow::yielded;
 
 /// The element-wise arithmetic by which a value is computed from others.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -131,7 +131,7 @@ fn reached(module: &Module, value: ValueId, by: By) -> FxHashSet<ValueId> {
             }
             OpKind::Case | OpKind::If => {
                 let regions = data.regions.iter();
-                let chosen = regions.filter_map(|&region| handed(module, region).get(result?).copied());
+                let chosen = regions.filter_map(|&region| yielded(module, region).get(result?).copied());
                 todo.extend(chosen.filter(|&v| seen.insert(v)));
                 continue;
             }

@@ -7,7 +7,7 @@ use super::Role;
 use super::dependence::{Arguments, Dependence, Through, is_float, is_number};
 use super::facts::Facts;
 use super::forward::Forward;
-use crate::flow::{computed_by, handed, reads};
+use crate::flow::{computed_by, reads, yielded};
 
 /// Assigns roles to state, and to arguments with gradients.
 pub(super) fn state_roles(facts: &Facts<'_>, roles: &mut [Option<Role>]) {
@@ -175,7 +175,7 @@ impl States<'_, '_> {
                     todo.extend(data.operands.get(at))
                 }
                 OpKind::Case | OpKind::If => {
-                    todo.extend(data.regions.iter().filter_map(|&region| handed(module, region).get(at)));
+                    todo.extend(data.regions.iter().filter_map(|&region| yielded(module, region).get(at)));
                 }
                 _ => {}
             }
@@ -419,7 +419,7 @@ impl States<'_, '_> {
             OpKind::Select => data.operands[1..].to_vec(),
             OpKind::Case | OpKind::If => {
                 let regions = data.regions.iter();
-                regions.filter_map(|&region| handed(module, region).get(result as usize).copied()).collect()
+                regions.filter_map(|&region| yielded(module, region).get(result as usize).copied()).collect()
             }
             _ => return false,
         };

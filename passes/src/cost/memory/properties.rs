@@ -12,7 +12,7 @@ use super::machine::{Machine, TiledDims};
 use super::program::{Program, Reads};
 use super::{products, stacks};
 use crate::analysis::elementwise::is_elementwise;
-use crate::analysis::gradient_orders::{has_its_own_order, orders_of_gradients};
+use crate::analysis::gradient_orders::{has_different_layout, orders_of_gradients};
 
 impl<'m> Program<'m> {
     pub(super) fn new(module: &'m Module, func: FuncId, body: RegionId, machine: Machine) -> Program<'m> {
@@ -258,5 +258,8 @@ impl<'m> Program<'m> {
 
 /// Returns the gradients that are computed in a different layout than that of their parameters.
 fn relaid(module: &Module, body: RegionId) -> FxHashSet<ValueId> {
-    orders_of_gradients(module, body).into_keys().filter(|&value| has_its_own_order(module, value)).collect()
+    orders_of_gradients(module, body)
+        .into_keys()
+        .filter(|&value| has_different_layout(module, value))
+        .collect()
 }

@@ -46,7 +46,7 @@ impl Step {
         format!("{}.{mesh}.mlir", self.name)
     }
 
-    /// The step on a mesh as StableHLO.
+    /// The StableHLO text of the training step, with its shardings on `mesh`.
     ///
     /// # Panics
     ///

@@ -238,7 +238,7 @@ impl Ranges<'_> {
         all
     }
 
-    /// Adds the ranges implied by a condition that is true (`holds`) or false. Returns whether that is possible.
+    /// Assumes that `condition` is true (`holds`) or false, and narrows ranges accordingly. Returns false if the known ranges contradict it.
     fn assume(&mut self, condition: ValueId, holds: bool) -> bool {
         let may_be = |found: Option<Range>| {
             found.is_none_or(|found| found.meet(Range::new(holds.into(), holds.into())).is_some())

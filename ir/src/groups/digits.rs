@@ -45,7 +45,8 @@ impl Digits {
         Some(Digits(merged))
     }
 
-    /// Returns digits whose values, counted up from zero, enumerate `ids`; `None` if there are none.
+    /// Returns mixed-radix digits (each with a stride and a size) whose counter, from zero upwards, yields `ids` in order. `None` if `ids` does
+    /// not have this form.
     pub(super) fn read(ids: impl ExactSizeIterator<Item = i64> + Clone) -> Option<Digits> {
         let mut digits: SmallVec<[Digit; 3]> = SmallVec::new();
         let (mut period, count) = (1, ids.len());

@@ -124,7 +124,10 @@ pub(crate) fn concatenate(cx: &Ctx<'_>, dim: u32) -> Res<Types> {
 pub(crate) fn splice(cx: &Ctx<'_>, spec: &SpliceSpec) -> Res<Types> {
     let first = cx.tensor(0)?;
     let dim = spec.dim as usize;
-    ensure!(dim < first.rank(), "dimension {dim} of splice is out of range for {first}");
+    ensure!(
+        dim < first.rank(),
+        "dimension {dim} of shardc.splice is out of range for an operand of type {first}"
+    );
     for i in 0..cx.operands.len() {
         let next = cx.tensor(i)?;
         let fits = |d: usize| d == dim || next.shape[d] == first.shape[d];

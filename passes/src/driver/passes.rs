@@ -210,7 +210,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "note-annotations",
-        about: "record the annotations for later warnings",
+        about: "record the shardings that the user requested, so that later passes can warn if they are not followed",
         needs: &[NO_CALLS],
         options: &[],
         apply: |module, context| {

@@ -125,7 +125,7 @@ fn is_worthwhile(
 struct Sum {
     /// The producer of the partial sums: a `dot_general`, `gather` or `scatter`.
     maker: OpId,
-    /// The transposes after it, first to last.
+    /// The transposes of its result, first to last.
     transposes: SmallVec<[OpId; 2]>,
 }
 

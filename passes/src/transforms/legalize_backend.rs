@@ -273,7 +273,7 @@ fn located(module: &Module, op: OpId, diagnostic: Diagnostic) -> Diagnostic {
     Diagnostic { user_loc: module.user_loc(op), ..diagnostic.at(module.ops[op].span) }
 }
 
-/// The treatment of an operation.
+/// Whether the pass removes, replaces or keeps an operation.
 enum Fate {
     /// It is removed.
     Erase,

@@ -315,7 +315,7 @@ unsafe fn named_values<'a>(start: *const abi::NamedValue, count: usize) -> Resul
     if size < size_of::<abi::NamedValue>() {
         return Err(RuntimeError::Protocol {
             call: abi::ExecutableCostAnalysis::NAME,
-            what: format!("named values of {size} bytes, which must have {}", size_of::<abi::NamedValue>()),
+            what: format!("a `PJRT_NamedValue` of {size} bytes, expected {}", size_of::<abi::NamedValue>()),
         });
     }
     // The size does not include padding after the last field; in an array, C rounds it up to the alignment.

@@ -398,7 +398,7 @@ impl ShardedArray {
     ) -> Result<Vec<ShardedArray>> {
         if let Some(list) = results.iter().find(|list| list.len() != layouts.len()) {
             return Err(RuntimeError::Layout(format!(
-                "{} results do not match {} shardings",
+                "the program has {} results, but {} shardings were given",
                 list.len(),
                 layouts.len()
             )));

@@ -69,7 +69,7 @@ pub fn restore_into(checkpoint: &Checkpoint, step: &Step, state: &mut State, fit
     Ok(())
 }
 
-/// Reads the shards of this process's devices, for the variables in a checkpoint.
+/// Reads the variables of a checkpoint: of each, the shards of this process's devices.
 fn read(checkpoint: &Checkpoint, step: &Step, fit: &Fit) -> Result<IndexMap<String, ShardedArray>, Error> {
     let placement = step.program().executable().placement();
     let ports: Vec<(String, &Port)> =

@@ -54,7 +54,7 @@ pub(super) fn canonicalize(module: &mut Module, patterns: Patterns) {
     }
 }
 
-/// One round of patterns over a function body.
+/// One application of all rewrite patterns to a function body.
 struct Round<'m> {
     module: &'m mut Module,
     places: ShardingAccess,

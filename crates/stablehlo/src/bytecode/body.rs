@@ -93,7 +93,7 @@ impl<'b> Body<'b> {
         }
     }
 
-    /// Converts the index of a value in the file to its index in the whole program.
+    /// Reads the index of a value, which counts from the enclosing isolated region, and returns the index of the value in the whole module.
     fn operand(&self, c: &mut ByteCursor<'b>) -> Res<u32> {
         let scopes = self.scopes.get(self.isolated..).unwrap_or(&[]);
         let limit = scopes.last().map_or(0, |scope| scope.first + scope.count);

@@ -74,7 +74,8 @@ fn dim(c: &mut DialectCursor<'_, '_>) -> Res<u32> {
     })
 }
 
-/// Reads the two named dimensions of one tensor of a convolution, and its spatial dimensions.
+/// Reads the two non-spatial dimensions of one tensor of a convolution (batch and feature, or input and output feature), then its spatial
+/// dimensions.
 fn conv_dims(c: &mut DialectCursor<'_, '_>) -> Res<([u32; 2], DimList)> {
     let named = [dim(c)?, dim(c)?];
     Ok((named, dims(c)?.into_iter().collect()))

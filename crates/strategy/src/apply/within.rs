@@ -54,7 +54,7 @@ struct Within<'a> {
     uneven: FxHashMap<ValueId, usize>,
 }
 
-/// The dimension classes of layer inputs: dimensions of the batch, and of rows that are looked up.
+/// Returns the dimension classes of layer inputs: the dimensions of batch arguments, and the row dimensions of embedding tables.
 fn fed_classes(
     module: &Module,
     body: RegionId,

@@ -21,7 +21,7 @@ pub enum Side {
 pub struct LinearMap {
     /// The name: the weight's name with dots between the parts, and without a trailing `kernel` or `weight`.
     pub name: String,
-    /// The argument that is its weight.
+    /// The index of the argument that is the weight.
     pub weight: usize,
     /// The conversions, reshapes and slices of the weight before the matmul.
     pub steps: Vec<Step>,

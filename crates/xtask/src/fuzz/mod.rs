@@ -54,7 +54,7 @@ pub struct FuzzArgs {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Fuzzer {
-    /// Corrupted text, for all readers of programs.
+    /// Corrupted text, read by every parser of programs.
     Text,
     /// Corrupted MLIR bytecode and portable artifacts.
     Bytecode,

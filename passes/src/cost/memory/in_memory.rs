@@ -21,7 +21,7 @@ pub struct InMemory {
     pub made_at: Option<String>,
     /// The operation at the end of the live range of the first temporary.
     pub kept_until: String,
-    /// The location of that operation in the front end's source, if known.
+    /// The location of the operation of [`InMemory::kept_until`] in the user's source, if known.
     pub kept_until_at: Option<String>,
 }
 

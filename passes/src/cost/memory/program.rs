@@ -169,7 +169,7 @@ impl Program<'_> {
         self.module.ops[op].results.iter().any(|v| self.hard[v.index()])
     }
 
-    /// Returns the bytes of the copy of an argument that is made for loops, if there is one.
+    /// Returns the size in bytes of the copy that XLA makes of an argument that a `while` loop reads; `None` if there is no copy.
     pub(super) fn copied_for_loops(&self, value: ValueId) -> Option<u64> {
         self.copied.get(&value).copied()
     }

@@ -248,7 +248,7 @@ impl Given {
     /// The number of operands or results in each of two variadic groups.
     pub(super) fn two_segments(&mut self, name: &str) -> Result<[u32; 2], Problem> {
         let sizes = self.dims(name)?;
-        sizes[..].try_into().map_err(|_| format!("the attribute `{name}` must have two sizes"))
+        sizes[..].try_into().map_err(|_| format!("the attribute `{name}` must have exactly two elements"))
     }
 
     pub(super) fn window(&mut self) -> Result<Box<WindowSpec>, Problem> {

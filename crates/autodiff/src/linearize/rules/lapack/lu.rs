@@ -44,7 +44,7 @@ pub(super) fn rule(at: &mut At<'_, '_>) -> Result<Rule, Box<Diagnostic>> {
     Ok(Rule::Tangents(smallvec![Some(tape.add(of_lower, of_upper)), None, None]))
 }
 
-/// Returns the rank of a matrix, and its numbers of rows and columns.
+/// Returns the number of dimensions of a batch of matrices, and the numbers of rows and columns of each matrix.
 fn sizes(e: &mut Emit<'_>, matrix: ValueId) -> (usize, i64, i64) {
     let shape = e.type_of(matrix).shape;
     let rank = shape.len();

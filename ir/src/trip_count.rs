@@ -95,7 +95,7 @@ struct Scalars<'a> {
 }
 
 impl Scalars<'_> {
-    /// Returns an integer that is the same in every iteration; `None` if it cannot be computed, or may wrap around.
+    /// Returns the value of a loop-invariant integer; `None` if it cannot be computed, or the computation may wrap around.
     fn value(&self, value: ValueId) -> Option<i64> {
         self.evaluate(value, &mut 0)
     }

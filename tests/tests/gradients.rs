@@ -1,5 +1,5 @@
-//! Differentiates random programs: forward derivatives equal finite differences, backward derivatives equal forward derivatives, also for
-//! gradients, and a partitioned gradient equals that of one device. The same holds for a few functions of the shared data with random
+//! Differentiates random programs. Checks that JVPs equal finite differences, that VJPs agree with JVPs, that both hold for second
+//! derivatives, and that a partitioned gradient equals the gradient on one device. The same holds for a few functions of the shared data with random
 //! shardings; `cargo xtask conformance gradients` runs all of them.
 //!
 //! `cargo test -p shardc-tests --test gradients` runs a few; `cargo xtask fuzz gradients --cases 10000` many more. A failed case is run

@@ -34,8 +34,10 @@ impl Plugin {
 /// `shardc` cannot be run, or the installation fails.
 pub fn ensure(shardc: &Path, plugin: Plugin) -> Result<()> {
     let name = plugin.name();
-    let list = process::output(Command::new(shardc).args(["plugin", "list", "--json"]))?;
-    if let Some(file) = file_of(name, &list).context("reading the output of `shardc plugin list --json`")? {
+    let list = process::output(Command::new(shardc).args(["plugin", "list", "--format", "json"]))?;
+    if let Some(file) =
+        file_of(name, &list).context("reading the output of `shardc plugin list --format json`")?
+    {
         println!("PJRT plugin for {name}: already installed ({file})");
         return Ok(());
     }
@@ -47,7 +49,7 @@ pub fn ensure(shardc: &Path, plugin: Plugin) -> Result<()> {
     process::run(&mut install).with_context(|| format!("installing the PJRT plugin for {name}"))
 }
 
-/// The file of the first plugin of a kind in the output of `shardc plugin list --json`.
+/// The file of the first plugin of a kind in the output of `shardc plugin list --format json`.
 fn file_of(kind: &str, list: &str) -> Result<Option<String>> {
     let list: Value = serde_json::from_str(list)?;
     let plugins = list["plugins"].as_array().context("it has no array `plugins`")?;

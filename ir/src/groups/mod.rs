@@ -83,7 +83,7 @@ impl StridedGroups {
         &self.members.0
     }
 
-    /// The digits of a device id that select the group, from major to minor.
+    /// The mixed-radix digits of a device id that select its group, from major to minor.
     #[must_use]
     pub fn groups(&self) -> &[Digit] {
         &self.groups.0

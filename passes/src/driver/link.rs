@@ -1,4 +1,4 @@
-//! Links separately partitioned functions into the module of the caller: one function per signature.
+//! Links separately partitioned functions into the caller's module: one function for each combination of argument and result shardings.
 
 use indexmap::IndexSet;
 use shardc_ir::limits::MAX_OPERATIONS;
@@ -201,7 +201,7 @@ fn call_by_name(
                 );
                 let warning = Diagnostic::warning(Class::InvalidInput, "SH0361", message)
                     .at(data.span)
-                    .hint("give it a sharding rule that excludes the dimensions whose sharding requires collectives");
+                    .hint("give it an `sdy.sharding_rule` in which the dimensions whose sharding requires collectives are `need_replication` factors");
                 warnings.push(Diagnostic { user_loc: module.user_loc(op), ..warning });
                 OpKind::Call { callee }
             }

@@ -58,8 +58,8 @@ impl ManualCoordinates {
         self.mesh.linear_coordinate(self.representatives[coordinate], &manual)
     }
 
-    /// Returns the coordinates of each group of devices. Groups are the same for each free coordinate; only the groups of the
-    /// representatives are returned.
+    /// Returns each group as the indices of its devices' coordinates along the manual axes. The groups repeat for all coordinates along
+    /// the free axes, so only those of the representative devices are returned.
     pub(super) fn groups(&self, groups: &ReplicaGroups) -> Vec<Vec<usize>> {
         let positions = positions(&self.mesh);
         let by_position: BTreeMap<usize, usize> = self

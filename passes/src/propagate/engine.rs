@@ -24,7 +24,7 @@ type OutcomeKey = Box<[u32]>;
 pub(super) struct Engine<'m> {
     pub(super) module: &'m mut Module,
     pub(super) graph: &'m Graph,
-    /// The sharding of each slot.
+    /// The sharding of each slot, as an index into the interned shardings.
     pub(super) shardings: Vec<u32>,
     /// For each mesh, the representative of all equal meshes.
     meshes: Vec<MeshId>,

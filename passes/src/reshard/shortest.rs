@@ -22,7 +22,7 @@ struct Reached {
     by: Option<(usize, Move)>,
 }
 
-/// Limits on the memory of a move, which is the bytes of its operand and its result.
+/// Limits on the memory of one move of a reshard: the total size of its operand and result, in bytes.
 #[derive(Clone, Copy)]
 pub(super) struct Memory {
     pub(super) any: f64,

@@ -19,7 +19,7 @@ pub struct Pair {
     pub name: String,
     /// The path of the file.
     pub file: PathBuf,
-    /// The indices of the arguments to differentiate by.
+    /// The indices of the arguments with respect to which the function is differentiated.
     pub wrt: Vec<usize>,
     /// The interval of each argument.
     pub ranges: Vec<Range>,

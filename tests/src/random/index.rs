@@ -7,7 +7,7 @@ use super::emit::{Elem, Emitter, Tensor, list};
 struct Take {
     /// The indexed dimension.
     along: usize,
-    /// The size of slices along that dimension, if they keep it.
+    /// The size of the slices along the indexed dimension; `None` if it is collapsed.
     window: Option<i64>,
     /// The batching dimension of the indexed tensor, and that of the indices.
     batch: Option<(usize, usize)>,

@@ -20,8 +20,8 @@ pub(crate) fn full(spec: &WindowSpec) -> WindowSpec {
     }
 }
 
-/// The only dimension along which a window is a cumulative reduction: each of `n` windows has `n` elements and ends (`true`) or begins
-/// with its own element.
+/// If a window operation is a cumulative reduction along exactly one dimension, returns the dimension, and whether window `i` ends (`true`)
+/// or begins with element `i`. The windows are as long as the dimension.
 pub(crate) fn cumulative(spec: &WindowSpec, shape: &[i64]) -> Option<(usize, bool)> {
     let spec = full(spec);
     let is_plain = |d: usize| spec.dimensions[d] == 1 && spec.padding[d] == (0, 0);

@@ -20,7 +20,8 @@ impl<'g> Tensor<'g> {
     ///
     /// A repeated call with an equal sharding has no effect.
     ///
-    /// In a closure, a captured tensor is constrained only within the closure: use the returned tensor.
+    /// In a closure, a call on a captured tensor constrains only its uses within that closure. To use the constrained tensor outside, return
+    /// it from the closure.
     ///
     /// Reports an error if the specification does not have one entry per dimension, names an axis that the mesh lacks, or repeats an axis.
     /// It must not name an axis of an enclosing `shard_map`, and a parameter must not be marked already with a different sharding.

@@ -291,8 +291,8 @@ impl<'m> Estimate<'m> {
             && made().saturating_mul(NEXT_TO_NOTHING) <= read()
     }
 
-    /// Returns the index after which running the operation would free [more](FREED_BEYOND) than it allocates: it is the last user of some
-    /// values, and all earlier users of them have run.
+    /// Returns the earliest position in the schedule after which running the operation frees more memory than it allocates, by
+    /// [`FREED_BEYOND`]: all other users of some of its operands have run by then.
     fn frees_more(
         &self,
         op: OpId,

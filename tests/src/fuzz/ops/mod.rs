@@ -26,10 +26,10 @@ use super::sources::Sources;
 
 pub(super) use self::check::{run, run_on_many};
 
-/// The number of pieces that are compiled together.
+/// The number of pieces (small random functions) in one compiled program.
 const PIECES: usize = 12;
 
-/// The number of pieces that are partitioned for a large mesh.
+/// The number of these pieces that are also partitioned for a large mesh.
 const PIECES_ON_MANY: usize = 4;
 
 /// The environment variable that selects a single operation to generate.

@@ -138,7 +138,7 @@ fn planned(text: &str, mode: SpmdMode) -> Result<Broken, shardc::Error> {
 /// The result of both verifiers.
 fn verified(broken: &Broken) -> Result<(), Vec<Diagnostic>> {
     match shardc_ir::verify(&broken.module) {
-        // The collective verifier relies only on well-formed operations.
+        // The collective verifier also reports errors about devices, and requires only that the operations are otherwise well-formed.
         Err(errors) if errors.iter().any(|e| !ABOUT_DEVICES.contains(&e.code)) => Err(errors),
         Err(errors) => collectives(broken).and(Err(errors)),
         Ok(()) => collectives(broken),

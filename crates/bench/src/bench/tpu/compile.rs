@@ -90,8 +90,8 @@ impl Compiler {
             serde_json::from_str(verdict).context("parsing the output of the TPU compiler")?;
         let mut count = Command::new(&self.python);
         count.args(["-c", SENT_ONCE]).arg(&self.tool).arg(hlo).arg(devices.to_string());
-        let once: Value =
-            serde_json::from_str(&process::output(&mut count)?).context("parsing the bytes sent")?;
+        let once: Value = serde_json::from_str(&process::output(&mut count)?)
+            .context("parsing the number of bytes that the collectives send")?;
         for key in ["sent", "collectives"] {
             said[format!("{key}_once")] = once[key].clone();
         }

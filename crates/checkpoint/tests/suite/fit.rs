@@ -69,7 +69,7 @@ fn all_mismatches_are_reported_together() {
     let beyond = Region { offset: vec![2, 0], shape: vec![3, 4] };
     let list = [Wanted { regions: vec![beyond], ..wanted("a", DType::F32, &[4, 4]) }];
     let error = checkpoint.restore(&list, &Fit::partial(), &mut |_, _, _| Ok(()), None).unwrap_err();
-    assert!(error.to_string().contains("has no [2..5, 0..4]"), "{error}");
+    assert!(error.to_string().contains("does not contain the region [2..5, 0..4]"), "{error}");
 }
 
 #[test]

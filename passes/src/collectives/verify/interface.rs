@@ -143,7 +143,9 @@ mod tests {
         wrong.inputs[0].local_shape[0] = 3;
         check(&module, func, &wrong, 4, &mut errors);
         assert!(
-            errors.iter().any(|e| e.message.contains("parameter 0: the type on a device, tensor<2xi8>")),
+            errors
+                .iter()
+                .any(|e| e.message.contains("parameter 0: its local type tensor<2xi8> does not match")),
             "{errors:?}"
         );
     }
@@ -152,8 +154,8 @@ mod tests {
     fn broken_interfaces_are_detected() {
         type Break = fn(&mut Interface);
         let breakages: &[(&str, Break)] = &[
-            ("parameter 0: the type on a device, tensor<3xf32>", |i| i.inputs[0].local_shape[0] = 2),
-            ("dimension 0 of tensor<13xf32> does not fit 4 blocks of 3", |i| {
+            ("parameter 0: its local type tensor<3xf32> does not match", |i| i.inputs[0].local_shape[0] = 2),
+            ("dimension 0 of tensor<13xf32> does not have 4 blocks of size 3", |i| {
                 i.inputs[0].global.shape[0] = 13
             }),
             ("dimension 0 of tensor<8xf32> does not have 4 blocks of size 3", |i| {

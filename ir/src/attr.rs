@@ -39,7 +39,7 @@ impl AttrDict {
         self.0.iter().find(|(n, _)| &**n == name).map(|(_, attr)| attr)
     }
 
-    /// Sets `name`: in place if it is present, and at the end otherwise.
+    /// Sets the attribute `name`: replaces its value if the attribute is present, and appends the attribute otherwise.
     pub fn set(&mut self, name: &str, attr: Attr) {
         match self.0.iter_mut().find(|(n, _)| &**n == name) {
             Some((_, old)) => *old = attr,
@@ -53,7 +53,7 @@ impl AttrDict {
         Some(self.0.remove(at).1)
     }
 
-    /// Keeps the entries for whose names `keep` returns true.
+    /// Removes the attributes for whose names `keep` returns false.
     pub fn retain(&mut self, mut keep: impl FnMut(&str) -> bool) {
         self.0.retain(|(name, _)| keep(name));
     }

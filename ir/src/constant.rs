@@ -33,7 +33,8 @@ impl Dense {
         Dense::Elements(bytes.into())
     }
 
-    /// A constant from all its elements, of `width` bytes each: a splat if they are equal, as in parsed text.
+    /// Returns a constant with the elements in `bytes`, of `width` bytes each. If all elements are equal, the constant is a splat: the
+    /// parser represents such constants in the same way.
     #[must_use]
     pub fn compact(width: usize, bytes: Vec<u8>) -> Self {
         let first = bytes.get(..width).unwrap_or(&[]);

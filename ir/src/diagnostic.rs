@@ -46,10 +46,10 @@ impl fmt::Debug for Span {
     }
 }
 
-/// The text of an erroneous option value, if the error is not in the program text.
+/// The text of an invalid option value, for an error that is in an option and not in the program text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quote {
-    /// The name of the text: `mesh`, `spec`.
+    /// The name of the option that has this value: `mesh`, `spec`.
     pub origin: &'static str,
     /// The whole text.
     pub text: String,
@@ -129,8 +129,8 @@ pub struct Diagnostic {
     /// The invalid option value, if the error is in an option; `span` is then the part of the program that the option
     /// refers to.
     pub quote: Option<Box<Quote>>,
-    /// For a warning about cost: the bytes that a device sends in one execution of the program (with trip counts of loops), or holds, as
-    /// a consequence. `None` for other diagnostics.
+    /// For a warning about cost: the number of bytes that the reported problem makes a device send in one execution of the program (with
+    /// trip counts of loops), or keep in memory. `None` for other diagnostics.
     pub bytes: Option<u64>,
     /// The reason for the interruption, if the compilation was interrupted.
     pub interruption: Option<Interruption>,
@@ -193,7 +193,7 @@ impl Diagnostic {
         self
     }
 
-    /// Sets the bytes that a device sends or holds as a consequence.
+    /// Sets the number of bytes that the reported problem makes a device send or keep in memory.
     #[must_use]
     pub fn bytes(mut self, bytes: u64) -> Self {
         self.bytes = Some(bytes);

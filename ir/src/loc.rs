@@ -19,7 +19,7 @@ pub enum Loc {
         line: u32,
         /// Column, from 1.
         col: u32,
-        /// The rest of a range (`to 12:9`), verbatim.
+        /// The end of a location that is a range of positions (`to 12:9`), verbatim.
         to: Option<Box<str>>,
     },
     /// `"name"(child)`.

@@ -211,7 +211,7 @@ pub struct Module {
     pub meshes: PrimaryMap<MeshId, Mesh>,
     /// The mesh with each name, without `@`, in order of appearance.
     pub mesh_names: IndexMap<Box<str>, MeshId>,
-    /// The position of each mesh in the text, if it is there.
+    /// The position of each mesh definition in the source text; absent for a mesh that a builder or a pass created.
     pub mesh_places: SecondaryMap<MeshId, MeshPlace>,
     /// Functions in order of appearance.
     pub funcs: PrimaryMap<FuncId, Func>,
@@ -240,19 +240,19 @@ pub struct Module {
 }
 
 impl Func {
-    /// The position of parameter `i` in the source text; that of the function if unknown.
+    /// The position of parameter `i` in the source text; if unknown, the position of the function.
     #[must_use]
     pub fn arg_span(&self, i: usize) -> Span {
         self.arg_spans.get(i).copied().unwrap_or(self.span)
     }
 
-    /// The position of result `i` in the source text; that of the function if unknown.
+    /// The position of result `i` in the source text; if unknown, the position of the function.
     #[must_use]
     pub fn res_span(&self, i: usize) -> Span {
         self.res_spans.get(i).copied().unwrap_or(self.span)
     }
 
-    /// The front end's name of parameter `i`: that of its location in `locs`, else `jax.arg_info`.
+    /// The front end's name of parameter `i`: the name in its location in `locs`, or else its attribute `jax.arg_info`.
     #[must_use]
     pub fn argument_name(&self, locs: &LocTable, i: usize) -> Option<String> {
         let loc = self.arg_locs.get(i).and_then(|loc| loc.expand());
@@ -269,7 +269,7 @@ impl Func {
         self.argument_name(locs, i).or_else(of_text).unwrap_or_else(|| format!("arg{i}"))
     }
 
-    /// The front end's name of result `i`: `jax.result_info`.
+    /// The front end's name of result `i`: its attribute `jax.result_info`.
     #[must_use]
     pub fn result_name(&self, i: usize) -> Option<String> {
         self.res_attrs.get(i)?.result_info().map(str::to_owned)
@@ -547,7 +547,7 @@ impl Module {
     /// The elements of an integer constant, row-major; `None` for other values, and for constants with very many elements.
     #[must_use]
     pub fn constant_integers(&self, value: ValueId) -> Option<SizeList> {
-        /// More elements than any list of dimensions has.
+        /// Above this number of elements, a constant is not a list of dimensions or sizes.
         const MANY: i64 = 1024;
         let ty = self.tensor(value)?;
         let OpKind::Constant(dense) = &self.ops[self.def_op(value)?].kind else { return None };
@@ -594,7 +594,7 @@ impl Module {
         self.walk_with_regions(region, enters).0
     }
 
-    /// The operations of [`Module::walk_where`], and the regions that they are in: `region`, then those of each operation.
+    /// The operations that [`Module::walk_where`] returns, and the regions that contain them, each region before the regions nested in it.
     #[must_use]
     pub fn walk_with_regions(
         &self,
@@ -624,7 +624,7 @@ impl Module {
     /// Every operation under `region`, in post-order.
     #[must_use]
     pub fn walk_inner_first(&self, region: RegionId) -> Vec<OpId> {
-        // The reverse of a pre-order walk from last to first.
+        // Post-order is the reverse of a pre-order that visits the operations of each region from last to first.
         let mut out = Vec::new();
         let mut stack: Vec<OpId> = self.regions[region].ops.to_vec();
         while let Some(op) = stack.pop() {

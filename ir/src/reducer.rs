@@ -82,7 +82,7 @@ pub fn identity(kind: ReductionKind, dtype: DType) -> Option<SmallVec<[u8; 16]>>
     }
 }
 
-/// Returns, as an element, the number whose addition leaves every value bit-identical: `0.0 + -0.0` would be `0.0`.
+/// Returns the bytes of the zero whose addition leaves every value bit-identical: `-0.0` for floats, since `0.0 + -0.0` is `0.0`.
 pub fn exact_zero(dtype: DType) -> SmallVec<[u8; 16]> {
     let part = match dtype {
         DType::C64 => DType::F32,

@@ -15,9 +15,9 @@ use crate::{AxisList, AxisRef, DYNAMIC, Mesh, MeshId, ReductionKind, Shape, Shar
 pub struct AxisMove {
     /// The axes that move.
     pub axes: AxisList,
-    /// The dimension that is gathered.
+    /// The dimension that the axes shard before the move.
     pub from: u32,
-    /// The dimension that is sharded.
+    /// The dimension that the axes shard after the move.
     pub to: u32,
 }
 
@@ -159,7 +159,8 @@ impl TensorSharding {
             .collect()
     }
 
-    /// Returns the sharding with closed dimensions and without priorities or replicated axes: only its placement.
+    /// Returns a sharding that places the same data on each device, with closed dimensions and without priorities or explicitly replicated
+    /// axes.
     #[must_use]
     pub fn closed(&self) -> Self {
         TensorSharding {

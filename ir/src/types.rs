@@ -25,7 +25,7 @@ pub enum Type {
 #[derive(Clone, Debug, Default)]
 pub struct TypeTable {
     set: IndexSet<Type, FxBuildHasher>,
-    /// The storage tensor types of quantized types, by handle.
+    /// For each quantized type, the tensor type with its storage type as the element type.
     stored: SecondaryMap<TypeId, Option<Box<TensorType>>>,
 }
 

@@ -11,12 +11,13 @@ pub struct Digit {
     pub size: u32,
 }
 
-/// Digits from major to minor. No two consecutive digits could be merged.
+/// Digits of a mixed-radix number, in the order of a counter: the last digit varies fastest. Adjacent digits that together form one digit
+/// are always merged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Digits(pub(super) SmallVec<[Digit; 3]>);
 
 impl Digit {
-    /// The stride of the next more major digit. Its multiples have zero in this digit and in all less major digits.
+    /// The stride of the next more major digit, `stride * size`. In a multiple of it, this digit and all more minor digits are zero.
     #[must_use]
     pub fn end(self) -> u64 {
         u64::from(self.stride) * u64::from(self.size)
@@ -31,7 +32,7 @@ impl Digit {
 }
 
 impl Digits {
-    /// The digits, with adjacent ones merged; `None` if their product exceeds 32 bits.
+    /// The digits, with adjacent ones merged; `None` if the product of their sizes exceeds 32 bits.
     pub(super) fn new(digits: impl IntoIterator<Item = Digit>) -> Option<Digits> {
         let mut merged: SmallVec<[Digit; 3]> = SmallVec::new();
         for digit in digits.into_iter().filter(|digit| digit.size != 1) {
@@ -94,7 +95,7 @@ impl Digits {
     }
 }
 
-/// An iterator over the values of digits, counted up.
+/// An iterator over all numbers that the digits represent; the last digit varies fastest.
 #[derive(Clone)]
 pub(super) struct DigitValues<'a> {
     digits: &'a Digits,

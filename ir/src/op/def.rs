@@ -22,7 +22,7 @@ pub struct OpDef {
     pub region_kind: RegionKind,
     /// The number of VHLO versions whose attributes match the [`AttrDef`]s; 0 if there is no VHLO form, or if its attributes differ.
     pub vhlo: u8,
-    /// Side effects, without those of its regions.
+    /// Side effects of the operation itself, without the effects of its regions.
     pub effect: Effect,
     /// Which operand elements a result element depends on.
     pub access: Access,
@@ -60,14 +60,14 @@ pub struct AttrDef {
 pub enum Presence {
     /// It is always present.
     Required,
-    /// It may be absent; VHLO, which has no optional attributes, then has this value.
+    /// It may be absent. VHLO, which has no optional attributes, then contains the given value.
     Optional(Absent),
 }
 
 /// The VHLO value of an absent attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Absent {
-    /// None: in VHLO the attribute is always present.
+    /// The attribute is always present in VHLO, so there is no such value.
     Never,
     /// This integer.
     Int(i64),
@@ -83,7 +83,7 @@ pub enum Absent {
     Text(&'static str),
     /// An array whose elements are all the attribute with this text, or an empty one.
     AllText(&'static str),
-    /// The default accuracy with no tolerances.
+    /// A `result_accuracy` attribute with the mode `DEFAULT` and zero tolerances.
     Accuracy,
 }
 
@@ -109,7 +109,7 @@ pub enum RegionKind {
     Branches,
     /// Part of the program: runs any number of times.
     Loop,
-    /// Like a callee: shardings propagate into it once it is inlined or expanded to a loop.
+    /// A region like the body of a called function: shardings propagate into it only after it is inlined or expanded to a loop.
     Callee,
 }
 
@@ -167,7 +167,7 @@ pub enum Work {
 /// The semantics of an operation on quantized elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Elements {
-    /// Operates on the storage integers, or not on elements at all; its regions may compute.
+    /// Operates on the storage integers, or not on elements at all. Its regions may compute with elements.
     Stored,
     /// Moves storage integers; operand and result must have the same quantization parameters.
     Moved,
@@ -209,9 +209,9 @@ pub enum Linear {
     },
     /// The operation is linear in any single operand, if the other operands are reduced: a sum may be deferred past it.
     EitherSums,
-    /// A reduction with the same operator may be deferred past the operation.
+    /// If the operand is a partial result of a reduction with the same operator, that reduction may be deferred past the operation.
     Itself,
-    /// Depends on types or regions.
+    /// The answer depends on types or regions.
     Depends,
 }
 
@@ -254,7 +254,7 @@ impl Arity {
         }
     }
 
-    /// The number, if it is fixed.
+    /// The number of operands, results or regions, if it is fixed.
     #[must_use]
     pub fn exactly(self) -> Option<usize> {
         match self {
@@ -263,7 +263,7 @@ impl Arity {
         }
     }
 
-    /// The number for messages: `2`, `at least 1`.
+    /// The number of operands, results or regions as text for messages: `2`, `at least 1`.
     #[must_use]
     pub fn text(self) -> String {
         match self {
@@ -274,7 +274,7 @@ impl Arity {
 }
 
 impl RegionKind {
-    /// Whether regions contain tensors of the program, so that shardings propagate into them.
+    /// Whether the regions operate on tensors of the program and not on single elements, so that shardings propagate into them.
     #[must_use]
     pub fn is_program(self) -> bool {
         match self {

@@ -141,7 +141,7 @@ elementwise! {
 /// Linear in all operands together.
 const LINEAR: Linear = Linear::Sums { from: 0, to: u8::MAX };
 
-/// The required accuracy of a result, which is not in the payload.
+/// The attribute with the required accuracy of a result; the IR keeps it among the operation's other attributes.
 const ACCURACY: &[AttrDef] = &[AttrDef {
     name: "result_accuracy",
     ty: AttrType::Carried,
@@ -239,7 +239,7 @@ impl BroadcastOp {
         self.def().name
     }
 
-    /// The operation on each pair of elements.
+    /// The element-wise operation that is applied to each pair of elements after broadcasting.
     #[must_use]
     pub const fn op(self) -> BinaryOp {
         Self::ROWS[self as usize].1

@@ -39,7 +39,7 @@ pub const SPELLING_ATTR: &str = "shardc.spelling";
 /// Dimension numbers.
 pub type DimList = SmallVec<[u32; 4]>;
 
-/// Sizes or positions in elements.
+/// Sizes of tensors or positions of elements, one per dimension.
 pub type SizeList = SmallVec<[i64; 4]>;
 
 /// The kind of an operation.
@@ -113,14 +113,15 @@ pub enum OpKind {
     DotGeneral(Box<DotSpec>),
     /// Generalized convolution.
     Convolution(Box<ConvSpec>),
-    /// `n` inputs, then `n` scalar initial values; region 0 combines.
+    /// Operands: `n` inputs, then `n` scalar initial values. Region 0 combines two elements.
     Reduce {
         /// The reduced dimensions.
         dims: DimList,
     },
-    /// `n` inputs, then `n` scalar initial values; region 0 combines the elements of each window.
+    /// Operands: `n` inputs, then `n` scalar initial values. Region 0 combines the elements of each window.
     ReduceWindow(Box<WindowSpec>),
-    /// Operand, source, initial value; region 0 selects, region 1 scatters.
+    /// Operands: operand, source, initial value. Region 0 selects an element of each window, and region 1 combines the source elements that
+    /// are scattered to the same position.
     SelectAndScatter(Box<WindowSpec>),
     /// Sorts all operands together along a dimension; region 0 compares.
     Sort {
@@ -129,11 +130,11 @@ pub enum OpKind {
         /// Whether equal elements keep their order; `None` if not specified (no).
         stable: Option<bool>,
     },
-    /// Slices of operand 0 at the start indices in operand 1.
+    /// Takes slices of operand 0 at the start indices in operand 1.
     Gather(Box<GatherSpec>),
-    /// `n` inputs, the scatter indices, `n` updates; region 0 combines.
+    /// Operands: `n` inputs, the scatter indices, `n` updates. Region 0 combines an element with an update.
     Scatter(Box<ScatterSpec>),
-    /// State in, new state and random bits out.
+    /// Takes the state of the generator; returns the new state and random bits.
     RngBitGenerator {
         /// The random number generator.
         algorithm: RngAlgorithm,
@@ -222,7 +223,8 @@ pub enum OpKind {
     },
     /// Random numbers from a generator without explicit state; operand 2 is the shape.
     Rng(RngDistribution),
-    /// An operation in which an operand replaces an attribute, such as the shape of the result; `dynamic_reshape`, ...
+    /// An operation that takes as an operand (such as the shape of the result) what the static form of the operation has as an attribute;
+    /// `dynamic_reshape`, ...
     Dynamic(DynamicOp),
     /// The size of dimension `dim`, an `i32` scalar.
     GetDimensionSize {
@@ -249,7 +251,7 @@ pub enum OpKind {
         /// `ab->a`.
         config: Box<str>,
     },
-    /// Slices of operand 0 along `dim` at the positions in operand 1 (deprecated).
+    /// Takes slices of operand 0 along `dim`, at the positions in operand 1 (deprecated).
     TorchIndexSelect {
         /// The dimension that is selected from.
         dim: i64,
@@ -260,7 +262,7 @@ pub enum OpKind {
     UniformQuantize,
     /// Converts quantized numbers to floats.
     UniformDequantize,
-    /// An operation that the function `decomposition` defines in terms of others.
+    /// A composite operation; the function `decomposition` computes the same results with other operations.
     Composite(Box<CompositeSpec>),
     /// Starts region 0; the result is a future.
     AsyncStart,
@@ -316,9 +318,9 @@ pub enum OpKind {
         /// The id of the group.
         id: i64,
     },
-    /// `sdy.data_flow_edge`: holds the sharding of a value that flows into or out of regions.
+    /// `sdy.data_flow_edge`: stores the sharding of a value that flows into or out of the regions of an operation.
     DataFlowEdge(Option<ShardingId>),
-    /// `sdy.func_data_flow_edge`: the same for values that flow into or out of functions.
+    /// `sdy.func_data_flow_edge`: stores the sharding of a value that flows into or out of a function.
     FuncDataFlowEdge,
     /// `sdy.named_computation`: region 0 is an inlined function.
     NamedComputation(Box<NamedSpec>),
@@ -327,8 +329,8 @@ pub enum OpKind {
 }
 
 impl OpKind {
-    /// Hashes the kind, and the positions and dimensions in which similar operations on the same operand differ: a value may have
-    /// thousands of slices. Equal kinds have equal hashes; different kinds may collide.
+    /// Hashes the variant and the static attributes in which operations on one operand usually differ, such as slice bounds: a value may
+    /// have thousands of slices. Equal kinds have equal hashes; different kinds may collide.
     pub fn hash_places(&self, state: &mut impl Hasher) {
         discriminant(self).hash(state);
         match self {

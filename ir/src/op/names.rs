@@ -15,7 +15,7 @@ impl OpKind {
         }
     }
 
-    /// The name for messages. If many operations have the same name, it also includes the callee (`stablehlo.custom_call @my_attention`).
+    /// The name for messages. For an operation such as `custom_call`, it includes the callee (`stablehlo.custom_call @my_attention`).
     #[must_use]
     pub fn title(&self) -> Cow<'_, str> {
         match self {

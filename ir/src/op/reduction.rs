@@ -1,4 +1,4 @@
-//! The element-wise operation of a reduction.
+//! Converts between reductions and the element-wise operations that combine two values.
 
 use super::BinaryOp;
 use crate::ReductionKind;

@@ -217,11 +217,11 @@ pub struct CustomCallSpec {
 }
 
 impl CustomCallSpec {
-    /// The target prefix of a custom call that represents a call of a separately partitioned function. The function's
-    /// name, or another key, follows.
+    /// The prefix of the target of a custom call that stands for the call of a separately partitioned function. The rest of the target is
+    /// the function's name or another key.
     pub const KEPT: &str = "shardc.call.";
 
-    /// The function, for a custom call that represents a call of one.
+    /// If the custom call stands for the call of a function, the rest of its target after [`CustomCallSpec::KEPT`].
     #[must_use]
     pub fn kept_callee(&self) -> Option<&str> {
         self.target.strip_prefix(Self::KEPT)
@@ -273,9 +273,9 @@ pub enum DynamicOp {
     Pad,
     /// Operands 1 to 3 are starts, limits and strides (deprecated).
     RealSlice,
-    /// Operand 2 is the slice sizes, which the attributes leave empty.
+    /// Operand 2 contains the slice sizes; [`GatherSpec::slice_sizes`] is empty.
     Gather(Box<GatherSpec>),
-    /// Operand 2 is the padding, which the attributes leave empty.
+    /// Operand 2 contains the padding; [`ConvSpec::padding`] is empty.
     Convolution(Box<ConvSpec>),
 }
 
@@ -284,9 +284,9 @@ pub enum DynamicOp {
 pub struct DynamicBroadcastSpec {
     /// Result dimension of each operand dimension.
     pub dims: DimList,
-    /// Operand dimensions that are known to be expanded.
+    /// Operand dimensions of size 1 that are known to be repeated.
     pub known_expanding: Option<DimList>,
-    /// Operand dimensions that are known not to be expanded.
+    /// Operand dimensions that are known not to be repeated.
     pub known_nonexpanding: Option<DimList>,
 }
 

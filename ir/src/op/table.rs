@@ -47,7 +47,7 @@ const fn later(name: &'static str, ty: AttrType, absent: Absent) -> AttrDef {
     AttrDef { since: 2, ..may(name, ty, absent) }
 }
 
-/// An attribute with a number per dimension, all 1 if absent.
+/// An attribute with a number per dimension; if it is absent, all numbers are 1.
 const fn ones(name: &'static str) -> AttrDef {
     may(name, Ints, Absent::All(1))
 }
@@ -78,10 +78,10 @@ const TRANSFER: [AttrDef; 3] =
     [need("channel_handle", Channel), may("is_host_transfer", Bool, FALSE), PAIRS_OF_TRANSFER];
 const PAIRS_OF_TRANSFER: AttrDef = later("source_target_pairs", DevicePairs, EMPTY);
 
-/// The enumeration of directions in generic form.
+/// The propagation directions by their number in generic form.
 const DIRECTIONS: &[&str] = &["NONE", "FORWARD", "BACKWARD", "BOTH"];
 
-/// The enumeration of reductions in generic form. Shardy has the first three.
+/// The reductions by their number in generic form. Shardy has only the first three.
 const REDUCTIONS: &[&str] = &["sum", "max", "min", "mul", "and", "or", "xor"];
 
 /// The operation moves the elements of all operands, and is linear in them.

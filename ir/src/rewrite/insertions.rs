@@ -91,8 +91,9 @@ impl Insertions {
         returned
     }
 
-    /// Applies all insertions in `region` and its nested regions. Operations in `gone` are removed. Operands are replaced by `values`,
-    /// except those of inserted operations. Insertion points may be next to inserted operations.
+    /// Applies all insertions in `region` and its nested regions, and removes the operations for which `gone` returns true. Operands are
+    /// replaced according to `values`, except operands of inserted operations. An insertion point may be before or after an inserted
+    /// operation.
     pub fn apply(
         mut self,
         module: &mut Module,
@@ -111,8 +112,8 @@ impl Insertions {
         values: &ValueMap,
         gone: impl Fn(OpId) -> bool,
     ) {
-        /// A step of the traversal: an operation with its pending insertions, or the operation alone; and whether it was
-        /// inserted.
+        /// A step of the traversal. `Around` is an operation with the insertions before and after it, and `Itself` the operation alone; the
+        /// `bool` is true if the operation was inserted.
         enum Step {
             Around(OpId, bool),
             Itself(OpId, bool),
@@ -122,7 +123,7 @@ impl Insertions {
         while let Some(region) = regions.pop() {
             let old = std::mem::take(&mut module.regions[region].ops.0);
             let mut out = Vec::with_capacity(old.len());
-            // Reversed, here and in `new`, since the stack is last in, first out.
+            // The operations are pushed in reverse order, as in `new`, since the stack is last in, first out.
             let stays = old.into_iter().rev().filter(|op| !self.moved.contains(op));
             stack.extend(stays.map(|op| Step::Around(op, false)));
             stack.extend(new(self.start.remove(&region)));

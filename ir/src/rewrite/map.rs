@@ -62,7 +62,7 @@ impl ValueMap {
     /// Replaces values.
     #[inline]
     pub fn rewrite(&self, values: &mut [ValueId]) {
-        // Most passes replace nothing in most programs.
+        // A fast path: most passes replace no value in most programs.
         if self.is_used {
             for value in values {
                 *value = self.get(*value);

@@ -35,7 +35,7 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
     }
 }
 
-/// The error in `#stablehlo.result_accuracy<...>`; unknown forms are accepted.
+/// Describes the error in `#stablehlo.result_accuracy<...>`; `None` if it is valid or has an unknown form.
 fn accuracy(text: &str) -> Option<String> {
     let mut scan = Scan::new(text);
     scan.eat("#stablehlo.result_accuracy<")?;

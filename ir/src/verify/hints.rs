@@ -19,8 +19,8 @@ pub(super) fn hint(module: &Module, op: &Op, message: &str) -> Option<String> {
         K::BroadcastInDim { dims } => {
             let (&operand, &result) = (op.operands.first()?, op.results.first()?);
             let fitting = fitting_dims(module.shape(operand), module.shape(result))?;
-            // A hint with the dimensions that are already in the program would be misleading: something else is wrong, such as an element
-            // type.
+            // If the dimensions in the program are already the fitting ones, the error is elsewhere (such as in an element type), and this
+            // hint would be misleading.
             (fitting != dims[..]).then(|| format!("`dims = {fitting:?}` would fit"))
         }
         K::DotGeneral(spec) if message.starts_with("contracting") => {
@@ -51,7 +51,7 @@ fn result_rule(kind: &OpKind) -> Option<&'static str> {
     }
 }
 
-/// The difference between two operands whose types must be equal.
+/// Describes the difference between the types of operands `i` and `k`, which must be equal.
 fn mismatch(module: &Module, op: &Op, i: usize, k: usize) -> Option<String> {
     let (a, b) = (module.tensor(*op.operands.get(i)?)?, module.tensor(*op.operands.get(k)?)?);
     let advice = if a.dtype != b.dtype {

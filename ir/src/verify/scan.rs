@@ -44,14 +44,14 @@ impl<'a> Scan<'a> {
         (!digits.is_empty()).then_some(digits)
     }
 
-    /// Reads everything up to this character, and skips it.
+    /// Reads and returns everything before the character `end`, and skips that character.
     pub(super) fn until(&mut self, end: char) -> Option<&'a str> {
         let (text, rest) = self.rest.split_once(end)?;
         self.rest = rest;
         Some(text)
     }
 
-    /// A name: letters, digits, `_`, `.` and `$`.
+    /// Reads a name: letters, digits, `_`, `.` and `$`.
     pub(super) fn word(&mut self) -> Option<&'a str> {
         let rest = self.rest();
         let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '.' | '$'));
@@ -65,7 +65,7 @@ impl<'a> Scan<'a> {
         let rest = self.rest();
         let mut before = ' ';
         let end = rest.find(|c: char| {
-            // A sign starts a number or its exponent: in `1e-5-2` the second one does not belong to it.
+            // A sign may only start a number or its exponent: in `1e-5-2`, the second sign is not part of the number.
             let sign = matches!(c, '-' | '+') && matches!(before, ' ' | 'e' | 'E');
             before = c;
             !(sign || c == '.' || c.is_ascii_alphanumeric())
@@ -93,7 +93,7 @@ impl<'a> Scan<'a> {
         Some(out)
     }
 
-    /// `dense<[1, 2]> : tensor<2xindex>`: the elements of a list.
+    /// Reads the elements of a list of integers: `dense<[1, 2]> : tensor<2xindex>`.
     pub(super) fn dense_list(&mut self) -> Option<SmallVec<[i64; 6]>> {
         self.eat("dense<")?;
         let listed = if self.rest().starts_with('[') {

@@ -30,7 +30,7 @@ fn holds(module: &Module) {
 
 const ADD: OpKind = OpKind::Binary(BinaryOp::Add);
 
-/// `func @main(%0: 4x8xf32, %1: 4x8xf32) { return %0 + %1 }` on a mesh `data=2, model=4`.
+/// The program `func @main(%0: 4x8xf32, %1: 4x8xf32) { return %0 + %1 }` on a mesh `data=2, model=4`, and handles of its entities.
 struct Small {
     module: Module,
     mesh: MeshId,

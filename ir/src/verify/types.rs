@@ -1,4 +1,4 @@
-//! Verifies I17, and the sizes of I1: each type is valid by itself.
+//! Verifies I17, and the part of I1 about sizes: each type is valid by itself.
 
 use cranelift_entity::EntityRef;
 
@@ -7,7 +7,7 @@ use crate::floats::power_of_two;
 use crate::limits;
 use crate::{DType, DYNAMIC, Module, OpId, QuantTensor, Span, TensorType, Type, TypeId};
 
-/// Verifies the sizes of I1, so that passes may compute with them.
+/// Verifies the part of I1 about sizes, so that passes may compute with sizes without overflow.
 pub(super) fn check_sizes(report: &mut Report<'_>, order: &[OpId]) {
     check_each(report, order, "SH0201", size_fault);
 }
@@ -53,7 +53,8 @@ fn check_each(
     }
 }
 
-/// The error in a type or in an element of it, if it was not reported yet.
+/// Takes from `faults` the error in a type, or in an element type of a tuple, and returns it. An error that was taken is not reported
+/// again.
 fn take(module: &Module, faults: &mut [Option<String>], ty: TypeId) -> Option<String> {
     let mut stack = vec![ty];
     while let Some(ty) = stack.pop() {

@@ -60,7 +60,7 @@ fn error<T>(item: Item<'_>, message: impl Into<String>) -> Result<T, SpecError> 
     Err(SpecError { message: message.into(), span: item.span() })
 }
 
-/// A part of a text, and its offset.
+/// A piece of a text, such as one axis of a mesh, and its offset in the text.
 #[derive(Clone, Copy)]
 struct Item<'a> {
     text: &'a str,
@@ -235,7 +235,7 @@ pub struct AxisName {
 pub struct PartitionSpec {
     /// For each dimension its axes, major to minor, and whether it is open.
     pub dims: Vec<(Vec<AxisName>, bool)>,
-    /// Whether dimensions that are not listed are unsharded. Otherwise every dimension must be listed.
+    /// Whether dimensions that `dims` does not list are unsharded. If false, every dimension must be listed.
     pub rest: bool,
 }
 
@@ -262,7 +262,8 @@ impl FromStr for PartitionSpec {
     }
 }
 
-/// Parses `(a+b)`, `a+b` or `a`, each axis with an optional sub-axis. `?` among them makes the dimension open.
+/// Parses the axes of one dimension, `(a+b)`, `a+b` or `a`, each with an optional sub-axis. A `?` among them makes the dimension open; the
+/// returned `bool` is then true.
 fn dim(item: Item<'_>) -> Result<(Vec<AxisName>, bool), SpecError> {
     // A sub-axis has its own parentheses, so only remove a pair that encloses the whole item.
     let inner = match item.text.strip_prefix('(').and_then(|t| t.strip_suffix(')')) {
@@ -321,12 +322,12 @@ impl Annotation {
         })
     }
 
-    /// Attaches the argument's name to an error.
+    /// Makes an error quote `ARG=SPEC` and point to the argument's name.
     fn about_name(&self, error: Diagnostic) -> Diagnostic {
         error.quoting("spec", self.text.as_str(), Span::new(0, self.name))
     }
 
-    /// Attaches a part of the partition spec to an error.
+    /// Makes an error quote `ARG=SPEC` and point to the range `span` of the partition spec.
     fn about(&self, error: Diagnostic, span: Span) -> Diagnostic {
         error.quoting("spec", self.text.as_str(), behind(span, self.name + 1))
     }
@@ -514,7 +515,7 @@ mod tests {
         module
     }
 
-    /// The shardings that `specs` produce on `mesh`, or the errors.
+    /// The shardings that `specs` assign on `mesh`, or the errors, as text.
     fn run(mesh: &str, specs: &[&str]) -> String {
         let mut module = module();
         let parsed: Result<Vec<_>, _> = specs.iter().map(|s| s.parse::<Annotation>()).collect();

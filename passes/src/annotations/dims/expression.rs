@@ -81,8 +81,8 @@ impl Expression {
         }
     }
 
-    /// Solves for the only variable without a size, given the expression's value, and returns its name and size.
-    /// Returns `None` if several variables have no size, or the expression is not linear in this variable.
+    /// Solves `expression = value` for its only variable without a size in `sizes`; returns the name and the size of the variable. Returns
+    /// `None` if several variables have no size, or the expression is not linear in this variable.
     #[must_use]
     pub fn solve(&self, value: i64, sizes: &BTreeMap<String, i64>) -> Option<(String, i64)> {
         let mut names = BTreeSet::new();

@@ -41,7 +41,7 @@ impl DimSize {
         DimSize { target: target.trim().to_owned(), size }
     }
 
-    /// The argument and the dimension that [`DimSize::target`] names, if it has that form.
+    /// The name of the argument and the number of the dimension that [`DimSize::target`] names; `None` if it is a dimension variable.
     #[must_use]
     pub fn dimension(&self) -> Option<(&str, usize)> {
         let (argument, dim) = self.target.rsplit_once('.')?;

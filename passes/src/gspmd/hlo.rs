@@ -146,7 +146,7 @@ impl Devices {
         Devices::Iota { reshape: SmallVec::from_slice(&[n]), perm: SmallVec::from_slice(&[0]) }
     }
 
-    /// `reshape` transposed by `perm`, in its shortest form.
+    /// The iota of shape `reshape`, transposed by `perm` and written in its shortest form.
     #[must_use]
     pub fn transposed(reshape: &[i64], perm: &[usize]) -> Self {
         // In XLA's canonical form, dimensions of size 1 are dropped, and dimensions that stay adjacent are merged. `[1,4,2]T(0,1,2)`
@@ -260,7 +260,7 @@ impl Tiling {
             }
         }
         let perm: Vec<usize> = (0..rank).chain(order.iter().map(|i| rank + i)).collect();
-        // Only replicated devices are sorted: the devices of one tile are unordered.
+        // The order is irrelevant only among replicated devices, which hold the same tile, so only these are sorted.
         let sorted = subgroups.last() == Some(&Subgroup::Replicated);
         let devices = self.reordered(&perm, sorted.then(|| dims.last().copied().unwrap_or(1)));
         let out = Tiling { dims, devices, subgroups };
@@ -273,18 +273,19 @@ impl Tiling {
         }
     }
 
-    /// Returns the devices after a transposition of `dims`, with each run of `sorted` devices in ascending order.
+    /// Returns the devices after a transposition of the dimensions by `perm`. If `sorted` is a number, each run of so many consecutive
+    /// devices is then sorted in ascending order.
     fn reordered(&self, perm: &[usize], sorted: Option<i64>) -> Devices {
         let identity = perm.iter().enumerate().all(|(i, &p)| i == p);
         if identity && sorted.is_none() {
             return self.devices.clone();
         }
-        // Digits are used if they exist, so that a large assignment is never listed explicitly.
+        // An iota is converted to digits, if possible, so that a large assignment is never listed explicitly.
         if let Devices::Iota { reshape, perm: transpose } = &self.devices
             && let Some(mut digits) = digits::iota_digits(&self.dims, reshape, transpose)
         {
             let mut digits: Vec<Vec<Digit>> = perm.iter().map(|&d| std::mem::take(&mut digits[d])).collect();
-            // Digits are collected from the last dimension backwards until they cover the devices of one tile, and sorted together.
+            // The digits of the last dimensions, which enumerate the devices of one tile, are sorted together.
             let mut rest = sorted.unwrap_or(1);
             let mut tail = Vec::new();
             while rest > 1
@@ -312,7 +313,7 @@ impl Tiling {
 }
 
 impl Named {
-    /// The mesh that the text describes.
+    /// The mesh in the text of a `NamedSharding`.
     #[must_use]
     pub fn mesh(&self) -> Mesh {
         let mut mesh = Mesh::new(self.axes.iter().map(|(name, size)| (&**name, *size)));

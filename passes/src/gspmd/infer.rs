@@ -19,7 +19,7 @@ const MAX_STEPS: usize = 1 << 28;
 pub(crate) struct InferredMesh {
     /// Sizes, major to minor.
     pub(crate) sizes: Vec<i64>,
-    /// The device at each position, if it is not the position itself.
+    /// The device at each position of the mesh; `None` if the device ID equals the position.
     pub(crate) devices: Option<Vec<i64>>,
 }
 
@@ -85,19 +85,19 @@ fn fit(tilings: &[&Tiling]) -> Option<InferredMesh> {
     })
 }
 
-/// Returns the assignments whose device order is tried. Each trial visits every element of every assignment, so the total is limited to
-/// [`MAX_STEPS`] elements.
+/// Returns the assignments whose device order is tried as the order of the mesh. Each trial visits every element of every assignment, so
+/// all trials together are limited to [`MAX_STEPS`] elements.
 fn candidates<'t>(tilings: &'t [&'t Tiling]) -> impl Iterator<Item = &'t Tiling> {
     let devices = tilings.first().map_or(1, |t| usize::try_from(t.devices.count()).unwrap_or(usize::MAX));
     let each = devices.saturating_mul(tilings.len()).max(1);
     tilings.iter().copied().take((MAX_STEPS / each).max(1))
 }
 
-/// Returns the first assignment that conflicts with the preceding ones, and one that it conflicts with.
+/// Returns the indices of two conflicting assignments: the second is the first one that conflicts with the preceding assignments.
 fn conflict(tilings: &[&Tiling]) -> TilingConflict {
     let fits = |n: usize| fit(&tilings[..n]).is_some();
-    // Bisection works because adding assignments never resolves a conflict. A single assignment always has a mesh, since there is a
-    // device order in which it is an iota.
+    // Bisection for the smallest number of assignments that conflict, since adding assignments never resolves a conflict. A single
+    // assignment always has a mesh: in some device order, it is an iota.
     let (mut low, mut high) = (1, tilings.len());
     while high - low > 1 {
         let middle = usize::midpoint(low, high);
@@ -108,8 +108,8 @@ fn conflict(tilings: &[&Tiling]) -> TilingConflict {
     TilingConflict(partner.unwrap_or(0), last)
 }
 
-/// Returns the device order with which the given mesh fits all assignments. This is the order of the mesh if it has one; otherwise
-/// numeric order, or the order of one of the assignments.
+/// Returns the device order with which the given mesh fits all assignments: the order of the mesh if it lists device IDs; otherwise numeric
+/// order (`None`) or the order of one of the assignments.
 ///
 /// # Errors
 /// Returns the index of an assignment that does not fit.

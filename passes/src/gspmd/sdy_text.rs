@@ -19,7 +19,7 @@ pub(super) const DIRECTION: &str = "xla.sdy.allowed_direction";
 pub(super) const TUPLE_ARGS: &str = "xla.sdy.tuple_args_shardings";
 pub(super) const TUPLE_RESULTS: &str = "xla.sdy.tuple_results_shardings";
 
-/// A frontend attribute, as text.
+/// Returns the text of the frontend attribute `name`.
 pub(super) fn frontend<'a>(attrs: &'a AttrDict, name: &str) -> Option<&'a str> {
     match attrs.frontend()?.get(name) {
         Some(Attr::Str(text) | Attr::Raw(text)) => Some(text),
@@ -68,7 +68,7 @@ pub(super) fn add_meshes(module: &mut Module) -> bool {
     }
     // Collected first, because parsing a text adds meshes to the module that the loop above borrows.
     for text in texts {
-        // An error is reported when the sharding itself is imported.
+        // The result is not used: parsing adds the meshes, and an error is reported when the sharding is imported.
         let _ = per_value(module, &text);
     }
     found

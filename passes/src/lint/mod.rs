@@ -40,13 +40,13 @@ pub struct Lint {
     pub name: &'static str,
     /// The code of its diagnostics.
     pub code: &'static str,
-    /// A one-line description of its warnings.
+    /// A one-line description of the findings.
     pub about: &'static str,
     check: Check,
 }
 
-/// The stage of the program that a rule checks, and its function. The caller fills in the code and severity of the diagnostics. Their
-/// byte counts are bytes that one device holds, sends or uses for padding.
+/// The function that checks a rule, and the stage of compilation whose program it takes. The caller fills in the code and severity of the
+/// returned diagnostics. Their byte counts are bytes that one device holds, sends or uses for padding.
 #[derive(Clone, Copy, Debug)]
 enum Check {
     /// Checks the program as annotated, with calls inlined.
@@ -189,7 +189,8 @@ impl Default for LintOptions {
 }
 
 impl LintOptions {
-    /// Sets the levels of rules, by name or code. `all` means all rules; the name of a rule takes precedence over `all`.
+    /// Sets the levels of rules: `allow` and `deny` list names or codes of rules. `all` means all rules; a rule that is also listed by name
+    /// has the level of that list.
     ///
     /// # Errors
     /// Returns `SH0900` if a name is unknown or in both lists.
@@ -244,7 +245,7 @@ pub struct Finding {
 /// The result of a lint run.
 #[derive(Clone, Debug, Default)]
 pub struct LintReport {
-    /// The findings, in order of the rules.
+    /// The findings, in the order of the rules in [`LINTS`].
     pub findings: Vec<Finding>,
     /// Checks that did not run and findings that are not listed, one sentence each.
     pub notes: Vec<String>,

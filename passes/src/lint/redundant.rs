@@ -15,8 +15,8 @@ use super::subject::{Subject, count};
 use crate::driver::strategy::{Strategy, prioritize};
 use crate::propagate::{PropagateOptions, propagate};
 
-/// Returns constraints without effect, and a note if not all were tried. `wanted` is the sharding of each value with all constraints
-/// present.
+/// Returns warnings about constraints without effect, and a note if not all constraints were tried. `wanted` is the sharding of each value
+/// with all constraints present.
 pub(super) fn constraints(
     subject: &Subject<'_>,
     strategy: Strategy,
@@ -84,7 +84,7 @@ pub(super) fn constraints(
     (reported.values().map(|ops| finding(subject, ops, reported.len())).collect(), note)
 }
 
-/// Whether a constraint shards or closes any dimension.
+/// Whether a constraint shards or closes a dimension of its value.
 fn says_something(base: &Module, op: OpId) -> bool {
     match &base.ops[op].kind {
         OpKind::ShardingConstraint(id) => {
@@ -105,7 +105,7 @@ fn text(base: &Module, op: OpId) -> String {
     }
 }
 
-/// The key of constraints that are reported together.
+/// The key by which constraints are grouped into one finding: the source location or, without one, the type and the sharding.
 #[derive(PartialEq, Eq, Hash)]
 enum ConstraintSite {
     User(String),
@@ -123,8 +123,8 @@ struct Search<'a, 'm> {
 }
 
 impl<'a> Search<'a, '_> {
-    /// Finds which of `places` have no effect; returns whether none of them has an effect. If `known` is true, they are already known to
-    /// have an effect together.
+    /// Finds the groups of constraints in `places` that have no effect, and adds them to `redundant`. Returns whether all of `places`
+    /// together have no effect. If `known` is true, it is already known that they have an effect together.
     fn narrow(&mut self, places: &'a [Vec<OpId>], known: bool) -> bool {
         if !known {
             if self.trials == 0 {
@@ -139,19 +139,19 @@ impl<'a> Search<'a, '_> {
         }
         if places.len() > 1 {
             let (first, second) = places.split_at(places.len() / 2);
-            // If the first half has no effect, the second half must have one, since both together have; so it needs no trial.
+            // Both halves together have an effect. So if the first half has none, the second half has one, which needs no trial.
             let without_first = self.narrow(first, false);
             self.narrow(second, without_first);
         }
         false
     }
 
-    /// Whether propagation assigns every value the same sharding without these constraints and those already found.
+    /// Whether propagation assigns every value the same sharding if `places` and the constraints already found to be redundant are removed.
     fn is_same_without(&self, places: &[Vec<OpId>]) -> bool {
         let mut module = self.subject.base.clone();
         let gone: FxHashSet<OpId> =
-            // Constraints already found are removed as well: each of two constraints may be redundant while the other stays, but only one
-            // of the two may be reported.
+            // The constraints already found are removed too: if either of two constraints suffices without the other, only one of them may
+            // be reported.
             places.iter().flatten().chain(self.redundant.iter().copied().flatten()).copied().collect();
         remove(&mut module, self.subject, &gone);
         prioritize(&mut module, self.subject.func, self.strategy);
@@ -162,8 +162,8 @@ impl<'a> Search<'a, '_> {
         self.values.iter().all(|&value| match (self.wanted.of(value), module.shardings.of(value)) {
             (Some(wanted), Some(got)) => *known
                 .entry((wanted, got))
-                // The handles belong to different tables and cannot be compared. Results are cached, since a program has few distinct
-                // pairs.
+                // The handles are from different sharding tables, so the shardings are compared. Results are cached, since a program has
+                // few distinct pairs.
                 .or_insert_with(|| self.wanted.get(wanted).same_placement(module.shardings.get(got))),
             (wanted, got) => wanted == got,
         })

@@ -16,7 +16,7 @@ use super::coordinates::ManualCoordinates;
 use super::{Scope, device_groups, is_manual_op, mesh_of};
 use crate::analysis::reducer::reduction_of;
 
-/// Expands every manual computation of `func`, a function without calls. Shardings elsewhere do not change.
+/// Expands every manual computation of `func`, a function without calls. The shardings outside of manual computations do not change.
 ///
 /// # Errors
 /// Returns `SH0312` for a collective that the computation's coordinates cannot express, and `SH0314` for a body whose control flow or
@@ -28,7 +28,7 @@ pub fn unroll_manual(module: &mut Module, func: FuncId) -> Result<(), Vec<Diagno
 
 type Res<T> = Result<T, Box<Diagnostic>>;
 
-/// Unrolls the manual computations in a region outside of manual computations.
+/// Unrolls the manual computations in a region that is not inside a manual computation.
 fn outside(rw: &mut Rewriter<'_>, region: RegionId) -> Res<()> {
     rw.enter(region);
     while let Some(op) = rw.next_op() {
@@ -82,7 +82,7 @@ impl Unroll<'_, '_> {
                 OpKind::While if self.has_collectives(op) => self.while_loop(op, maps)?,
                 OpKind::Case | OpKind::If if self.has_collectives(op) => self.branches(op, maps)?,
                 kind if is_manual_op(kind) => self.collective(op, maps)?,
-                // All coordinates share one operation.
+                // The value is the same at all coordinates, so one operation is enough.
                 OpKind::Constant(_) | OpKind::Iota { .. } => {
                     let result = self.rw.module.ops[op].results[0];
                     let Some((first, rest)) = maps.split_first_mut() else { continue };
@@ -136,8 +136,8 @@ impl Unroll<'_, '_> {
                 let whole = maps[coordinate / inner].get(operand);
                 let block = coordinates.block(coordinate, &sharding);
                 let mut part = self.block(whole, self.rw.module.values[arg].ty, &block)?;
-                // Maximum and minimum are idempotent, so every coordinate gets the value. For a sum, all coordinates except the first get
-                // zeros.
+                // The value is divided into partial values. For maximum and minimum, which are idempotent, every coordinate gets the full
+                // value. For a sum, the first coordinate gets the value, and the others get zeros.
                 if sharding.reduction == ReductionKind::Add
                     && coordinates.index_along(coordinate, &pending) > 0
                 {
@@ -161,8 +161,8 @@ impl Unroll<'_, '_> {
         Ok(())
     }
 
-    /// Whether the body uses an unreduced argument only as an operand of collectives with the same reduction. Their
-    /// results are independent of how the value is distributed over the partial values.
+    /// Whether every user of an unreduced argument is a collective that reduces it with its own reduction. The way in which the value is
+    /// divided into partial values then does not affect the result.
     fn is_only_completed(&self, body: RegionId, arg: ValueId, kind: ReductionKind) -> bool {
         let module = &*self.rw.module;
         let is_idempotent = matches!(kind, ReductionKind::Max | ReductionKind::Min);
@@ -176,7 +176,7 @@ impl Unroll<'_, '_> {
         (is_idempotent || kind == ReductionKind::Add) && readers.all(completes)
     }
 
-    /// Returns the block of `whole` with type `ty` at this index in each dimension.
+    /// Returns the block of `whole` that has type `ty`. `block` is the index of the block along each dimension.
     fn block(&mut self, whole: ValueId, ty: TypeId, block: &[i64]) -> Res<ValueId> {
         if self.rw.module.values[whole].ty == ty {
             return Ok(whole);
@@ -298,8 +298,8 @@ impl Unroll<'_, '_> {
         Ok(())
     }
 
-    /// Computes the results of the members of one group (or pair) from their operands `values`, and passes each to
-    /// `take`.
+    /// Computes the results of the members of one group (or source-target pair) from their operands `values`. Passes each result to `take`,
+    /// with the index of the member in the group.
     fn exchange(
         &mut self,
         op: OpId,
@@ -404,7 +404,8 @@ impl Unroll<'_, '_> {
         Ok(())
     }
 
-    /// Returns for each coordinate whether it executes another iteration: the condition `cond` on the arguments of `region`.
+    /// Returns for each coordinate whether it executes another iteration. The operations of the condition `cond` are emitted with the
+    /// arguments of `region`, which hold the loop-carried values of all coordinates.
     fn predicates(
         &mut self,
         cond: RegionId,
@@ -422,8 +423,8 @@ impl Unroll<'_, '_> {
             .ok_or_else(|| self.refuse("a loop without a condition"))
     }
 
-    /// Returns `maps` with the `n` arguments of `old` mapped, at each coordinate, to the arguments of `new` for this
-    /// coordinate.
+    /// Returns `maps` (one for each coordinate) with the arguments of the region `old` mapped to arguments of `new`, which has `n`
+    /// arguments for each coordinate.
     fn with_args(&self, old: RegionId, new: RegionId, maps: &[ValueMap], n: usize) -> Vec<ValueMap> {
         let mut maps = maps.to_vec();
         for (coordinate, map) in maps.iter_mut().enumerate() {
@@ -497,7 +498,8 @@ impl Unroll<'_, '_> {
     }
 }
 
-/// Groups values by their block index without its last component, ordered by that component.
+/// Groups blocks that differ only in the last component of their index. The key is the index without that component, and the list is
+/// ordered by it.
 fn grouped(values: BTreeMap<Vec<i64>, ValueId>) -> BTreeMap<Vec<i64>, Vec<ValueId>> {
     let mut groups = BTreeMap::<Vec<i64>, Vec<ValueId>>::new();
     for (mut place, value) in values {

@@ -31,7 +31,7 @@ pub struct Interface {
     pub mode: SpmdMode,
     /// The devices.
     pub mesh: Mesh,
-    /// Named meshes with other device orders that tensors use.
+    /// Further meshes that the shardings of some tensors refer to, by name: they have other device orders than [`Interface::mesh`].
     pub meshes: Vec<(Box<str>, Mesh)>,
     /// Parameters in order.
     pub inputs: Vec<InterfaceTensor>,

@@ -113,13 +113,13 @@ struct ManualPart {
     entries: Vec<OpId>,
     members: Vec<OpId>,
     exits: Vec<OpId>,
-    /// The manual axes, including the enclosing ones, as specified by the calls that enter and leave.
+    /// The manual axes in the body (including enclosing manual axes), if the calls that enter or leave specify them.
     axes: Option<AxisList>,
-    /// The smallest set of local axes that an operation specifies.
+    /// The smallest set of manual axes that the annotation of any operation of the body specifies.
     fewest: Option<AxisList>,
 }
 
-/// A union-find over the parts of one region.
+/// A union-find over the manual computations that are being formed in one region; an element is the index of its parent.
 struct Sets(Vec<usize>);
 
 impl Sets {
@@ -180,8 +180,8 @@ fn within(a: &[AxisRef], b: &[AxisRef]) -> bool {
 }
 
 impl Import<'_> {
-    /// Whether this is a call of a manual computation's body in Shardy's round-trip form, and not in a manual
-    /// computation yet.
+    /// Whether this is a call that stands for a manual computation in Shardy's round-trip form (its callee is the body), and was not moved
+    /// into a manual computation yet.
     fn is_body(&self, op: OpId) -> bool {
         matches!(&self.rw.module.ops[op].kind, OpKind::Call { callee } if callee.contains("xla.sdy.manual_computation_body"))
             && !self.formed.contains(&op)
@@ -196,7 +196,7 @@ struct Former<'i, 'm> {
     parts: BTreeMap<usize, ManualPart>,
     /// The [`ManualPart`] to which each local operation belongs, by its key in `parts`.
     of_op: FxHashMap<OpId, usize>,
-    /// Constraints that became dead.
+    /// Sharding constraints without remaining users.
     unused: FxHashSet<OpId>,
 }
 

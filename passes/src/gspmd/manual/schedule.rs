@@ -9,8 +9,8 @@ use shardc_ir::{Diagnostic, OpId};
 use super::{Former, ManualPart, Res, ScheduleNode, inputs};
 
 impl Former<'_, '_> {
-    /// Sorts operations and parts topologically, with ties in program order. This is Kahn's algorithm with a heap of positions as the
-    /// ready list, so an order that is already valid is kept.
+    /// Sorts operations and manual computations topologically, and in program order as far as possible. This is Kahn's algorithm with a
+    /// heap of positions as the ready list, so an order that is already valid is kept.
     pub(super) fn schedule(&mut self, ops: &[OpId]) -> Res<(Vec<ScheduleNode>, BTreeMap<usize, ManualPart>)> {
         let parts = std::mem::take(&mut self.parts);
         let position: FxHashMap<OpId, usize> = ops.iter().enumerate().map(|(i, &op)| (op, i)).collect();
@@ -51,7 +51,7 @@ impl Former<'_, '_> {
         }
         let by_node: FxHashMap<usize, usize> =
             node_of_part.iter().map(|(&part, &node)| (node, part)).collect();
-        // An operation with a side effect may have no users, so the terminator is appended explicitly.
+        // The terminator is appended explicitly at the end: it need not depend on operations with side effects, which may have no users.
         let last = ops.len().saturating_sub(1);
         let mut ready: BinaryHeap<Reverse<usize>> =
             waits.iter().filter(|&(&n, &w)| w == 0 && n != last).map(|(&n, _)| Reverse(n)).collect();

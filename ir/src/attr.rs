@@ -58,7 +58,7 @@ impl AttrDict {
         self.0.retain(|(name, _)| keep(name));
     }
 
-    /// Names and values in order.
+    /// The names and values of the attributes, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Attr)> {
         self.0.iter().map(|(name, attr)| (&**name, attr))
     }

@@ -32,7 +32,7 @@ impl Span {
         }
     }
 
-    /// Whether this is a position in the text.
+    /// Whether the span is a position in the text: false for [`Span::NONE`].
     #[must_use]
     pub fn is_some(self) -> bool {
         self != Span::NONE
@@ -95,7 +95,7 @@ impl Interruption {
     /// The diagnostic code of a compilation that exceeded its time limit.
     pub const TIME_LIMIT: &'static str = "SH0394";
 
-    /// The interruption as a diagnostic.
+    /// Returns an error diagnostic that reports the interruption.
     #[must_use]
     pub fn to_diagnostic(self) -> Diagnostic {
         let code = match self {
@@ -124,7 +124,7 @@ pub struct Diagnostic {
     pub user_loc: Option<String>,
     /// How to fix it.
     pub hint: Option<String>,
-    /// Further positions and facts.
+    /// Further facts, each with a position in the source text or [`Span::NONE`].
     pub notes: Vec<(Span, String)>,
     /// The invalid option value, if the error is in an option; `span` is then the part of the program that the option
     /// refers to.
@@ -167,7 +167,7 @@ impl Diagnostic {
         Self::new(Severity::Error, Class::Unsupported, code, message)
     }
 
-    /// An error in shardc itself.
+    /// An internal error: a bug in shardc.
     #[must_use]
     pub fn internal(code: &'static str, message: impl Into<String>) -> Self {
         Self::new(Severity::Error, Class::Internal, code, message)

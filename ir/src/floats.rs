@@ -15,8 +15,8 @@ pub const fn power_of_two(exponent: i32) -> f64 {
     f64::from_bits(((exponent + 1023) as u64) << 52)
 }
 
-/// The meaning of encodings with the largest exponent. It is part of the type's name: `FN` types have only finite numbers and NaN, `UZ`
-/// types have an unsigned zero.
+/// The meaning of encodings with the largest exponent: infinities, NaN or numbers. The name of the type contains it: `FN` types have only
+/// finite numbers and NaN, `UZ` types have an unsigned zero.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Special {
     /// Infinities and NaNs.
@@ -27,7 +27,7 @@ enum Special {
     NanMinusZero,
     /// Only finite numbers.
     None,
-    /// Only an exponent; all ones is NaN.
+    /// The type has only an exponent, without sign and mantissa; all ones is NaN.
     PowerOfTwo,
 }
 
@@ -238,7 +238,7 @@ pub fn push(out: &mut String, dtype: DType, bits: u64) {
 enum Style {
     /// `1.000000e+00`.
     Fixed,
-    /// `0.1234`, or `9.99999974E-6` if the exponent is large or very small; with at most this many digits.
+    /// The shortest decimal form, with at most this many digits: `0.1234`, or `9.99999974E-6` if the exponent is large or very small.
     Shortest(usize),
 }
 

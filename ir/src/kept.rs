@@ -22,15 +22,15 @@ pub enum KeptKind {
 pub struct Kept {
     /// Why this part is kept as text.
     pub kind: KeptKind,
-    /// The symbol that it defines, without `@`, if any.
+    /// The symbol that this part defines, without `@`, if any.
     pub name: Option<Box<str>>,
     /// The text, without leading blanks.
     pub text: Box<str>,
-    /// The number of functions that precede it.
+    /// The number of functions that precede this part in the text.
     pub funcs_above: u32,
-    /// The number of meshes and of parts kept as text that precede it.
+    /// The number of meshes and of parts kept as text that precede this part in the text.
     pub others_above: u32,
-    /// The position of its first operation that is not supported, or of the part itself.
+    /// The position of the first operation of this part that is not supported, or of the part itself.
     pub span: Span,
 }
 

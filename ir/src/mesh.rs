@@ -128,7 +128,7 @@ impl Mesh {
         (position as i64 / self.stride(axis)) % self.axis_size(axis)
     }
 
-    /// Index, over `axes` from major to minor, of the device at `position`.
+    /// The coordinates along `axes` of the device at `position`, as one row-major index.
     #[must_use]
     pub fn linear_coordinate(&self, position: usize, axes: &[AxisRef]) -> i64 {
         axes.iter().fold(0, |index, &a| index * self.axis_size(a) + self.coordinate(position, a))

@@ -190,9 +190,9 @@ impl Func {
 /// The position of a mesh definition in the source text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MeshPlace {
-    /// The number of functions that precede it.
+    /// The number of functions that precede the mesh in the text.
     pub funcs_above: u32,
-    /// The number of meshes and of parts kept as text that precede it.
+    /// The number of meshes and of parts kept as text that precede the mesh in the text.
     pub others_above: u32,
     /// The position of the mesh's name in the source text.
     pub span: Span,
@@ -366,7 +366,7 @@ impl Module {
         arg
     }
 
-    /// Appends an unnamed parameter to a function and an argument to its body. Returns its index and its value.
+    /// Appends an unnamed parameter to a function and an argument to its body. Returns the index of the parameter and the argument.
     pub fn add_parameter(&mut self, func: FuncId, body: RegionId, ty: TypeId) -> (usize, ValueId) {
         let value = self.add_arg(body, ty);
         let func = &mut self.funcs[func];
@@ -376,7 +376,7 @@ impl Module {
         if !func.arg_locs.is_empty() {
             func.arg_locs.resize(place + 1, None.into());
         }
-        // Names from the text belong to the original parameters.
+        // The names in the text are those of the original parameters; the new one gets a default name.
         if !func.arg_names.is_empty() {
             func.arg_names.push(format!("arg{place}").into());
         }
@@ -505,8 +505,8 @@ impl Module {
         self.types.as_tensor(self.values[value].ty)
     }
 
-    /// The type of a value as stored in memory: for a quantized tensor, the tensor of its storage type. `None` for tokens, tuples and
-    /// others. Shapes and sizes are those of the value, but the meaning of its elements is not.
+    /// The tensor type of a value as stored in memory: the elements of a quantized tensor have the storage type. `None` for tokens, tuples
+    /// and others. Use it for shapes and sizes in bytes, but not for the meaning of elements.
     #[must_use]
     #[inline]
     pub fn stored(&self, value: ValueId) -> Option<&TensorType> {
@@ -582,7 +582,7 @@ impl Module {
         matches!(self.ops[last].kind, OpKind::Return).then_some(last)
     }
 
-    /// Every operation under `region`, in pre-order.
+    /// Every operation in `region` and in regions nested in it, in pre-order.
     #[must_use]
     pub fn walk(&self, region: RegionId) -> Vec<OpId> {
         self.walk_where(region, |_| true)
@@ -621,7 +621,7 @@ impl Module {
         (ops, regions)
     }
 
-    /// Every operation under `region`, in post-order.
+    /// Every operation in `region` and in regions nested in it, in post-order.
     #[must_use]
     pub fn walk_inner_first(&self, region: RegionId) -> Vec<OpId> {
         // Post-order is the reverse of a pre-order that visits the operations of each region from last to first.
@@ -637,7 +637,7 @@ impl Module {
         out
     }
 
-    /// `region` and every region under it.
+    /// `region` and every region nested in it.
     #[must_use]
     pub fn regions_under(&self, region: RegionId) -> Vec<RegionId> {
         let mut out = vec![region];
@@ -701,7 +701,8 @@ impl Uses {
         for i in 1..first.len() {
             first[i] += first[i - 1];
         }
-        // Compressed rows, as for a sparse matrix: count, running sums, fill. Two allocations in place of one per value.
+        // The format is that of a sparse matrix in compressed rows: uses are counted, the counts are summed to row offsets, and the rows
+        // are filled. This takes two allocations instead of one per value.
         let mut next = first.clone();
         let mut list = vec![(OpId::new(0), 0); first.last().copied().unwrap_or(0) as usize];
         for &op in ops {

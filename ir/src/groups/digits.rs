@@ -77,7 +77,8 @@ impl Digits {
         value
     }
 
-    /// The index that these digits of a number represent; other digits are ignored.
+    /// Returns the number that these digits of `number` form, with the last digit as the most minor one. Other digits of `number` are
+    /// ignored.
     pub(super) fn index_of(&self, number: i64) -> usize {
         self.0.iter().fold(0, |index, digit| {
             let (stride, size) = (i64::from(digit.stride), i64::from(digit.size));

@@ -284,7 +284,7 @@ impl ReplicaGroups {
         self.iter().map(|group| group.iter().collect()).collect()
     }
 
-    /// Edits the groups as lists. Returns the result of `change`.
+    /// Converts the groups to lists, which `change` edits. Returns the result of `change`.
     pub fn edit<R>(&mut self, change: impl FnOnce(&mut Vec<Vec<i64>>) -> R) -> R {
         let mut lists = self.to_lists();
         let result = change(&mut lists);
@@ -292,7 +292,7 @@ impl ReplicaGroups {
         result
     }
 
-    /// The groups with each id mapped to a new id.
+    /// Returns the groups with each id replaced by the result of the function `id`.
     #[must_use]
     pub fn map(&self, mut id: impl FnMut(i64) -> i64) -> ReplicaGroups {
         match &self.0 {

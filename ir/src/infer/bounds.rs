@@ -11,7 +11,7 @@ fn limit(tensor: &TensorType, d: usize) -> Option<i64> {
     (limit != DYNAMIC).then_some(limit)
 }
 
-/// Whether no size of one type exceeds the bound in the other.
+/// Whether no static size of one type exceeds the bound of the same dimension in the other type.
 pub(crate) fn bounds_fit(a: &TensorType, b: &TensorType) -> bool {
     if a.encoding.is_none() && b.encoding.is_none() {
         return true;

@@ -320,7 +320,7 @@ fn constant(cx: &Ctx<'_>, dense: &Dense, results: &[TypeId]) -> Res<()> {
     let result = only(cx, results)?;
     ensure!(result.is_static(), "a constant must have a static shape, got {result}");
     if results.first().is_some_and(|&ty| cx.module.types.as_quantized(ty).is_some()) {
-        // The storage type differs from the expressed type.
+        // The elements have the storage type, which is not compared with `result`, a tensor of the expressed type.
         return Ok(());
     }
     match dense {

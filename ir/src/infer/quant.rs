@@ -35,7 +35,7 @@ fn promotes(from: &Quant, to: &Quant) -> bool {
     from.expressed == to.expressed && bits(from) <= bits(to)
 }
 
-/// Returns the operands whose elements must have the type of the results' elements.
+/// Returns the range of operands whose element types must be equal to the element type of the results. `count` is the number of operands.
 fn alike(kind: &OpKind, count: usize) -> std::ops::Range<usize> {
     use OpKind as K;
     match kind {

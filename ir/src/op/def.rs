@@ -79,9 +79,9 @@ pub enum Absent {
     All(i64),
     /// A nonempty tensor whose elements are all `false`.
     AllFalse,
-    /// The attribute with this text.
+    /// An attribute with this text.
     Text(&'static str),
-    /// An array whose elements are all the attribute with this text, or an empty one.
+    /// An array whose elements are all attributes with this text; the array may be empty.
     AllText(&'static str),
     /// A `result_accuracy` attribute with the mode `DEFAULT` and zero tolerances.
     Accuracy,
@@ -231,11 +231,11 @@ pub enum Parts {
 pub enum Lowering {
     /// The operation itself.
     Stays,
-    /// The operand, which replaces the result.
+    /// The operation is replaced by its operand.
     Operand,
-    /// Nothing: the operation is removed.
+    /// The operation is removed.
     Nothing,
-    /// An error: the operation is on global values, which do not exist after partitioning.
+    /// The operation is an error: it operates on global values, which do not exist after partitioning.
     Refused,
 }
 

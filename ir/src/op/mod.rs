@@ -57,9 +57,9 @@ pub enum OpKind {
     Clamp,
     /// Element-wise conversion of the element type.
     Convert,
-    /// Reinterprets the bits; a last dimension is added or removed if the widths differ.
+    /// Reinterprets the bits of elements as another type; if the widths differ, a last dimension is added or removed.
     BitcastConvert,
-    /// Rounds to a format with this many exponent and mantissa bits.
+    /// Rounds elements to a float format with this many exponent and mantissa bits; the element type does not change.
     ReducePrecision {
         /// Exponent bits.
         exponent_bits: u32,
@@ -68,7 +68,7 @@ pub enum OpKind {
     },
     /// A constant.
     Constant(Dense),
-    /// An iota along dimension `dim`.
+    /// A tensor with the values 0, 1, 2, ... along dimension `dim`.
     Iota {
         /// The dimension along which values increase.
         dim: u32,
@@ -123,7 +123,7 @@ pub enum OpKind {
     /// Operands: operand, source, initial value. Region 0 selects an element of each window, and region 1 combines the source elements that
     /// are scattered to the same position.
     SelectAndScatter(Box<WindowSpec>),
-    /// Sorts all operands together along a dimension; region 0 compares.
+    /// Sorts all operands together along a dimension; region 0 compares two elements of each operand.
     Sort {
         /// The dimension, counted from the last if negative; `None` if not specified (-1).
         dim: Option<i64>,
@@ -179,36 +179,38 @@ pub enum OpKind {
     },
     /// Merges tokens.
     AfterAll,
-    /// Reduction over devices; region 0 combines.
+    /// An all-reduce over the devices of each group; region 0 combines two elements.
     AllReduce(Box<CollectiveSpec>),
-    /// Concatenation over devices along `dim`.
+    /// An all-gather: concatenates the operands of the devices of each group along `dim`.
     AllGather {
         /// The concatenated dimension.
         dim: u32,
         /// Groups and channel.
         spec: Box<CollectiveSpec>,
     },
-    /// Reduction over devices, of which each keeps one block along `dim`; region 0 combines.
+    /// A reduce-scatter: reduces over the devices of each group, of which each keeps one block of the result along `dim`. Region 0 combines
+    /// two elements.
     ReduceScatter {
         /// The scattered dimension.
         dim: u32,
         /// Groups and channel.
         spec: Box<CollectiveSpec>,
     },
-    /// Splits along one dimension, exchanges, concatenates along another.
+    /// An all-to-all: each device splits its operand along one dimension, sends one block to each device of its group, and concatenates the
+    /// received blocks along another dimension.
     AllToAll {
         /// Dimension that is split.
         split_dim: u32,
-        /// Dimension that is concatenated.
+        /// The dimension along which the received blocks are concatenated.
         concat_dim: u32,
-        /// Number of blocks, the size of each group.
+        /// The number of blocks, which is the number of devices in each group.
         split_count: u32,
         /// Groups and channel.
         spec: Box<CollectiveSpec>,
     },
-    /// Sends from device to device; `spec.groups` are (source, target) pairs.
+    /// A permute: each source device sends its operand to a target device. `spec.groups` are (source, target) pairs.
     CollectivePermute(Box<CollectiveSpec>),
-    /// The first device of each group sends to all.
+    /// A broadcast: the first device of each group sends its operand to all devices of the group.
     CollectiveBroadcast(Box<CollectiveSpec>),
     /// This device's index among the partitions, a `ui32` scalar.
     PartitionId,
@@ -264,7 +266,7 @@ pub enum OpKind {
     UniformDequantize,
     /// A composite operation; the function `decomposition` computes the same results with other operations.
     Composite(Box<CompositeSpec>),
-    /// Starts region 0; the result is a future.
+    /// Starts the computation in region 0; the result is a future.
     AsyncStart,
     /// Waits for a future.
     AsyncDone,
@@ -281,7 +283,7 @@ pub enum OpKind {
     Send(Box<TransferSpec>),
     /// Receives data from another device or the host.
     Recv(Box<TransferSpec>),
-    /// Reduction over devices, with the result on the first device of each group; region 0 combines.
+    /// A reduction over the devices of each group, with the result on the first of them; region 0 combines two elements.
     CollectiveReduce(Box<CollectiveSpec>),
     /// Sum over replicas (deprecated).
     CrossReplicaSum(Box<CollectiveSpec>),
@@ -310,7 +312,7 @@ pub enum OpKind {
     ManualComputation(Box<ManualSpec>),
     /// `sdy.propagation_barrier`: shardings propagate only in the given direction.
     PropagationBarrier {
-        /// The direction; [`PropagationDirection::Both`] would block nothing.
+        /// The direction in which shardings propagate; [`PropagationDirection::Both`] would block nothing.
         direction: PropagationDirection,
     },
     /// `sdy.sharding_group`: all values of a group have the same sharding.

@@ -4,7 +4,7 @@ use super::BinaryOp;
 use crate::ReductionKind;
 
 impl ReductionKind {
-    /// The element-wise operation that combines two values.
+    /// The element-wise operation with which this reduction combines two values.
     #[must_use]
     pub fn op(self) -> BinaryOp {
         match self {

@@ -10,7 +10,7 @@ use crate::{Attr, AttrDict};
 pub struct SliceSpec {
     /// First element.
     pub start: SizeList,
-    /// One past the last element.
+    /// One past the last element of the range, in each dimension.
     pub limit: SizeList,
     /// Step.
     pub stride: SizeList,
@@ -102,9 +102,9 @@ pub struct ConvDims {
 /// Roles of the dimensions of a convolution's kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct KernelDims {
-    /// The input features of one group.
+    /// The dimension of input features; with feature groups, it contains the features of one group.
     pub input_feature: u32,
-    /// The features of the output.
+    /// The dimension of output features.
     pub output_feature: u32,
     /// Spatial dimensions in order.
     pub spatial: DimList,
@@ -137,7 +137,7 @@ pub struct ConvSpec {
     pub precision: SmallVec<[Precision; 2]>,
 }
 
-/// A window over all dimensions (`reduce_window`, `select_and_scatter`); lists are empty where not written.
+/// A window that spans all dimensions (`reduce_window`, `select_and_scatter`); lists are empty where the text has none.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct WindowSpec {
     /// Size per dimension.

@@ -42,7 +42,7 @@ const fn may(name: &'static str, ty: AttrType, absent: Absent) -> AttrDef {
     AttrDef { name, ty, presence: Presence::Optional(absent), since: 1 }
 }
 
-/// An optional attribute that the first version of the operation does not have.
+/// An optional attribute that was added in the second version of the operation.
 const fn later(name: &'static str, ty: AttrType, absent: Absent) -> AttrDef {
     AttrDef { since: 2, ..may(name, ty, absent) }
 }
@@ -177,7 +177,7 @@ impl OpDef {
 
 /// No regions.
 const NONE: RegionKind = RegionKind::None;
-/// Regions on single elements.
+/// The regions combine single elements.
 const ELEMENTS: RegionKind = RegionKind::Elements;
 /// No quantized elements.
 const NOT: Quantized = Quantized::No;

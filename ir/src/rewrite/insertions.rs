@@ -6,14 +6,14 @@ use smallvec::SmallVec;
 use super::ValueMap;
 use crate::{Module, OpId, OpKind, RegionId, ValueDef, ValueId};
 
-/// An insertion point, for operations in order.
+/// A point at which operations are inserted, one after the other.
 #[derive(Clone, Copy, Debug)]
 pub enum InsertionPoint {
     /// Before an operation, and after earlier insertions at the same point.
     Before(OpId),
-    /// After an operation, and after this many of the insertions at the same point.
+    /// After an operation, and after the given number of earlier insertions at the same point.
     After(OpId, usize),
-    /// At the start of a region, and after this many of the insertions at the same point.
+    /// At the start of a region, and after the given number of earlier insertions at the same point.
     Start(RegionId, usize),
 }
 
@@ -67,7 +67,8 @@ impl Insertions {
         *i += 1;
     }
 
-    /// Moves an operation that is in a region. It may be moved only once; insertions next to it move with it.
+    /// Moves an operation that is in a region. An operation may be moved only once; operations that are inserted before or after it move
+    /// with it.
     pub fn move_to(&mut self, at: &mut InsertionPoint, op: OpId) {
         self.moved.insert(op);
         self.insert(at, op);

@@ -47,7 +47,7 @@ impl ValueMap {
         }
     }
 
-    /// Replaces `old` by `new`. Replacements of `new` are not applied.
+    /// Replaces `old` by `new`, even if `new` has a replacement itself.
     #[inline]
     pub fn insert(&mut self, old: ValueId, new: ValueId) {
         self.to[old] = new.into();

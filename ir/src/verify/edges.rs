@@ -155,7 +155,7 @@ fn check(module: &Module, op: &Op, steps: &[(i64, Vec<Edge<'_>>)]) -> Result<(),
         edge.targets.iter().try_for_each(&mut find)?;
     }
     if module.mesh_names.is_empty() {
-        // In a partitioned program no value has a sharding.
+        // The program is partitioned, so no value has a sharding.
         return Ok(());
     }
     let Some(mesh) = mesh else {

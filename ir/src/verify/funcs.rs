@@ -142,7 +142,7 @@ fn composite(report: &mut Report<'_>, id: OpId, spec: &CompositeSpec) {
     }
 }
 
-/// Whether a name consists of at least two words separated by dots, of which the first begins with a letter.
+/// Whether a name consists of at least two words separated by dots, and the first word begins with a letter.
 fn is_namespaced(name: &str) -> bool {
     let mut parts = name.split('.');
     let first = parts.next().unwrap_or_default();
@@ -156,7 +156,7 @@ fn is_namespaced(name: &str) -> bool {
         && rest.all(|part| word(part, b"$"))
 }
 
-/// The calls in a function's body.
+/// The calls in a function's body, each with the called function.
 fn calls(module: &Module, func: FuncId) -> Vec<(OpId, FuncId)> {
     let Some(body) = module.funcs[func].body else { return Vec::new() };
     module

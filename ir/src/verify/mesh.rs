@@ -121,7 +121,7 @@ fn fault(mesh: &Mesh, sharding: &TensorSharding) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that adjacent sub-axes of an axis are written as one.
+/// Checks that adjacent sub-axes of an axis are merged into one sub-axis, as the canonical form requires.
 pub(super) fn check_whole(mesh: &Mesh, axes: &[AxisRef]) -> Result<(), String> {
     for pair in axes.windows(2) {
         let &[a, b] = pair else { continue };

@@ -72,7 +72,7 @@ fn same_devices(a: &Mesh, b: &Mesh) -> bool {
     std::ptr::eq(a, b) || (a.axes.iter().eq(&b.axes) && a.device_ids == b.device_ids)
 }
 
-/// Checks that the value in the body has the local shape along the manual axes.
+/// Checks that a value in the body has the shape of one block of the value outside, which is sharded along the manual axes.
 fn manual_value(
     report: &Report<'_>,
     mesh: &Mesh,
@@ -84,7 +84,7 @@ fn manual_value(
     let module = report.module;
     let (Some(global), Some(have)) = (module.stored(value), module.stored(local)) else { return Ok(()) };
     if sharding.rank() != global.rank() {
-        // I12 reports a wrong rank; a maximal mesh shards nothing.
+        // I12 reports a sharding of the wrong rank; the sharding of a maximal mesh lists no dimensions.
         return Ok(());
     }
     let mut shape = Shape::new();
@@ -346,7 +346,7 @@ fn sharding_of(module: &Module, program: &Program, value: ValueId) -> Known {
     }
 }
 
-/// Checks that the exchanged axes are in canonical form.
+/// Checks that the axes in the collective's attributes are in canonical form.
 fn check_written(mesh: &Mesh, spec: &MeshCollective) -> Result<(), String> {
     match &spec.kind {
         MeshCollectiveKind::AllGather(lists)

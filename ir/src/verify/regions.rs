@@ -166,7 +166,7 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
                 expected.push((inputs, outputs));
             }
         }
-        // Type inference compares the types of these regions.
+        // Type inference checks the types of the called function or region.
         K::Composite(_) | K::AsyncStart => {}
         // By I6, other operations have no regions. An operation with regions must not remain unchecked.
         kind => {

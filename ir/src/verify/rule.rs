@@ -35,7 +35,7 @@ fn symbol(scan: &mut Scan<'_>) -> Option<usize> {
     let letter = scan.rest().bytes().next().filter(|b| (b'i'..=b'z').contains(b))?;
     scan.skip(1);
     if letter == b'z' && scan.eat_here("_").is_some() {
-        // `z` is factor 17, and `z_1` is factor 18.
+        // Factor indices are counted from `i`: `z` is factor 17, and `z_1` is factor 18.
         return scan.digits()?.parse::<usize>().ok()?.checked_add(usize::from(b'z' - b'i'));
     }
     Some(usize::from(letter - b'i'))

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-/// The rest of a text. Every parsing function first skips blanks, and returns `None` if the text does not match.
+/// The rest of the text that is parsed. Every parsing function first skips blanks, and returns `None` if the text does not match.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scan<'a> {
     rest: &'a str,
@@ -25,7 +25,7 @@ impl<'a> Scan<'a> {
         Some(())
     }
 
-    /// Reads a token that follows immediately, without blanks.
+    /// Skips `token`, which must follow immediately, without blanks.
     pub(super) fn eat_here(&mut self, token: &str) -> Option<()> {
         self.rest = self.rest.strip_prefix(token)?;
         Some(())
@@ -36,7 +36,7 @@ impl<'a> Scan<'a> {
         self.rest = self.rest.get(bytes..).unwrap_or(self.rest);
     }
 
-    /// Reads digits that follow immediately, without blanks.
+    /// Reads a sequence of digits, which must follow immediately, without blanks.
     pub(super) fn digits(&mut self) -> Option<&'a str> {
         let end = self.rest.bytes().take_while(u8::is_ascii_digit).count();
         let (digits, rest) = self.rest.split_at(end);

@@ -52,7 +52,7 @@ fn manual_axes(report: &Report<'_>, op: OpId) -> Bound {
     let Some(mesh) = meshes.into_iter().find(|&m| !module.meshes[m].axes.is_empty()) else {
         return Bound::new();
     };
-    // As full axes: all sub-axes of a manual axis are manual.
+    // The result contains full axes, since all sub-axes of a manual axis are manual.
     spec.manual_axes.iter().map(|a| (mesh, AxisRef { axis: a.axis, sub: None })).collect()
 }
 

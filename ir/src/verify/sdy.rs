@@ -158,7 +158,7 @@ fn word(kind: ReductionKind) -> &'static str {
     }
 }
 
-/// Start and end of an axis or sub-axis.
+/// The range of an axis or sub-axis within its full axis: the product of the more major sizes, and that product times its own size.
 fn range(mesh: &Mesh, axis: AxisRef) -> (i64, i64) {
     match axis.sub {
         None => (1, mesh.full_size(axis)),
@@ -175,8 +175,8 @@ fn overlap(mesh: &Mesh, a: AxisRef, b: AxisRef) -> bool {
 fn beyond(mesh: &Mesh, axes: &AxisList, others: &AxisList) -> bool {
     axes.iter().any(|&axis| {
         let (mut at, end) = range(mesh, axis);
-        // Sub-axes of the same axis do not overlap, so walking along them determines whether they cover it. This terminates: each step
-        // goes to the end of a sub-axis that begins at or before `at` and ends after it. An axis of size 1 is covered.
+        // Sub-axes of the same axis do not overlap, so walking along them determines whether they cover it. The loop terminates: each step
+        // goes to the end of a sub-axis that begins at or before `at` and ends after it. An axis of size 1 counts as covered.
         while at < end {
             let next = others
                 .iter()

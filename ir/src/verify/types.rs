@@ -25,7 +25,7 @@ fn check_each(
     fault: impl Fn(&Module, TypeId) -> Option<String>,
 ) {
     let module = report.module;
-    // Types are checked, not values: a program with a million values has some hundred types.
+    // The table contains types and not values: a program with a million values has some hundred types.
     let mut faults: Vec<Option<String>> =
         (0..module.types.len()).map(|i| fault(module, TypeId::new(i))).collect();
     if faults.iter().all(Option::is_none) {

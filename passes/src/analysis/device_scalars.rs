@@ -90,7 +90,7 @@ pub(crate) fn constant(module: &Module, value: ValueId) -> Option<i64> {
     }
 }
 
-/// Returns the elements of a constant of rank 1.
+/// Returns the elements of an integer constant that has one dimension.
 fn elements(module: &Module, value: ValueId) -> Option<Vec<i64>> {
     let ty = module.tensor(value)?;
     if !is_integer(ty.dtype) || ty.rank() != 1 {

@@ -89,7 +89,7 @@ impl Progression {
     }
 }
 
-/// Folds values of a module, which must not change in the meantime. Results are memoized.
+/// Folds values of a module, which must not change as long as this is in use. Results are memoized.
 pub(crate) struct IntegerFold<'m> {
     module: &'m Module,
     known: FxHashMap<(ValueId, At), Option<Folded>>,

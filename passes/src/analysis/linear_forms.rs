@@ -80,8 +80,8 @@ fn search(
     None
 }
 
-/// Whether an operation with one result is linear in operand `i` alone, and loses no precision compared to the
-/// reduced sum.
+/// Whether an operation with one result is linear in operand `i` alone, and applying it to partial sums loses no more precision than
+/// applying it to the reduced sum.
 fn is_linear(module: &Module, op: OpId, i: usize) -> bool {
     let data = &module.ops[op];
     let &[result] = data.results.as_slice() else { return false };
@@ -173,7 +173,7 @@ pub(crate) fn uniform(module: &Module, value: ValueId) -> Option<Vec<u8>> {
     None
 }
 
-/// The bytes of the global tensor.
+/// The size in bytes of the unsharded tensor.
 pub(crate) fn bytes(module: &Module, value: ValueId) -> Option<i64> {
     module.stored(value).and_then(TensorType::num_bytes)
 }

@@ -61,7 +61,7 @@ pub fn drop_unused_funcs(module: &mut Module, entry: Option<FuncId>) {
     }
 }
 
-/// Symbols that are referenced.
+/// The symbol names that parts of the module refer to.
 #[derive(Debug, Default)]
 struct SymbolUses(HashSet<String>);
 

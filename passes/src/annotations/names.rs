@@ -125,7 +125,7 @@ impl Names {
         if !found.is_empty() {
             return Ok(found);
         }
-        // Prefixes that several names share are also suggested.
+        // The part of a name before a separator (`params` of `params['w']`) is also suggested, if several names share it.
         let stems = self.args.iter().flatten().flat_map(|name| {
             let ends = name.char_indices().filter(|(_, c)| matches!(c, '[' | '.' | '/'));
             ends.filter_map(|(end, _)| name.get(..end))

@@ -1,10 +1,10 @@
 //! Replaces a program's mesh by one that has the same axes with different sizes, in a different order, or with additional axes.
 //!
-//! Shardings refer to axes, not sizes, so they remain valid. Only the body of a manual computation depends on the sizes of its mesh; it
-//! prevents the replacement.
+//! Shardings refer to axes, not sizes, so they remain valid. The body of a manual computation depends on the sizes and devices of its mesh,
+//! so these cannot change if the mesh has a manual computation.
 //!
-//! **Invariant.** The axes of the module's mesh keep their indices. If the new mesh has them in another order, the
-//! device order of the result expresses this.
+//! **Invariant.** The axes of the module's mesh keep their indices. If the new mesh has its axes in another order, they are reordered, and
+//! the device ids of the resulting mesh are listed accordingly.
 
 use shardc_ir::discardable::NUM_PARTITIONS;
 use shardc_ir::suggest::nearest;

@@ -175,7 +175,7 @@ impl From<&Mesh> for MeshSpec {
     }
 }
 
-/// Prints the form that is parsed: `data=4,model=2`, followed by `@` and the device ids if they are not in order.
+/// Prints the mesh as it is parsed: `data=4,model=2`, followed by `@` and the device ids if they are not in order.
 impl fmt::Display for MeshSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, (name, size)) in self.axes.iter().enumerate() {
@@ -226,14 +226,14 @@ pub struct AxisName {
     pub name: String,
     /// The sub-axis (`name:(pre)size`), if not the full axis.
     pub sub: Option<SubAxis>,
-    /// The position in the partition spec.
+    /// The position of this axis in the text of the partition spec.
     pub span: Span,
 }
 
 /// How the dimensions of a tensor are sharded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PartitionSpec {
-    /// For each dimension its axes, major to minor, and whether it is open.
+    /// For each dimension, the axes that shard it (major to minor), and whether the dimension is open.
     pub dims: Vec<(Vec<AxisName>, bool)>,
     /// Whether dimensions that `dims` does not list are unsharded. If false, every dimension must be listed.
     pub rest: bool,
@@ -366,7 +366,7 @@ pub fn annotate(module: &mut Module, mesh: &MeshSpec, specs: &[Annotation]) -> R
     annotate_on(module, mesh, specs)
 }
 
-/// Sets shardings of arguments and results of the entry function on a mesh of the module, replacing existing ones.
+/// Sets shardings of arguments and results of the entry function on a mesh of the module. They replace existing shardings.
 ///
 /// # Errors
 /// Fails as [`annotate`] does.
@@ -610,7 +610,7 @@ mod tests {
         }
     }
 
-    /// The part of `ARG=SPEC` that an error points at.
+    /// Tests which part of `ARG=SPEC` an error points at.
     #[test]
     fn errors_point_at_the_fault() {
         let mesh: MeshSpec = "data=4,model=2".parse().unwrap();

@@ -147,7 +147,7 @@ impl Import<'_> {
         Ok(())
     }
 
-    /// Imports Shardy's custom calls from a round trip through XLA.
+    /// Imports the custom calls that represent Shardy's operations in a program that went through XLA.
     pub(super) fn shardy_call(
         &mut self,
         op: OpId,
@@ -210,7 +210,7 @@ impl Import<'_> {
             "xla.sdy.PropagationBarrier" => {
                 self.unary(op, target)?;
                 let text = attr(sdy_text::DIRECTION)?;
-                // Shardy writes the index of the enum case; older texts have its name.
+                // Shardy writes the propagation direction as an index; older texts contain the name of the direction.
                 let numbered = |number| PropagationDirection::ALL.get(usize::try_from(number).ok()?).copied();
                 let direction = match sdy_text::integer(text) {
                     Ok(number) => numbered(number),

@@ -1,4 +1,4 @@
-//! Collects all `mhlo.sharding` texts of a program, and chooses their mesh.
+//! Collects all `mhlo.sharding` texts of a program, and chooses the mesh onto which they are imported.
 
 use indexmap::IndexMap;
 use rustc_hash::FxHashSet;
@@ -43,13 +43,14 @@ pub(super) fn string<'a>(attrs: &'a AttrDict, name: &str) -> Option<&'a str> {
     }
 }
 
-/// Whether a custom call carries a sharding.
+/// Whether a custom call with this target carries a sharding.
 pub(super) fn is_call(target: &str) -> bool {
     matches!(target, "Sharding" | "SPMDFullToShardShape" | "SPMDShardToFullShape")
         || target.starts_with("xla.sdy.")
 }
 
-/// Whether a program has GSPMD annotations, or Shardy's annotations in the form of a round trip through XLA.
+/// Whether a program has GSPMD annotations, or Shardy's annotations as frontend attributes (`xla.sdy.*`), the form in which XLA preserves
+/// them.
 #[must_use]
 pub fn is_annotated(module: &Module) -> bool {
     let annotated = |attrs: &AttrDict| attrs.get(SHARDING).is_some() || sdy_text::has_any(attrs);

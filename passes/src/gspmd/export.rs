@@ -27,7 +27,7 @@ pub fn to_hlo(mesh: &Mesh, sharding: &TensorSharding, manual: &[AxisRef]) -> Hlo
         return if manual.is_empty() { LeafKind::Replicated } else { LeafKind::Manual }.into();
     }
     let open = sharding.dims.iter().all(|d| d.open && d.axes.is_empty());
-    // A scalar has no dimensions, so all of its zero dimensions would count as open.
+    // A scalar is excluded: it has no dimensions, so the condition "all dimensions are open" would be true.
     if open && !sharding.dims.is_empty() && sharding.unreduced.is_empty() && manual.is_empty() {
         return LeafKind::Unknown.into();
     }
@@ -73,7 +73,7 @@ pub fn to_hlo(mesh: &Mesh, sharding: &TensorSharding, manual: &[AxisRef]) -> Hlo
     Tiling { dims, devices, subgroups }.canonical().into()
 }
 
-/// Returns the parts of a mesh's axes that are not in `used`, major to minor.
+/// Returns the axes of a mesh, and parts of axes, that are not in `used`, from major to minor.
 fn unused(mesh: &Mesh, mut used: Vec<Part>) -> Parts {
     used.sort_unstable();
     let mut out = Parts::new();
@@ -178,7 +178,7 @@ impl Export<'_> {
         while let Some((region, context)) = regions.pop() {
             self.region(region, &context, &mut regions, contexts);
         }
-        // Users in other kinds of regions are updated too.
+        // The walk above does not enter reducer regions, so replaced operands in these are updated here.
         self.rw.rewrite_under(body);
     }
 

@@ -260,13 +260,13 @@ impl Tiling {
             }
         }
         let perm: Vec<usize> = (0..rank).chain(order.iter().map(|i| rank + i)).collect();
-        // The order is irrelevant only among replicated devices, which hold the same tile, so only these are sorted.
+        // Only replicated devices, which hold the same tile, may be sorted: their order has no meaning.
         let sorted = subgroups.last() == Some(&Subgroup::Replicated);
         let devices = self.reordered(&perm, sorted.then(|| dims.last().copied().unwrap_or(1)));
         let out = Tiling { dims, devices, subgroups };
         let rank = out.rank();
         match out.subgroups.as_slice() {
-            // XLA does not simplify `unreduced` here.
+            // As in XLA, an `unreduced` subgroup that remains after merging is not simplified.
             [Subgroup::Manual] if out.dims[..rank].iter().all(|&n| n == 1) => LeafKind::Manual,
             [Subgroup::Replicated] if out.dims[..rank].iter().all(|&n| n == 1) => LeafKind::Replicated,
             _ => LeafKind::Tiled(out),
@@ -313,7 +313,7 @@ impl Tiling {
 }
 
 impl Named {
-    /// The mesh in the text of a `NamedSharding`.
+    /// The mesh that this sharding names, as a mesh of the IR.
     #[must_use]
     pub fn mesh(&self) -> Mesh {
         let mut mesh = Mesh::new(self.axes.iter().map(|(name, size)| (&**name, *size)));

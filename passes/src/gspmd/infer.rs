@@ -1,7 +1,8 @@
 //! Infers a mesh for all tile assignments of a program.
 //!
-//! The digits ([`super::tiles`]) of each assignment end at certain strides. If the sorted strides of all assignments divide each other,
-//! they define the axes. There are no other boundaries, so the mesh has as few axes as possible.
+//! Each tile assignment is a list of mixed-radix digits ([`super::tiles`]), which begin and end at certain strides. If the sorted strides
+//! of all assignments divide each other, they are the boundaries of the axes. There are no other boundaries, so the mesh has as few axes as
+//! possible.
 //!
 //! The devices are in numeric order if that fits, and otherwise in the order of one of the assignments. (If any mesh fits, there is one
 //! with the device order of an assignment that distinguishes all devices.)
@@ -14,7 +15,7 @@ use super::tiles::{Order, digits, parts_of};
 /// The search for a device order visits at most this many elements of tile assignments.
 const MAX_STEPS: usize = 1 << 28;
 
-/// The axes of a mesh, and the order of its devices.
+/// An inferred mesh: the sizes of its axes, and the order of its devices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct InferredMesh {
     /// Sizes, major to minor.
@@ -24,7 +25,7 @@ pub(crate) struct InferredMesh {
 }
 
 impl InferredMesh {
-    /// The mesh with axes named `axis_0`, ...
+    /// Returns the mesh, with axes named `axis_0`, `axis_1`, ...
     pub(crate) fn mesh(&self) -> Mesh {
         let names: Vec<String> = (0..self.sizes.len()).map(|i| format!("axis_{i}")).collect();
         let mut mesh = Mesh::new(names.iter().map(String::as_str).zip(self.sizes.iter().copied()));

@@ -17,7 +17,7 @@ pub(super) struct Crossing {
     pub(super) outer: Option<AxisList>,
     /// Axes that the call makes manual, if it specifies them.
     pub(super) added: Option<AxisList>,
-    /// The sharding of each global value, if the call specifies it.
+    /// The shardings of the global values of the call; empty if the call does not specify them.
     pub(super) shardings: Vec<TensorSharding>,
 }
 

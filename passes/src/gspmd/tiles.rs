@@ -1,12 +1,12 @@
 //! Tile assignments as mixed-radix numbers.
 //!
 //! The devices of a mesh have *positions* `0..n`, row-major over its axes. Along one dimension of a tile assignment, the position is a
-//! mixed-radix number: each *digit* has `size` values with distance `stride`. A dimension that several axes shard has one digit per axis.
-//! A tile assignment fits a mesh if:
+//! mixed-radix number: each *digit* has `size` values with distance `stride`. A dimension that several axes shard has one digit per axis. A
+//! tile assignment fits a mesh if:
 //!
 //! * each of its dimensions is a sequence of digits, and
-//! * the digits of all dimensions enumerate the positions: sorted by stride, each stride is the next smaller stride times that digit's
-//!   size.
+//! * the digits of all dimensions together represent each position once: if they are sorted by stride, each stride is the next smaller
+//!   stride times the size of that digit.
 
 use shardc_ir::{AxisList, Mesh};
 
@@ -14,7 +14,7 @@ use super::digits::{Digit, Digits, iota_digits, list_digits, push, row_major};
 use super::hlo::{Devices, Subgroup, Tiling};
 use crate::sharding::axes::{Part, Parts, to_axes};
 
-/// The position of each device of a mesh. `None` means that each position equals the device ID.
+/// For each device, its position in a mesh. `None` means that each position equals the device ID.
 #[derive(Clone, Debug)]
 pub(crate) struct Order(Option<Vec<i64>>);
 

@@ -18,13 +18,13 @@ pub(super) struct MeshPlacement {
 /// An axis-based sharding; manual axes are listed separately.
 #[derive(Clone, Debug)]
 pub(super) struct Placed {
-    /// The sharding without the manual axes.
+    /// The sharding without the manual axes, which are in `manual`.
     pub(super) sharding: TensorSharding,
     /// Axes along which the value is local to the device.
     pub(super) manual: AxisList,
 }
 
-/// Removes these axes from a sharding, as in the body of a manual computation.
+/// Returns the sharding without these axes: for manual axes, the sharding inside the manual computation.
 pub(super) fn without(sharding: &TensorSharding, axes: &[AxisRef]) -> TensorSharding {
     let keep = |list: &AxisList| -> AxisList {
         list.iter().copied().filter(|a| !axes.iter().any(|other| other.axis == a.axis)).collect()

@@ -70,7 +70,7 @@ fn could_split(subject: &Subject<'_>, id: MeshId, mesh: &Mesh) -> Option<String>
     ))
 }
 
-/// Returns the axes of each mesh that shard a value or a constraint of the program, or are manual.
+/// Returns for each mesh and axis whether the axis shards a value or a constraint of the program, or is manual.
 fn used_axes(subject: &Subject<'_>) -> SecondaryMap<MeshId, Vec<bool>> {
     let module = subject.module;
     let mut seen: SecondaryMap<ShardingId, bool> = SecondaryMap::new();

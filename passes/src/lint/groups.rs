@@ -71,7 +71,8 @@ fn contradict(a: &TensorSharding, b: &TensorSharding) -> bool {
         return a.mesh != b.mesh;
     }
     for (d, (x, y)) in a.dims.iter().zip(&b.dims).enumerate() {
-        // The longer list satisfies both `{"x", ?}` and `{"x", "y"}`; nothing satisfies both closed `{"x"}` and `{"x", "y"}`.
+        // The longer list of axes satisfies both `{"x", ?}` and `{"x", "y"}`. If both are closed, as in `{"x"}` and `{"x", "y"}`, no list
+        // does.
         let (short, long) = if x.axes.len() <= y.axes.len() { (x, y) } else { (y, x) };
         if !long.axes.starts_with(&short.axes) || (!short.open && long.axes.len() > short.axes.len()) {
             return true;

@@ -36,7 +36,7 @@ pub use unintended::not_meant;
 /// A rule.
 #[derive(Debug)]
 pub struct Lint {
-    /// The name, as in [`LintOptions::with_levels`].
+    /// The name of the rule, by which [`LintOptions::with_levels`] refers to it.
     pub name: &'static str,
     /// The code of its diagnostics.
     pub code: &'static str,
@@ -59,7 +59,7 @@ enum Check {
     Redundancy(fn(&Subject<'_>) -> Vec<Diagnostic>),
 }
 
-/// All rules, in the order of their findings.
+/// All rules, in the order in which their findings are reported.
 pub const LINTS: &[Lint] = &[
     Lint {
         name: "large-unsharded-parameter",
@@ -147,13 +147,13 @@ pub const LINTS: &[Lint] = &[
     },
 ];
 
-/// Returns the rule with this name or code.
+/// Returns the rule with the name or code `name`.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Lint> {
     LINTS.iter().find(|lint| lint.name == name || lint.code == name)
 }
 
-/// How the findings of a rule are reported.
+/// The level of a rule, which determines whether its findings are reported and whether they are errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Level {
     /// The rule does not run.
@@ -168,7 +168,7 @@ pub enum Level {
 /// Options of a lint run.
 #[derive(Clone, Debug)]
 pub struct LintOptions {
-    /// The threshold of rules about bytes: smaller findings are dropped.
+    /// The minimum number of bytes of a finding, for rules about bytes; findings about fewer bytes are dropped.
     pub min_bytes: u64,
     /// The maximum number of listed findings of a rule; further findings are only counted.
     pub max_per_rule: usize,

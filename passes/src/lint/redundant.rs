@@ -1,9 +1,9 @@
 //! Finds redundant sharding constraints: without them, propagation assigns every value the same sharding.
 //!
 //! Constraints with the same source location are kept or removed together. The search first removes all constraints at once. If that
-//! changes a sharding, it removes each half in turn, recursively, in addition to those already found to be redundant. All reported
-//! constraints can therefore be removed together, and the number of propagations is logarithmic if few constraints have an effect. Beyond
-//! [`LintOptions::max_trials`](super::LintOptions::max_trials) the search stops with a note.
+//! changes a sharding, it tries each half separately, and so on recursively; constraints that were already found to be redundant stay
+//! removed. All reported constraints can therefore be removed together. If few constraints have an effect, the number of propagations is
+//! logarithmic. After [`LintOptions::max_trials`](super::LintOptions::max_trials) propagations, the search stops with a note.
 
 use indexmap::IndexMap;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -37,8 +37,8 @@ pub(super) fn constraints(
         };
         places.entry(place).or_default().push(op);
     }
-    // A constraint that changes the sharding of its value has an effect. A constraint without axes or closed dimensions is not meant to
-    // have one.
+    // Constraints that change the sharding of their value have an effect. Constraints without axes and closed dimensions are not meant to
+    // have an effect. Both are skipped.
     places.retain(|_, ops| {
         ops.iter().all(|&op| {
             let data = &base.ops[op];
@@ -74,7 +74,7 @@ pub(super) fn constraints(
             subject.options.max_trials
         )
     });
-    // Without source locations, constraints with equal text are one finding.
+    // Constraints without a source location are grouped into one finding if their texts are equal.
     let mut reported: IndexMap<String, Vec<OpId>> = IndexMap::new();
     for ops in search.redundant {
         let key = base.user_loc(ops[0]).unwrap_or_else(|| text(base, ops[0]));
@@ -184,7 +184,7 @@ fn compared(subject: &Subject<'_>, ops: &[OpId]) -> Vec<ValueId> {
     out
 }
 
-/// Removes constraints from a program: their users use their operands instead.
+/// Removes constraints from a program: their operands replace their results.
 fn remove(module: &mut Module, subject: &Subject<'_>, gone: &FxHashSet<OpId>) {
     let mut rw = Rewriter::new(module);
     let mut regions = vec![subject.body];

@@ -15,8 +15,8 @@ use crate::report::byte_size::bytes_text;
 use crate::report::warnings::merged;
 use crate::reshard::{Planner, path_bytes};
 
-/// Reports constraints that cause communication, at the constraint or before element-wise operations that precede it, with one finding
-/// for each source location. The all-reduce of an unreduced value does not count, since it is needed in any case.
+/// Reports constraints that cause communication, with one finding for each source location. The reshard may be the constraint itself, or
+/// precede it, before element-wise operations. The all-reduce of an unreduced value does not count, since it is needed in any case.
 pub(super) fn by_constraints(subject: &Subject<'_>, _: &Plan) -> Vec<Diagnostic> {
     let module = subject.module;
     let mut planners: Vec<Planner<'_>> = module.meshes.values().map(Planner::new).collect();
@@ -156,7 +156,8 @@ pub(super) fn to_whole(subject: &Subject<'_>, plan: &Plan) -> Vec<Diagnostic> {
     reported.filter(|warning| warning.bytes.is_some_and(|bytes| bytes >= options.min_bytes)).collect()
 }
 
-/// Reports the warnings of planning that exceed the threshold: one finding for each source location, or for each kind of operation.
+/// Reports the all-gathers that planning warns about, if they have at least the minimum number of bytes: one finding for each source
+/// location or, without one, for each kind of operation.
 pub(super) fn for_operations(subject: &Subject<'_>, plan: &Plan) -> Vec<Diagnostic> {
     let bytes_of = |gather: &Gather| gather.warning.bytes.unwrap_or(0);
     let mut places: IndexMap<Cow<'_, str>, (&Gather, usize, u64)> = IndexMap::new();

@@ -34,7 +34,7 @@ pub fn lint(module: &Module, func: FuncId, options: &LintOptions) -> Result<Lint
                     best = Some(attempt);
                 }
             }
-            // Errors of a second strategy are ignored.
+            // If a strategy has succeeded, the errors of other strategies are ignored.
             Err(errors) if best.is_none() => return Err(errors),
             Err(_) => {}
         }
@@ -71,13 +71,13 @@ struct Run<'a> {
 /// The findings with one propagation strategy.
 struct Attempt {
     strategy: Strategy,
-    /// The findings of each rule.
+    /// For each rule, its findings.
     found: Vec<Vec<Diagnostic>>,
     /// The sharding of each value after propagation.
     shardings: ShardingTable,
     /// The cost of the partitioned program, if strategies are compared.
     price: Option<u64>,
-    /// The reason why the program could not be planned, if so.
+    /// The reason why the program could not be planned; `None` if it could.
     not_planned: Option<String>,
 }
 
@@ -96,7 +96,7 @@ impl Run<'_> {
     fn attempt(&self, strategy: Strategy) -> Result<Attempt, Vec<Diagnostic>> {
         let func = self.subject.func;
         let mut module = self.subject.base.clone();
-        // This pass records annotations on operations; the rules use their own record (`Facts`).
+        // This pass records the annotations for later passes. It is left out, because the rules have their own record (`Facts`).
         let pipeline = Pipeline::partition().without("note-annotations");
         let steps = attempt_by(strategy, &pipeline.attempt);
         let mut context = PassContext { in_pipeline: true, ..PassContext::default() };
@@ -126,7 +126,7 @@ impl Run<'_> {
 /// An observer of the pass pipeline, which runs the rules of a stage after the pass that completes it.
 struct Looks<'a> {
     run: &'a Run<'a>,
-    /// The findings of each rule.
+    /// For each rule, its findings.
     found: Vec<Vec<Diagnostic>>,
     /// The sharding of each value after propagation.
     shardings: Option<ShardingTable>,

@@ -12,7 +12,7 @@ use crate::plan::Requests;
 /// Properties of the annotated program. They are valid at all stages of compilation, since passes keep the handles of values and
 /// operations.
 pub(super) struct Facts {
-    /// Values that are computed only from constants.
+    /// For each value, whether it is computed only from constants.
     constants: SecondaryMap<ValueId, bool>,
     /// The annotations.
     pub(super) requested: Requests,
@@ -38,7 +38,7 @@ impl Facts {
 /// A program at one stage.
 #[derive(Clone, Copy)]
 pub(super) struct Subject<'a> {
-    /// The program at this stage.
+    /// The program at the stage that the rule checks.
     pub(super) module: &'a Module,
     /// The program as it was annotated.
     pub(super) base: &'a Module,
@@ -159,7 +159,7 @@ pub(super) struct AnnotatedValue<'a> {
 /// Returns the bytes of a block of this shape.
 pub(super) fn bytes_of(ty: &TensorType, shape: &[i64]) -> u64 {
     let elements = shape.iter().fold(1u64, |all, &n| all.saturating_mul(u64::try_from(n).unwrap_or(0)));
-    // Bits are multiplied first: four `i4` are two bytes.
+    // The bits of all elements are added before rounding up to bytes: four `i4` are two bytes.
     elements.saturating_mul(u64::from(ty.dtype.bits())).div_ceil(8)
 }
 

@@ -34,13 +34,14 @@ fn more_parts(subject: &Subject<'_>, annotation: AnnotatedValue<'_>) -> Option<D
     Some(warning)
 }
 
-/// Returns the first dimension with more than one element that is sharded into more blocks than elements. Another rule covers size one
-/// ([`of_size_one`](super::annotations::of_size_one)).
+/// Returns the first dimension with more than one element that is sharded into more blocks than it has elements. Dimensions of size one are
+/// reported by another rule, [`of_size_one`](super::annotations::of_size_one).
 fn overfull_dim(mesh: &Mesh, ty: &TensorType, sharding: &TensorSharding) -> Option<usize> {
     (0..sharding.rank().min(ty.rank())).find(|&d| ty.shape[d] > 1 && ty.shape[d] < sharding.shards(mesh, d))
 }
 
-/// Reports uneven sharding of arguments and results. Another rule covers more blocks than elements.
+/// Reports uneven sharding of arguments and results. Dimensions with more blocks than elements are left to another rule,
+/// [`more_parts_than_elements`].
 pub(super) fn parameters(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let (base, func) = (subject.base, &subject.module.funcs[subject.func]);
     let is_told = |ty: &TensorType, given: Option<&TensorSharding>| {

@@ -56,7 +56,7 @@ pub(super) fn replicated(subject: &Subject<'_>) -> Vec<Diagnostic> {
             let root = Root { op, split_operand };
             let (count, best) = kinds.entry(ty).or_insert((0, root));
             *count += 1;
-            // The finding is reported at the operation that loses the sharding.
+            // The finding is reported at an operation with a sharded operand, where the sharding is lost.
             if best.split_operand.is_none() && split_operand.is_some() {
                 *best = root;
             }

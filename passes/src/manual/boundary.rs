@@ -26,7 +26,7 @@ pub(crate) fn boundary_that_divides(
     out
 }
 
-/// Returns a sharding at the boundary as seen inside the body: without manual axes.
+/// Returns the sharding that a value with this sharding outside of the computation has inside the body: without manual axes.
 pub(crate) fn inside(body: &Scope, sharding: &TensorSharding) -> TensorSharding {
     let mut out = sharding.closed();
     for dim in &mut out.dims {

@@ -102,7 +102,7 @@ pub(super) fn named_devices(kind: &OpKind, spec: &CollectiveSpec, mesh: &Mesh) -
         if spec.groups.as_strided().is_some() {
             return spec.groups.clone();
         }
-        // -1 pads groups to a common length.
+        // The padding (`-1`), which gives groups a common length, is removed.
         let real = |group: Group<'_>| group.iter().filter(|&id| id >= 0).collect::<Vec<i64>>();
         return spec.groups.iter().map(real).filter(|group| !group.is_empty()).collect();
     }

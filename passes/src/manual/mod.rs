@@ -68,7 +68,7 @@ impl Scope {
     }
 }
 
-/// Whether this is a collective or returns the device ID. Only these operations have special semantics in a manual computation.
+/// Whether the operation is a collective or returns the device ID. Only such operations have special semantics in a manual computation.
 pub(crate) fn is_manual_op(kind: &OpKind) -> bool {
     matches!(kind.def().effect, Effect::Collective | Effect::DeviceNumber)
 }

@@ -1,8 +1,9 @@
 //! Expands manual computations into a program for one device: the reference semantics for `shardc verify`.
 //!
-//! The body is cloned once per manual coordinate, on that coordinate's slices of the operands. Collectives become arithmetic on the
-//! values of the coordinates, and the results are reassembled. The code shares nothing with partitioning, so that it is an independent
-//! reference. The size of its output is proportional to the number of coordinates, so it is only used for verification.
+//! The body is cloned once per manual coordinate, on that coordinate's slices of the operands. Collectives become arithmetic on the values
+//! of the coordinates, and the results are reassembled. Apart from the interpretation of replica groups, the code shares nothing with
+//! partitioning, so that it is an independent reference. The size of its output is proportional to the number of coordinates, so it is only
+//! used for verification.
 
 use std::collections::BTreeMap;
 
@@ -66,8 +67,8 @@ impl Unroll<'_, '_> {
         self.rw.at_origin_of(op);
     }
 
-    /// Emits a region's operations. `maps` contains the replacement of each value at each coordinate. Returns the values
-    /// that each coordinate returns.
+    /// Emits the operations of a region for all coordinates. `maps` has, for each coordinate, the replacements of values. Returns for each
+    /// coordinate the values that the region returns.
     fn region(&mut self, region: RegionId, maps: &mut [ValueMap]) -> Res<Vec<Vec<ValueId>>> {
         let mut returned = vec![Vec::new(); maps.len()];
         for op in self.rw.module.regions[region].ops.clone() {
@@ -103,7 +104,7 @@ impl Unroll<'_, '_> {
         Ok(returned)
     }
 
-    /// Whether the operation contains collectives, so that coordinates cannot execute it independently.
+    /// Whether the operation contains collectives in its regions, so that coordinates cannot execute it independently.
     fn has_collectives(&self, op: OpId) -> bool {
         let inner = self.rw.module.ops[op].regions.iter().flat_map(|&r| self.rw.module.walk(r));
         inner
@@ -359,8 +360,8 @@ impl Unroll<'_, '_> {
         Ok(())
     }
 
-    /// Unrolls a loop that contains collectives. All coordinates run until the last one is done; those that are done
-    /// keep their values, like the lanes of a GPU warp.
+    /// Unrolls a loop that contains collectives. The new loop runs until the last coordinate is done; coordinates that are done earlier
+    /// keep their values, like inactive threads of a GPU warp.
     fn while_loop(&mut self, op: OpId, maps: &mut [ValueMap]) -> Res<()> {
         let data = self.rw.module.ops[op].clone();
         let &[cond, body] = data.regions.as_slice() else { return Err(self.refuse("a loop without a body")) };
@@ -440,8 +441,8 @@ impl Unroll<'_, '_> {
         self.rw.insert(ret);
     }
 
-    /// Unrolls branches that contain collectives: all branches are computed, and each coordinate selects the results of its own branch.
-    /// The reference may compute more than the program.
+    /// Unrolls branches that contain collectives: all branches are computed, and each coordinate selects the results of the branch that it
+    /// takes. The reference thus computes more than the program.
     fn branches(&mut self, op: OpId, maps: &mut [ValueMap]) -> Res<()> {
         let data = self.rw.module.ops[op].clone();
         let mut given = Vec::with_capacity(data.regions.len());

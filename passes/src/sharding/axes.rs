@@ -1,6 +1,7 @@
 //! Arithmetic of axes and sub-axes for planning, in a canonical form that can be compared and hashed.
 //!
-//! A [`Part`] is an axis or a sub-axis: the middle component if the full axis is viewed as `(pre, size, rest)` from major to minor.
+//! A [`Part`] is an axis or a sub-axis of it: if the full axis is viewed as `(pre, size, rest)` from major to minor, the part is the middle
+//! component.
 
 use shardc_ir::{AxisList, AxisRef, Mesh, SubAxis};
 use smallvec::SmallVec;
@@ -39,7 +40,7 @@ impl Part {
         self.axis == other.axis && (minor.pre < major.end() || minor.pre % major.end() != 0)
     }
 
-    /// Splits into the major component of size `size` and the remaining minor component.
+    /// Splits the part into its major component of size `size` and the remaining minor component.
     pub(crate) fn split(self, size: u32) -> (Part, Part) {
         (Part { size, ..self }, Part { pre: self.pre * size, size: self.size / size, ..self })
     }

@@ -2,7 +2,7 @@
 
 use shardc_ir::{Mesh, Shape, SpmdMode, TensorSharding, TensorType};
 
-/// A parameter or result of the partitioned program.
+/// An argument or result of the partitioned program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InterfaceTensor {
     /// The name, if the program specifies one.
@@ -16,11 +16,11 @@ pub struct InterfaceTensor {
     pub local_shape: Shape,
     /// How it is sharded.
     pub sharding: TensorSharding,
-    /// The mesh of the sharding in [`Interface::meshes`], if not [`Interface::mesh`].
+    /// The name in [`Interface::meshes`] of the mesh that the sharding refers to; `None` if that is [`Interface::mesh`].
     pub mesh: Option<Box<str>>,
     /// The memory kind (`pinned_host`), if it is not device memory.
     pub memory_kind: Option<Box<str>>,
-    /// For a donated parameter, the result that may reuse its memory.
+    /// For a donated argument, the index of the result that may reuse its memory.
     pub donated_to: Option<usize>,
 }
 

@@ -6,7 +6,7 @@ use shardc_ir::{CustomCallSpec, TensorSharding};
 /// A function and the shardings of one of its calls. The function is partitioned once for each signature.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Signature {
-    /// The index of the function among the separately partitioned functions.
+    /// The index of the function in the list of separately partitioned functions.
     pub(crate) function: usize,
     /// The sharding of each operand.
     pub(crate) operands: Vec<TensorSharding>,

@@ -84,7 +84,7 @@ impl Edges {
 /// increase like block offsets.
 pub(super) fn edges(view: usize, held: &Held, window: &Window) -> Option<Vec<Edges>> {
     let mut all: Vec<Edges> = Vec::new();
-    // The indices of runs whose last receiver is the preceding device.
+    // The indices of the runs that have an edge to the preceding receiver, so that the next edge may continue them.
     let mut open: SmallVec<[usize; 4]> = SmallVec::new();
     let mut first = 0;
     for (receiver, need) in window.needs.iter().enumerate() {

@@ -51,7 +51,7 @@ pub(crate) struct ExchangePrice {
 
 /// The rounds of an exchange.
 struct Rounds {
-    /// Edges from a device to itself, one round per view.
+    /// The edges from a device to itself, as one round for each view that has any.
     own: Vec<Round>,
     /// Edges between devices.
     sent: Vec<Round>,

@@ -166,8 +166,8 @@ fn along_result(
             Some(smallvec![Transfer::joined(operands, pieces, is_whole, dim, k, blocks.windows(1, 0, 1))?])
         }
         OpKind::Reverse { .. } => {
-            // Blocks are counted from the front, so the mirror image of a padded sharding is not aligned with blocks. Each
-            // device reverses its window after the exchange.
+            // Blocks are counted from the front. So if the last block has padding, the mirror image of a block is not aligned with the
+            // blocks, and devices exchange elements. Each device reverses its window after the exchange.
             let origins: Vec<i64> = (0..k).map(|i| made - (i + 1) * blocks.block).collect();
             let needs = origins.iter().map(|&o| o.max(0)..(o + blocks.block).max(0)).collect();
             let window = Window { size: blocks.block, origins, needs };
@@ -291,7 +291,7 @@ impl Scatter {
             return None;
         }
         let block = ceil_div(size, k);
-        // If there are gaps between windows, the block may start in one.
+        // The second bound matters if windows do not overlap: the block may then start in the gap between two windows.
         let first_of = |begin: i64| ceil_div(begin - (window - 1), stride).min(begin.div_euclid(stride));
         let first: Vec<i64> = (0..k).map(|i| first_of(i * block)).collect();
         // All devices run the same program, so the largest extent of any device is used for all.
@@ -325,7 +325,8 @@ impl Scatter {
         Window { size: self.reach, needs: needs.collect(), origins }
     }
 
-    /// Returns the window of the source: one element per window, zero for windows that do not exist.
+    /// Returns the window of the source operand: it has one element for each window that a device processes, and zero for windows that do
+    /// not exist.
     fn source(&self) -> Window {
         let needs =
             self.first.iter().zip(0..).map(|(&first, i)| first..self.end(i).unwrap_or(first).max(first));

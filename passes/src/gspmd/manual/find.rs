@@ -8,7 +8,7 @@ use shardc_ir::{AxisList, OpId, OpKind, ValueId};
 use super::{Former, Res, inputs, same_axes, within};
 use crate::gspmd::state::Crossing;
 
-/// Whether an operation has no regions, and the same result inside and outside a manual computation.
+/// Whether an operation has no regions, and has the same result inside and outside of a manual computation.
 fn is_arithmetic(kind: &OpKind) -> bool {
     matches!(
         kind,

@@ -1,9 +1,9 @@
 //! Forms manual computations from GSPMD's shape-conversion calls.
 //!
 //! GSPMD does not mark device-local operations: between `@SPMDFullToShardShape` and `@SPMDShardToFullShape`, they are mixed with other
-//! operations. A data-flow analysis finds them: every operation that depends on a local value is local, up to the calls that convert
-//! back. Operations that share a local value belong to one manual computation. Their other operands enter replicated; constants and
-//! device ids are computed inside.
+//! operations. A data-flow analysis finds them: every operation that depends on a local value is local, up to the calls that convert back
+//! to global values. Operations that share a local value belong to one manual computation. Their other operands become replicated operands
+//! of the computation; constants and device ids are computed inside it.
 
 mod build;
 mod find;
@@ -58,7 +58,7 @@ pub(super) fn form_all(import: &mut Import<'_>, order: &[FuncId]) {
     if import.crossings.is_empty() && import.marked.is_empty() {
         return;
     }
-    // The manual axes that enclose the calls of each function.
+    // For each function, the manual axes that enclose its calls.
     let mut contexts: FxHashMap<Box<str>, AxisList> = FxHashMap::default();
     for &func in order {
         let Some(body) = import.rw.module.funcs[func].body else { continue };
@@ -130,8 +130,8 @@ impl Sets {
 
     fn root(&mut self, mut set: usize) -> usize {
         while self.0[set] != set {
-            // Path halving. The smaller index becomes the root: parts are in program order, so the result does not depend on the order of
-            // unions.
+            // The loop halves paths. In `join`, the smaller index becomes the root: the indices are in program order, so the result does
+            // not depend on the order of unions.
             self.0[set] = self.0[self.0[set]];
             set = self.0[set];
         }
@@ -154,7 +154,7 @@ pub(super) fn inputs(module: &Module, op: OpId) -> Vec<ValueId> {
         return out;
     }
     let nested: Vec<OpId> = data.regions.iter().flat_map(|&region| module.walk(region)).collect();
-    // All definitions are collected first, since an operation in a region may use values of any enclosing region.
+    // The definitions in all nested regions are collected first, since an operation may use values of any region that encloses it.
     let mut inner: FxHashSet<ValueId> = FxHashSet::default();
     for &region in &data.regions {
         inner.extend(&module.regions[region].args);

@@ -14,8 +14,7 @@ impl Former<'_, '_> {
     pub(super) fn schedule(&mut self, ops: &[OpId]) -> Res<(Vec<ScheduleNode>, BTreeMap<usize, ManualPart>)> {
         let parts = std::mem::take(&mut self.parts);
         let position: FxHashMap<OpId, usize> = ops.iter().enumerate().map(|(i, &op)| (op, i)).collect();
-        // The number of a node is the position of its operation or, for a manual computation, of the last of its
-        // operations.
+        // Nodes are numbered by position: an operation has its own, and a manual computation that of its last operation.
         let mut node_of_part: FxHashMap<usize, usize> = FxHashMap::default();
         for (&id, part) in &parts {
             let all = part.entries.iter().chain(&part.members).chain(&part.exits);
@@ -39,7 +38,7 @@ impl Former<'_, '_> {
                     continue;
                 };
                 let Some(from) = node(def) else { continue };
-                // The global result of an exit call must not be used inside the same manual computation.
+                // A call that leaves the manual computation has a global result, which must not be used inside the same computation.
                 if from == to && exits.contains(&def) && self.of_op.get(&op) == self.of_op.get(&def) {
                     return Err(self.cycle(op));
                 }

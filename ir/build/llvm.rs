@@ -17,7 +17,7 @@ pub(crate) trait Machine {
     /// The value of an environment variable.
     fn variable(&self, name: &str) -> Option<OsString>;
 
-    /// The output of a program with one argument; `None` if it does not exist or fails.
+    /// Runs a program with one argument, and returns its output; `None` if the program does not exist or fails.
     fn answer(&self, program: &Path, argument: &str) -> Option<String>;
 
     /// Whether a file exists.

@@ -32,7 +32,7 @@ impl AttrDict {
         AttrDict(Vec::new())
     }
 
-    /// The value of `name`.
+    /// The value of the attribute `name`, if present.
     #[must_use]
     #[inline]
     pub fn get(&self, name: &str) -> Option<&Attr> {
@@ -63,7 +63,7 @@ impl AttrDict {
         self.0.iter().map(|(name, attr)| (&**name, attr))
     }
 
-    /// Number of entries.
+    /// The number of attributes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()

@@ -6,7 +6,7 @@ use std::time::Duration;
 /// A range of bytes in the program's source text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Span {
-    /// First byte.
+    /// The offset of the first byte.
     pub start: u32,
     /// One past the last byte.
     pub end: u32,
@@ -51,7 +51,7 @@ impl fmt::Debug for Span {
 pub struct Quote {
     /// The name of the option that has this value: `mesh`, `spec`.
     pub origin: &'static str,
-    /// The whole text.
+    /// The entire text of the option value.
     pub text: String,
     /// The range of the text that contains the error.
     pub span: Span,
@@ -114,15 +114,15 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// Who has to fix the problem.
     pub class: Class,
-    /// A stable code: `SH0101`.
+    /// The diagnostic code, which does not change between releases: `SH0101`.
     pub code: &'static str,
-    /// One sentence without a full stop.
+    /// The message: one sentence without a full stop.
     pub message: String,
     /// The position in the source text; [`Span::NONE`] if there is none.
     pub span: Span,
     /// The location in the user's own program (`file.py:12:5`), if the module has one.
     pub user_loc: Option<String>,
-    /// How to fix it.
+    /// A hint about how to fix the problem.
     pub hint: Option<String>,
     /// Further facts, each with a position in the source text or [`Span::NONE`].
     pub notes: Vec<(Span, String)>,
@@ -155,7 +155,7 @@ impl Diagnostic {
         }
     }
 
-    /// An error in the input.
+    /// An error in the program or in the options.
     #[must_use]
     pub fn invalid(code: &'static str, message: impl Into<String>) -> Self {
         Self::new(Severity::Error, Class::InvalidInput, code, message)

@@ -7,13 +7,13 @@ use crate::{AttrDict, Diagnostic, LocId, Span};
 /// Why a part of a module is kept as text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeptKind {
-    /// It is a nested module.
+    /// The part is a nested module.
     Module,
-    /// It is a function with branches between blocks.
+    /// The part is a function with branches between blocks.
     Branches,
-    /// It is a function in the syntax of another dialect.
+    /// The part is a function in the syntax of another dialect.
     Foreign,
-    /// It is another operation.
+    /// The part is any other operation.
     Other,
 }
 
@@ -65,9 +65,9 @@ impl Kept {
 /// A module that encloses the one that shardc compiles.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Enclosing {
-    /// Name, without `@`.
+    /// The module's name, without `@`.
     pub name: Option<Box<str>>,
-    /// Attributes.
+    /// The module's attributes.
     pub attrs: AttrDict,
     /// The MLIR location (`loc(...)`), if any.
     pub loc: PackedOption<LocId>,

@@ -19,7 +19,7 @@ pub struct Op {
     pub operands: SmallVec<[ValueId; 3]>,
     /// The results.
     pub results: SmallVec<[ValueId; 1]>,
-    /// Its regions.
+    /// The regions of the operation.
     pub regions: SmallVec<[RegionId; 1]>,
     /// Attributes that shardc keeps but does not read.
     pub attrs: AttrDict,
@@ -41,13 +41,13 @@ pub enum ValueDef {
 /// A value.
 #[derive(Clone, Copy, Debug)]
 pub struct Value {
-    /// Its type.
+    /// The type of the value.
     pub ty: TypeId,
     pub(crate) def: ValueDef,
 }
 
 impl Value {
-    /// Its definition.
+    /// The definition of the value.
     #[must_use]
     pub fn def(&self) -> ValueDef {
         self.def
@@ -87,7 +87,7 @@ impl IntoIterator for OpList {
 /// A region with one block: StableHLO has no control flow between blocks.
 #[derive(Clone, Debug)]
 pub struct Region {
-    /// Arguments.
+    /// The arguments of the region.
     pub args: Vec<ValueId>,
     /// Location of each argument, if given; empty if none is.
     pub arg_locs: Vec<PackedOption<LocId>>,
@@ -98,7 +98,7 @@ pub struct Region {
 /// Visibility of a function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Visibility {
-    /// Not specified.
+    /// The text has no visibility keyword.
     #[default]
     Default,
     /// `public`.
@@ -290,7 +290,7 @@ impl Module {
         id
     }
 
-    /// Name of a mesh.
+    /// The name of a mesh of the module.
     #[must_use]
     pub fn mesh_name(&self, mesh: MeshId) -> &str {
         self.mesh_names.iter().find(|(_, id)| **id == mesh).map_or("?", |(name, _)| name)

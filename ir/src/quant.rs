@@ -41,9 +41,9 @@ pub struct QuantStorage {
     pub si: bool,
     /// The number of bits.
     pub bits: u32,
-    /// Least value.
+    /// The least value of a storage integer.
     pub min: i64,
-    /// Greatest value.
+    /// The greatest value of a storage integer.
     pub max: i64,
 }
 
@@ -67,7 +67,7 @@ pub enum QuantKind {
     Any,
     /// `!quant.calibrated`: only the range of the values is known.
     Calibrated {
-        /// Least value.
+        /// The least value.
         min: FloatBits,
         /// Greatest value.
         max: FloatBits,
@@ -76,7 +76,7 @@ pub enum QuantKind {
     PerTensor(QuantParams),
     /// One scale for each index of a dimension.
     PerAxis {
-        /// The dimension.
+        /// The dimension of which each index has its own scale.
         axis: i32,
         /// Scale and zero point of each index.
         params: Vec<QuantParams>,

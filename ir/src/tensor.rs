@@ -22,7 +22,7 @@ pub struct TensorType {
 pub enum Encoding {
     /// `#stablehlo.bounds<?, 4>`: the upper bound of each dimension; [`DYNAMIC`] if there is none.
     Bounds(Shape),
-    /// Any other, verbatim.
+    /// Any other encoding, verbatim.
     Other(Box<str>),
 }
 

@@ -81,7 +81,7 @@ pub trait TensorBuild: Build {
         self.tensor(OpKind::Constant(Dense::compact(dtype.bytes(), bytes)), &[], shape, dtype)
     }
 
-    /// A constant of zeros.
+    /// Inserts a constant whose elements are all zero.
     fn zeros(&mut self, shape: &[i64], dtype: DType) -> ValueId {
         self.splat(&vec![0; dtype.bytes()], shape, dtype)
     }
@@ -92,7 +92,7 @@ pub trait TensorBuild: Build {
         Some(self.tensor(OpKind::BroadcastInDim { dims }, &[value], shape, dtype))
     }
 
-    /// Sums along dimensions.
+    /// Inserts a sum over the dimensions `dims`.
     fn sum(&mut self, value: ValueId, dims: DimList) -> Option<ValueId> {
         let dtype = self.dtype(value)?;
         let shape = self.module().shape(value).iter().enumerate();

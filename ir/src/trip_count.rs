@@ -57,7 +57,7 @@ pub fn known_trips(module: &Module, op: OpId) -> Option<u64> {
     };
     let ((counter, offset), direction, bound) = match scalars.value(right) {
         Some(bound) => (scalars.counter(cond, left)?, direction, bound),
-        // `10 > i` is `i < 10`.
+        // The counter may be the right operand: `10 > i` is treated as `i < 10`.
         None => (scalars.counter(cond, right)?, mirrored(direction), scalars.value(left)?),
     };
     let start = scalars.value(*data.operands.get(counter)?)?.checked_add(offset)?;

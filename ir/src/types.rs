@@ -30,7 +30,7 @@ pub struct TypeTable {
 }
 
 impl TypeTable {
-    /// The handle of `ty`.
+    /// Interns `ty`, and returns its handle.
     pub fn intern(&mut self, ty: Type) -> TypeId {
         let (index, is_new) = self.set.insert_full(ty);
         let id = TypeId::new(index);
@@ -45,7 +45,7 @@ impl TypeTable {
         self.intern(Type::Tensor(TensorType::new(shape, dtype)))
     }
 
-    /// The type of a handle.
+    /// The type that a handle refers to.
     #[must_use]
     #[inline]
     pub fn get(&self, id: TypeId) -> &Type {

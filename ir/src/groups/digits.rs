@@ -1,4 +1,4 @@
-//! Mixed-radix digits: the coordinates along axes that a device id consists of.
+//! Mixed-radix digits. A device id is a mixed-radix number whose digits are its coordinates along axes.
 
 use smallvec::SmallVec;
 

@@ -32,9 +32,9 @@ enum Form {
 /// `0..n`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StridedGroups {
-    /// Determines the first device of each group.
+    /// The digits that represent the first device of each group.
     groups: Digits,
-    /// Determines the offset of each member from the first device of the group.
+    /// The digits that represent the offset of each member from the first device of its group.
     members: Digits,
 }
 
@@ -90,7 +90,7 @@ impl StridedGroups {
         &self.groups.0
     }
 
-    /// The number of devices.
+    /// The number of devices in all groups together.
     #[must_use]
     pub fn num_devices(&self) -> usize {
         self.groups.count() * self.members.count()
@@ -153,7 +153,7 @@ impl ReplicaGroups {
         Self::listed(Listed { ids, rows: Rows::Even { count, width } })
     }
 
-    /// The pairs of a permute.
+    /// The source-target pairs of a permute.
     #[must_use]
     pub fn pairs(pairs: impl IntoIterator<Item = (i64, i64)>) -> ReplicaGroups {
         Self::matrix(pairs.into_iter().flat_map(|(source, target)| [source, target]).collect(), 2)
@@ -278,7 +278,7 @@ impl ReplicaGroups {
         }
     }
 
-    /// The groups as lists.
+    /// The groups as lists of device ids.
     #[must_use]
     pub fn to_lists(&self) -> Vec<Vec<i64>> {
         self.iter().map(|group| group.iter().collect()).collect()
@@ -402,7 +402,7 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// The first id.
+    /// The first id of the group.
     #[must_use]
     pub fn first(self) -> Option<i64> {
         self.get(0)
@@ -414,7 +414,7 @@ impl<'a> Group<'a> {
         (self.len() == 2).then_some((self.get(0)?, self.get(1)?))
     }
 
-    /// The ids in order.
+    /// The ids of the group, in order.
     pub fn iter(self) -> GroupIds<'a> {
         GroupIds(match self.0 {
             Members::Strided(first, digits) => IdsOf::Strided(first, digits.values()),
@@ -438,7 +438,7 @@ impl fmt::Debug for Group<'_> {
     }
 }
 
-/// The ids of a [`Group`].
+/// An iterator over the ids of a [`Group`].
 #[derive(Clone)]
 pub struct GroupIds<'a>(IdsOf<'a>);
 

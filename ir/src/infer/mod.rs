@@ -86,11 +86,11 @@ pub fn infer_types(
 pub(crate) enum Ty {
     /// An interned type, usually an operand's.
     Same(TypeId),
-    /// A tensor.
+    /// A tensor type.
     Tensor(TensorType),
-    /// A token.
+    /// The type of a token.
     Token,
-    /// A tuple.
+    /// The type of a tuple of values with these types.
     Tuple(Vec<TypeId>),
 }
 

@@ -67,7 +67,7 @@ pub enum AttrType {
     ManualAxes,
     /// Text that the operation's payload keeps verbatim.
     Raw,
-    /// Any attribute.
+    /// An attribute of any type.
     Any,
     /// An attribute `prefix<...>`; in pretty forms without the prefix.
     Prefixed(&'static str),

@@ -45,11 +45,11 @@ pub struct OpDef {
 /// An inherent attribute.
 #[derive(Clone, Copy, Debug)]
 pub struct AttrDef {
-    /// Its name.
+    /// The name of the attribute.
     pub name: &'static str,
-    /// The type of its text.
+    /// The type of the attribute, which determines its text.
     pub ty: AttrType,
-    /// Whether it may be absent.
+    /// Whether the attribute may be absent.
     pub presence: Presence,
     /// The first version of the operation that has the attribute, counted from 1: older bytecode lacks it.
     pub since: u8,
@@ -58,9 +58,9 @@ pub struct AttrDef {
 /// Whether an inherent attribute may be absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
-    /// It is always present.
+    /// The attribute is always present.
     Required,
-    /// It may be absent. VHLO, which has no optional attributes, then contains the given value.
+    /// The attribute may be absent. VHLO, which has no optional attributes, then contains the given value.
     Optional(Absent),
 }
 
@@ -69,9 +69,9 @@ pub enum Presence {
 pub enum Absent {
     /// The attribute is always present in VHLO, so there is no such value.
     Never,
-    /// This integer.
+    /// The value is this integer.
     Int(i64),
-    /// `false`.
+    /// The value is `false`.
     False,
     /// An empty string, array, dictionary or tensor.
     Empty,
@@ -90,9 +90,9 @@ pub enum Absent {
 /// A number of operands, results or regions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arity {
-    /// This many.
+    /// Exactly this number.
     Exactly(u8),
-    /// This many or more.
+    /// This number or more.
     AtLeast(u8),
 }
 
@@ -132,7 +132,7 @@ pub enum Effect {
     World,
     /// A terminator: ends its region.
     Ends,
-    /// Unknown.
+    /// The effects are unknown.
     Unknown,
 }
 
@@ -173,14 +173,14 @@ pub enum Elements {
     Moved,
     /// Computes with real numbers.
     Real,
-    /// Unknown.
+    /// The semantics are unknown.
     Unknown,
 }
 
 /// The quantized elements that an operation accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantized {
-    /// No quantized elements.
+    /// The operation accepts no quantized elements.
     No,
     /// Elements with per-tensor scales.
     PerTensor,
@@ -191,7 +191,7 @@ pub enum Quantized {
 /// The operands in which an operation is linear: if these are unreduced, so are the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Linear {
-    /// No operand.
+    /// The operation is linear in no operand.
     No,
     /// The operation moves the elements of operands `from..to` in the same way: any reduction may be deferred past it.
     Moves {
@@ -218,18 +218,18 @@ pub enum Linear {
 /// Whether a device may apply an operation to its shards of the operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parts {
-    /// Yes, unchanged, along pass-through factors.
+    /// A device may apply the same operation to its shards, along pass-through factors of the sharding rule.
     AlongPassThrough,
-    /// Depends on the factor.
+    /// The answer depends on the factor along which operands are sharded.
     Depends,
-    /// No: operands must be replicated.
+    /// A device may not apply the operation to shards: operands must be replicated.
     Whole,
 }
 
 /// The lowering of an operation for back ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lowering {
-    /// The operation itself.
+    /// The operation is kept.
     Stays,
     /// The operation is replaced by its operand.
     Operand,
@@ -245,7 +245,7 @@ impl Arity {
     /// Exactly zero.
     pub const NONE: Arity = Arity::Exactly(0);
 
-    /// Whether `n` is allowed.
+    /// Whether an operation may have `n` operands, results or regions.
     #[must_use]
     pub fn fits(self, n: usize) -> bool {
         match self {

@@ -29,7 +29,7 @@ impl CollectiveSpec {
 /// A channel: collectives with the same channel id belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Channel {
-    /// The channel id.
+    /// The id of the channel.
     pub handle: i64,
     /// 0: invalid, 1: from device to device, 2: from device to host, 3: from host to device.
     pub ty: i64,
@@ -89,7 +89,7 @@ pub enum MeshCollectiveKind {
     CollectivePermute,
     /// Each device receives the parts of its new block from the devices that have them; any dimension may change its sharding.
     Exchange,
-    /// Reduces over `axes`.
+    /// Reduces over the listed axes.
     AllReduce(AxisList, ReductionKind),
     /// Reduces over the listed axes, and shards each dimension further along the axes that are listed for it.
     ReduceScatter(Vec<AxisList>, ReductionKind),

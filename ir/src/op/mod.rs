@@ -36,20 +36,20 @@ use crate::{Attr, Dense, ShardingId};
 /// `stablehlo.dot_general`). It is never printed.
 pub const SPELLING_ATTR: &str = "shardc.spelling";
 
-/// Dimension numbers.
+/// A list of dimension numbers.
 pub type DimList = SmallVec<[u32; 4]>;
 
 /// Sizes of tensors or positions of elements, one per dimension.
 pub type SizeList = SmallVec<[i64; 4]>;
 
-/// The kind of an operation.
+/// The kind of an operation, with its inherent attributes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OpKind {
     /// Element-wise on one operand; `abs`, `exponential`, `chlo.square`, ...
     Unary(UnaryOp),
     /// Element-wise on two operands of the same shape; `add`, `multiply`, ...
     Binary(BinaryOp),
-    /// Element-wise comparison.
+    /// Compares elements at the same position of two operands.
     Compare(CompareDirection, Option<CompareType>),
     /// `select(pred, on_true, on_false)`; the predicate may be a scalar.
     Select,
@@ -88,7 +88,7 @@ pub enum OpKind {
     },
     /// Reverses the order along dimensions.
     Reverse {
-        /// The dimensions.
+        /// The dimensions along which the order of elements is reversed.
         dims: DimList,
     },
     /// A slice with static bounds.
@@ -102,16 +102,16 @@ pub enum OpKind {
     DynamicUpdateSlice,
     /// Concatenates the operands along dimension `dim`.
     Concatenate {
-        /// The dimension.
+        /// The dimension along which operands are concatenated.
         dim: u32,
     },
     /// Concatenates ranges of the operands. An internal operation that localization replaces.
     Splice(Box<SpliceSpec>),
     /// Operand 0 padded with the scalar operand 1.
     Pad(Box<PadSpec>),
-    /// Generalized matmul.
+    /// A contraction of two operands over any dimensions: a generalized matmul.
     DotGeneral(Box<DotSpec>),
-    /// Generalized convolution.
+    /// A convolution with any dimension numbers, dilations and groups.
     Convolution(Box<ConvSpec>),
     /// Operands: `n` inputs, then `n` scalar initial values. Region 0 combines two elements.
     Reduce {
@@ -148,7 +148,7 @@ pub enum OpKind {
     },
     /// Cholesky factor of the last two dimensions.
     Cholesky {
-        /// Lower or upper triangle.
+        /// Whether the factor is a lower triangular matrix; otherwise upper.
         lower: bool,
     },
     /// Solves triangular systems in the last two dimensions.
@@ -177,7 +177,7 @@ pub enum OpKind {
         /// The index of the element.
         index: u32,
     },
-    /// Merges tokens.
+    /// Merges tokens into one token.
     AfterAll,
     /// An all-reduce over the devices of each group; region 0 combines two elements.
     AllReduce(Box<CollectiveSpec>),
@@ -185,27 +185,27 @@ pub enum OpKind {
     AllGather {
         /// The concatenated dimension.
         dim: u32,
-        /// Groups and channel.
+        /// The replica groups and the channel.
         spec: Box<CollectiveSpec>,
     },
     /// A reduce-scatter: reduces over the devices of each group, of which each keeps one block of the result along `dim`. Region 0 combines
     /// two elements.
     ReduceScatter {
-        /// The scattered dimension.
+        /// The dimension along which the result is split into blocks.
         dim: u32,
-        /// Groups and channel.
+        /// The replica groups and the channel.
         spec: Box<CollectiveSpec>,
     },
     /// An all-to-all: each device splits its operand along one dimension, sends one block to each device of its group, and concatenates the
     /// received blocks along another dimension.
     AllToAll {
-        /// Dimension that is split.
+        /// The dimension along which the operand is split.
         split_dim: u32,
         /// The dimension along which the received blocks are concatenated.
         concat_dim: u32,
         /// The number of blocks, which is the number of devices in each group.
         split_count: u32,
-        /// Groups and channel.
+        /// The replica groups and the channel.
         spec: Box<CollectiveSpec>,
     },
     /// A permute: each source device sends its operand to a target device. `spec.groups` are (source, target) pairs.
@@ -220,7 +220,7 @@ pub enum OpKind {
     BatchNorm(BatchNormKind, BatchNormSpec),
     /// Applies region 0 to the scalars of all operands; `dims` lists every dimension in order.
     Map {
-        /// The dimensions.
+        /// The numbers of all dimensions, in order.
         dims: DimList,
     },
     /// Random numbers from a generator without explicit state; operand 2 is the shape.
@@ -230,12 +230,12 @@ pub enum OpKind {
     Dynamic(DynamicOp),
     /// The size of dimension `dim`, an `i32` scalar.
     GetDimensionSize {
-        /// The dimension.
+        /// The dimension whose size is returned.
         dim: u32,
     },
     /// Operand 0 with the size of dimension `dim` set to the scalar operand 1, up to a bound.
     SetDimensionSize {
-        /// The dimension.
+        /// The dimension whose size is set.
         dim: u32,
     },
     /// Repeats the operand along new leading dimensions (deprecated).
@@ -245,12 +245,12 @@ pub enum OpKind {
     },
     /// A contraction in einsum notation (deprecated).
     Einsum {
-        /// `ab,bc->ac`.
+        /// The equation in einsum notation: `ab,bc->ac`.
         config: Box<str>,
     },
     /// An einsum of one operand (deprecated).
     UnaryEinsum {
-        /// `ab->a`.
+        /// The equation in einsum notation: `ab->a`.
         config: Box<str>,
     },
     /// Takes slices of operand 0 along `dim`, at the positions in operand 1 (deprecated).
@@ -293,7 +293,7 @@ pub enum OpKind {
     ConstantLike(Box<Attr>),
     /// `chlo.top_k`: the largest values of the last dimension, and their indices.
     TopK {
-        /// The number of values.
+        /// The number of values that are returned.
         k: i64,
         /// Whether equal values keep their order; `None` if not specified (they do).
         stable: Option<bool>,
@@ -317,7 +317,7 @@ pub enum OpKind {
     },
     /// `sdy.sharding_group`: all values of a group have the same sharding.
     ShardingGroup {
-        /// The id of the group.
+        /// The id of the sharding group.
         id: i64,
     },
     /// `sdy.data_flow_edge`: stores the sharding of a value that flows into or out of the regions of an operation.

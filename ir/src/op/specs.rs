@@ -8,11 +8,11 @@ use crate::{Attr, AttrDict};
 /// Bounds of a slice, per dimension.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SliceSpec {
-    /// First element.
+    /// The first element of the range, in each dimension.
     pub start: SizeList,
     /// One past the last element of the range, in each dimension.
     pub limit: SizeList,
-    /// Step.
+    /// The step between elements, in each dimension.
     pub stride: SizeList,
 }
 
@@ -43,11 +43,11 @@ impl SliceSpec {
 /// Padding, per dimension; negative low and high padding removes elements.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PadSpec {
-    /// Before the first element.
+    /// The padding before the first element, in each dimension.
     pub low: SizeList,
-    /// After the last element.
+    /// The padding after the last element, in each dimension.
     pub high: SizeList,
-    /// Between elements.
+    /// The padding between adjacent elements, in each dimension.
     pub interior: SizeList,
 }
 
@@ -56,7 +56,7 @@ pub struct PadSpec {
 pub struct SpliceSpec {
     /// The concatenated dimension.
     pub dim: u32,
-    /// The pieces, in order.
+    /// The ranges that are concatenated, in order.
     pub pieces: SmallVec<[SplicePiece; 2]>,
 }
 
@@ -65,9 +65,9 @@ pub struct SpliceSpec {
 pub struct SplicePiece {
     /// The index of the operand.
     pub operand: u32,
-    /// The first element.
+    /// The first element of the range.
     pub start: i64,
-    /// The element after the last one.
+    /// One past the last element of the range.
     pub limit: i64,
 }
 
@@ -91,11 +91,11 @@ pub struct DotSpec {
 /// Roles of the dimensions of a convolution's input or output.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct ConvDims {
-    /// The batch.
+    /// The batch dimension.
     pub batch: u32,
-    /// The features.
+    /// The feature dimension.
     pub feature: u32,
-    /// Spatial dimensions in order.
+    /// The spatial dimensions, in order.
     pub spatial: DimList,
 }
 
@@ -106,7 +106,7 @@ pub struct KernelDims {
     pub input_feature: u32,
     /// The dimension of output features.
     pub output_feature: u32,
-    /// Spatial dimensions in order.
+    /// The spatial dimensions, in order.
     pub spatial: DimList,
 }
 
@@ -266,7 +266,7 @@ pub enum DynamicOp {
     BroadcastInDim(Box<DynamicBroadcastSpec>),
     /// Operand 0 is the shape of the result, an iota along `dim`.
     Iota {
-        /// The counted dimension.
+        /// The dimension along which values increase.
         dim: u32,
     },
     /// Operands 2 to 4 are low, high and interior padding.
@@ -360,7 +360,7 @@ pub struct ScanSpec {
     pub carries: u32,
     /// The number of results that are outputs.
     pub outputs: u32,
-    /// The scanned dimension.
+    /// The dimension along which the scan takes slices.
     pub dim: u32,
     /// The size of the scanned dimension, if there is no input.
     pub dim_size: Option<i64>,

@@ -175,11 +175,11 @@ impl OpDef {
     }
 }
 
-/// No regions.
+/// The operation has no regions.
 const NONE: RegionKind = RegionKind::None;
 /// The regions combine single elements.
 const ELEMENTS: RegionKind = RegionKind::Elements;
-/// No quantized elements.
+/// The operation accepts no quantized elements.
 const NOT: Quantized = Quantized::No;
 
 table! {
@@ -418,7 +418,7 @@ SEND: K::Send(_) => "stablehlo.send" (1+) (1) (0) NONE, 0, TRANSFER,
 RECV: K::Recv(_) => "stablehlo.recv" (1) (0+) (0) NONE, 0, TRANSFER,
     World, Other, Light, Stored, PerAxis, NO, Whole, Stays;
 
-// CHLO.
+// Operations of the CHLO dialect.
 CONSTANT_LIKE: K::ConstantLike(_) => "chlo.constant_like" (1) (1) (0) NONE, 0, [need("value", Any)],
     Pure, Other, Light, Real, PerAxis, NO, AlongPassThrough, Stays;
 TOP_K: K::TopK { .. } => "chlo.top_k" (1) (2) (0) NONE, 0,
@@ -433,7 +433,7 @@ SCAN: K::Scan(_) => "chlo.scan" (0+) (0+) (1) Callee, 0,
         may("scan_dim_size", I64, NEVER)],
     Pure, Other, Light, Stored, PerAxis, NO, Whole, Stays;
 
-// Shardings.
+// Operations of the `sdy` dialect, which concern shardings.
 SHARDING_CONSTRAINT: K::ShardingConstraint(_) => "sdy.sharding_constraint" (1) (1) (0) NONE, 0,
     [sharding("sharding")],
     Pure, SamePlace, Light, Stored, PerAxis, NO, Whole, Operand;

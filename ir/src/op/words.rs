@@ -59,11 +59,11 @@ words! {
 
     /// Precision of a `dot_general` or convolution.
     Precision {
-        /// The fastest.
+        /// The fastest computation, with the least precision.
         Default = "DEFAULT",
-        /// More precise.
+        /// A slower computation with more precision than [`Precision::Default`].
         High = "HIGH",
-        /// The most precise.
+        /// The slowest computation, with the most precision.
         Highest = "HIGHEST",
     }
 
@@ -77,7 +77,7 @@ words! {
 
     /// The algorithm of [`OpKind::RngBitGenerator`](crate::OpKind::RngBitGenerator).
     RngAlgorithm {
-        /// The back end's choice.
+        /// The back end chooses the algorithm.
         Default = "DEFAULT",
         /// Threefry.
         ThreeFry = "THREE_FRY",
@@ -99,11 +99,11 @@ words! {
 
     /// The transposition of the matrix in a triangular solve.
     Transposition {
-        /// No transposition.
+        /// The matrix is used as it is.
         None = "NO_TRANSPOSE",
-        /// Transposition.
+        /// The matrix is transposed.
         Transpose = "TRANSPOSE",
-        /// Conjugate transpose.
+        /// The matrix is transposed and conjugated.
         Adjoint = "ADJOINT",
     }
 

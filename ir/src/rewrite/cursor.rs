@@ -1,4 +1,4 @@
-//! A cursor over regions.
+//! A cursor over regions, with which passes rewrite programs.
 
 use cranelift_entity::packed_option::PackedOption;
 use smallvec::SmallVec;
@@ -39,9 +39,9 @@ pub struct Rewriter<'m> {
 struct Frame {
     region: RegionId,
     ops: Vec<OpId>,
-    /// The start of the gap.
+    /// The index of the start of the gap, to which the next visited operation is written.
     write: usize,
-    /// The end of the gap.
+    /// The index of the end of the gap, from which the next operation is read.
     read: usize,
     /// The current operation; the `bool` is true if it must still be written before the gap.
     current: Option<(OpId, bool)>,

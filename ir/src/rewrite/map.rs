@@ -12,7 +12,7 @@ pub struct ValueMap {
 }
 
 impl ValueMap {
-    /// A map without entries.
+    /// A map without replacements.
     #[must_use]
     pub fn new() -> Self {
         ValueMap::default()
@@ -59,7 +59,7 @@ impl ValueMap {
         self.to[old] = PackedOption::default();
     }
 
-    /// Replaces values.
+    /// Replaces each of these values by its replacement.
     #[inline]
     pub fn rewrite(&self, values: &mut [ValueId]) {
         // A fast path: most passes replace no value in most programs.

@@ -7,7 +7,7 @@ use crate::{Attr, Module, Op, OpId, OpKind, ShardingId, Uses, ValueDef, ValueId}
 
 const CODE: &str = "SH0218";
 
-/// An operand or a result.
+/// The position of an operand or a result of the operation.
 #[derive(Clone, Copy, PartialEq)]
 enum FlowNode {
     Operand(i64),

@@ -188,7 +188,7 @@ fn kind_ok(kind: &OpKind, mesh: impl Fn(MeshId) -> bool, sharding: impl Fn(Shard
     match kind {
         K::ShardingConstraint(s) | K::Reshard(s) => sharding(*s),
         K::MeshCollective(c) => {
-            // I13 checks axes.
+            // I13 checks the axes in `kind`.
             let MeshCollective { mesh: m, kind: _, out } = &**c;
             mesh(*m) && sharding(*out)
         }

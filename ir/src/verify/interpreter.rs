@@ -5,7 +5,7 @@ use super::Report;
 use super::codes::ATTRIBUTE;
 use crate::{Attr, Func, Module, OpId, OpKind, Type};
 
-/// The operation's name.
+/// The name of the operation that is verified.
 const RUN_PARALLEL: &str = "interpreter.run_parallel";
 
 pub(super) fn check(report: &mut Report<'_>, id: OpId) {

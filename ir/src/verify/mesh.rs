@@ -207,7 +207,7 @@ pub(super) fn check_axes(mesh: &Mesh, axes: impl Iterator<Item = AxisRef>) -> Re
     Ok(())
 }
 
-/// The users of shardings.
+/// Checks the users of shardings, and reports the errors in shardings at their users.
 struct Users<'r, 'm> {
     report: &'r mut Report<'m>,
     faults: Vec<Option<String>>,

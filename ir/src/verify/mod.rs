@@ -122,7 +122,7 @@ pub fn verify(module: &Module) -> Result<(), Vec<Diagnostic>> {
     if report.errors.is_empty() { Ok(()) } else { Err(report.errors) }
 }
 
-/// Collects errors.
+/// Collects the errors that checks find.
 struct Report<'m> {
     module: &'m Module,
     errors: Vec<Diagnostic>,

@@ -9,7 +9,7 @@ use crate::{DType, Module, OpId, OpKind, RegionId, RegionKind, TensorType, Type,
 /// The expected type of a region's argument or returned value.
 #[derive(Clone, Copy)]
 enum Expect {
-    /// Exactly this type.
+    /// A value of exactly this type.
     Type(TypeId),
     /// A tensor with a given element type: a scalar, or a tensor with the shape of another value.
     Element(Element),

@@ -7,10 +7,10 @@ use smallvec::SmallVec;
 use super::scan::Scan;
 use crate::{Module, Op, OpKind, TensorType, Type, ValueId};
 
-/// The factors of one tensor, per dimension.
+/// For each dimension of one tensor, the indices of its factors.
 type Mapping = Vec<SmallVec<[usize; 2]>>;
 
-/// A rule as written.
+/// A sharding rule as parsed from its text.
 #[derive(Default)]
 struct Rule {
     operands: Vec<Mapping>,

@@ -19,7 +19,7 @@ impl<'a> Scan<'a> {
         self.rest
     }
 
-    /// Reads this token.
+    /// Skips `token`, if it is next.
     pub(super) fn eat(&mut self, token: &str) -> Option<()> {
         self.rest = self.rest().strip_prefix(token)?;
         Some(())
@@ -75,12 +75,12 @@ impl<'a> Scan<'a> {
         (!number.is_empty()).then_some(number)
     }
 
-    /// An integer.
+    /// Reads an integer.
     pub(super) fn int(&mut self) -> Option<i64> {
         self.number()?.parse().ok()
     }
 
-    /// `[1, 2]`.
+    /// Reads a list of integers: `[1, 2]`.
     pub(super) fn ints(&mut self) -> Option<SmallVec<[i64; 6]>> {
         self.eat("[")?;
         let mut out = SmallVec::new();

@@ -28,7 +28,7 @@ struct Walk<'r, 'm> {
 
 /// The operations of a module in pre-order.
 pub(super) struct Program {
-    /// The operations.
+    /// All operations of the program, in pre-order.
     pub(super) order: Vec<OpId>,
     /// For each operation in `order`, the innermost isolated body that contains it, as an index into `scopes`.
     pub(super) scope: Vec<u32>,

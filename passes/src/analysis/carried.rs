@@ -1,4 +1,4 @@
-//! Loop-carried arguments.
+//! Finds the values in loops that carry arguments of a function.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{Module, OpKind, RegionId, ValueId};

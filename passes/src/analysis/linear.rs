@@ -15,9 +15,9 @@ pub(crate) enum Passes {
     /// All operands `from..to` must be unreduced together, except that an operand that is the identity of the reduction may be
     /// reduced. Operands outside of this range must be reduced.
     Alike {
-        /// The first operand.
+        /// The first operand of the range.
         from: usize,
-        /// One past the last operand.
+        /// One past the last operand of the range.
         to: usize,
         /// An operand in this range that must be reduced.
         except: Option<usize>,
@@ -27,7 +27,7 @@ pub(crate) enum Passes {
 }
 
 impl Passes {
-    /// No operand.
+    /// No operand may be unreduced.
     pub(crate) const NONE: Passes = Passes::Alike { from: 0, to: 0, except: None };
     const ALL: Passes = Passes::Alike { from: 0, to: usize::MAX, except: None };
 

@@ -14,12 +14,12 @@ use crate::sharding::interface::Interface;
 /// The maximum number of suggestions for an unknown name.
 const OFFERED: usize = 3;
 
-/// An argument or result.
+/// An argument or result, by its index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Named {
-    /// Argument `n`.
+    /// The argument with this index.
     Argument(usize),
-    /// Result `n`.
+    /// The result with this index.
     Result(usize),
 }
 

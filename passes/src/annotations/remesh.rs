@@ -18,7 +18,7 @@ const MESH_ATTR: &str = "stablehlo.mesh";
 /// How the axes of the module's mesh are matched with those of the new mesh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Match {
-    /// By name.
+    /// By name: axes with equal names match.
     Name,
     /// By position: the names of the axes of the module's mesh were generated, and are replaced by those of the new mesh.
     Place,

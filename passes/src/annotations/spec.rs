@@ -301,9 +301,9 @@ fn sub_axis(item: Item<'_>) -> Result<SubAxis, SpecError> {
 pub struct Annotation {
     selector: ArgSelector,
     spec: PartitionSpec,
-    /// `ARG=SPEC`, as written.
+    /// The text `ARG=SPEC`, as written.
     text: String,
-    /// The length of `ARG`.
+    /// The length of `ARG` in `text`, in bytes.
     name: usize,
 }
 

@@ -46,7 +46,7 @@ impl Import<'_> {
         Ok((leaf, open))
     }
 
-    /// Imports `@Sharding`.
+    /// Imports a `@Sharding` call as a sharding constraint.
     pub(super) fn constraint(
         &mut self,
         op: OpId,

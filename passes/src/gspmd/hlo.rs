@@ -41,7 +41,7 @@ pub enum LeafKind {
     Unreduced,
     /// One device holds the full value, the others hold nothing.
     Maximal(i64),
-    /// Each device holds a tile.
+    /// Each device holds one tile of the value.
     Tiled(Tiling),
     /// The axes of a named mesh shard the value.
     Named(Box<Named>),
@@ -120,7 +120,7 @@ pub struct Named {
 pub enum NamedValue {
     /// Every device holds the full value.
     Replicated,
-    /// All axes are manual.
+    /// The value is local to each device: all axes are manual.
     Manual,
     /// The value is unreduced along all axes.
     Unreduced,
@@ -134,13 +134,13 @@ pub enum NamedValue {
         replicated: AxisList,
         /// Axes along which the value is unreduced.
         unreduced: AxisList,
-        /// Manual axes.
+        /// Axes along which the value is local to each device.
         manual: AxisList,
     },
 }
 
 impl Devices {
-    /// `0..n` in order.
+    /// The devices `0..n` in numeric order.
     #[must_use]
     pub fn iota(n: i64) -> Self {
         Devices::Iota { reshape: SmallVec::from_slice(&[n]), perm: SmallVec::from_slice(&[0]) }

@@ -350,7 +350,7 @@ impl Import<'_> {
         if old.is_none() && !sdy && !matches!(&data.kind, OpKind::CustomCall(call) if is_call(&call.target)) {
             return;
         }
-        // The attributes without Shardy's stay on the operation; `frontend` keeps all of them for the code below.
+        // Shardy's attributes are removed from the operation; `frontend` keeps a copy of all attributes for the code below.
         let frontend = std::mem::take(&mut data.attrs);
         data.attrs = frontend.clone();
         sdy_text::drop_all(&mut data.attrs);

@@ -18,7 +18,7 @@ const MAX_STEPS: usize = 1 << 28;
 /// An inferred mesh: the sizes of its axes, and the order of its devices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct InferredMesh {
-    /// Sizes, major to minor.
+    /// The sizes of the axes, major to minor.
     pub(crate) sizes: Vec<i64>,
     /// The device at each position of the mesh; `None` if the device ID equals the position.
     pub(crate) devices: Option<Vec<i64>>,

@@ -33,7 +33,7 @@ use subject::Subject;
 pub use run::lint;
 pub use unintended::not_meant;
 
-/// A rule.
+/// A lint rule.
 #[derive(Debug)]
 pub struct Lint {
     /// The name of the rule, by which [`LintOptions::with_levels`] refers to it.
@@ -236,7 +236,7 @@ fn unknown(name: &str) -> Diagnostic {
 /// A finding of a rule.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// The rule.
+    /// The rule that found it.
     pub lint: &'static Lint,
     /// The diagnostic. It is an error if the rule is denied.
     pub diagnostic: Diagnostic,

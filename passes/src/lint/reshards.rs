@@ -112,7 +112,7 @@ enum ReshardSite {
 }
 
 struct Forced {
-    /// The constraint.
+    /// The constraint that causes the reshard.
     op: OpId,
     /// A reshard that the constraint causes.
     reshard: OpId,

@@ -14,7 +14,7 @@ use crate::plan::Requests;
 pub(super) struct Facts {
     /// For each value, whether it is computed only from constants.
     constants: SecondaryMap<ValueId, bool>,
-    /// The annotations.
+    /// The user's annotations.
     pub(super) requested: Requests,
 }
 
@@ -35,7 +35,7 @@ impl Facts {
     }
 }
 
-/// A program at one stage.
+/// A program at one stage of compilation: annotated, propagated or planned.
 #[derive(Clone, Copy)]
 pub(super) struct Subject<'a> {
     /// The program at the stage that the rule checks.

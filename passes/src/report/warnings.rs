@@ -18,7 +18,7 @@ pub struct WarningGroup {
     /// The warning with the most bytes in the group; among equals, the first one. Its bytes are replaced by the sum over the group, and a
     /// note gives the number of the others.
     pub warning: Diagnostic,
-    /// The number of warnings.
+    /// The number of warnings in the group.
     pub times: usize,
 }
 

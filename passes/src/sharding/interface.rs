@@ -14,7 +14,7 @@ pub struct InterfaceTensor {
     pub global: TensorType,
     /// The shape of each device's block: `ceil(n / k)` per dimension.
     pub local_shape: Shape,
-    /// How it is sharded.
+    /// The sharding of the tensor.
     pub sharding: TensorSharding,
     /// The name in [`Interface::meshes`] of the mesh that the sharding refers to; `None` if that is [`Interface::mesh`].
     pub mesh: Option<Box<str>>,
@@ -29,13 +29,13 @@ pub struct InterfaceTensor {
 pub struct Interface {
     /// Whether devices are partitions or replicas.
     pub mode: SpmdMode,
-    /// The devices.
+    /// The mesh of all devices, to which most shardings refer.
     pub mesh: Mesh,
     /// Further meshes that the shardings of some tensors refer to, by name: they have other device orders than [`Interface::mesh`].
     pub meshes: Vec<(Box<str>, Mesh)>,
-    /// Parameters in order.
+    /// The arguments, in order.
     pub inputs: Vec<InterfaceTensor>,
-    /// Results in order.
+    /// The results, in order.
     pub outputs: Vec<InterfaceTensor>,
 }
 

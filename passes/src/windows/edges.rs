@@ -17,7 +17,7 @@ pub(super) struct Edges {
     pub(super) sender: u32,
     pub(super) receiver: u32,
     pub(super) count: u32,
-    /// The index of the view.
+    /// The index of the view whose elements the edges transfer.
     pub(super) view: u32,
     /// The number of elements that each edge transfers.
     pub(super) length: i64,

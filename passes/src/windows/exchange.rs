@@ -22,7 +22,7 @@ use crate::cost;
 /// An exchange: its rounds, and the range of existing elements, outside of which windows are filled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Exchange {
-    /// The size of the window.
+    /// The number of elements in each device's window.
     pub(crate) size: i64,
     /// The rounds: each piece is one round. If the exchange is [joined](Exchange::is_joined), they are sorted by the position of their slab
     /// in the window.
@@ -40,7 +40,7 @@ pub(crate) struct Exchange {
     pub(crate) origins: Vec<i64>,
 }
 
-/// The price of an exchange.
+/// The price of an exchange: bytes and cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct ExchangePrice {
     /// The bytes sent per device.
@@ -53,7 +53,7 @@ pub(crate) struct ExchangePrice {
 struct Rounds {
     /// The edges from a device to itself, as one round for each view that has any.
     own: Vec<Round>,
-    /// Edges between devices.
+    /// The edges between different devices, by round.
     sent: Vec<Round>,
 }
 
@@ -281,7 +281,7 @@ mod tests {
         assert_eq!(Exchange::new(&[Held::blocks(0, 64, 64, 0)], everything, 4.0), None);
     }
 
-    /// Pseudorandom numbers.
+    /// A generator of pseudorandom numbers.
     struct Numbers(u64);
 
     impl Numbers {

@@ -59,7 +59,7 @@ impl Held {
 /// The window of a dimension that each device needs. All windows have the same size.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Window {
-    /// Size of the window.
+    /// The number of elements in each device's window.
     pub(crate) size: i64,
     /// For each device, the index of the first element of its window.
     pub(crate) origins: Vec<i64>,
@@ -68,7 +68,7 @@ pub(crate) struct Window {
     pub(crate) needs: Vec<Span>,
 }
 
-/// The quotient, rounded up.
+/// The quotient `a / b`, rounded up.
 pub(super) fn ceil_div(a: i64, b: i64) -> i64 {
     -(-a).div_euclid(b)
 }

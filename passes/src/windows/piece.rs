@@ -1,4 +1,4 @@
-//! The slabs of one round.
+//! One round of an exchange: the slabs that devices send and receive.
 
 use smallvec::SmallVec;
 
@@ -11,7 +11,7 @@ use super::rounds::{Round, Slab};
 /// devices, and listed per device on demand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
-    /// The size of the slabs.
+    /// The number of elements of each slab along the dimension.
     pub(crate) width: i64,
     /// The tensors from which slabs are cut. Each sender cuts its slab from one of them.
     pub(crate) cuts: SmallVec<[Cut; 1]>,

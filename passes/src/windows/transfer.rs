@@ -14,9 +14,9 @@ use super::held::{Held, Span, Window, ceil_div};
 pub(crate) enum Fill {
     /// An undefined value; no operation reads it.
     Nothing,
-    /// Zero.
+    /// The value zero.
     Zero,
-    /// This scalar operand.
+    /// The scalar operand with this index.
     Operand(usize),
 }
 
@@ -45,9 +45,9 @@ pub(crate) struct Spread {
 /// The exchange along one dimension of an operand, or of several consecutive operands of a `concatenate`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Transfer {
-    /// The operands.
+    /// The indices of the operands.
     pub(crate) operands: SmallVec<[usize; 2]>,
-    /// The dimension.
+    /// The dimension of the operands along which elements are exchanged.
     pub(crate) dim: usize,
     /// The elements of each block to keep before the exchange.
     pub(crate) thin: Option<Thin>,

@@ -8,7 +8,7 @@ const MAX_DEPTH: u32 = 64;
 /// The size of a dimension in terms of dimension variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expression {
-    /// A number of elements.
+    /// A constant number of elements.
     Number(i64),
     /// A dimension variable.
     Variable(String),

@@ -13,7 +13,7 @@ pub use self::expression::{Expression, Function};
 pub struct DimSize {
     /// A dimension variable, or an argument and a dimension number: `b`, `arg1.0`, `params['w'].0`.
     pub target: String,
-    /// The number of elements.
+    /// The number of elements along the dimension.
     pub size: i64,
 }
 

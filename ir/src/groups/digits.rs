@@ -46,8 +46,8 @@ impl Digits {
         Some(Digits(merged))
     }
 
-    /// Returns mixed-radix digits (each with a stride and a size) whose counter, from zero upwards, yields `ids` in order. `None` if `ids` does
-    /// not have this form.
+    /// Returns mixed-radix digits (each with a stride and a size) whose counter, from zero upwards, yields `ids` in order. `None` if
+    /// `ids` does not have this form.
     pub(super) fn read(ids: impl ExactSizeIterator<Item = i64> + Clone) -> Option<Digits> {
         let mut digits: SmallVec<[Digit; 3]> = SmallVec::new();
         let (mut period, count) = (1, ids.len());
